@@ -1,0 +1,44 @@
+const transform = {
+  '^.+\\.ts$': [
+    '@swc/jest',
+    {
+      jsc: {
+        parser: { syntax: 'typescript', decorators: true },
+        transform: { legacyDecorator: true, decoratorMetadata: true },
+        target: 'es2022',
+        keepClassNames: true,
+      },
+      module: { type: 'es6' },
+      sourceMaps: 'inline',
+    },
+  ],
+};
+
+const shared = {
+  transform,
+  extensionsToTreatAsEsm: ['.ts'],
+  testEnvironment: 'node',
+  testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.data', '<rootDir>/.cache'],
+};
+
+// Kafka and Postgres are started once for all integration and end-to-end suites.
+const withInfrastructure = {
+  ...shared,
+  globalSetup: '<rootDir>/test/support/infrastructure/global-setup.ts',
+  globalTeardown: '<rootDir>/test/support/infrastructure/global-teardown.ts',
+};
+
+export default {
+  projects: [
+    { ...shared, displayName: 'unit', testMatch: ['<rootDir>/{apps,libs,scripts}/**/*.spec.ts'] },
+    {
+      ...withInfrastructure,
+      displayName: 'integration',
+      testMatch: ['<rootDir>/{apps,libs}/**/*.ispec.ts', '<rootDir>/test/integration/**/*.ispec.ts'],
+    },
+    { ...withInfrastructure, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.e2e.ts'] },
+  ],
+  testTimeout: 60_000,
+};

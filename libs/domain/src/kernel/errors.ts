@@ -1,0 +1,53 @@
+/** Every error code that a caller can meet (decisions, section 2). One filter maps them to HTTP. */
+export const ERROR_CODES = [
+  'malformed_request',
+  'missing_api_key',
+  'invalid_api_key',
+  'insufficient_scope',
+  'not_found',
+  'endpoint_inactive',
+  'endpoint_limit_reached',
+  'event_pruned',
+  'idempotency_conflict',
+  'payload_too_large',
+  'unsupported_media_type',
+  'validation_failed',
+  'unknown_event_type',
+  'url_not_https',
+  'url_private_network',
+  'url_unresolvable',
+  'url_invalid',
+  'rate_limited',
+  'unavailable',
+] as const;
+
+export type ErrorCode = (typeof ERROR_CODES)[number];
+
+/** One thing that is wrong with one place of a document; `pointer` is a JSON Pointer in fragment form (`#/events/0`). */
+export interface FieldProblem {
+  readonly pointer: string;
+  readonly code: string;
+  readonly detail: string;
+}
+
+/** An error that a caller caused or has to know of; `detail` is shown to them, so it names no host, SQL or stack. */
+export class GaplessError extends Error {
+  override readonly name = 'GaplessError';
+
+  constructor(
+    readonly code: ErrorCode,
+    readonly detail: string,
+    readonly options: {
+      readonly problems?: readonly FieldProblem[];
+      /** Seconds after which trying again makes sense. */
+      readonly retryAfterSeconds?: number;
+      readonly cause?: unknown;
+    } = {},
+  ) {
+    super(`${code}: ${detail}`, options.cause === undefined ? undefined : { cause: options.cause });
+  }
+
+  get problems(): readonly FieldProblem[] {
+    return this.options.problems ?? [];
+  }
+}

@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto';
+import type { Brand } from './brand.js';
+
+/** A lower-case UUID: the organization. Orgs are ids, not records. */
+export type OrgId = Brand<string, 'OrgId'>;
+/** A lower-case UUID: the owning widget of an event. */
+export type WidgetId = Brand<string, 'WidgetId'>;
+/** `evt_…`: the idempotency key of an event, unique in its org. */
+export type EventId = Brand<string, 'EventId'>;
+/** `whe_` + ULID. */
+export type EndpointId = Brand<string, 'EndpointId'>;
+/** `whd_` + 26 characters of base32. */
+export type DeliveryId = Brand<string, 'DeliveryId'>;
+/** `gk_` + ULID. */
+export type ApiKeyId = Brand<string, 'ApiKeyId'>;
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const BASE32_26 = /^[0-9A-HJKMNP-TV-Z]{26}$/;
+const EVENT_ID = /^evt_[0-9A-Za-z]{16,64}$/;
+
+function parseUuid(text: unknown): string | undefined {
+  return typeof text === 'string' && UUID.test(text) ? text.toLowerCase() : undefined;
+}
+
+function parsePrefixed(text: unknown, prefix: string): string | undefined {
+  return typeof text === 'string' && text.startsWith(prefix) && BASE32_26.test(text.slice(prefix.length))
+    ? text
+    : undefined;
+}
+
+/** Each parser returns `undefined` for what is not well-formed. */
+export const parseOrgId = (text: unknown): OrgId | undefined => parseUuid(text) as OrgId | undefined;
+export const parseWidgetId = (text: unknown): WidgetId | undefined => parseUuid(text) as WidgetId | undefined;
+export const parseEventId = (text: unknown): EventId | undefined =>
+  typeof text === 'string' && EVENT_ID.test(text) ? (text as EventId) : undefined;
+export const parseEndpointId = (text: unknown): EndpointId | undefined =>
+  parsePrefixed(text, 'whe_') as EndpointId | undefined;
+export const parseDeliveryId = (text: unknown): DeliveryId | undefined =>
+  parsePrefixed(text, 'whd_') as DeliveryId | undefined;
+export const parseApiKeyId = (text: unknown): ApiKeyId | undefined => parsePrefixed(text, 'gk_') as ApiKeyId | undefined;
+
+/** The first 26 Crockford base32 characters of a digest. */
+function base32(digest: Buffer): string {
+  let text = '';
+  let bits = 0;
+  let value = 0;
+  for (const byte of digest) {
+    value = (value << 8) | byte;
+    bits += 8;
+    while (bits >= 5 && text.length < 26) {
+      bits -= 5;
+      text += CROCKFORD.charAt((value >>> bits) & 31);
+    }
+    value &= (1 << bits) - 1;
+  }
+  return text;
+}
+
+/** The one delivery of an event to an endpoint: a pure function of both, so that routing twice names it once. */
+export function deliveryIdOf(eventId: EventId, endpointId: EndpointId): DeliveryId {
+  const digest = createHash('sha256').update(`${eventId}\n${endpointId}`).digest();
+  return `whd_${base32(digest)}` as DeliveryId;
+}
+
+/** An event id that is a function of the given parts, for producers that must name the same event twice. */
+export function derivedEventId(...parts: readonly string[]): EventId {
+  return `evt_${base32(createHash('sha256').update(parts.join('\n')).digest())}` as EventId;
+}

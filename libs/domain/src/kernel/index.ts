@@ -1,0 +1,6 @@
+export * from './brand.js';
+export * from './clock.js';
+export * from './errors.js';
+export * from './ids.js';
+export * from './json-slices.js';
+export * from './seq.js';
