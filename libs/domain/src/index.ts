@@ -1,1 +1,4 @@
 export * from './kernel/index.js';
+export * from './events/index.js';
+export * from './sequencing/index.js';
+export * from './delivery/index.js';

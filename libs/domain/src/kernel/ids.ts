@@ -38,7 +38,8 @@ export const parseEndpointId = (text: unknown): EndpointId | undefined =>
   parsePrefixed(text, 'whe_') as EndpointId | undefined;
 export const parseDeliveryId = (text: unknown): DeliveryId | undefined =>
   parsePrefixed(text, 'whd_') as DeliveryId | undefined;
-export const parseApiKeyId = (text: unknown): ApiKeyId | undefined => parsePrefixed(text, 'gk_') as ApiKeyId | undefined;
+export const parseApiKeyId = (text: unknown): ApiKeyId | undefined =>
+  parsePrefixed(text, 'gk_') as ApiKeyId | undefined;
 
 /** The first 26 Crockford base32 characters of a digest. */
 function base32(digest: Buffer): string {

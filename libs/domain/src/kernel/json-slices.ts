@@ -2,60 +2,100 @@
  * Where the members of a JSON text stand, so that a payload can be kept as it was sent: parsing and printing it again
  * would change number spellings, precision and member order.
  *
- * Both functions require text that `JSON.parse` accepts; the scanner only has to find where values end.
+ * Both functions require text that `JSON.parse` accepts as an object or an array; the scanner only has to find where
+ * values end. It stands on the path of every event, so it compares character codes and makes no text but the slices.
  */
 
-const SPACE = /[ \t\n\r]/;
+const TAB = 0x09;
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+function isSpace(code: number): boolean {
+  return code === SPACE || code === LINE_FEED || code === CARRIAGE_RETURN || code === TAB;
+}
 
 function skipSpace(json: string, at: number): number {
-  while (at < json.length && SPACE.test(json.charAt(at))) at++;
-  return at;
+  let i = at;
+  while (isSpace(json.charCodeAt(i))) i++;
+  return i;
 }
 
 /** The index behind the string that opens at `at`. */
 function skipString(json: string, at: number): number {
-  for (let i = at + 1; i < json.length; i++) {
-    const code = json.charCodeAt(i);
-    if (code === 0x5c) i++;
-    else if (code === 0x22) return i + 1;
+  // The engine's own search for the closing quote is far faster than a loop here; quotes behind an odd number of
+  // backslashes belong to the string.
+  for (let quote = json.indexOf('"', at + 1); quote !== -1; quote = json.indexOf('"', quote + 1)) {
+    let backslashes = 0;
+    while (json.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes++;
+    if (backslashes % 2 === 0) return quote + 1;
   }
   throw new RangeError('unterminated string');
 }
 
-/** The index behind the value that begins at `at`. */
-function skipValue(json: string, at: number): number {
-  const first = json.charCodeAt(at);
-  if (first === 0x22) return skipString(json, at);
-  if (first !== 0x7b && first !== 0x5b) {
-    let i = at;
-    while (i < json.length && !/[,\]} \t\n\r]/.test(json.charAt(i))) i++;
-    return i;
+/** The index behind the number, `true`, `false` or `null` that begins at `at`. */
+function skipScalar(json: string, at: number): number {
+  for (let i = at; i < json.length; i++) {
+    const code = json.charCodeAt(i);
+    if (code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET || isSpace(code)) return i;
   }
+  return json.length;
+}
+
+/** The index behind the object or array that opens at `at`. */
+function skipContainer(json: string, at: number): number {
   let depth = 0;
   for (let i = at; i < json.length; i++) {
     const code = json.charCodeAt(i);
-    if (code === 0x22) i = skipString(json, i) - 1;
-    else if (code === 0x7b || code === 0x5b) depth++;
-    else if (code === 0x7d || code === 0x5d) {
-      depth--;
-      if (depth === 0) return i + 1;
-    }
+    if (code === QUOTE) i = skipString(json, i) - 1;
+    else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth++;
+    else if ((code === CLOSE_BRACE || code === CLOSE_BRACKET) && --depth === 0) return i + 1;
   }
   throw new RangeError('unterminated value');
+}
+
+/** The index behind the value that begins at `at`. */
+function skipValue(json: string, at: number): number {
+  switch (json.charCodeAt(at)) {
+    case QUOTE:
+      return skipString(json, at);
+    case OPEN_BRACE:
+    case OPEN_BRACKET:
+      return skipContainer(json, at);
+    default:
+      return skipScalar(json, at);
+  }
+}
+
+/** The index of the next member or element: behind the comma, if there is one. */
+function skipComma(json: string, at: number): number {
+  const i = skipSpace(json, at);
+  return json.charCodeAt(i) === COMMA ? skipSpace(json, i + 1) : i;
+}
+
+/** The text that the string literal stands for. */
+function unquote(literal: string): string {
+  return literal.includes('\\') ? (JSON.parse(literal) as string) : literal.slice(1, -1);
 }
 
 /** The raw text of each member of the object; of members of the same name the last counts, as in `JSON.parse`. */
 export function memberSlices(json: string): ReadonlyMap<string, string> {
   const slices = new Map<string, string>();
   let at = skipSpace(json, skipSpace(json, 0) + 1);
-  while (json.charCodeAt(at) === 0x22) {
+  while (json.charCodeAt(at) === QUOTE) {
     const nameEnd = skipString(json, at);
-    const name = JSON.parse(json.slice(at, nameEnd)) as string;
+    const name = unquote(json.slice(at, nameEnd));
     const start = skipSpace(json, skipSpace(json, nameEnd) + 1);
     const end = skipValue(json, start);
     slices.set(name, json.slice(start, end));
-    at = skipSpace(json, end);
-    if (json.charCodeAt(at) === 0x2c) at = skipSpace(json, at + 1);
+    at = skipComma(json, end);
   }
   return slices;
 }
@@ -64,11 +104,10 @@ export function memberSlices(json: string): ReadonlyMap<string, string> {
 export function elementSlices(json: string): readonly string[] {
   const slices: string[] = [];
   let at = skipSpace(json, skipSpace(json, 0) + 1);
-  while (at < json.length && json.charCodeAt(at) !== 0x5d) {
+  while (at < json.length && json.charCodeAt(at) !== CLOSE_BRACKET) {
     const end = skipValue(json, at);
     slices.push(json.slice(at, end));
-    at = skipSpace(json, end);
-    if (json.charCodeAt(at) === 0x2c) at = skipSpace(json, at + 1);
+    at = skipComma(json, end);
   }
   return slices;
 }

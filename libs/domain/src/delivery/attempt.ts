@@ -1,0 +1,46 @@
+import type { DeliveryId, EndpointId, EventId, OrgId, Seq } from '../kernel/index.js';
+
+/** Which delivery: the event, the endpoint and when the event was appended. */
+export interface DeliveryRef {
+  readonly deliveryId: DeliveryId;
+  readonly endpointId: EndpointId;
+  readonly orgId: OrgId;
+  readonly eventId: EventId;
+  readonly event: string;
+  readonly seq: Seq;
+  /** When the event was appended to the log, in epoch milliseconds: the delivery's `created_at`, in every fact of it. */
+  readonly createdAtMs: number;
+}
+
+/** An attempt that is to be made: the record of the attempts and retry topics. */
+export interface DueAttempt {
+  readonly delivery: DeliveryRef;
+  /** 0 for the delivery as it was routed; each replay raises it. */
+  readonly run: number;
+  /** From 1 in each run: `X-Service-Attempt`. */
+  readonly attempt: number;
+  /** Not to be made before this time, in epoch milliseconds. */
+  readonly dueAtMs: number;
+  readonly traceparent: string | null;
+  /** The stored bytes. */
+  readonly envelope: Buffer;
+}
+
+/** How an attempt failed (decisions, section 6). */
+export type AttemptError = 'http_status' | 'timeout' | 'dns' | 'connect' | 'tls' | 'blocked_address';
+
+/** What came of a POST. */
+export interface AttemptOutcome {
+  readonly startedAtMs: number;
+  readonly durationMs: number;
+  readonly responseStatus: number | null;
+  /** `null` exactly when the endpoint answered 2xx in time. */
+  readonly error: { readonly kind: AttemptError; readonly detail: string } | null;
+  /** At most 1 KB of the response's body. */
+  readonly responseExcerpt: string | null;
+}
+
+/** `last_error` as callers see it: the class, then the detail where there is one. */
+export function errorText(error: { readonly kind: string; readonly detail: string }): string {
+  return error.detail === '' ? error.kind : `${error.kind}: ${error.detail}`;
+}

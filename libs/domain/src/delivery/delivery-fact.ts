@@ -1,0 +1,77 @@
+import type { DeliveryRef } from './attempt.js';
+import type { EndpointId, OrgId } from '../kernel/index.js';
+
+/** Why a delivery ended without its attempts being used up. */
+export type EndReason = 'endpoint_disabled' | 'endpoint_deleted';
+
+/** The router found that the endpoint receives the event. */
+export interface Scheduled {
+  readonly type: 'scheduled';
+  readonly delivery: DeliveryRef;
+}
+
+/** An attempt was made. `next` is what followed from it. */
+export interface Attempted {
+  readonly type: 'attempted';
+  readonly delivery: DeliveryRef;
+  readonly run: number;
+  readonly attempt: number;
+  /** The endpoint's activation when the attempt was made. */
+  readonly activation: number;
+  readonly startedAtMs: number;
+  readonly durationMs: number;
+  readonly responseStatus: number | null;
+  readonly error: string | null;
+  readonly responseExcerpt: string | null;
+  readonly next: 'delivered' | 'retry' | 'exhausted';
+  readonly nextAttemptAtMs: number | null;
+}
+
+/** An operator asked for the stored delivery again (spec 3.1). */
+export interface Replayed {
+  readonly type: 'replayed';
+  readonly delivery: DeliveryRef;
+  readonly run: number;
+  readonly atMs: number;
+}
+
+/** The endpoint takes no more attempts of this delivery. */
+export interface Ended {
+  readonly type: 'ended';
+  readonly delivery: DeliveryRef;
+  readonly run: number;
+  readonly reason: EndReason;
+}
+
+/** An operator made the endpoint inactive: every delivery of it that is pending at this point ends. */
+export interface EndpointDisabled {
+  readonly type: 'endpoint_disabled';
+  readonly endpointId: EndpointId;
+  readonly orgId: OrgId;
+  readonly activation: number;
+  readonly atMs: number;
+}
+
+/** A record of the deliveries topic, keyed by endpoint id. */
+export type DeliveryFact = Scheduled | Attempted | Replayed | Ended | EndpointDisabled;
+
+export function factEndpointId(fact: DeliveryFact): EndpointId {
+  return fact.type === 'endpoint_disabled' ? fact.endpointId : fact.delivery.endpointId;
+}
+
+export function encodeFact(fact: DeliveryFact): Buffer {
+  return Buffer.from(JSON.stringify(fact));
+}
+
+const FACT_TYPES: readonly string[] = ['scheduled', 'attempted', 'replayed', 'ended', 'endpoint_disabled'];
+
+/** Facts are written by this system alone; `undefined` for what is not one of them. */
+export function decodeFact(value: Buffer | null): DeliveryFact | undefined {
+  if (value === null) return undefined;
+  try {
+    const fact = JSON.parse(value.toString()) as { type?: unknown };
+    return typeof fact.type === 'string' && FACT_TYPES.includes(fact.type) ? (fact as DeliveryFact) : undefined;
+  } catch {
+    return undefined;
+  }
+}

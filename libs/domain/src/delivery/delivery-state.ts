@@ -1,0 +1,85 @@
+import type { Attempted, Ended, EndReason, Replayed, Scheduled } from './delivery-fact.js';
+
+export type DeliveryStatus = 'pending' | 'delivered' | 'failed';
+
+/** The part of a delivery record that its facts change (spec 2.5, 3.1). Times in epoch milliseconds. */
+export interface DeliveryState {
+  readonly run: number;
+  readonly status: DeliveryStatus;
+  readonly attempts: number;
+  readonly responseStatus: number | null;
+  readonly lastError: string | null;
+  readonly nextAttemptAtMs: number | null;
+  readonly deliveredAtMs: number | null;
+}
+
+function freshRun(run: number, nextAttemptAtMs: number): DeliveryState {
+  return {
+    run,
+    status: 'pending',
+    attempts: 0,
+    responseStatus: null,
+    lastError: null,
+    nextAttemptAtMs,
+    deliveredAtMs: null,
+  };
+}
+
+/** Whether the delivery was ended before its attempts were used up. */
+export function isEnded(state: DeliveryState): boolean {
+  return (
+    state.status === 'failed' && (state.lastError === 'endpoint_disabled' || state.lastError === 'endpoint_deleted')
+  );
+}
+
+/** The delivery as its endpoint's end leaves it; `attempts` stays as it was. */
+export function endDelivery(state: DeliveryState, reason: EndReason): DeliveryState {
+  return state.status === 'pending' ? { ...state, status: 'failed', lastError: reason, nextAttemptAtMs: null } : state;
+}
+
+function afterAttempt(before: DeliveryState, fact: Attempted): DeliveryState {
+  const made = { ...before, attempts: fact.attempt, responseStatus: fact.responseStatus };
+  switch (fact.next) {
+    case 'delivered':
+      return {
+        ...made,
+        status: 'delivered',
+        lastError: null,
+        nextAttemptAtMs: null,
+        deliveredAtMs: fact.startedAtMs + fact.durationMs,
+      };
+    case 'retry':
+      return isEnded(before)
+        ? made
+        : { ...made, status: 'pending', lastError: fact.error, nextAttemptAtMs: fact.nextAttemptAtMs };
+    case 'exhausted':
+      return { ...made, status: 'failed', lastError: fact.error, nextAttemptAtMs: null };
+  }
+}
+
+/**
+ * Folds one fact. The result does not depend on which of two facts of a delivery comes first: a later run wins over an
+ * earlier one, and in a run the higher attempt wins, so an outcome from before a replay never overwrites the replay.
+ */
+export function foldDelivery(
+  state: DeliveryState | undefined,
+  fact: Scheduled | Attempted | Replayed | Ended,
+): DeliveryState {
+  switch (fact.type) {
+    case 'scheduled':
+      return state ?? freshRun(0, fact.delivery.createdAtMs);
+    case 'replayed':
+      if (state === undefined || fact.run > state.run) return freshRun(fact.run, fact.atMs);
+      return state;
+    case 'attempted': {
+      const before =
+        state === undefined || fact.run > state.run ? freshRun(fact.run, fact.delivery.createdAtMs) : state;
+      return fact.run < before.run || fact.attempt <= before.attempts ? before : afterAttempt(before, fact);
+    }
+    case 'ended': {
+      const before =
+        state === undefined || fact.run > state.run ? freshRun(fact.run, fact.delivery.createdAtMs) : state;
+      return fact.run < before.run ? before : endDelivery(before, fact.reason);
+    }
+  }
+}

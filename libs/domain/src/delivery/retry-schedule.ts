@@ -1,0 +1,16 @@
+/** Delays in milliseconds: entry n-1 is the wait before the n-th retry, and the delay of retry tier n (spec 8). */
+export type RetrySchedule = readonly number[];
+
+/**
+ * When the retry after the failed attempt is due, and in which tier it waits; `null` once all retries are used.
+ * @param attempt the attempt that failed, from 1
+ * @param endedAtMs when it ended
+ */
+export function retryAfter(
+  schedule: RetrySchedule,
+  attempt: number,
+  endedAtMs: number,
+): { readonly tier: number; readonly dueAtMs: number } | null {
+  const delayMs = schedule[attempt - 1];
+  return delayMs === undefined ? null : { tier: attempt, dueAtMs: endedAtMs + delayMs };
+}

@@ -1,0 +1,25 @@
+import type { EndpointId, WidgetId } from '../kernel/index.js';
+import { inWidgetScope, type WidgetScope } from './widget-scope.js';
+
+/** What decides whether an endpoint receives an event (spec 2.1, 6.3). */
+export interface Subscriber {
+  readonly id: EndpointId;
+  readonly isActive: boolean;
+  readonly events: readonly string[];
+  readonly widgetIds: WidgetScope;
+}
+
+/** What of an event decides who receives it. */
+export interface Routable {
+  readonly event: string;
+  readonly widgetId: WidgetId | null;
+  /** Set on a test event: it goes to this endpoint alone, whatever that subscribes to (decisions, section 4). */
+  readonly targetEndpoint: EndpointId | null;
+}
+
+/** Whether the event is pushed to the endpoint: active, and subscribed and in scope or the target of a test. */
+export function receives(endpoint: Subscriber, event: Routable): boolean {
+  if (!endpoint.isActive) return false;
+  if (event.targetEndpoint !== null) return event.targetEndpoint === endpoint.id;
+  return endpoint.events.includes(event.event) && inWidgetScope(endpoint.widgetIds, event.widgetId);
+}

@@ -1,0 +1,3 @@
+export * from './org-sequences.js';
+export * from './recent-ids.js';
+export * from './seq-gate.js';

@@ -1,0 +1,47 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { EndpointId, OrgId, WidgetId } from '#libs/domain';
+
+/** A registered webhook endpoint (spec 2.1). Its failure count and last trigger are projections of its attempts. */
+@Entity({ name: 'endpoints' })
+export class EndpointEntity {
+  @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'endpoints_pkey' })
+  id!: EndpointId;
+
+  @Column({ name: 'org_id', type: 'uuid' })
+  orgId!: OrgId;
+
+  @Column({ type: 'text', nullable: true })
+  name!: string | null;
+
+  @Column({ type: 'text', nullable: true })
+  description!: string | null;
+
+  @Column({ type: 'text' })
+  url!: string;
+
+  @Column({ type: 'text', array: true })
+  events!: string[];
+
+  @Column({ name: 'widget_ids', type: 'uuid', array: true, nullable: true })
+  widgetIds!: WidgetId[] | null;
+
+  @Column({ name: 'is_active', type: 'boolean', default: true })
+  isActive!: boolean;
+
+  /** Raised whenever the endpoint is enabled again. */
+  @Column({ type: 'integer', default: 1 })
+  activation!: number;
+
+  @Column({ name: 'disabled_at', type: 'timestamptz', nullable: true })
+  disabledAt!: Date | null;
+
+  @Column({ name: 'disabled_reason', type: 'text', nullable: true })
+  disabledReason!: string | null;
+
+  /** What `SecretCipher` made of the signing secret. */
+  @Column({ name: 'secret_ciphertext', type: 'bytea' })
+  secretCiphertext!: Buffer;
+
+  @Column({ name: 'created_at', type: 'timestamptz' })
+  createdAt!: Date;
+}

@@ -1,0 +1,51 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+const TENANT_TABLES = [
+  'events',
+  'org_heads',
+  'deliveries',
+  'delivery_attempts',
+  'endpoint_health',
+  'endpoints',
+  'api_keys',
+];
+
+/**
+ * The second wall between orgs: what a request does for an org runs as `gapless_tenant`, which sees rows of the org in
+ * `gapless.org_id` and, where that is not set, none. The stages, which work for all orgs, run as the owner.
+ */
+export class TenantWall1700000000003 implements MigrationInterface {
+  readonly name = 'TenantWall1700000000003';
+
+  async up(runner: QueryRunner): Promise<void> {
+    // Roles belong to the server, not to the database: another database's migration may have made it.
+    await runner.query(`
+      do $$ begin
+        create role gapless_tenant nologin;
+      exception when duplicate_object or unique_violation then null;
+      end $$;
+      grant gapless_tenant to current_user;
+      grant usage on schema public to gapless_tenant;
+    `);
+    for (const table of TENANT_TABLES) {
+      await runner.query(`
+        set local lock_timeout = '10s';
+        alter table ${table} enable row level security;
+        create policy ${table}_of_org on ${table} to gapless_tenant
+          using (org_id = nullif(current_setting('gapless.org_id', true), '')::uuid)
+          with check (org_id = nullif(current_setting('gapless.org_id', true), '')::uuid);
+        grant select, insert, update, delete on ${table} to gapless_tenant;
+      `);
+    }
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    for (const table of TENANT_TABLES) {
+      await runner.query(`
+        revoke all on ${table} from gapless_tenant;
+        drop policy ${table}_of_org on ${table};
+        alter table ${table} disable row level security;
+      `);
+    }
+  }
+}

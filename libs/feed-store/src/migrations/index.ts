@@ -1,0 +1,5 @@
+import { Projections1700000000001 } from './0001-projections.js';
+import { Records1700000000002 } from './0002-records.js';
+import { TenantWall1700000000003 } from './0003-tenant-wall.js';
+
+export const MIGRATIONS = [Projections1700000000001, Records1700000000002, TenantWall1700000000003];

@@ -1,0 +1,48 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * AES-256-GCM for what is stored. A ciphertext is `<length of key id><key id><iv><tag><data>`, so keys can be rotated:
+ * the first key encrypts, every key of the list decrypts.
+ */
+export class SecretCipher {
+  readonly #keys: ReadonlyMap<string, Buffer>;
+  readonly #currentId: string;
+
+  /** @param keys `<id>:<base64 of 32 bytes>`, comma-separated; checked by the configuration */
+  constructor(keys: string) {
+    const entries = keys.split(',').map((entry): [string, Buffer] => {
+      const [id = '', key = ''] = entry.trim().split(':');
+      return [id, Buffer.from(key, 'base64')];
+    });
+    this.#keys = new Map(entries);
+    this.#currentId = entries[0]?.[0] ?? '';
+  }
+
+  encrypt(text: string): Buffer {
+    const id = Buffer.from(this.#currentId);
+    const iv = randomBytes(IV_BYTES);
+    const cipher = createCipheriv('aes-256-gcm', this.#key(this.#currentId), iv);
+    const data = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+    return Buffer.concat([Buffer.of(id.length), id, iv, cipher.getAuthTag(), data]);
+  }
+
+  /** @throws when the key is not configured or the ciphertext was changed */
+  decrypt(ciphertext: Buffer): string {
+    const idEnd = 1 + (ciphertext[0] ?? 0);
+    const ivEnd = idEnd + IV_BYTES;
+    const tagEnd = ivEnd + TAG_BYTES;
+    const key = this.#key(ciphertext.subarray(1, idEnd).toString());
+    const decipher = createDecipheriv('aes-256-gcm', key, ciphertext.subarray(idEnd, ivEnd));
+    decipher.setAuthTag(ciphertext.subarray(ivEnd, tagEnd));
+    return Buffer.concat([decipher.update(ciphertext.subarray(tagEnd)), decipher.final()]).toString();
+  }
+
+  #key(id: string): Buffer {
+    const key = this.#keys.get(id);
+    if (key === undefined) throw new Error(`SECRET_ENCRYPTION_KEYS has no key with the id ${id}`);
+    return key;
+  }
+}

@@ -1,0 +1,128 @@
+import 'reflect-metadata';
+import { DataSource, type QueryRunner } from 'typeorm';
+import type { OrgId } from '#libs/domain';
+import { untilItWorks, type Logger } from '#libs/runtime';
+import { ApiKeyEntity } from './entities/api-key.entity.js';
+import { EndpointEntity } from './entities/endpoint.entity.js';
+import { MIGRATIONS } from './migrations/index.js';
+
+/** Taken while migrating, so that processes that start together migrate once. */
+const MIGRATION_LOCK = 4_711_0815;
+
+const POOL_SIZE = 20;
+
+/** SQLSTATE classes of a server that is away or going away: connection, operator intervention, resources. */
+const AWAY = /^(08|57P|53)/;
+const AWAY_ERRORS = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN']);
+
+/** Whether the error says that Postgres cannot be reached, as against refusing what it was asked. */
+export function isPostgresAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code } = error as { code?: unknown };
+  if (typeof code === 'string' && (AWAY.test(code) || AWAY_ERRORS.has(code))) return true;
+  return /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
+    error.message,
+  );
+}
+
+export interface StoreOptions {
+  readonly databaseUrl: string;
+  readonly applicationName: string;
+  readonly logger: Logger;
+}
+
+/** One process' access to Postgres. */
+export class Store {
+  readonly dataSource: DataSource;
+  readonly #logger: Logger;
+
+  constructor(options: StoreOptions) {
+    this.#logger = options.logger;
+    this.dataSource = new DataSource({
+      type: 'postgres',
+      url: options.databaseUrl,
+      applicationName: options.applicationName,
+      entities: [EndpointEntity, ApiKeyEntity],
+      migrations: MIGRATIONS,
+      migrationsTransactionMode: 'each',
+      synchronize: false,
+      poolSize: POOL_SIZE,
+      connectTimeoutMS: 3_000,
+      poolErrorHandler: (error: Error) => {
+        this.#logger.warn({ reason: error.message }, 'postgres.connection_lost');
+      },
+      extra: { keepAlive: true },
+    });
+  }
+
+  /** Waits with back-off until Postgres answers, tells so, and brings the schema up to date. */
+  async open(onWait: (reason: string) => void, signal?: AbortSignal): Promise<void> {
+    await untilItWorks(
+      async () => {
+        if (!this.dataSource.isInitialized) await this.dataSource.initialize();
+        await this.#migrate();
+      },
+      {
+        ...(signal === undefined ? {} : { signal }),
+        onFailure: (error, failures, waitMs) => {
+          if (!isPostgresAway(error)) throw error;
+          const reason = error instanceof Error && error.message !== '' ? error.message : 'Postgres cannot be reached';
+          onWait(reason);
+          this.#logger.warn({ reason, failures, wait_ms: waitMs }, 'postgres.waiting');
+        },
+      },
+    );
+  }
+
+  async close(): Promise<void> {
+    if (this.dataSource.isInitialized) await this.dataSource.destroy();
+  }
+
+  /** A query over all orgs, as the owner of the tables: for the stages. */
+  async query<Row>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
+    return this.dataSource.query(sql, [...parameters]);
+  }
+
+  /** Everything that `act` does is one transaction over all orgs. */
+  async transaction<T>(act: (runner: QueryRunner) => Promise<T>): Promise<T> {
+    return this.#inTransaction('begin', act);
+  }
+
+  /** One transaction that sees and changes rows of this org alone, held by row-level security. */
+  async forOrg<T>(orgId: OrgId, act: (runner: QueryRunner) => Promise<T>): Promise<T> {
+    // An OrgId is a UUID by construction, so it can stand in the text, and one round trip does.
+    return this.#inTransaction(`begin; set local role gapless_tenant; set local gapless.org_id = '${orgId}'`, act);
+  }
+
+  async #inTransaction<T>(begin: string, act: (runner: QueryRunner) => Promise<T>): Promise<T> {
+    const runner = this.dataSource.createQueryRunner();
+    try {
+      await runner.query(begin);
+      try {
+        const result = await act(runner);
+        await runner.query('commit');
+        return result;
+      } catch (error) {
+        await runner.query('rollback').catch(() => undefined);
+        throw error;
+      }
+    } finally {
+      await runner.release();
+    }
+  }
+
+  async #migrate(): Promise<void> {
+    const runner = this.dataSource.createQueryRunner();
+    try {
+      await runner.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
+      try {
+        const done = await this.dataSource.runMigrations();
+        for (const migration of done) this.#logger.info({ migration: migration.name }, 'postgres.migrated');
+      } finally {
+        await runner.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]);
+      }
+    } finally {
+      await runner.release();
+    }
+  }
+}

@@ -1,0 +1,234 @@
+import { performance } from 'node:perf_hooks';
+import type { Consumer, EachBatchPayload } from 'kafkajs';
+import { backOffMs, type HealthBoard, type Logger } from '#libs/runtime';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { KafkaConnection } from './kafka-connection.js';
+import { LARGEST_BATCH_BYTES } from './limits.js';
+import { toStoredRecord, type RecordBatch } from './record.js';
+
+/** A session this long survives a long pause of garbage collection; after a crash another member takes over behind it. */
+const SESSION_TIMEOUT_MS = 10_000;
+const HEARTBEAT_MS = 1_000;
+/** How long a fetch waits at the broker for records; they are handed over at once when they come. */
+const FETCH_WAIT_MS = 200;
+
+/** What became of a batch; nothing means: all of it is handled. */
+export type Handled =
+  | undefined
+  /** The records from `nextOffset` on are to be handed over again, not before `notBeforeMs` from now. */
+  | { readonly kind: 'later'; readonly nextOffset: number; readonly waitMs: number };
+
+/** What a handler may ask of its consumer while it handles a batch. */
+export interface BatchContext {
+  /** Whether the partition is certainly still this member's: its session is alive. */
+  holdsLease(): boolean;
+  /** Whether the batch need not be finished: the consumer stops, or the partition is no longer this member's. */
+  isStale(): boolean;
+  /** Raised with each assignment of partitions: what was known of a partition before may be outdated. */
+  readonly generation: number;
+  /** Moves the group's offset; for handlers that finish after they return. */
+  commit(topic: string, partition: number, nextOffset: number): Promise<void>;
+  /** Lets the handler be called for the partition from this offset on. */
+  seek(topic: string, partition: number, offset: number): void;
+}
+
+export interface BatchConsumerOptions {
+  /** Of the consumer group, and for logs and health. */
+  readonly groupId: string;
+  readonly topics: readonly string[];
+  /** `after`: the offset moves when the handler returns; `handler`: the handler commits by itself. */
+  readonly commits: 'after' | 'handler';
+  readonly maxPartitionBytes?: number;
+  readonly handle: (batch: RecordBatch, context: BatchContext) => Promise<Handled>;
+}
+
+/**
+ * Hands over batches of records, partition by partition, for as long as it runs. A handler that fails is called again
+ * with the same batch, with back-off, while heartbeats go on; a consumer that crashes is made anew.
+ */
+export class BatchConsumer {
+  #consumer: Consumer | null = null;
+  #restart: NodeJS.Timeout | null = null;
+  #stopping = false;
+  #crashes = 0;
+  #generation = 0;
+  /** Monotonic time at which the session was last known to be alive. */
+  #aliveAt = -Infinity;
+  readonly #paused = new Map<string, NodeJS.Timeout>();
+
+  constructor(
+    private readonly connection: KafkaConnection,
+    private readonly options: BatchConsumerOptions,
+    private readonly logger: Logger,
+    private readonly health: HealthBoard,
+  ) {}
+
+  /** Resolves once the group has assigned this member its partitions. */
+  async start(): Promise<void> {
+    this.health.waiting(this.options.groupId, 'joining its consumer group');
+    await new Promise<void>((resolve) => {
+      void this.#run(resolve);
+    });
+  }
+
+  /** Finishes the batches that are under way and leaves the group. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    if (this.#restart !== null) clearTimeout(this.#restart);
+    for (const timer of this.#paused.values()) clearTimeout(timer);
+    await this.#consumer?.disconnect();
+  }
+
+  async #run(onJoined: () => void): Promise<void> {
+    const consumer = this.connection.kafka.consumer({
+      groupId: this.options.groupId,
+      sessionTimeout: SESSION_TIMEOUT_MS,
+      rebalanceTimeout: SESSION_TIMEOUT_MS,
+      heartbeatInterval: HEARTBEAT_MS,
+      maxWaitTimeInMs: FETCH_WAIT_MS,
+      minBytes: 1,
+      maxBytesPerPartition: this.options.maxPartitionBytes ?? PARTITION_FETCH_BYTES,
+      maxBytes: LARGEST_BATCH_BYTES,
+      // Restarting is done here, for every kind of crash.
+      retry: { retries: 5, initialRetryTime: 100, maxRetryTime: 2_000, restartOnFailure: () => Promise.resolve(false) },
+    });
+    this.#consumer = consumer;
+    consumer.on(consumer.events.HEARTBEAT, () => {
+      this.#aliveAt = performance.now();
+    });
+    consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
+      this.#aliveAt = performance.now();
+      this.#generation++;
+      this.#crashes = 0;
+      this.health.ready(this.options.groupId);
+      this.logger.info({ group: this.options.groupId, assignment: payload.memberAssignment }, 'consumer.joined');
+      onJoined();
+    });
+    consumer.on(consumer.events.CRASH, ({ payload }) => {
+      this.#aliveAt = -Infinity;
+      this.#restartAfter(payload.error, onJoined);
+    });
+    try {
+      await consumer.connect();
+      await consumer.subscribe({ topics: [...this.options.topics], fromBeginning: true });
+      await consumer.run({
+        autoCommit: false,
+        eachBatchAutoResolve: false,
+        partitionsConsumedConcurrently: 64,
+        eachBatch: (payload) => this.#eachBatch(consumer, payload),
+      });
+    } catch (error) {
+      await consumer.disconnect().catch(() => undefined);
+      this.#restartAfter(error, onJoined);
+    }
+  }
+
+  #restartAfter(error: unknown, onJoined: () => void): void {
+    if (this.#stopping) return;
+    this.#crashes++;
+    const waitMs = backOffMs(this.#crashes);
+    const reason = error instanceof Error ? error.message : String(error);
+    this.health.waiting(this.options.groupId, 'Kafka cannot be reached');
+    this.logger.warn({ group: this.options.groupId, reason, wait_ms: waitMs }, 'consumer.waiting');
+    if (this.#restart !== null) clearTimeout(this.#restart);
+    this.#restart = setTimeout(() => void this.#run(onJoined), waitMs);
+  }
+
+  async #eachBatch(consumer: Consumer, payload: EachBatchPayload): Promise<void> {
+    const { topic, partition, messages } = payload.batch;
+    const last = messages.at(-1);
+    if (last === undefined) return;
+    const generation = this.#generation;
+    const isStale = () =>
+      this.#stopping || generation !== this.#generation || !payload.isRunning() || payload.isStale();
+    const context: BatchContext = {
+      generation,
+      isStale,
+      holdsLease: () => performance.now() - this.#aliveAt < SESSION_TIMEOUT_MS / 2,
+      commit: (...offset) => this.#commit(consumer, ...offset),
+      seek: (seekTopic, seekPartition, offset) => {
+        consumer.seek({ topic: seekTopic, partition: seekPartition, offset: String(offset) });
+      },
+    };
+    const batch = {
+      topic,
+      partition,
+      records: messages.map((message) => toStoredRecord(topic, partition, message)),
+    };
+    const handled = await this.#withHeartbeat(payload, () => this.#untilHandled(batch, context));
+    if (handled === 'stale') return;
+    const nextOffset = handled?.nextOffset ?? Number(last.offset) + 1;
+    if (nextOffset > Number(messages[0]?.offset ?? 0)) {
+      payload.resolveOffset(nextOffset > Number(last.offset) ? last.offset : String(nextOffset - 1));
+      if (this.options.commits === 'after') await context.commit(topic, partition, nextOffset);
+    }
+    if (handled !== undefined) this.#pauseFor(consumer, topic, partition, handled.waitMs);
+    await payload.heartbeat();
+  }
+
+  async #untilHandled(batch: RecordBatch, context: BatchContext): Promise<Handled | 'stale'> {
+    const part = `${this.options.groupId} ${batch.topic}/${batch.partition}`;
+    for (let failures = 1; ; failures++) {
+      if (context.isStale()) return 'stale';
+      try {
+        const handled = await this.options.handle(batch, context);
+        if (failures > 1) this.health.ready(part);
+        return handled;
+      } catch (error) {
+        const waitMs = backOffMs(failures);
+        this.health.waiting(part, 'a batch cannot be handled yet');
+        this.logger.warn(
+          {
+            group: this.options.groupId,
+            topic: batch.topic,
+            partition: batch.partition,
+            failures,
+            wait_ms: waitMs,
+            err: error,
+          },
+          'batch.waiting',
+        );
+        await delay(waitMs);
+      }
+    }
+  }
+
+  /** Keeps the session alive however long the handler takes. A rebalance is met again by the heartbeat behind the batch. */
+  async #withHeartbeat<T>(payload: EachBatchPayload, act: () => Promise<T>): Promise<T> {
+    const timer = setInterval(() => void payload.heartbeat().catch(() => undefined), HEARTBEAT_MS);
+    try {
+      return await act();
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  /** A commit that fails costs a repetition at most, and the next one covers it. */
+  async #commit(consumer: Consumer, topic: string, partition: number, nextOffset: number): Promise<void> {
+    try {
+      await consumer.commitOffsets([{ topic, partition, offset: String(nextOffset) }]);
+    } catch (error) {
+      this.logger.debug({ group: this.options.groupId, topic, partition, err: error }, 'commit.failed');
+    }
+  }
+
+  #pauseFor(consumer: Consumer, topic: string, partition: number, waitMs: number): void {
+    const key = `${topic}/${partition}`;
+    consumer.pause([{ topic, partitions: [partition] }]);
+    clearTimeout(this.#paused.get(key));
+    this.#paused.set(
+      key,
+      setTimeout(
+        () => {
+          this.#paused.delete(key);
+          if (this.#consumer === consumer && !this.#stopping) consumer.resume([{ topic, partitions: [partition] }]);
+        },
+        Math.min(waitMs, LONGEST_TIMER_MS),
+      ),
+    );
+  }
+}
+
+const PARTITION_FETCH_BYTES = 1024 * 1024;
+/** Timers are 31-bit; a partition that is resumed early is paused again. */
+const LONGEST_TIMER_MS = 2_147_483_647;

@@ -1,0 +1,12 @@
+export * from './appender.js';
+export type { BatchContext, Handled } from './batch-consumer.js';
+export * from './completion-tracker.js';
+export * from './ensure-topics.js';
+export * from './kafka-batch-server.js';
+export * from './kafka-batches.js';
+export * from './kafka-connection.js';
+export * from './limits.js';
+export * from './partition-writer.js';
+export * from './read-partitions.js';
+export type { NewRecord, RecordBatch, RecordHeaders, StoredRecord } from './record.js';
+export * from './topics.js';

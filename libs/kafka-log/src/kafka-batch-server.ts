@@ -1,0 +1,82 @@
+import { Server, type CustomTransportStrategy, type MessageHandler } from '@nestjs/microservices';
+import { firstValueFrom, isObservable } from 'rxjs';
+import type { HealthBoard, Logger } from '#libs/runtime';
+import { BatchConsumer, type BatchContext, type Handled } from './batch-consumer.js';
+import { KAFKA_BATCHES, type KafkaBatchesOptions } from './kafka-batches.js';
+import type { KafkaConnection } from './kafka-connection.js';
+import type { RecordBatch } from './record.js';
+import type { TopicNames } from './topics.js';
+
+export interface KafkaBatchServerOptions {
+  readonly connection: KafkaConnection;
+  readonly topics: TopicNames;
+  /** Consumer groups are called `<prefix>-<group>`. */
+  readonly prefix: string;
+  readonly logger: Logger;
+  readonly health: HealthBoard;
+}
+
+function optionsOf(handler: MessageHandler): KafkaBatchesOptions {
+  const extras = handler.extras as { readonly kafkaBatches: KafkaBatchesOptions };
+  return extras.kafkaBatches;
+}
+
+/**
+ * Nest's transport for batches of Kafka records: one consumer per `@KafkaBatches` handler. The stock Kafka server works
+ * one message at a time, which costs a round trip to Postgres or Kafka for each.
+ */
+export class KafkaBatchServer extends Server implements CustomTransportStrategy {
+  override readonly transportId = KAFKA_BATCHES;
+  override readonly propagatesEventHandlerErrors = true;
+  readonly #consumers: BatchConsumer[] = [];
+
+  constructor(private readonly options: KafkaBatchServerOptions) {
+    super();
+  }
+
+  listen(callback: (error?: unknown) => void): void {
+    Promise.all([...this.messageHandlers.values()].map((handler) => this.#serve(handler))).then(
+      () => {
+        callback();
+      },
+      (error: unknown) => {
+        callback(error);
+      },
+    );
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#consumers.map((consumer) => consumer.stop()));
+  }
+
+  on(): never {
+    throw new Error('KafkaBatchServer emits no events');
+  }
+
+  unwrap<T>(): T {
+    return this.options.connection.kafka as T;
+  }
+
+  async #serve(handler: MessageHandler): Promise<void> {
+    const { group, topics, commits } = optionsOf(handler);
+    const consumer = new BatchConsumer(
+      this.options.connection,
+      {
+        groupId: `${this.options.prefix}-${group}`,
+        topics: topics(this.options.topics),
+        commits: commits ?? 'after',
+        handle: (batch, context) => this.#call(handler, batch, context),
+      },
+      this.options.logger,
+      this.options.health,
+    );
+    this.#consumers.push(consumer);
+    await consumer.start();
+  }
+
+  async #call(handler: MessageHandler, batch: RecordBatch, context: BatchContext): Promise<Handled> {
+    const result: unknown = await handler(batch, context);
+    const handled: unknown = isObservable(result) ? await firstValueFrom(result, { defaultValue: undefined }) : result;
+    return handled as Handled;
+  }
+}

@@ -1,0 +1,34 @@
+import { applyDecorators, Catch, UseFilters, type ArgumentsHost, type RpcExceptionFilter } from '@nestjs/common';
+import { EventPattern } from '@nestjs/microservices';
+import { throwError, type Observable } from 'rxjs';
+import type { TopicNames } from './topics.js';
+
+/** Marks the handlers that `KafkaBatchServer` serves. */
+export const KAFKA_BATCHES = Symbol('KAFKA_BATCHES');
+
+export interface KafkaBatchesOptions {
+  /** The consumer group, without the topic prefix. One handler makes up one group. */
+  readonly group: string;
+  readonly topics: (names: TopicNames) => readonly string[];
+  /** `after` (default): the offset moves when the handler returns; `handler`: the handler commits by itself. */
+  readonly commits?: 'after' | 'handler';
+}
+
+/** The transport decides what a failure means (it calls the handler again), so Nest must hand it over as it is. */
+@Catch()
+class HandOverFailure implements RpcExceptionFilter<unknown> {
+  catch(error: unknown, _host: ArgumentsHost): Observable<never> {
+    return throwError(() => error);
+  }
+}
+
+/**
+ * A method `(batch: RecordBatch, context: BatchContext) => Promise<Handled>` that is given the records of a consumer
+ * group, batch by batch. A batch may come again, so handling it twice must change nothing.
+ */
+export function KafkaBatches(options: KafkaBatchesOptions): MethodDecorator {
+  return applyDecorators(
+    EventPattern(options.group, KAFKA_BATCHES, { kafkaBatches: options }) as MethodDecorator,
+    UseFilters(new HandOverFailure()),
+  );
+}

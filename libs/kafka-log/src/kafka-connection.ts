@@ -1,0 +1,59 @@
+import { Kafka, logLevel, type Admin, type LogEntry } from 'kafkajs';
+import { untilItWorks, type Logger } from '#libs/runtime';
+
+export interface KafkaConnectionOptions {
+  readonly brokers: readonly string[];
+  readonly clientId: string;
+  readonly logger: Logger;
+}
+
+/** What kafkajs reports as an error is mostly a fault that it waits out itself; the stages tell what it means. */
+function relay(logger: Logger): (entry: LogEntry) => void {
+  return ({ level, namespace, log }) => {
+    const fields = { kafkajs: namespace, error: typeof log['error'] === 'string' ? log['error'] : undefined };
+    if (level === logLevel.ERROR) logger.debug(fields, log.message);
+    else logger.trace(fields, log.message);
+  };
+}
+
+/** One process' access to the brokers. */
+export class KafkaConnection {
+  readonly kafka: Kafka;
+  readonly logger: Logger;
+
+  constructor(options: KafkaConnectionOptions) {
+    this.logger = options.logger;
+    this.kafka = new Kafka({
+      clientId: options.clientId,
+      brokers: [...options.brokers],
+      // A stuck connection is given up well within the sequencer's session, so that its lease check stays meaningful.
+      requestTimeout: 3_000,
+      enforceRequestTimeout: true,
+      connectionTimeout: 3_000,
+      logLevel: logLevel.WARN,
+      logCreator: () => relay(options.logger),
+    });
+  }
+
+  async withAdmin<T>(act: (admin: Admin) => Promise<T>): Promise<T> {
+    const admin = this.kafka.admin({ retry: { retries: 3, initialRetryTime: 100 } });
+    await admin.connect();
+    try {
+      return await act(admin);
+    } finally {
+      await admin.disconnect();
+    }
+  }
+
+  /** Waits with back-off until a broker answers, and tells so. */
+  async waitUntilReachable(onWait: (reason: string) => void, signal?: AbortSignal): Promise<void> {
+    await untilItWorks(() => this.withAdmin((admin) => admin.describeCluster()), {
+      ...(signal === undefined ? {} : { signal }),
+      onFailure: (error, failures, waitMs) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        onWait(reason);
+        this.logger.warn({ reason, failures, wait_ms: waitMs }, 'kafka.waiting');
+      },
+    });
+  }
+}

@@ -1,0 +1,68 @@
+import type { IHeaders, KafkaMessage, Message } from 'kafkajs';
+
+export type RecordHeaders = Readonly<Record<string, string>>;
+
+/** A record to append. Without a partition, the key decides it (murmur2, as every Kafka client does). */
+export interface NewRecord {
+  readonly topic: string;
+  readonly key: string | Buffer | null;
+  readonly value: Buffer | null;
+  readonly headers?: Readonly<Record<string, string | Buffer>>;
+  readonly partition?: number;
+}
+
+/** A record as it stands in a topic. */
+export interface StoredRecord {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly headers: RecordHeaders;
+  /** Epoch milliseconds; what it means is the topic's `message.timestamp.type`. */
+  readonly timestampMs: number;
+}
+
+/** Records of one partition, in order, never empty. */
+export interface RecordBatch {
+  readonly topic: string;
+  readonly partition: number;
+  readonly records: readonly StoredRecord[];
+}
+
+export function recordBytes(record: NewRecord): number {
+  let bytes = 64 + (record.value?.length ?? 0);
+  for (const [name, value] of Object.entries(record.headers ?? {})) bytes += name.length + value.length + 4;
+  return bytes;
+}
+
+export function toMessage(record: NewRecord): Message {
+  return {
+    key: record.key,
+    value: record.value,
+    ...(record.headers === undefined ? {} : { headers: record.headers as IHeaders }),
+    ...(record.partition === undefined ? {} : { partition: record.partition }),
+  };
+}
+
+/** A header that is given more than once counts by its first value. */
+function headersOf(headers: IHeaders | undefined): RecordHeaders {
+  const texts: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers ?? {})) {
+    const first = Array.isArray(value) ? value[0] : value;
+    if (first !== undefined) texts[name] = first.toString();
+  }
+  return texts;
+}
+
+export function toStoredRecord(topic: string, partition: number, message: KafkaMessage): StoredRecord {
+  return {
+    topic,
+    partition,
+    offset: Number(message.offset),
+    key: message.key,
+    value: message.value,
+    headers: headersOf(message.headers),
+    timestampMs: Number(message.timestamp),
+  };
+}

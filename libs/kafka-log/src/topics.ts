@@ -1,0 +1,70 @@
+import type { RetrySchedule } from '#libs/domain';
+
+/** The topics of `architecture.md` by their role. */
+export interface TopicNames {
+  readonly inbox: string;
+  readonly log: string;
+  readonly sequences: string;
+  readonly attempts: string;
+  readonly attemptsSlow: string;
+  /** One per entry of the retry schedule: index n-1 is tier n. */
+  readonly retry: readonly string[];
+  readonly deliveries: string;
+  readonly deadLetter: string;
+  readonly staffAlerts: string;
+}
+
+/** What a topic has to be. */
+export interface TopicPlan {
+  readonly topic: string;
+  readonly partitions: number;
+  readonly retentionMs: number;
+  readonly compacted: boolean;
+  /** The time of a record is when the broker appended it, not when its producer made it. */
+  readonly appendTime: boolean;
+}
+
+const DAY_MS = 86_400_000;
+const WORK_RETENTION_MS = 7 * DAY_MS;
+/** The log and the facts outlive the feed, so that whatever the feed still shows can be rebuilt. */
+const LOG_MARGIN_MS = 2 * DAY_MS;
+
+export function topicNames(prefix: string, schedule: RetrySchedule): TopicNames {
+  return {
+    inbox: `${prefix}.inbox.v1`,
+    log: `${prefix}.log.v1`,
+    sequences: `${prefix}.sequences.v1`,
+    attempts: `${prefix}.attempts.v1`,
+    attemptsSlow: `${prefix}.attempts-slow.v1`,
+    retry: schedule.map((_, index) => `${prefix}.retry-${index + 1}.v1`),
+    deliveries: `${prefix}.deliveries.v1`,
+    deadLetter: `${prefix}.dead-letter.v1`,
+    staffAlerts: `${prefix}.staff-alerts.v1`,
+  };
+}
+
+export function topicPlans(
+  names: TopicNames,
+  settings: { readonly partitions: number; readonly retentionMs: number; readonly retrySchedule: RetrySchedule },
+): readonly TopicPlan[] {
+  const plan = (topic: string, retentionMs: number, special: Partial<TopicPlan> = {}): TopicPlan => ({
+    topic,
+    partitions: settings.partitions,
+    retentionMs,
+    compacted: false,
+    appendTime: false,
+    ...special,
+  });
+  return [
+    plan(names.inbox, WORK_RETENTION_MS),
+    // Retention of the feed goes by the time of append, which only the broker knows for every writer alike.
+    plan(names.log, settings.retentionMs + LOG_MARGIN_MS, { appendTime: true }),
+    plan(names.sequences, -1, { compacted: true }),
+    plan(names.attempts, WORK_RETENTION_MS),
+    plan(names.attemptsSlow, WORK_RETENTION_MS),
+    ...names.retry.map((topic, index) => plan(topic, WORK_RETENTION_MS + (settings.retrySchedule[index] ?? 0))),
+    plan(names.deliveries, settings.retentionMs + LOG_MARGIN_MS),
+    plan(names.deadLetter, 30 * DAY_MS),
+    plan(names.staffAlerts, WORK_RETENTION_MS),
+  ];
+}

@@ -1,0 +1,11 @@
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Milliseconds of `250ms`, `10s`, `5m`, `6h` or `30d`; `undefined` for anything else, zero included. */
+export function parseDuration(text: string): number | undefined {
+  const match = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text.trim());
+  if (match === null) return undefined;
+  const ms = Number(match[1]) * (UNIT_MS[match[2] ?? ''] ?? 0);
+  return ms > 0 && Number.isSafeInteger(ms) ? ms : undefined;
+}
+
+export const DAY_MS = 86_400_000;

@@ -1,0 +1,23 @@
+/** How a part of this process is doing. */
+export type PartHealth = { readonly status: 'ready' } | { readonly status: 'waiting'; readonly reason: string };
+
+/** What `/health/ready` tells: each part reports its own state; all must be ready. */
+export class HealthBoard {
+  readonly #parts = new Map<string, PartHealth>();
+
+  waiting(part: string, reason: string): void {
+    this.#parts.set(part, { status: 'waiting', reason });
+  }
+
+  ready(part: string): void {
+    this.#parts.set(part, { status: 'ready' });
+  }
+
+  get isReady(): boolean {
+    return [...this.#parts.values()].every((part) => part.status === 'ready');
+  }
+
+  parts(): Readonly<Record<string, PartHealth>> {
+    return Object.fromEntries(this.#parts);
+  }
+}

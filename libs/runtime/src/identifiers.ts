@@ -1,0 +1,20 @@
+import { monotonicFactory } from 'ulid';
+import type { ApiKeyId, Clock, EndpointId, EventId } from '#libs/domain';
+
+/** Makes the time-ordered identifiers of decisions, section 1: a prefix and a ULID. */
+export class Identifiers {
+  readonly #ulid = monotonicFactory();
+  constructor(private readonly clock: Clock) {}
+
+  eventId(): EventId {
+    return `evt_${this.#ulid(this.clock.now())}` as EventId;
+  }
+
+  endpointId(): EndpointId {
+    return `whe_${this.#ulid(this.clock.now())}` as EndpointId;
+  }
+
+  apiKeyId(): ApiKeyId {
+    return `gk_${this.#ulid(this.clock.now())}` as ApiKeyId;
+  }
+}

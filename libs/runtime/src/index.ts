@@ -1,0 +1,6 @@
+export * from './back-off.js';
+export * from './config.js';
+export * from './duration.js';
+export * from './health-board.js';
+export * from './identifiers.js';
+export * from './logger.js';
