@@ -1,35 +1,75 @@
 import { IsNull } from 'typeorm';
 import type { ApiKeyId, OrgId } from '#libs/domain';
+import { apiKeyText, sha256OfSecret, type ApiKeyScope } from './api-key.js';
 import { ApiKeyEntity } from './entities/api-key.entity.js';
 import type { Store } from './store.js';
 
+export * from './api-key.js';
+
+/** A key as its owners see it, without its secret. */
 export interface ApiKeyRecord {
   readonly id: ApiKeyId;
   /** `null` for a service key. */
   readonly orgId: OrgId | null;
   readonly scopes: readonly string[];
-  readonly secretSha256: Buffer;
   readonly createdAt: Date;
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
   readonly lastUsedAt: Date | null;
 }
 
+export interface NewApiKey {
+  readonly id: ApiKeyId;
+  /** `null` for a service key. */
+  readonly orgId: OrgId | null;
+  readonly scopes: readonly ApiKeyScope[];
+  /** `API_KEY_SECRET_BYTES` random bytes. */
+  readonly secret: Buffer;
+  readonly createdAt: Date;
+  readonly expiresAt: Date | null;
+}
+
+/** What it takes to check a presented key. */
+export interface ApiKeyCredential {
+  readonly id: ApiKeyId;
+  /** `null` for a service key. */
+  readonly orgId: OrgId | null;
+  readonly scopes: readonly string[];
+  readonly secretSha256: Buffer;
+  readonly expiresAt: Date | null;
+  readonly revokedAt: Date | null;
+}
+
 /** The API keys; looking one up precedes knowing its org, so this works over all orgs. */
 export class ApiKeyRecords {
   constructor(private readonly store: Store) {}
 
-  async create(key: Omit<ApiKeyRecord, 'revokedAt' | 'lastUsedAt'>): Promise<void> {
-    await this.store.dataSource.getRepository(ApiKeyEntity).insert({ ...key, scopes: [...key.scopes] });
-  }
-
-  async find(id: ApiKeyId): Promise<ApiKeyRecord | undefined> {
-    return (await this.store.dataSource.getRepository(ApiKeyEntity).findOneBy({ id })) ?? undefined;
+  /** @returns the key as it is presented with requests; it cannot be had again */
+  async create(key: NewApiKey): Promise<string> {
+    const text = apiKeyText(key.id, key.secret);
+    await this.#keys.insert({
+      id: key.id,
+      orgId: key.orgId,
+      scopes: [...key.scopes],
+      secretSha256: sha256OfSecret(key.secret.toString('base64url')),
+      createdAt: key.createdAt,
+      expiresAt: key.expiresAt,
+    });
+    return text;
   }
 
   /** Oldest first; `null` lists the service keys, nothing lists all. */
   async list(orgId?: OrgId | null): Promise<readonly ApiKeyRecord[]> {
-    return this.store.dataSource.getRepository(ApiKeyEntity).find({
+    return this.#keys.find({
+      select: {
+        id: true,
+        orgId: true,
+        scopes: true,
+        createdAt: true,
+        expiresAt: true,
+        revokedAt: true,
+        lastUsedAt: true,
+      },
       where: orgId === undefined ? {} : { orgId: orgId ?? IsNull() },
       order: { createdAt: 'ASC', id: 'ASC' },
     });
@@ -37,10 +77,34 @@ export class ApiKeyRecords {
 
   /** @returns whether there is such a key; one that was revoked before stays as it was */
   async revoke(id: ApiKeyId, at: Date, orgId?: OrgId): Promise<boolean> {
-    const keys = this.store.dataSource.getRepository(ApiKeyEntity);
     const ofOrg = orgId === undefined ? { id } : { id, orgId };
-    await keys.update({ ...ofOrg, revokedAt: IsNull() }, { revokedAt: at });
-    return keys.existsBy(ofOrg);
+    await this.#keys.update({ ...ofOrg, revokedAt: IsNull() }, { revokedAt: at });
+    return this.#keys.existsBy(ofOrg);
+  }
+
+  /** The credentials of many keys in one query; ids without a key are missing. */
+  async credentials(ids: readonly ApiKeyId[]): Promise<ReadonlyMap<ApiKeyId, ApiKeyCredential>> {
+    const rows = await this.store.query<{
+      id: ApiKeyId;
+      org_id: OrgId | null;
+      scopes: string[];
+      secret_sha256: Buffer;
+      expires_at: Date | null;
+      revoked_at: Date | null;
+    }>('select id, org_id, scopes, secret_sha256, expires_at, revoked_at from api_keys where id = any($1)', [ids]);
+    return new Map(
+      rows.map((row) => [
+        row.id,
+        {
+          id: row.id,
+          orgId: row.org_id,
+          scopes: row.scopes,
+          secretSha256: row.secret_sha256,
+          expiresAt: row.expires_at,
+          revokedAt: row.revoked_at,
+        },
+      ]),
+    );
   }
 
   /** Notes the last use of many keys at once. */
@@ -52,5 +116,9 @@ export class ApiKeyRecords {
        ) select 1`,
       [[...uses.keys()], [...uses.values()]],
     );
+  }
+
+  get #keys() {
+    return this.store.dataSource.getRepository(ApiKeyEntity);
   }
 }

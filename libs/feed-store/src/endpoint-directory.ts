@@ -1,4 +1,4 @@
-import type { DeliveryId, DeliveryStatus, EndpointId, OrgId, Subscriber, WidgetId } from '#libs/domain';
+import type { DeliveryStatus, DueAttempt, EndpointId, OrgId, Subscriber, WidgetId } from '#libs/domain';
 import type { SecretCipher } from './secret-cipher.js';
 import type { Store } from './store.js';
 
@@ -7,15 +7,32 @@ export interface DispatchTarget {
   readonly id: EndpointId;
   readonly url: string;
   readonly secret: string;
-  readonly isActive: boolean;
   readonly activation: number;
 }
 
-/** How far a delivery is, as far as its facts are projected. */
-export interface DeliveryProgress {
-  readonly run: number;
+/** What is to become of an attempt that is due. */
+export type DispatchLookupResult =
+  | { readonly kind: 'target'; readonly target: DispatchTarget }
+  | { readonly kind: 'inactive' }
+  /** The endpoint is deleted. */
+  | { readonly kind: 'gone' }
+  /** The attempt is made already, or its run is over: replayed since, ended or delivered. */
+  | { readonly kind: 'superseded' };
+
+interface DispatchRow {
+  readonly url: string | null;
+  readonly secret_ciphertext: Buffer;
+  readonly is_active: boolean;
+  readonly activation: number;
+  readonly run: number | null;
   readonly attempts: number;
   readonly status: DeliveryStatus;
+}
+
+function isSuperseded(due: DueAttempt, row: DispatchRow): boolean {
+  // Facts come into Postgres a moment later than they happen; of a delivery that is not there yet nothing is over.
+  if (row.run === null || row.run < due.run) return false;
+  return row.run > due.run || row.attempts >= due.attempt || row.status !== 'pending';
 }
 
 /** What the router and the dispatcher have to know of endpoints, for many at a time. */
@@ -49,36 +66,31 @@ export class EndpointDirectory {
     return byOrg;
   }
 
-  /** The endpoints as they are now; one that is deleted is missing. */
-  async targets(ids: readonly EndpointId[]): Promise<ReadonlyMap<EndpointId, DispatchTarget>> {
-    const rows = await this.store.query<{
-      id: EndpointId;
-      url: string;
-      secret_ciphertext: Buffer;
-      is_active: boolean;
-      activation: number;
-    }>('select id, url, secret_ciphertext, is_active, activation from endpoints where id = any($1)', [ids]);
-    return new Map(
-      rows.map((row) => [
-        row.id,
-        {
-          id: row.id,
-          url: row.url,
-          secret: this.#secret(row.secret_ciphertext),
-          isActive: row.is_active,
-          activation: row.activation,
-        },
-      ]),
+  /** For each attempt, in order: its endpoint as it is now, and whether the attempt is still to be made. */
+  async lookUp(attempts: readonly DueAttempt[]): Promise<readonly DispatchLookupResult[]> {
+    const rows = await this.store.query<DispatchRow>(
+      `select e.url, e.secret_ciphertext, e.is_active, e.activation, d.run, d.attempts, d.status
+       from unnest($1::text[], $2::text[], $3::bigint[]) with ordinality as due(endpoint_id, delivery_id, created_ms, place)
+       left join endpoints e on e.id = due.endpoint_id
+       left join deliveries d on d.id = due.delivery_id and d.created_at = to_timestamp(due.created_ms / 1000.0)
+       order by due.place`,
+      [
+        attempts.map(({ delivery }) => delivery.endpointId),
+        attempts.map(({ delivery }) => delivery.deliveryId),
+        attempts.map(({ delivery }) => delivery.createdAtMs),
+      ],
     );
-  }
-
-  /** How far the deliveries are; one of which no fact is projected yet is missing. */
-  async progressOf(ids: readonly DeliveryId[]): Promise<ReadonlyMap<DeliveryId, DeliveryProgress>> {
-    const rows = await this.store.query<{ id: DeliveryId } & DeliveryProgress>(
-      'select id, run, attempts, status from deliveries where id = any($1)',
-      [ids],
-    );
-    return new Map(rows.map((row) => [row.id, { run: row.run, attempts: row.attempts, status: row.status }]));
+    return attempts.map((due, index): DispatchLookupResult => {
+      const row = rows[index];
+      if (row === undefined || row.url === null) return { kind: 'gone' };
+      if (isSuperseded(due, row)) return { kind: 'superseded' };
+      if (!row.is_active) return { kind: 'inactive' };
+      const secret = this.#secret(row.secret_ciphertext);
+      return {
+        kind: 'target',
+        target: { id: due.delivery.endpointId, url: row.url, secret, activation: row.activation },
+      };
+    });
   }
 
   #secret(ciphertext: Buffer): string {

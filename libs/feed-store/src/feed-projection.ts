@@ -33,10 +33,9 @@ export class FeedProjection {
       if (goesOnAt !== null && goesOnAt < stretch.firstOffset) return { kind: 'behind', nextOffset: goesOnAt };
       if (goesOnAt !== null && goesOnAt >= stretch.nextOffset) return { kind: 'applied' };
       const unseen = events.filter((event) => event.offset >= (goesOnAt ?? 0));
-      const heads = await this.#heads(runner, unseen);
-      const admitted = unseen.filter((event) => heads.admits(event.orgId, event.seq));
-      await this.#insert(runner, admitted);
-      await this.#moveHeads(runner, new Map(admitted.map((event) => [event.orgId, event.seq])));
+      const { fresh } = (await this.#gate(runner, unseen)).sift(unseen);
+      await this.#insert(runner, fresh);
+      await this.#moveHeads(runner, new Map(fresh.map((event) => [event.orgId, event.seq])));
       await saveOffset(runner, stretch);
       return { kind: 'applied' };
     });
@@ -44,15 +43,13 @@ export class FeedProjection {
     return projected;
   }
 
-  async #heads(runner: QueryRunner, events: readonly FeedEvent[]): Promise<SeqGate> {
-    const gate = new SeqGate();
+  async #gate(runner: QueryRunner, events: readonly FeedEvent[]): Promise<SeqGate> {
     const orgIds = [...new Set(events.map((event) => event.orgId))];
     const rows = (await runner.query('select org_id, last_seq from org_heads where org_id = any($1)', [orgIds])) as {
       org_id: OrgId;
       last_seq: string;
     }[];
-    for (const row of rows) gate.resume(row.org_id, seqFromText(row.last_seq));
-    return gate;
+    return new SeqGate(rows.map((row) => [row.org_id, seqFromText(row.last_seq)]));
   }
 
   async #insert(runner: QueryRunner, events: readonly FeedEvent[]): Promise<void> {

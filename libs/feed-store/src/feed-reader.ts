@@ -20,8 +20,32 @@ export interface FeedPage {
   readonly headSeq: Seq;
 }
 
+/** Names an event among those of all orgs: `<org id>/<event id>`. */
+export type EventKey = `${OrgId}/${EventId}`;
+
+export function eventKey(orgId: OrgId, id: EventId): EventKey {
+  return `${orgId}/${id}`;
+}
+
+interface FoundEvent {
+  readonly seq: string;
+  readonly matching: string;
+  readonly envelope: string;
+}
+
+/** The bounds stand in every row, and in a row of their own when nothing was found. */
+type FeedRow = { readonly head: string | null; readonly oldest: string | null } & (
+  FoundEvent | { readonly seq: null; readonly matching: null; readonly envelope: null }
+);
+
 /** What a page may weigh: it ends early rather than hold a whole process' memory; `next_seq` then goes on behind it. */
 const PAGE_BYTES = 8 * 1024 * 1024;
+
+/** With everything pruned, the next event will be the oldest. */
+function oldestOf(stored: string | null, headSeq: Seq): Seq {
+  if (stored !== null) return seqFromText(stored);
+  return headSeq === SEQ_NONE ? SEQ_NONE : nextSeq(headSeq);
+}
 
 /** Reads the feed (spec 4.2). */
 export class FeedReader {
@@ -33,59 +57,60 @@ export class FeedReader {
 
   async page(orgId: OrgId, query: FeedQuery, nowMs: number): Promise<FeedPage> {
     const from = new Date(nowMs - this.retentionMs);
-    const { rows, bounds } = await this.store.forOrg(orgId, async (runner) => {
-      const parameters: unknown[] = [orgId, query.since, from, query.limit + 1, PAGE_BYTES];
-      const filters: string[] = [];
-      if (query.event !== undefined) filters.push(`and event_type = $${parameters.push(query.event)}`);
-      if (query.widgetId !== undefined) filters.push(`and widget_id = $${parameters.push(query.widgetId)}`);
-      // One event more than asked for tells whether there are more; convert_from hands text over without hex.
-      const page = (await runner.query(
-        `select seq, convert_from(envelope, 'UTF8') as envelope, matching
-         from (
-           select seq, envelope,
-             row_number() over (order by seq) as place,
-             count(*) over () as matching,
-             sum(octet_length(envelope)) over (order by seq) as weight
+    const parameters: unknown[] = [orgId, query.since, from, query.limit + 1, PAGE_BYTES];
+    const filters: string[] = [];
+    if (query.event !== undefined) filters.push(`and event_type = $${parameters.push(query.event)}`);
+    if (query.widgetId !== undefined) filters.push(`and widget_id = $${parameters.push(query.widgetId)}`);
+    // One statement, so that the page and the bounds are of the same moment. One event more than asked for tells
+    // whether there are more; convert_from hands text over without hex.
+    const rows = await this.store.forOrg(
+      orgId,
+      async (runner) =>
+        (await runner.query(
+          `select bounds.head, bounds.oldest, page.seq, page.matching, convert_from(page.envelope, 'UTF8') as envelope
            from (
-             select seq, envelope from events
-             where org_id = $1 and seq > $2 and appended_at >= $3 ${filters.join(' ')}
-             order by seq limit $4
-           ) found
-         ) weighed
-         where place = 1 or weight <= $5
-         order by seq`,
-        parameters,
-      )) as { seq: string; envelope: string; matching: string }[];
-      const [found] = (await runner.query(
-        `select
-           (select last_seq from org_heads where org_id = $1) as head,
-           (select seq from events where org_id = $1 and appended_at >= $2 order by seq limit 1) as oldest`,
-        [orgId, from],
-      )) as { head: string | null; oldest: string | null }[];
-      return { rows: page, bounds: found };
-    });
-    const served = rows.slice(0, query.limit);
+             select
+               (select last_seq from org_heads where org_id = $1) as head,
+               (select seq from events where org_id = $1 and appended_at >= $3 order by seq limit 1) as oldest
+           ) bounds
+           left join (
+             select seq, envelope,
+               row_number() over (order by seq) as place,
+               count(*) over () as matching,
+               sum(octet_length(envelope)) over (order by seq) as weight
+             from (
+               select seq, envelope from events
+               where org_id = $1 and seq > $2 and appended_at >= $3 ${filters.join(' ')}
+               order by seq limit $4
+             ) found
+           ) page on page.place = 1 or page.weight <= $5
+           order by page.seq`,
+          parameters,
+        )) as FeedRow[],
+    );
+    const found = rows.filter((row): row is FeedRow & FoundEvent => row.seq !== null);
+    const served = found.slice(0, query.limit);
     const last = served.at(-1);
-    const headSeq = bounds?.head == null ? SEQ_NONE : seqFromText(bounds.head);
+    const headSeq = rows[0]?.head == null ? SEQ_NONE : seqFromText(rows[0].head);
     return {
       envelopes: served.map((row) => row.envelope),
       nextSeq: last !== undefined && Number(last.matching) > served.length ? seqFromText(last.seq) : null,
-      // With everything pruned, the next event will be the oldest.
-      oldestSeq:
-        bounds?.oldest != null ? seqFromText(bounds.oldest) : headSeq === SEQ_NONE ? SEQ_NONE : nextSeq(headSeq),
+      oldestSeq: oldestOf(rows[0]?.oldest ?? null, headSeq),
       headSeq,
     };
   }
 
-  /** Which of the ids the org's feed holds already. */
-  async knownIds(orgId: OrgId, ids: readonly EventId[]): Promise<ReadonlySet<EventId>> {
-    const rows = await this.store.forOrg(
-      orgId,
-      async (runner) =>
-        (await runner.query('select event_id from events where org_id = $1 and event_id = any($2)', [orgId, ids])) as {
-          event_id: EventId;
-        }[],
+  /** Which of the events the feed holds already; each is named as `eventKey` does. */
+  async known(keys: readonly EventKey[]): Promise<ReadonlyMap<EventKey, true>> {
+    const rows = await this.store.query<{ org_id: OrgId; event_id: EventId }>(
+      `select e.org_id, e.event_id
+       from (
+         select distinct split_part(key, '/', 1)::uuid as org_id, split_part(key, '/', 2) as event_id
+         from unnest($1::text[]) as wanted(key)
+       ) wanted
+       join events e on e.org_id = wanted.org_id and e.event_id = wanted.event_id`,
+      [keys],
     );
-    return new Set(rows.map((row) => row.event_id));
+    return new Map(rows.map((row) => [eventKey(row.org_id, row.event_id), true]));
   }
 }

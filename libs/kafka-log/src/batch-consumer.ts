@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks';
 import type { Consumer, EachBatchPayload } from 'kafkajs';
 import { backOffMs, type HealthBoard, type Logger } from '#libs/runtime';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ConsumerSession } from './consumer-sessions.js';
 import type { KafkaConnection } from './kafka-connection.js';
 import { LARGEST_BATCH_BYTES } from './limits.js';
 import { toStoredRecord, type RecordBatch } from './record.js';
@@ -40,6 +41,7 @@ export interface BatchConsumerOptions {
   readonly commits: 'after' | 'handler';
   readonly maxPartitionBytes?: number;
   readonly handle: (batch: RecordBatch, context: BatchContext) => Promise<Handled>;
+  readonly onSession: (session: ConsumerSession | null) => void;
 }
 
 /**
@@ -77,6 +79,7 @@ export class BatchConsumer {
     if (this.#restart !== null) clearTimeout(this.#restart);
     for (const timer of this.#paused.values()) clearTimeout(timer);
     await this.#consumer?.disconnect();
+    this.options.onSession(null);
   }
 
   async #run(onJoined: () => void): Promise<void> {
@@ -100,12 +103,18 @@ export class BatchConsumer {
       this.#aliveAt = performance.now();
       this.#generation++;
       this.#crashes = 0;
+      this.options.onSession({
+        generation: this.#generation,
+        assigned: payload.memberAssignment,
+        holdsLease: () => this.#holdsLease(),
+      });
       this.health.ready(this.options.groupId);
       this.logger.info({ group: this.options.groupId, assignment: payload.memberAssignment }, 'consumer.joined');
       onJoined();
     });
     consumer.on(consumer.events.CRASH, ({ payload }) => {
       this.#aliveAt = -Infinity;
+      this.options.onSession(null);
       this.#restartAfter(payload.error, onJoined);
     });
     try {
@@ -121,6 +130,11 @@ export class BatchConsumer {
       await consumer.disconnect().catch(() => undefined);
       this.#restartAfter(error, onJoined);
     }
+  }
+
+  /** Half of the session's time is left for the answer to the heartbeat, and for what is sent on this promise. */
+  #holdsLease(): boolean {
+    return performance.now() - this.#aliveAt < SESSION_TIMEOUT_MS / 2;
   }
 
   #restartAfter(error: unknown, onJoined: () => void): void {
@@ -144,7 +158,7 @@ export class BatchConsumer {
     const context: BatchContext = {
       generation,
       isStale,
-      holdsLease: () => performance.now() - this.#aliveAt < SESSION_TIMEOUT_MS / 2,
+      holdsLease: () => this.#holdsLease(),
       commit: (...offset) => this.#commit(consumer, ...offset),
       seek: (seekTopic, seekPartition, offset) => {
         consumer.seek({ topic: seekTopic, partition: seekPartition, offset: String(offset) });

@@ -13,14 +13,11 @@ export class CompletionTracker {
     this.#taken = firstOffset;
   }
 
-  /** Whether the offset is taken up for the first time; a refetched one is under way or complete already. */
-  take(offset: number): boolean {
-    if (offset < this.#taken) return false;
-    // Offsets that a topic skips count as complete.
+  /** Takes up an offset that is not below `next`. Offsets that the topic skips before it count as complete. */
+  take(offset: number): void {
     for (let skipped = this.#taken; skipped < offset; skipped++) this.#done.add(skipped);
     this.#taken = offset + 1;
     this.#advance();
-    return true;
   }
 
   complete(offset: number): void {
@@ -34,9 +31,9 @@ export class CompletionTracker {
     return this.#next;
   }
 
-  /** How many offsets are taken and not complete. */
-  get inFlight(): number {
-    return this.#taken - this.#next - this.#done.size;
+  /** The offset that is to be taken next. */
+  get next(): number {
+    return this.#taken;
   }
 
   #advance(): void {

@@ -3,6 +3,7 @@ import { firstValueFrom, isObservable } from 'rxjs';
 import type { HealthBoard, Logger } from '#libs/runtime';
 import { BatchConsumer, type BatchContext, type Handled } from './batch-consumer.js';
 import { KAFKA_BATCHES, type KafkaBatchesOptions } from './kafka-batches.js';
+import type { ConsumerSessions } from './consumer-sessions.js';
 import type { KafkaConnection } from './kafka-connection.js';
 import type { RecordBatch } from './record.js';
 import type { TopicNames } from './topics.js';
@@ -14,6 +15,7 @@ export interface KafkaBatchServerOptions {
   readonly prefix: string;
   readonly logger: Logger;
   readonly health: HealthBoard;
+  readonly sessions: ConsumerSessions;
 }
 
 function optionsOf(handler: MessageHandler): KafkaBatchesOptions {
@@ -66,6 +68,10 @@ export class KafkaBatchServer extends Server implements CustomTransportStrategy 
         topics: topics(this.options.topics),
         commits: commits ?? 'after',
         handle: (batch, context) => this.#call(handler, batch, context),
+        onSession: (session) => {
+          if (session === null) this.options.sessions.left(group);
+          else this.options.sessions.joined(group, session);
+        },
       },
       this.options.logger,
       this.options.health,

@@ -8,6 +8,7 @@ import { toMessage, type NewRecord } from './record.js';
  */
 export class PartitionWriter {
   readonly #producer: Producer;
+  #connected: Promise<void> | null = null;
 
   constructor(connection: KafkaConnection) {
     this.#producer = connection.kafka.producer({
@@ -17,25 +18,32 @@ export class PartitionWriter {
     });
   }
 
-  async connect(): Promise<void> {
-    await this.#producer.connect();
-  }
-
   async close(): Promise<void> {
     await this.#producer.disconnect();
   }
 
-  /** Resolves once all in-sync replicas have the records, which become one batch of the partition. */
+  /**
+   * Resolves once all in-sync replicas have the records, which become one batch of the partition.
+   * @returns the offset of the first of them
+   */
   async write(
     topic: string,
     partition: number,
     records: readonly Omit<NewRecord, 'topic' | 'partition'>[],
-  ): Promise<void> {
-    await this.#producer.send({
+  ): Promise<number> {
+    this.#connected ??= this.#producer.connect();
+    try {
+      await this.#connected;
+    } catch (error) {
+      this.#connected = null;
+      throw error;
+    }
+    const [written] = await this.#producer.send({
       topic,
       acks: -1,
       compression: CompressionTypes.None,
       messages: records.map((record) => toMessage({ ...record, topic, partition })),
     });
+    return Number(written?.baseOffset ?? -1);
   }
 }

@@ -45,7 +45,7 @@ function partitionKey(topic: string, partition: number): string {
   return `${topic}/${partition}`;
 }
 
-/** For each stretch that holds anything: where to begin and the offset behind its last record. */
+/** For each stretch: where to begin and the offset behind its last record. */
 async function boundsOf(
   connection: KafkaConnection,
   stretches: readonly PartitionStretch[],
@@ -61,7 +61,7 @@ async function boundsOf(
     if (found === undefined) throw new Error(`${stretch.topic} has no partition ${stretch.partition}`);
     const from = Math.max(stretch.from, Number(found.low));
     const end = Number(found.high);
-    if (from < end) bounds.set(partitionKey(stretch.topic, stretch.partition), { ...stretch, from, end });
+    bounds.set(partitionKey(stretch.topic, stretch.partition), { ...stretch, from, end });
   }
   return bounds;
 }
@@ -118,14 +118,15 @@ async function consumeAll(
 
 /**
  * Reads stretches of partitions to their present ends, each in the order of its offsets.
- * @returns the end offset of each stretch that holds anything, by `topic/partition`
+ * @returns the end offset of each stretch, by `topic/partition`
  */
 export async function readPartitions(
   connection: KafkaConnection,
   stretches: readonly PartitionStretch[],
   onRecord: (record: StoredRecord) => void,
 ): Promise<ReadonlyMap<string, number>> {
-  const bounds = await boundsOf(connection, stretches);
+  const all = await boundsOf(connection, stretches);
+  const bounds = new Map([...all].filter(([, { from, end }]) => from < end));
   if (bounds.size > 0) {
     const wanted = new Map<string, number[]>();
     for (const { topic, partition } of bounds.values()) {
@@ -149,5 +150,5 @@ export async function readPartitions(
       await connection.withAdmin((admin) => admin.deleteGroups([groupId])).catch(() => undefined);
     }
   }
-  return new Map([...bounds].map(([key, { end }]) => [key, end]));
+  return new Map([...all].map(([key, { end }]) => [key, end]));
 }

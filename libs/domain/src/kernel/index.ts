@@ -4,3 +4,4 @@ export * from './errors.js';
 export * from './ids.js';
 export * from './json-slices.js';
 export * from './seq.js';
+export * from './version.js';

@@ -53,6 +53,11 @@ export class OrgSequences {
     return changed;
   }
 
+  /** Makes the next `takeChanged` tell every org. */
+  markAllChanged(): void {
+    for (const orgId of this.#orgs.keys()) this.#changed.add(orgId);
+  }
+
   #org(orgId: OrgId): { lastSeq: Seq; recentIds: RecentIds } {
     let org = this.#orgs.get(orgId);
     if (org === undefined) {

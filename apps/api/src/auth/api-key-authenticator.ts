@@ -1,0 +1,49 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { GaplessError, type ApiKeyId, type Clock } from '#libs/domain';
+import { ApiKeyRecords, isSameSecret, parseApiKey, type ApiKeyCredential } from '#libs/feed-store';
+import { CLOCK } from '#libs/platform';
+import { SharedQuery } from '../http/shared-query.js';
+import type { AuthenticatedKey } from './authenticated-key.js';
+import { KeyUses } from './key-uses.js';
+
+/** Whether the key may be used at the time. */
+function isInForce(credential: ApiKeyCredential, nowMs: number): boolean {
+  return credential.revokedAt === null && (credential.expiresAt === null || credential.expiresAt.getTime() > nowMs);
+}
+
+/** Tells whose key a request carries (decisions, section 1). */
+@Injectable()
+export class ApiKeyAuthenticator {
+  readonly #credentials: SharedQuery<ApiKeyId, ApiKeyCredential>;
+
+  constructor(
+    records: ApiKeyRecords,
+    private readonly uses: KeyUses,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {
+    // Nothing is cached: a key that is revoked is refused from the next request on.
+    this.#credentials = new SharedQuery((ids) => records.credentials(ids));
+  }
+
+  /**
+   * @param header the value of `X-Api-Key`
+   * @throws GaplessError `missing_api_key`; `invalid_api_key` for one that is unknown, revoked or expired alike
+   */
+  async authenticate(header: string | undefined): Promise<AuthenticatedKey> {
+    if (header === undefined || header === '') {
+      throw new GaplessError('missing_api_key', 'Send an API key in the X-Api-Key header.');
+    }
+    const presented = parseApiKey(header);
+    if (presented === undefined) throw invalid();
+    const credential = (await this.#credentials.ask([presented.id])).get(presented.id);
+    const nowMs = this.clock.now();
+    if (credential === undefined || !isSameSecret(presented.secret, credential.secretSha256)) throw invalid();
+    if (!isInForce(credential, nowMs)) throw invalid();
+    this.uses.note(credential.id, nowMs);
+    return credential;
+  }
+}
+
+function invalid(): GaplessError {
+  return new GaplessError('invalid_api_key', 'The API key is unknown, revoked or expired.');
+}

@@ -1,0 +1,31 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { GaplessError, type ApiKeyId, type OrgId } from '#libs/domain';
+
+/** The key that a request was made with, checked. */
+export interface AuthenticatedKey {
+  readonly id: ApiKeyId;
+  /** `null` for a service key. */
+  readonly orgId: OrgId | null;
+  readonly scopes: readonly string[];
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** `null` outside of `/api/`. */
+    apiKey: AuthenticatedKey | null;
+  }
+}
+
+/** @throws Error on a route that is not authenticated: a defect of the route */
+export function keyOf(request: FastifyRequest): AuthenticatedKey {
+  if (request.apiKey === null) throw new Error('the route is not authenticated');
+  return request.apiKey;
+}
+
+/** The org that the request's key is bound to. A service key is bound to none, and is refused. */
+export const OrgOfKey = createParamDecorator((_: unknown, context: ExecutionContext): OrgId => {
+  const { orgId } = keyOf(context.switchToHttp().getRequest<FastifyRequest>());
+  if (orgId === null) throw new GaplessError('insufficient_scope', 'A service key is not bound to an organization.');
+  return orgId;
+});

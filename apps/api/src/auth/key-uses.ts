@@ -1,0 +1,45 @@
+import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import type { ApiKeyId } from '#libs/domain';
+import { ApiKeyRecords } from '#libs/feed-store';
+import { LOGGER } from '#libs/platform';
+import type { Logger } from '#libs/runtime';
+
+/** Nobody needs to know to the second when a key was used last. */
+const FLUSH_INTERVAL_MS = 15_000;
+
+/** Notes when keys were used last: many uses with one write. */
+@Injectable()
+export class KeyUses implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  #uses = new Map<ApiKeyId, number>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly records: ApiKeyRecords,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  note(id: ApiKeyId, atMs: number): void {
+    this.#uses.set(id, atMs);
+  }
+
+  onApplicationBootstrap(): void {
+    this.#timer = setInterval(() => void this.flush(), FLUSH_INTERVAL_MS).unref();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.flush();
+  }
+
+  /** Writes what was noted. What cannot be written is lost: it is of interest, not of importance. */
+  async flush(): Promise<void> {
+    if (this.#uses.size === 0) return;
+    const uses = this.#uses;
+    this.#uses = new Map();
+    try {
+      await this.records.touch(new Map([...uses].map(([id, atMs]) => [id, new Date(atMs)])));
+    } catch (error) {
+      this.logger.warn({ err: error }, 'api_keys.last_use_not_noted');
+    }
+  }
+}

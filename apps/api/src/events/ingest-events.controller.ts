@@ -1,0 +1,84 @@
+import { Controller, HttpCode, Inject, Post, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { GaplessError, inboxValue, type Clock, type EventId } from '#libs/domain';
+import { INGEST_LIMITS, parseSubmission, type SubmittedEvent } from '#libs/event-validation';
+import { eventKey, FeedReader, type EventKey } from '#libs/feed-store';
+import { Appender, type NewRecord, type TopicNames } from '#libs/kafka-log';
+import { CLOCK, TOPICS } from '#libs/platform';
+import { Identifiers } from '#libs/runtime';
+import { keyOf } from '../auth/authenticated-key.js';
+import { RequireScope } from '../auth/require-scope.js';
+import { bodyOf } from '../http/body.js';
+import { BodyLimit } from '../http/body-limit.js';
+import { SharedQuery } from '../http/shared-query.js';
+import { traceParentOf } from './trace-parent.js';
+
+/** Bytes of requests that wait for Kafka at the same time; what comes on top is refused rather than piled up. */
+const MAX_PENDING_BYTES = 128 * 1024 * 1024;
+
+interface IngestAnswer {
+  readonly data: readonly { readonly id: EventId }[];
+}
+
+/** `POST /internal/events`: what product services submit (decisions, section 5). */
+@Controller('api/v1/internal/events')
+export class IngestEventsController {
+  readonly #known: SharedQuery<EventKey, true>;
+  #pendingBytes = 0;
+
+  constructor(
+    feed: FeedReader,
+    private readonly appender: Appender,
+    private readonly identifiers: Identifiers,
+    @Inject(TOPICS) private readonly topics: TopicNames,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {
+    this.#known = new SharedQuery((keys) => feed.known(keys));
+  }
+
+  /** Answers once the brokers have acknowledged all events; one that cannot be accepted refuses the whole request. */
+  @Post()
+  @HttpCode(202)
+  @RequireScope('events:write')
+  @BodyLimit(INGEST_LIMITS.maxRequestBytes)
+  async ingest(@Req() request: FastifyRequest): Promise<IngestAnswer> {
+    const body = bodyOf(request);
+    const submitted = parseSubmission(body, {
+      orgOfKey: keyOf(request).orgId,
+      nowMs: this.clock.now(),
+      limits: INGEST_LIMITS,
+    });
+    const events = submitted.map((event) => ({ ...event, id: event.id ?? this.identifiers.eventId() }));
+    const headers = { traceparent: traceParentOf(request.headers['traceparent']) };
+    const known = await this.#knownOf(submitted);
+    const records = events
+      .filter((event) => !known.has(eventKey(event.orgId, event.id)))
+      .map((event) => ({ topic: this.topics.inbox, key: event.orgId, value: inboxValue(event), headers }));
+    await this.#append(records, body.length);
+    return { data: events.map(({ id }) => ({ id })) };
+  }
+
+  /** The sequencer knows the latest ids of an org; a repeat of an older one has to be found in the feed. */
+  async #knownOf(submitted: readonly SubmittedEvent[]): Promise<ReadonlyMap<EventKey, true>> {
+    const keys: EventKey[] = [];
+    for (const { orgId, id } of submitted) if (id !== null) keys.push(eventKey(orgId, id));
+    return keys.length === 0 ? new Map<EventKey, true>() : this.#known.ask(keys);
+  }
+
+  async #append(records: readonly NewRecord[], bytes: number): Promise<void> {
+    if (this.#pendingBytes + bytes > MAX_PENDING_BYTES) {
+      throw new GaplessError('unavailable', 'Too much is waiting to be written; nothing was accepted.');
+    }
+    this.#pendingBytes += bytes;
+    try {
+      await this.appender.append(records);
+    } catch (cause) {
+      // An append that failed may still have happened: whoever repeats the request with the same ids repeats nothing.
+      throw new GaplessError('unavailable', 'The log cannot be reached; repeat the request with the same event ids.', {
+        cause,
+      });
+    } finally {
+      this.#pendingBytes -= bytes;
+    }
+  }
+}

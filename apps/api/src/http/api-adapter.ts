@@ -1,0 +1,64 @@
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { GaplessError, systemClock } from '#libs/domain';
+import { refusedByFramework, sendProblem } from '#libs/http-problems';
+import { requestIds } from './request-id.js';
+import { answerOnSocket } from './socket-problem.js';
+
+/** The largest body of an operation that does not say otherwise with `@BodyLimit`. */
+const BODY_LIMIT_BYTES = 256 * 1024;
+/** From the first byte of a request to its last: the largest body at 1 Mbit/s takes this long. */
+const REQUEST_TIMEOUT_MS = 40_000;
+const HEADERS_TIMEOUT_MS = 10_000;
+/** Longer than the usual idle timeout of load balancers, so that it is not us who closes first. */
+const KEEP_ALIVE_TIMEOUT_MS = 72_000;
+/** How often connections are searched for requests that are too slow. */
+const TIMEOUT_CHECK_MS = 2_000;
+
+/** Fastify for Nest, without the body parsers that Nest would add: `acceptJson` is the only one. */
+class ApiAdapter extends FastifyAdapter {
+  override registerParserMiddleware(): void {
+    // Nothing to do: see above.
+  }
+}
+
+/** Fastify as the api needs it: strict about what it reads, patient with nobody. */
+export function createApiAdapter(): FastifyAdapter {
+  const requestId = requestIds(systemClock);
+  const adapter = new ApiAdapter({
+    logger: false,
+    genReqId: requestId,
+    bodyLimit: BODY_LIMIT_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: TIMEOUT_CHECK_MS },
+    // While the process ends, what has arrived is still answered, and its connection closed.
+    return503OnClosing: false,
+    // A target that cannot be decoded, or too long a parameter: the router answers before any hook runs.
+    frameworkErrors: (error: { readonly statusCode?: number }, request: FastifyRequest, reply: FastifyReply) => {
+      reply.header('x-request-id', request.id);
+      sendProblem(request, reply, refusedByFramework(error.statusCode ?? 400));
+    },
+    clientErrorHandler: (error, socket) => {
+      answerOnSocket(error, socket, requestId({ headers: {} }));
+    },
+  });
+  acceptJson(adapter.getInstance());
+  return adapter;
+}
+
+/**
+ * Bodies are JSON and nothing else (415 otherwise), and reach the handlers as the bytes that were sent: what is read from
+ * them is each operation's business.
+ */
+function acceptJson(instance: FastifyInstance): void {
+  instance.removeAllContentTypeParsers();
+  instance.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    const encoding = request.headers['content-encoding'];
+    if (encoding !== undefined && encoding !== 'identity') {
+      done(new GaplessError('unsupported_media_type', 'The body must not be encoded.'));
+    } else {
+      done(null, body);
+    }
+  });
+}

@@ -1,0 +1,31 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { LOGGER } from '#libs/platform';
+import type { Logger } from '#libs/runtime';
+import { ApiKeyAuthenticator } from '../auth/api-key-authenticator.js';
+import { authenticateRequests } from '../auth/authenticate-requests.js';
+import { logAccess } from './access-log.js';
+import { applyBodyLimits } from './body-limit.js';
+
+/** What every answer needs that is not a page: it runs nothing, and nobody frames it. Pages set a policy of their own. */
+const NO_CONTENT_POLICY = {
+  useDefaults: false,
+  directives: { defaultSrc: "'none'", frameAncestors: "'none'", baseUri: "'none'", formAction: "'none'" },
+};
+
+/** Sets up what happens around every request, before Nest makes its routes. */
+export function configureApi(app: NestFastifyApplication): void {
+  app.useSecurityHeaders({
+    contentSecurityPolicy: NO_CONTENT_POLICY,
+    // The domain may have other hosts, which are not ours to decide on.
+    strictTransportSecurity: { includeSubDomains: false },
+    xFrameOptions: { action: 'deny' },
+  });
+  const instance = app.getHttpAdapter().getInstance();
+  instance.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id);
+    done();
+  });
+  applyBodyLimits(instance);
+  authenticateRequests(instance, app.get(ApiKeyAuthenticator));
+  logAccess(instance, app.get<Logger>(LOGGER));
+}

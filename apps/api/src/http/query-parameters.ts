@@ -1,0 +1,79 @@
+import { GaplessError, type FieldProblem } from '#libs/domain';
+
+/** An integer as everybody writes it: no sign but a minus, no leading zeros, no exponent. */
+const DECIMAL_INTEGER = /^(?:0|-?[1-9]\d*)$/;
+
+/**
+ * Reads a query strictly (decisions, section 11: Which status): a value that is not of its type is `malformed_request`;
+ * one that is out of range, an unknown and a repeated parameter are 422; an empty value is as if absent.
+ */
+export class QueryParameters {
+  readonly #values = new Map<string, string>();
+  readonly #unreadable: FieldProblem[] = [];
+  readonly #problems: FieldProblem[] = [];
+
+  /** @param query as Fastify parsed it: an array for what is repeated */
+  constructor(query: unknown, known: readonly string[]) {
+    for (const [name, value] of Object.entries(query as Record<string, unknown>)) {
+      if (!known.includes(name)) this.refuse(name, 'unknown_parameter', 'is not a parameter of this operation');
+      else if (typeof value !== 'string') this.refuse(name, 'repeated', 'must not be repeated');
+      else if (value !== '') this.#values.set(name, value);
+    }
+  }
+
+  text(name: string): string | undefined {
+    return this.#values.get(name);
+  }
+
+  integer(name: string, min: number, max: number): number | undefined {
+    return this.read(
+      name,
+      (text) => {
+        if (!DECIMAL_INTEGER.test(text)) return undefined;
+        const value = Number(text);
+        if (value >= min && value <= max) return value;
+        this.refuse(name, 'out_of_range', `must be from ${min} to ${max}`);
+        return min;
+      },
+      'must be a decimal integer',
+    );
+  }
+
+  /** @param parse gives `undefined` for what cannot be read */
+  read<T>(name: string, parse: (text: string) => T | undefined, expected: string): T | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const value = parse(text);
+    if (value === undefined) this.#unreadable.push({ pointer: pointerOf(name), code: 'invalid_format', detail: expected });
+    return value;
+  }
+
+  /** Notes that a value which could be read cannot stand here. */
+  refuse(name: string, code: string, detail: string): void {
+    this.#problems.push({ pointer: pointerOf(name), code, detail });
+  }
+
+  /** @throws GaplessError `malformed_request`; else the one code that all problems share, or `validation_failed` */
+  throwIfAny(): void {
+    const [unreadable] = this.#unreadable;
+    if (unreadable !== undefined) throw asError('malformed_request', unreadable, this.#unreadable);
+    const [first] = this.#problems;
+    if (first === undefined) return;
+    const onlyUnknownTypes = this.#problems.every((problem) => problem.code === 'unknown_event_type');
+    throw asError(onlyUnknownTypes ? 'unknown_event_type' : 'validation_failed', first, this.#problems);
+  }
+}
+
+/** The query as a document: each parameter is a member of it. */
+function pointerOf(name: string): string {
+  const wellFormed = name.slice(0, 64).replaceAll(/\p{Surrogate}/gu, '\ufffd');
+  return `#/${encodeURIComponent(wellFormed.replaceAll('~', '~0').replaceAll('/', '~1'))}`;
+}
+
+function asError(
+  code: 'malformed_request' | 'unknown_event_type' | 'validation_failed',
+  first: FieldProblem,
+  problems: readonly FieldProblem[],
+): GaplessError {
+  return new GaplessError(code, `${first.pointer}: ${first.detail}`, { problems });
+}

@@ -1,0 +1,7 @@
+import { Module } from '@nestjs/common';
+import { DispatchAttemptsHandler } from './dispatch-attempts.handler.js';
+import { Dispatcher } from './dispatcher.js';
+import { ForwardRetriesHandler } from './forward-retries.handler.js';
+
+@Module({ controllers: [DispatchAttemptsHandler, ForwardRetriesHandler], providers: [Dispatcher] })
+export class DispatcherModule {}

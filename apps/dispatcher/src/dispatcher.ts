@@ -1,0 +1,112 @@
+import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import type { Clock } from '#libs/domain';
+import { EndpointDirectory, SecretCipher, Store } from '#libs/feed-store';
+import { Appender, ConsumerSessions, type NewRecord, type StoredRecord, type TopicNames } from '#libs/kafka-log';
+import { CLOCK, CONFIG, LOGGER, TOPICS } from '#libs/platform';
+import { untilItWorks, type Config, type Logger } from '#libs/runtime';
+import { createPushClient, createResolver, parseNetworks, type PushClient } from '#libs/webhook-transport';
+import { AttemptMaker } from './attempt-maker.js';
+import { DispatchLookup } from './dispatch-lookup.js';
+import { LaneFeeder } from './lane-feeder.js';
+import { Lane, type LaneLimits } from './lane.js';
+
+export const MAIN_GROUP = 'dispatcher';
+export const SLOW_GROUP = 'dispatcher-slow';
+
+/**
+ * An endpoint that answers in 10 ms is sent 6,400 a second by 64 at a time, and eight such bursts fit side by side;
+ * one that hangs keeps four places of 2,000.
+ */
+const MAIN_LANE: LaneLimits = {
+  held: 2_000,
+  inFlightPerEndpoint: 64,
+  heldPerEndpoint: 256,
+  heldPerSluggishEndpoint: 4,
+};
+
+/** Here endpoints wait for themselves: what finds no room rests in its partition. */
+const SLOW_LANE: LaneLimits = {
+  held: 1_000,
+  inFlightPerEndpoint: 32,
+  heldPerEndpoint: 128,
+  heldPerSluggishEndpoint: 128,
+};
+
+/** What is in flight when the process ends gets this long; the rest is made again after the restart. */
+const DRAIN_MS = 4_000;
+
+/** The two lanes that attempts are made in. */
+@Injectable()
+export class Dispatcher implements BeforeApplicationShutdown {
+  readonly main: LaneFeeder;
+  readonly slow: LaneFeeder;
+  readonly #client: PushClient;
+  readonly #ending = new AbortController();
+
+  constructor(
+    store: Store,
+    cipher: SecretCipher,
+    private readonly appender: Appender,
+    sessions: ConsumerSessions,
+    @Inject(CONFIG) config: Config,
+    @Inject(TOPICS) private readonly topics: TopicNames,
+    @Inject(CLOCK) clock: Clock,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {
+    const { signal } = this.#ending;
+    this.#client = createPushClient({
+      resolver: createResolver({ dnsServers: [...config.dnsServers], timeoutMs: config.deliveryTimeoutMs }),
+      allowedNetworks: parseNetworks(config.allowedPrivateNetworks),
+      allowHttp: config.allowHttpUrls,
+      clock,
+    });
+    const maker = new AttemptMaker({
+      lookup: new DispatchLookup(new EndpointDirectory(store, cipher), logger, signal),
+      client: this.#client,
+      appender,
+      topics,
+      schedule: config.retrySchedule,
+      timeoutMs: config.deliveryTimeoutMs,
+      clock,
+      logger,
+      signal,
+    });
+    const dependencies = { appender, sessions, topics, logger, signal };
+    const nowMs = () => performance.now();
+    this.main = new LaneFeeder(
+      {
+        group: MAIN_GROUP,
+        lane: new Lane(MAIN_LANE, nowMs),
+        make: (due) => maker.make(due),
+        divert: (record) => this.#divert(record),
+      },
+      dependencies,
+    );
+    this.slow = new LaneFeeder(
+      { group: SLOW_GROUP, lane: new Lane(SLOW_LANE, nowMs), make: (due) => maker.make(due) },
+      dependencies,
+    );
+  }
+
+  /** Before the consumers leave their groups, so that what ends in time is committed. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.all([this.main.drain(DRAIN_MS), this.slow.drain(DRAIN_MS)]);
+    this.#ending.abort(new Error('the process ends'));
+    await this.#client.close();
+  }
+
+  async #divert(record: StoredRecord): Promise<void> {
+    const diverted: NewRecord = {
+      topic: this.topics.attemptsSlow,
+      key: record.key,
+      value: record.value,
+      headers: record.headers,
+    };
+    await untilItWorks(() => this.appender.append([diverted]), {
+      signal: this.#ending.signal,
+      onFailure: (error, failures, waitMs) => {
+        this.logger.warn({ err: error, failures, wait_ms: waitMs }, 'dispatcher.waiting');
+      },
+    });
+  }
+}

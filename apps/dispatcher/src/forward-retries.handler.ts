@@ -1,0 +1,30 @@
+import { Controller, Inject } from '@nestjs/common';
+import type { Clock } from '#libs/domain';
+import { Appender, dueAtMs, KafkaBatches, type Handled, type RecordBatch, type TopicNames } from '#libs/kafka-log';
+import { CLOCK, TOPICS } from '#libs/platform';
+
+/**
+ * Hands retries over when they are due. All of a tier wait equally long, so the head of a partition is due first: the
+ * partition rests until then.
+ */
+@Controller()
+export class ForwardRetriesHandler {
+  constructor(
+    private readonly appender: Appender,
+    @Inject(TOPICS) private readonly topics: TopicNames,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  @KafkaBatches({ group: 'dispatcher-retry', topics: (names) => names.retry })
+  async handle(batch: RecordBatch): Promise<Handled> {
+    const nowMs = this.clock.now();
+    const waiting = batch.records.find((record) => dueAtMs(record) > nowMs);
+    const due =
+      waiting === undefined ? batch.records : batch.records.filter((record) => record.offset < waiting.offset);
+    await this.appender.append(
+      due.map(({ key, value, headers }) => ({ topic: this.topics.attempts, key, value, headers })),
+    );
+    if (waiting === undefined) return undefined;
+    return { kind: 'later', nextOffset: waiting.offset, waitMs: dueAtMs(waiting) - nowMs };
+  }
+}

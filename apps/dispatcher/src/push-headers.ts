@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto';
+import { VERSION, type DueAttempt } from '#libs/domain';
+import { legacySignature, serviceSignature, standardWebhooksSignature } from '#libs/webhook-signature';
+
+const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
+
+/**
+ * The trace that the event came with goes on with a span of the attempt's own; an event without one begins a trace.
+ * A function of the attempt, so that a repetition of it is seen as the same.
+ */
+function traceparentOf(due: DueAttempt): string {
+  const digest = createHash('sha256').update(`${due.delivery.deliveryId}/${due.run}/${due.attempt}`).digest('hex');
+  const [, traceId, , flags] = TRACEPARENT.exec(due.traceparent ?? '') ?? [];
+  return `00-${traceId ?? createHash('sha256').update(due.delivery.eventId).digest('hex').slice(0, 32)}-${digest.slice(0, 16)}-${flags ?? '00'}`;
+}
+
+/**
+ * The headers of a push (spec 4.4; decisions, section 6), signed over the envelope's bytes.
+ * @param secret of the endpoint, as it is at this moment
+ * @param nowMs what the signatures are stamped with, in epoch milliseconds
+ */
+export function pushHeaders(due: DueAttempt, secret: string, nowMs: number): Record<string, string> {
+  const { delivery, envelope } = due;
+  const timestamp = Math.floor(nowMs / 1_000);
+  return {
+    'content-type': 'application/json',
+    'user-agent': `Gapless/${VERSION}`,
+    'x-service-signature': serviceSignature(secret, timestamp, envelope),
+    'x-service-event': delivery.event,
+    'x-service-event-id': delivery.eventId,
+    'x-service-delivery-id': delivery.deliveryId,
+    'x-service-sequence': String(delivery.seq),
+    'x-service-attempt': String(due.attempt),
+    'x-webhook-signature': legacySignature(secret, envelope),
+    'webhook-id': delivery.eventId,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': standardWebhooksSignature(secret, delivery.eventId, timestamp, envelope),
+    traceparent: traceparentOf(due),
+  };
+}

@@ -1,0 +1,48 @@
+import { Controller, Inject } from '@nestjs/common';
+import { decodeFact } from '#libs/domain';
+import { DeliveryProjection, Store, type FactAtOffset } from '#libs/feed-store';
+import {
+  Appender,
+  deadLetterRecord,
+  KafkaBatches,
+  type BatchContext,
+  type Handled,
+  type NewRecord,
+  type RecordBatch,
+  type TopicNames,
+} from '#libs/kafka-log';
+import { CONFIG, LOGGER, TOPICS } from '#libs/platform';
+import type { Config, Logger } from '#libs/runtime';
+import { ProjectionPlace } from './projection-place.js';
+
+/** Folds the delivery facts into the delivery log and the endpoints' health. */
+@Controller()
+export class ProjectDeliveriesHandler {
+  readonly #projection: DeliveryProjection;
+  readonly #place: ProjectionPlace;
+
+  constructor(
+    store: Store,
+    private readonly appender: Appender,
+    @Inject(CONFIG) config: Config,
+    @Inject(TOPICS) private readonly topics: TopicNames,
+    @Inject(LOGGER) logger: Logger,
+  ) {
+    this.#projection = new DeliveryProjection(store, config.autoDisableAfter);
+    this.#place = new ProjectionPlace('deliveries', logger);
+  }
+
+  @KafkaBatches({ group: 'projector-deliveries', topics: (names) => [names.deliveries] })
+  async handle(batch: RecordBatch, context: BatchContext): Promise<Handled> {
+    const facts: FactAtOffset[] = [];
+    const unreadable: NewRecord[] = [];
+    for (const record of batch.records) {
+      const fact = decodeFact(record.value);
+      if (fact !== undefined) facts.push({ offset: record.offset, fact });
+      else
+        unreadable.push(deadLetterRecord(this.topics.deadLetter, record, 'malformed_request', 'not a delivery fact'));
+    }
+    await this.appender.append(unreadable);
+    return this.#place.project(batch, context, (stretch) => this.#projection.apply(stretch, facts));
+  }
+}

@@ -1,0 +1,28 @@
+import { Controller, Inject } from '@nestjs/common';
+import { FeedProjection, Store } from '#libs/feed-store';
+import { KafkaBatches, readLogRecord, type BatchContext, type Handled, type RecordBatch } from '#libs/kafka-log';
+import { LOGGER } from '#libs/platform';
+import type { Logger } from '#libs/runtime';
+import { ProjectionPlace } from './projection-place.js';
+
+/** Folds the log into the feed. */
+@Controller()
+export class ProjectFeedHandler {
+  readonly #projection: FeedProjection;
+  readonly #place: ProjectionPlace;
+
+  constructor(store: Store, @Inject(LOGGER) logger: Logger) {
+    this.#projection = new FeedProjection(store);
+    this.#place = new ProjectionPlace('feed', logger);
+  }
+
+  @KafkaBatches({ group: 'projector-feed', topics: (names) => [names.log] })
+  async handle(batch: RecordBatch, context: BatchContext): Promise<Handled> {
+    const events = batch.records.map((record) => ({
+      ...readLogRecord(record),
+      offset: record.offset,
+      appendedAtMs: record.timestampMs,
+    }));
+    return this.#place.project(batch, context, (stretch) => this.#projection.apply(stretch, events));
+  }
+}

@@ -1,0 +1,46 @@
+import type { Projected, Stretch } from '#libs/feed-store';
+import type { BatchContext, Handled, RecordBatch } from '#libs/kafka-log';
+import type { Logger } from '#libs/runtime';
+
+/**
+ * Keeps a projection and its consumer at the same place: the offset that counts is the one in Postgres, which moves
+ * with the rows. When the consumer is ahead of it (the database was restored or is being rebuilt), it is sent back.
+ */
+export class ProjectionPlace {
+  /** Where the consumer was sent back to last, by partition. */
+  readonly #sentBackTo = new Map<number, number>();
+
+  constructor(
+    private readonly projection: string,
+    private readonly logger: Logger,
+  ) {}
+
+  async project(
+    batch: RecordBatch,
+    context: BatchContext,
+    apply: (stretch: Stretch) => Promise<Projected>,
+  ): Promise<Handled> {
+    const { topic, partition, records } = batch;
+    const firstOffset = records[0]?.offset ?? 0;
+    const nextOffset = (records.at(-1)?.offset ?? 0) + 1;
+    const stretch = { projection: this.projection, topic, partition, firstOffset, nextOffset };
+    const projected = await apply(stretch);
+    if (projected.kind === 'applied') return undefined;
+    if (this.#sentBackTo.get(partition) !== projected.nextOffset) {
+      this.#sentBackTo.set(partition, projected.nextOffset);
+      this.logger.warn(
+        { projection: this.projection, topic, partition, to: projected.nextOffset },
+        'projector.sent_back',
+      );
+      context.seek(topic, partition, projected.nextOffset);
+      return { kind: 'later', nextOffset: firstOffset, waitMs: 0 };
+    }
+    // It was sent there and came back with a later record, so the topic does not hold what lies between any more.
+    this.logger.error(
+      { projection: this.projection, topic, partition, from: projected.nextOffset, to: firstOffset },
+      'projector.records_lost',
+    );
+    await apply({ ...stretch, firstOffset: projected.nextOffset });
+    return undefined;
+  }
+}

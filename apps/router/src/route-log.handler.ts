@@ -1,0 +1,71 @@
+import { Controller, Inject } from '@nestjs/common';
+import { deliveryIdOf, receives, SeqGate, type LogEvent, type Subscriber } from '#libs/domain';
+import { EndpointDirectory, SecretCipher, Store } from '#libs/feed-store';
+import {
+  Appender,
+  attemptRecord,
+  factRecord,
+  KafkaBatches,
+  readLogRecord,
+  type Handled,
+  type NewRecord,
+  type RecordBatch,
+  type TopicNames,
+} from '#libs/kafka-log';
+import { TOPICS } from '#libs/platform';
+
+/** Finds who receives each event of the log, and schedules a delivery and its first attempt for each of them. */
+@Controller()
+export class RouteLogHandler {
+  readonly #gate = new SeqGate();
+  readonly #endpoints: EndpointDirectory;
+
+  constructor(
+    store: Store,
+    cipher: SecretCipher,
+    private readonly appender: Appender,
+    @Inject(TOPICS) private readonly topics: TopicNames,
+  ) {
+    this.#endpoints = new EndpointDirectory(store, cipher);
+  }
+
+  /** A batch that comes again names the same deliveries, so that it changes nothing. */
+  @KafkaBatches({ group: 'router', topics: (names) => [names.log] })
+  async handle(batch: RecordBatch): Promise<Handled> {
+    const events = batch.records.map((record) => ({ ...readLogRecord(record), appendedAtMs: record.timestampMs }));
+    const { fresh, remember } = this.#gate.sift(events);
+    const subscribers = await this.#endpoints.subscribersOf([...new Set(fresh.map((event) => event.orgId))]);
+    await this.appender.append(
+      fresh.flatMap((event) => this.#route(event, event.appendedAtMs, subscribers.get(event.orgId) ?? [])),
+    );
+    remember();
+    return undefined;
+  }
+
+  #route(event: LogEvent, appendedAtMs: number, subscribers: readonly Subscriber[]): readonly NewRecord[] {
+    return subscribers
+      .filter((subscriber) => receives(subscriber, event))
+      .flatMap(({ id: endpointId }) => {
+        const delivery = {
+          deliveryId: deliveryIdOf(event.id, endpointId),
+          endpointId,
+          orgId: event.orgId,
+          eventId: event.id,
+          event: event.event,
+          seq: event.seq,
+          createdAtMs: appendedAtMs,
+        };
+        return [
+          factRecord(this.topics.deliveries, { type: 'scheduled', delivery }),
+          attemptRecord(this.topics.attempts, {
+            delivery,
+            run: 0,
+            attempt: 1,
+            dueAtMs: appendedAtMs,
+            traceparent: event.traceparent,
+            envelope: event.envelope,
+          }),
+        ];
+      });
+  }
+}

@@ -1,0 +1,84 @@
+import {
+  Controller,
+  Inject,
+  type BeforeApplicationShutdown,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
+import type { Clock } from '#libs/domain';
+import {
+  Appender,
+  ConsumerSessions,
+  KafkaBatches,
+  KafkaConnection,
+  PartitionWriter,
+  type BatchContext,
+  type ConsumerSession,
+  type Handled,
+  type RecordBatch,
+  type TopicNames,
+} from '#libs/kafka-log';
+import { CLOCK, LOGGER, TOPICS } from '#libs/platform';
+import type { Logger } from '#libs/runtime';
+import { LeaseLostError, Sequencer } from './sequencer.js';
+
+const GROUP = 'sequencer';
+
+/** How soon after an assignment its partitions are restored, so that the first event does not have to wait for it. */
+const RESTORE_EVERY_MS = 500;
+const CHECKPOINT_EVERY_MS = 30_000;
+
+/** Feeds the inbox to the sequencer. */
+@Controller()
+export class SequenceInboxHandler implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown {
+  readonly #writer: PartitionWriter;
+  readonly #sequencer: Sequencer;
+  readonly #timers: NodeJS.Timeout[] = [];
+
+  constructor(
+    connection: KafkaConnection,
+    appender: Appender,
+    private readonly sessions: ConsumerSessions,
+    @Inject(TOPICS) topics: TopicNames,
+    @Inject(CLOCK) clock: Clock,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {
+    this.#writer = new PartitionWriter(connection);
+    this.#sequencer = new Sequencer({ connection, topics, writer: this.#writer, appender, clock, logger });
+  }
+
+  @KafkaBatches({ group: GROUP, topics: (names) => [names.inbox] })
+  async handle(batch: RecordBatch, context: BatchContext): Promise<Handled> {
+    const session = this.sessions.of(GROUP);
+    if (session?.generation !== context.generation) throw new LeaseLostError('the assignment has changed');
+    await this.#sequencer.sequence(batch.partition, batch.records, session);
+    return undefined;
+  }
+
+  onApplicationBootstrap(): void {
+    this.#every(RESTORE_EVERY_MS, (session) => this.#sequencer.restoreAssigned(session));
+    this.#every(CHECKPOINT_EVERY_MS, (session) => this.#sequencer.checkpointAll(session));
+  }
+
+  beforeApplicationShutdown(): void {
+    for (const timer of this.#timers) clearInterval(timer);
+  }
+
+  /** The consumer has finished by now. */
+  async onApplicationShutdown(): Promise<void> {
+    await this.#writer.close();
+  }
+
+  #every(intervalMs: number, act: (session: ConsumerSession) => Promise<void>): void {
+    const attempt = async () => {
+      const session = this.sessions.of(GROUP);
+      if (session?.holdsLease() !== true) return;
+      try {
+        await act(session);
+      } catch (error) {
+        this.logger.warn({ err: error }, 'sequencer.waiting');
+      }
+    };
+    this.#timers.push(setInterval(() => void attempt(), intervalMs));
+  }
+}

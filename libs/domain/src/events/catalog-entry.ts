@@ -1,0 +1,48 @@
+import type { JsonObject } from './data-schemas/json-schema.js';
+
+/** The families of spec 6.1. */
+export type EventFamily =
+  'conversation' | 'ticket' | 'visitor' | 'call_request' | 'verification' | 'help_desk_content' | 'test';
+
+/** `widget`: the event may name its owning widget. `org`: it is org-wide, and its `widget_id` is null (spec 6.3). */
+export type EventScope = 'widget' | 'org';
+
+/** One event type as `GET /external/event-types` lists it (decisions, section 11: Shapes). */
+export interface CatalogEntry<Event extends string = string> {
+  readonly event: Event;
+  readonly family: EventFamily;
+  /** When the event happens. */
+  readonly description: string;
+  readonly scope: EventScope;
+  /** Kept so that old subscriptions stay valid; never emitted. */
+  readonly deprecated: boolean;
+  /** JSON Schema 2020-12 of the envelope's `data`. */
+  readonly schema: JsonObject;
+  /** A whole `data` that the schema accepts. */
+  readonly example: JsonObject;
+}
+
+/** What the entries of a family tell apart; `schema` defaults to any object, `deprecated` to false. */
+interface FamilyMember<Event extends string> {
+  readonly event: Event;
+  readonly description: string;
+  readonly deprecated?: boolean;
+  readonly schema?: JsonObject;
+  readonly example: JsonObject;
+}
+
+/** The entries of one family, in the order given. */
+export function familyOf<const Event extends string>(
+  shared: { readonly family: EventFamily; readonly scope: EventScope; readonly openSchema: JsonObject },
+  members: readonly FamilyMember<Event>[],
+): readonly CatalogEntry<Event>[] {
+  return members.map(({ event, description, deprecated = false, schema = shared.openSchema, example }) => ({
+    event,
+    family: shared.family,
+    description,
+    scope: shared.scope,
+    deprecated,
+    schema,
+    example,
+  }));
+}

@@ -1,0 +1,62 @@
+import { callRequestEvents } from './call-request-events.js';
+import type { CatalogEntry, EventScope } from './catalog-entry.js';
+import { conversationEvents } from './conversation-events.js';
+import { helpDeskContentEvents } from './help-desk-content-events.js';
+import { testEvents } from './test-event.js';
+import { ticketEvents } from './ticket-events.js';
+import { verificationEvents } from './verification-events.js';
+import { visitorEvents } from './visitor-events.js';
+
+const entries = [
+  ...conversationEvents,
+  ...ticketEvents,
+  ...visitorEvents,
+  ...callRequestEvents,
+  ...verificationEvents,
+  ...helpDeskContentEvents,
+  ...testEvents,
+] as const;
+
+/** A type that an envelope's `event` may have had or has: the catalog of spec 6.1, and `lead.captured` of spec 6.2. */
+export type EventType = (typeof entries)[number]['event'];
+
+/** The catalog (spec 6.1), family by family in the order of the spec. */
+export const CATALOG: readonly CatalogEntry<EventType>[] = entries;
+
+/** All the types of the catalog, in its order. */
+export const EVENT_TYPES: readonly EventType[] = CATALOG.map((entry) => entry.event);
+
+// A map and not an object: the names that are looked up come from callers, `constructor` among them.
+const byType = new Map<string, CatalogEntry<EventType>>(CATALOG.map((entry) => [entry.event, entry]));
+
+/** Whether the text names a type of the catalog. */
+export function isEventType(text: string): text is EventType {
+  return byType.has(text);
+}
+
+/** What the catalog says about the type. */
+export function catalogEntry(type: EventType): CatalogEntry<EventType> {
+  const entry = byType.get(type);
+  if (entry === undefined) throw new RangeError(`not an event type: ${type}`);
+  return entry;
+}
+
+/** Whether producers may submit events of the type: not `test`, which the test operation makes, nor what is deprecated. */
+export function isIngestable(text: string): text is EventType {
+  return isEventType(text) && text !== 'test' && !catalogEntry(text).deprecated;
+}
+
+/** Whether an endpoint may subscribe to the type: not to `test`; to `lead.captured`, which yields nothing. */
+export function isSubscribable(text: string): text is EventType {
+  return isEventType(text) && text !== 'test';
+}
+
+/** Whether the feed can be filtered by the type: each one of the catalog, and `test`. */
+export function isFeedFilter(text: string): text is EventType {
+  return isEventType(text);
+}
+
+/** Whether events of the type may name a widget (`widget`) or must have `widget_id` null (`org`; spec 6.3). */
+export function eventScope(type: EventType): EventScope {
+  return catalogEntry(type).scope;
+}

@@ -1,0 +1,14 @@
+import { familyOf } from './catalog-entry.js';
+import { openObjectSchema } from './data-schemas/json-schema.js';
+
+/** `test` is made by the test operation alone, and goes to the tested endpoint alone (decisions, section 4). */
+export const testEvents = familyOf(
+  { family: 'test', scope: 'org', openSchema: openObjectSchema('What the test operation says about itself.') },
+  [
+    {
+      event: 'test',
+      description: 'A test delivery that was asked for with the test operation.',
+      example: { message: 'This is a test event.', endpoint_id: 'whe_01K2Z8Q4T7WJ5M3N9R6XBCDEFG' },
+    },
+  ],
+);

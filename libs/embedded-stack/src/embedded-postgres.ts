@@ -1,0 +1,206 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { Client, escapeIdentifier } from 'pg';
+import { endProcess, type StopSteps } from './end-process.js';
+import { errorCode } from './error-code.js';
+import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.js';
+import { commandLineOf, identifyProcess } from './process-identity.js';
+import { runAsNonRoot, type RunAs } from './run-as.js';
+import { runServer } from './run-server.js';
+import { serverEnvironment } from './server-process.js';
+
+export interface EmbeddedPostgres {
+  /** `postgres://gapless:<password>@127.0.0.1:<port>/gapless`; the user is the superuser. */
+  readonly url: string;
+  /** Settles with the reason when the server ends without `stop`; never, otherwise. */
+  readonly died: Promise<Error>;
+  /** Ends the server, by force after 6 s; may be called any number of times. */
+  readonly stop: () => Promise<void>;
+}
+
+const DEFAULT_PORT = 5432;
+const DATABASE = 'gapless';
+const USER = 'gapless';
+const POSTGRES_ENVIRONMENT = { ...serverEnvironment(), LC_ALL: 'C' };
+/** Fast shutdown; then immediate shutdown, which leaves no child behind and is recovered from as from a crash. */
+export const POSTGRES_STOP_STEPS: StopSteps = [
+  { signal: 'SIGINT', waitMs: 5000 },
+  { signal: 'SIGQUIT', waitMs: 1000 },
+  { signal: 'SIGKILL', waitMs: 2000 },
+];
+
+/**
+ * Runs PostgreSQL under `<dataDir>/postgres`, on loopback: on `port` (5432) if that is free, else on a free one, and the
+ * next time on the same one again. The password is made up once and kept beside it, readable to the owner only. A server
+ * that a killed Gapless left behind is stopped first.
+ * @throws DataDirInUseError when another Gapless that is alive uses the directory.
+ * @throws Error with the end of the server's log when it does not start; the signal's reason when aborted.
+ */
+export async function startEmbeddedPostgres(o: {
+  readonly dataDir: string;
+  readonly log: (line: string) => void;
+  readonly signal?: AbortSignal;
+  /** The port to prefer; 0 takes any free one. */
+  readonly port?: number;
+  /** Whether a commit survives a crash of the machine (default true); tests do without. */
+  readonly durable?: boolean;
+}): Promise<EmbeddedPostgres> {
+  const dataDir = resolve(o.dataDir);
+  const home = join(dataDir, 'postgres');
+  const cluster = join(home, 'cluster');
+  const logFile = join(home, 'postgres.log');
+  const durable = o.durable ?? true;
+  const binaries = findPostgresBinaries();
+  const runAs = runAsNonRoot(statSync(cluster, { throwIfNoEntry: false })?.uid, [
+    join(cluster, 'base'),
+    binaries.postgres,
+  ]);
+  let password = '';
+  const urlOf = (port: number, database: string): string =>
+    `postgres://${USER}:${password}@127.0.0.1:${port}/${database}`;
+
+  const { port, died, stop } = await runServer({
+    name: 'Postgres',
+    dataDir,
+    home,
+    port: o.port ?? DEFAULT_PORT,
+    stopSteps: POSTGRES_STOP_STEPS,
+    log: o.log,
+    signal: o.signal,
+    prepare: async () => {
+      password = passwordIn(join(home, 'password'));
+      if (existsSync(cluster)) await clearStaleLock(cluster, o.log);
+      else await initialise({ home, cluster, password, binaries, runAs, durable, signal: o.signal });
+    },
+    commandFor: (port) => {
+      const settings = Object.entries(postgresSettings(port, durable));
+      const flags = settings.flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+      const [command, ...args] = [...runAs.prefix, binaries.postgres, '-D', cluster, ...flags];
+      return Promise.resolve({
+        name: 'Postgres',
+        command: command ?? binaries.postgres,
+        args,
+        env: POSTGRES_ENVIRONMENT,
+        cwd: '/',
+        ...runAs.spawn,
+        outputFile: logFile,
+        logFile,
+      });
+    },
+    answers: (port) => createDatabase(urlOf(port, 'postgres')),
+  });
+  return { url: urlOf(port, DATABASE), died, stop };
+}
+
+/** Makes the cluster's directory; under another name until it is whole, so that one that was cut short is made again. */
+async function initialise(o: {
+  readonly home: string;
+  readonly cluster: string;
+  readonly password: string;
+  readonly binaries: PostgresBinaries;
+  readonly runAs: RunAs;
+  readonly durable: boolean;
+  readonly signal: AbortSignal | undefined;
+}): Promise<void> {
+  const { prefix, owner, spawn } = o.runAs;
+  const draft = join(o.home, 'cluster.new');
+  const passwordFile = join(o.home, 'password.initdb');
+  rmSync(draft, { recursive: true, force: true });
+  mkdirSync(draft, { mode: 0o700 });
+  writeFileSync(passwordFile, o.password, { mode: 0o600 });
+  if (owner !== undefined) for (const path of [draft, passwordFile]) chownSync(path, owner.uid, owner.gid);
+  const account = ['--username', USER, '--pwfile', passwordFile, '--auth', 'scram-sha-256'];
+  const flags = ['--encoding', 'UTF8', '--locale', 'C', ...(o.durable ? [] : ['--no-sync'])];
+  const [command, ...args] = [...prefix, o.binaries.initdb, '--pgdata', draft, ...account, ...flags];
+  const options = { env: POSTGRES_ENVIRONMENT, cwd: '/', ...spawn, ...(o.signal && { signal: o.signal }) };
+  try {
+    await promisify(execFile)(command ?? o.binaries.initdb, args, options);
+  } catch (error) {
+    o.signal?.throwIfAborted();
+    throw new Error(`Postgres could not prepare its directory ${o.cluster}: ${String(error)}`, { cause: error });
+  } finally {
+    rmSync(passwordFile, { force: true });
+  }
+  renameSync(draft, o.cluster);
+}
+
+function postgresSettings(port: number, durable: boolean): Record<string, string | number> {
+  return {
+    listen_addresses: '127.0.0.1',
+    port,
+    unix_socket_directories: '',
+    max_connections: 200,
+    shared_buffers: '256MB',
+    // Nobody replicates from this server, so its log need only serve recovery.
+    wal_level: 'minimal',
+    max_wal_senders: 0,
+    fsync: durable ? 'on' : 'off',
+    full_page_writes: durable ? 'on' : 'off',
+    synchronous_commit: durable ? 'on' : 'off',
+    // Queries here are short: compiling one takes longer than running it.
+    jit: 'off',
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+    log_line_prefix: '%m [%p] %q%d ',
+  };
+}
+
+function passwordIn(file: string): string {
+  if (!existsSync(file)) {
+    const draft = `${file}.new`;
+    writeFileSync(draft, randomBytes(24).toString('hex'), { mode: 0o600 });
+    chmodSync(draft, 0o600);
+    renameSync(draft, file);
+  }
+  return readFileSync(file, 'utf8').trim();
+}
+
+/**
+ * Postgres takes any live process that has the pid in its lock file for a running server, be it a stranger that got the
+ * pid since the crash. We hold the claim on the directory, so: a real server on it is a leftover, all else is no reason.
+ */
+async function clearStaleLock(cluster: string, log: (line: string) => void): Promise<void> {
+  const lockFile = join(cluster, 'postmaster.pid');
+  if (!existsSync(lockFile)) return;
+  const holder = identifyProcess(Number(readFileSync(lockFile, 'utf8').split('\n')[0]));
+  if (holder !== undefined && commandLineOf(holder.pid).includes(`-D ${cluster} `)) {
+    log(`Postgres of a killed Gapless still runs (process ${holder.pid}); stopping it first`);
+    await endProcess(holder, POSTGRES_STOP_STEPS);
+  }
+  rmSync(lockFile, { force: true });
+}
+
+/** Creates the database if it is missing; false while the server does not answer yet. */
+async function createDatabase(adminUrl: string): Promise<boolean> {
+  const client = new Client({ connectionString: adminUrl, connectionTimeoutMillis: 2000 });
+  // Without a listener, a connection that breaks while the server goes down would end our process.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+  } catch (error) {
+    await client.end().catch(() => undefined);
+    // Class 28: it answers, and does not know our password. All else is a server that is not there yet.
+    if (!errorCode(error).startsWith('28')) return false;
+    throw error;
+  }
+  try {
+    const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [DATABASE]);
+    if (rowCount === 0) await client.query(`CREATE DATABASE ${escapeIdentifier(DATABASE)}`);
+    return true;
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,231 @@
+import { transformFile } from '@swc/core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Kafka, logLevel } from 'kafkajs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Client } from 'pg';
+import { eventually } from '../../../test/support/infrastructure/eventually.js';
+import { DataDirInUseError, startEmbeddedStack, type EmbeddedStack } from './index.js';
+import { identifyProcess, isAlive, type ProcessIdentity } from './process-identity.js';
+
+const jarsDir = resolve('.cache/kafka-4.3.1');
+const topic = 'written';
+
+let directory: string;
+let lines: string[] = [];
+const running: EmbeddedStack[] = [];
+const children: number[] = [];
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'gapless-embedded-'));
+  await compileInto(join(directory, 'compiled'));
+});
+
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((stack) => stack.stop()));
+});
+
+afterAll(() => {
+  for (const pid of children) if (identifyProcess(pid) !== undefined) process.kill(pid, 'SIGKILL');
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** Plain JavaScript of this library, for a process of its own that can be killed. */
+async function compileInto(target: string): Promise<void> {
+  mkdirSync(target);
+  symlinkSync(resolve('node_modules'), join(target, 'node_modules'));
+  writeFileSync(join(target, 'package.json'), '{"type":"module"}');
+  for (const file of readdirSync(import.meta.dirname).filter((name) => /^[^.]+\.ts$/.test(name))) {
+    const { code } = await transformFile(join(import.meta.dirname, file), {
+      swcrc: false,
+      jsc: { parser: { syntax: 'typescript' }, target: 'es2022' },
+      module: { type: 'es6' },
+    });
+    writeFileSync(join(target, file.replace(/ts$/, 'js')), code);
+  }
+  writeFileSync(
+    join(target, 'main.js'),
+    `import { startEmbeddedStack } from './index.js';
+     const [dataDir, jarsDir] = process.argv.slice(2);
+     await startEmbeddedStack({ dataDir, jarsDir, kafkaPort: 0, postgresPort: 0, log: () => undefined });
+     console.log('up');`,
+  );
+}
+
+/** A Gapless in a process of its own, up. */
+async function startElsewhere(dataDir: string): Promise<{ pid: number; kill: () => Promise<void> }> {
+  const child = spawn(process.execPath, [join(directory, 'compiled/main.js'), dataDir, jarsDir], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const pid = child.pid!;
+  children.push(pid);
+  await once(createInterface(child.stdout), 'line');
+  return {
+    pid,
+    kill: async () => {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    },
+  };
+}
+
+async function start(dataDir: string, signal?: AbortSignal): Promise<EmbeddedStack> {
+  lines = [];
+  const stack = await startEmbeddedStack({
+    dataDir,
+    jarsDir,
+    kafkaPort: 0,
+    postgresPort: 0,
+    log: (line) => lines.push(line),
+    ...(signal && { signal }),
+  });
+  running.push(stack);
+  return stack;
+}
+
+function kafkaOf(stack: EmbeddedStack): Kafka {
+  return new Kafka({ brokers: [stack.brokers], logLevel: logLevel.NOTHING });
+}
+
+async function write(stack: EmbeddedStack): Promise<void> {
+  const admin = kafkaOf(stack).admin();
+  await admin.connect();
+  await admin.createTopics({ topics: [{ topic, numPartitions: 1 }], waitForLeaders: true });
+  await admin.disconnect();
+  const producer = kafkaOf(stack).producer();
+  await producer.connect();
+  await producer.send({ topic, acks: -1, messages: [{ value: 'one' }, { value: 'two' }] });
+  await producer.disconnect();
+  await query(stack, 'CREATE TABLE written AS SELECT 42 AS answer');
+}
+
+async function query(stack: EmbeddedStack, sql: string): Promise<unknown[]> {
+  const client = new Client({ connectionString: stack.databaseUrl });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+async function expectWritten(stack: EmbeddedStack): Promise<void> {
+  const admin = kafkaOf(stack).admin();
+  await admin.connect();
+  const offsets = await admin.fetchTopicOffsets(topic);
+  await admin.disconnect();
+  expect(offsets.map(({ high }) => high)).toEqual(['2']);
+  expect(await query(stack, 'SELECT answer FROM written')).toEqual([{ answer: 42 }]);
+}
+
+/** The two servers that the pid files of the directory name. */
+function serversOf(dataDir: string): ProcessIdentity[] {
+  return ['kafka.pid', 'postgres.pid'].map(
+    (file) => (JSON.parse(readFileSync(join(dataDir, file), 'utf8')) as { server: ProcessIdentity }).server,
+  );
+}
+
+describe('embedded Kafka and Postgres', () => {
+  it('keep what was acknowledged, and their addresses, over a restart', async () => {
+    const dataDir = join(directory, 'restart');
+    const first = await start(dataDir);
+    await write(first);
+    const servers = serversOf(dataDir);
+    await first.stop();
+    await first.stop();
+    expect(servers.filter(isAlive)).toEqual([]);
+
+    const second = await start(dataDir);
+    expect({ brokers: second.brokers, url: second.databaseUrl }).toEqual({
+      brokers: first.brokers,
+      url: first.databaseUrl,
+    });
+    await expectWritten(second);
+  });
+
+  it('listen on loopback only', async () => {
+    const stack = await start(join(directory, 'restart'));
+    expect(stack.brokers).toMatch(/^127\.0\.0\.1:\d+$/);
+    expect(await query(stack, 'SHOW listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }]);
+    expect(await query(stack, 'SHOW unix_socket_directories')).toEqual([{ unix_socket_directories: '' }]);
+    expect(await query(stack, 'SHOW fsync')).toEqual([{ fsync: 'on' }]);
+  });
+
+  it('go to other ports when theirs are taken by somebody else', async () => {
+    const dataDir = join(directory, 'restart');
+    const first = await start(dataDir);
+    await first.stop();
+    const taken = createServer().listen(Number(first.brokers.split(':')[1]), '127.0.0.1');
+    await once(taken, 'listening');
+    try {
+      const second = await start(dataDir);
+      expect(second.brokers).not.toBe(first.brokers);
+      expect(second.databaseUrl).toBe(first.databaseUrl);
+      await expectWritten(second);
+    } finally {
+      taken.close();
+    }
+  });
+
+  it('that a killed Gapless left behind are recognised, stopped and started again with all they hold', async () => {
+    const dataDir = join(directory, 'restart');
+    const elsewhere = await startElsewhere(dataDir);
+    const leftovers = serversOf(dataDir);
+    await elsewhere.kill();
+    expect(leftovers.filter(isAlive)).toEqual(leftovers);
+
+    const stack = await start(dataDir);
+    expect(leftovers.filter(isAlive)).toEqual([]);
+    expect(lines.filter((line) => line.includes('of a killed Gapless still runs'))).toHaveLength(2);
+    await expectWritten(stack);
+  });
+
+  it('refuse a directory that a Gapless that is alive uses, and name its process', async () => {
+    const dataDir = join(directory, 'in-use');
+    const elsewhere = await startElsewhere(dataDir);
+    const servers = serversOf(dataDir);
+    const refused = await start(dataDir).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(DataDirInUseError);
+    expect(String(refused)).toContain(`process ${elsewhere.pid}`);
+    expect(servers.filter(isAlive)).toEqual(servers);
+
+    await elsewhere.kill();
+    await start(dataDir);
+  });
+
+  it('start over a lock file whose pid belongs to a stranger by now', async () => {
+    const dataDir = join(directory, 'restart');
+    writeFileSync(join(dataDir, 'postgres/cluster/postmaster.pid'), `${process.pid}\n`);
+    const stranger = { pid: process.pid, started: 'in an earlier life' };
+    writeFileSync(join(dataDir, 'kafka.pid'), JSON.stringify({ owner: stranger, server: stranger }));
+    await expectWritten(await start(dataDir));
+  });
+
+  it('leave no process and no claim behind when the start is aborted', async () => {
+    const dataDir = join(directory, 'aborted');
+    const abort = new AbortController();
+    const starting = start(dataDir, abort.signal).catch((error: unknown) => error);
+    await eventually(() => {
+      expect(serversOf(dataDir)).not.toContain(undefined);
+    });
+    const servers = serversOf(dataDir);
+    abort.abort(new Error('changed my mind'));
+    expect(await starting).toEqual(new Error('changed my mind'));
+    expect(servers.filter(isAlive)).toEqual([]);
+    expect(readdirSync(dataDir).filter((file) => file.endsWith('.pid'))).toEqual([]);
+  });
+
+  it('show the end of the log when they die', async () => {
+    const dataDir = join(directory, 'restart');
+    const stack = await start(dataDir);
+    const [kafka] = serversOf(dataDir);
+    process.kill(kafka!.pid, 'SIGKILL');
+    const died = await stack.died;
+    expect(died.message).toMatch(/^Kafka ended with SIGKILL\n--- end of .*kafka\.log\n/);
+  });
+});

@@ -1,0 +1,78 @@
+import { join } from 'node:path';
+import { KAFKA_STOP_STEPS, startEmbeddedKafka } from './embedded-kafka.js';
+import { POSTGRES_STOP_STEPS, startEmbeddedPostgres } from './embedded-postgres.js';
+import { endLeftover } from './server-claim.js';
+
+export interface EmbeddedStack {
+  readonly brokers: string;
+  readonly databaseUrl: string;
+  /** Settles with the reason when either server ends without `stop`; never, otherwise. */
+  readonly died: Promise<Error>;
+  /** Stops both at the same time; may be called any number of times. */
+  readonly stop: () => Promise<void>;
+}
+
+/**
+ * Starts Kafka and Postgres at the same time. When one fails the other is stopped, and nothing runs when this throws.
+ * @throws what `startEmbeddedKafka` and `startEmbeddedPostgres` throw.
+ */
+export async function startEmbeddedStack(o: {
+  readonly dataDir: string;
+  readonly jarsDir: string;
+  readonly log: (line: string) => void;
+  readonly signal?: AbortSignal;
+  /** The ports to prefer (9092 and 5432); 0 takes any free one. */
+  readonly kafkaPort?: number;
+  readonly postgresPort?: number;
+  /** Whether a Postgres commit survives a crash of the machine (default true); tests do without. */
+  readonly durable?: boolean;
+}): Promise<EmbeddedStack> {
+  const failed = new AbortController();
+  const signal = o.signal === undefined ? failed.signal : AbortSignal.any([o.signal, failed.signal]);
+  const { dataDir, jarsDir, log } = o;
+  const abortOther = (error: unknown): never => {
+    failed.abort(error);
+    throw error;
+  };
+  const [kafka, postgres] = await Promise.allSettled([
+    startEmbeddedKafka({
+      dataDir,
+      jarsDir,
+      log,
+      signal,
+      ...(o.kafkaPort !== undefined && { port: o.kafkaPort }),
+    }).catch(abortOther),
+    startEmbeddedPostgres({
+      dataDir,
+      log,
+      signal,
+      ...(o.postgresPort !== undefined && { port: o.postgresPort }),
+      ...(o.durable !== undefined && { durable: o.durable }),
+    }).catch(abortOther),
+  ]);
+  if (kafka.status === 'rejected' || postgres.status === 'rejected') {
+    const started = [kafka, postgres].flatMap((server) => (server.status === 'fulfilled' ? [server.value] : []));
+    await Promise.all(started.map((server) => server.stop()));
+    throw signal.reason;
+  }
+  return {
+    brokers: kafka.value.brokers,
+    databaseUrl: postgres.value.url,
+    died: Promise.race([kafka.value.died, postgres.value.died]),
+    stop: async () => {
+      await Promise.all([kafka.value.stop(), postgres.value.stop()]);
+    },
+  };
+}
+
+/**
+ * Stops what a killed Gapless left running on a directory that is not wanted any more.
+ * @returns whether nothing uses the directory now; false when a Gapless that is alive does.
+ */
+export async function stopLeftovers(dataDir: string): Promise<boolean> {
+  const free = await Promise.all([
+    endLeftover(join(dataDir, 'kafka.pid'), KAFKA_STOP_STEPS),
+    endLeftover(join(dataDir, 'postgres.pid'), POSTGRES_STOP_STEPS),
+  ]);
+  return free.every(Boolean);
+}

@@ -1,0 +1,4 @@
+export { startEmbeddedKafka, type EmbeddedKafka } from './embedded-kafka.js';
+export { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded-postgres.js';
+export { startEmbeddedStack, stopLeftovers, type EmbeddedStack } from './embedded-stack.js';
+export { DataDirInUseError } from './server-claim.js';

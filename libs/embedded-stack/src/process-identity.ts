@@ -1,0 +1,57 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+
+/** A process that cannot be mistaken for a later one of the same pid: `started` names the moment it began. */
+export interface ProcessIdentity {
+  readonly pid: number;
+  readonly started: string;
+}
+
+/** The process that has this pid now; `undefined` if there is none, or only a zombie that waits to be reaped. */
+export function identifyProcess(pid: number): ProcessIdentity | undefined {
+  const started = process.platform === 'linux' ? startedByProc(pid) : startedByPs(pid);
+  return started === undefined ? undefined : { pid, started };
+}
+
+export function isAlive(identity: ProcessIdentity): boolean {
+  return identifyProcess(identity.pid)?.started === identity.started;
+}
+
+/** The command line of a process, its arguments separated by blanks; empty if it is gone or hidden from us. */
+export function commandLineOf(pid: number): string {
+  try {
+    if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+    return execFileSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' });
+  } catch {
+    return '';
+  }
+}
+
+function startedByProc(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name in parentheses may hold blanks; the fields behind it do not. First the state, nineteen later the start.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const state = fields[0];
+    const ticks = fields[19];
+    if (ticks === undefined || state === 'Z' || state === 'X') return undefined;
+    // Ticks count from boot, so the boot is part of the name.
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${ticks}`;
+  } catch {
+    return undefined;
+  }
+}
+
+function startedByPs(pid: number): string | undefined {
+  try {
+    const [state = 'Z', ...started] = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], {
+      encoding: 'utf8',
+      env: { PATH: process.env['PATH'], LC_ALL: 'C' },
+    })
+      .trim()
+      .split(/\s+/);
+    return state.startsWith('Z') ? undefined : started.join(' ');
+  } catch {
+    return undefined;
+  }
+}

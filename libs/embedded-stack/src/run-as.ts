@@ -1,0 +1,70 @@
+import { execFileSync } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/** How to run a program that refuses to run as root. */
+export interface RunAs {
+  /** Whom its files must belong to; absent when we are not root and it runs as we do. */
+  readonly owner?: User;
+  /** Options of `spawn`. */
+  readonly spawn: { readonly uid?: number; readonly gid?: number };
+  /** Command and arguments to put before the program's own. */
+  readonly prefix: readonly string[];
+}
+
+/**
+ * Postgres refuses root. As root we run it as the owner of its data when there is one, else as the system user
+ * `postgres`, or `nobody` where that does not exist.
+ *
+ * That user may be barred from a directory on the way (a checkout in /root, say): then the program keeps the one
+ * capability that passes by such bars, and still is not root.
+ * @param paths what the user must be able to reach; those that do not exist are left out.
+ */
+export function runAsNonRoot(dataOwner: number | undefined, paths: readonly string[]): RunAs {
+  if (process.getuid?.() !== 0) return { spawn: {}, prefix: [] };
+  const user = nonRootUser(dataOwner);
+  if (paths.every((path) => canReach(user, path))) return { owner: user, spawn: user, prefix: [] };
+  const keep = ['--bounding-set=-all,+dac_override', '--inh-caps=-all,+dac_override', '--ambient-caps=+dac_override'];
+  // Without that bit access(2), by which Postgres looks for its own files, ignores the capability.
+  const identity = ['--securebits=+no_setuid_fixup', `--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'];
+  return { owner: user, spawn: {}, prefix: ['setpriv', ...identity, ...keep] };
+}
+
+interface User {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+function nonRootUser(dataOwner: number | undefined): User {
+  if (dataOwner !== undefined && dataOwner !== 0)
+    return lookUp(String(dataOwner)) ?? { uid: dataOwner, gid: dataOwner };
+  const user = lookUp('postgres') ?? lookUp('nobody');
+  if (user === undefined) {
+    throw new Error(
+      'Postgres refuses to run as root, and there is neither a user "postgres" nor "nobody" to run it as. ' +
+        'Run Gapless as an ordinary user, or set DATABASE_URL to a Postgres of your own.',
+    );
+  }
+  return user;
+}
+
+function lookUp(name: string): User | undefined {
+  try {
+    const id = (flag: string): number => Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: 'pipe' }));
+    return { uid: id('-u'), gid: id('-g') };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether each directory on the way lets the user pass. */
+function canReach(user: User, path: string): boolean {
+  for (let directory = dirname(path); ; directory = dirname(directory)) {
+    const stat = statSync(directory, { throwIfNoEntry: false });
+    if (stat !== undefined) {
+      const search = stat.uid === user.uid ? 0o100 : stat.gid === user.gid ? 0o010 : 0o001;
+      if ((stat.mode & search) === 0) return false;
+    }
+    if (directory === dirname(directory)) return true;
+  }
+}

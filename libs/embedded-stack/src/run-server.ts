@@ -1,0 +1,70 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { StopSteps } from './end-process.js';
+import { launchOnFreePort, rememberedPort, rememberPort } from './free-port.js';
+import { claimServer } from './server-claim.js';
+import { launchServer, type ServerCommand } from './server-process.js';
+
+/** A server to run, and how. */
+export interface ServerPlan {
+  readonly name: 'Kafka' | 'Postgres';
+  /** Absolute; takes `<name>.pid`, `<name>.port` and, in `home`, what is the server's own. */
+  readonly dataDir: string;
+  readonly home: string;
+  /** The port to prefer when the last run's is not free; 0 takes any free one. */
+  readonly port: number;
+  readonly stopSteps: StopSteps;
+  readonly log: (line: string) => void;
+  readonly signal: AbortSignal | undefined;
+  /** Makes the server's directory ready, with the claim on it held. */
+  readonly prepare: () => Promise<void>;
+  readonly commandFor: (port: number) => Promise<ServerCommand>;
+  readonly answers: (port: number) => Promise<boolean>;
+}
+
+export interface RunningServer {
+  readonly port: number;
+  readonly died: Promise<Error>;
+  readonly stop: () => Promise<void>;
+}
+
+const START_TIMEOUT_MS = 60_000;
+
+/** Claims the directory, launches the server and waits until it answers; leaves nothing behind when it throws. */
+export async function runServer(plan: ServerPlan): Promise<RunningServer> {
+  const { name, dataDir, stopSteps, log, signal } = plan;
+  const began = performance.now();
+  const pidFile = join(dataDir, `${name.toLowerCase()}.pid`);
+  const portFile = join(dataDir, `${name.toLowerCase()}.port`);
+
+  signal?.throwIfAborted();
+  mkdirSync(plan.home, { recursive: true });
+  const claim = await claimServer({ name, pidFile, dataDir, stopSteps, log });
+  try {
+    await plan.prepare();
+    return await launchOnFreePort([rememberedPort(portFile), plan.port], async (port) => {
+      const command = await plan.commandFor(port);
+      signal?.throwIfAborted();
+      const server = launchServer(command, stopSteps, claim.record);
+      try {
+        await server.ready(() => plan.answers(port), { timeoutMs: START_TIMEOUT_MS, signal });
+      } catch (error) {
+        await server.stop();
+        throw error;
+      }
+      rememberPort(portFile, port);
+      log(`${name} is up on 127.0.0.1:${port} after ${Math.round(performance.now() - began)} ms`);
+      return {
+        port,
+        died: server.died,
+        stop: async () => {
+          await server.stop();
+          claim.release();
+        },
+      };
+    });
+  } catch (error) {
+    claim.release();
+    throw error;
+  }
+}

@@ -1,0 +1,101 @@
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { endProcess, type StopSteps } from './end-process.js';
+import { errorCode } from './error-code.js';
+import { identifyProcess, isAlive, type ProcessIdentity } from './process-identity.js';
+
+/** What a pid file holds, as JSON: who runs the server, and the server once it is spawned. */
+interface PidRecord {
+  readonly owner: ProcessIdentity;
+  readonly server?: ProcessIdentity;
+}
+
+/** The right to run one server on its directory, kept as a pid file until it is released. */
+export interface ServerClaim {
+  /** Writes down the server's process, so that a later start recognises it if we are killed. */
+  readonly record: (server: ProcessIdentity) => void;
+  readonly release: () => void;
+}
+
+/** Another Gapless that is alive uses the directory. */
+export class DataDirInUseError extends Error {
+  override readonly name = 'DataDirInUseError';
+}
+
+/**
+ * Claims a server's directory. A server that a killed Gapless left behind is stopped first.
+ * @throws DataDirInUseError when the Gapless that claimed it is alive.
+ */
+export async function claimServer(o: {
+  readonly name: string;
+  readonly pidFile: string;
+  readonly dataDir: string;
+  readonly stopSteps: StopSteps;
+  readonly log: (line: string) => void;
+}): Promise<ServerClaim> {
+  const owner = identifyProcess(process.pid) ?? { pid: process.pid, started: 'unknown' };
+  while (!createExclusively(o.pidFile, { owner })) {
+    const tell = (server: ProcessIdentity): void => {
+      o.log(`${o.name} of a killed Gapless still runs (process ${server.pid}); stopping it first`);
+    };
+    if (await endLeftover(o.pidFile, o.stopSteps, tell)) continue;
+    const holder = readRecord(o.pidFile)?.owner.pid;
+    if (holder === undefined) continue;
+    throw new DataDirInUseError(
+      `${o.dataDir} is in use by Gapless, process ${holder}. ` +
+        `Stop that one (kill ${holder}), or set DATA_DIR to another directory.`,
+    );
+  }
+  return {
+    record(server) {
+      const draft = `${o.pidFile}.new`;
+      writeFileSync(draft, JSON.stringify({ owner, server } satisfies PidRecord));
+      renameSync(draft, o.pidFile);
+    },
+    release() {
+      rmSync(o.pidFile, { force: true });
+    },
+  };
+}
+
+/**
+ * Stops the server that a killed Gapless left behind.
+ * @returns false when the Gapless that claimed it is alive, and nothing was done.
+ */
+export async function endLeftover(
+  pidFile: string,
+  stopSteps: StopSteps,
+  onFound: (server: ProcessIdentity) => void = () => undefined,
+): Promise<boolean> {
+  const earlier = readRecord(pidFile);
+  if (earlier !== undefined && isAlive(earlier.owner)) return false;
+  if (earlier?.server !== undefined && isAlive(earlier.server)) {
+    onFound(earlier.server);
+    await endProcess(earlier.server, stopSteps);
+  }
+  rmSync(pidFile, { force: true });
+  return true;
+}
+
+/** Whole or not at all, so that nobody reads a claim that is half-written. */
+function createExclusively(file: string, record: PidRecord): boolean {
+  const draft = `${file}.${record.owner.pid}`;
+  writeFileSync(draft, JSON.stringify(record));
+  try {
+    linkSync(draft, file);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return false;
+    throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/** `undefined` for a file that is gone, or that holds something else. */
+function readRecord(file: string): PidRecord | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as PidRecord;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,120 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { endProcess, signalProcess, type StopSteps } from './end-process.js';
+import { logTail, rotateLog } from './log-tail.js';
+import { identifyProcess, type ProcessIdentity } from './process-identity.js';
+
+export interface ServerCommand {
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd: string;
+  readonly uid?: number;
+  readonly gid?: number;
+  /** Takes stdout and stderr. A file, not a pipe: the server must be able to outlive us. */
+  readonly outputFile: string;
+  /** The file to show the end of when something goes wrong; `outputFile` is shown as well. */
+  readonly logFile: string;
+}
+
+export interface ServerProcess {
+  /** Settles with the reason when the server ends without being asked to; never, otherwise. */
+  readonly died: Promise<Error>;
+  /**
+   * Polls until the probe returns true.
+   * @throws Error with the end of the server's log when it dies or the time is over; the signal's reason when aborted.
+   */
+  ready(probe: () => Promise<boolean>, o: { timeoutMs: number; signal: AbortSignal | undefined }): Promise<void>;
+  /** Ends the server; may be called any number of times. */
+  readonly stop: () => Promise<void>;
+}
+
+const PROBE_INTERVAL_MS = 40;
+
+/**
+ * Spawns a server in a process group of its own, so that a terminal's Ctrl-C reaches only us, who stop it in order.
+ * @param record is told the process as soon as there is one.
+ */
+export function launchServer(
+  command: ServerCommand,
+  stopSteps: StopSteps,
+  record: (server: ProcessIdentity) => void,
+): ServerProcess {
+  rotateLog(command.outputFile);
+  const output = openSync(command.outputFile, 'a');
+  const child = spawn(command.command, command.args, {
+    cwd: command.cwd,
+    env: command.env,
+    ...(command.uid === undefined ? {} : { uid: command.uid }),
+    ...(command.gid === undefined ? {} : { gid: command.gid }),
+    stdio: ['ignore', output, output],
+    detached: true,
+  });
+  closeSync(output);
+  const identity = child.pid === undefined ? undefined : identifyProcess(child.pid);
+  if (identity !== undefined) record(identity);
+
+  let stopping: Promise<void> | undefined;
+  let ended: string | undefined;
+  const exit = new Promise<string>((resolve) => {
+    child.once('error', (error) => {
+      resolve(`cannot be run: ${error.message}`);
+    });
+    child.once('exit', (code, signal) => {
+      resolve(`ended with ${signal ?? `exit code ${code ?? 'unknown'}`}`);
+    });
+  }).then((how) => (ended = how));
+
+  const failure = (what: string): Error => {
+    const tails = [...new Set([command.logFile, command.outputFile])]
+      .map((file) => ({ file, tail: logTail(file) }))
+      .filter(({ tail }) => tail !== '')
+      .map(({ file, tail }) => `\n--- end of ${file}\n${tail}`);
+    return new Error(`${command.name} ${what}${tails.join('')}`);
+  };
+
+  // A `process.exit` that skips the orderly stop shall not leave the server behind.
+  const firstSignal = stopSteps[0]?.signal ?? 'SIGTERM';
+  const onExit = (): void => {
+    if (identity !== undefined) signalProcess(identity, firstSignal);
+  };
+  process.once('exit', onExit);
+
+  return {
+    died: new Promise((resolve) => {
+      void exit.then((how) => {
+        if (stopping === undefined) resolve(failure(how));
+      });
+    }),
+    async ready(probe, { timeoutMs, signal }) {
+      const deadline = performance.now() + timeoutMs;
+      for (;;) {
+        signal?.throwIfAborted();
+        if (ended !== undefined) throw failure(ended);
+        if (await probe()) return;
+        if (performance.now() > deadline) throw failure(`did not answer within ${timeoutMs / 1000} s`);
+        await pause(PROBE_INTERVAL_MS);
+      }
+    },
+    stop() {
+      stopping ??= (async () => {
+        if (identity !== undefined) await endProcess(identity, stopSteps);
+        await exit;
+        process.off('exit', onExit);
+      })();
+      return stopping;
+    },
+  };
+}
+
+/** What a server may see of our environment: enough to run, none of our secrets. */
+export function serverEnvironment(...names: readonly string[]): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    ['PATH', 'HOME', 'TMPDIR', 'LD_LIBRARY_PATH', ...names].flatMap((name) => {
+      const value = process.env[name];
+      return value === undefined ? [] : [[name, value] as const];
+    }),
+  );
+}

@@ -1,0 +1,82 @@
+import { GaplessError, type ErrorCode, type EventId } from '#libs/domain';
+import { parseEvent, type SubmittedEvent } from './parse-event.js';
+import { INGEST_LIMITS } from './parse-submission.js';
+import { ProblemList } from './problem-list.js';
+import { readJson } from './read-json.js';
+import { isPrintableInstant } from './rfc3339.js';
+
+export interface InboxRules {
+  /** Whether the record may hold a `test` event, which only the api submits. */
+  readonly allowTest: boolean;
+}
+
+/** What an inbox record holds, or why it belongs to the dead-letter topic. */
+export type InboxReading =
+  | { readonly ok: true; readonly event: SubmittedEvent & { readonly id: EventId } }
+  | { readonly ok: false; readonly code: ErrorCode; readonly detail: string };
+
+// The record stands above its `data`.
+const LEVELS_ABOVE_DATA = 1;
+// The api writes the id, the time, the organization and the widget into the value even if the producer left them out;
+// an event of the full size that it accepted must not become too large by that. They need less than 400 bytes.
+const MAX_VALUE_BYTES = INGEST_LIMITS.maxEventBytes + 1024;
+/** The detail becomes a record header. */
+const MAX_DETAIL_PROBLEMS = 5;
+
+function refuse(code: ErrorCode, detail: string): InboxReading {
+  return { ok: false, code, detail };
+}
+
+/** @throws GaplessError as in decisions, section 5. */
+function read(value: Buffer, key: Buffer | null, kafkaTimestampMs: number, rules: InboxRules): InboxReading {
+  const document = readJson(value, LEVELS_ABOVE_DATA);
+  const problems = new ProblemList();
+  const event = parseEvent(
+    document.value,
+    document.text,
+    '#',
+    { idRequired: true, testAllowed: rules.allowTest, boundTo: null, receivedAtMs: kafkaTimestampMs },
+    problems,
+  );
+  // The key decides the partition, so another spelling of the same UUID would put the org's events out of order.
+  if (event !== undefined && key?.toString('latin1') !== event.orgId) {
+    problems.add('#/org_id', 'not_allowed', 'must be the key of the record, in lower case');
+  }
+  problems.throwIfAny();
+  if (event === undefined) return refuse('validation_failed', '#: is not an event');
+  const { id } = event;
+  return id === null ? refuse('validation_failed', '#/id: is required') : { ok: true, event: { ...event, id } };
+}
+
+/**
+ * Reads an inbox record (decisions, sections 5 and 11: Shapes) by the rules of `parseSubmission`, and besides: it has
+ * an id and an `org_id` that is the record's key; `occurred_at` falls back to the record's timestamp, which also
+ * stands for now in the rule that an event lies at most 24 hours ahead. Never throws, and depends on nothing but its
+ * arguments: the sequencer's fold has to come out the same whenever it is repeated.
+ *
+ * @param value The record's value: `{id, event, occurred_at?, org_id, widget_id?, data}`.
+ * @param key The record's key: the org id in lower case.
+ * @param kafkaTimestampMs The record's timestamp, in milliseconds since the Unix epoch.
+ */
+export function parseInboxValue(
+  value: Buffer | null,
+  key: Buffer | null,
+  kafkaTimestampMs: number,
+  rules: InboxRules,
+): InboxReading {
+  if (value === null) return refuse('malformed_request', 'The record has no value.');
+  if (value.byteLength > MAX_VALUE_BYTES) {
+    return refuse('payload_too_large', `The value is larger than ${MAX_VALUE_BYTES} bytes.`);
+  }
+  // -1 is Kafka's word for no timestamp.
+  if (kafkaTimestampMs < 0 || !isPrintableInstant(kafkaTimestampMs)) {
+    return refuse('validation_failed', 'The record has no usable timestamp.');
+  }
+  try {
+    return read(value, key, kafkaTimestampMs, rules);
+  } catch (error) {
+    if (!(error instanceof GaplessError)) throw error;
+    const told = error.problems.slice(0, MAX_DETAIL_PROBLEMS).map(({ pointer, detail }) => `${pointer}: ${detail}`);
+    return refuse(error.code, told.length === 0 ? error.detail : told.join('; '));
+  }
+}

@@ -1,0 +1,103 @@
+import { elementSlices, GaplessError, memberSlices, type OrgId } from '#libs/domain';
+import { isJsonObject } from './json-object.js';
+import type { EventRules } from './event-members.js';
+import { parseEvent, type SubmittedEvent } from './parse-event.js';
+import { ProblemList } from './problem-list.js';
+import { readJson } from './read-json.js';
+import { refuseUnknownMembers } from './unknown-members.js';
+
+/** How much one ingest request may hold; a byte is a byte of the text as sent. */
+export interface IngestLimits {
+  readonly maxEvents: number;
+  readonly maxEventBytes: number;
+  readonly maxRequestBytes: number;
+}
+
+/** Decisions, section 5. */
+export const INGEST_LIMITS: IngestLimits = {
+  maxEvents: 500,
+  maxEventBytes: 256 * 1024,
+  maxRequestBytes: 4 * 1024 * 1024,
+};
+
+export interface SubmissionContext {
+  /** The organization that the key is bound to; null: a service key, whose events name theirs. */
+  readonly orgOfKey: OrgId | null;
+  /** When the request arrived, in milliseconds since the Unix epoch. */
+  readonly nowMs: number;
+  readonly limits: IngestLimits;
+}
+
+const MEMBERS: ReadonlySet<string> = new Set(['events']);
+// The body, its `events`, and the event stand above the event's `data`.
+const LEVELS_ABOVE_DATA = 3;
+
+function tooLarge(detail: string): GaplessError {
+  return new GaplessError('payload_too_large', detail);
+}
+
+/** The body's `events`; undefined after a problem was added. */
+function readEvents(body: unknown, problems: ProblemList): readonly unknown[] | undefined {
+  if (!isJsonObject(body)) {
+    problems.add('#', 'wrong_type', 'must be an object');
+    return undefined;
+  }
+  refuseUnknownMembers(body, MEMBERS, '#', problems);
+  const { events } = body;
+  if (events === undefined) problems.add('#/events', 'required', 'is required');
+  else if (!Array.isArray(events)) problems.add('#/events', 'wrong_type', 'must be an array');
+  else if (events.length === 0) problems.add('#/events', 'out_of_range', 'must hold at least one event');
+  else return events as readonly unknown[];
+  return undefined;
+}
+
+/** The text of each event, once it is known that none is too large. */
+function sliceEvents(body: string, limits: IngestLimits): readonly string[] {
+  const texts = elementSlices(memberSlices(body).get('events') ?? '[]');
+  for (const [index, text] of texts.entries()) {
+    if (Buffer.byteLength(text) > limits.maxEventBytes) {
+      throw tooLarge(`#/events/${index} is larger than ${limits.maxEventBytes} bytes.`);
+    }
+  }
+  return texts;
+}
+
+/**
+ * Reads the body of `POST /internal/events` (decisions, section 5): all its events in their order, or nothing.
+ *
+ * Where a request has several faults, a size beyond the limits is told first, then a foreign organization, then
+ * everything else at once. An id may occur twice: the second is a repeat of the first, to be answered the same.
+ *
+ * @throws GaplessError
+ *   `malformed_request`: not UTF-8 or not JSON;
+ *   `payload_too_large`: more bytes or events than the limits allow;
+ *   `insufficient_scope`: an event names another organization than the key's;
+ *   `unknown_event_type`: nothing else is wrong than types that do not exist or cannot be submitted;
+ *   `validation_failed`: anything else. The last three carry the problems (100 at most) with their pointers.
+ */
+export function parseSubmission(body: Buffer, context: SubmissionContext): readonly SubmittedEvent[] {
+  const { limits } = context;
+  if (body.byteLength > limits.maxRequestBytes) {
+    throw tooLarge(`The body is larger than ${limits.maxRequestBytes} bytes.`);
+  }
+  const { value, text } = readJson(body, LEVELS_ABOVE_DATA);
+  const problems = new ProblemList();
+  const values = readEvents(value, problems);
+  if (values === undefined) {
+    problems.throwIfAny();
+    return [];
+  }
+  if (values.length > limits.maxEvents) throw tooLarge(`More than ${limits.maxEvents} events.`);
+  const texts = sliceEvents(text, limits);
+  const rules: EventRules = {
+    idRequired: false,
+    testAllowed: false,
+    boundTo: context.orgOfKey,
+    receivedAtMs: context.nowMs,
+  };
+  const events = values.map((event, index) =>
+    parseEvent(event, texts[index] ?? '', `#/events/${index}`, rules, problems),
+  );
+  problems.throwIfAny();
+  return events.filter((event) => event !== undefined);
+}

@@ -1,0 +1,33 @@
+import { isUtf8 } from 'node:buffer';
+import { GaplessError } from '#libs/domain';
+import { nestsDeeperThan } from './nesting.js';
+
+/** A parsed JSON document beside its text, whose slices are kept as they were sent. */
+export interface JsonDocument {
+  readonly value: unknown;
+  readonly text: string;
+}
+
+/** Levels of objects and arrays in an event's `data`, itself included. */
+export const MAX_DATA_DEPTH = 64;
+
+/**
+ * Parses bytes that hold an event's `data` some levels deep.
+ * @throws GaplessError `malformed_request` for what is not UTF-8 or not JSON (a byte order mark is neither),
+ *   `validation_failed` for what nests so deep that a `data` within is more than `MAX_DATA_DEPTH` levels deep.
+ */
+export function readJson(bytes: Buffer, levelsAboveData: number): JsonDocument {
+  if (!isUtf8(bytes)) throw new GaplessError('malformed_request', 'Not UTF-8.');
+  const text = bytes.toString('utf8');
+  if (nestsDeeperThan(text, MAX_DATA_DEPTH + levelsAboveData)) {
+    const detail = `must not nest deeper than ${MAX_DATA_DEPTH} levels within data`;
+    throw new GaplessError('validation_failed', `#: ${detail}`, {
+      problems: [{ pointer: '#', code: 'too_deep', detail }],
+    });
+  }
+  try {
+    return { value: JSON.parse(text) as unknown, text };
+  } catch (cause) {
+    throw new GaplessError('malformed_request', 'Not JSON.', { cause });
+  }
+}

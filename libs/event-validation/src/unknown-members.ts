@@ -1,0 +1,19 @@
+import type { JsonObject } from '#libs/domain';
+import { memberPointer } from './json-pointer.js';
+import type { ProblemList } from './problem-list.js';
+
+/** More than this, of one object, tell a caller nothing new, and each costs time. */
+const MAX_UNKNOWN_MEMBERS = 20;
+
+/** Adds a problem for each member of the object that is not known: misspelt names must not pass for left-out ones. */
+export function refuseUnknownMembers(
+  object: JsonObject,
+  known: ReadonlySet<string>,
+  pointer: string,
+  problems: ProblemList,
+): void {
+  const unknown = Object.keys(object).filter((name) => !known.has(name));
+  for (const name of unknown.slice(0, MAX_UNKNOWN_MEMBERS)) {
+    problems.add(memberPointer(pointer, name), 'unknown_member', 'is not a member that can be given here');
+  }
+}

@@ -1,0 +1,65 @@
+import { Ajv2020, type DefinedError, type ValidateFunction } from 'ajv/dist/2020.js';
+import { catalogEntry, type EventType, type FieldProblem } from '#libs/domain';
+import type { ProblemCode } from './problem-list.js';
+import { parseTimestamp } from './rfc3339.js';
+
+/** One problem of an event's `data`; `pointer` is relative to `data` and `''` for `data` itself. */
+export interface DataProblem extends FieldProblem {
+  readonly code: ProblemCode;
+}
+
+/** More than this tell the producer of one event nothing new. */
+const MAX_DATA_PROBLEMS = 20;
+
+// The schemas are constants that the specs check, so they are not checked against the meta-schema at run time.
+const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, validateSchema: false, meta: false });
+ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTimestamp(text) !== undefined });
+
+const validators = new Map<EventType, ValidateFunction>();
+
+/** Compiles on first use: a process that sees few types pays for few. */
+function validatorOf(type: EventType): ValidateFunction {
+  const known = validators.get(type);
+  if (known !== undefined) return known;
+  const compiled = ajv.compile(catalogEntry(type).schema);
+  validators.set(type, compiled);
+  return compiled;
+}
+
+function describe(error: DefinedError): DataProblem {
+  const pointer = error.instancePath;
+  if (error.keyword === 'required') {
+    return { pointer: `${pointer}/${error.params.missingProperty}`, code: 'required', detail: 'is required' };
+  }
+  if (error.keyword === 'type') {
+    return { pointer, code: 'wrong_type', detail: `must be ${[error.params.type].flat().join(' or ')}` };
+  }
+  if (error.keyword === 'const') {
+    return { pointer, code: 'not_allowed', detail: `must be ${JSON.stringify(error.params.allowedValue)}` };
+  }
+  if (error.keyword === 'false schema') return { pointer, code: 'not_allowed', detail: 'must be absent' };
+  if (error.keyword === 'minimum') {
+    return { pointer, code: 'out_of_range', detail: `must be at least ${error.params.limit}` };
+  }
+  if (error.keyword === 'minLength') return { pointer, code: 'out_of_range', detail: 'must not be empty' };
+  if (error.keyword === 'format') {
+    return { pointer, code: 'invalid_format', detail: `must be an RFC 3339 ${error.params.format}` };
+  }
+  return { pointer, code: 'not_allowed', detail: error.message ?? 'is not allowed' };
+}
+
+/**
+ * What the schema of the type has against the `data` (decisions, section 5): at most one problem for each place, 20 in
+ * all, none if it is valid.
+ */
+export function validateEventData(type: EventType, data: unknown): readonly DataProblem[] {
+  const validator = validatorOf(type);
+  if (validator(data)) return [];
+  const byPointer = new Map<string, DataProblem>();
+  for (const error of (validator.errors ?? []) as DefinedError[]) {
+    const problem = describe(error);
+    // A value of the wrong type breaks the other keywords too, which says nothing more.
+    if (!byPointer.has(problem.pointer)) byPointer.set(problem.pointer, problem);
+  }
+  return [...byPointer.values()].slice(0, MAX_DATA_PROBLEMS);
+}

@@ -1,0 +1,74 @@
+import { HttpException } from '@nestjs/common';
+import { GaplessError, type ErrorCode, type FieldProblem } from '#libs/domain';
+import { INTERNAL_ERROR, type ProblemCode } from './problem-types.js';
+
+/** What went wrong, in terms that a caller may know. */
+export interface Failure {
+  readonly code: ProblemCode;
+  readonly detail: string;
+  readonly problems: readonly FieldProblem[];
+  readonly retryAfterSeconds?: number;
+  /** Given where HTTP itself has a status that is more exact than that of the code. */
+  readonly status?: number;
+}
+
+/** Long enough for a restart of a server, short enough not to be noticed. */
+const UNAVAILABLE_RETRY_SECONDS = 2;
+
+const UNAVAILABLE: Failure = {
+  code: 'unavailable',
+  detail: 'Something that this operation needs cannot be reached; nothing was changed.',
+  problems: [],
+  retryAfterSeconds: UNAVAILABLE_RETRY_SECONDS,
+};
+
+const UNEXPECTED: Failure = {
+  code: INTERNAL_ERROR,
+  detail: 'The request failed for a reason that is not its own; the request id names it in our log.',
+  problems: [],
+};
+
+/** What the framework refuses before a handler is reached, in our words: its own ones name paths and internals. */
+const REFUSED_BY_FRAMEWORK: Readonly<Record<number, { readonly code: ErrorCode; readonly detail: string }>> = {
+  400: { code: 'malformed_request', detail: 'The request cannot be read.' },
+  404: { code: 'not_found', detail: 'There is no such operation.' },
+  408: { code: 'malformed_request', detail: 'The request did not arrive in time.' },
+  413: { code: 'payload_too_large', detail: 'The body is larger than this operation accepts.' },
+  414: { code: 'malformed_request', detail: 'The request target is too long.' },
+  415: { code: 'unsupported_media_type', detail: 'The body must be sent as application/json.' },
+  431: { code: 'malformed_request', detail: 'The header fields are too large.' },
+};
+
+/** How the framework's refusal with this status is told. */
+export function refusedByFramework(status: number): Failure {
+  const known = REFUSED_BY_FRAMEWORK[status];
+  return known === undefined
+    ? { code: 'malformed_request', detail: 'The request cannot be read.', problems: [], status }
+    : { ...known, problems: [], status };
+}
+
+/** The status that Fastify gives to an error of its own, or to one of its plug-ins. */
+function frameworkStatus(error: unknown): number | undefined {
+  if (error instanceof HttpException) return error.getStatus();
+  if (!(error instanceof Error) || !('statusCode' in error)) return undefined;
+  return typeof error.statusCode === 'number' ? error.statusCode : undefined;
+}
+
+/**
+ * Reads anything that was thrown while a request was handled.
+ * @param isUnavailable whether the error says that a server behind this one cannot be reached
+ */
+export function failureOf(error: unknown, isUnavailable: (error: unknown) => boolean): Failure {
+  if (error instanceof GaplessError) {
+    const { retryAfterSeconds = error.code === 'unavailable' ? UNAVAILABLE_RETRY_SECONDS : undefined } = error.options;
+    return {
+      code: error.code,
+      detail: error.detail,
+      problems: error.problems,
+      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    };
+  }
+  const status = frameworkStatus(error);
+  if (status !== undefined && status >= 400 && status < 500) return refusedByFramework(status);
+  return status === 503 || isUnavailable(error) ? UNAVAILABLE : UNEXPECTED;
+}

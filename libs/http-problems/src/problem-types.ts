@@ -1,0 +1,41 @@
+import type { ErrorCode } from '#libs/domain';
+
+/** What the caller of an HTTP operation is told about a kind of error (RFC 9457, section 3.1). */
+export interface ProblemType {
+  readonly status: number;
+  readonly title: string;
+}
+
+/** An error that is nobody's but the service's own; it has no `ErrorCode`, because no caller can provoke it on purpose. */
+export const INTERNAL_ERROR = 'internal_error';
+
+export type ProblemCode = ErrorCode | typeof INTERNAL_ERROR;
+
+/** Decisions, section 2: the only place where an error code becomes an HTTP status. */
+export const PROBLEM_TYPES: Readonly<Record<ProblemCode, ProblemType>> = {
+  malformed_request: { status: 400, title: 'The request cannot be read' },
+  missing_api_key: { status: 401, title: 'An API key is required' },
+  invalid_api_key: { status: 401, title: 'The API key is not valid' },
+  insufficient_scope: { status: 403, title: 'The API key does not allow this' },
+  not_found: { status: 404, title: 'Not found' },
+  endpoint_inactive: { status: 409, title: 'The endpoint is inactive' },
+  endpoint_limit_reached: { status: 409, title: 'The organization has as many endpoints as it may have' },
+  event_pruned: { status: 409, title: 'The event is past its retention' },
+  idempotency_conflict: { status: 409, title: 'The idempotency key is in use for another request' },
+  payload_too_large: { status: 413, title: 'The request is too large' },
+  unsupported_media_type: { status: 415, title: 'The body is not JSON' },
+  validation_failed: { status: 422, title: 'The request is not valid' },
+  unknown_event_type: { status: 422, title: 'The event type cannot be used here' },
+  url_not_https: { status: 422, title: 'The url is not https' },
+  url_private_network: { status: 422, title: 'The url is not on the public network' },
+  url_unresolvable: { status: 422, title: 'The host of the url has no address' },
+  url_invalid: { status: 422, title: 'The url is not valid' },
+  rate_limited: { status: 429, title: 'Too many requests' },
+  internal_error: { status: 500, title: 'Something went wrong on our side' },
+  unavailable: { status: 503, title: 'The service cannot do this at the moment' },
+};
+
+/** A URI reference that identifies the kind of problem; the service answers it with a description. */
+export function problemTypeUri(code: ProblemCode): string {
+  return `/problems/${code}`;
+}

@@ -1,0 +1,12 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Failure } from './failure.js';
+import { PROBLEM_MEDIA_TYPE, problemOf } from './problem.js';
+
+/** Answers the request with the failure (decisions, section 2). */
+export function sendProblem(request: FastifyRequest, reply: FastifyReply, failure: Failure): void {
+  const problem = problemOf(failure, request);
+  if (failure.retryAfterSeconds !== undefined) reply.header('retry-after', failure.retryAfterSeconds);
+  // A handler that failed may have announced another kind of body.
+  reply.removeHeader('content-length');
+  reply.status(problem.status).header('content-type', PROBLEM_MEDIA_TYPE).send(JSON.stringify(problem));
+}

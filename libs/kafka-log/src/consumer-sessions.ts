@@ -1,0 +1,26 @@
+/** A member's place in its consumer group. */
+export interface ConsumerSession {
+  /** Raised with each assignment. */
+  readonly generation: number;
+  /** The partitions of each topic that are this member's. */
+  readonly assigned: Readonly<Record<string, readonly number[]>>;
+  /** Whether they certainly still are: the broker has heard from this member well within the session's time. */
+  holdsLease(): boolean;
+}
+
+/** The sessions of this process' consumers, by group (without prefix), for what is done outside of a batch. */
+export class ConsumerSessions {
+  readonly #sessions = new Map<string, ConsumerSession>();
+
+  joined(group: string, session: ConsumerSession): void {
+    this.#sessions.set(group, session);
+  }
+
+  left(group: string): void {
+    this.#sessions.delete(group);
+  }
+
+  of(group: string): ConsumerSession | undefined {
+    return this.#sessions.get(group);
+  }
+}

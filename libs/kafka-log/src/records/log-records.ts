@@ -1,0 +1,63 @@
+import { parseEndpointId, parseEventId, parseOrgId, parseWidgetId, seqFromText, type LogEvent } from '#libs/domain';
+import type { NewRecord, StoredRecord } from '../record.js';
+import { TARGET_ENDPOINT_HEADER, TRACEPARENT_HEADER } from './inbox-records.js';
+
+const SEQ_HEADER = 'seq';
+const WIDGET_HEADER = 'widget-id';
+/** Which inbox record the event came from: behind it the sequencer goes on. */
+const INBOX_OFFSET_HEADER = 'inbox-offset';
+
+/** What of an event is only in its envelope, and in the CloudEvents headers besides. */
+export interface LogRecordContext {
+  readonly occurredAt: string;
+  readonly inboxOffset: number;
+}
+
+/** A record of the log: the envelope with CloudEvents headers in binary mode. A pure function of its arguments. */
+export function logRecord(event: LogEvent, context: LogRecordContext): Omit<NewRecord, 'topic' | 'partition'> {
+  const headers: Record<string, string> = {
+    [SEQ_HEADER]: String(event.seq),
+    'content-type': 'application/json',
+    ce_specversion: '1.0',
+    ce_id: event.id,
+    ce_type: event.event,
+    ce_source: `/orgs/${event.orgId}`,
+    ce_time: context.occurredAt,
+    [INBOX_OFFSET_HEADER]: String(context.inboxOffset),
+  };
+  if (event.widgetId !== null) headers[WIDGET_HEADER] = event.widgetId;
+  if (event.targetEndpoint !== null) headers[TARGET_ENDPOINT_HEADER] = event.targetEndpoint;
+  if (event.traceparent !== null) headers[TRACEPARENT_HEADER] = event.traceparent;
+  return { key: event.orgId, value: event.envelope, headers };
+}
+
+/** @throws when the record is not one that the sequencer wrote: a log with foreign records cannot be trusted */
+export function readLogRecord(record: StoredRecord): LogEvent & { readonly inboxOffset: number } {
+  const { headers } = record;
+  const orgId = parseOrgId(record.key?.toString());
+  const id = parseEventId(headers['ce_id']);
+  const event = headers['ce_type'];
+  const seq = headers[SEQ_HEADER];
+  const inboxOffset = headers[INBOX_OFFSET_HEADER];
+  if (
+    orgId === undefined ||
+    id === undefined ||
+    event === undefined ||
+    seq === undefined ||
+    inboxOffset === undefined ||
+    record.value === null
+  ) {
+    throw new Error(`${record.topic}/${record.partition}/${record.offset} is not a record of the sequencer`);
+  }
+  return {
+    orgId,
+    seq: seqFromText(seq),
+    id,
+    event,
+    widgetId: parseWidgetId(headers[WIDGET_HEADER]) ?? null,
+    targetEndpoint: parseEndpointId(headers[TARGET_ENDPOINT_HEADER]) ?? null,
+    traceparent: headers[TRACEPARENT_HEADER] ?? null,
+    envelope: record.value,
+    inboxOffset: Number(inboxOffset),
+  };
+}

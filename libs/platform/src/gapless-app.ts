@@ -1,0 +1,131 @@
+import type { Type } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { ConsumerSessions, KafkaBatchServer, KafkaConnection, type TopicNames } from '#libs/kafka-log';
+import {
+  ConfigError,
+  createLogger,
+  HealthBoard,
+  loadConfig,
+  type Config,
+  type Environment,
+  type Logger,
+} from '#libs/runtime';
+import { NestLog } from './nest-log.js';
+import { PlatformModule } from './platform.module.js';
+import { Platform } from './platform.js';
+import { stopSignal } from './stop-signal.js';
+import { TOPICS } from './tokens.js';
+
+/** What makes one process out of one or more stages. */
+export interface GaplessAppOptions {
+  /** For logs, and for the names of its connections. */
+  readonly name: string;
+  readonly modules: readonly Type[];
+  readonly defaultPort: number;
+  /** Prepares the Fastify instance before Nest sets it up. */
+  readonly http?: {
+    readonly adapter: () => FastifyAdapter;
+    readonly configure: (app: NestFastifyApplication) => Promise<void> | void;
+  };
+}
+
+/** A process that runs; `url` is where it answers HTTP. */
+export interface GaplessApp {
+  readonly app: NestFastifyApplication;
+  readonly url: string;
+  readonly config: Config;
+  /** Finishes what is under way and lets go of everything; may be called more than once. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the process' HTTP side, waits for Kafka and Postgres, then starts its Kafka handlers.
+ * @throws ConfigError, TopicMismatchError, or the signal's reason
+ */
+export async function startGaplessApp(
+  options: GaplessAppOptions,
+  environment: Environment,
+  signal: AbortSignal,
+): Promise<GaplessApp> {
+  const config = loadConfig({ ...environment, PORT: environment['PORT'] ?? String(options.defaultPort) });
+  const logger = createLogger(config.logLevel, options.name);
+  const root = {
+    module: class RootModule {},
+    imports: [PlatformModule.forProcess(options.name, config, logger), ...options.modules],
+  };
+  const app = await NestFactory.create<NestFastifyApplication>(root, options.http?.adapter() ?? new FastifyAdapter(), {
+    logger: new NestLog(logger),
+    abortOnError: false,
+  });
+  let stopped: Promise<void> | null = null;
+  const stop = () => (stopped ??= app.close());
+  try {
+    await options.http?.configure(app);
+    app.connectMicroservice(
+      {
+        strategy: new KafkaBatchServer({
+          connection: app.get(KafkaConnection),
+          topics: app.get<TopicNames>(TOPICS),
+          prefix: config.topicPrefix,
+          logger,
+          health: app.get(HealthBoard),
+          sessions: app.get(ConsumerSessions),
+        }),
+      },
+      { inheritAppConfig: false },
+    );
+    await app.listen(config.port, config.host);
+    await app.get(Platform).join(signal);
+    await abortable(app.startAllMicroservices(), signal);
+    logger.info({ url: await app.getUrl() }, 'app.ready');
+    return { app, url: await app.getUrl(), config, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const aborted = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener(
+      'abort',
+      () => {
+        reject(signal.reason instanceof Error ? signal.reason : new Error('stopped'));
+      },
+      { once: true },
+    );
+  });
+  return Promise.race([work, aborted]);
+}
+
+/** The whole life of a process that runs on its own: until SIGINT or SIGTERM, then an orderly end. */
+export async function runGaplessApp(options: GaplessAppOptions): Promise<void> {
+  const signal = stopSignal();
+  try {
+    const running = await startGaplessApp(options, process.env, signal);
+    await new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      else
+        signal.addEventListener(
+          'abort',
+          () => {
+            resolve();
+          },
+          { once: true },
+        );
+    });
+    await running.stop();
+  } catch (error) {
+    if (!signal.aborted) reportFailure(error, createLogger('info', options.name));
+  }
+  process.exit();
+}
+
+/** What an operator can mend is told in its own words; anything else with its stack. */
+function reportFailure(error: unknown, logger: Logger): void {
+  process.exitCode = 1;
+  if (error instanceof ConfigError) process.stderr.write(`gapless: ${error.message}\n`);
+  else logger.fatal({ err: error }, 'app.failed');
+}

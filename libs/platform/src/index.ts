@@ -1,0 +1,4 @@
+export * from './gapless-app.js';
+export * from './platform.module.js';
+export * from './stop-signal.js';
+export * from './tokens.js';

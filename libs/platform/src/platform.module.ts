@@ -1,0 +1,38 @@
+import { Global, Module, type DynamicModule } from '@nestjs/common';
+import { systemClock } from '#libs/domain';
+import { SecretCipher, Store } from '#libs/feed-store';
+import { Appender, ConsumerSessions, KafkaConnection, topicNames } from '#libs/kafka-log';
+import { HealthBoard, Identifiers, type Config, type Logger } from '#libs/runtime';
+import { HealthController } from './health.controller.js';
+import { Platform } from './platform.js';
+import { CLOCK, CONFIG, LOGGER, TOPICS } from './tokens.js';
+
+/** How often a produce request is tried again before its caller hears of it: some seconds, bounded for HTTP callers. */
+const APPEND_RETRIES = 4;
+
+/** What every process of Gapless has: its settings, its log, its health, Kafka and Postgres. */
+@Global()
+@Module({})
+export class PlatformModule {
+  static forProcess(name: string, config: Config, logger: Logger): DynamicModule {
+    const connection = new KafkaConnection({ brokers: config.kafkaBrokers, clientId: `gapless-${name}`, logger });
+    const providers = [
+      { provide: CONFIG, useValue: config },
+      { provide: CLOCK, useValue: systemClock },
+      { provide: LOGGER, useValue: logger },
+      { provide: TOPICS, useValue: topicNames(config.topicPrefix, config.retrySchedule) },
+      { provide: ConsumerSessions, useValue: new ConsumerSessions() },
+      { provide: HealthBoard, useValue: new HealthBoard() },
+      { provide: KafkaConnection, useValue: connection },
+      { provide: Appender, useValue: new Appender(connection, { retries: APPEND_RETRIES }) },
+      {
+        provide: Store,
+        useValue: new Store({ databaseUrl: config.databaseUrl, applicationName: `gapless-${name}`, logger }),
+      },
+      { provide: SecretCipher, useValue: new SecretCipher(config.secretEncryptionKeys) },
+      { provide: Identifiers, useValue: new Identifiers(systemClock) },
+      Platform,
+    ];
+    return { module: PlatformModule, controllers: [HealthController], providers, exports: providers };
+  }
+}

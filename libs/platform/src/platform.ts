@@ -1,0 +1,55 @@
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Store } from '#libs/feed-store';
+import { Appender, ensureTopics, KafkaConnection, topicPlans, type TopicNames } from '#libs/kafka-log';
+import { HealthBoard, untilItWorks, type Config, type Logger } from '#libs/runtime';
+import { CONFIG, LOGGER, TOPICS } from './tokens.js';
+
+/** Brings a process together with Kafka and Postgres, and parts it from them. */
+@Injectable()
+export class Platform implements OnApplicationShutdown {
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(LOGGER) private readonly logger: Logger,
+    @Inject(TOPICS) private readonly topics: TopicNames,
+    private readonly health: HealthBoard,
+    private readonly kafka: KafkaConnection,
+    private readonly appender: Appender,
+    private readonly store: Store,
+  ) {}
+
+  /**
+   * Waits until both are there, with topics and tables as they have to be.
+   * @throws TopicMismatchError, or what a migration failed with: waiting would not help
+   */
+  async join(signal: AbortSignal): Promise<void> {
+    this.health.waiting('kafka', 'connecting');
+    this.health.waiting('postgres', 'connecting');
+    await Promise.all([this.#joinKafka(signal), this.#joinPostgres(signal)]);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.appender.close();
+    await this.store.close();
+  }
+
+  async #joinKafka(signal: AbortSignal): Promise<void> {
+    await this.kafka.waitUntilReachable((reason) => {
+      this.health.waiting('kafka', reason);
+    }, signal);
+    await this.kafka.withAdmin((admin) => ensureTopics(admin, topicPlans(this.topics, this.config)));
+    await untilItWorks(() => this.appender.connect(), {
+      signal,
+      onFailure: (error, failures, waitMs) => {
+        this.logger.warn({ err: error, failures, wait_ms: waitMs }, 'kafka.waiting');
+      },
+    });
+    this.health.ready('kafka');
+  }
+
+  async #joinPostgres(signal: AbortSignal): Promise<void> {
+    await this.store.open((reason) => {
+      this.health.waiting('postgres', reason);
+    }, signal);
+    this.health.ready('postgres');
+  }
+}

@@ -1,0 +1,23 @@
+import { createHmac } from 'node:crypto';
+
+/** The HMAC-SHA256 over `<t>.<raw body>`; the key is the whole secret as UTF-8, `whsec_` included (decisions, section 1). */
+export function serviceDigest(secret: string, timestampSeconds: number | string, body: Buffer | string): Buffer {
+  return createHmac('sha256', secret).update(`${timestampSeconds}.`).update(body).digest();
+}
+
+/**
+ * The value of `X-Service-Signature`: `t=<unix seconds>,v1=<hex>` (spec, section 5).
+ * @param timestampSeconds a whole number: seconds since the Unix epoch
+ * @param body the bytes as they are sent
+ */
+export function serviceSignature(secret: string, timestampSeconds: number, body: Buffer): string {
+  return `t=${timestampSeconds},v1=${serviceDigest(secret, timestampSeconds, body).toString('hex')}`;
+}
+
+/**
+ * The value of the deprecated `X-Webhook-Signature`: the hex HMAC-SHA256 of the body alone, which anyone who has seen it can
+ * replay (spec, section 5).
+ */
+export function legacySignature(secret: string, body: Buffer): string {
+  return createHmac('sha256', secret).update(body).digest('hex');
+}

@@ -1,0 +1,106 @@
+import { timingSafeEqual } from 'node:crypto';
+import { serviceDigest } from './service-signature.js';
+
+export interface VerifySignatureOptions {
+  /** The raw body, exactly as it came: JSON that was parsed and printed again does not verify. */
+  readonly body: Buffer | string;
+  /** The value of `X-Service-Signature`, as `request.headers` has it. */
+  readonly header: string | readonly string[] | null | undefined;
+  /** The endpoint's secret; several while one replaces another, of which any may match. */
+  readonly secret: string | readonly string[];
+  /** How far the timestamp may be from now, either way, in seconds. */
+  readonly toleranceSeconds?: number | undefined;
+  /** The time to check against: a Date or seconds since the Unix epoch; the system's if not given. `Date.now()` will do too. */
+  readonly now?: Date | number | undefined;
+}
+
+export type SignatureProblem =
+  /** There is no header. */
+  | 'missing'
+  /** The header is not one `t` and one `v1`. */
+  | 'malformed'
+  /** It was signed too long ago, or in the future. */
+  | 'expired'
+  /** It was signed with another secret or for another body. */
+  | 'mismatch';
+
+export type SignatureVerdict =
+  | {
+      readonly valid: true;
+      /** When it was signed, seconds since the Unix epoch. */
+      readonly timestamp: number;
+    }
+  | { readonly valid: false; readonly reason: SignatureProblem };
+
+const DEFAULT_TOLERANCE_SECONDS = 300;
+const MEMBER = /^([a-z][a-z0-9]*)=([!-~]+)$/;
+const TIMESTAMP = /^(?:0|[1-9]\d{0,11})$/;
+const LOWER_HEX = /^[0-9a-f]+$/;
+/** As seconds this is the year 5138: a greater number can only be milliseconds. */
+const MAX_SECONDS = 100_000_000_000;
+
+interface ParsedSignature {
+  readonly timestamp: string;
+  readonly digest: string;
+}
+
+/** Members of other names are left for later versions; `t` and `v1` must each be there once. */
+function parseSignature(header: string): ParsedSignature | undefined {
+  const members = new Map<string, string>();
+  for (const text of header.split(',')) {
+    const [, name, value] = MEMBER.exec(text) ?? [];
+    if (name === undefined || value === undefined || members.has(name)) return undefined;
+    members.set(name, value);
+  }
+  const timestamp = members.get('t');
+  const digest = members.get('v1');
+  if (timestamp === undefined || digest === undefined) return undefined;
+  return TIMESTAMP.test(timestamp) && LOWER_HEX.test(digest) ? { timestamp, digest } : undefined;
+}
+
+function nowSeconds(now: Date | number | undefined): number {
+  // eslint-disable-next-line no-restricted-syntax -- consumers have no clock to hand in
+  const time = now ?? new Date();
+  if (typeof time !== 'number') return Math.floor(time.getTime() / 1000);
+  return Math.floor(time > MAX_SECONDS ? time / 1000 : time);
+}
+
+function matches(secrets: readonly unknown[], body: Buffer | string, { timestamp, digest }: ParsedSignature): boolean {
+  const given = Buffer.from(digest, 'latin1');
+  let matched = false;
+  // All secrets are tried, so that the time taken does not tell which one matched.
+  for (const secret of secrets) {
+    // Anyone can sign with an empty key.
+    if (typeof secret !== 'string' || secret === '') continue;
+    const expected = Buffer.from(serviceDigest(secret, timestamp, body).toString('hex'), 'latin1');
+    if (given.length === expected.length && timingSafeEqual(given, expected)) matched = true;
+  }
+  return matched;
+}
+
+function verify({ body, header, secret, toleranceSeconds, now }: VerifySignatureOptions): SignatureVerdict {
+  const headers: readonly unknown[] = Array.isArray(header) ? header : [header];
+  const [value = null] = headers;
+  if (value === null || value === '') return { valid: false, reason: 'missing' };
+  const parsed = typeof value === 'string' && headers.length === 1 ? parseSignature(value) : undefined;
+  if (parsed === undefined) return { valid: false, reason: 'malformed' };
+  const timestamp = Number(parsed.timestamp);
+  // Written so that a tolerance or a time that is not a number accepts nothing.
+  if (!(Math.abs(nowSeconds(now) - timestamp) <= (toleranceSeconds ?? DEFAULT_TOLERANCE_SECONDS))) {
+    return { valid: false, reason: 'expired' };
+  }
+  const secrets = Array.isArray(secret) ? (secret as readonly string[]) : [secret];
+  return matches(secrets, body, parsed) ? { valid: true, timestamp } : { valid: false, reason: 'mismatch' };
+}
+
+/**
+ * Checks that a webhook comes from the service and is recent (spec, section 5.3): answer 401 if not, and do not look at the body
+ * before. Never throws: arguments of a wrong type, such as a body that was parsed already, do not verify.
+ */
+export function verifySignature(options: VerifySignatureOptions): SignatureVerdict {
+  try {
+    return verify(options);
+  } catch {
+    return { valid: false, reason: 'mismatch' };
+  }
+}

@@ -1,0 +1,96 @@
+import { classifyAddress, parseIp, type Network } from './addresses/index.js';
+import { formatIp } from './addresses/ip-bytes.js';
+
+export interface EndpointUrlRules {
+  /** `ALLOW_HTTP_URLS` */
+  readonly allowHttp: boolean;
+  /** `ALLOWED_PRIVATE_NETWORKS` */
+  readonly allowedNetworks: readonly Network[];
+}
+
+/** What a connection goes to: an address in its usual spelling (no brackets), or a lower-case ASCII name without a final dot. */
+export type EndpointHost =
+  { readonly kind: 'ip'; readonly address: string } | { readonly kind: 'name'; readonly name: string };
+
+export type EndpointUrlErrorCode = 'url_invalid' | 'url_not_https' | 'url_private_network';
+
+export type EndpointUrlCheck =
+  | { readonly ok: true; readonly url: URL; readonly host: EndpointHost }
+  | { readonly ok: false; readonly code: EndpointUrlErrorCode; readonly detail: string };
+
+const MAX_URL_LENGTH = 2048;
+/** `scheme://authority`, then the rest. */
+const PARTS = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]*)/i;
+/** Names that mean something on the own network only: no name server is asked for them (RFC 6761, RFC 6762, RFC 8375). */
+const PRIVATE_SUFFIXES = ['localhost', 'local', 'internal', 'home.arpa'];
+const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
+
+function refuse(code: EndpointUrlErrorCode, detail: string): EndpointUrlCheck {
+  return { ok: false, code, detail };
+}
+
+/** `localhost` and every name below it: loopback by definition, never asked of a name server (RFC 6761). */
+export function isLocalhost(name: string): boolean {
+  return name === 'localhost' || name.endsWith('.localhost');
+}
+
+/** The loopback addresses that the configuration lets through: what `localhost` stands for. */
+export function allowedLoopback(allowedNetworks: readonly Network[]): readonly string[] {
+  return ['127.0.0.1', '::1'].filter((address) => classifyAddress(address, allowedNetworks).kind === 'allowed');
+}
+
+function checkAddress(url: URL, address: string, allowedNetworks: readonly Network[]): EndpointUrlCheck {
+  const bytes = parseIp(address);
+  if (bytes === undefined) return refuse('url_invalid', 'the host is not a valid address');
+  const verdict = classifyAddress(bytes, allowedNetworks);
+  if (verdict.kind === 'refused') {
+    return refuse('url_private_network', `${formatIp(bytes)} is not a public address: ${verdict.reason}`);
+  }
+  return { ok: true, url, host: { kind: 'ip', address: formatIp(bytes) } };
+}
+
+function checkName(url: URL, name: string, allowedNetworks: readonly Network[]): EndpointUrlCheck {
+  if (name.length > 253 || !name.split('.').every((label) => LABEL.test(label))) {
+    return refuse('url_invalid', 'the host is not a valid name');
+  }
+  const allowed = isLocalhost(name) && allowedLoopback(allowedNetworks).length > 0;
+  const isPrivate = PRIVATE_SUFFIXES.some((suffix) => name === suffix || name.endsWith(`.${suffix}`));
+  if (!allowed && (isPrivate || !name.includes('.'))) {
+    return refuse('url_private_network', `${name} is not a public name`);
+  }
+  return { ok: true, url, host: { kind: 'name', name } };
+}
+
+/**
+ * Everything about an endpoint's url that can be told without a name server (decisions, sections 3 and 8).
+ *
+ * The host is judged after the WHATWG URL parser has undone odd spellings (`0x7f.1`, `①②⑦.0.0.1`, `%6cocalhost`). What that
+ * parser repairs in silence (white space, backslashes, missing slashes) is refused, so that the url means one thing to all.
+ * `localhost` and names below it are usable only where an allowed network holds 127.0.0.1 or ::1; see `resolveEndpointAddress`.
+ */
+export function checkEndpointUrl(text: string, { allowHttp, allowedNetworks }: EndpointUrlRules): EndpointUrlCheck {
+  if (text.length > MAX_URL_LENGTH) return refuse('url_invalid', `the url is longer than ${MAX_URL_LENGTH} characters`);
+  // eslint-disable-next-line no-control-regex -- control characters are what is looked for
+  if (/[\s\\\u0000-\u001f\u007f]/.test(text)) {
+    return refuse('url_invalid', 'the url contains white space, a control character or a backslash');
+  }
+  const [, scheme = '', authority = ''] = PARTS.exec(text) ?? [];
+  if (scheme === '' || authority === '') return refuse('url_invalid', 'the url is not of the form https://host/path');
+  const secure = scheme.toLowerCase() === 'https';
+  if (!secure && !(allowHttp && scheme.toLowerCase() === 'http')) {
+    return refuse('url_not_https', 'the url must begin with https://');
+  }
+  if (authority.includes('@')) return refuse('url_invalid', 'the url must not contain credentials');
+  if (text.includes('#')) return refuse('url_invalid', 'the url must not contain a fragment');
+  if (/^\[[^\]]*%/.test(authority)) {
+    return refuse('url_private_network', 'an address with a zone is not a public address');
+  }
+  if (!URL.canParse(text)) return refuse('url_invalid', 'the url has no valid host or port');
+  const url = new URL(text);
+  if (url.port === '0') return refuse('url_invalid', 'port 0 cannot be connected to');
+  const { hostname } = url;
+  if (hostname.startsWith('[')) return checkAddress(url, hostname.slice(1, -1), allowedNetworks);
+  // The URL parser leaves no IPv4 address but in dotted decimal; anything else that ends in a number it has refused.
+  if (/^[\d.]+$/.test(hostname)) return checkAddress(url, hostname, allowedNetworks);
+  return checkName(url, hostname.endsWith('.') ? hostname.slice(0, -1) : hostname, allowedNetworks);
+}

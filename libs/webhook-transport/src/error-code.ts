@@ -1,0 +1,6 @@
+/** The `code` of an error of Node or undici (`ECONNREFUSED`), or nothing. */
+export function errorCode(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : '';
+}

@@ -1,0 +1,167 @@
+import { connect as connectTcp, type LookupFunction, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { Client, type buildConnector, type Dispatcher } from 'undici';
+import type { Clock } from '#libs/domain';
+import type { Network } from '../addresses/index.js';
+import type { EndpointHost } from '../endpoint-url.js';
+import { resolveEndpointAddress } from '../resolve-endpoint-address.js';
+import type { Resolver } from '../resolver.js';
+import { EndpointAddressError, type ConnectionPhase } from './transport-error.js';
+import { UnaskedContinueFilter } from './unasked-continue.js';
+
+export interface ConnectionOptions {
+  readonly resolver: Resolver;
+  readonly allowedNetworks: readonly Network[];
+  readonly clock: Clock;
+  readonly ca?: string | undefined;
+}
+
+/** Response headers above this are refused. */
+const MAX_HEADER_BYTES = 16 * 1024;
+/**
+ * An idle connection is closed after this long, or a second before the time that the server's `Keep-Alive` header gives. Servers
+ * commonly close after 5 s (Node) or more; a POST that meets a closing server is lost and counts as an attempt.
+ */
+const IDLE_MS = 4_000;
+const IDLE_MARGIN_MS = 1_000;
+const MAX_IDLE_MS = 30_000;
+/** How long one of several addresses is tried before the next; well above the round trip to the other side of the world. */
+const ADDRESS_ATTEMPT_MS = 1_000;
+
+/** A look-up for `net.connect` that gives what has been looked up and checked before: no name server is asked in between. */
+function pinned(addresses: readonly string[]): LookupFunction {
+  const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+  return (_hostname, { all }, callback) => {
+    if (all === true) callback(null, found);
+    else callback(null, found[0]?.address ?? '', found[0]?.family);
+  };
+}
+
+/**
+ * One HTTP/1.1 connection to an origin, for one request at a time. The host is looked up and checked when the socket is opened, and the
+ * socket goes to an address that was checked.
+ */
+export class Connection {
+  readonly #client: Client;
+  readonly #continueFilter = new UnaskedContinueFilter();
+  #socket: Socket | undefined;
+  #phase: ConnectionPhase = 'resolving';
+  #openedAt = 0;
+  #destroyed = false;
+
+  constructor(
+    readonly url: URL,
+    readonly host: EndpointHost,
+    readonly options: ConnectionOptions,
+  ) {
+    this.#client = new Client(url.origin, {
+      connect: (_options, callback) => {
+        this.#connect(callback);
+      },
+      maxHeaderSize: MAX_HEADER_BYTES,
+      // Time is kept by the exchange, in one timer over all phases.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: IDLE_MS,
+      keepAliveTimeoutThreshold: IDLE_MARGIN_MS,
+      keepAliveMaxTimeout: MAX_IDLE_MS,
+      pipelining: 1,
+    });
+  }
+
+  get phase(): ConnectionPhase {
+    return this.#phase;
+  }
+
+  /** When its socket was opened, milliseconds since the epoch. */
+  get openedAt(): number {
+    return this.#openedAt;
+  }
+
+  dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+    this.#continueFilter.expectAnswer();
+    this.#client.dispatch(request, handler);
+  }
+
+  onDisconnect(listener: () => void): void {
+    this.#client.on('disconnect', listener);
+  }
+
+  /** Closes the socket at once, whatever it is at. */
+  destroy(): void {
+    if (this.#destroyed) return;
+    this.#destroyed = true;
+    // A socket that is still connecting is not the client's yet.
+    this.#socket?.destroy();
+    void this.#client.destroy();
+  }
+
+  #connect(callback: buildConnector.Callback): void {
+    this.#phase = 'resolving';
+    const { resolver, allowedNetworks } = this.options;
+    resolveEndpointAddress(this.host, resolver, allowedNetworks).then(
+      (found) => {
+        switch (found.kind) {
+          case 'ok':
+            this.#open(found.addresses, callback);
+            break;
+          case 'refused':
+            callback(
+              new EndpointAddressError('blocked_address', `an address of the host is not public: ${found.reason}`),
+              null,
+            );
+            break;
+          case 'unresolvable':
+            callback(new EndpointAddressError('dns', found.detail), null);
+        }
+      },
+      () => {
+        callback(new EndpointAddressError('dns', 'the name could not be looked up'), null);
+      },
+    );
+  }
+
+  #open(addresses: readonly string[], callback: buildConnector.Callback): void {
+    if (this.#destroyed) {
+      callback(new Error('the connection is no longer wanted'), null);
+      return;
+    }
+    const secure = this.url.protocol === 'https:';
+    const name = this.host.kind === 'name' ? this.host.name : undefined;
+    const tcp = {
+      host: name ?? (addresses[0] || ''),
+      port: Number(this.url.port) || (secure ? 443 : 80),
+      lookup: pinned(addresses),
+      autoSelectFamily: true,
+      autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
+      noDelay: true,
+    };
+    this.#phase = 'connecting';
+    // No TLS session is resumed: each connection verifies the certificate anew.
+    const socket = secure
+      ? connectTls({
+          ...tcp,
+          ALPNProtocols: ['http/1.1'],
+          ...(name === undefined ? {} : { servername: name }),
+          ...(this.options.ca === undefined ? {} : { ca: this.options.ca }),
+        })
+      : connectTcp(tcp);
+    this.#socket = socket;
+    const fail = (error: Error): void => {
+      callback(error, null);
+    };
+    if (secure) {
+      socket.once('connect', () => {
+        this.#phase = 'securing';
+      });
+    }
+    socket.once('error', fail);
+    socket.once(secure ? 'secureConnect' : 'connect', () => {
+      socket.off('error', fail);
+      this.#phase = 'open';
+      this.#openedAt = this.options.clock.now();
+      this.#continueFilter.attach(socket);
+      callback(null, socket);
+    });
+  }
+}

@@ -1,0 +1,110 @@
+import type { Dispatcher } from 'undici';
+import type { Clock } from '#libs/domain';
+import type { Connection } from './connection.js';
+import type { PushOutcome, PushRequest } from './push-attempt.js';
+import { MAX_EXCERPT_BYTES, responseExcerpt } from './response-excerpt.js';
+import { timeoutDetail, transportFailure, type TransportFailure } from './transport-error.js';
+
+/** A body is read up to this; then the connection is dropped (decisions, section 6). */
+const MAX_BODY_BYTES = 16 * 1024;
+
+const ABORTED: TransportFailure = { error: 'connect', detail: 'the attempt was ended' };
+
+export interface Exchanged {
+  readonly outcome: PushOutcome;
+  /** The answer was read to its end, so the connection can carry another request. */
+  readonly reusable: boolean;
+}
+
+/** One POST and its answer. Settles once, by whatever comes first: the end of the body, its limit, an error, the time. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #startedAt: number;
+  readonly #timer: NodeJS.Timeout;
+  #status: number | undefined;
+  #durationMs = 0;
+  #bodyBytes = 0;
+  readonly #excerpt: Buffer[] = [];
+
+  constructor(
+    readonly connection: Connection,
+    readonly request: PushRequest,
+    readonly clock: Clock,
+    readonly resolve: (exchanged: Exchanged) => void,
+  ) {
+    this.#startedAt = clock.now();
+    this.#timer = setTimeout(() => {
+      this.#end({ error: 'timeout', detail: timeoutDetail(connection.phase, request.timeoutMs) });
+    }, request.timeoutMs);
+    request.signal?.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  onRequestStart(): void {
+    // Nothing to do, but undici tells by this method that the handler is of its current kind.
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+    if (status < 200) return;
+    this.#status = status;
+    this.#durationMs = this.#elapsedMs();
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#bodyBytes < MAX_EXCERPT_BYTES) {
+      // Copied: the chunk is a view of the whole read, which would be kept with it.
+      this.#excerpt.push(Buffer.from(chunk.subarray(0, MAX_EXCERPT_BYTES + 4)));
+    }
+    this.#bodyBytes += chunk.length;
+    if (this.#bodyBytes > MAX_BODY_BYTES) this.#end({ error: 'connect', detail: 'the body is too long' });
+  }
+
+  onResponseEnd(): void {
+    this.#settle({ error: 'connect', detail: 'the answer has no status' }, true);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#end(transportFailure(error, this.connection.phase));
+  }
+
+  readonly #onAbort = (): void => {
+    this.#end(ABORTED);
+  };
+
+  #elapsedMs(): number {
+    return Math.max(0, this.clock.now() - this.#startedAt);
+  }
+
+  #end(failure: TransportFailure): void {
+    this.#settle(failure, false);
+  }
+
+  /** Once a status has come, whatever breaks the rest of the answer does not undo it. */
+  #settle(failure: TransportFailure, reusable: boolean): void {
+    clearTimeout(this.#timer);
+    this.request.signal?.removeEventListener('abort', this.#onAbort);
+    this.resolve({
+      outcome:
+        this.#status === undefined
+          ? { kind: 'failed', ...failure, durationMs: this.#elapsedMs() }
+          : {
+              kind: 'answered',
+              status: this.#status,
+              durationMs: this.#durationMs,
+              responseExcerpt: responseExcerpt(this.#excerpt),
+            },
+      reusable: reusable && this.#status !== undefined,
+    });
+    if (!reusable) this.connection.destroy();
+  }
+}
+
+/** Sends the request over a connection that nobody else uses, and waits for the answer. Never rejects. */
+export function exchange(connection: Connection, path: string, request: PushRequest, clock: Clock): Promise<Exchanged> {
+  if (request.signal?.aborted === true) {
+    const outcome: PushOutcome = { kind: 'failed', ...ABORTED, durationMs: 0 };
+    return Promise.resolve({ outcome, reusable: false });
+  }
+  return new Promise((resolve) => {
+    const handler = new Exchange(connection, request, clock, resolve);
+    connection.dispatch({ path, method: 'POST', headers: request.headers, body: request.body }, handler);
+  });
+}

@@ -1,0 +1,2 @@
+export type { PushError, PushOutcome, PushRequest } from './push-attempt.js';
+export { createPushClient, type PushClient, type PushClientOptions } from './push-client.js';

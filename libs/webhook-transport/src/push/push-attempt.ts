@@ -1,0 +1,32 @@
+/** Why no answer came in time (decisions, section 6). */
+export type PushError = 'timeout' | 'dns' | 'connect' | 'tls' | 'blocked_address';
+
+export type PushOutcome =
+  | {
+      readonly kind: 'answered';
+      /** 200 … 999: what it means is the caller's decision; redirects are not followed. */
+      readonly status: number;
+      /** From the start of the connection (or of the request on a kept one) to the response headers, milliseconds. */
+      readonly durationMs: number;
+      /** What came of the start of the body, as text of at most 1 KiB of UTF-8 without control characters. */
+      readonly responseExcerpt: string;
+    }
+  | {
+      readonly kind: 'failed';
+      readonly error: PushError;
+      /** Short, in words for the endpoint's owner; names no address or host but the endpoint's own. */
+      readonly detail: string;
+      readonly durationMs: number;
+    };
+
+export interface PushRequest {
+  /** Checked again here, so that a url that was stored under other rules cannot slip through. */
+  readonly url: string;
+  /** `content-length`, `host` and `connection` are set by the client. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+  /** From the start of the connection, the look-up of the name included, to the response headers; also ends the body. */
+  readonly timeoutMs: number;
+  /** Ends the attempt at once, with `connect`: look at the signal before the outcome. */
+  readonly signal?: AbortSignal | undefined;
+}

@@ -1,0 +1,649 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { systemClock, type Clock } from '#libs/domain';
+import { parseNetworks } from '../addresses/index.js';
+import { checkEndpointAddress } from '../resolve-endpoint-address.js';
+import { createResolver, type Resolver } from '../resolver.js';
+import { makeCertificates, type TestCertificates } from '../testing/certificates.js';
+import { startDnsServer, type TestDnsServer } from '../testing/dns-server.js';
+import { startReceiver, type Behaviour, type ReceiverOptions, type TestReceiver } from '../testing/receiver.js';
+import { createPushClient, type PushClient, type PushClientOptions } from './push-client.js';
+import type { PushOutcome, PushRequest } from './push-attempt.js';
+
+const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
+const answer =
+  (text: string): Behaviour =>
+  (socket) => {
+    socket.write(text, 'latin1');
+  };
+
+let cleanUps: (() => Promise<void>)[] = [];
+let dns: TestDnsServer;
+let resolver: Resolver;
+
+beforeEach(async () => {
+  cleanUps = [];
+  dns = await startDnsServer();
+  cleanUps.push(() => dns.close());
+  resolver = createResolver({ dnsServers: [dns.address], timeoutMs: 1_000 });
+});
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.reverse()) await cleanUp();
+});
+
+async function receiver(behaviour: Behaviour, options?: ReceiverOptions): Promise<TestReceiver> {
+  const started = await startReceiver(behaviour, options);
+  cleanUps.push(() => started.close());
+  return started;
+}
+
+function client(options: Partial<PushClientOptions> = {}): PushClient {
+  const created = createPushClient({
+    resolver,
+    allowedNetworks: parseNetworks('127.0.0.0/8'),
+    allowHttp: true,
+    clock: systemClock,
+    ...options,
+  });
+  cleanUps.push(() => created.close());
+  return created;
+}
+
+function aRequest(url: string | TestReceiver, changes: Partial<PushRequest> = {}): PushRequest {
+  return {
+    url: typeof url === 'string' ? url : `http://127.0.0.1:${url.port}/hook?x=1`,
+    headers: { 'content-type': 'application/json', 'X-Service-Event': 'test' },
+    body: Buffer.from('{"id":"evt_1"}'),
+    timeoutMs: 2_000,
+    ...changes,
+  };
+}
+
+async function eventually(condition: () => boolean): Promise<void> {
+  const deadline = performance.now() + 5_000;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error('the condition did not become true');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** Calls `write` every so often until the socket is closed. */
+function drip(socket: Socket, everyMs: number, write: () => void): void {
+  const timer = setInterval(write, everyMs);
+  socket.on('close', () => {
+    clearInterval(timer);
+  });
+}
+
+describe('an answer', () => {
+  it('gives the status and the start of the body; the request carries body and headers as given', async () => {
+    const server = await receiver(answer(OK));
+    const outcome = await client().post(aRequest(server));
+    expect(outcome).toEqual({ kind: 'answered', status: 200, durationMs: expect.any(Number), responseExcerpt: 'ok' });
+    const [request = ''] = server.requests;
+    expect(request.startsWith('POST /hook?x=1 HTTP/1.1\r\n')).toBe(true);
+    expect(request).toContain(`host: 127.0.0.1:${server.port}\r\n`);
+    expect(request).toContain('X-Service-Event: test\r\n');
+    expect(request).toContain('content-length: 14\r\n');
+    expect(request.endsWith('\r\n\r\n{"id":"evt_1"}')).toBe(true);
+  });
+
+  it.each([204, 301, 302, 307, 308, 400, 410, 429, 500, 503])('with status %i is given as it is', async (status) => {
+    const elsewhere = await receiver(answer(OK));
+    const server = await receiver(
+      answer(`HTTP/1.1 ${status} X\r\nlocation: http://127.0.0.1:${elsewhere.port}/\r\ncontent-length: 0\r\n\r\n`),
+    );
+    await expect(client().post(aRequest(server))).resolves.toMatchObject({ kind: 'answered', status });
+    expect([server.requests.length, elsewhere.connections()]).toEqual([1, 0]);
+  });
+
+  it.each([
+    ['103 Early Hints', 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'],
+    ['102 Processing', 'HTTP/1.1 102 Processing\r\n\r\n'],
+    ['100 Continue that nobody asked for', 'HTTP/1.1 100 Continue\r\n\r\n'],
+    ['several of them', 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 100 Continue\r\nx: y\r\n\r\nHTTP/1.1 103 X\r\n\r\n'],
+  ])('may come after %s', async (_name, before) => {
+    const server = await receiver(answer(before + OK));
+    const push = client();
+    for (let i = 0; i < 2; i++) {
+      await expect(push.post(aRequest(server))).resolves.toMatchObject({ status: 200, responseExcerpt: 'ok' });
+    }
+    expect(server.connections()).toBe(1);
+  });
+
+  it('may come byte by byte, 100 Continue included', async () => {
+    const server = await receiver((socket) => {
+      const bytes = Array.from(`HTTP/1.1 100 Continue\r\n\r\n${OK}`);
+      socket.setNoDelay(true);
+      drip(socket, 1, () => {
+        const byte = bytes.shift();
+        if (byte !== undefined) socket.write(byte);
+      });
+    });
+    await expect(client().post(aRequest(server))).resolves.toMatchObject({ status: 200, responseExcerpt: 'ok' });
+  });
+
+  it('is not unpacked: a gzip bomb is some bytes of noise', async () => {
+    const bomb = gzipSync(Buffer.alloc(50 * 1024 * 1024));
+    const server = await receiver((socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ${bomb.length}\r\n\r\n`);
+      socket.write(bomb);
+    });
+    const outcome = await client().post(aRequest(server));
+    expect(outcome).toMatchObject({ kind: 'answered', status: 200 });
+    const excerpt = outcome.kind === 'answered' ? outcome.responseExcerpt : '';
+    expect(Buffer.byteLength(excerpt)).toBeLessThanOrEqual(1024);
+    expect(excerpt).not.toContain('\u0000');
+  });
+
+  it('whose body never ends is cut at 16 KiB, and the connection is dropped', async () => {
+    const chunk = Buffer.alloc(64 * 1024, 'x');
+    let sent = 0;
+    const server = await receiver((socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${1024 ** 3}\r\n\r\n`);
+      const more = (): void => {
+        while (sent < 1024 ** 3 && !socket.destroyed) {
+          sent += chunk.length;
+          if (!socket.write(chunk)) return;
+        }
+      };
+      socket.on('drain', more);
+      more();
+    });
+    const before = process.memoryUsage().rss;
+    const outcome = await client().post(aRequest(server));
+    expect(outcome).toMatchObject({ kind: 'answered', status: 200, responseExcerpt: 'x'.repeat(1024) });
+    await eventually(() => server.open() === 0);
+    expect(sent).toBeLessThan(64 * 1024 * 1024);
+    expect(process.memoryUsage().rss - before).toBeLessThan(128 * 1024 * 1024);
+  });
+
+  it('whose body is 16 KiB is read to its end, so that the connection can be used again', async () => {
+    const server = await receiver(answer(`HTTP/1.1 200 OK\r\ncontent-length: 16384\r\n\r\n${'x'.repeat(16384)}`));
+    const push = client();
+    await push.post(aRequest(server));
+    await push.post(aRequest(server));
+    expect(server.connections()).toBe(1);
+  });
+
+  it('with a body that drips is answered with its status when the time is over', async () => {
+    const server = await receiver((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n');
+      drip(socket, 20, () => socket.write('.'));
+    });
+    const outcome = await client().post(aRequest(server, { timeoutMs: 200 }));
+    expect(outcome).toMatchObject({ kind: 'answered', status: 200, responseExcerpt: expect.stringMatching(/^\.+$/) });
+    await eventually(() => server.open() === 0);
+  });
+
+  it.each([
+    ['is cut short', 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\npart'],
+    ['breaks the rules of chunks', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\npart\r\nzz\r\n'],
+    ['ends with the connection', 'HTTP/1.1 200 OK\r\n\r\npart'],
+  ])('with a body that %s is answered with its status', async (_name, text) => {
+    const server = await receiver((socket) => {
+      socket.end(text);
+    });
+    const outcome = await client().post(aRequest(server));
+    expect(outcome).toMatchObject({ kind: 'answered', status: 200, responseExcerpt: 'part' });
+  });
+
+  it('takes as long as its headers take', async () => {
+    const times = [1_000, 1_250, 9_000];
+    const clock: Clock = { now: () => times.shift() ?? 9_000 };
+    const server = await receiver(answer(OK));
+    const outcome = await client({ clock: { now: () => clock.now() } }).post(aRequest(server));
+    // 1,000 at the start, 1,250 when the socket was open, 9,000 at the headers.
+    expect(outcome).toMatchObject({ kind: 'answered', durationMs: 8_000 });
+  });
+});
+
+describe('a failure', () => {
+  type Case = readonly [name: string, behaviour: Behaviour, detail: string | RegExp];
+  const closed = 'the connection was closed before the answer';
+  const notHttp = 'the answer is not valid HTTP/1.1';
+  const cases: readonly Case[] = [
+    ['closes the socket', (socket) => socket.end(), closed],
+    ['resets the socket', (socket) => socket.resetAndDestroy(), 'the connection was reset before the answer'],
+    ['closes within the status line', (socket) => socket.end('HTTP/1.1 2'), closed],
+    ['closes within the headers', (socket) => socket.end('HTTP/1.1 200 OK\r\nx: y\r\n'), closed],
+    ['closes after 100 Continue', (socket) => socket.end('HTTP/1.1 100 Continue\r\n\r\n'), closed],
+    ['answers 101 and closes', (socket) => socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\n'), notHttp],
+    [
+      'switches protocols',
+      (socket) => socket.end('HTTP/1.1 101 X\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'),
+      closed,
+    ],
+    ['answers no HTTP', answer('SSH-2.0-OpenSSH_9.2\r\n'), notHttp],
+    ['answers a bad status', answer('HTTP/1.1 XYZ OK\r\n\r\n'), notHttp],
+    ['answers HTTP/9.9', answer('HTTP/9.9 200 OK\r\n\r\n'), notHttp],
+    [
+      'smuggles with two lengths',
+      answer('HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\nabc'),
+      notHttp,
+    ],
+    [
+      'sends huge headers',
+      (socket) => {
+        socket.write('HTTP/1.1 200 OK\r\n');
+        for (let i = 0; i < 100; i++) socket.write(`x-${i}: ${'y'.repeat(1000)}\r\n`);
+      },
+      'the response headers are larger than 16 KiB',
+    ],
+    [
+      'sends one huge header',
+      answer(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(1_000_000)}`),
+      'the response headers are larger than 16 KiB',
+    ],
+  ];
+
+  it.each(cases)('of a server that %s is connect, and nothing is sent twice', async (_name, behaviour, detail) => {
+    const server = await receiver(behaviour);
+    const outcome = await client().post(aRequest(server));
+    expect(outcome).toEqual({ kind: 'failed', error: 'connect', detail, durationMs: expect.any(Number) });
+    await eventually(() => server.open() === 0);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('of a port where nobody listens is connect', async () => {
+    const server = await startReceiver(answer(OK));
+    await server.close();
+    await expect(client().post(aRequest(server))).resolves.toMatchObject({
+      kind: 'failed',
+      error: 'connect',
+      detail: 'the connection was refused',
+    });
+  });
+
+  it('of a server that closes each connection at once is connect', async () => {
+    const server = await receiver(answer(OK), { onConnection: (socket) => socket.resetAndDestroy() });
+    await expect(client().post(aRequest(server))).resolves.toMatchObject({ kind: 'failed', error: 'connect' });
+    expect(server.connections()).toBe(1);
+  });
+
+  const slow: readonly (readonly [name: string, behaviour: Behaviour])[] = [
+    ['hangs', () => undefined],
+    [
+      'drips its headers',
+      (socket) => {
+        const bytes = Array.from(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(10_000)}`);
+        drip(socket, 20, () => socket.write(bytes.shift() ?? ''));
+      },
+    ],
+    [
+      'sends 102 again and again',
+      (socket) => {
+        drip(socket, 20, () => socket.write('HTTP/1.1 102 Processing\r\n\r\n'));
+      },
+    ],
+    [
+      'sends 100 again and again',
+      (socket) => {
+        drip(socket, 20, () => socket.write('HTTP/1.1 100 Continue\r\n\r\n'));
+      },
+    ],
+  ];
+
+  it.each(slow)('of a server that %s is timeout, and the connection is dropped', async (_name, behaviour) => {
+    const server = await receiver(behaviour);
+    const startedAt = performance.now();
+    const outcome = await client().post(aRequest(server, { timeoutMs: 300 }));
+    expect(outcome).toMatchObject({ kind: 'failed', error: 'timeout', detail: 'no response headers within 300 ms' });
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    await eventually(() => server.open() === 0);
+  });
+
+  it('of a name that does not resolve is dns', async () => {
+    await expect(client().post(aRequest('http://nowhere.example.com/'))).resolves.toMatchObject({
+      kind: 'failed',
+      error: 'dns',
+      detail: 'the name has no address',
+    });
+  });
+
+  it('of a name without addresses is dns', async () => {
+    dns.set('empty.example.com', []);
+    await expect(client().post(aRequest('http://empty.example.com/'))).resolves.toMatchObject({ error: 'dns' });
+  });
+
+  it('of name servers that do not answer is dns, and timeout when the time is over before', async () => {
+    dns.set('silent.example.com', () => 'silence');
+    await expect(client().post(aRequest('http://silent.example.com/'))).resolves.toMatchObject({ error: 'dns' });
+    const outcome = await client().post(aRequest('http://silent.example.com/', { timeoutMs: 100 }));
+    expect(outcome).toMatchObject({ error: 'timeout', detail: 'the name was not resolved within 100 ms' });
+  });
+
+  it('of a resolver that rejects is dns', async () => {
+    const broken: Resolver = { resolve: () => Promise.reject(new Error('boom')) };
+    const outcome = await client({ resolver: broken }).post(aRequest('http://hooks.example.com/'));
+    expect(outcome).toMatchObject({ kind: 'failed', error: 'dns' });
+  });
+
+  it('of a header that cannot be sent is an outcome, not an exception', async () => {
+    const server = await receiver(answer(OK));
+    const outcome = await client().post(aRequest(server, { headers: { 'x-y': 'a\r\nb: c' } }));
+    expect(outcome).toMatchObject({ kind: 'failed', error: 'connect', detail: 'the request cannot be sent' });
+    expect(server.requests).toHaveLength(0);
+  });
+});
+
+describe('an address that is refused', () => {
+  it.each([
+    'http://127.0.0.1:PORT/',
+    'http://2130706433:PORT/',
+    'http://0x7f.1:PORT/',
+    'http://localhost:PORT/',
+    'http://[::ffff:127.0.0.1]:PORT/',
+    'http://0.0.0.0:PORT/',
+    'http://user@127.0.0.1:PORT/',
+  ])('is blocked as %s, and no connection is made', async (url) => {
+    const server = await receiver(answer(OK));
+    const outcome = await client({ allowedNetworks: [] }).post(aRequest(url.replace('PORT', String(server.port))));
+    expect(outcome).toMatchObject({ kind: 'failed', error: 'blocked_address' });
+    expect(server.connections()).toBe(0);
+  });
+
+  it('is blocked when a name resolves to it', async () => {
+    const server = await receiver(answer(OK));
+    dns.set('inside.example.com', ['127.0.0.1']);
+    const outcome = await client({ allowedNetworks: [] }).post(aRequest(`http://inside.example.com:${server.port}/`));
+    expect(outcome).toMatchObject({ kind: 'failed', error: 'blocked_address' });
+    expect(server.connections()).toBe(0);
+  });
+
+  it('blocks a name that was public at registration and has been rebound since', async () => {
+    const server = await receiver(answer(OK));
+    dns.set('rebind.example.com', (asked) => [asked === 0 ? '8.8.8.8' : '127.0.0.1']);
+    const url = `http://rebind.example.com:${server.port}/`;
+    const rules = { allowHttp: true, allowedNetworks: [] };
+    await expect(checkEndpointAddress(url, { ...rules, resolver })).resolves.toMatchObject({ ok: true });
+    await expect(client(rules).post(aRequest(url))).resolves.toMatchObject({ error: 'blocked_address' });
+    expect(server.connections()).toBe(0);
+  });
+
+  it('blocks a name if only one of its addresses is refused, and names none of them', async () => {
+    const server = await receiver(answer(OK));
+    dns.set('mixed.example.com', ['127.0.0.1', '10.20.30.40']);
+    const outcome = await client().post(aRequest(`http://mixed.example.com:${server.port}/`));
+    expect(outcome).toMatchObject({ kind: 'failed', error: 'blocked_address' });
+    expect(JSON.stringify(outcome)).not.toContain('10.20.30.40');
+    expect(server.connections()).toBe(0);
+  });
+
+  it('leaves no gap: the connection goes to the address of its one look-up', async () => {
+    const server = await receiver(answer(OK));
+    dns.set('hooks.example.com', (asked) => [asked === 0 ? '127.0.0.1' : '10.0.0.1']);
+    const outcome = await client().post(aRequest(`http://hooks.example.com:${server.port}/`));
+    expect(outcome).toMatchObject({ kind: 'answered', status: 200 });
+    expect([...dns.questions].sort()).toEqual(['A hooks.example.com', 'AAAA hooks.example.com']);
+    expect(server.requests[0]).toContain(`host: hooks.example.com:${server.port}\r\n`);
+  });
+
+  it('is looked for again with each new connection', async () => {
+    const server = await receiver(answer('HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'));
+    dns.set('hooks.example.com', (asked) => [asked === 0 ? '127.0.0.1' : '10.0.0.1']);
+    const push = client();
+    const url = `http://hooks.example.com:${server.port}/`;
+    await expect(push.post(aRequest(url))).resolves.toMatchObject({ status: 200 });
+    await expect(push.post(aRequest(url))).resolves.toMatchObject({ error: 'blocked_address' });
+  });
+
+  it('http is blocked where only https is allowed', async () => {
+    const server = await receiver(answer(OK));
+    await expect(client({ allowHttp: false }).post(aRequest(server))).resolves.toMatchObject({
+      error: 'blocked_address',
+    });
+    expect(server.connections()).toBe(0);
+  });
+});
+
+describe('a name with several addresses', () => {
+  it('is reached at whichever of them answers', async () => {
+    const server = await receiver(answer(OK));
+    // Nobody listens at 127.0.0.2.
+    dns.set('hooks.example.com', ['127.0.0.2', '127.0.0.1']);
+    const outcome = await client().post(aRequest(`http://hooks.example.com:${server.port}/`));
+    expect(outcome).toMatchObject({ kind: 'answered', status: 200 });
+  });
+});
+
+describe('TLS', () => {
+  let certificates: TestCertificates;
+  beforeAll(() => {
+    certificates = makeCertificates();
+  });
+
+  const post = async (server: TestReceiver, host: string, changes: Partial<PushRequest> = {}): Promise<PushOutcome> => {
+    dns.set('hooks.example.com', ['127.0.0.1']);
+    return client({ ca: certificates.ca }).post(aRequest(`https://${host}:${server.port}/`, changes));
+  };
+
+  it.each(['localhost', '127.0.0.1', 'hooks.example.com', 'hooks.example.com.'])(
+    'verifies the certificate for %s',
+    async (host) => {
+      const server = await receiver(answer(OK), { tls: certificates.valid });
+      await expect(post(server, host)).resolves.toMatchObject({ kind: 'answered', status: 200 });
+    },
+  );
+
+  it.each([
+    ['self-signed', 'selfSigned', 'the certificate is self-signed'],
+    ['for another host', 'wrongHost', 'the certificate is for another host'],
+    ['expired', 'expired', 'the certificate has expired'],
+  ] as const)('refuses a certificate that is %s as tls, and sends nothing', async (_name, kind, detail) => {
+    const server = await receiver(answer(OK), { tls: certificates[kind] });
+    await expect(post(server, 'hooks.example.com')).resolves.toMatchObject({ kind: 'failed', error: 'tls', detail });
+    await expect(post(server, '127.0.0.1')).resolves.toMatchObject({ kind: 'failed', error: 'tls', detail });
+    expect(server.requests).toHaveLength(0);
+  });
+
+  it('refuses an authority that is not trusted', async () => {
+    const server = await receiver(answer(OK), { tls: certificates.valid });
+    const outcome = await client().post(aRequest(`https://localhost:${server.port}/`));
+    expect(outcome).toMatchObject({ kind: 'failed', error: 'tls' });
+  });
+
+  it('of a port that speaks plain HTTP fails as tls', async () => {
+    const server = await receiver(answer(OK), {
+      onConnection: (socket) => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'),
+    });
+    await expect(post(server, 'localhost')).resolves.toMatchObject({
+      error: 'tls',
+      detail: 'the port does not speak TLS',
+    });
+  });
+
+  it('of a server that closes within the handshake fails as connect', async () => {
+    const server = await receiver(answer(OK), { onConnection: (socket) => socket.resetAndDestroy() });
+    await expect(post(server, 'localhost')).resolves.toMatchObject({ kind: 'failed', error: 'connect' });
+  });
+
+  it('of a server that is silent within the handshake fails as timeout', async () => {
+    const server = await receiver(answer(OK));
+    await expect(post(server, 'localhost', { timeoutMs: 200 })).resolves.toMatchObject({
+      error: 'timeout',
+      detail: 'no TLS handshake within 200 ms',
+    });
+    await eventually(() => server.open() === 0);
+  });
+});
+
+describe('connections', () => {
+  it('are kept and used again', async () => {
+    const server = await receiver(answer(OK));
+    const push = client();
+    for (let i = 0; i < 5; i++) await push.post(aRequest(server));
+    expect([server.requests.length, server.connections()]).toEqual([5, 1]);
+  });
+
+  it('are as many as there are posts at a time, up to the limit; the others wait their turn', async () => {
+    const sockets: Socket[] = [];
+    const server = await receiver((socket) => sockets.push(socket));
+    const push = client({ maxConnectionsPerOrigin: 2 });
+    const posts = [1, 2, 3, 4].map(() => push.post(aRequest(server)));
+    await eventually(() => server.requests.length === 2);
+    sockets[0]?.write(OK);
+    await eventually(() => server.requests.length === 3);
+    for (const socket of sockets.splice(1)) socket.write(OK);
+    await eventually(() => server.requests.length === 4);
+    sockets[1]?.write(OK);
+    const outcomes = await Promise.all(posts);
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['answered', 'answered', 'answered', 'answered']);
+    expect(server.connections()).toBe(2);
+  });
+
+  it('do not let waiting for one count as time of the endpoint', async () => {
+    let release: (() => void) | undefined;
+    const server = await receiver((socket, _request, nth) => {
+      if (nth === 0) release = () => socket.write(OK);
+      else socket.write(OK);
+    });
+    const push = client({ maxConnectionsPerOrigin: 1 });
+    const first = push.post(aRequest(server, { timeoutMs: 5_000 }));
+    await eventually(() => release !== undefined);
+    const second = push.post(aRequest(server, { timeoutMs: 50 }));
+    const startedAt = performance.now();
+    await eventually(() => performance.now() - startedAt > 100);
+    release?.();
+    await expect(first).resolves.toMatchObject({ kind: 'answered' });
+    await expect(second).resolves.toMatchObject({ kind: 'answered' });
+  });
+
+  it('are given to the next in line when a post fails', async () => {
+    const server = await receiver((socket, _request, nth) => {
+      if (nth > 0) socket.write(OK);
+    });
+    const push = client({ maxConnectionsPerOrigin: 1 });
+    const first = push.post(aRequest(server, { timeoutMs: 100 }));
+    const second = push.post(aRequest(server));
+    await expect(first).resolves.toMatchObject({ error: 'timeout' });
+    await expect(second).resolves.toMatchObject({ kind: 'answered' });
+  });
+
+  it('are replaced when the server closes them while they are idle', async () => {
+    const sockets: Socket[] = [];
+    const server = await receiver((socket) => {
+      sockets.push(socket);
+      socket.write(OK);
+    });
+    const push = client();
+    await push.post(aRequest(server));
+    sockets[0]?.end();
+    await eventually(() => server.open() === 0);
+    await expect(push.post(aRequest(server))).resolves.toMatchObject({ kind: 'answered' });
+    expect([server.requests.length, server.connections()]).toEqual([2, 2]);
+  });
+
+  it('that close when the next request comes are connect: it is not sent a second time', async () => {
+    const server = await receiver((socket, _request, nth) => {
+      if (nth === 0) socket.write(OK);
+      else socket.destroy();
+    });
+    const push = client();
+    await push.post(aRequest(server));
+    await expect(push.post(aRequest(server))).resolves.toMatchObject({ kind: 'failed', error: 'connect' });
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('are not used again when they are old, so that a changed name takes effect', async () => {
+    const server = await receiver(answer(OK));
+    let now = 0;
+    const push = client({ clock: { now: () => now }, maxConnectionAgeMs: 60_000 });
+    dns.set('hooks.example.com', (asked) => [asked === 0 ? '127.0.0.1' : '10.0.0.1']);
+    const url = `http://hooks.example.com:${server.port}/`;
+    await push.post(aRequest(url));
+    now = 59_999;
+    await expect(push.post(aRequest(url))).resolves.toMatchObject({ status: 200 });
+    now = 60_000;
+    await expect(push.post(aRequest(url))).resolves.toMatchObject({ error: 'blocked_address' });
+    expect(server.connections()).toBe(1);
+  });
+
+  it('go to the endpoint, not through a proxy of the environment', async () => {
+    const proxy = await receiver(answer(OK));
+    const server = await receiver(answer(OK));
+    const names = [
+      'http_proxy',
+      'https_proxy',
+      'all_proxy',
+      'HTTP_PROXY',
+      'HTTPS_PROXY',
+      'ALL_PROXY',
+      'NODE_USE_ENV_PROXY',
+    ];
+    const before = names.map((name) => [name, process.env[name]] as const);
+    for (const name of names)
+      process.env[name] = name === 'NODE_USE_ENV_PROXY' ? '1' : `http://127.0.0.1:${proxy.port}`;
+    try {
+      await client().post(aRequest(server));
+    } finally {
+      for (const [name, value] of before) {
+        if (value === undefined) Reflect.deleteProperty(process.env, name);
+        else process.env[name] = value;
+      }
+    }
+    expect([proxy.connections(), server.requests.length]).toEqual([0, 1]);
+  });
+});
+
+describe('a signal', () => {
+  it('ends the attempt at once', async () => {
+    const server = await receiver(() => undefined);
+    const controller = new AbortController();
+    const post = client().post(aRequest(server, { signal: controller.signal }));
+    await eventually(() => server.requests.length === 1);
+    controller.abort();
+    await expect(post).resolves.toMatchObject({ kind: 'failed', error: 'connect', detail: 'the attempt was ended' });
+    await eventually(() => server.open() === 0);
+  });
+
+  it('ends an attempt that waits for a connection, and one that has not begun', async () => {
+    const server = await receiver(() => undefined);
+    const controller = new AbortController();
+    const push = client({ maxConnectionsPerOrigin: 1 });
+    const first = push.post(aRequest(server, { timeoutMs: 500 }));
+    const waiting = push.post(aRequest(server, { signal: controller.signal }));
+    controller.abort();
+    const ended = { kind: 'failed', detail: 'the attempt was ended' };
+    await expect(waiting).resolves.toMatchObject(ended);
+    await expect(push.post(aRequest(server, { signal: controller.signal }))).resolves.toMatchObject(ended);
+    await expect(first).resolves.toMatchObject({ error: 'timeout' });
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+describe('close', () => {
+  it('lets posts in flight end, refuses new ones, and closes all connections', async () => {
+    let socket: Socket | undefined;
+    const server = await receiver((connected, _request, nth) => {
+      if (nth === 0) connected.write(OK);
+      else socket = connected;
+    });
+    const push = client({ maxConnectionsPerOrigin: 1 });
+    await push.post(aRequest(server));
+    const inFlight = push.post(aRequest(server));
+    await eventually(() => socket !== undefined);
+    const waiting = push.post(aRequest(server));
+    const closed = push.close();
+    await expect(waiting).resolves.toMatchObject({ kind: 'failed', detail: 'the sender is stopping' });
+    await expect(push.post(aRequest(server))).resolves.toMatchObject({
+      kind: 'failed',
+      detail: 'the sender is stopping',
+    });
+    socket?.write(OK);
+    await expect(inFlight).resolves.toMatchObject({ kind: 'answered' });
+    await closed;
+    await eventually(() => server.open() === 0);
+  });
+
+  it('is done at once when nothing is in flight', async () => {
+    const server = await receiver(answer(OK));
+    const push = client();
+    await push.post(aRequest(server));
+    await push.close();
+    await push.close();
+    await eventually(() => server.open() === 0);
+  });
+});

@@ -1,0 +1,54 @@
+import type { Clock } from '#libs/domain';
+import type { Network } from '../addresses/index.js';
+import { checkEndpointUrl } from '../endpoint-url.js';
+import type { Resolver } from '../resolver.js';
+import { ConnectionPool } from './connection-pool.js';
+import { exchange } from './exchange.js';
+import type { PushOutcome, PushRequest } from './push-attempt.js';
+
+export interface PushClient {
+  /**
+   * Sends one POST, once: nothing is ever sent a second time, redirected or sent through a proxy. Never rejects.
+   * Resolves when the answer's body has ended, has reached 16 KiB, or the time is over.
+   */
+  post(request: PushRequest): Promise<PushOutcome>;
+  /** Takes no more posts, lets those in flight end, and closes all connections. */
+  close(): Promise<void>;
+}
+
+export interface PushClientOptions {
+  readonly resolver: Resolver;
+  readonly allowedNetworks: readonly Network[];
+  readonly allowHttp: boolean;
+  readonly clock: Clock;
+  /** PEM of the only certificate authorities to trust, in place of the system's. */
+  readonly ca?: string | undefined;
+  /** Posts beyond this many at one origin wait for a connection, in order; waiting is not part of the time limit. Default 256. */
+  readonly maxConnectionsPerOrigin?: number | undefined;
+  /**
+   * A connection is not used again when it is older than this, milliseconds, so that a changed name takes effect: addresses are checked
+   * when a connection is opened. Default 2 minutes.
+   */
+  readonly maxConnectionAgeMs?: number | undefined;
+}
+
+export function createPushClient(options: PushClientOptions): PushClient {
+  const { clock, maxConnectionsPerOrigin = 256, maxConnectionAgeMs = 120_000 } = options;
+  const pool = new ConnectionPool({ ...options, maxConnectionsPerOrigin, maxConnectionAgeMs });
+
+  return {
+    async post(request) {
+      const check = checkEndpointUrl(request.url, options);
+      if (!check.ok) return { kind: 'failed', error: 'blocked_address', detail: check.detail, durationMs: 0 };
+      const acquired = await pool.acquire(check.url, check.host, request.signal);
+      if (acquired.kind === 'refused') {
+        return { kind: 'failed', error: 'connect', detail: acquired.reason, durationMs: 0 };
+      }
+      const { connection } = acquired;
+      const { outcome, reusable } = await exchange(connection, check.url.pathname + check.url.search, request, clock);
+      pool.release(connection, reusable);
+      return outcome;
+    },
+    close: () => pool.close(),
+  };
+}

@@ -1,0 +1,28 @@
+/** The longest excerpt, in bytes of UTF-8. */
+export const MAX_EXCERPT_BYTES = 1024;
+
+const decoder = new TextDecoder('utf-8');
+/** All but tab and line feed: PostgreSQL stores no NUL, and the rest would upset a terminal. */
+// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+
+/** The longest start of a text that takes at most `maxBytes` of UTF-8, cut between characters. */
+function cut(text: string, maxBytes: number): string {
+  const bytes = Buffer.from(text, 'utf8');
+  if (bytes.length <= maxBytes) return text;
+  let end = maxBytes;
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
+  return bytes.toString('utf8', 0, end);
+}
+
+/**
+ * The start of a response body as text that can be shown and stored anywhere. What is not UTF-8 or is a control character
+ * becomes U+FFFD: a compressed body is shown as the noise that it is, never unpacked.
+ */
+export function responseExcerpt(chunks: readonly Buffer[]): string {
+  if (chunks.length === 0) return '';
+  const bytes = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
+  // Four bytes more than fit, so that the character at the cut is whole when it is dropped.
+  const text = decoder.decode(bytes.subarray(0, MAX_EXCERPT_BYTES + 4)).replaceAll('\r\n', '\n');
+  return cut(text.replace(CONTROLS, '\ufffd'), MAX_EXCERPT_BYTES);
+}

@@ -1,0 +1,76 @@
+import { errorCode } from '../error-code.js';
+import type { PushError } from './push-attempt.js';
+
+/** How far a connection has come. */
+export type ConnectionPhase = 'resolving' | 'connecting' | 'securing' | 'open';
+
+/** The look-up gave no address that may be connected to. */
+export class EndpointAddressError extends Error {
+  override readonly name = 'EndpointAddressError';
+  constructor(
+    readonly pushError: 'dns' | 'blocked_address',
+    detail: string,
+  ) {
+    super(detail);
+  }
+}
+
+export interface TransportFailure {
+  readonly error: PushError;
+  readonly detail: string;
+}
+
+/** Words for the codes that owners of endpoints meet; any other code of the network or of TLS is shown as it is. */
+const WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was reset before the answer',
+  EPIPE: 'the connection was closed before the answer',
+  UND_ERR_SOCKET: 'the connection was closed before the answer',
+  ETIMEDOUT: 'no connection could be made',
+  EHOSTUNREACH: 'the address cannot be reached',
+  ENETUNREACH: 'the address cannot be reached',
+  EADDRNOTAVAIL: 'the address cannot be reached',
+  UND_ERR_INVALID_ARG: 'the request cannot be sent',
+  UND_ERR_HEADERS_OVERFLOW: 'the response headers are larger than 16 KiB',
+  CERT_HAS_EXPIRED: 'the certificate has expired',
+  CERT_NOT_YET_VALID: 'the certificate is not valid yet',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'the certificate chain ends in an unknown authority',
+  UNABLE_TO_GET_ISSUER_CERT: 'the certificate chain ends in an unknown authority',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the certificate chain ends in an unknown authority',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate chain is incomplete',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another host',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'the port does not speak TLS',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'the port does not speak TLS',
+};
+
+/** What breaks a connection at any time, the TLS handshake included. */
+const NETWORK_CODES = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_SOCKET']);
+
+/** @param phase how far the connection had come when the error met it */
+export function transportFailure(cause: unknown, phase: ConnectionPhase): TransportFailure {
+  if (cause instanceof EndpointAddressError) return { error: cause.pushError, detail: cause.message };
+  const code = errorCode(cause);
+  // An alert can also follow the handshake: TLS 1.3 servers refuse a missing client certificate that late.
+  const byTls = code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_') || code === 'EPROTO';
+  const error = byTls || (phase === 'securing' && !NETWORK_CODES.has(code)) ? 'tls' : 'connect';
+  const words = WORDS[code];
+  if (words !== undefined) return { error, detail: words };
+  // What is left on an open connection are the many errors of undici's parser, not all of which have a code.
+  if (phase === 'open' && !byTls) return { error, detail: 'the answer is not valid HTTP/1.1' };
+  return { error, detail: code === '' ? 'the connection failed' : code.toLowerCase() };
+}
+
+/** What was waited for when the time was over. */
+export function timeoutDetail(phase: ConnectionPhase, timeoutMs: number): string {
+  switch (phase) {
+    case 'resolving':
+      return `the name was not resolved within ${timeoutMs} ms`;
+    case 'connecting':
+      return `no connection within ${timeoutMs} ms`;
+    case 'securing':
+      return `no TLS handshake within ${timeoutMs} ms`;
+    case 'open':
+      return `no response headers within ${timeoutMs} ms`;
+  }
+}

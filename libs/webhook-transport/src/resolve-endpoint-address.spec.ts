@@ -1,0 +1,144 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { parseIp, parseNetworks } from './addresses/index.js';
+import { checkEndpointAddress, resolveEndpointAddress } from './resolve-endpoint-address.js';
+import { createResolver, type Resolver } from './resolver.js';
+import { startDnsServer, type TestDnsServer } from './testing/dns-server.js';
+
+const NONE = parseNetworks('');
+
+let dns: TestDnsServer;
+let resolver: Resolver;
+
+beforeEach(async () => {
+  dns = await startDnsServer();
+  resolver = createResolver({ dnsServers: [dns.address], timeoutMs: 2_000 });
+});
+
+afterEach(() => dns.close());
+
+describe('createResolver with DNS_SERVERS', () => {
+  it('gives the addresses of both families', async () => {
+    dns.set('hooks.example.com', ['8.8.8.8', '2606:4700::1111', '1.1.1.1']);
+    await expect(resolver.resolve('hooks.example.com')).resolves.toEqual({
+      kind: 'resolved',
+      addresses: ['8.8.8.8', '1.1.1.1', '2606:4700::1111'],
+    });
+  });
+
+  it('gives what there is when a name has one family only', async () => {
+    dns.set('four.example.com', ['8.8.8.8']);
+    dns.set('six.example.com', ['2606:4700::1111']);
+    await expect(resolver.resolve('four.example.com')).resolves.toMatchObject({ addresses: ['8.8.8.8'] });
+    await expect(resolver.resolve('six.example.com')).resolves.toMatchObject({ addresses: ['2606:4700::1111'] });
+  });
+
+  it('asks anew each time, whatever time to live an answer has', async () => {
+    dns.set('hooks.example.com', (asked) => [asked === 0 ? '8.8.8.8' : '1.1.1.1']);
+    await expect(resolver.resolve('hooks.example.com')).resolves.toMatchObject({ addresses: ['8.8.8.8'] });
+    await expect(resolver.resolve('hooks.example.com')).resolves.toMatchObject({ addresses: ['1.1.1.1'] });
+  });
+
+  it('tells a name that does not exist, and one without addresses', async () => {
+    dns.set('empty.example.com', []);
+    const unresolvable = { kind: 'unresolvable', detail: 'the name has no address' };
+    await expect(resolver.resolve('nowhere.example.com')).resolves.toEqual(unresolvable);
+    await expect(resolver.resolve('empty.example.com')).resolves.toEqual(unresolvable);
+  });
+
+  it('gives up within its time on servers that do not answer', async () => {
+    dns.set('silent.example.com', () => 'silence');
+    const impatient = createResolver({ dnsServers: [dns.address], timeoutMs: 200 });
+    const startedAt = performance.now();
+    await expect(impatient.resolve('silent.example.com')).resolves.toEqual({
+      kind: 'unresolvable',
+      detail: 'the name servers did not answer in time',
+    });
+    expect(performance.now() - startedAt).toBeLessThan(1_500);
+  });
+
+  it('asks once more when a question is lost', async () => {
+    dns.set('lossy.example.com', (asked) => (asked === 0 ? 'silence' : ['8.8.8.8']));
+    await expect(resolver.resolve('lossy.example.com')).resolves.toMatchObject({ addresses: ['8.8.8.8'] });
+  });
+
+  it.each(['example.com:53', '1.2.3.4:x', ''])('refuses "%s" as a name server', (server) => {
+    expect(() => createResolver({ dnsServers: [server], timeoutMs: 100 })).toThrow();
+  });
+});
+
+describe('createResolver without DNS_SERVERS', () => {
+  it('asks the system', async () => {
+    const resolution = await createResolver({ timeoutMs: 5_000 }).resolve('localhost');
+    expect(resolution).toMatchObject({ kind: 'resolved' });
+  });
+});
+
+describe('resolveEndpointAddress', () => {
+  const host = { kind: 'name', name: 'hooks.example.com' } as const;
+
+  it('gives all addresses of a name if all are public', async () => {
+    dns.set(host.name, ['8.8.8.8', '2606:4700::1111']);
+    await expect(resolveEndpointAddress(host, resolver, NONE)).resolves.toEqual({
+      kind: 'ok',
+      addresses: ['8.8.8.8', '2606:4700::1111'],
+    });
+  });
+
+  it.each([
+    [['8.8.8.8', '10.0.0.1'], '10.0.0.1'],
+    [['10.0.0.1', '8.8.8.8'], '10.0.0.1'],
+    [['8.8.8.8', '1.1.1.1', '::1'], '::1'],
+    [['8.8.8.8', '::ffff:169.254.169.254'], '::ffff:169.254.169.254'],
+    [['2606:4700::1111', '64:ff9b::a00:1'], '64:ff9b::a00:1'],
+    [['8.8.8.8', '2001:0:808:808::80ff:fffe'], '2001:0:808:808::80ff:fffe'],
+  ])('refuses a name with the addresses %j for %s', async (addresses, refused) => {
+    dns.set(host.name, addresses);
+    const found = await resolveEndpointAddress(host, resolver, NONE);
+    expect(found).toEqual({ kind: 'refused', address: expect.anything(), reason: expect.any(String) });
+    expect(found.kind === 'refused' && parseIp(found.address)).toEqual(parseIp(refused));
+  });
+
+  it('asks no name server for localhost: it is the loopback that is allowed', async () => {
+    const localhost = { kind: 'name', name: 'app.localhost' } as const;
+    dns.set('app.localhost', ['8.8.8.8']);
+    const addresses = async (networks: string): Promise<unknown> =>
+      resolveEndpointAddress(localhost, resolver, parseNetworks(networks));
+    await expect(addresses('127.0.0.0/8,::1/128')).resolves.toEqual({ kind: 'ok', addresses: ['127.0.0.1', '::1'] });
+    await expect(addresses('::1/128')).resolves.toEqual({ kind: 'ok', addresses: ['::1'] });
+    await expect(addresses('10.0.0.0/8')).resolves.toMatchObject({ kind: 'unresolvable' });
+    expect(dns.questions).toEqual([]);
+  });
+});
+
+describe('checkEndpointAddress', () => {
+  const check = (url: string): ReturnType<typeof checkEndpointAddress> =>
+    checkEndpointAddress(url, { resolver, allowHttp: false, allowedNetworks: NONE });
+
+  it('accepts a url whose host has public addresses', async () => {
+    dns.set('hooks.example.com', ['8.8.8.8']);
+    await expect(check('https://hooks.example.com/x')).resolves.toMatchObject({ ok: true });
+  });
+
+  it.each([
+    ['http://hooks.example.com/', 'url_not_https'],
+    ['https://user@hooks.example.com/', 'url_invalid'],
+    ['https://localhost/', 'url_private_network'],
+    ['https://intranet/', 'url_private_network'],
+    ['https://10.0.0.1/', 'url_private_network'],
+    ['https://metadata.google.internal/', 'url_private_network'],
+  ])('refuses %s as %s without asking a name server', async (url, code) => {
+    await expect(check(url)).resolves.toMatchObject({ ok: false, code });
+    expect(dns.questions).toEqual([]);
+  });
+
+  it('refuses a name that resolves to a private address, and does not tell which', async () => {
+    dns.set('rebind.example.com', ['8.8.8.8', '192.168.17.4']);
+    const result = await check('https://rebind.example.com/');
+    expect(result).toMatchObject({ ok: false, code: 'url_private_network' });
+    expect(JSON.stringify(result)).not.toContain('192.168.17.4');
+  });
+
+  it('refuses a name that does not resolve as url_unresolvable', async () => {
+    await expect(check('https://nowhere.example.com/')).resolves.toMatchObject({ ok: false, code: 'url_unresolvable' });
+  });
+});

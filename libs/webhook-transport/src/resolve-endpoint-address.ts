@@ -1,0 +1,61 @@
+import { classifyAddress, type Network } from './addresses/index.js';
+import { allowedLoopback, checkEndpointUrl, isLocalhost } from './endpoint-url.js';
+import type { EndpointHost, EndpointUrlErrorCode, EndpointUrlRules } from './endpoint-url.js';
+import type { Resolver } from './resolver.js';
+
+/** Where a host may be connected to. Only these addresses were checked, so only these may be used. */
+export type EndpointAddresses =
+  | { readonly kind: 'ok'; readonly addresses: readonly string[] }
+  | { readonly kind: 'refused'; readonly address: string; readonly reason: string }
+  | { readonly kind: 'unresolvable'; readonly detail: string };
+
+async function addressesOf(host: EndpointHost, resolver: Resolver, allowedNetworks: readonly Network[]) {
+  if (host.kind === 'ip') return { kind: 'resolved', addresses: [host.address] } as const;
+  // A name server that is asked for localhost could answer anything.
+  if (isLocalhost(host.name)) return { kind: 'resolved', addresses: allowedLoopback(allowedNetworks) } as const;
+  return resolver.resolve(host.name);
+}
+
+/**
+ * Looks a host up once and checks *all* its addresses: one that is refused refuses the host (decisions, sections 8 and 11).
+ */
+export async function resolveEndpointAddress(
+  host: EndpointHost,
+  resolver: Resolver,
+  allowedNetworks: readonly Network[],
+): Promise<EndpointAddresses> {
+  const resolution = await addressesOf(host, resolver, allowedNetworks);
+  if (resolution.kind === 'unresolvable') return resolution;
+  for (const address of resolution.addresses) {
+    const verdict = classifyAddress(address, allowedNetworks);
+    if (verdict.kind === 'refused') return { kind: 'refused', address, reason: verdict.reason };
+  }
+  if (resolution.addresses.length === 0) return { kind: 'unresolvable', detail: 'the name has no address' };
+  return { kind: 'ok', addresses: resolution.addresses };
+}
+
+export type EndpointAddressCheck =
+  | { readonly ok: true; readonly url: URL }
+  | { readonly ok: false; readonly code: EndpointUrlErrorCode | 'url_unresolvable'; readonly detail: string };
+
+/** The whole check of a url at registration and at PATCH: its text, then the addresses of its host. Never rejects. */
+export async function checkEndpointAddress(
+  text: string,
+  { resolver, ...rules }: EndpointUrlRules & { readonly resolver: Resolver },
+): Promise<EndpointAddressCheck> {
+  const check = checkEndpointUrl(text, rules);
+  if (!check.ok) return check;
+  const found = await resolveEndpointAddress(check.host, resolver, rules.allowedNetworks);
+  switch (found.kind) {
+    case 'ok':
+      return { ok: true, url: check.url };
+    case 'refused':
+      return {
+        ok: false,
+        code: 'url_private_network',
+        detail: `the host has an address that is not public: ${found.reason}`,
+      };
+    case 'unresolvable':
+      return { ok: false, code: 'url_unresolvable', detail: found.detail };
+  }
+}

@@ -1,0 +1,69 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { decode, encode } from 'dns-packet';
+
+/** What a name has at the n-th time (from 0) that one of its two record types is asked for. */
+export type Answers = (asked: number) => readonly string[] | 'silence';
+
+export interface TestDnsServer {
+  /** For `createResolver({dnsServers: [address]})`. */
+  readonly address: string;
+  /** Each question in the order in which it came: `A hooks.example.com`. */
+  readonly questions: readonly string[];
+  /** Gives a name its addresses, IPv4 and IPv6 in one list; a name that was never given any does not exist. */
+  set(name: string, answers: readonly string[] | Answers): void;
+  close(): Promise<void>;
+}
+
+const NXDOMAIN = 3;
+const AUTHORITATIVE = 0x0400;
+/** A resolver or a client that cached answers would not notice that they change. */
+const TTL_SECONDS = 3600;
+
+/** A name server on a free loopback port (UDP) that answers what the test says. */
+export async function startDnsServer(): Promise<TestDnsServer> {
+  const socket = createSocket('udp4');
+  const zone = new Map<string, Answers>();
+  const questions: string[] = [];
+
+  socket.on('message', (message, client) => {
+    const query = decode(message);
+    const question = query.questions?.[0];
+    if (question === undefined) return;
+    const name = question.name.toLowerCase();
+    const asked = questions.filter((earlier) => earlier === `${question.type} ${name}`).length;
+    questions.push(`${question.type} ${name}`);
+    const addresses = zone.get(name)?.(asked);
+    if (addresses === 'silence') return;
+    const answers = (addresses ?? []).flatMap((data) => {
+      const type = data.includes(':') ? ('AAAA' as const) : ('A' as const);
+      return type === question.type ? [{ type, name: question.name, ttl: TTL_SECONDS, data }] : [];
+    });
+    const flags = AUTHORITATIVE | (addresses === undefined ? NXDOMAIN : 0);
+    socket.send(
+      encode({
+        type: 'response',
+        ...(query.id === undefined ? {} : { id: query.id }),
+        flags,
+        questions: [question],
+        answers,
+      }),
+      client.port,
+      client.address,
+    );
+  });
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+
+  return {
+    address: `127.0.0.1:${socket.address().port}`,
+    questions,
+    set: (name, answers) => {
+      zone.set(name, typeof answers === 'function' ? answers : () => answers);
+    },
+    close: () =>
+      new Promise((resolve) => {
+        socket.close(resolve);
+      }),
+  };
+}

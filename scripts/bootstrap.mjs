@@ -1,0 +1,70 @@
+import { realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { fileURLToPath } from 'node:url';
+import { build, isBuilt } from './build.mjs';
+import { dependenciesAreInstalled, installDependencies } from './dependencies.mjs';
+import { fetchKafkaJars, kafkaJarsAreThere } from './kafka-jars.mjs';
+import { checkJava, checkNode } from './prerequisites.mjs';
+import { StepError } from './run-tool.mjs';
+
+export const ROOT = join(fileURLToPath(new URL('.', import.meta.url)), '..');
+
+/**
+ * Brings a fresh checkout to where it can run, and does nothing where nothing is to be done. Uses nothing but Node's own
+ * modules, since nothing else may be there yet.
+ * @param {{build: boolean, embeddedKafka: boolean, print?: (line: string) => void}} options
+ * @throws {StepError} that says what to do.
+ */
+export async function bootstrap({ build: wantsBuild, embeddedKafka, print = console.log }) {
+  checkNode();
+  if (embeddedKafka) await checkJava();
+  const steps = [
+    {
+      title: 'Installing dependencies',
+      isDone: () => dependenciesAreInstalled(ROOT),
+      act: () => installDependencies(ROOT),
+    },
+    {
+      title: 'Fetching Kafka',
+      isDone: () => !embeddedKafka || kafkaJarsAreThere(ROOT),
+      act: () => fetchKafkaJars(ROOT),
+    },
+    { title: 'Building', isDone: () => !wantsBuild || isBuilt(ROOT), act: () => build(ROOT) },
+  ].filter((step) => !step.isDone());
+  for (const [index, { title, act }] of steps.entries()) {
+    const began = performance.now();
+    const headline = `[${index + 1}/${steps.length}] ${title} …`;
+    // Where there is no terminal to complete the line on, the line comes whole.
+    if (process.stdout.isTTY) process.stdout.write(headline);
+    else print(headline);
+    try {
+      await act();
+    } catch (error) {
+      if (process.stdout.isTTY) print(' failed');
+      throw error;
+    }
+    const took = `${((performance.now() - began) / 1000).toFixed(1)} s`;
+    print(process.stdout.isTTY ? ` ${took}` : `${headline} ${took}`);
+  }
+}
+
+/**
+ * Runs a script's main function, and ends the process with a message instead of a stack when a step failed.
+ * @param {() => Promise<void>} main
+ */
+export async function runMain(main) {
+  try {
+    await main();
+  } catch (error) {
+    if (!(error instanceof StepError)) throw error;
+    console.error(`\n${error.message}`);
+    process.exit(1);
+  }
+}
+
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  await runMain(() =>
+    bootstrap({ build: process.argv.includes('--build'), embeddedKafka: !process.env.KAFKA_BROKERS }),
+  );
+}

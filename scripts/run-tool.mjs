@@ -1,0 +1,40 @@
+import { spawn } from 'node:child_process';
+
+const TAIL_LINES = 30;
+
+/** A step that failed in a way that its user can mend; `message` says how. */
+export class StepError extends Error {}
+
+/**
+ * Runs a tool quietly.
+ * @param {string} command
+ * @param {readonly string[]} args
+ * @param {{cwd: string, advice: string, env?: NodeJS.ProcessEnv}} options `advice` is what to do when it fails.
+ * @returns {Promise<string>} what it printed.
+ * @throws {StepError} with the end of what it printed, and the advice.
+ */
+export function runTool(command, args, { cwd, advice, env = process.env }) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text) => {
+        output = (output + text).slice(-1_000_000);
+      });
+    }
+    // The tool shall not go on alone when we are told to stop.
+    const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+    const onSignal = (signal, number) => {
+      child.kill(signal);
+      process.exit(128 + number);
+    };
+    for (const signal of signals) process.once(signal, onSignal);
+    child.once('close', () => signals.forEach((signal) => process.off(signal, onSignal)));
+    const fail = (how) => {
+      const tail = output.trimEnd().split('\n').slice(-TAIL_LINES).join('\n');
+      reject(new StepError(`${[command, ...args].join(' ')}: ${how}\n${tail}\n\n${advice}`));
+    };
+    child.once('error', (error) => fail(error.message));
+    child.once('close', (code, signal) => (code === 0 ? resolve(output) : fail(signal ?? `exit code ${code}`)));
+  });
+}
