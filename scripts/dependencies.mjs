@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { runTool } from './run-tool.mjs';
 
 /**
- * What `npm ci` would install: the lockfile, for this platform.
+ * What npm would install: the lockfile, for this platform.
  * @param {string} root
  */
 function wanted(root) {
@@ -47,8 +47,9 @@ function remember(root) {
 
 /** @param {string} root */
 export async function installDependencies(root) {
-  // Exactly the lockfile's packages, the development ones included: the build needs the compiler.
-  await runTool('npm', ['ci', '--include=dev', '--no-audit', '--no-fund'], {
+  // Not `npm ci`: that refuses a lockfile without the builds for other platforms of which a registry has no copy. This
+  // takes the lockfile's versions all the same, and leaves the file alone. The build needs the development ones too.
+  await runTool('npm', ['install', '--no-save', '--include=dev', '--no-audit', '--no-fund'], {
     cwd: root,
     advice: 'Check that the npm registry can be reached, then run the command again.',
   });

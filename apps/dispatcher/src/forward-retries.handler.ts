@@ -1,4 +1,5 @@
 import { Controller, Inject } from '@nestjs/common';
+import { Payload } from '@nestjs/microservices';
 import type { Clock } from '#libs/domain';
 import { Appender, dueAtMs, KafkaBatches, type Handled, type RecordBatch, type TopicNames } from '#libs/kafka-log';
 import { CLOCK, TOPICS } from '#libs/platform';
@@ -16,7 +17,7 @@ export class ForwardRetriesHandler {
   ) {}
 
   @KafkaBatches({ group: 'dispatcher-retry', topics: (names) => names.retry })
-  async handle(batch: RecordBatch): Promise<Handled> {
+  async handle(@Payload() batch: RecordBatch): Promise<Handled> {
     const nowMs = this.clock.now();
     const waiting = batch.records.find((record) => dueAtMs(record) > nowMs);
     const due =

@@ -1,4 +1,5 @@
 import { Controller, Inject } from '@nestjs/common';
+import { Ctx, Payload } from '@nestjs/microservices';
 import { decodeFact } from '#libs/domain';
 import { DeliveryProjection, Store, type FactAtOffset } from '#libs/feed-store';
 import {
@@ -33,7 +34,7 @@ export class ProjectDeliveriesHandler {
   }
 
   @KafkaBatches({ group: 'projector-deliveries', topics: (names) => [names.deliveries] })
-  async handle(batch: RecordBatch, context: BatchContext): Promise<Handled> {
+  async handle(@Payload() batch: RecordBatch, @Ctx() context: BatchContext): Promise<Handled> {
     const facts: FactAtOffset[] = [];
     const unreadable: NewRecord[] = [];
     for (const record of batch.records) {

@@ -1,4 +1,5 @@
 import { Controller, Inject } from '@nestjs/common';
+import { Ctx, Payload } from '@nestjs/microservices';
 import { FeedProjection, Store } from '#libs/feed-store';
 import { KafkaBatches, readLogRecord, type BatchContext, type Handled, type RecordBatch } from '#libs/kafka-log';
 import { LOGGER } from '#libs/platform';
@@ -17,7 +18,7 @@ export class ProjectFeedHandler {
   }
 
   @KafkaBatches({ group: 'projector-feed', topics: (names) => [names.log] })
-  async handle(batch: RecordBatch, context: BatchContext): Promise<Handled> {
+  async handle(@Payload() batch: RecordBatch, @Ctx() context: BatchContext): Promise<Handled> {
     const events = batch.records.map((record) => ({
       ...readLogRecord(record),
       offset: record.offset,

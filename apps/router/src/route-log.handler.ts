@@ -1,4 +1,5 @@
 import { Controller, Inject } from '@nestjs/common';
+import { Payload } from '@nestjs/microservices';
 import { deliveryIdOf, receives, SeqGate, type LogEvent, type Subscriber } from '#libs/domain';
 import { EndpointDirectory, SecretCipher, Store } from '#libs/feed-store';
 import {
@@ -31,7 +32,7 @@ export class RouteLogHandler {
 
   /** A batch that comes again names the same deliveries, so that it changes nothing. */
   @KafkaBatches({ group: 'router', topics: (names) => [names.log] })
-  async handle(batch: RecordBatch): Promise<Handled> {
+  async handle(@Payload() batch: RecordBatch): Promise<Handled> {
     const events = batch.records.map((record) => ({ ...readLogRecord(record), appendedAtMs: record.timestampMs }));
     const { fresh, remember } = this.#gate.sift(events);
     const subscribers = await this.#endpoints.subscribersOf([...new Set(fresh.map((event) => event.orgId))]);

@@ -5,6 +5,7 @@ import {
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
 } from '@nestjs/common';
+import { Ctx, Payload } from '@nestjs/microservices';
 import type { Clock } from '#libs/domain';
 import {
   Appender,
@@ -48,7 +49,7 @@ export class SequenceInboxHandler implements OnApplicationBootstrap, BeforeAppli
   }
 
   @KafkaBatches({ group: GROUP, topics: (names) => [names.inbox] })
-  async handle(batch: RecordBatch, context: BatchContext): Promise<Handled> {
+  async handle(@Payload() batch: RecordBatch, @Ctx() context: BatchContext): Promise<Handled> {
     const session = this.sessions.of(GROUP);
     if (session?.generation !== context.generation) throw new LeaseLostError('the assignment has changed');
     await this.#sequencer.sequence(batch.partition, batch.records, session);

@@ -1,47 +1,46 @@
-import type { QueryRunner } from 'typeorm';
+import type { Store } from './store.js';
 
 const DAY_MS = 86_400_000;
 
 /** The tables that are range-partitioned by day. */
 const TABLES = ['events', 'deliveries', 'delivery_attempts'] as const;
 
-/** Taken while partitions are made, so that two projectors do not make the same one. */
+/** Taken while a partition is made, so that two projectors do not make the same one. */
 const PARTITION_LOCK = 4_711_0816;
 
 function isoDay(dayMs: number): string {
   return new Date(dayMs).toISOString().slice(0, 10);
 }
 
-/** Makes the tables of the days that records fall on; knows which ones it has made. */
+/** Makes the tables of the days that records fall on; knows which ones are there. */
 export class DayPartitions {
   readonly #known = new Set<number>();
 
-  /** @param timesMs epoch milliseconds of the records that will be written in this transaction */
-  async ensure(runner: QueryRunner, timesMs: Iterable<number>): Promise<void> {
-    const missing = new Set<number>();
-    for (const timeMs of timesMs) {
-      const dayMs = Math.floor(timeMs / DAY_MS) * DAY_MS;
-      if (!this.#known.has(dayMs)) missing.add(dayMs);
+  constructor(private readonly store: Store) {}
+
+  /**
+   * To be called before the transaction that writes the records: making a partition locks the whole table.
+   * @param timesMs epoch milliseconds of the records
+   */
+  async ensure(timesMs: Iterable<number>): Promise<void> {
+    const days = new Set<number>();
+    for (const timeMs of timesMs) days.add(Math.floor(timeMs / DAY_MS) * DAY_MS);
+    for (const dayMs of days) {
+      if (this.#known.has(dayMs)) continue;
+      for (const table of TABLES) await this.#make(table, dayMs);
+      this.#known.add(dayMs);
     }
-    if (missing.size === 0) return;
-    await runner.query('select pg_advisory_xact_lock($1)', [PARTITION_LOCK]);
-    for (const dayMs of missing) {
-      const day = isoDay(dayMs);
-      for (const table of TABLES) {
-        await runner.query(
-          `create table if not exists ${table}_${day.replaceAll('-', '')} partition of ${table}
-           for values from ('${day}T00:00:00Z') to ('${isoDay(dayMs + DAY_MS)}T00:00:00Z')`,
-        );
-      }
-    }
-    this.#pending = missing;
   }
 
-  /** To be called when the transaction has committed: only then do the tables exist for good. */
-  committed(): void {
-    for (const dayMs of this.#pending) this.#known.add(dayMs);
-    this.#pending = new Set();
+  /** One table for each transaction, so that no two of them can wait for each other. */
+  async #make(table: string, dayMs: number): Promise<void> {
+    const day = isoDay(dayMs);
+    await this.store.transaction(async (runner) => {
+      await runner.query('select pg_advisory_xact_lock($1)', [PARTITION_LOCK]);
+      await runner.query(
+        `create table if not exists ${table}_${day.replaceAll('-', '')} partition of ${table}
+         for values from ('${day}T00:00:00Z') to ('${isoDay(dayMs + DAY_MS)}T00:00:00Z')`,
+      );
+    });
   }
-
-  #pending = new Set<number>();
 }

@@ -87,16 +87,21 @@ function toMs(date: Date | null): number | null {
 
 /** Folds the delivery facts into deliveries, attempts and endpoint health, together with the offset they stand for. */
 export class DeliveryProjection {
-  readonly #partitions = new DayPartitions();
+  readonly #partitions: DayPartitions;
 
   constructor(
     private readonly store: Store,
     private readonly autoDisableAfter: number,
-  ) {}
+  ) {
+    this.#partitions = new DayPartitions(store);
+  }
 
   /** @param facts of one partition of the deliveries topic, ascending */
   async apply(stretch: Stretch, facts: readonly FactAtOffset[]): Promise<Projected> {
-    const projected = await this.store.transaction(async (runner): Promise<Projected> => {
+    await this.#partitions.ensure(
+      facts.flatMap(({ fact }) => (fact.type === 'endpoint_disabled' ? [] : [fact.delivery.createdAtMs])),
+    );
+    return this.store.transaction(async (runner): Promise<Projected> => {
       const goesOnAt = await lockOffset(runner, stretch);
       if (goesOnAt !== null && goesOnAt < stretch.firstOffset) return { kind: 'behind', nextOffset: goesOnAt };
       if (goesOnAt !== null && goesOnAt >= stretch.nextOffset) return { kind: 'applied' };
@@ -105,8 +110,6 @@ export class DeliveryProjection {
       await saveOffset(runner, stretch);
       return { kind: 'applied' };
     });
-    this.#partitions.committed();
-    return projected;
   }
 
   /** A deleted endpoint leaves no rows behind; the lock keeps it from being deleted in between. */
@@ -125,10 +128,6 @@ export class DeliveryProjection {
     const ledger = new Ledger();
     await this.#loadDeliveries(runner, ledger, facts);
     await this.#loadHealth(runner, ledger, facts);
-    await this.#partitions.ensure(
-      runner,
-      [...ledger.deliveries.values()].map(({ ref }) => ref.createdAtMs),
-    );
     const newAttempts = await this.#insertAttempts(
       runner,
       facts.filter((fact) => fact.type === 'attempted'),

@@ -99,7 +99,7 @@ export class EndpointRecords {
   }
 
   /** @returns `limit_reached` when the org has `limit` endpoints already; then nothing is created */
-  async create(endpoint: NewEndpoint, limit: number): Promise<'created' | 'limit_reached'> {
+  async create(endpoint: NewEndpoint, limit: number): Promise<EndpointRecord | 'limit_reached'> {
     return this.store.forOrg(endpoint.orgId, async (runner) => {
       // Two requests at the limit must not both find room.
       await runner.query(`select pg_advisory_xact_lock(hashtextextended('endpoints of ' || $1, 0))`, [endpoint.orgId]);
@@ -117,7 +117,22 @@ export class EndpointRecords {
         secretCiphertext: this.cipher.encrypt(endpoint.secret),
         createdAt: endpoint.createdAt,
       });
-      return 'created';
+      return {
+        id: endpoint.id,
+        orgId: endpoint.orgId,
+        name: endpoint.name,
+        description: endpoint.description,
+        url: endpoint.url,
+        events: endpoint.events,
+        widgetIds: endpoint.widgetIds,
+        createdAt: endpoint.createdAt,
+        isActive: true,
+        activation: 1,
+        disabledAt: null,
+        disabledReason: null,
+        failureCount: 0,
+        lastTriggeredAt: null,
+      };
     });
   }
 

@@ -22,13 +22,16 @@ export const HEADS_CHANNEL = 'gapless_heads';
 
 /** Folds the log into the feed: each event once, in order, together with the offset it stands for. */
 export class FeedProjection {
-  readonly #partitions = new DayPartitions();
+  readonly #partitions: DayPartitions;
 
-  constructor(private readonly store: Store) {}
+  constructor(private readonly store: Store) {
+    this.#partitions = new DayPartitions(store);
+  }
 
   /** @param events of one partition of the log, ascending */
   async apply(stretch: Stretch, events: readonly FeedEvent[]): Promise<Projected> {
-    const projected = await this.store.transaction(async (runner): Promise<Projected> => {
+    await this.#partitions.ensure(events.map((event) => event.appendedAtMs));
+    return this.store.transaction(async (runner): Promise<Projected> => {
       const goesOnAt = await lockOffset(runner, stretch);
       if (goesOnAt !== null && goesOnAt < stretch.firstOffset) return { kind: 'behind', nextOffset: goesOnAt };
       if (goesOnAt !== null && goesOnAt >= stretch.nextOffset) return { kind: 'applied' };
@@ -39,8 +42,6 @@ export class FeedProjection {
       await saveOffset(runner, stretch);
       return { kind: 'applied' };
     });
-    this.#partitions.committed();
-    return projected;
   }
 
   async #gate(runner: QueryRunner, events: readonly FeedEvent[]): Promise<SeqGate> {
@@ -54,10 +55,6 @@ export class FeedProjection {
 
   async #insert(runner: QueryRunner, events: readonly FeedEvent[]): Promise<void> {
     if (events.length === 0) return;
-    await this.#partitions.ensure(
-      runner,
-      events.map((event) => event.appendedAtMs),
-    );
     await runner.query(
       `insert into events (org_id, seq, event_id, event_type, widget_id, appended_at, envelope)
        select o, s, i, t, w, to_timestamp(a / 1000.0), e

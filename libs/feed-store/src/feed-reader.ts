@@ -91,7 +91,7 @@ export class FeedReader {
     const found = rows.filter((row): row is FeedRow & FoundEvent => row.seq !== null);
     const served = found.slice(0, query.limit);
     const last = served.at(-1);
-    const headSeq = rows[0]?.head == null ? SEQ_NONE : seqFromText(rows[0].head);
+    const headSeq = seqFromText(rows[0]?.head ?? '0');
     return {
       envelopes: served.map((row) => row.envelope),
       nextSeq: last !== undefined && Number(last.matching) > served.length ? seqFromText(last.seq) : null,

@@ -1,6 +1,7 @@
 export * from './api-key-records.js';
 export * from './delivery-projection.js';
 export * from './endpoint-directory.js';
+export * from './endpoint-health-reader.js';
 export * from './endpoint-records.js';
 export * from './feed-projection.js';
 export * from './feed-reader.js';

@@ -23,7 +23,7 @@ class HandOverFailure implements RpcExceptionFilter<unknown> {
 }
 
 /**
- * A method `(batch: RecordBatch, context: BatchContext) => Promise<Handled>` that is given the records of a consumer
+ * A method `(@Payload() batch: RecordBatch, @Ctx() context: BatchContext) => Promise<Handled>` that is given the records of a consumer
  * group, batch by batch. A batch may come again, so handling it twice must change nothing.
  */
 export function KafkaBatches(options: KafkaBatchesOptions): MethodDecorator {

@@ -86,18 +86,28 @@ export async function startGaplessApp(
   }
 }
 
-async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const aborted = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener(
-      'abort',
-      () => {
-        reject(signal.reason instanceof Error ? signal.reason : new Error('stopped'));
-      },
-      { once: true },
-    );
+/** Settles when the signal is aborted, and only then. */
+export async function untilAborted(signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    else
+      signal.addEventListener(
+        'abort',
+        () => {
+          resolve();
+        },
+        { once: true },
+      );
   });
-  return Promise.race([work, aborted]);
+}
+
+async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return Promise.race([
+    work,
+    untilAborted(signal).then((): never => {
+      throw signal.reason;
+    }),
+  ]);
 }
 
 /** The whole life of a process that runs on its own: until SIGINT or SIGTERM, then an orderly end. */
@@ -105,17 +115,7 @@ export async function runGaplessApp(options: GaplessAppOptions): Promise<void> {
   const signal = stopSignal();
   try {
     const running = await startGaplessApp(options, process.env, signal);
-    await new Promise<void>((resolve) => {
-      if (signal.aborted) resolve();
-      else
-        signal.addEventListener(
-          'abort',
-          () => {
-            resolve();
-          },
-          { once: true },
-        );
-    });
+    await untilAborted(signal);
     await running.stop();
   } catch (error) {
     if (!signal.aborted) reportFailure(error, createLogger('info', options.name));

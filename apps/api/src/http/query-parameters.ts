@@ -1,4 +1,5 @@
-import { GaplessError, type FieldProblem } from '#libs/domain';
+import type { FieldProblem } from '#libs/domain';
+import { errorOf, memberPointer, throwIfInvalid } from './validation-error.js';
 
 /** An integer as everybody writes it: no sign but a minus, no leading zeros, no exponent. */
 const DECIMAL_INTEGER = /^(?:0|-?[1-9]\d*)$/;
@@ -12,7 +13,7 @@ export class QueryParameters {
   readonly #unreadable: FieldProblem[] = [];
   readonly #problems: FieldProblem[] = [];
 
-  /** @param query as Fastify parsed it: an array for what is repeated */
+  /** @param query the query as an object, each parameter a member: as Fastify parsed it: an array for what is repeated */
   constructor(query: unknown, known: readonly string[]) {
     for (const [name, value] of Object.entries(query as Record<string, unknown>)) {
       if (!known.includes(name)) this.refuse(name, 'unknown_parameter', 'is not a parameter of this operation');
@@ -44,36 +45,25 @@ export class QueryParameters {
     const text = this.text(name);
     if (text === undefined) return undefined;
     const value = parse(text);
-    if (value === undefined) this.#unreadable.push({ pointer: pointerOf(name), code: 'invalid_format', detail: expected });
+    if (value === undefined)
+      this.#unreadable.push({ pointer: memberPointer(name), code: 'invalid_format', detail: expected });
     return value;
   }
 
   /** Notes that a value which could be read cannot stand here. */
   refuse(name: string, code: string, detail: string): void {
-    this.#problems.push({ pointer: pointerOf(name), code, detail });
+    this.#problems.push({ pointer: memberPointer(name), code, detail });
   }
 
-  /** @throws GaplessError `malformed_request`; else the one code that all problems share, or `validation_failed` */
+  /** @throws GaplessError `malformed_request`, `unknown_event_type` or `validation_failed` */
   throwIfAny(): void {
-    const [unreadable] = this.#unreadable;
-    if (unreadable !== undefined) throw asError('malformed_request', unreadable, this.#unreadable);
-    const [first] = this.#problems;
-    if (first === undefined) return;
-    const onlyUnknownTypes = this.#problems.every((problem) => problem.code === 'unknown_event_type');
-    throw asError(onlyUnknownTypes ? 'unknown_event_type' : 'validation_failed', first, this.#problems);
+    const [unreadable, ...others] = this.#unreadable;
+    if (unreadable !== undefined) throw errorOf('malformed_request', [unreadable, ...others]);
+    throwIfInvalid(this.#problems);
   }
 }
 
-/** The query as a document: each parameter is a member of it. */
-function pointerOf(name: string): string {
-  const wellFormed = name.slice(0, 64).replaceAll(/\p{Surrogate}/gu, '\ufffd');
-  return `#/${encodeURIComponent(wellFormed.replaceAll('~', '~0').replaceAll('/', '~1'))}`;
-}
-
-function asError(
-  code: 'malformed_request' | 'unknown_event_type' | 'validation_failed',
-  first: FieldProblem,
-  problems: readonly FieldProblem[],
-): GaplessError {
-  return new GaplessError(code, `${first.pointer}: ${first.detail}`, { problems });
+/** For operations without parameters. @throws GaplessError `validation_failed` */
+export function refuseParameters(query: unknown): void {
+  new QueryParameters(query, []).throwIfAny();
 }

@@ -2,17 +2,8 @@ import type { Socket } from 'node:net';
 import { STATUS_CODES } from 'node:http';
 import { PROBLEM_MEDIA_TYPE, problemOf, refusedByFramework } from '#libs/http-problems';
 
-/** The statuses of what Node's HTTP parser refuses before there is a request. */
-function statusOf(code: string | undefined): number {
-  switch (code) {
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return 408;
-    case 'HPE_HEADER_OVERFLOW':
-      return 431;
-    default:
-      return 400;
-  }
-}
+/** The statuses of what Node's HTTP parser refuses before there is a request; 400 for anything else. */
+const STATUS_OF_CODE: Readonly<Record<string, number>> = { ERR_HTTP_REQUEST_TIMEOUT: 408, HPE_HEADER_OVERFLOW: 431 };
 
 /** Answers on the bare socket what never became a request, and closes it. */
 export function answerOnSocket(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
@@ -21,7 +12,7 @@ export function answerOnSocket(error: NodeJS.ErrnoException, socket: Socket, req
     socket.destroy();
     return;
   }
-  const status = statusOf(error.code);
+  const status = STATUS_OF_CODE[error.code ?? ''] ?? 400;
   const body = JSON.stringify(problemOf(refusedByFramework(status), { id: requestId, url: '' }));
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nContent-Type: ${PROBLEM_MEDIA_TYPE}\r\n` +

@@ -1,0 +1,68 @@
+import { Module } from '@nestjs/common';
+import { APP_FILTER, APP_GUARD } from '@nestjs/core';
+import {
+  ApiKeyRecords,
+  EndpointHealthReader,
+  EndpointRecords,
+  FeedReader,
+  isPostgresAway,
+  SecretCipher,
+  Store,
+} from '#libs/feed-store';
+import { ProblemFilter } from '#libs/http-problems';
+import { CONFIG, LOGGER } from '#libs/platform';
+import type { Config, Logger } from '#libs/runtime';
+import { ApiKeyAuthenticator } from './auth/api-key-authenticator.js';
+import { KeyUses } from './auth/key-uses.js';
+import { ScopeGuard } from './auth/scope.guard.js';
+import { IngestEventsController } from './events/ingest-events.controller.js';
+import { ReadFeedController } from './events/read-feed.controller.js';
+import { CreateWebhookController } from './webhooks/create-webhook.controller.js';
+import { DeleteWebhookController } from './webhooks/delete-webhook.controller.js';
+import { EndpointUrlCheck } from './webhooks/endpoint-url-check.js';
+import { GetWebhookController } from './webhooks/get-webhook.controller.js';
+import { ListWebhooksController } from './webhooks/list-webhooks.controller.js';
+
+function problemFilter(store: Store, logger: Logger): ProblemFilter {
+  return new ProblemFilter({
+    // Before the first connection, every question is refused without being asked.
+    isUnavailable: (error) => isPostgresAway(error) || !store.dataSource.isInitialized,
+    report: ({ error, requestId, code }) => {
+      const line = { err: error, request_id: requestId, code };
+      if (code === 'unavailable') logger.warn(line, 'http.unavailable');
+      else logger.error(line, 'http.failed');
+    },
+  });
+}
+
+/** The HTTP interface. Its process also needs `createApiAdapter` and `configureApi`. */
+@Module({
+  controllers: [
+    IngestEventsController,
+    ReadFeedController,
+    CreateWebhookController,
+    ListWebhooksController,
+    GetWebhookController,
+    DeleteWebhookController,
+  ],
+  providers: [
+    { provide: ApiKeyRecords, useFactory: (store: Store) => new ApiKeyRecords(store), inject: [Store] },
+    {
+      provide: EndpointRecords,
+      useFactory: (store: Store, cipher: SecretCipher) => new EndpointRecords(store, cipher),
+      inject: [Store, SecretCipher],
+    },
+    { provide: EndpointHealthReader, useFactory: (store: Store) => new EndpointHealthReader(store), inject: [Store] },
+    {
+      provide: FeedReader,
+      useFactory: (store: Store, config: Config) => new FeedReader(store, config.retentionMs),
+      inject: [Store, CONFIG],
+    },
+    KeyUses,
+    ApiKeyAuthenticator,
+    EndpointUrlCheck,
+    { provide: APP_GUARD, useClass: ScopeGuard },
+    { provide: APP_FILTER, useFactory: problemFilter, inject: [Store, LOGGER] },
+  ],
+})
+export class ApiModule {}

@@ -1,0 +1,59 @@
+import { isUtf8 } from 'node:buffer';
+import { createParamDecorator, type ExecutionContext, type Type } from '@nestjs/common';
+import { getMetadataStorage, validateSync, type ValidationError } from 'class-validator';
+import type { FastifyRequest } from 'fastify';
+import { GaplessError, type FieldProblem } from '#libs/domain';
+import { bodyOf } from './body.js';
+import type { CheckContext } from './checked.decorator.js';
+import { memberPointer, throwIfInvalid } from './validation-error.js';
+
+/** The body as a valid instance of the DTO, whose members are all `@Checked`. */
+export const JsonBody = createParamDecorator((dto: Type<object>, context: ExecutionContext): object =>
+  readDto(bodyOf(context.switchToHttp().getRequest<FastifyRequest>()), dto),
+);
+
+/**
+ * @throws GaplessError `malformed_request` for what is not JSON; `validation_failed` or `unknown_event_type` with a pointer
+ *   for each problem, unknown members included
+ */
+export function readDto<T extends object>(body: Buffer, dto: Type<T>): T {
+  const value = parseJson(body);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throwIfInvalid([{ pointer: '#', code: 'wrong_type', detail: 'must be an object' }]);
+    throw new Error('unreachable');
+  }
+  const known = membersOf(dto);
+  const instance = new dto();
+  const problems: FieldProblem[] = [];
+  for (const [name, member] of Object.entries(value)) {
+    if (known.has(name)) Object.defineProperty(instance, name, { value: member, enumerable: true });
+    else
+      problems.push({ pointer: memberPointer(name), code: 'unknown_member', detail: 'is not a member of this body' });
+  }
+  problems.push(...validateSync(instance, { forbidUnknownValues: false }).flatMap(problemsOf));
+  throwIfInvalid(problems);
+  return instance;
+}
+
+function parseJson(body: Buffer): unknown {
+  if (!isUtf8(body)) throw new GaplessError('malformed_request', 'The body is not UTF-8.');
+  try {
+    return JSON.parse(body.toString());
+  } catch (cause) {
+    throw new GaplessError('malformed_request', 'The body is not JSON.', { cause });
+  }
+}
+
+/** A set and not an object: the names that are looked up come from callers, `constructor` among them. */
+function membersOf(dto: Type<object>): ReadonlySet<string> {
+  const metadata = getMetadataStorage().getTargetValidationMetadatas(dto, '', false, false);
+  return new Set(metadata.map(({ propertyName }) => propertyName));
+}
+
+function problemsOf(error: ValidationError): readonly FieldProblem[] {
+  const contexts = Object.values((error.contexts ?? {}) as Record<string, CheckContext>);
+  const pointer = memberPointer(error.property);
+  return contexts
+    .flatMap(({ check }) => check(error.value))
+    .map((problem) => ({ ...problem, pointer: `${pointer}${problem.pointer}` }));
+}

@@ -1,0 +1,50 @@
+import { Controller, Inject, Post } from '@nestjs/common';
+import { GaplessError, type Clock, type OrgId } from '#libs/domain';
+import { EndpointRecords } from '#libs/feed-store';
+import { CLOCK, CONFIG } from '#libs/platform';
+import { Identifiers, type Config } from '#libs/runtime';
+import { OrgOfKey } from '../auth/authenticated-key.js';
+import { RequireScope } from '../auth/require-scope.js';
+import { JsonBody } from '../http/json-body.decorator.js';
+import { EndpointUrlCheck } from './endpoint-url-check.js';
+import { newSigningSecret } from './signing-secret.js';
+import { CreateWebhookDto, widgetIdsOf } from './webhook.dto.js';
+import { webhookWithSecretJson } from './webhook.presenter.js';
+
+/** `POST /external/webhooks`: registers an endpoint, and shows its secret this once (spec 4.1, 4.3). */
+@Controller('api/v1/external/webhooks')
+export class CreateWebhookController {
+  constructor(
+    private readonly endpoints: EndpointRecords,
+    private readonly urls: EndpointUrlCheck,
+    private readonly identifiers: Identifiers,
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  @Post()
+  @RequireScope('webhooks:write')
+  async create(@OrgOfKey() orgId: OrgId, @JsonBody(CreateWebhookDto) body: CreateWebhookDto) {
+    await this.urls.check(body.url);
+    const secret = newSigningSecret();
+    const limit = this.config.maxEndpointsPerOrg;
+    const created = await this.endpoints.create(
+      {
+        id: this.identifiers.endpointId(),
+        orgId,
+        name: body.name ?? null,
+        description: body.description ?? null,
+        url: body.url,
+        events: body.events,
+        widgetIds: widgetIdsOf(body.widget_ids),
+        secret,
+        createdAt: new Date(this.clock.now()),
+      },
+      limit,
+    );
+    if (created === 'limit_reached') {
+      throw new GaplessError('endpoint_limit_reached', `The organization has ${limit} endpoints already.`);
+    }
+    return { data: webhookWithSecretJson(created, secret) };
+  }
+}

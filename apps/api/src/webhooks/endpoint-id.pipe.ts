@@ -1,0 +1,17 @@
+import type { PipeTransform } from '@nestjs/common';
+import { GaplessError, parseEndpointId, type EndpointId } from '#libs/domain';
+
+/** The one answer for an id that is unknown, malformed, or another org's (decisions, section 2). */
+export function noSuchEndpoint(): GaplessError {
+  return new GaplessError('not_found', 'There is no such endpoint.');
+}
+
+/** Reads the `:id` of an endpoint's path. */
+export class EndpointIdPipe implements PipeTransform<unknown, EndpointId> {
+  /** @throws GaplessError `not_found` */
+  transform(value: unknown): EndpointId {
+    const id = parseEndpointId(value);
+    if (id === undefined) throw noSuchEndpoint();
+    return id;
+  }
+}

@@ -1,0 +1,27 @@
+import { Controller, Get, Inject, Param } from '@nestjs/common';
+import type { Clock, EndpointId, OrgId } from '#libs/domain';
+import { EndpointHealthReader, EndpointRecords } from '#libs/feed-store';
+import { CLOCK } from '#libs/platform';
+import { OrgOfKey } from '../auth/authenticated-key.js';
+import { RequireScope } from '../auth/require-scope.js';
+import { EndpointIdPipe, noSuchEndpoint } from './endpoint-id.pipe.js';
+import { webhookHealthJson, webhookJson } from './webhook.presenter.js';
+
+/** `GET /external/webhooks/:id`: an endpoint with its delivery health (spec 4.1). */
+@Controller('api/v1/external/webhooks/:id')
+export class GetWebhookController {
+  constructor(
+    private readonly endpoints: EndpointRecords,
+    private readonly health: EndpointHealthReader,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  @Get()
+  @RequireScope('webhooks:read')
+  async get(@OrgOfKey() orgId: OrgId, @Param('id', EndpointIdPipe) id: EndpointId) {
+    const endpoint = await this.endpoints.find(orgId, id);
+    if (endpoint === undefined) throw noSuchEndpoint();
+    const health = await this.health.read(orgId, id, this.clock.now());
+    return { data: { ...webhookJson(endpoint), health: webhookHealthJson(endpoint, health) } };
+  }
+}

@@ -1,0 +1,21 @@
+import { Controller, Get, Query } from '@nestjs/common';
+import type { OrgId } from '#libs/domain';
+import { EndpointRecords } from '#libs/feed-store';
+import { OrgOfKey } from '../auth/authenticated-key.js';
+import { RequireScope } from '../auth/require-scope.js';
+import { refuseParameters } from '../http/query-parameters.js';
+import { webhookJson } from './webhook.presenter.js';
+
+/** `GET /external/webhooks`: all endpoints of the org, oldest first (spec 4.1). */
+@Controller('api/v1/external/webhooks')
+export class ListWebhooksController {
+  constructor(private readonly endpoints: EndpointRecords) {}
+
+  @Get()
+  @RequireScope('webhooks:read')
+  async list(@OrgOfKey() orgId: OrgId, @Query() query: unknown) {
+    refuseParameters(query);
+    const endpoints = await this.endpoints.list(orgId);
+    return { data: endpoints.map(webhookJson) };
+  }
+}

@@ -1,0 +1,34 @@
+import { IsOptional } from 'class-validator';
+import { parseWidgetId, type WidgetId } from '#libs/domain';
+import { Checked } from '../http/checked.decorator.js';
+import { aString, aTextOf, required, someEventTypes, widgetIds } from './webhook-members.js';
+
+const MAX_NAME_LENGTH = 120;
+const MAX_DESCRIPTION_LENGTH = 1_000;
+
+/** The body of `POST /external/webhooks` (spec 4.1; decisions, section 3). The url's own rules are `EndpointUrlCheck`'s. */
+export class CreateWebhookDto {
+  @Checked(required(aString))
+  readonly url!: string;
+
+  @Checked(required(someEventTypes))
+  readonly events!: readonly string[];
+
+  @IsOptional()
+  @Checked(aTextOf(MAX_NAME_LENGTH))
+  readonly name?: string | null;
+
+  @IsOptional()
+  @Checked(aTextOf(MAX_DESCRIPTION_LENGTH))
+  readonly description?: string | null;
+
+  @IsOptional()
+  @Checked(widgetIds)
+  readonly widget_ids?: readonly string[] | null;
+}
+
+/** The widgets in their one spelling, each once. */
+export function widgetIdsOf(given: readonly string[] | null | undefined): readonly WidgetId[] | null {
+  if (given === null || given === undefined) return null;
+  return [...new Set(given.flatMap((id) => parseWidgetId(id) ?? []))];
+}

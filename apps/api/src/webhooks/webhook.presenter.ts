@@ -1,0 +1,57 @@
+import type { EndpointHealthRecord, EndpointRecord } from '#libs/feed-store';
+
+/** An endpoint as spec 2.1 shows it; members without a value are null. */
+export interface WebhookJson {
+  readonly id: string;
+  readonly name: string | null;
+  readonly description: string | null;
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly widget_ids: readonly string[] | null;
+  readonly is_active: boolean;
+  readonly failure_count: number;
+  readonly last_triggered_at: string | null;
+  readonly created_at: string;
+}
+
+export function webhookJson(endpoint: EndpointRecord): WebhookJson {
+  return {
+    id: endpoint.id,
+    name: endpoint.name,
+    description: endpoint.description,
+    url: endpoint.url,
+    events: endpoint.events,
+    widget_ids: endpoint.widgetIds,
+    is_active: endpoint.isActive,
+    failure_count: endpoint.failureCount,
+    last_triggered_at: isoTime(endpoint.lastTriggeredAt),
+    created_at: endpoint.createdAt.toISOString(),
+  };
+}
+
+/** An endpoint whose secret was just made: the only answers that hold it. */
+export function webhookWithSecretJson(endpoint: EndpointRecord, secret: string) {
+  return { ...webhookJson(endpoint), secret };
+}
+
+/** How an endpoint is doing (decisions, section 3). */
+export function webhookHealthJson(endpoint: EndpointRecord, health: EndpointHealthRecord) {
+  return {
+    status: !endpoint.isActive ? 'disabled' : endpoint.failureCount > 0 ? 'failing' : 'healthy',
+    delivered_24h: health.delivered24h,
+    failed_attempts_24h: health.failedAttempts24h,
+    pending: health.pending,
+    oldest_pending_at: isoTime(health.oldestPendingAt),
+    last_success_at: isoTime(health.lastSuccessAt),
+    last_failure_at: isoTime(health.lastFailureAt),
+    last_error: health.lastError,
+    p50_ms: health.p50Ms,
+    p95_ms: health.p95Ms,
+    disabled_at: isoTime(endpoint.disabledAt),
+    disabled_reason: endpoint.disabledReason,
+  };
+}
+
+function isoTime(date: Date | null): string | null {
+  return date?.toISOString() ?? null;
+}

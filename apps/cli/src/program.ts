@@ -1,0 +1,10 @@
+import { Command } from 'commander';
+import { keysCommand, type CliContext } from './keys.command.js';
+
+/** The command line: `gapless <command>`. */
+export function gaplessProgram(context: CliContext): Command {
+  return new Command('gapless')
+    .description('Operates a Gapless installation: the one at DATABASE_URL, else the one that npm start runs here.')
+    .showHelpAfterError('(try --help)')
+    .addCommand(keysCommand(context));
+}

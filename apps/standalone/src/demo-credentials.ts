@@ -1,0 +1,76 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseOrgId, systemClock, type OrgId } from '#libs/domain';
+import {
+  API_KEY_SCOPES,
+  API_KEY_SECRET_BYTES,
+  ApiKeyRecords,
+  parseApiKey,
+  type ApiKeyScope,
+  type Store,
+} from '#libs/feed-store';
+import { Identifiers } from '#libs/runtime';
+
+/** What `DATA_DIR/credentials.json` holds (decisions, section 9). */
+export interface Credentials {
+  readonly base_url: string;
+  readonly org_id: string;
+  readonly api_key: string;
+  readonly service_key: string;
+  readonly kafka_brokers: string;
+  readonly database_url: string;
+}
+
+const SERVICE_SCOPES: readonly ApiKeyScope[] = ['events:write', 'settings:read', 'settings:write'];
+
+async function readEarlier(path: string): Promise<Partial<Credentials>> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8')) as Partial<Credentials>;
+  } catch {
+    return {};
+  }
+}
+
+/**
+ * Writes down how to reach this Gapless: the demo org and its keys, which are made once and kept for as long as they
+ * are valid.
+ */
+export async function writeCredentials(
+  dataDir: string,
+  store: Store,
+  reachable: Pick<Credentials, 'base_url' | 'kafka_brokers' | 'database_url'>,
+): Promise<Credentials> {
+  const path = join(dataDir, 'credentials.json');
+  const earlier = await readEarlier(path);
+  const keys = new ApiKeyRecords(store);
+  const identifiers = new Identifiers(systemClock);
+  const keep = async (key: string | undefined, orgId: OrgId | null, scopes: readonly ApiKeyScope[]) => {
+    const presented = parseApiKey(key ?? '');
+    if (presented !== undefined && key !== undefined) {
+      const known = (await keys.credentials([presented.id])).get(presented.id);
+      if (known?.revokedAt === null) return key;
+    }
+    return keys.create({
+      id: identifiers.apiKeyId(),
+      orgId,
+      scopes,
+      secret: randomBytes(API_KEY_SECRET_BYTES),
+      createdAt: new Date(systemClock.now()),
+      expiresAt: null,
+    });
+  };
+  const orgId = parseOrgId(earlier.org_id) ?? (randomUUID() as OrgId);
+  const credentials: Credentials = {
+    base_url: reachable.base_url,
+    org_id: orgId,
+    api_key: await keep(earlier.api_key, orgId, API_KEY_SCOPES),
+    service_key: await keep(earlier.service_key, null, SERVICE_SCOPES),
+    kafka_brokers: reachable.kafka_brokers,
+    database_url: reachable.database_url,
+  };
+  // Renamed into place, so that whoever waits for the file never reads half of it.
+  await writeFile(`${path}.new`, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
+  await rename(`${path}.new`, path);
+  return credentials;
+}

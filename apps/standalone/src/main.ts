@@ -1,0 +1,92 @@
+import { resolve } from 'node:path';
+import { Store } from '#libs/feed-store';
+import { DataDirInUseError, startEmbeddedKafka, startEmbeddedPostgres } from '#libs/embedded-stack';
+import { startGaplessApp, stopSignal, untilAborted } from '#libs/platform';
+import { ConfigError, type Environment } from '#libs/runtime';
+import { writeCredentials } from './demo-credentials.js';
+import { embeddedEnvironment } from './embedded-environment.js';
+import { readyText } from './ready-text.js';
+import { ApiModule } from '../../api/src/api.module.js';
+import { configureApi, createApiAdapter } from '../../api/src/http/fastify-app.js';
+import { DispatcherModule } from '../../dispatcher/src/dispatcher.module.js';
+import { ProjectorModule } from '../../projector/src/projector.module.js';
+import { RouterModule } from '../../router/src/router.module.js';
+import { SequencerModule } from '../../sequencer/src/sequencer.module.js';
+
+interface Server {
+  stop(): Promise<void>;
+  readonly died: Promise<Error>;
+}
+
+const signal = stopSignal();
+const dataDir = resolve(process.env['DATA_DIR'] ?? '.data');
+const jarsDir = resolve(import.meta.dirname, '../../../../.cache/kafka-4.3.1');
+
+function tell(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+/** Starts the servers that the environment does not name. */
+async function startServers(servers: Server[]): Promise<Environment> {
+  const options = { dataDir, log: tell, signal };
+  const kafka = process.env['KAFKA_BROKERS'] ? null : startEmbeddedKafka({ ...options, jarsDir });
+  const postgres = process.env['DATABASE_URL'] ? null : startEmbeddedPostgres(options);
+  const started = await Promise.allSettled([kafka, postgres]);
+  for (const server of started) if (server.status === 'fulfilled' && server.value !== null) servers.push(server.value);
+  for (const server of started) if (server.status === 'rejected') throw server.reason;
+  return {
+    ...process.env,
+    ...(kafka === null ? {} : { KAFKA_BROKERS: (await kafka).brokers }),
+    ...(postgres === null ? {} : { DATABASE_URL: (await postgres).url }),
+  };
+}
+
+async function run(servers: Server[]): Promise<void> {
+  tell(`Gapless starts; its data is in ${dataDir}`);
+  const environment = await startServers(servers);
+  const isEmbedded = servers.length > 0;
+  const running = await startGaplessApp(
+    {
+      name: 'standalone',
+      modules: [ApiModule, SequencerModule, RouterModule, DispatcherModule, ProjectorModule],
+      defaultPort: 3000,
+      http: { adapter: createApiAdapter, configure: configureApi },
+    },
+    isEmbedded ? await embeddedEnvironment(environment, dataDir) : environment,
+    signal,
+  );
+  try {
+    const credentials = isEmbedded
+      ? await writeCredentials(dataDir, running.app.get(Store), {
+          base_url: running.url,
+          kafka_brokers: running.config.kafkaBrokers.join(','),
+          database_url: running.config.databaseUrl,
+        })
+      : null;
+    tell(readyText(running.url, running.config, credentials === null ? null : resolve(dataDir, 'credentials.json')));
+    const death = await Promise.race([untilAborted(signal), ...servers.map((server) => server.died)]);
+    if (death instanceof Error) throw death;
+    tell('Gapless stops …');
+  } finally {
+    await running.stop();
+  }
+}
+
+function explain(error: unknown): string {
+  if (error instanceof ConfigError || error instanceof DataDirInUseError) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+const servers: Server[] = [];
+try {
+  await run(servers);
+} catch (error) {
+  if (!signal.aborted) {
+    process.stderr.write(`gapless: ${explain(error)}\n`);
+    process.exitCode = 1;
+  }
+} finally {
+  await Promise.all(servers.map((server) => server.stop()));
+  tell('Gapless has stopped.');
+}
+process.exit();
