@@ -6,7 +6,10 @@ const wallClock = [
     selector: "NewExpression[callee.name='Date'][arguments.length=0]",
     message: 'Time is an argument: take a Clock.',
   },
-  { selector: "MemberExpression[object.name='Date'][property.name='now']", message: 'Time is an argument: take a Clock.' },
+  {
+    selector: "MemberExpression[object.name='Date'][property.name='now']",
+    message: 'Time is an argument: take a Clock.',
+  },
   { selector: "MemberExpression[object.name='Math'][property.name='random']", message: 'Randomness is an argument.' },
 ];
 
@@ -36,7 +39,16 @@ export default tseslint.config(
   {
     files: ['**/*.js', '**/*.mjs', '**/*.cjs'],
     languageOptions: {
-      globals: { process: 'readonly', console: 'readonly', setTimeout: 'readonly', clearTimeout: 'readonly', URL: 'readonly', module: 'writable', fetch: 'readonly', Buffer: 'readonly' },
+      globals: {
+        process: 'readonly',
+        console: 'readonly',
+        setTimeout: 'readonly',
+        clearTimeout: 'readonly',
+        URL: 'readonly',
+        module: 'writable',
+        fetch: 'readonly',
+        Buffer: 'readonly',
+      },
     },
   },
 );

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkMaven, mavenCommand } from './prerequisites.mjs';
 import { runTool } from './run-tool.mjs';
@@ -21,7 +21,9 @@ export async function fetchKafkaJars(root) {
   for (const left of readdirSync(cache).filter((name) => name.startsWith('fetching-'))) {
     rmSync(join(cache, left), { recursive: true, force: true });
   }
-  const draft = mkdtempSync(join(cache, 'fetching-'));
+  // Readable to all: whoever runs Gapless need not be who fetched.
+  const draft = join(cache, `fetching-${process.pid}`);
+  mkdirSync(draft, { mode: 0o755 });
   const goal = ['-B', '-q', '-f', join(root, 'docker/kafka/pom.xml'), 'dependency:copy-dependencies'];
   await runTool(mavenCommand(), [...goal, '-DincludeScope=runtime', `-DoutputDirectory=${draft}`], {
     cwd: root,

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
@@ -48,6 +48,8 @@ function run(args) {
 
 /** How many tests of a jest report passed and failed; a suite that could not even be loaded counts as a failed test. */
 function countTests(reportFile) {
+  // Jest writes none when its own set-up fails.
+  if (!existsSync(reportFile)) return { passed: 0, failed: 0 };
   const report = JSON.parse(readFileSync(reportFile, 'utf8'));
   return { passed: report.numPassedTests, failed: report.numFailedTests + report.numRuntimeErrorTestSuites };
 }

@@ -33,7 +33,9 @@ function readScopes(text: string, orgId: OrgId | null): readonly ApiKeyScope[] {
   const names = new Set(text.split(',').map((name) => name.trim()));
   return [...names].map((name) => {
     if (!isApiKeyScope(name)) {
-      throw new CliError(`--scopes: ${name === '' ? 'a scope is empty' : `no scope ${name}`}; known: ${API_KEY_SCOPES.join(', ')}`);
+      throw new CliError(
+        `--scopes: ${name === '' ? 'a scope is empty' : `no scope ${name}`}; known: ${API_KEY_SCOPES.join(', ')}`,
+      );
     }
     if (orgId === null && !isServiceKeyScope(name)) {
       throw new CliError(`--scopes: a service key cannot hold ${name}; name the org with --org`);
@@ -46,6 +48,7 @@ function readExpiry(text: string | undefined, nowMs: number): Date | null {
   if (text === undefined) return null;
   const afterMs = parseDuration(text);
   const expiresAt = new Date(nowMs + (afterMs ?? Number.NaN));
-  if (Number.isNaN(expiresAt.getTime())) throw new CliError(`--expires ${text}: expected a duration such as 12h or 90d`);
+  if (Number.isNaN(expiresAt.getTime()))
+    throw new CliError(`--expires ${text}: expected a duration such as 12h or 90d`);
   return expiresAt;
 }

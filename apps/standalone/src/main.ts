@@ -7,7 +7,7 @@ import { writeCredentials } from './demo-credentials.js';
 import { embeddedEnvironment } from './embedded-environment.js';
 import { readyText } from './ready-text.js';
 import { ApiModule } from '../../api/src/api.module.js';
-import { configureApi, createApiAdapter } from '../../api/src/http/fastify-app.js';
+import { apiHttp } from '../../api/src/http/api-http.js';
 import { DispatcherModule } from '../../dispatcher/src/dispatcher.module.js';
 import { ProjectorModule } from '../../projector/src/projector.module.js';
 import { RouterModule } from '../../router/src/router.module.js';
@@ -50,7 +50,7 @@ async function run(servers: Server[]): Promise<void> {
       name: 'standalone',
       modules: [ApiModule, SequencerModule, RouterModule, DispatcherModule, ProjectorModule],
       defaultPort: 3000,
-      http: { adapter: createApiAdapter, configure: configureApi },
+      http: apiHttp,
     },
     isEmbedded ? await embeddedEnvironment(environment, dataDir) : environment,
     signal,

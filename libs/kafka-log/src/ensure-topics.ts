@@ -1,4 +1,4 @@
-import { ConfigResourceTypes, type Admin } from 'kafkajs';
+import kafkajs, { type Admin } from 'kafkajs';
 import { LARGEST_BATCH_BYTES } from './limits.js';
 import type { TopicPlan } from './topics.js';
 
@@ -72,7 +72,7 @@ export async function ensureTopics(admin: Admin, plans: readonly TopicPlan[]): P
     admin.fetchTopicMetadata({ topics: present.map((plan) => plan.topic) }),
     admin.describeConfigs({
       includeSynonyms: false,
-      resources: present.map((plan) => ({ type: ConfigResourceTypes.TOPIC, name: plan.topic })),
+      resources: present.map((plan) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name: plan.topic })),
     }),
   ]);
   const partitions = new Map(metadata.topics.map((topic) => [topic.name, topic.partitions.length]));

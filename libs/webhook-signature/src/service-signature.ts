@@ -1,6 +1,9 @@
 import { createHmac } from 'node:crypto';
 
-/** The HMAC-SHA256 over `<t>.<raw body>`; the key is the whole secret as UTF-8, `whsec_` included (decisions, section 1). */
+/**
+ * The HMAC-SHA256 over `<t>.<raw body>`; the key is the whole secret as UTF-8, `whsec_` included (decisions, section
+ * 1).
+ */
 export function serviceDigest(secret: string, timestampSeconds: number | string, body: Buffer | string): Buffer {
   return createHmac('sha256', secret).update(`${timestampSeconds}.`).update(body).digest();
 }
@@ -15,8 +18,8 @@ export function serviceSignature(secret: string, timestampSeconds: number, body:
 }
 
 /**
- * The value of the deprecated `X-Webhook-Signature`: the hex HMAC-SHA256 of the body alone, which anyone who has seen it can
- * replay (spec, section 5).
+ * The value of the deprecated `X-Webhook-Signature`: the hex HMAC-SHA256 of the body alone, which anyone who has seen
+ * it can replay (spec, section 5).
  */
 export function legacySignature(secret: string, body: Buffer): string {
   return createHmac('sha256', secret).update(body).digest('hex');

@@ -10,7 +10,10 @@ export interface VerifySignatureOptions {
   readonly secret: string | readonly string[];
   /** How far the timestamp may be from now, either way, in seconds. */
   readonly toleranceSeconds?: number | undefined;
-  /** The time to check against: a Date or seconds since the Unix epoch; the system's if not given. `Date.now()` will do too. */
+  /**
+   * The time to check against: a Date or seconds since the Unix epoch; the system's if not given. `Date.now()` will do
+   * too.
+   */
   readonly now?: Date | number | undefined;
 }
 
@@ -94,8 +97,8 @@ function verify({ body, header, secret, toleranceSeconds, now }: VerifySignature
 }
 
 /**
- * Checks that a webhook comes from the service and is recent (spec, section 5.3): answer 401 if not, and do not look at the body
- * before. Never throws: arguments of a wrong type, such as a body that was parsed already, do not verify.
+ * Checks that a webhook comes from the service and is recent (spec, section 5.3): answer 401 if not, and do not look at
+ * the body before. Never throws: arguments of a wrong type, such as a body that was parsed already, do not verify.
  */
 export function verifySignature(options: VerifySignatureOptions): SignatureVerdict {
   try {

@@ -1,5 +1,4 @@
-import { classifyAddress, parseIp, type Network } from './addresses/index.js';
-import { formatIp } from './addresses/ip-bytes.js';
+import { classifyAddress, formatIp, parseIp, type Network } from './addresses/index.js';
 
 export interface EndpointUrlRules {
   /** `ALLOW_HTTP_URLS` */
@@ -8,7 +7,10 @@ export interface EndpointUrlRules {
   readonly allowedNetworks: readonly Network[];
 }
 
-/** What a connection goes to: an address in its usual spelling (no brackets), or a lower-case ASCII name without a final dot. */
+/**
+ * What a connection goes to: an address in its usual spelling (no brackets), or a lower-case ASCII name without a final
+ * dot.
+ */
 export type EndpointHost =
   { readonly kind: 'ip'; readonly address: string } | { readonly kind: 'name'; readonly name: string };
 
@@ -21,7 +23,9 @@ export type EndpointUrlCheck =
 const MAX_URL_LENGTH = 2048;
 /** `scheme://authority`, then the rest. */
 const PARTS = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]*)/i;
-/** Names that mean something on the own network only: no name server is asked for them (RFC 6761, RFC 6762, RFC 8375). */
+/**
+ * Names that mean something on the own network only: no name server is asked for them (RFC 6761, RFC 6762, RFC 8375).
+ */
 const PRIVATE_SUFFIXES = ['localhost', 'local', 'internal', 'home.arpa'];
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
@@ -64,9 +68,10 @@ function checkName(url: URL, name: string, allowedNetworks: readonly Network[]):
 /**
  * Everything about an endpoint's url that can be told without a name server (decisions, sections 3 and 8).
  *
- * The host is judged after the WHATWG URL parser has undone odd spellings (`0x7f.1`, `①②⑦.0.0.1`, `%6cocalhost`). What that
- * parser repairs in silence (white space, backslashes, missing slashes) is refused, so that the url means one thing to all.
- * `localhost` and names below it are usable only where an allowed network holds 127.0.0.1 or ::1; see `resolveEndpointAddress`.
+ * The host is judged after the WHATWG URL parser has undone odd spellings (`0x7f.1`, `①②⑦.0.0.1`, `%6cocalhost`). What
+ * that parser repairs in silence (white space, backslashes, missing slashes) is refused, so that the url means one
+ * thing to all. `localhost` and names below it are usable only where an allowed network holds 127.0.0.1 or ::1; see
+ * `resolveEndpointAddress`.
  */
 export function checkEndpointUrl(text: string, { allowHttp, allowedNetworks }: EndpointUrlRules): EndpointUrlCheck {
   if (text.length > MAX_URL_LENGTH) return refuse('url_invalid', `the url is longer than ${MAX_URL_LENGTH} characters`);

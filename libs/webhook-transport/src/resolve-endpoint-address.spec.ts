@@ -56,6 +56,16 @@ describe('createResolver with DNS_SERVERS', () => {
     expect(performance.now() - startedAt).toBeLessThan(1_500);
   });
 
+  it('gives up within its time however many servers there are', async () => {
+    const servers = await Promise.all([1, 2, 3, 4].map(() => startDnsServer()));
+    for (const server of servers) server.set('silent.example.com', () => 'silence');
+    const dnsServers = servers.map(({ address }) => address);
+    const startedAt = performance.now();
+    await createResolver({ dnsServers, timeoutMs: 300 }).resolve('silent.example.com');
+    expect(performance.now() - startedAt).toBeLessThan(600);
+    await Promise.all(servers.map((server) => server.close()));
+  });
+
   it('asks once more when a question is lost', async () => {
     dns.set('lossy.example.com', (asked) => (asked === 0 ? 'silence' : ['8.8.8.8']));
     await expect(resolver.resolve('lossy.example.com')).resolves.toMatchObject({ addresses: ['8.8.8.8'] });

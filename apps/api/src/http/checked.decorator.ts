@@ -13,6 +13,7 @@ export interface CheckContext {
 export function Checked(check: MemberCheck): PropertyDecorator {
   return ValidateBy(
     { name: 'checked', validator: { validate: (value: unknown) => check(value).length === 0 } },
-    { context: { check } satisfies CheckContext },
+    // Without a message, class-validator passes no context on.
+    { message: 'is not valid', context: { check } satisfies CheckContext },
   );
 }

@@ -51,9 +51,9 @@ function membersOf(dto: Type<object>): ReadonlySet<string> {
 }
 
 function problemsOf(error: ValidationError): readonly FieldProblem[] {
-  const contexts = Object.values((error.contexts ?? {}) as Record<string, CheckContext>);
   const pointer = memberPointer(error.property);
-  return contexts
-    .flatMap(({ check }) => check(error.value))
-    .map((problem) => ({ ...problem, pointer: `${pointer}${problem.pointer}` }));
+  const problems = Object.values<CheckContext>(error.contexts ?? {}).flatMap(({ check }) => check(error.value));
+  // A member that failed a decorator other than `@Checked` must not pass for want of words.
+  if (problems.length === 0) return [{ pointer, code: 'not_allowed', detail: 'is not valid' }];
+  return problems.map((problem) => ({ ...problem, pointer: `${pointer}${problem.pointer}` }));
 }

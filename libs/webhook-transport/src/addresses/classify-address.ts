@@ -34,9 +34,9 @@ function refusalOf(address: IpBytes): Refusal | undefined {
 /**
  * Judges one address: anything that is not globally reachable unicast is refused.
  *
- * An allowed network lets through the addresses in it, in their IPv4-mapped spelling too. It does not let through a tunnel
- * to them (NAT64, 6to4, Teredo, ISATAP): that leads to the address of the same digits in *another* network. Such a form
- * passes if the IPv4 addresses inside are public, or if an allowed IPv6 network holds the whole address.
+ * An allowed network lets through the addresses in it, in their IPv4-mapped spelling too. It does not let through a
+ * tunnel to them (NAT64, 6to4, Teredo, ISATAP): that leads to the address of the same digits in *another* network. Such
+ * a form passes if the IPv4 addresses inside are public, or if an allowed IPv6 network holds the whole address.
  *
  * @param address any spelling, or 4 or 16 bytes; what is no address is refused
  */

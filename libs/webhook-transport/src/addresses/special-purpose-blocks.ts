@@ -1,6 +1,8 @@
 import { parseBlock, type Block } from './ip-bytes.js';
 
-/** A block, whether a webhook may go there, and why (not). Of the blocks that hold an address the smallest one decides. */
+/**
+ * A block, whether a webhook may go there, and why (not). Of the blocks that hold an address the smallest one decides.
+ */
 export interface SpecialPurposeBlock extends Block {
   readonly cidr: string;
   readonly reachable: boolean;
@@ -17,10 +19,10 @@ const refused = (cidr: string, reason: string): SpecialPurposeBlock => block(cid
 const reachable = (cidr: string, reason: string): SpecialPurposeBlock => block(cidr, true, reason);
 
 /**
- * The IANA IPv4 and IPv6 special-purpose address registries (RFC 6890), multicast, and what lies outside global unicast.
- * `reachable` is the registry's column "Globally Reachable", with two exceptions, both refused: anycast services of the
- * nearest gateway (PCP, TURN, SRP) and identifiers that are no locations (ORCHID, DRIP).
- * Forms that carry an IPv4 address (mapped, NAT64, 6to4, Teredo) are judged by it as well: see `embeddedIpv4`.
+ * The IANA IPv4 and IPv6 special-purpose address registries (RFC 6890), multicast, and what lies outside global
+ * unicast. `reachable` is the registry's column "Globally Reachable", with two exceptions, both refused: anycast
+ * services of the nearest gateway (PCP, TURN, SRP) and identifiers that are no locations (ORCHID, DRIP). Forms that
+ * carry an IPv4 address (mapped, NAT64, 6to4, Teredo) are judged by it as well: see `embeddedIpv4`.
  */
 export const SPECIAL_PURPOSE_BLOCKS: readonly SpecialPurposeBlock[] = [
   reachable('0.0.0.0/0', 'IPv4 unicast'),

@@ -36,7 +36,17 @@ export class ConnectionPool {
 
   constructor(readonly options: ConnectionPoolOptions) {}
 
-  /** A connection that is the caller's until it is released; waits while the origin has as many as it may. Never rejects. */
+  /** How many connections there are, to all origins, idle or not. */
+  get size(): number {
+    let size = 0;
+    for (const lane of this.#lanes.values()) size += lane.open;
+    return size;
+  }
+
+  /**
+   * A connection that is the caller's until it is released; waits while the origin has as many as it may. Never
+   * rejects.
+   */
   acquire(url: URL, host: EndpointHost, signal: AbortSignal | undefined): Promise<Acquired> | Acquired {
     if (this.#closing !== undefined) return { kind: 'refused', reason: 'the sender is stopping' };
     if (signal?.aborted === true) return { kind: 'refused', reason: 'the attempt was ended' };

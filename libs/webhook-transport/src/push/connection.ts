@@ -19,16 +19,22 @@ export interface ConnectionOptions {
 /** Response headers above this are refused. */
 const MAX_HEADER_BYTES = 16 * 1024;
 /**
- * An idle connection is closed after this long, or a second before the time that the server's `Keep-Alive` header gives. Servers
- * commonly close after 5 s (Node) or more; a POST that meets a closing server is lost and counts as an attempt.
+ * An idle connection is closed after this long, or a second before the time that the server's `Keep-Alive` header
+ * gives. Servers commonly close after 5 s (Node) or more; a POST that meets a closing server is lost and counts as an
+ * attempt.
  */
 const IDLE_MS = 4_000;
 const IDLE_MARGIN_MS = 1_000;
 const MAX_IDLE_MS = 30_000;
-/** How long one of several addresses is tried before the next; well above the round trip to the other side of the world. */
+/**
+ * How long one of several addresses is tried before the next; well above the round trip to the other side of the world.
+ */
 const ADDRESS_ATTEMPT_MS = 1_000;
 
-/** A look-up for `net.connect` that gives what has been looked up and checked before: no name server is asked in between. */
+/**
+ * A look-up for `net.connect` that gives what has been looked up and checked before: no name server is asked in
+ * between.
+ */
 function pinned(addresses: readonly string[]): LookupFunction {
   const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
   return (_hostname, { all }, callback) => {
@@ -38,8 +44,8 @@ function pinned(addresses: readonly string[]): LookupFunction {
 }
 
 /**
- * One HTTP/1.1 connection to an origin, for one request at a time. The host is looked up and checked when the socket is opened, and the
- * socket goes to an address that was checked.
+ * One HTTP/1.1 connection to an origin, for one request at a time. The host is looked up and checked when the socket is
+ * opened, and the socket goes to an address that was checked.
  */
 export class Connection {
   readonly #client: Client;

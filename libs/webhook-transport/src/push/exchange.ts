@@ -16,7 +16,9 @@ export interface Exchanged {
   readonly reusable: boolean;
 }
 
-/** One POST and its answer. Settles once, by whatever comes first: the end of the body, its limit, an error, the time. */
+/**
+ * One POST and its answer. Settles once, by whatever comes first: the end of the body, its limit, an error, the time.
+ */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #startedAt: number;
   readonly #timer: NodeJS.Timeout;

@@ -25,7 +25,9 @@ export interface PushRequest {
   /** `content-length`, `host` and `connection` are set by the client. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  /** From the start of the connection, the look-up of the name included, to the response headers; also ends the body. */
+  /**
+   * From the start of the connection, the look-up of the name included, to the response headers; also ends the body.
+   */
   readonly timeoutMs: number;
   /** Ends the attempt at once, with `connect`: look at the signal before the outcome. */
   readonly signal?: AbortSignal | undefined;

@@ -561,6 +561,16 @@ describe('connections', () => {
     expect(server.connections()).toBe(1);
   });
 
+  it('are counted against the limit after old ones were dropped, too', async () => {
+    const server = await receiver(answer(OK));
+    let now = 0;
+    const push = client({ clock: { now: () => now }, maxConnectionAgeMs: 60_000, maxConnectionsPerOrigin: 1 });
+    await push.post(aRequest(server));
+    now = 60_000;
+    await Promise.all([1, 2, 3].map(() => push.post(aRequest(server))));
+    expect([server.requests.length, server.connections()]).toEqual([4, 2]);
+  });
+
   it('go to the endpoint, not through a proxy of the environment', async () => {
     const proxy = await receiver(answer(OK));
     const server = await receiver(answer(OK));

@@ -23,11 +23,14 @@ export interface PushClientOptions {
   readonly clock: Clock;
   /** PEM of the only certificate authorities to trust, in place of the system's. */
   readonly ca?: string | undefined;
-  /** Posts beyond this many at one origin wait for a connection, in order; waiting is not part of the time limit. Default 256. */
+  /**
+   * Posts beyond this many at one origin wait for a connection, in order; waiting is not part of the time limit.
+   * Default 256.
+   */
   readonly maxConnectionsPerOrigin?: number | undefined;
   /**
-   * A connection is not used again when it is older than this, milliseconds, so that a changed name takes effect: addresses are checked
-   * when a connection is opened. Default 2 minutes.
+   * A connection is not used again when it is older than this, milliseconds, so that a changed name takes effect:
+   * addresses are checked when a connection is opened. Default 2 minutes.
    */
   readonly maxConnectionAgeMs?: number | undefined;
 }

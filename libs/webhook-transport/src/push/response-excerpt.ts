@@ -16,8 +16,8 @@ function cut(text: string, maxBytes: number): string {
 }
 
 /**
- * The start of a response body as text that can be shown and stored anywhere. What is not UTF-8 or is a control character
- * becomes U+FFFD: a compressed body is shown as the noise that it is, never unpacked.
+ * The start of a response body as text that can be shown and stored anywhere. What is not UTF-8 or is a control
+ * character becomes U+FFFD: a compressed body is shown as the noise that it is, never unpacked.
  */
 export function responseExcerpt(chunks: readonly Buffer[]): string {
   if (chunks.length === 0) return '';

@@ -3,7 +3,10 @@ import { createServer as createTcpServer, type Server, type Socket } from 'node:
 import { createServer as createTlsServer } from 'node:tls';
 import type { KeyAndCertificate } from './certificates.js';
 
-/** What a receiver does each time that a whole request has come; `request` is its text, `nth` counts from 0 over all connections. */
+/**
+ * What a receiver does each time that a whole request has come; `request` is its text, `nth` counts from 0 over all
+ * connections.
+ */
 export type Behaviour = (socket: Socket, request: string, nth: number) => void;
 
 export interface TestReceiver {
