@@ -4,27 +4,39 @@ import { Store } from '#libs/feed-store';
 import { startGaplessApp, type GaplessApp, type GaplessAppOptions } from '#libs/platform';
 import { createLogger, type Environment } from '#libs/runtime';
 import { createTestDatabase } from './infrastructure/database.js';
+import { ALL_STAGES, API_HTTP } from './stages.js';
 
 /** A Gapless of a suite's own: its own database and its own topics on the servers that all suites share. */
 export interface GaplessUnderTest {
-  readonly environment: Environment;
+  /** What its processes are told; the values are set. */
+  readonly environment: Readonly<Record<string, string>>;
   /** Starts one more process' worth of stages, in this process. */
-  start(modules: readonly Type[], options?: { env?: Environment; http?: GaplessAppOptions['http'] }): Promise<GaplessApp>;
+  start(
+    modules: readonly Type[],
+    options?: { env?: Environment; http?: GaplessAppOptions['http']; signal?: AbortSignal },
+  ): Promise<GaplessApp>;
+  /** Starts all stages and the api as one process' worth. */
+  startAll(env?: Environment): Promise<GaplessApp>;
   /** Stops everything that was started, and removes the database. */
   stop(): Promise<void>;
 }
 
 export async function migrateTestDatabase(url: string): Promise<void> {
-  const store = new Store({ databaseUrl: url, applicationName: 'test', logger: createLogger('silent', 'test') });
+  const store = aStore(url);
   await store.open(() => undefined);
   await store.close();
 }
 
-export async function aGapless(env: Environment = {}): Promise<GaplessUnderTest> {
+/** A `Store` that says nothing; it is not open yet. */
+export function aStore(databaseUrl: string): Store {
+  return new Store({ databaseUrl, applicationName: 'test', logger: createLogger('silent', 'test') });
+}
+
+export async function aGapless(env: Readonly<Record<string, string>> = {}): Promise<GaplessUnderTest> {
   const database = await createTestDatabase(migrateTestDatabase);
-  const environment: Environment = {
+  const environment = {
     DATABASE_URL: database.url,
-    KAFKA_BROKERS: process.env['TEST_KAFKA_BROKERS'],
+    KAFKA_BROKERS: process.env['TEST_KAFKA_BROKERS'] ?? '',
     TOPIC_PREFIX: `t${randomBytes(4).toString('hex')}`,
     PARTITIONS: '3',
     PORT: '0',
@@ -32,20 +44,25 @@ export async function aGapless(env: Environment = {}): Promise<GaplessUnderTest>
     ALLOW_HTTP_URLS: 'true',
     ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8,::1/128',
     SECRET_ENCRYPTION_KEYS: `test:${randomBytes(32).toString('base64')}`,
+    // What a suite sends in a second is not what these suites are about.
+    RATE_LIMIT: '100000/s',
     ...env,
   };
   const running: GaplessApp[] = [];
+  const start: GaplessUnderTest['start'] = async (modules, options = {}) => {
+    const app = await startGaplessApp(
+      { name: 'test', modules, defaultPort: 0, ...(options.http === undefined ? {} : { http: options.http }) },
+      { ...environment, ...options.env },
+      options.signal ?? new AbortController().signal,
+    );
+    running.push(app);
+    return app;
+  };
   return {
     environment,
-    async start(modules, options = {}) {
-      const app = await startGaplessApp(
-        { name: 'test', modules, defaultPort: 0, ...(options.http === undefined ? {} : { http: options.http }) },
-        { ...environment, ...options.env },
-        new AbortController().signal,
-      );
-      running.push(app);
-      return app;
-    },
+    start,
+    startAll: (overrides) =>
+      start(ALL_STAGES, { http: API_HTTP, ...(overrides === undefined ? {} : { env: overrides }) }),
     async stop() {
       await Promise.all(running.map((app) => app.stop()));
       await database.drop();

@@ -2,10 +2,12 @@ import { Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import {
   ApiKeyRecords,
+  DeliveryLog,
   EndpointHealthReader,
   EndpointRecords,
   FeedReader,
   isPostgresAway,
+  RecoverySource,
   SecretCipher,
   Store,
 } from '#libs/feed-store';
@@ -17,6 +19,14 @@ import { KeyUses } from './auth/key-uses.js';
 import { ScopeGuard } from './auth/scope.guard.js';
 import { IngestEventsController } from './events/ingest-events.controller.js';
 import { ReadFeedController } from './events/read-feed.controller.js';
+import { GetDeliveryController } from './deliveries/get-delivery.controller.js';
+import { ListDeliveriesController } from './deliveries/list-deliveries.controller.js';
+import { ProjectedDelivery } from './deliveries/projected-delivery.js';
+import { RecoverDeliveriesController } from './deliveries/recover-deliveries.controller.js';
+import { ReplayDeliveryController } from './deliveries/replay-delivery.controller.js';
+import { RotateSecretController } from './webhooks/rotate-secret.controller.js';
+import { TestWebhookController } from './webhooks/test-webhook.controller.js';
+import { UpdateWebhookController } from './webhooks/update-webhook.controller.js';
 import { CreateWebhookController } from './webhooks/create-webhook.controller.js';
 import { DeleteWebhookController } from './webhooks/delete-webhook.controller.js';
 import { EndpointUrlCheck } from './webhooks/endpoint-url-check.js';
@@ -44,6 +54,13 @@ function problemFilter(store: Store, logger: Logger): ProblemFilter {
     ListWebhooksController,
     GetWebhookController,
     DeleteWebhookController,
+    UpdateWebhookController,
+    RotateSecretController,
+    TestWebhookController,
+    ListDeliveriesController,
+    GetDeliveryController,
+    ReplayDeliveryController,
+    RecoverDeliveriesController,
   ],
   providers: [
     { provide: ApiKeyRecords, useFactory: (store: Store) => new ApiKeyRecords(store), inject: [Store] },
@@ -52,6 +69,9 @@ function problemFilter(store: Store, logger: Logger): ProblemFilter {
       useFactory: (store: Store, cipher: SecretCipher) => new EndpointRecords(store, cipher),
       inject: [Store, SecretCipher],
     },
+    { provide: DeliveryLog, useFactory: (store: Store) => new DeliveryLog(store), inject: [Store] },
+    { provide: RecoverySource, useFactory: (store: Store) => new RecoverySource(store), inject: [Store] },
+    ProjectedDelivery,
     { provide: EndpointHealthReader, useFactory: (store: Store) => new EndpointHealthReader(store), inject: [Store] },
     {
       provide: FeedReader,

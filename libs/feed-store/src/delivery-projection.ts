@@ -318,8 +318,12 @@ export class DeliveryProjection {
     }
     for (const { endpointId, activation, atMs } of ledger.autoDisabled) {
       await runner.query(
-        `update endpoints set is_active = false, disabled_at = $3, disabled_reason = 'consecutive_failures'
-         where id = $1 and activation = $2 and is_active`,
+        `with disabled as (
+           update endpoints set is_active = false, disabled_at = $3, disabled_reason = 'consecutive_failures'
+           where id = $1 and activation = $2 and is_active
+           returning id, org_id, activation, disabled_at
+         )
+         insert into endpoint_inactive_periods (endpoint_id, org_id, activation, began_at) select * from disabled`,
         [endpointId, activation, new Date(atMs)],
       );
     }

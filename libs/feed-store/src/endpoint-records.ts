@@ -1,4 +1,5 @@
 import type { EndpointId, OrgId, WidgetId } from '#libs/domain';
+import type { QueryRunner } from 'typeorm';
 import { EndpointEntity } from './entities/endpoint.entity.js';
 import type { SecretCipher } from './secret-cipher.js';
 import type { Store } from './store.js';
@@ -31,6 +32,16 @@ export interface NewEndpoint {
   readonly widgetIds: readonly WidgetId[] | null;
   readonly secret: string;
   readonly createdAt: Date;
+}
+
+/** What of an endpoint can be changed; what is not given stays. */
+export interface EndpointChanges {
+  readonly name?: string | null;
+  readonly description?: string | null;
+  readonly url?: string;
+  readonly events?: readonly string[];
+  readonly widgetIds?: readonly WidgetId[] | null;
+  readonly isActive?: boolean;
 }
 
 interface EndpointRow {
@@ -134,6 +145,80 @@ export class EndpointRecords {
         lastTriggeredAt: null,
       };
     });
+  }
+
+  /**
+   * Changes the members that are given. Disabling and enabling are remembered as a period in which the endpoint was
+   * inactive; what is inactive (or active) already stays as it is.
+   * @param beforeCommit is called when the change disables the endpoint; if it fails, nothing is changed
+   * @returns the endpoint as it is then; `undefined` when there is none
+   */
+  async update(
+    orgId: OrgId,
+    id: EndpointId,
+    changes: EndpointChanges,
+    at: Date,
+    beforeCommit: (endpoint: EndpointRecord) => Promise<void>,
+  ): Promise<EndpointRecord | undefined> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const [before] = (await runner.query(`${SELECT} where e.id = $1 for no key update of e`, [id])) as EndpointRow[];
+      if (before === undefined) return undefined;
+      const { isActive, widgetIds, events, ...plain } = changes;
+      await runner.manager.update(
+        EndpointEntity,
+        { id },
+        {
+          ...plain,
+          ...(events === undefined ? {} : { events: [...events] }),
+          ...(widgetIds === undefined ? {} : { widgetIds: widgetIds === null ? null : [...widgetIds] }),
+          // An update of nothing is not a statement.
+          id,
+        },
+      );
+      const switches = isActive !== undefined && isActive !== before.is_active;
+      if (switches && isActive) await this.#enable(runner, id, at);
+      if (switches && !isActive) await this.#disable(runner, id, at);
+      const [after] = (await runner.query(`${SELECT} where e.id = $1`, [id])) as EndpointRow[];
+      if (after === undefined) return undefined;
+      const record = toRecord(after);
+      if (switches && !isActive) await beforeCommit(record);
+      return record;
+    });
+  }
+
+  /** Puts another signing secret in place of the endpoint's. @returns the endpoint; `undefined` when there is none */
+  async replaceSecret(orgId: OrgId, id: EndpointId, secret: string): Promise<EndpointRecord | undefined> {
+    return this.store.forOrg(orgId, async (runner) => {
+      await runner.manager.update(EndpointEntity, { id }, { secretCiphertext: this.cipher.encrypt(secret) });
+      const [row] = (await runner.query(`${SELECT} where e.id = $1`, [id])) as EndpointRow[];
+      return row === undefined ? undefined : toRecord(row);
+    });
+  }
+
+  async #disable(runner: QueryRunner, id: EndpointId, at: Date): Promise<void> {
+    await runner.query(
+      `update endpoints set is_active = false, disabled_at = $2, disabled_reason = 'operator' where id = $1`,
+      [id, at],
+    );
+    await runner.query(
+      `insert into endpoint_inactive_periods (endpoint_id, org_id, activation, began_at)
+       select id, org_id, activation, disabled_at from endpoints where id = $1`,
+      [id],
+    );
+  }
+
+  /** With a new activation: the failures of the one before count no more. */
+  async #enable(runner: QueryRunner, id: EndpointId, at: Date): Promise<void> {
+    await runner.query(
+      `update endpoint_inactive_periods set ended_at = $2
+       where endpoint_id = $1 and activation = (select activation from endpoints where id = $1)`,
+      [id, at],
+    );
+    await runner.query(
+      `update endpoints set is_active = true, activation = activation + 1, disabled_at = null, disabled_reason = null
+       where id = $1`,
+      [id],
+    );
   }
 
   /** Deletes the endpoint and its delivery history (spec 4.1). @returns whether there was one */

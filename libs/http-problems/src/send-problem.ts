@@ -8,5 +8,8 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, failur
   if (failure.retryAfterSeconds !== undefined) reply.header('retry-after', failure.retryAfterSeconds);
   // A handler that failed may have announced another body. Bytes, because Fastify adds a charset to the type of a text.
   reply.removeHeader('content-length');
-  reply.status(problem.status).header('content-type', PROBLEM_MEDIA_TYPE).send(Buffer.from(JSON.stringify(problem)));
+  reply
+    .status(problem.status)
+    .header('content-type', PROBLEM_MEDIA_TYPE)
+    .send(Buffer.from(JSON.stringify(problem)));
 }

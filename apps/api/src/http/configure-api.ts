@@ -19,6 +19,12 @@ export function configureApi(app: NestFastifyApplication): void {
     // The domain may have other hosts, which are not ours to decide on.
     strictTransportSecurity: { includeSubDomains: false },
     xFrameOptions: { action: 'deny' },
+    // For browsers and plug-ins that are gone.
+    xXssProtection: false,
+    xDownloadOptions: false,
+    xPermittedCrossDomainPolicies: false,
+    xDnsPrefetchControl: false,
+    originAgentCluster: false,
   });
   const instance = app.getHttpAdapter().getInstance();
   instance.addHook('onRequest', (request, reply, done) => {

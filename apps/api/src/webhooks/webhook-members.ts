@@ -18,6 +18,15 @@ export const required =
   (value) =>
     value === undefined ? [problem('required', 'is required')] : check(value);
 
+/** A member that may be absent, but not null. */
+export const absentOr =
+  (check: MemberCheck): MemberCheck =>
+  (value) =>
+    value === undefined ? [] : check(value);
+
+export const aBoolean: MemberCheck = (value) =>
+  typeof value === 'boolean' ? [] : [problem('wrong_type', 'must be a boolean')];
+
 export const aString: MemberCheck = (value) =>
   typeof value === 'string' ? [] : [problem('wrong_type', 'must be a string')];
 

@@ -1,7 +1,7 @@
 import { IsOptional } from 'class-validator';
 import { parseWidgetId, type WidgetId } from '#libs/domain';
 import { Checked } from '../http/checked.decorator.js';
-import { aString, aTextOf, required, someEventTypes, widgetIds } from './webhook-members.js';
+import { aBoolean, absentOr, aString, aTextOf, required, someEventTypes, widgetIds } from './webhook-members.js';
 
 const MAX_NAME_LENGTH = 120;
 const MAX_DESCRIPTION_LENGTH = 1_000;
@@ -25,6 +25,30 @@ export class CreateWebhookDto {
   @IsOptional()
   @Checked(widgetIds)
   readonly widget_ids?: readonly string[] | null;
+}
+
+/** The body of `PATCH /external/webhooks/:id`: what is absent stays; null clears what may be null (decisions, section 3). */
+export class UpdateWebhookDto {
+  @Checked(absentOr(aString))
+  readonly url?: string;
+
+  @Checked(absentOr(someEventTypes))
+  readonly events?: readonly string[];
+
+  @IsOptional()
+  @Checked(aTextOf(MAX_NAME_LENGTH))
+  readonly name?: string | null;
+
+  @IsOptional()
+  @Checked(aTextOf(MAX_DESCRIPTION_LENGTH))
+  readonly description?: string | null;
+
+  @IsOptional()
+  @Checked(widgetIds)
+  readonly widget_ids?: readonly string[] | null;
+
+  @Checked(absentOr(aBoolean))
+  readonly is_active?: boolean;
 }
 
 /** The widgets in their one spelling, each once. */

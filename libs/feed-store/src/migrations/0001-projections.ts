@@ -49,6 +49,7 @@ export class Projections1700000000001 implements MigrationInterface {
         constraint deliveries_status_known check (status in ('pending', 'delivered', 'failed'))
       ) partition by range (created_at);
       create index deliveries_by_endpoint on deliveries (endpoint_id, created_at desc, seq desc);
+      create index deliveries_failed on deliveries (endpoint_id, created_at desc, seq desc) where status = 'failed';
       create index deliveries_pending on deliveries (endpoint_id, next_attempt_at) where status = 'pending';
 
       create table delivery_attempts (

@@ -26,6 +26,17 @@ export class Records1700000000002 implements MigrationInterface {
       );
       create index endpoints_by_org on endpoints (org_id, created_at, id);
 
+      create table endpoint_inactive_periods (
+        endpoint_id text        not null,
+        org_id      uuid        not null,
+        activation  integer     not null,
+        began_at    timestamptz not null,
+        ended_at    timestamptz,
+        constraint endpoint_inactive_periods_pkey primary key (endpoint_id, activation),
+        constraint endpoint_inactive_periods_endpoint_fkey foreign key (endpoint_id)
+          references endpoints (id) on delete cascade
+      );
+
       create table api_keys (
         id            text        not null constraint api_keys_pkey primary key,
         org_id        uuid,
@@ -43,7 +54,7 @@ export class Records1700000000002 implements MigrationInterface {
   async down(runner: QueryRunner): Promise<void> {
     await runner.query(`
       set local lock_timeout = '10s';
-      drop table api_keys, endpoints;
+      drop table api_keys, endpoint_inactive_periods, endpoints;
     `);
   }
 }

@@ -7,6 +7,7 @@ const TENANT_TABLES = [
   'delivery_attempts',
   'endpoint_health',
   'endpoints',
+  'endpoint_inactive_periods',
   'api_keys',
 ];
 

@@ -1,0 +1,44 @@
+import type { AttemptLogEntry, DeliveryRecord } from '#libs/feed-store';
+
+/** A delivery as spec 2.5 shows it. `seq` is null for a test event that the sequencer has not taken up yet. */
+export interface DeliveryJson {
+  readonly id: string;
+  readonly event: string;
+  readonly event_id: string;
+  readonly seq: number | null;
+  readonly status: string;
+  readonly attempts: number;
+  readonly response_status: number | null;
+  readonly last_error: string | null;
+  readonly next_attempt_at: string | null;
+  readonly delivered_at: string | null;
+  readonly created_at: string;
+}
+
+export function deliveryJson(delivery: DeliveryRecord): DeliveryJson {
+  return {
+    id: delivery.deliveryId,
+    event: delivery.event,
+    event_id: delivery.eventId,
+    seq: delivery.seq,
+    status: delivery.status,
+    attempts: delivery.attempts,
+    response_status: delivery.responseStatus,
+    last_error: delivery.lastError,
+    next_attempt_at: delivery.nextAttemptAt?.toISOString() ?? null,
+    delivered_at: delivery.deliveredAt?.toISOString() ?? null,
+    created_at: new Date(delivery.createdAtMs).toISOString(),
+  };
+}
+
+/** An entry of `attempts_log` (decisions, section 3). */
+export function attemptJson(entry: AttemptLogEntry) {
+  return {
+    attempt: entry.attempt,
+    at: entry.at.toISOString(),
+    duration_ms: entry.durationMs,
+    response_status: entry.responseStatus,
+    error: entry.error,
+    response_excerpt: entry.responseExcerpt,
+  };
+}

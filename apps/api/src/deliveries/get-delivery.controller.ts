@@ -1,0 +1,29 @@
+import { Controller, Get, Header, Param } from '@nestjs/common';
+import type { DeliveryId, EndpointId, OrgId } from '#libs/domain';
+import { DeliveryLog } from '#libs/feed-store';
+import { OrgOfKey } from '../auth/authenticated-key.js';
+import { RequireScope } from '../auth/require-scope.js';
+import { EndpointIdPipe } from '../webhooks/endpoint-id.pipe.js';
+import { DeliveryIdPipe, noSuchDelivery } from './delivery-id.pipe.js';
+import { attemptJson, deliveryJson } from './delivery.presenter.js';
+
+/** `GET /external/webhooks/:id/deliveries/:deliveryId`: a delivery with its attempts and its envelope. */
+@Controller('api/v1/external/webhooks/:id/deliveries/:deliveryId')
+export class GetDeliveryController {
+  constructor(private readonly log: DeliveryLog) {}
+
+  /** The envelope is spliced in as it is stored; null once retention has removed it. */
+  @Get()
+  @RequireScope('webhooks:read')
+  @Header('content-type', 'application/json; charset=utf-8')
+  async get(
+    @OrgOfKey() orgId: OrgId,
+    @Param('id', EndpointIdPipe) id: EndpointId,
+    @Param('deliveryId', DeliveryIdPipe) deliveryId: DeliveryId,
+  ): Promise<string> {
+    const found = await this.log.findWhole(orgId, id, deliveryId);
+    if (found === undefined) throw noSuchDelivery();
+    const members = { ...deliveryJson(found.delivery), attempts_log: found.attemptsLog.map(attemptJson) };
+    return `{"data":${JSON.stringify(members).slice(0, -1)},"envelope":${found.envelope ?? 'null'}}}`;
+  }
+}

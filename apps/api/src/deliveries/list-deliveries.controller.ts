@@ -1,0 +1,65 @@
+import { Controller, Get, Param, Query } from '@nestjs/common';
+import type { DeliveryStatus, EndpointId, OrgId } from '#libs/domain';
+import { DeliveryLog, EndpointRecords, type DeliveryPlace } from '#libs/feed-store';
+import { OrgOfKey } from '../auth/authenticated-key.js';
+import { RequireScope } from '../auth/require-scope.js';
+import { QueryParameters } from '../http/query-parameters.js';
+import { EndpointIdPipe, noSuchEndpoint } from '../webhooks/endpoint-id.pipe.js';
+import { decodeDeliveryCursor, encodeDeliveryCursor } from './delivery-cursor.js';
+import { deliveryJson } from './delivery.presenter.js';
+
+const MAX_LIMIT = 250;
+const DEFAULT_LIMIT = 50;
+const STATUSES: readonly string[] = ['pending', 'delivered', 'failed'] satisfies DeliveryStatus[];
+
+function isStatus(text: string): text is DeliveryStatus {
+  return STATUSES.includes(text);
+}
+
+interface ListQuery {
+  readonly status?: DeliveryStatus;
+  readonly after?: DeliveryPlace;
+  readonly limit: number;
+}
+
+function parseListQuery(query: unknown): ListQuery {
+  const parameters = new QueryParameters(query, ['status', 'cursor', 'limit']);
+  const limit = parameters.integer('limit', 1, MAX_LIMIT) ?? DEFAULT_LIMIT;
+  const status = parameters.text('status');
+  if (status !== undefined && !isStatus(status)) {
+    parameters.refuse('status', 'not_allowed', `must be one of ${STATUSES.join(', ')}`);
+  }
+  const cursor = parameters.text('cursor');
+  const after = cursor === undefined ? undefined : decodeDeliveryCursor(cursor);
+  if (cursor !== undefined && after === undefined) {
+    parameters.refuse('cursor', 'invalid_format', 'must be the next_cursor of an earlier page');
+  }
+  parameters.throwIfAny();
+  return {
+    limit,
+    ...(status !== undefined && isStatus(status) ? { status } : {}),
+    ...(after === undefined ? {} : { after }),
+  };
+}
+
+/** `GET /external/webhooks/:id/deliveries`: an endpoint's delivery log, newest first (spec 4.1). */
+@Controller('api/v1/external/webhooks/:id/deliveries')
+export class ListDeliveriesController {
+  constructor(
+    private readonly endpoints: EndpointRecords,
+    private readonly log: DeliveryLog,
+  ) {}
+
+  @Get()
+  @RequireScope('webhooks:read')
+  async list(@OrgOfKey() orgId: OrgId, @Param('id', EndpointIdPipe) id: EndpointId, @Query() query: unknown) {
+    const wanted = parseListQuery(query);
+    if ((await this.endpoints.find(orgId, id)) === undefined) throw noSuchEndpoint();
+    // One more than asked for tells whether there are more.
+    const found = await this.log.list(orgId, id, { ...wanted, limit: wanted.limit + 1 });
+    const page = found.slice(0, wanted.limit);
+    const last = page.at(-1);
+    const hasMore = last !== undefined && found.length > page.length;
+    return { data: page.map(deliveryJson), next_cursor: hasMore ? encodeDeliveryCursor(last) : null };
+  }
+}

@@ -1,0 +1,25 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import type { DeliveryId, EndpointId, OrgId } from '#libs/domain';
+import { DeliveryLog, type DeliveryRecord } from '#libs/feed-store';
+
+/** How long an operation waits until the projection shows what it did (decisions, section 11). */
+const PATIENCE_MS = 5_000;
+const LOOK_EVERY_MS = 20;
+
+/** Waits for the projection, which is a moment behind the log. */
+@Injectable()
+export class ProjectedDelivery {
+  constructor(private readonly log: DeliveryLog) {}
+
+  /** The delivery once its run has come so far; `undefined` if that takes too long, and nothing is lost then. */
+  async of(orgId: OrgId, endpointId: EndpointId, id: DeliveryId, run: number): Promise<DeliveryRecord | undefined> {
+    const deadline = performance.now() + PATIENCE_MS;
+    while (performance.now() < deadline) {
+      const found = await this.log.find(orgId, endpointId, id);
+      if (found !== undefined && found.run >= run) return found;
+      await delay(LOOK_EVERY_MS);
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,56 @@
+import { Controller, HttpCode, Inject, Param, Post } from '@nestjs/common';
+import { GaplessError, type Clock, type DeliveryId, type EndpointId, type OrgId } from '#libs/domain';
+import { DeliveryLog, EndpointRecords } from '#libs/feed-store';
+import { Appender, type TopicNames } from '#libs/kafka-log';
+import { CLOCK, CONFIG, TOPICS } from '#libs/platform';
+import type { Config } from '#libs/runtime';
+import { OrgOfKey } from '../auth/authenticated-key.js';
+import { RequireScope } from '../auth/require-scope.js';
+import { EndpointIdPipe, noSuchEndpoint } from '../webhooks/endpoint-id.pipe.js';
+import { refuseInactive } from '../webhooks/refuse-inactive.js';
+import { appendOrRefuse } from './append-or-refuse.js';
+import { DeliveryIdPipe, noSuchDelivery } from './delivery-id.pipe.js';
+import { deliveryJson } from './delivery.presenter.js';
+import { ProjectedDelivery } from './projected-delivery.js';
+import { replayRecords } from './replay.js';
+
+/** `POST /external/webhooks/:id/deliveries/:deliveryId/replay`: re-sends a stored delivery (spec 3.1, 4.1). */
+@Controller('api/v1/external/webhooks/:id/deliveries/:deliveryId/replay')
+export class ReplayDeliveryController {
+  constructor(
+    private readonly endpoints: EndpointRecords,
+    private readonly log: DeliveryLog,
+    private readonly appender: Appender,
+    private readonly projected: ProjectedDelivery,
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(TOPICS) private readonly topics: TopicNames,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  @Post()
+  @HttpCode(202)
+  @RequireScope('webhooks:write')
+  async replay(
+    @OrgOfKey() orgId: OrgId,
+    @Param('id', EndpointIdPipe) id: EndpointId,
+    @Param('deliveryId', DeliveryIdPipe) deliveryId: DeliveryId,
+  ) {
+    const endpoint = await this.endpoints.find(orgId, id);
+    if (endpoint === undefined) throw noSuchEndpoint();
+    const delivery = await this.log.find(orgId, id, deliveryId);
+    if (delivery === undefined) throw noSuchDelivery();
+    refuseInactive(endpoint);
+    const envelope = await this.log.keptEnvelope(
+      orgId,
+      delivery.seq,
+      new Date(this.clock.now() - this.config.retentionMs),
+    );
+    if (envelope === undefined) {
+      throw new GaplessError('event_pruned', 'The event is past retention; there is nothing left to send.');
+    }
+    const run = delivery.run + 1;
+    await appendOrRefuse(this.appender, replayRecords(this.topics, delivery, run, envelope, this.clock.now()));
+    const replayed = await this.projected.of(orgId, id, deliveryId, run);
+    return { data: deliveryJson(replayed ?? delivery) };
+  }
+}

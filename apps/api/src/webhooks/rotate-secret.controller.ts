@@ -1,0 +1,24 @@
+import { Controller, HttpCode, Param, Post } from '@nestjs/common';
+import type { EndpointId, OrgId } from '#libs/domain';
+import { EndpointRecords } from '#libs/feed-store';
+import { OrgOfKey } from '../auth/authenticated-key.js';
+import { RequireScope } from '../auth/require-scope.js';
+import { EndpointIdPipe, noSuchEndpoint } from './endpoint-id.pipe.js';
+import { newSigningSecret } from './signing-secret.js';
+import { webhookWithSecretJson } from './webhook.presenter.js';
+
+/** `POST /external/webhooks/:id/rotate-secret`: the very next attempt is signed with the new secret (spec 4.1, 5). */
+@Controller('api/v1/external/webhooks/:id/rotate-secret')
+export class RotateSecretController {
+  constructor(private readonly endpoints: EndpointRecords) {}
+
+  @Post()
+  @HttpCode(200)
+  @RequireScope('webhooks:write')
+  async rotate(@OrgOfKey() orgId: OrgId, @Param('id', EndpointIdPipe) id: EndpointId) {
+    const secret = newSigningSecret();
+    const endpoint = await this.endpoints.replaceSecret(orgId, id, secret);
+    if (endpoint === undefined) throw noSuchEndpoint();
+    return { data: webhookWithSecretJson(endpoint, secret) };
+  }
+}

@@ -1,0 +1,56 @@
+import { Controller, Inject, Param, Patch } from '@nestjs/common';
+import type { Clock, EndpointId, OrgId } from '#libs/domain';
+import { EndpointRecords, type EndpointChanges } from '#libs/feed-store';
+import { Appender, factRecord, type TopicNames } from '#libs/kafka-log';
+import { CLOCK, TOPICS } from '#libs/platform';
+import { OrgOfKey } from '../auth/authenticated-key.js';
+import { RequireScope } from '../auth/require-scope.js';
+import { appendOrRefuse } from '../deliveries/append-or-refuse.js';
+import { JsonBody } from '../http/json-body.decorator.js';
+import { EndpointIdPipe, noSuchEndpoint } from './endpoint-id.pipe.js';
+import { EndpointUrlCheck } from './endpoint-url-check.js';
+import { UpdateWebhookDto, widgetIdsOf } from './webhook.dto.js';
+import { webhookJson } from './webhook.presenter.js';
+
+function changesOf(body: UpdateWebhookDto): EndpointChanges {
+  return {
+    ...(body.url === undefined ? {} : { url: body.url }),
+    ...(body.events === undefined ? {} : { events: body.events }),
+    ...(body.name === undefined ? {} : { name: body.name }),
+    ...(body.description === undefined ? {} : { description: body.description }),
+    ...(body.widget_ids === undefined ? {} : { widgetIds: widgetIdsOf(body.widget_ids) }),
+    ...(body.is_active === undefined ? {} : { isActive: body.is_active }),
+  };
+}
+
+/** `PATCH /external/webhooks/:id`: changes an endpoint, enables and disables it (spec 3.2, 4.1). */
+@Controller('api/v1/external/webhooks/:id')
+export class UpdateWebhookController {
+  constructor(
+    private readonly endpoints: EndpointRecords,
+    private readonly urls: EndpointUrlCheck,
+    private readonly appender: Appender,
+    @Inject(TOPICS) private readonly topics: TopicNames,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  @Patch()
+  @RequireScope('webhooks:write')
+  async update(
+    @OrgOfKey() orgId: OrgId,
+    @Param('id', EndpointIdPipe) id: EndpointId,
+    @JsonBody(UpdateWebhookDto) body: UpdateWebhookDto,
+  ) {
+    if ((await this.endpoints.find(orgId, id)) === undefined) throw noSuchEndpoint();
+    if (body.url !== undefined) await this.urls.check(body.url);
+    const atMs = this.clock.now();
+    const updated = await this.endpoints.update(orgId, id, changesOf(body), new Date(atMs), ({ activation }) =>
+      // Disabling ends what is pending: a fact, so that it stands at its place among the attempts.
+      appendOrRefuse(this.appender, [
+        factRecord(this.topics.deliveries, { type: 'endpoint_disabled', endpointId: id, orgId, activation, atMs }),
+      ]),
+    );
+    if (updated === undefined) throw noSuchEndpoint();
+    return { data: webhookJson(updated) };
+  }
+}

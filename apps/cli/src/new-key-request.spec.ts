@@ -1,0 +1,35 @@
+import { describe, expect, it } from '@jest/globals';
+import { readNewKeyRequest } from './new-key-request.js';
+
+const ORG = '6f1fbb3c-51d4-4bd9-9d0b-7a0ac8c5a001';
+const NOW_MS = Date.parse('2026-01-01T00:00:00Z');
+
+describe('keys create', () => {
+  it('makes a key of an org that expires after the given time', () => {
+    const flags = { org: ORG.toUpperCase(), scopes: 'events:read, webhooks:write', expires: '90d' };
+    expect(readNewKeyRequest(flags, NOW_MS)).toEqual({
+      orgId: ORG,
+      scopes: ['events:read', 'webhooks:write'],
+      expiresAt: new Date('2026-04-01T00:00:00Z'),
+    });
+  });
+
+  it.each([{ scopes: 'events:write' }, { scopes: 'events:write', service: true }])(
+    'makes a service key that does not expire: %p',
+    (flags) => {
+      expect(readNewKeyRequest(flags, NOW_MS)).toEqual({ orgId: null, scopes: ['events:write'], expiresAt: null });
+    },
+  );
+
+  it.each([
+    [{ org: 'acme', scopes: 'events:read' }, /--org acme: expected a UUID/],
+    [{ org: ORG, service: true, scopes: 'events:write' }, /exclude each other/],
+    [{ org: ORG, scopes: 'events:delete' }, /no scope events:delete/],
+    [{ org: ORG, scopes: '' }, /a scope is empty/],
+    [{ scopes: 'events:read' }, /a service key cannot hold events:read/],
+    [{ org: ORG, scopes: 'events:read', expires: 'soon' }, /--expires soon/],
+    [{ org: ORG, scopes: 'events:read', expires: '999999999d' }, /--expires 999999999d/],
+  ])('refuses %p', (flags, message) => {
+    expect(() => readNewKeyRequest(flags, NOW_MS)).toThrow(message);
+  });
+});

@@ -1,0 +1,106 @@
+/** An event as a product service submits it. */
+export interface Submission {
+  readonly id?: string;
+  readonly event: string;
+  readonly org_id?: string;
+  readonly widget_id?: string | null;
+  readonly occurred_at?: string;
+  readonly data: unknown;
+}
+
+/** An envelope as a consumer reads it (spec 2.2). */
+export interface Envelope {
+  readonly id: string;
+  readonly seq: number;
+  readonly event: string;
+  readonly occurred_at: string;
+  readonly timestamp: string;
+  readonly org_id: string;
+  readonly widget_id: string | null;
+  readonly data: unknown;
+}
+
+/** A registered endpoint as the api shows it (spec 2.1). */
+export interface Webhook {
+  readonly id: string;
+  readonly secret: string;
+  readonly is_active: boolean;
+  readonly failure_count: number;
+  readonly last_triggered_at: string | null;
+}
+
+/** What the api answered, unparsed. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** Speaks to the api over HTTP as its users do. */
+export class ApiClient {
+  /** @param baseUrl without a path */
+  constructor(
+    private readonly baseUrl: string,
+    private readonly apiKey: string,
+  ) {}
+
+  async request(method: string, path: string, body?: string): Promise<Answer> {
+    const response = await fetch(`${this.baseUrl}/api/v1${path}`, {
+      method,
+      headers: {
+        'x-api-key': this.apiKey,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body }),
+    });
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  }
+
+  /** Submits events, and returns their ids once the brokers have acknowledged them. */
+  async emit(events: readonly Submission[]): Promise<readonly string[]> {
+    return this.emitText(JSON.stringify({ events }));
+  }
+
+  /** The same with a body that is sent as it is. */
+  async emitText(body: string): Promise<readonly string[]> {
+    const answer = await this.request('POST', '/internal/events', body);
+    const { data } = parsed(answer, 202) as { data: readonly { id: string }[] };
+    return data.map(({ id }) => id);
+  }
+
+  async createWebhook(body: Readonly<Record<string, unknown>>): Promise<Webhook> {
+    const answer = await this.request('POST', '/external/webhooks', JSON.stringify(body));
+    return (parsed(answer, 201) as { data: Webhook }).data;
+  }
+
+  async webhook(id: string): Promise<Webhook> {
+    return (parsed(await this.request('GET', `/external/webhooks/${id}`), 200) as { data: Webhook }).data;
+  }
+
+  /** One page of the feed as it was sent. */
+  async feedText(query: string): Promise<string> {
+    const answer = await this.request('GET', `/external/events?${query}`);
+    parsed(answer, 200);
+    return answer.text;
+  }
+
+  /** The whole feed, page by page along `next_seq`. */
+  async feed(limit = 1_000): Promise<readonly Envelope[]> {
+    const envelopes: Envelope[] = [];
+    let since: number | null = 0;
+    while (since !== null) {
+      const page = JSON.parse(await this.feedText(`since=${since}&limit=${limit}`)) as {
+        data: readonly Envelope[];
+        next_seq: number | null;
+      };
+      envelopes.push(...page.data);
+      since = page.next_seq;
+    }
+    return envelopes;
+  }
+}
+
+function parsed(answer: Answer, status: number): unknown {
+  if (answer.status !== status) throw new Error(`expected ${status}, got ${answer.status}: ${answer.text}`);
+  return JSON.parse(answer.text);
+}

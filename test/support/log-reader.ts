@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import { Kafka, logLevel, type KafkaMessage } from 'kafkajs';
+
+/** A record of a topic, as kafkajs hands it over. */
+export interface TopicRecord {
+  readonly partition: number;
+  readonly offset: number;
+  readonly key: string;
+  readonly value: Buffer;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** An event of the log, as a data team reads it: from the record's headers and the envelope's bytes. */
+export interface LogRecord {
+  readonly orgId: string;
+  readonly seq: number;
+  readonly id: string;
+  readonly envelope: string;
+}
+
+function toRecord(partition: number, message: KafkaMessage): TopicRecord {
+  const headers = Object.entries(message.headers ?? {}).map(([name, value]) => [name, String(value)] as const);
+  return {
+    partition,
+    offset: Number(message.offset),
+    key: message.key?.toString() ?? '',
+    value: message.value ?? Buffer.alloc(0),
+    headers: Object.fromEntries(headers),
+  };
+}
+
+/** Every record that the topic holds at this moment, partition by partition in the order of their offsets. */
+export async function readTopic(brokers: string, topic: string): Promise<readonly TopicRecord[]> {
+  const kafka = new Kafka({ clientId: 'test-reader', brokers: brokers.split(','), logLevel: logLevel.NOTHING });
+  const admin = kafka.admin();
+  await admin.connect();
+  const ends = await admin.fetchTopicOffsets(topic);
+  const open = new Map(
+    ends.filter(({ low, high }) => Number(low) < Number(high)).map((end) => [end.partition, Number(end.high)]),
+  );
+  const records: TopicRecord[] = [];
+  const groupId = `test-reader-${randomUUID()}`;
+  if (open.size > 0) {
+    const consumer = kafka.consumer({ groupId });
+    await consumer.connect();
+    await consumer.subscribe({ topics: [topic], fromBeginning: true });
+    await new Promise<void>((resolve, reject) => {
+      consumer.on(consumer.events.CRASH, ({ payload }) => {
+        reject(payload.error);
+      });
+      consumer
+        .run({
+          autoCommit: false,
+          eachBatch: ({ batch }) => {
+            const end = open.get(batch.partition) ?? 0;
+            for (const message of batch.messages) {
+              if (Number(message.offset) < end) records.push(toRecord(batch.partition, message));
+            }
+            if (Number(batch.lastOffset()) >= end - 1) open.delete(batch.partition);
+            if (open.size === 0) resolve();
+            return Promise.resolve();
+          },
+        })
+        .catch(reject);
+    });
+    await consumer.disconnect();
+    await admin.deleteGroups([groupId]);
+  }
+  await admin.disconnect();
+  return records;
+}
+
+/**
+ * The log by org, read by the rule that it promises its order under: a record whose seq is not above the last seen of
+ * its org is ignored.
+ */
+export async function readLog(brokers: string, prefix: string): Promise<ReadonlyMap<string, readonly LogRecord[]>> {
+  const byOrg = new Map<string, LogRecord[]>();
+  for (const { key, value, headers } of await readTopic(brokers, `${prefix}.log.v1`)) {
+    const events = byOrg.get(key) ?? [];
+    byOrg.set(key, events);
+    const seq = Number(headers['seq']);
+    if (seq <= (events.at(-1)?.seq ?? 0)) continue;
+    events.push({ orgId: key, seq, id: headers['ce_id'] ?? '', envelope: value.toString() });
+  }
+  return byOrg;
+}
