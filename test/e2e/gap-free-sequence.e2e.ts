@@ -25,7 +25,7 @@ interface Batch {
 function batchesOf(orgs: readonly OrgId[]): readonly Batch[] {
   const draw = drawsFrom(2_026);
   const events = shuffled(
-    orgs.flatMap((org_id) => oneTo(EVENTS_PER_ORG).map((n) => ({ org_id, event: 'ticket.updated', data: { n } }))),
+    orgs.flatMap((org_id) => oneTo(EVENTS_PER_ORG - 1).map((n) => ({ org_id, event: 'ticket.updated', data: { n } }))),
     draw,
   );
   const batches: Batch[] = [];
@@ -70,11 +70,14 @@ describe('the sequence of an org under concurrent publishers', () => {
         for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) await publish(api, batch);
       }),
     );
+    // Behind everything else, so that nothing can follow once it is there.
+    const closing = orgs.map((org_id) => ({ org_id, event: 'ticket.reopened', data: { n: EVENTS_PER_ORG } }));
+    await publish(api, { events: closing, sending: 'once' });
     for (const orgId of orgs) {
       const reader = new ApiClient(app.url, await anApiKey(store, orgId));
       await eventually(async () => {
         feeds.set(orgId, await reader.feed(137));
-        expect(feeds.get(orgId)!.length).toBeGreaterThanOrEqual(EVENTS_PER_ORG);
+        expect(feeds.get(orgId)!.at(-1)?.event).toBe('ticket.reopened');
       });
     }
     log = await readLog(gapless.environment['KAFKA_BROKERS']!, gapless.environment['TOPIC_PREFIX']!);

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { DispatchAttemptsHandler } from './dispatch-attempts.handler.js';
 import { Dispatcher } from './dispatcher.js';
 import { ForwardRetriesHandler } from './forward-retries.handler.js';
+import { ReconcilePending } from './reconcile-pending.js';
 
-@Module({ controllers: [DispatchAttemptsHandler, ForwardRetriesHandler], providers: [Dispatcher] })
+@Module({ controllers: [DispatchAttemptsHandler, ForwardRetriesHandler], providers: [Dispatcher, ReconcilePending] })
 export class DispatcherModule {}

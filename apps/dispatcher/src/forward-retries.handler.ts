@@ -4,6 +4,8 @@ import type { Clock } from '#libs/domain';
 import { Appender, dueAtMs, KafkaBatches, type Handled, type RecordBatch, type TopicNames } from '#libs/kafka-log';
 import { CLOCK, TOPICS } from '#libs/platform';
 
+export const RETRY_GROUP = 'dispatcher-retry';
+
 /**
  * Hands retries over when they are due. All of a tier wait equally long, so the head of a partition is due first: the
  * partition rests until then.
@@ -16,7 +18,7 @@ export class ForwardRetriesHandler {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  @KafkaBatches({ group: 'dispatcher-retry', topics: (names) => names.retry })
+  @KafkaBatches({ group: RETRY_GROUP, topics: (names) => names.retry })
   async handle(@Payload() batch: RecordBatch): Promise<Handled> {
     const nowMs = this.clock.now();
     const waiting = batch.records.find((record) => dueAtMs(record) > nowMs);

@@ -215,7 +215,7 @@ export class Sequencer {
   }
 
   async #exclusivelyAll<T>(partitions: readonly number[], act: () => Promise<T>): Promise<T> {
-    const before = Promise.allSettled(partitions.map((partition) => this.#busy.get(partition)));
+    const before = Promise.allSettled(partitions.flatMap((partition) => this.#busy.get(partition) ?? []));
     const work = before.then(act);
     for (const partition of partitions) this.#busy.set(partition, work);
     return work;

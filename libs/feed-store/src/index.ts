@@ -6,6 +6,7 @@ export * from './endpoint-health-reader.js';
 export * from './endpoint-records.js';
 export * from './feed-projection.js';
 export * from './feed-reader.js';
+export * from './overdue-deliveries.js';
 export type { Projected, Stretch } from './projection-offsets.js';
 export * from './recovery-source.js';
 export * from './secret-cipher.js';

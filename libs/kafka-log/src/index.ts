@@ -7,6 +7,7 @@ export * from './kafka-batch-server.js';
 export * from './kafka-batches.js';
 export * from './kafka-connection.js';
 export * from './limits.js';
+export * from './log-positions.js';
 export * from './partition-writer.js';
 export * from './read-partitions.js';
 export { recordBytes, type NewRecord, type RecordBatch, type RecordHeaders, type StoredRecord } from './record.js';

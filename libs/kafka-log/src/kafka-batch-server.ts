@@ -55,8 +55,8 @@ export class KafkaBatchServer extends Server implements CustomTransportStrategy 
     throw new Error('KafkaBatchServer emits no events');
   }
 
-  unwrap<T>(): T {
-    return this.options.connection.kafka as T;
+  unwrap(): never {
+    throw new Error('KafkaBatchServer has no client of its own');
   }
 
   async #serve(handler: MessageHandler): Promise<void> {

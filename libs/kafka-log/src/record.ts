@@ -40,7 +40,7 @@ export function toMessage(record: NewRecord): Message {
   return {
     key: record.key,
     value: record.value,
-    ...(record.headers === undefined ? {} : { headers: record.headers as IHeaders }),
+    ...(record.headers === undefined ? {} : { headers: record.headers }),
     ...(record.partition === undefined ? {} : { partition: record.partition }),
   };
 }

@@ -50,10 +50,7 @@ export async function startGaplessApp(
 ): Promise<GaplessApp> {
   const config = loadConfig({ ...environment, PORT: environment['PORT'] ?? String(options.defaultPort) });
   const logger = createLogger(config.logLevel, options.name);
-  const root = {
-    module: class RootModule {},
-    imports: [PlatformModule.forProcess(options.name, config, logger), ...options.modules],
-  };
+  const root = PlatformModule.forProcess(options.name, config, logger, options.modules);
   const app = await NestFactory.create<NestFastifyApplication>(root, options.http?.adapter() ?? new FastifyAdapter(), {
     logger: new NestLog(logger),
     abortOnError: false,

@@ -1,4 +1,4 @@
-import { Global, Module, type DynamicModule } from '@nestjs/common';
+import { Global, Module, type DynamicModule, type Type } from '@nestjs/common';
 import { systemClock } from '#libs/domain';
 import { SecretCipher, Store } from '#libs/feed-store';
 import { Appender, ConsumerSessions, KafkaConnection, topicNames } from '#libs/kafka-log';
@@ -14,7 +14,8 @@ const APPEND_RETRIES = 4;
 @Global()
 @Module({})
 export class PlatformModule {
-  static forProcess(name: string, config: Config, logger: Logger): DynamicModule {
+  /** @param stages the modules of what the process does */
+  static forProcess(name: string, config: Config, logger: Logger, stages: readonly Type[]): DynamicModule {
     const connection = new KafkaConnection({ brokers: config.kafkaBrokers, clientId: `gapless-${name}`, logger });
     const providers = [
       { provide: CONFIG, useValue: config },
@@ -33,6 +34,12 @@ export class PlatformModule {
       { provide: Identifiers, useValue: new Identifiers(systemClock) },
       Platform,
     ];
-    return { module: PlatformModule, controllers: [HealthController], providers, exports: providers };
+    return {
+      module: PlatformModule,
+      imports: [...stages],
+      controllers: [HealthController],
+      providers,
+      exports: providers,
+    };
   }
 }

@@ -1,0 +1,40 @@
+import { randomBytes } from 'node:crypto';
+import { Controller, Inject, Post, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { Clock, OrgId } from '#libs/domain';
+import { parseTimestamp } from '#libs/event-validation';
+import { API_KEY_SECRET_BYTES, ApiKeyRecords } from '#libs/feed-store';
+import { CLOCK } from '#libs/platform';
+import { Identifiers } from '#libs/runtime';
+import { keyOf, OrgOfKey } from '../auth/authenticated-key.js';
+import { RequireScope } from '../auth/require-scope.js';
+import { JsonBody } from '../http/json-body.decorator.js';
+import { CreateApiKeyDto } from './api-key.dto.js';
+import { apiKeyJson } from './api-key.presenter.js';
+import { decideGrant } from './grant.js';
+
+/** `POST /external/api-keys`: makes a key of the own org, and shows it this once (decisions, section 11: CLI). */
+@Controller('api/v1/external/api-keys')
+export class CreateApiKeyController {
+  constructor(
+    private readonly keys: ApiKeyRecords,
+    private readonly identifiers: Identifiers,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  @Post()
+  @RequireScope('keys:write')
+  async create(
+    @OrgOfKey() orgId: OrgId,
+    @JsonBody(CreateApiKeyDto) body: CreateApiKeyDto,
+    @Req() request: FastifyRequest,
+  ) {
+    const nowMs = this.clock.now();
+    const expiresAtMs = parseTimestamp(body.expires_at ?? '');
+    const wanted = { scopes: body.scopes, expiresAt: expiresAtMs === undefined ? null : new Date(expiresAtMs) };
+    const grant = decideGrant(keyOf(request), wanted, nowMs);
+    const record = { id: this.identifiers.apiKeyId(), orgId, ...grant, createdAt: new Date(nowMs) };
+    const key = await this.keys.create({ ...record, secret: randomBytes(API_KEY_SECRET_BYTES) });
+    return { data: { ...apiKeyJson({ ...record, revokedAt: null, lastUsedAt: null }), key } };
+  }
+}

@@ -1,0 +1,34 @@
+import { GaplessError } from '#libs/domain';
+import type { ApiKeyScope } from '#libs/feed-store';
+import type { AuthenticatedKey } from '../auth/authenticated-key.js';
+
+/** What a new key may do, and until when. */
+export interface Grant {
+  readonly scopes: readonly ApiKeyScope[];
+  readonly expiresAt: Date | null;
+}
+
+/**
+ * A key can grant no more than it has: neither scopes, nor time.
+ * @param wanted.expiresAt `null` for as long as possible
+ * @throws GaplessError `insufficient_scope` for scopes that the key lacks; `validation_failed` for an expiry that is past or
+ *   behind the key's own
+ */
+export function decideGrant(by: AuthenticatedKey, wanted: Grant, nowMs: number): Grant {
+  const lacking = wanted.scopes.filter((scope) => !by.scopes.includes(scope));
+  if (lacking.length > 0) {
+    throw new GaplessError('insufficient_scope', `The API key lacks the scope ${lacking.join(', ')}.`);
+  }
+  const expiresAt = wanted.expiresAt ?? by.expiresAt;
+  if (expiresAt !== null && expiresAt.getTime() <= nowMs) throw badExpiry('must be in the future');
+  if (by.expiresAt !== null && expiresAt !== null && expiresAt > by.expiresAt) {
+    throw badExpiry('must not be after the expiry of the key that asks');
+  }
+  return { scopes: wanted.scopes, expiresAt };
+}
+
+function badExpiry(detail: string): GaplessError {
+  return new GaplessError('validation_failed', `#/expires_at: ${detail}`, {
+    problems: [{ pointer: '#/expires_at', code: 'out_of_range', detail }],
+  });
+}

@@ -1,0 +1,24 @@
+import { Controller, Delete, HttpCode, Inject, Param } from '@nestjs/common';
+import { GaplessError, parseApiKeyId, type Clock, type OrgId } from '#libs/domain';
+import { ApiKeyRecords } from '#libs/feed-store';
+import { CLOCK } from '#libs/platform';
+import { OrgOfKey } from '../auth/authenticated-key.js';
+import { RequireScope } from '../auth/require-scope.js';
+
+/** `DELETE /external/api-keys/:id`: revokes a key of the own org; it is refused from the next request on. */
+@Controller('api/v1/external/api-keys/:id')
+export class RevokeApiKeyController {
+  constructor(
+    private readonly keys: ApiKeyRecords,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  @Delete()
+  @HttpCode(204)
+  @RequireScope('keys:write')
+  async revoke(@OrgOfKey() orgId: OrgId, @Param('id') idText: string): Promise<void> {
+    const id = parseApiKeyId(idText);
+    const revoked = id !== undefined && (await this.keys.revoke(id, new Date(this.clock.now()), orgId));
+    if (!revoked) throw new GaplessError('not_found', 'There is no such key.');
+  }
+}

@@ -1,0 +1,29 @@
+import { Controller, Get, Header, Query } from '@nestjs/common';
+import { CATALOG } from '#libs/domain';
+import { AnyKey } from '../auth/require-scope.js';
+import { refuseParameters } from '../http/query-parameters.js';
+
+/** The catalog does not change while the process runs. */
+const CATALOG_JSON = JSON.stringify({
+  data: CATALOG.map(({ event, family, description, scope, deprecated, schema, example }) => ({
+    event,
+    family,
+    description,
+    scope,
+    deprecated,
+    schema,
+    example,
+  })),
+});
+
+/** `GET /external/event-types`: the catalog with the schema of each type's `data` (decisions, sections 5 and 11). */
+@Controller('api/v1/external/event-types')
+export class ListEventTypesController {
+  @Get()
+  @AnyKey()
+  @Header('content-type', 'application/json; charset=utf-8')
+  list(@Query() query: unknown): string {
+    refuseParameters(query);
+    return CATALOG_JSON;
+  }
+}

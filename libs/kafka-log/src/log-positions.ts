@@ -1,0 +1,32 @@
+import type { KafkaConnection } from './kafka-connection.js';
+
+/** Offsets by partition. */
+export type Positions = ReadonlyMap<number, number>;
+
+/** Whether everything before `ends` lies before `reached`, in each partition. */
+export function hasReached(reached: Positions, ends: Positions): boolean {
+  return [...ends].every(([partition, end]) => end === 0 || (reached.get(partition) ?? 0) >= end);
+}
+
+/** Tells where topics end and how far consumer groups are. */
+export class LogPositions {
+  constructor(private readonly connection: KafkaConnection) {}
+
+  /** Behind the last record of each partition. */
+  async ends(topic: string): Promise<Positions> {
+    const offsets = await this.connection.withAdmin((admin) => admin.fetchTopicOffsets(topic));
+    return new Map(offsets.map(({ partition, high, low }) => [partition, high === low ? 0 : Number(high)]));
+  }
+
+  /** Before the first record of each partition that was made at that time or later; the end if there is none. */
+  async endsBefore(topic: string, timeMs: number): Promise<Positions> {
+    const offsets = await this.connection.withAdmin((admin) => admin.fetchTopicOffsetsByTimestamp(topic, timeMs));
+    return new Map(offsets.map(({ partition, offset }) => [partition, Number(offset)]));
+  }
+
+  /** What the group has committed of the topic; 0 where it has nothing committed. */
+  async committed(groupId: string, topic: string): Promise<Positions> {
+    const [found] = await this.connection.withAdmin((admin) => admin.fetchOffsets({ groupId, topics: [topic] }));
+    return new Map((found?.partitions ?? []).map(({ partition, offset }) => [partition, Math.max(0, Number(offset))]));
+  }
+}
