@@ -8,14 +8,20 @@ import { StepError } from './run-tool.mjs';
 
 const bin = (path) => join(ROOT, 'node_modules', path);
 const node = (path, ...args) => [bin(path), ...args];
-const jest = (project) => ['--experimental-vm-modules', bin('jest/bin/jest.js'), '--selectProjects', project];
+const jest = (project) => [
+  // Said by Node once for each worker, and of no use to anybody.
+  '--disable-warning=ExperimentalWarning',
+  '--experimental-vm-modules',
+  bin('jest/bin/jest.js'),
+  `--selectProjects=${project}`,
+];
 
 /** In this order: what fails sooner comes first. All are run by Node. */
 const PHASES = [
   { name: 'eslint', args: node('eslint/bin/eslint.js', '.') },
   { name: 'prettier', args: node('prettier/bin/prettier.cjs', '--check', '.') },
   { name: 'depcruise', args: node('dependency-cruiser/bin/dependency-cruise.mjs', 'apps', 'libs') },
-  { name: 'knip', args: node('knip/bin/knip.js') },
+  { name: 'knip', args: node('knip/bin/knip.js', '--tsConfig', 'tsconfig.build.json') },
   { name: 'types', args: node('typescript/bin/tsc', '-p', 'tsconfig.json', '--noEmit') },
   { name: 'unit', args: jest('unit'), isJest: true },
   { name: 'integration', args: jest('integration'), isJest: true },

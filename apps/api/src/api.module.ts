@@ -14,9 +14,13 @@ import {
 import { ProblemFilter } from '#libs/http-problems';
 import { CONFIG, LOGGER } from '#libs/platform';
 import type { Config, Logger } from '#libs/runtime';
+import { CreateApiKeyController } from './api-keys/create-api-key.controller.js';
+import { ListApiKeysController } from './api-keys/list-api-keys.controller.js';
+import { RevokeApiKeyController } from './api-keys/revoke-api-key.controller.js';
 import { ApiKeyAuthenticator } from './auth/api-key-authenticator.js';
 import { KeyUses } from './auth/key-uses.js';
 import { ScopeGuard } from './auth/scope.guard.js';
+import { ListEventTypesController } from './event-types/list-event-types.controller.js';
 import { IngestEventsController } from './events/ingest-events.controller.js';
 import { ReadFeedController } from './events/read-feed.controller.js';
 import { GetDeliveryController } from './deliveries/get-delivery.controller.js';
@@ -27,6 +31,7 @@ import { ReplayDeliveryController } from './deliveries/replay-delivery.controlle
 import { RotateSecretController } from './webhooks/rotate-secret.controller.js';
 import { TestWebhookController } from './webhooks/test-webhook.controller.js';
 import { UpdateWebhookController } from './webhooks/update-webhook.controller.js';
+import { RateLimits } from './rate-limits/rate-limits.js';
 import { CreateWebhookController } from './webhooks/create-webhook.controller.js';
 import { DeleteWebhookController } from './webhooks/delete-webhook.controller.js';
 import { EndpointUrlCheck } from './webhooks/endpoint-url-check.js';
@@ -54,6 +59,10 @@ function problemFilter(store: Store, logger: Logger): ProblemFilter {
     ListWebhooksController,
     GetWebhookController,
     DeleteWebhookController,
+    ListEventTypesController,
+    CreateApiKeyController,
+    ListApiKeysController,
+    RevokeApiKeyController,
     UpdateWebhookController,
     RotateSecretController,
     TestWebhookController,
@@ -80,6 +89,7 @@ function problemFilter(store: Store, logger: Logger): ProblemFilter {
     },
     KeyUses,
     ApiKeyAuthenticator,
+    RateLimits,
     EndpointUrlCheck,
     { provide: APP_GUARD, useClass: ScopeGuard },
     { provide: APP_FILTER, useFactory: problemFilter, inject: [Store, LOGGER] },

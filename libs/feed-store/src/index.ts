@@ -6,6 +6,8 @@ export * from './endpoint-health-reader.js';
 export * from './endpoint-records.js';
 export * from './feed-projection.js';
 export * from './feed-reader.js';
+export * from './head-notifications.js';
+export * from './idempotency-records.js';
 export * from './overdue-deliveries.js';
 export type { Projected, Stretch } from './projection-offsets.js';
 export * from './recovery-source.js';

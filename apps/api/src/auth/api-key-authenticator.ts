@@ -40,7 +40,8 @@ export class ApiKeyAuthenticator {
     if (credential === undefined || !isSameSecret(presented.secret, credential.secretSha256)) throw invalid();
     if (!isInForce(credential, nowMs)) throw invalid();
     this.uses.note(credential.id, nowMs);
-    return credential;
+    const { id, orgId, scopes, expiresAt } = credential;
+    return { id, orgId, scopes, expiresAt };
   }
 }
 

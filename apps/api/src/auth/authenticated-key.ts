@@ -8,6 +8,7 @@ export interface AuthenticatedKey {
   /** `null` for a service key. */
   readonly orgId: OrgId | null;
   readonly scopes: readonly string[];
+  readonly expiresAt: Date | null;
 }
 
 declare module 'fastify' {

@@ -3,8 +3,8 @@ import type { FieldProblem, Seq } from '#libs/domain';
 import { parseTimestamp } from '#libs/event-validation';
 import type { RecoveryKind, RecoveryRange } from '#libs/feed-store';
 import { Checked, type MemberCheck } from '../http/checked.decorator.js';
+import { aBoolean } from '../http/member-checks.js';
 import { throwIfInvalid } from '../http/validation-error.js';
-import { aBoolean } from '../webhooks/webhook-members.js';
 
 function problem(code: string, detail: string): readonly FieldProblem[] {
   return [{ pointer: '', code, detail }];

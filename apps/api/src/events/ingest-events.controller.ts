@@ -1,5 +1,5 @@
-import { Controller, HttpCode, Inject, Post, Req } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
+import { Controller, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GaplessError, inboxValue, type Clock, type EventId } from '#libs/domain';
 import { INGEST_LIMITS, parseSubmission, type SubmittedEvent } from '#libs/event-validation';
 import { eventKey, FeedReader, type EventKey } from '#libs/feed-store';
@@ -9,8 +9,9 @@ import { Identifiers } from '#libs/runtime';
 import { keyOf } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { bodyOf } from '../http/body.js';
-import { BodyLimit } from '../http/body-limit.js';
+import { Limits } from '../http/operation-limits.js';
 import { SharedQuery } from '../http/shared-query.js';
+import { RateLimits } from '../rate-limits/rate-limits.js';
 import { traceParentOf } from './trace-parent.js';
 
 /** Bytes of requests that wait for Kafka at the same time; what comes on top is refused rather than piled up. */
@@ -30,6 +31,7 @@ export class IngestEventsController {
     feed: FeedReader,
     private readonly appender: Appender,
     private readonly identifiers: Identifiers,
+    private readonly rateLimits: RateLimits,
     @Inject(TOPICS) private readonly topics: TopicNames,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {
@@ -40,14 +42,17 @@ export class IngestEventsController {
   @Post()
   @HttpCode(202)
   @RequireScope('events:write')
-  @BodyLimit(INGEST_LIMITS.maxRequestBytes)
-  async ingest(@Req() request: FastifyRequest): Promise<IngestAnswer> {
+  @Limits({ bodyBytes: INGEST_LIMITS.maxRequestBytes, countedAs: 'events' })
+  async ingest(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<IngestAnswer> {
     const body = bodyOf(request);
+    const key = keyOf(request);
     const submitted = parseSubmission(body, {
-      orgOfKey: keyOf(request).orgId,
+      orgOfKey: key.orgId,
       nowMs: this.clock.now(),
       limits: INGEST_LIMITS,
     });
+    // The request has been counted as one event already.
+    if (submitted.length > 1) await this.rateLimits.count('events', key.id, submitted.length - 1, reply);
     const events = submitted.map((event) => ({ ...event, id: event.id ?? this.identifiers.eventId() }));
     const headers = { traceparent: traceParentOf(request.headers['traceparent']) };
     const known = await this.#knownOf(submitted);

@@ -3,8 +3,10 @@ import { LOGGER } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
 import { ApiKeyAuthenticator } from '../auth/api-key-authenticator.js';
 import { authenticateRequests } from '../auth/authenticate-requests.js';
+import { limitRequests } from '../rate-limits/limit-requests.js';
+import { RateLimits } from '../rate-limits/rate-limits.js';
 import { logAccess } from './access-log.js';
-import { applyBodyLimits } from './body-limit.js';
+import { applyBodyLimits } from './operation-limits.js';
 
 /** What every answer needs that is not a page: it runs nothing, and nobody frames it. Pages set a policy of their own. */
 const NO_CONTENT_POLICY = {
@@ -33,5 +35,6 @@ export function configureApi(app: NestFastifyApplication): void {
   });
   applyBodyLimits(instance);
   authenticateRequests(instance, app.get(ApiKeyAuthenticator));
+  limitRequests(instance, app.get(RateLimits));
   logAccess(instance, app.get<Logger>(LOGGER));
 }

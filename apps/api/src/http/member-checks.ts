@@ -29,3 +29,12 @@ export const aTextOf =
     }
     return UNPRINTABLE.test(value) ? [problem('invalid_format', 'must not hold control characters')] : [];
   };
+
+/** A member that may be left out, but not be null. */
+export const absentOr =
+  (check: MemberCheck): MemberCheck =>
+  (value) =>
+    value === undefined ? [] : check(value);
+
+export const aBoolean: MemberCheck = (value) =>
+  typeof value === 'boolean' ? [] : [problem('wrong_type', 'must be true or false')];

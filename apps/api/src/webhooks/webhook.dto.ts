@@ -1,7 +1,8 @@
 import { IsOptional } from 'class-validator';
 import { parseWidgetId, type WidgetId } from '#libs/domain';
 import { Checked } from '../http/checked.decorator.js';
-import { aBoolean, absentOr, aString, aTextOf, required, someEventTypes, widgetIds } from './webhook-members.js';
+import { aBoolean, absentOr, aString, aTextOf, required } from '../http/member-checks.js';
+import { someEventTypes, widgetIds } from './webhook-members.js';
 
 const MAX_NAME_LENGTH = 120;
 const MAX_DESCRIPTION_LENGTH = 1_000;

@@ -1,0 +1,82 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { GaplessError } from '#libs/domain';
+import { IdempotencyRecords, type IdempotentRequest } from '#libs/feed-store';
+import { LOGGER } from '#libs/platform';
+import type { Logger } from '#libs/runtime';
+import { keyOf } from '../auth/authenticated-key.js';
+
+/** Visible ASCII, as much as a header can sensibly carry. */
+const USABLE_KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
+
+/** @returns the request's `Idempotency-Key`; `undefined` without one. @throws GaplessError `malformed_request` */
+export function idempotencyKeyOf(request: FastifyRequest): string | undefined {
+  const header = request.headers['idempotency-key'];
+  if (header === undefined) return undefined;
+  if (typeof header === 'string' && USABLE_KEY.test(header)) return header;
+  throw new GaplessError('malformed_request', 'The Idempotency-Key must be 1 to 255 visible ASCII characters.');
+}
+
+/** Gives requests with an `Idempotency-Key` their effect once (decisions, sections 3 and 11). */
+@Injectable()
+export class Idempotency {
+  constructor(
+    private readonly records: IdempotencyRecords,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  /**
+   * Acts, unless the same request was answered before: then its answer is given again, as JSON text. What fails leaves no
+   * trace, so that it can be tried again.
+   * @throws GaplessError `idempotency_conflict` for the same key with another body, or while the first is worked on
+   */
+  async once<T>(request: FastifyRequest, reply: FastifyReply, act: () => Promise<T>): Promise<T | string> {
+    const key = idempotencyKeyOf(request);
+    if (key === undefined) return act();
+    const idempotent: IdempotentRequest = {
+      apiKeyId: keyOf(request).id,
+      path: request.url.split('?', 1)[0] ?? '',
+      key,
+      fingerprint: createHash('sha256')
+        .update(Buffer.isBuffer(request.body) ? request.body : '')
+        .digest(),
+    };
+    const lease = randomUUID();
+    const claim = await this.records.claim(idempotent, lease);
+    switch (claim.kind) {
+      case 'claimed':
+        return this.#work(idempotent, lease, act);
+      case 'answered':
+        reply.header('content-type', 'application/json; charset=utf-8').header('idempotency-replayed', 'true');
+        return claim.answer;
+      case 'other_body':
+        throw new GaplessError('idempotency_conflict', 'The Idempotency-Key was used with another body.');
+      case 'in_progress':
+        throw new GaplessError('idempotency_conflict', 'The request with this Idempotency-Key is still worked on.', {
+          retryAfterSeconds: 1,
+        });
+    }
+  }
+
+  async #work<T>(request: IdempotentRequest, lease: string, act: () => Promise<T>): Promise<T> {
+    let result: T;
+    try {
+      result = await act();
+    } catch (error) {
+      await this.#quietly(() => this.records.release(lease, request));
+      throw error;
+    }
+    // What has happened is answered, even if it cannot be written down.
+    await this.#quietly(() => this.records.answer(lease, request, JSON.stringify(result)));
+    return result;
+  }
+
+  async #quietly(write: () => Promise<void>): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      this.logger.warn({ err: error }, 'idempotency.not_noted');
+    }
+  }
+}

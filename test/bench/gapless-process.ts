@@ -1,0 +1,120 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { stopLeftovers } from '#libs/embedded-stack';
+
+/** What `DATA_DIR/credentials.json` holds (decisions, section 9). */
+export interface Credentials {
+  readonly base_url: string;
+  readonly org_id: string;
+  readonly api_key: string;
+  readonly service_key: string;
+  readonly kafka_brokers: string;
+  readonly database_url: string;
+}
+
+export interface GaplessProcessOptions {
+  /** Beside what a benchmark sets for all. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Where to write a CPU profile of the process when it ends. */
+  readonly cpuProfileDir?: string | undefined;
+}
+
+/** Of the caller's environment: what it takes to run programs, and nothing that configures Gapless. */
+const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'JAVA_HOME', 'JAVA_TOOL_OPTIONS', 'LANG', 'TZ'];
+
+/** Fast enough to stand in nobody's way; everything else is as it comes. */
+const ENVIRONMENT = { NODE_ENV: 'production', PORT: '0', LOG_LEVEL: 'warn', RATE_LIMIT: '1000000/s' };
+
+const MAIN = resolve(import.meta.dirname, '../../apps/standalone/src/main.js');
+const START_LIMIT_MS = 90_000;
+const STOP_LIMIT_MS = 30_000;
+const OUTPUT_TAIL = 4_000;
+
+/** A fresh Gapless of its own, with its embedded servers, on a directory that ends with it. */
+export class GaplessProcess {
+  /** Aborted when the process ends without `stop`. */
+  readonly died: AbortSignal;
+  readonly #dying = new AbortController();
+  readonly #ended: Promise<void>;
+  #output = '';
+  #stopping = false;
+  #credentials: Credentials | undefined;
+
+  private constructor(
+    private readonly child: ChildProcess,
+    private readonly dataDir: string,
+  ) {
+    this.died = this.#dying.signal;
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        this.#output = (this.#output + text).slice(-OUTPUT_TAIL);
+      });
+    }
+    this.#ended = new Promise((resolve) => {
+      child.once('error', (error) => {
+        this.#dying.abort(error);
+        resolve();
+      });
+      child.once('exit', (code, signal) => {
+        if (!this.#stopping) this.#dying.abort(new Error(`Gapless ended (${signal ?? code ?? ''}):\n${this.#output}`));
+        resolve();
+      });
+    });
+  }
+
+  /** @throws with the end of its output when it does not get ready; nothing is left then */
+  static async start(options: GaplessProcessOptions, signal: AbortSignal): Promise<GaplessProcess> {
+    const dataDir = mkdtempSync(join(tmpdir(), 'gapless-bench-'));
+    const inherited = INHERITED.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
+    const environment = { ...ENVIRONMENT, DATA_DIR: dataDir, ...options.environment };
+    const profiling =
+      options.cpuProfileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(options.cpuProfileDir)}`];
+    const child = spawn(process.execPath, ['--enable-source-maps', ...profiling, MAIN], {
+      env: { ...Object.fromEntries(inherited), ...environment } as NodeJS.ProcessEnv,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const gapless = new GaplessProcess(child, dataDir);
+    try {
+      await gapless.#untilReady(AbortSignal.any([signal, gapless.died]));
+      return gapless;
+    } catch (error) {
+      await gapless.stop();
+      throw error;
+    }
+  }
+
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
+  get credentials(): Credentials {
+    if (this.#credentials === undefined) throw new Error('Gapless is not ready');
+    return this.#credentials;
+  }
+
+  /** Ends it in order, by force if it must be, and removes its data. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.child.kill('SIGINT');
+    await Promise.race([this.#ended, delay(STOP_LIMIT_MS, undefined, { ref: false })]);
+    this.child.kill('SIGKILL');
+    await this.#ended;
+    await stopLeftovers(this.dataDir);
+    rmSync(this.dataDir, { recursive: true, force: true });
+  }
+
+  /** The credentials are the last thing that is written before it is ready. */
+  async #untilReady(signal: AbortSignal): Promise<void> {
+    const path = join(this.dataDir, 'credentials.json');
+    const deadline = performance.now() + START_LIMIT_MS;
+    while (!existsSync(path)) {
+      signal.throwIfAborted();
+      if (performance.now() > deadline) throw new Error(`Gapless did not get ready:\n${this.#output}`);
+      await delay(50);
+    }
+    this.#credentials = JSON.parse(readFileSync(path, 'utf8')) as Credentials;
+  }
+}

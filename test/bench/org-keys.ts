@@ -1,0 +1,36 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { systemClock, type OrgId } from '#libs/domain';
+import { API_KEY_SECRET_BYTES, ApiKeyRecords, Store } from '#libs/feed-store';
+import { createLogger, Identifiers } from '#libs/runtime';
+
+/** An org with a key that may do what readers and producers do. */
+export interface OrgKey {
+  readonly orgId: OrgId;
+  readonly apiKey: string;
+}
+
+/** Makes keys of new orgs, each with one key. */
+export async function createOrgs(databaseUrl: string, count: number): Promise<readonly OrgKey[]> {
+  const store = new Store({ databaseUrl, applicationName: 'gapless-bench', logger: createLogger('silent', 'bench') });
+  await store.open(() => undefined);
+  try {
+    const keys = new ApiKeyRecords(store);
+    const identifiers = new Identifiers(systemClock);
+    const orgs: OrgKey[] = [];
+    for (let made = 0; made < count; made++) {
+      const orgId = randomUUID() as OrgId;
+      const apiKey = await keys.create({
+        id: identifiers.apiKeyId(),
+        orgId,
+        scopes: ['events:read', 'events:write'],
+        secret: randomBytes(API_KEY_SECRET_BYTES),
+        createdAt: new Date(systemClock.now()),
+        expiresAt: null,
+      });
+      orgs.push({ orgId, apiKey });
+    }
+    return orgs;
+  } finally {
+    await store.close();
+  }
+}

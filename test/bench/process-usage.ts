@@ -1,0 +1,101 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+
+/** What a group of processes has used since it started, and what it holds. */
+export interface Usage {
+  readonly cpuSeconds: number;
+  /** Resident memory: what is private to each process, and once what they share. */
+  readonly residentMiB: number;
+}
+
+/** A Gapless with the servers that it embeds. */
+export interface SystemUsage {
+  readonly own: Usage;
+  readonly kafka: Usage;
+  readonly postgres: Usage;
+}
+
+/** A line of `/proc/<pid>/stat`, as far as it is needed. */
+export interface ProcessStat {
+  readonly pid: number;
+  readonly parent: number;
+  readonly name: string;
+  /** Of the process itself, and of those of its children that have ended. */
+  readonly cpuSeconds: number;
+  readonly endedChildrenCpuSeconds: number;
+}
+
+/** `USER_HZ`, which is 100 on every architecture that Node runs on. */
+const TICKS_PER_SECOND = 100;
+
+/** Reads `/proc/<pid>/stat`; the name stands in parentheses and may hold any character. */
+export function parseProcessStat(line: string): ProcessStat {
+  const nameEnd = line.lastIndexOf(')');
+  const fields = line.slice(nameEnd + 2).split(' ');
+  const seconds = (index: number) => Number(fields[index]) / TICKS_PER_SECOND;
+  return {
+    pid: Number.parseInt(line, 10),
+    parent: Number(fields[1]),
+    name: line.slice(line.indexOf('(') + 1, nameEnd),
+    cpuSeconds: seconds(11) + seconds(12),
+    endedChildrenCpuSeconds: seconds(13) + seconds(14),
+  };
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+function descendantsOf(pid: number, all: readonly ProcessStat[]): readonly ProcessStat[] {
+  const children = all.filter(({ parent }) => parent === pid);
+  return children.flatMap((child) => [child, ...descendantsOf(child.pid, all)]);
+}
+
+function memoryMiB(pid: number, member: 'VmRSS' | 'VmHWM' | 'RssShmem'): number {
+  const status = readIfThere(`/proc/${pid}/status`) ?? '';
+  return Number(new RegExp(`^${member}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? 0) / 1024;
+}
+
+function usageOfTree(tree: readonly ProcessStat[]): Usage {
+  const shared = tree.map(({ pid }) => memoryMiB(pid, 'RssShmem'));
+  return {
+    cpuSeconds: tree.reduce(
+      (sum, { cpuSeconds, endedChildrenCpuSeconds }) => sum + cpuSeconds + endedChildrenCpuSeconds,
+      0,
+    ),
+    residentMiB:
+      tree.reduce((sum, { pid }, index) => sum + memoryMiB(pid, 'VmRSS') - (shared[index] ?? 0), 0) +
+      Math.max(0, ...shared),
+  };
+}
+
+/** Reads what Gapless and its servers use, from Linux' `/proc`; `undefined` on other systems. */
+export function systemUsage(pid: number): SystemUsage | undefined {
+  if (process.platform !== 'linux') return undefined;
+  const all = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => readIfThere(`/proc/${name}/stat`) ?? [])
+    .map(parseProcessStat);
+  const own = all.filter((process) => process.pid === pid);
+  const servers = all.filter(({ parent }) => parent === pid);
+  const treesOf = (roots: readonly ProcessStat[]) => roots.flatMap((root) => [root, ...descendantsOf(root.pid, all)]);
+  return {
+    // Its children that have ended prepared the servers before they started.
+    own: usageOfTree(own.map((process) => ({ ...process, endedChildrenCpuSeconds: 0 }))),
+    kafka: usageOfTree(treesOf(servers.filter(({ name }) => name === 'java'))),
+    postgres: usageOfTree(treesOf(servers.filter(({ name }) => name !== 'java'))),
+  };
+}
+
+/** The most memory that the process has held since `forgetPeak`; `undefined` where there is no `/proc`. */
+export function peakMiB(pid: number): number | undefined {
+  return process.platform === 'linux' ? memoryMiB(pid, 'VmHWM') : undefined;
+}
+
+export function forgetPeak(pid: number): void {
+  // 5 resets the peak (proc_pid_clear_refs(5)).
+  if (process.platform === 'linux') writeFileSync(`/proc/${pid}/clear_refs`, '5');
+}

@@ -1,0 +1,14 @@
+import { createServer, type AddressInfo } from 'node:net';
+
+/** A loopback port that nobody listens on at this moment: for a process that is told its port before it starts. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => {
+        resolve(port);
+      });
+    });
+  });
+}
