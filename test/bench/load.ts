@@ -46,18 +46,18 @@ export class Load {
     const began = performance.now();
     const total = Math.round((rate.perSecond * rate.forMs) / 1_000);
     const underWay: Promise<void>[] = [];
-    let failure: unknown;
-    for (let sent = 0; sent < total && failure === undefined && rate.until?.aborted !== true; sent++) {
+    const failed = new AbortController();
+    for (let sent = 0; sent < total && !failed.signal.aborted && rate.until?.aborted !== true; sent++) {
       const waitMs = began + (sent * 1_000) / rate.perSecond - performance.now();
       if (waitMs > 0) await delay(waitMs, undefined, { signal: this.options.signal });
       underWay.push(
         this.#post(body).catch((error: unknown) => {
-          failure = error;
+          failed.abort(error);
         }),
       );
     }
     await Promise.all(underWay);
-    if (failure !== undefined) throw failure;
+    failed.signal.throwIfAborted();
   }
 
   async close(): Promise<void> {

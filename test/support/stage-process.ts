@@ -34,7 +34,7 @@ export async function aStageProcess(
   if (!existsSync(main)) throw new Error(`${main} is missing: run npm run build first`);
   const port = await freePort();
   const child = spawn(process.execPath, ['--enable-source-maps', main], {
-    env: { PATH: process.env['PATH'], LOG_LEVEL: 'info', ...environment, PORT: String(port) },
+    env: { PATH: process.env['PATH'], ...environment, LOG_LEVEL: 'info', PORT: String(port) },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const log: LogLine[] = [];

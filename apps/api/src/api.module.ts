@@ -6,6 +6,7 @@ import {
   EndpointHealthReader,
   EndpointRecords,
   FeedReader,
+  IdempotencyRecords,
   isPostgresAway,
   RecoverySource,
   SecretCipher,
@@ -31,6 +32,11 @@ import { ReplayDeliveryController } from './deliveries/replay-delivery.controlle
 import { RotateSecretController } from './webhooks/rotate-secret.controller.js';
 import { TestWebhookController } from './webhooks/test-webhook.controller.js';
 import { UpdateWebhookController } from './webhooks/update-webhook.controller.js';
+import { FeedFollower } from './events/feed-follower.js';
+import { FeedHeads } from './events/feed-heads.js';
+import { SharedReads } from './events/shared-reads.js';
+import { Idempotency } from './idempotency/idempotency.js';
+import { IdempotencyPruner } from './idempotency/idempotency-pruner.js';
 import { RateLimits } from './rate-limits/rate-limits.js';
 import { CreateWebhookController } from './webhooks/create-webhook.controller.js';
 import { DeleteWebhookController } from './webhooks/delete-webhook.controller.js';
@@ -48,6 +54,10 @@ function problemFilter(store: Store, logger: Logger): ProblemFilter {
       else logger.error(line, 'http.failed');
     },
   });
+}
+
+function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyRecords {
+  return new IdempotencyRecords(store, cipher);
 }
 
 /** The HTTP interface. Its process also needs `createApiAdapter` and `configureApi`. */
@@ -90,6 +100,12 @@ function problemFilter(store: Store, logger: Logger): ProblemFilter {
     KeyUses,
     ApiKeyAuthenticator,
     RateLimits,
+    { provide: IdempotencyRecords, useFactory: idempotencyRecords, inject: [Store, SecretCipher] },
+    Idempotency,
+    IdempotencyPruner,
+    FeedHeads,
+    SharedReads,
+    FeedFollower,
     EndpointUrlCheck,
     { provide: APP_GUARD, useClass: ScopeGuard },
     { provide: APP_FILTER, useFactory: problemFilter, inject: [Store, LOGGER] },

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
+import { KeepDays } from './keep-days.js';
 import { ProjectDeliveriesHandler } from './project-deliveries.handler.js';
 import { ProjectFeedHandler } from './project-feed.handler.js';
 
-@Module({ controllers: [ProjectFeedHandler, ProjectDeliveriesHandler] })
+@Module({ controllers: [ProjectFeedHandler, ProjectDeliveriesHandler], providers: [KeepDays] })
 export class ProjectorModule {}

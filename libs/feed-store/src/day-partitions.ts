@@ -12,7 +12,13 @@ function isoDay(dayMs: number): string {
   return new Date(dayMs).toISOString().slice(0, 10);
 }
 
-/** Makes the tables of the days that records fall on; knows which ones are there. */
+/** When the day of a table ends, in epoch milliseconds; never for a name that is not one of ours. */
+function endOfDay(table: string): number {
+  const [, year, month, day] = /_(\d{4})(\d{2})(\d{2})$/.exec(table) ?? [];
+  return day === undefined ? Infinity : Date.UTC(Number(year), Number(month) - 1, Number(day)) + DAY_MS;
+}
+
+/** Makes the tables of the days that records fall on, and drops those of days past retention. */
 export class DayPartitions {
   readonly #known = new Set<number>();
 
@@ -30,6 +36,29 @@ export class DayPartitions {
       for (const table of TABLES) await this.#make(table, dayMs);
       this.#known.add(dayMs);
     }
+  }
+
+  /**
+   * Drops the tables of days that ended before that time. Rows of the day on which it falls are kept, and left out by
+   * those who read.
+   * @returns the names of the dropped tables
+   */
+  async drop(beforeMs: number): Promise<readonly string[]> {
+    const rows = await this.store.query<{ name: string }>(
+      `select child.relname as name from pg_inherits
+       join pg_class child on child.oid = inhrelid join pg_class parent on parent.oid = inhparent
+       where parent.relname = any($1) and child.relnamespace = 'public'::regnamespace order by 1`,
+      [TABLES],
+    );
+    const expired = rows.map(({ name }) => name).filter((name) => endOfDay(name) <= beforeMs);
+    for (const name of expired) {
+      // Whoever reads just now is not waited for: the next time will do.
+      await this.store.transaction(async (runner) => {
+        await runner.query(`set local lock_timeout = '2s'`);
+        await runner.query(`drop table if exists ${name}`);
+      });
+    }
+    return expired;
   }
 
   /** One table for each transaction, so that no two of them can wait for each other. */

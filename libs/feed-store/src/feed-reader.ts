@@ -9,10 +9,17 @@ export interface FeedQuery {
   readonly widgetId?: WidgetId;
 }
 
-/** A page of the feed: the stored bytes, untouched. */
+/** An event as the feed serves it. */
+export interface FeedItem {
+  readonly seq: Seq;
+  readonly event: string;
+  /** The envelope's JSON text: the stored bytes, untouched. */
+  readonly envelope: string;
+}
+
+/** A page of the feed, ascending by seq. */
 export interface FeedPage {
-  /** Each one an envelope's JSON text. */
-  readonly envelopes: readonly string[];
+  readonly items: readonly FeedItem[];
   /** Where the next page begins; `null` when there are no more matching events. */
   readonly nextSeq: Seq | null;
   /** Of the oldest and the newest event that the org has in the feed; 0 without events. */
@@ -29,13 +36,14 @@ export function eventKey(orgId: OrgId, id: EventId): EventKey {
 
 interface FoundEvent {
   readonly seq: string;
+  readonly event_type: string;
   readonly matching: string;
   readonly envelope: string;
 }
 
 /** The bounds stand in every row, and in a row of their own when nothing was found. */
 type FeedRow = { readonly head: string | null; readonly oldest: string | null } & (
-  FoundEvent | { readonly seq: null; readonly matching: null; readonly envelope: null }
+  FoundEvent | { readonly seq: null; readonly event_type: null; readonly matching: null; readonly envelope: null }
 );
 
 /** What a page may weigh: it ends early rather than hold a whole process' memory; `next_seq` then goes on behind it. */
@@ -67,19 +75,20 @@ export class FeedReader {
       orgId,
       async (runner) =>
         (await runner.query(
-          `select bounds.head, bounds.oldest, page.seq, page.matching, convert_from(page.envelope, 'UTF8') as envelope
+          `select bounds.head, bounds.oldest, page.seq, page.event_type, page.matching,
+             convert_from(page.envelope, 'UTF8') as envelope
            from (
              select
                (select last_seq from org_heads where org_id = $1) as head,
                (select seq from events where org_id = $1 and appended_at >= $3 order by seq limit 1) as oldest
            ) bounds
            left join (
-             select seq, envelope,
+             select seq, event_type, envelope,
                row_number() over (order by seq) as place,
                count(*) over () as matching,
                sum(octet_length(envelope)) over (order by seq) as weight
              from (
-               select seq, envelope from events
+               select seq, event_type, envelope from events
                where org_id = $1 and seq > $2 and appended_at >= $3 ${filters.join(' ')}
                order by seq limit $4
              ) found
@@ -93,7 +102,7 @@ export class FeedReader {
     const last = served.at(-1);
     const headSeq = seqFromText(rows[0]?.head ?? '0');
     return {
-      envelopes: served.map((row) => row.envelope),
+      items: served.map((row) => ({ seq: seqFromText(row.seq), event: row.event_type, envelope: row.envelope })),
       nextSeq: last !== undefined && Number(last.matching) > served.length ? seqFromText(last.seq) : null,
       oldestSeq: oldestOf(rows[0]?.oldest ?? null, headSeq),
       headSeq,

@@ -96,7 +96,7 @@ export class IdempotencyRecords {
 
   /** Deletes what is past its time. @returns how many */
   async prune(): Promise<number> {
-    for (let pruned = 0; ; ) {
+    for (let pruned = 0; ;) {
       const rows = await this.store.query(
         `with pruned as (
            delete from idempotency_keys where (api_key_id, path, key) in (

@@ -74,6 +74,11 @@ export class Store {
     );
   }
 
+  /** Whether it was opened, and can be asked. */
+  get isOpen(): boolean {
+    return this.dataSource.isInitialized;
+  }
+
   async close(): Promise<void> {
     if (this.dataSource.isInitialized) await this.dataSource.destroy();
   }

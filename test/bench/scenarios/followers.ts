@@ -27,7 +27,7 @@ interface Reader {
 /** Readers that were told what to follow, and what went wrong with the first of them. */
 class Followers {
   readonly readers: Reader[] = [];
-  #failure: unknown;
+  readonly #failed = new AbortController();
 
   constructor(
     private readonly bench: Bench,
@@ -49,7 +49,7 @@ class Followers {
       if (org === undefined) throw new Error('there are no orgs');
       const sightings = new Sightings();
       follow(pool, org.apiKey, sightings, signal).catch((error: unknown) => {
-        if (!signal.aborted) this.#failure ??= error;
+        if (!signal.aborted) this.#failed.abort(error);
       });
       return { org, sightings };
     });
@@ -58,7 +58,7 @@ class Followers {
   }
 
   throwIfFailed(): void {
-    if (this.#failure !== undefined) throw this.#failure;
+    this.#failed.signal.throwIfAborted();
   }
 
   /** Waits until each has seen as many events as its org has. */

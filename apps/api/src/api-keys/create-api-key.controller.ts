@@ -8,6 +8,7 @@ import { CLOCK } from '#libs/platform';
 import { Identifiers } from '#libs/runtime';
 import { keyOf, OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
+import { Idempotent } from '../idempotency/idempotent.decorator.js';
 import { JsonBody } from '../http/json-body.decorator.js';
 import { CreateApiKeyDto } from './api-key.dto.js';
 import { apiKeyJson } from './api-key.presenter.js';
@@ -23,6 +24,7 @@ export class CreateApiKeyController {
   ) {}
 
   @Post()
+  @Idempotent()
   @RequireScope('keys:write')
   async create(
     @OrgOfKey() orgId: OrgId,

@@ -43,6 +43,12 @@ export class ApiKeyAuthenticator {
     const { id, orgId, scopes, expiresAt } = credential;
     return { id, orgId, scopes, expiresAt };
   }
+
+  /** Whether a key that was authenticated earlier may still be used. */
+  async isInForce(id: ApiKeyId): Promise<boolean> {
+    const credential = (await this.#credentials.ask([id])).get(id);
+    return credential !== undefined && isInForce(credential, this.clock.now());
+  }
 }
 
 function invalid(): GaplessError {

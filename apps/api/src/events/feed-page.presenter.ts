@@ -1,11 +1,37 @@
-import type { FeedPage } from '#libs/feed-store';
+import type { FeedItem, FeedPage } from '#libs/feed-store';
 
 /** The page as JSON (spec 4.1): the stored envelopes are spliced in as they are, never parsed and printed again. */
 export function feedPageJson(page: FeedPage): string {
-  return `{"data":[${page.envelopes.join(',')}],"next_seq":${page.nextSeq ?? 'null'}}`;
+  return `{"data":[${page.items.map((item) => item.envelope).join(',')}],"next_seq":${page.nextSeq ?? 'null'}}`;
 }
 
 /** The bounds of the feed (decisions, section 5). */
-export function feedPageHeaders(page: FeedPage): Readonly<Record<string, string>> {
+export function feedPageHeaders(page: Pick<FeedPage, 'oldestSeq' | 'headSeq'>): Readonly<Record<string, string>> {
   return { 'x-oldest-sequence': String(page.oldestSeq), 'x-head-sequence': String(page.headSeq) };
+}
+
+/** How long a client waits before it connects again, milliseconds. */
+const RECONNECT_MS = 2_000;
+
+/** What a stream begins with: something, so that the client knows that it is connected. */
+export const STREAM_START = `retry: ${RECONNECT_MS}\n\n`;
+/** Keeps connections open that proxies would close as idle. */
+export const STREAM_KEEP_ALIVE = ': keep-alive\n\n';
+
+/** Pages are shared by readers, and so is their text. */
+const streamTexts = new WeakMap<FeedPage, string>();
+
+/** The page as server-sent events (decisions, section 11: Streaming). */
+export function feedPageStream(page: FeedPage): string {
+  let text = streamTexts.get(page);
+  if (text === undefined) {
+    text = page.items.map(serverSentEvent).join('');
+    streamTexts.set(page, text);
+  }
+  return text;
+}
+
+/** White space between JSON tokens may hold line breaks, which would end the field; strings cannot. */
+function serverSentEvent({ seq, event, envelope }: FeedItem): string {
+  return `id: ${seq}\nevent: ${event}\ndata: ${envelope.replaceAll(/\r\n|\r|\n/g, '\ndata: ')}\n\n`;
 }

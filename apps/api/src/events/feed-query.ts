@@ -4,15 +4,26 @@ import { QueryParameters } from '../http/query-parameters.js';
 
 const MAX_LIMIT = 1_000;
 const DEFAULT_LIMIT = 100;
+const MAX_WAIT_SECONDS = 30;
+
+/** What is asked of the feed. */
+export interface FeedRequest {
+  readonly query: FeedQuery;
+  /** Whether `since` was given: a stream without it begins at the head. */
+  readonly hasSince: boolean;
+  /** How long to wait for an event when there is none yet; 0: not at all. */
+  readonly waitSeconds: number;
+}
 
 /**
  * Reads the query of the feed (spec 4.2; decisions, section 5).
  * @throws GaplessError `malformed_request`, `validation_failed`, `unknown_event_type`
  */
-export function parseFeedQuery(query: unknown): FeedQuery {
-  const parameters = new QueryParameters(query, ['since', 'limit', 'event', 'widget_id']);
-  const since = parameters.integer('since', 0, Number.MAX_SAFE_INTEGER) ?? SEQ_NONE;
+export function parseFeedQuery(query: unknown): FeedRequest {
+  const parameters = new QueryParameters(query, ['since', 'limit', 'event', 'widget_id', 'wait']);
+  const since = parameters.integer('since', 0, Number.MAX_SAFE_INTEGER);
   const limit = parameters.integer('limit', 1, MAX_LIMIT) ?? DEFAULT_LIMIT;
+  const waitSeconds = parameters.integer('wait', 1, MAX_WAIT_SECONDS) ?? 0;
   const event = parameters.text('event');
   if (event !== undefined && !isFeedFilter(event)) {
     parameters.refuse('event', 'unknown_event_type', 'is not an event type');
@@ -20,9 +31,24 @@ export function parseFeedQuery(query: unknown): FeedQuery {
   const widgetId = parameters.read('widget_id', parseWidgetId, 'must be a UUID');
   parameters.throwIfAny();
   return {
-    since: since as Seq,
-    limit,
-    ...(event === undefined ? {} : { event }),
-    ...(widgetId === undefined ? {} : { widgetId }),
+    query: {
+      since: (since ?? SEQ_NONE) as Seq,
+      limit,
+      ...(event === undefined ? {} : { event }),
+      ...(widgetId === undefined ? {} : { widgetId }),
+    },
+    hasSince: since !== undefined,
+    waitSeconds,
   };
+}
+
+/**
+ * Reads `Last-Event-ID`, the seq with which a stream is resumed; an empty one is as if absent.
+ * @throws GaplessError `malformed_request`, `validation_failed`
+ */
+export function parseLastEventId(header: string | string[] | undefined): Seq | undefined {
+  const parameters = new QueryParameters({ 'Last-Event-ID': header ?? '' }, ['Last-Event-ID']);
+  const seq = parameters.integer('Last-Event-ID', 0, Number.MAX_SAFE_INTEGER);
+  parameters.throwIfAny();
+  return seq as Seq | undefined;
 }

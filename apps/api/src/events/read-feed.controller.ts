@@ -1,31 +1,97 @@
-import { Controller, Get, Header, Inject, Query, Res } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
-import type { Clock, OrgId } from '#libs/domain';
-import { FeedReader } from '#libs/feed-store';
-import { CLOCK } from '#libs/platform';
-import { OrgOfKey } from '../auth/authenticated-key.js';
+import { Readable } from 'node:stream';
+import { Controller, Get, Query, Req, Res, StreamableFile } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { OrgId, Seq } from '#libs/domain';
+import type { FeedPage, FeedQuery } from '#libs/feed-store';
+import { ApiKeyAuthenticator } from '../auth/api-key-authenticator.js';
+import { keyOf, OrgOfKey, type AuthenticatedKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
-import { feedPageHeaders, feedPageJson } from './feed-page.presenter.js';
-import { parseFeedQuery } from './feed-query.js';
+import { FeedFollower } from './feed-follower.js';
+import {
+  feedPageHeaders,
+  feedPageJson,
+  feedPageStream,
+  STREAM_KEEP_ALIVE,
+  STREAM_START,
+} from './feed-page.presenter.js';
+import { parseFeedQuery, parseLastEventId } from './feed-query.js';
+import { SharedReads } from './shared-reads.js';
 
-/** `GET /external/events`: the pull feed (spec 4.1, 4.2). */
+/** Decisions, section 11: Streaming. So often it is also checked that the key is still in force. */
+const KEEP_ALIVE_MS = 15_000;
+
+/** `GET /external/events`: the pull feed (spec 4.1, 4.2), at once, by long poll, or as a stream. */
 @Controller('api/v1/external/events')
 export class ReadFeedController {
   constructor(
-    private readonly feed: FeedReader,
-    @Inject(CLOCK) private readonly clock: Clock,
+    private readonly reads: SharedReads,
+    private readonly follower: FeedFollower,
+    private readonly authenticator: ApiKeyAuthenticator,
   ) {}
 
   @Get()
   @RequireScope('events:read')
-  @Header('content-type', 'application/json; charset=utf-8')
   async read(
     @OrgOfKey() orgId: OrgId,
-    @Query() query: unknown,
+    @Query() parameters: unknown,
+    @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<string> {
-    const page = await this.feed.page(orgId, parseFeedQuery(query), this.clock.now());
-    reply.headers(feedPageHeaders(page));
+  ): Promise<string | StreamableFile> {
+    const { query, hasSince, waitSeconds } = parseFeedQuery(parameters);
+    reply.header('vary', 'accept');
+    if (wantsStream(request)) {
+      const lastEventId = parseLastEventId(request.headers['last-event-id']);
+      return this.#stream(orgId, query, lastEventId ?? (hasSince ? query.since : undefined), request, reply);
+    }
+    const page =
+      waitSeconds === 0
+        ? await this.reads.page(orgId, query)
+        : await this.follower.pageWhenThere(orgId, query, waitSeconds * 1_000, untilClosed(reply));
+    reply.headers(feedPageHeaders(page)).header('content-type', 'application/json; charset=utf-8');
     return feedPageJson(page);
   }
+
+  /** @param since where the stream begins; `undefined`: at the head */
+  async #stream(
+    orgId: OrgId,
+    query: FeedQuery,
+    since: Seq | undefined,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<StreamableFile> {
+    // Read before anything is sent, so that a failure can still be told as a problem.
+    const { oldestSeq, headSeq } = await this.reads.page(orgId, { since: query.since, limit: 1 });
+    reply.headers(feedPageHeaders({ oldestSeq, headSeq }));
+    reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no');
+    const signal = untilClosed(reply);
+    const pages = this.follower.follow(orgId, { ...query, since: since ?? headSeq }, KEEP_ALIVE_MS, signal);
+    const text = Readable.from(this.#texts(pages, keyOf(request)), { objectMode: false });
+    return new StreamableFile(text, { type: 'text/event-stream; charset=utf-8' });
+  }
+
+  async *#texts(
+    pages: AsyncGenerator<FeedPage | null, void, undefined>,
+    key: AuthenticatedKey,
+  ): AsyncGenerator<string, void, undefined> {
+    yield STREAM_START;
+    for await (const page of pages) {
+      if (page !== null) yield feedPageStream(page);
+      else if (await this.authenticator.isInForce(key.id)) yield STREAM_KEEP_ALIVE;
+      else return;
+    }
+  }
+}
+
+function wantsStream(request: FastifyRequest): boolean {
+  const accepted = request.headers.accept ?? '';
+  return accepted.split(',').some((range) => range.split(';', 1)[0]?.trim().toLowerCase() === 'text/event-stream');
+}
+
+/** Aborted when the answer is over, be it complete or because the caller has gone. */
+function untilClosed(reply: FastifyReply): AbortSignal {
+  const closed = new AbortController();
+  reply.raw.once('close', () => {
+    closed.abort();
+  });
+  return closed.signal;
 }

@@ -16,8 +16,10 @@ class IdempotencyInterceptor implements NestInterceptor {
   async intercept(context: ExecutionContext, next: CallHandler<unknown>): Promise<Observable<unknown>> {
     const http = context.switchToHttp();
     // Awaited here, so that the answer is kept even if the caller has gone.
-    const answer = await this.idempotency.once(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>(), () =>
-      lastValueFrom(next.handle()),
+    const answer = await this.idempotency.once(
+      http.getRequest<FastifyRequest>(),
+      http.getResponse<FastifyReply>(),
+      () => lastValueFrom(next.handle()),
     );
     return of(answer);
   }

@@ -5,6 +5,7 @@ import { CLOCK, CONFIG } from '#libs/platform';
 import { Identifiers, type Config } from '#libs/runtime';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
+import { Idempotent } from '../idempotency/idempotent.decorator.js';
 import { JsonBody } from '../http/json-body.decorator.js';
 import { EndpointUrlCheck } from './endpoint-url-check.js';
 import { newSigningSecret } from './signing-secret.js';
@@ -23,6 +24,7 @@ export class CreateWebhookController {
   ) {}
 
   @Post()
+  @Idempotent()
   @RequireScope('webhooks:write')
   async create(@OrgOfKey() orgId: OrgId, @JsonBody(CreateWebhookDto) body: CreateWebhookDto) {
     await this.urls.check(body.url);

@@ -1,0 +1,84 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Clock, OrgId, Seq } from '#libs/domain';
+import type { FeedPage, FeedQuery } from '#libs/feed-store';
+import { CLOCK } from '#libs/platform';
+import { FeedHeads } from './feed-heads.js';
+import { SharedReads } from './shared-reads.js';
+
+/** What a reader has seen after the page: of what is not on it, everything up to the head was not asked for. */
+function positionAfter(query: FeedQuery, page: FeedPage): Seq {
+  if (page.nextSeq !== null) return page.nextSeq;
+  return page.headSeq > query.since ? page.headSeq : query.since;
+}
+
+/** Reads the feed for those who wait for what is to come. */
+@Injectable()
+export class FeedFollower {
+  constructor(
+    private readonly reads: SharedReads,
+    private readonly heads: FeedHeads,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Long poll: the page, as soon as there is an event on it; an empty one after `waitMs`.
+   * @param signal aborted when nobody wants the page any more
+   */
+  async pageWhenThere(orgId: OrgId, asked: FeedQuery, waitMs: number, signal: AbortSignal): Promise<FeedPage> {
+    const deadlineMs = this.clock.now() + waitMs;
+    const watch = this.heads.watch(orgId, asked.since);
+    const end = () => {
+      watch.close();
+    };
+    signal.addEventListener('abort', end, { once: true });
+    try {
+      for (let query = asked; ;) {
+        watch.reset();
+        const page = await this.reads.page(orgId, query);
+        if (page.items.length > 0) return page;
+        query = { ...query, since: positionAfter(query, page) };
+        watch.seen(query.since);
+        if ((await watch.wait(Math.max(0, deadlineMs - this.clock.now()))) !== 'moved') return page;
+      }
+    } finally {
+      signal.removeEventListener('abort', end);
+      watch.close();
+    }
+  }
+
+  /**
+   * Follows the feed: page after page, none of them empty, and `null` whenever `idleMs` have passed since the last `null`.
+   * Ends when the signal is aborted or the process ends.
+   */
+  async *follow(
+    orgId: OrgId,
+    asked: FeedQuery,
+    idleMs: number,
+    signal: AbortSignal,
+  ): AsyncGenerator<FeedPage | null, void, undefined> {
+    const watch = this.heads.watch(orgId, asked.since);
+    const end = () => {
+      watch.close();
+    };
+    signal.addEventListener('abort', end, { once: true });
+    let nextBeatMs = this.clock.now() + idleMs;
+    try {
+      for (let query = asked; !signal.aborted;) {
+        watch.reset();
+        const page = await this.reads.page(orgId, query);
+        query = { ...query, since: positionAfter(query, page) };
+        watch.seen(query.since);
+        if (page.items.length > 0) yield page;
+        const waited = page.nextSeq === null ? await watch.wait(Math.max(0, nextBeatMs - this.clock.now())) : 'moved';
+        if (waited === 'ended') return;
+        if (this.clock.now() >= nextBeatMs) {
+          nextBeatMs = this.clock.now() + idleMs;
+          yield null;
+        }
+      }
+    } finally {
+      signal.removeEventListener('abort', end);
+      watch.close();
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import type { OrgId, Seq } from '#libs/domain';
+import { HeadNotifications } from '#libs/feed-store';
+import { CONFIG, LOGGER } from '#libs/platform';
+import type { Config, Logger } from '#libs/runtime';
+
+/** How a wait ended. */
+export type Waited = 'moved' | 'timeout' | 'ended';
+
+/** One reader's eye on the head of an org's feed. */
+export class HeadWatch {
+  #isMoved = false;
+  #wake: ((waited: Waited) => void) | null = null;
+
+  /** @param after what the reader has seen: the head has moved when it is beyond that */
+  constructor(
+    private after: Seq,
+    private readonly heads: ReadonlySet<unknown>,
+    private readonly end: () => void,
+  ) {}
+
+  /** To be called before the feed is read: what moves from now on ends the next wait at once. */
+  reset(): void {
+    this.#isMoved = false;
+  }
+
+  /** The reader has seen everything up to here. */
+  seen(seq: Seq): void {
+    if (seq > this.after) this.after = seq;
+  }
+
+  /** Waits until the head has moved since the last `reset`, at most `ms`, and not longer than the watch lives. */
+  wait(ms: number): Promise<Waited> {
+    if (!this.heads.has(this)) return Promise.resolve('ended');
+    if (this.#isMoved) return Promise.resolve('moved');
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#wake?.('timeout'), ms);
+      this.#wake = (waited) => {
+        clearTimeout(timer);
+        this.#wake = null;
+        resolve(waited);
+      };
+    });
+  }
+
+  /** @param seq the new head; `null` when it may have moved unnoticed */
+  notify(seq: Seq | null): void {
+    if (seq !== null && seq <= this.after) return;
+    this.#isMoved = true;
+    this.#wake?.('moved');
+  }
+
+  /** Ends the wait that is under way, and all to come. */
+  close(): void {
+    this.end();
+    this.#wake?.('ended');
+  }
+}
+
+/** Tells readers who wait that the feed of their org has moved on: one database connection for all of them. */
+@Injectable()
+export class FeedHeads implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  readonly #watches = new Map<OrgId, Set<HeadWatch>>();
+  readonly #notifications: HeadNotifications;
+  #isClosing = false;
+
+  constructor(@Inject(CONFIG) config: Config, @Inject(LOGGER) logger: Logger) {
+    this.#notifications = new HeadNotifications({
+      databaseUrl: config.databaseUrl,
+      applicationName: 'gapless-api',
+      logger,
+      onHead: (orgId, seq) => {
+        this.moved(orgId, seq);
+      },
+      onGap: () => {
+        this.wakeAll();
+      },
+    });
+  }
+
+  onApplicationBootstrap(): void {
+    this.#notifications.start();
+  }
+
+  /** Readers are let go before the server waits for their requests to end. */
+  async beforeApplicationShutdown(): Promise<void> {
+    this.#isClosing = true;
+    for (const watches of this.#watches.values()) for (const watch of [...watches]) watch.close();
+    await this.#notifications.stop();
+  }
+
+  /** @param after what the reader has seen */
+  watch(orgId: OrgId, after: Seq): HeadWatch {
+    const watches = this.#watches.get(orgId) ?? new Set<HeadWatch>();
+    this.#watches.set(orgId, watches);
+    const watch: HeadWatch = new HeadWatch(after, watches, () => {
+      watches.delete(watch);
+      if (watches.size === 0 && this.#watches.get(orgId) === watches) this.#watches.delete(orgId);
+    });
+    if (!this.#isClosing) watches.add(watch);
+    return watch;
+  }
+
+  moved(orgId: OrgId, seq: Seq): void {
+    for (const watch of this.#watches.get(orgId) ?? []) watch.notify(seq);
+  }
+
+  wakeAll(): void {
+    for (const watches of this.#watches.values()) for (const watch of watches) watch.notify(null);
+  }
+}

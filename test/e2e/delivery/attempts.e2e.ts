@@ -1,0 +1,286 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../support/infrastructure/eventually.js';
+import type { Received, Receiver } from '../../support/receiver.js';
+import { oneTo } from '../../support/sequence.js';
+import { always, asTheEventSays, HeldPushes } from './support/answers.js';
+import { DeliverySuite } from './support/delivery-suite.js';
+import type { Delivery, EndpointWithSecret, Operator, WholeDelivery } from './support/operator.js';
+import { attemptOf, nothingMoreComes } from './support/pushes.js';
+
+/** Unlike each other, so that one cannot be taken for another. */
+const TIERS_MS = [150, 200, 250, 300, 350, 400, 450, 500];
+const TIMEOUT_MS = 1_000;
+/** A retry starts within this of when it is due (decisions, section 6). */
+const START_WITHIN_MS = 1_000;
+
+let suite: DeliverySuite;
+
+beforeAll(async () => {
+  suite = await DeliverySuite.start({
+    RETRY_SCHEDULE: TIERS_MS.map((ms) => `${ms}ms`).join(','),
+    DELIVERY_TIMEOUT: `${TIMEOUT_MS}ms`,
+    AUTO_DISABLE_AFTER: '1000',
+  });
+});
+
+afterAll(() => suite.stop());
+
+interface Subscribed {
+  readonly operator: Operator;
+  readonly receiver: Receiver;
+  readonly endpoint: EndpointWithSecret;
+}
+
+async function aSubscriber(answer: Receiver['answer']): Promise<Subscribed> {
+  const operator = await suite.anOperator();
+  const receiver = await suite.aReceiver(answer);
+  const endpoint = await operator.register({ url: receiver.url, events: ['ticket.created'] });
+  return { operator, receiver, endpoint };
+}
+
+/** The endpoint's deliveries by seq, as soon as there are so many and all of them are as they should be. */
+function deliveriesOnce(
+  { operator, endpoint }: Subscribed,
+  count: number,
+  isSo: (delivery: Delivery) => boolean,
+): Promise<readonly WholeDelivery[]> {
+  return eventually(async () => {
+    const found = await operator.deliveries(endpoint.id);
+    expect(found).toHaveLength(count);
+    expect(found.filter((delivery) => !isSo(delivery))).toEqual([]);
+    return Promise.all(found.map(({ id }) => operator.delivery(endpoint.id, id)));
+  });
+}
+
+function ended({ status }: Delivery): boolean {
+  return status !== 'pending';
+}
+
+describe('an attempt (spec 3.1)', () => {
+  it.concurrent('delivers when it is answered with any 2xx', async () => {
+    const statuses = [200, 201, 202, 203, 204, 206, 226, 299];
+    const to = await aSubscriber(asTheEventSays());
+    await to.operator.emit(...statuses.map((status) => ({ event: 'ticket.created', data: { answers: [status] } })));
+    const deliveries = await deliveriesOnce(to, statuses.length, ended);
+    expect(deliveries.map(({ response_status }) => response_status)).toEqual(statuses);
+    for (const delivery of deliveries) {
+      expect(delivery).toMatchObject({ status: 'delivered', attempts: 1, last_error: null, next_attempt_at: null });
+    }
+    expect(to.receiver.received).toHaveLength(statuses.length);
+  });
+
+  it.concurrent('leaves a record with the members of spec 2.5', async () => {
+    const to = await aSubscriber(always(202));
+    const emittedAtMs = Date.now();
+    const [eventId] = await to.operator.emit({ event: 'ticket.created', data: {} });
+    const [{ attempts_log, envelope, ...delivery } = {} as never] = await deliveriesOnce(to, 1, ended);
+    const [push] = to.receiver.received as readonly [Received];
+    expect(delivery).toEqual({
+      id: push.headers['x-service-delivery-id'],
+      event: 'ticket.created',
+      event_id: eventId,
+      seq: 1,
+      status: 'delivered',
+      attempts: 1,
+      response_status: 202,
+      last_error: null,
+      next_attempt_at: null,
+      delivered_at: expect.any(String),
+      created_at: expect.any(String),
+    });
+    expect(delivery.id).toMatch(/^whd_/);
+    const createdAtMs = Date.parse(delivery.created_at);
+    const deliveredAtMs = Date.parse(delivery.delivered_at!);
+    expect(createdAtMs).toBeGreaterThanOrEqual(emittedAtMs);
+    expect(deliveredAtMs).toBeGreaterThanOrEqual(Math.max(createdAtMs, push.atMs));
+    expect(deliveredAtMs).toBeLessThan(push.atMs + TIMEOUT_MS);
+    expect(attempts_log).toHaveLength(1);
+    expect(envelope).toEqual(JSON.parse(push.body.toString()));
+  });
+
+  it.concurrent('is made again when it is answered with anything but 2xx', async () => {
+    const statuses = [300, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 409, 410, 429, 500, 502, 503, 599];
+    const to = await aSubscriber(asTheEventSays());
+    await to.operator.emit(...statuses.map((status) => ({ event: 'ticket.created', data: { answers: [status, 200] } })));
+    const deliveries = await deliveriesOnce(to, statuses.length, ended);
+    for (const [index, delivery] of deliveries.entries()) {
+      expect(delivery).toMatchObject({ status: 'delivered', attempts: 2, response_status: 200, last_error: null });
+      expect(delivery.attempts_log[0]).toMatchObject({
+        attempt: 1,
+        response_status: statuses[index],
+        error: `http_status: ${statuses[index]!}`,
+      });
+    }
+  });
+
+  it.concurrent('follows no redirect, not to a better place either', async () => {
+    const elsewhere = await suite.aReceiver();
+    const to = await aSubscriber((request, response, push) => {
+      const status = { 1: 301, 2: 302, 3: 307, 4: 308 }[attemptOf(push)];
+      if (status === undefined) response.end();
+      else response.writeHead(status, { location: elsewhere.url }).end();
+    });
+    await to.operator.emit({ event: 'ticket.created', data: {} });
+    const [delivery] = await deliveriesOnce(to, 1, ended);
+    expect(delivery!.attempts_log.map(({ error }) => error)).toEqual([
+      'http_status: 301',
+      'http_status: 302',
+      'http_status: 307',
+      'http_status: 308',
+      null,
+    ]);
+    expect(elsewhere.received).toEqual([]);
+  });
+
+  it.concurrent('fails when the answer comes too late, even if it is a 2xx (spec 8)', async () => {
+    const to = await aSubscriber((_request, response, push) => {
+      setTimeout(() => response.end(), attemptOf(push) === 1 ? TIMEOUT_MS + 300 : TIMEOUT_MS / 2);
+    });
+    await to.operator.emit({ event: 'ticket.created', data: {} });
+    const [delivery] = await deliveriesOnce(to, 1, ended);
+    const [late, inTime] = delivery!.attempts_log;
+    expect(late).toMatchObject({ attempt: 1, response_status: null, error: expect.stringMatching(/^timeout: /) });
+    expect(late!.duration_ms).toBeGreaterThanOrEqual(TIMEOUT_MS - 5);
+    expect(inTime).toMatchObject({ attempt: 2, response_status: 200, error: null });
+    expect(inTime!.duration_ms).toBeGreaterThanOrEqual(TIMEOUT_MS / 2 - 5);
+    expect(delivery).toMatchObject({ status: 'delivered', attempts: 2 });
+  });
+
+  it.concurrent('fails when the connection is closed in place of an answer', async () => {
+    const to = await aSubscriber((request, response, push) => {
+      if (attemptOf(push) === 1) request.socket.destroy();
+      else response.end();
+    });
+    await to.operator.emit({ event: 'ticket.created', data: {} });
+    const [delivery] = await deliveriesOnce(to, 1, ended);
+    expect(delivery!.attempts_log[0]).toMatchObject({
+      response_status: null,
+      error: expect.stringMatching(/^connect: /),
+      response_excerpt: null,
+    });
+    expect(delivery).toMatchObject({ status: 'delivered', attempts: 2 });
+  });
+
+  it.concurrent('sets failure_count to 0 when it succeeds, and raises it by one when it fails', async () => {
+    const held = new HeldPushes();
+    const { operator, endpoint } = await aSubscriber(held.answer);
+    const failureCount = (count: number) =>
+      eventually(async () => {
+        expect((await operator.endpoint(endpoint.id)).failure_count).toBe(count);
+      });
+    expect(endpoint.failure_count).toBe(0);
+    await operator.emit({ event: 'ticket.created', data: {} });
+    (await held.next()).answer(500);
+    await failureCount(1);
+    (await held.next()).answer(404);
+    await failureCount(2);
+    (await held.next()).answer(200);
+    await failureCount(0);
+  });
+});
+
+describe('a delivery whose every attempt fails', () => {
+  const held = new HeldPushes();
+  const pushes: Received[] = [];
+  /** The record as it stood between the n-th attempt and the next, by n - 1. */
+  const between: WholeDelivery[] = [];
+  let to: Subscribed;
+  let failed: WholeDelivery;
+
+  beforeAll(async () => {
+    to = await aSubscriber(held.answer);
+    await to.operator.emit({ event: 'ticket.created', data: {} });
+    for (const attempt of oneTo(TIERS_MS.length + 1)) {
+      const { push, answer } = await held.next();
+      pushes.push(push);
+      if (attempt > 1) {
+        const [delivery] = await deliveriesOnce(to, 1, ({ attempts }) => attempts === attempt - 1);
+        between.push(delivery!);
+      }
+      answer(500 + attempt);
+    }
+    [failed] = (await deliveriesOnce(to, 1, ended)) as [WholeDelivery];
+  });
+
+  it('is attempted exactly 9 times, with X-Service-Attempt 1 to 9 (spec 4.4, 8)', async () => {
+    expect(pushes.map(attemptOf)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    // As long as the longest wait of the schedule, and as a retry may take to start.
+    await nothingMoreComes(to.receiver, 500 + START_WITHIN_MS);
+  });
+
+  it('is the same delivery of the same bytes every time', () => {
+    for (const push of pushes) {
+      expect(push.headers['x-service-delivery-id']).toBe(failed.id);
+      expect(push.body.equals(pushes[0]!.body)).toBe(true);
+    }
+  });
+
+  it('is pending between the attempts, with what came of the last one', () => {
+    for (const [index, delivery] of between.entries()) {
+      expect(delivery).toMatchObject({
+        status: 'pending',
+        attempts: index + 1,
+        response_status: 501 + index,
+        last_error: `http_status: ${501 + index}`,
+        delivered_at: null,
+      });
+    }
+  });
+
+  it('is due again after the n-th time of the schedule behind the end of the preceding attempt (spec 8)', () => {
+    const waits = between.map(({ next_attempt_at, attempts_log }) => {
+      const { at, duration_ms } = attempts_log.at(-1)!;
+      return Date.parse(next_attempt_at!) - (Date.parse(at) + duration_ms);
+    });
+    expect(waits).toEqual(TIERS_MS);
+  });
+
+  it('is attempted within a second of when it is due, and not before', () => {
+    for (const [index, { next_attempt_at }] of between.entries()) {
+      const startedAtMs = Date.parse(failed.attempts_log[index + 1]!.at);
+      const dueAtMs = Date.parse(next_attempt_at!);
+      expect(startedAtMs).toBeGreaterThanOrEqual(dueAtMs);
+      expect(pushes[index + 1]!.atMs - dueAtMs).toBeLessThan(START_WITHIN_MS);
+    }
+  });
+
+  it('is failed after the last retry, and stays in the log', () => {
+    expect(failed).toMatchObject({
+      status: 'failed',
+      attempts: 9,
+      response_status: 509,
+      last_error: 'http_status: 509',
+      next_attempt_at: null,
+      delivered_at: null,
+    });
+  });
+
+  it('has all its attempts in its log', () => {
+    expect(failed.attempts_log).toEqual(
+      oneTo(9).map((attempt) => ({
+        attempt,
+        at: expect.any(String),
+        duration_ms: expect.any(Number),
+        response_status: 500 + attempt,
+        error: `http_status: ${500 + attempt}`,
+        response_excerpt: '',
+      })),
+    );
+  });
+
+  it('counts each of its attempts as a failure of the endpoint', async () => {
+    expect(await to.operator.endpoint(to.endpoint.id)).toMatchObject({ failure_count: 9, is_active: true });
+  });
+});
+
+describe('a delivery whose last retry succeeds', () => {
+  it('is delivered', async () => {
+    const to = await aSubscriber((_request, response, push) => {
+      response.writeHead(attemptOf(push) === 9 ? 200 : 503).end();
+    });
+    await to.operator.emit({ event: 'ticket.created', data: {} });
+    const [delivery] = await deliveriesOnce(to, 1, ended);
+    expect(delivery).toMatchObject({ status: 'delivered', attempts: 9, response_status: 200, last_error: null });
+    expect((await to.operator.endpoint(to.endpoint.id)).failure_count).toBe(0);
+  });
+});

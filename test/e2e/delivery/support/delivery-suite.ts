@@ -1,0 +1,51 @@
+import { Store } from '#libs/feed-store';
+import type { GaplessApp } from '#libs/platform';
+import { ApiClient } from '../../../support/api-client.js';
+import { anApiKey } from '../../../support/api-keys.js';
+import { aGapless, type GaplessUnderTest } from '../../../support/gapless.js';
+import { anOrgId } from '../../../support/ids.js';
+import { aReceiver, type Receiver } from '../../../support/receiver.js';
+import { Operator } from './operator.js';
+
+/** What a suite's tests share: a Gapless with all its stages. Each test has orgs and receivers of its own. */
+export class DeliverySuite {
+  readonly #opened: { close(): Promise<void> }[] = [];
+
+  private constructor(
+    readonly gapless: GaplessUnderTest,
+    /** The process that runs all stages. */
+    readonly app: GaplessApp,
+  ) {}
+
+  static async start(env: Readonly<Record<string, string>>): Promise<DeliverySuite> {
+    const gapless = await aGapless(env);
+    return new DeliverySuite(gapless, await gapless.startAll());
+  }
+
+  /** Whoever runs an org that nobody else uses. @param app the process whose api is asked, if not the suite's */
+  async anOperator(app = this.app): Promise<Operator> {
+    const orgId = anOrgId();
+    return new Operator(orgId, new ApiClient(app.url, await anApiKey(this.app.app.get(Store), orgId)));
+  }
+
+  /** Asks Postgres as its owner: for what the api does not show. */
+  query<Row>(sql: string, parameters: readonly unknown[]): Promise<readonly Row[]> {
+    return this.app.app.get(Store).query<Row>(sql, parameters);
+  }
+
+  async aReceiver(answer?: Receiver['answer']): Promise<Receiver> {
+    return this.closing(await aReceiver(answer));
+  }
+
+  /** Closes it behind the last test. */
+  closing<T extends { close(): Promise<void> }>(opened: T): T {
+    this.#opened.push(opened);
+    return opened;
+  }
+
+  async stop(): Promise<void> {
+    // Receivers first: who hangs on one of them need not be waited for.
+    await Promise.all(this.#opened.map((opened) => opened.close()));
+    await this.gapless.stop();
+  }
+}

@@ -1,0 +1,166 @@
+import type { OrgId } from '#libs/domain';
+import type { Answer, ApiClient, Envelope, Submission } from '../../../support/api-client.js';
+
+/** An endpoint (spec 2.1). */
+export interface Endpoint {
+  readonly id: string;
+  readonly name: string | null;
+  readonly description: string | null;
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly widget_ids: readonly string[] | null;
+  readonly is_active: boolean;
+  readonly failure_count: number;
+  readonly last_triggered_at: string | null;
+  readonly created_at: string;
+}
+
+export interface EndpointWithSecret extends Endpoint {
+  readonly secret: string;
+}
+
+/** How an endpoint is doing (decisions, section 3). */
+export interface EndpointHealth {
+  readonly status: 'healthy' | 'failing' | 'disabled';
+  readonly delivered_24h: number;
+  readonly failed_attempts_24h: number;
+  readonly pending: number;
+  readonly oldest_pending_at: string | null;
+  readonly last_success_at: string | null;
+  readonly last_failure_at: string | null;
+  readonly last_error: string | null;
+  readonly p50_ms: number | null;
+  readonly p95_ms: number | null;
+  readonly disabled_at: string | null;
+  readonly disabled_reason: string | null;
+}
+
+/** A delivery (spec 2.5). */
+export interface Delivery {
+  readonly id: string;
+  readonly event: string;
+  readonly event_id: string;
+  readonly seq: number;
+  readonly status: 'pending' | 'delivered' | 'failed';
+  readonly attempts: number;
+  readonly response_status: number | null;
+  readonly last_error: string | null;
+  readonly next_attempt_at: string | null;
+  readonly delivered_at: string | null;
+  readonly created_at: string;
+}
+
+/** An attempt in a delivery's log (decisions, section 3). */
+export interface Attempt {
+  readonly attempt: number;
+  readonly at: string;
+  readonly duration_ms: number;
+  readonly response_status: number | null;
+  readonly error: string | null;
+  readonly response_excerpt: string | null;
+}
+
+export interface WholeDelivery extends Delivery {
+  readonly attempts_log: readonly Attempt[];
+  readonly envelope: Envelope | null;
+}
+
+/** A page of the delivery log, as it was sent. */
+export interface DeliveryPage {
+  readonly data: readonly Delivery[];
+  readonly next_cursor: string | null;
+}
+
+/** Why the api refused something (decisions, section 2). */
+export interface Refusal {
+  readonly status: number;
+  readonly code: string;
+  readonly errors?: readonly { readonly pointer: string; readonly code: string }[];
+}
+
+/** Works with the endpoints of an org as those who operate it do. Every method throws unless the api did as it was asked. */
+export class Operator {
+  constructor(
+    readonly orgId: OrgId,
+    readonly api: ApiClient,
+  ) {}
+
+  /** Submits events, all in one request. @returns their ids */
+  emit(...events: readonly Submission[]): Promise<readonly string[]> {
+    return this.api.emit(events);
+  }
+
+  register(body: object): Promise<EndpointWithSecret> {
+    return this.#data('POST', '/external/webhooks', 201, body);
+  }
+
+  endpoint(id: string): Promise<Endpoint & { readonly health: EndpointHealth }> {
+    return this.#data('GET', `/external/webhooks/${id}`, 200);
+  }
+
+  endpoints(): Promise<readonly Endpoint[]> {
+    return this.#data('GET', '/external/webhooks', 200);
+  }
+
+  change(id: string, changes: object): Promise<Endpoint> {
+    return this.#data('PATCH', `/external/webhooks/${id}`, 200, changes);
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#ask('DELETE', `/external/webhooks/${id}`, 204);
+  }
+
+  rotateSecret(id: string): Promise<EndpointWithSecret> {
+    return this.#data('POST', `/external/webhooks/${id}/rotate-secret`, 200);
+  }
+
+  test(id: string): Promise<Delivery> {
+    return this.#data('POST', `/external/webhooks/${id}/test`, 202);
+  }
+
+  /** One page of the delivery log, without its leading `?`. */
+  async deliveryPage(id: string, query = ''): Promise<DeliveryPage> {
+    const answer = await this.#ask('GET', `/external/webhooks/${id}/deliveries?${query}`, 200);
+    return JSON.parse(answer.text) as DeliveryPage;
+  }
+
+  /** The newest 250 deliveries, in the order of their seqs. */
+  async deliveries(id: string): Promise<readonly Delivery[]> {
+    const { data } = await this.deliveryPage(id, 'limit=250');
+    return data.toSorted((a, b) => a.seq - b.seq);
+  }
+
+  delivery(id: string, deliveryId: string): Promise<WholeDelivery> {
+    return this.#data('GET', `/external/webhooks/${id}/deliveries/${deliveryId}`, 200);
+  }
+
+  /** The same as it was sent. */
+  async deliveryText(id: string, deliveryId: string): Promise<string> {
+    return (await this.#ask('GET', `/external/webhooks/${id}/deliveries/${deliveryId}`, 200)).text;
+  }
+
+  replay(id: string, deliveryId: string): Promise<Delivery> {
+    return this.#data('POST', `/external/webhooks/${id}/deliveries/${deliveryId}/replay`, 202);
+  }
+
+  recover(id: string, body: object): Promise<{ readonly matched: number; readonly scheduled: number }> {
+    return this.#data('POST', `/external/webhooks/${id}/recover`, 202, body);
+  }
+
+  /** What the api says to a request that it does not accept. */
+  async refusal(method: string, path: string, body?: object): Promise<Refusal> {
+    const answer = await this.api.request(method, path, body === undefined ? undefined : JSON.stringify(body));
+    if (answer.status < 400) throw new Error(`${method} ${path} was accepted: ${answer.status} ${answer.text}`);
+    return JSON.parse(answer.text) as Refusal;
+  }
+
+  async #data<T>(method: string, path: string, status: number, body?: object): Promise<T> {
+    return (JSON.parse((await this.#ask(method, path, status, body)).text) as { data: T }).data;
+  }
+
+  async #ask(method: string, path: string, status: number, body?: object): Promise<Answer> {
+    const answer = await this.api.request(method, path, body === undefined ? undefined : JSON.stringify(body));
+    if (answer.status !== status) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
+    return answer;
+  }
+}
