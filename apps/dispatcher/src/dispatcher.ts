@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
 import { EndpointDirectory, SecretCipher, Store } from '#libs/feed-store';
@@ -54,6 +55,8 @@ export class Dispatcher implements BeforeApplicationShutdown {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     const { signal } = this.#ending;
+    // Every attempt that is held listens to it.
+    setMaxListeners(0, signal);
     this.#client = createPushClient({
       resolver: createResolver({ dnsServers: [...config.dnsServers], timeoutMs: config.deliveryTimeoutMs }),
       allowedNetworks: parseNetworks(config.allowedPrivateNetworks),

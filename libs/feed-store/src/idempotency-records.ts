@@ -14,8 +14,11 @@ export interface IdempotentRequest {
 
 /** What to do with such a request. */
 export type Claim =
-  /** It is the caller's to work on until the lease is over. */
-  | { readonly kind: 'claimed' }
+  /**
+   * It is the caller's to work on until the lease is over. `seed` is the same for everybody who works on this request
+   * after another: what is named by it is not made twice.
+   */
+  | { readonly kind: 'claimed'; readonly seed: string }
   /** It was answered before. */
   | { readonly kind: 'answered'; readonly answer: string }
   /** The key was used for another body. */
@@ -44,28 +47,29 @@ export class IdempotencyRecords {
   async claim(request: IdempotentRequest, lease: string): Promise<Claim> {
     const { apiKeyId, path, key, fingerprint } = request;
     const [row] = await this.store.query<{
-      claimed: boolean;
+      seed: string | null;
       fingerprint: Buffer | null;
       answer_ciphertext: Buffer | null;
     }>(
       `with claimed as (
          insert into idempotency_keys as known
-           (api_key_id, path, key, fingerprint, lease, leased_until, answer_ciphertext, expires_at)
-         values ($1, $2, $3, $4, $5, now() + $6 * interval '1 ms', null, now() + $7 * interval '1 ms')
+           (api_key_id, path, key, fingerprint, seed, lease, leased_until, answer_ciphertext, expires_at)
+         values ($1, $2, $3, $4, $5, $5, now() + $6 * interval '1 ms', null, now() + $7 * interval '1 ms')
          on conflict (api_key_id, path, key) do update set
            fingerprint = excluded.fingerprint, lease = excluded.lease, leased_until = excluded.leased_until,
-           answer_ciphertext = null, expires_at = excluded.expires_at
+           answer_ciphertext = null, expires_at = excluded.expires_at,
+           seed = case when known.expires_at <= now() then excluded.seed else known.seed end
          where known.expires_at <= now() or (
            known.answer_ciphertext is null and known.leased_until <= now() and known.fingerprint = excluded.fingerprint
          )
-         returning 1
+         returning known.seed
        )
-       select exists (select from claimed) as claimed, known.fingerprint, known.answer_ciphertext
+       select (select seed from claimed) as seed, known.fingerprint, known.answer_ciphertext
        from (values (1)) one
        left join idempotency_keys known on api_key_id = $1 and path = $2 and key = $3`,
       [apiKeyId, path, key, fingerprint, lease, LEASE_MS, KEPT_MS],
     );
-    if (row?.claimed === true) return { kind: 'claimed' };
+    if (row !== undefined && row.seed !== null) return { kind: 'claimed', seed: row.seed };
     // Nothing is seen of a row that came into being at the same time: somebody has just begun.
     if (!row?.fingerprint) return { kind: 'in_progress' };
     if (!row.fingerprint.equals(fingerprint)) return { kind: 'other_body' };
@@ -84,11 +88,22 @@ export class IdempotencyRecords {
     );
   }
 
-  /** Forgets a request that had no effect, so that it can be tried again. */
-  async release(lease: string, request: IdempotentRequest): Promise<void> {
+  /** Forgets a request that had no effect: its key is free for another one. */
+  async forget(lease: string, request: IdempotentRequest): Promise<void> {
     await this.store.query(
-      `with released as (
+      `with forgotten as (
          delete from idempotency_keys where api_key_id = $1 and path = $2 and key = $3 and lease = $4
+       ) select 1`,
+      [request.apiKeyId, request.path, request.key, lease],
+    );
+  }
+
+  /** Ends the lease on a request of which nobody knows whether it had its effect: the same one can be tried again. */
+  async reopen(lease: string, request: IdempotentRequest): Promise<void> {
+    await this.store.query(
+      `with reopened as (
+         update idempotency_keys set leased_until = now()
+         where api_key_id = $1 and path = $2 and key = $3 and lease = $4
        ) select 1`,
       [request.apiKeyId, request.path, request.key, lease],
     );

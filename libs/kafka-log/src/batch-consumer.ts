@@ -153,8 +153,9 @@ export class BatchConsumer {
     const last = messages.at(-1);
     if (last === undefined) return;
     const generation = this.#generation;
+    let refused = false;
     const isStale = () =>
-      this.#stopping || generation !== this.#generation || !payload.isRunning() || payload.isStale();
+      refused || this.#stopping || generation !== this.#generation || !payload.isRunning() || payload.isStale();
     const context: BatchContext = {
       generation,
       isStale,
@@ -169,8 +170,15 @@ export class BatchConsumer {
       partition,
       records: messages.map((message) => toStoredRecord(topic, partition, message)),
     };
-    const handled = await this.#withHeartbeat(payload, () => this.#untilHandled(batch, context));
-    if (handled === 'stale') return;
+    const onRefused = () => {
+      refused = true;
+    };
+    const handled = await this.#withHeartbeat(payload, onRefused, () => this.#untilHandled(batch, context));
+    if (handled === 'stale') {
+      // Met here once more, the refusal reaches kafkajs, which joins the group again.
+      await payload.heartbeat();
+      return;
+    }
     const nextOffset = handled?.nextOffset ?? Number(last.offset) + 1;
     if (nextOffset > Number(messages[0]?.offset ?? 0)) {
       payload.resolveOffset(nextOffset > Number(last.offset) ? last.offset : String(nextOffset - 1));
@@ -207,9 +215,9 @@ export class BatchConsumer {
     }
   }
 
-  /** Keeps the session alive however long the handler takes. A rebalance is met again by the heartbeat behind the batch. */
-  async #withHeartbeat<T>(payload: EachBatchPayload, act: () => Promise<T>): Promise<T> {
-    const timer = setInterval(() => void payload.heartbeat().catch(() => undefined), HEARTBEAT_MS);
+  /** Keeps the session alive however long the handler takes, and tells when the group takes no heartbeat any more. */
+  async #withHeartbeat<T>(payload: EachBatchPayload, onRefused: () => void, act: () => Promise<T>): Promise<T> {
+    const timer = setInterval(() => void payload.heartbeat().catch(onRefused), HEARTBEAT_MS);
     try {
       return await act();
     } finally {

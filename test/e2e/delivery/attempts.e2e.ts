@@ -115,7 +115,7 @@ describe('an attempt (spec 3.1)', () => {
 
   it.concurrent('follows no redirect, not to a better place either', async () => {
     const elsewhere = await suite.aReceiver();
-    const to = await aSubscriber((request, response, push) => {
+    const to = await aSubscriber((_request, response, push) => {
       const status = { 1: 301, 2: 302, 3: 307, 4: 308 }[attemptOf(push)];
       if (status === undefined) response.end();
       else response.writeHead(status, { location: elsewhere.url }).end();

@@ -31,6 +31,7 @@ export class FeedFollower {
       watch.close();
     };
     signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) end();
     try {
       for (let query = asked; ;) {
         watch.reset();
@@ -61,6 +62,7 @@ export class FeedFollower {
       watch.close();
     };
     signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) end();
     let nextBeatMs = this.clock.now() + idleMs;
     try {
       for (let query = asked; !signal.aborted;) {

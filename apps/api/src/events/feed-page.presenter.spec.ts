@@ -1,16 +1,32 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Seq } from '#libs/domain';
-import { feedPageJson } from './feed-page.presenter.js';
+import type { FeedPage } from '#libs/feed-store';
+import { feedPageJson, feedPageStream } from './feed-page.presenter.js';
+
+function aPage(envelopes: readonly string[], nextSeq: number | null = null): FeedPage {
+  const items = envelopes.map((envelope, index) => ({ seq: (index + 1) as Seq, event: 'ticket.created', envelope }));
+  return { items, nextSeq: nextSeq as Seq | null, oldestSeq: 1 as Seq, headSeq: 9 as Seq };
+}
 
 describe('a page of the feed', () => {
   it('holds the stored envelopes byte for byte', () => {
     const envelopes = ['{"seq":1,"data":{"n":1.0,"big":12345678901234567890}}', '{"seq":2,"data":{"ü":"\\u00fc"}}'];
-    const page = { envelopes, nextSeq: 2 as Seq, oldestSeq: 1 as Seq, headSeq: 9 as Seq };
-    expect(feedPageJson(page)).toBe(`{"data":[${envelopes[0]!},${envelopes[1]!}],"next_seq":2}`);
+    expect(feedPageJson(aPage(envelopes, 2))).toBe(`{"data":[${envelopes[0]!},${envelopes[1]!}],"next_seq":2}`);
   });
 
   it('has next_seq null when there is no more', () => {
-    const page = { envelopes: [], nextSeq: null, oldestSeq: 0 as Seq, headSeq: 0 as Seq };
-    expect(feedPageJson(page)).toBe('{"data":[],"next_seq":null}');
+    expect(feedPageJson(aPage([]))).toBe('{"data":[],"next_seq":null}');
+  });
+
+  it('is streamed with the seq as id and the type as event (decisions, section 11: Streaming)', () => {
+    expect(feedPageStream(aPage(['{"seq":1}', '{"seq":2}']))).toBe(
+      'id: 1\nevent: ticket.created\ndata: {"seq":1}\n\nid: 2\nevent: ticket.created\ndata: {"seq":2}\n\n',
+    );
+  });
+
+  it('is streamed whole when the payload was sent with line breaks', () => {
+    const text = feedPageStream(aPage(['{"a":\n1,\r\n"b":\r2}']));
+    const lines = text.split('\n').filter((line) => line.startsWith('data: '));
+    expect(JSON.parse(lines.map((line) => line.slice('data: '.length)).join('\n'))).toEqual({ a: 1, b: 2 });
   });
 });

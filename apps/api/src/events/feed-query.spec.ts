@@ -16,13 +16,17 @@ function refusal(query: Readonly<Record<string, unknown>>): GaplessError {
 
 describe('the query of the feed', () => {
   it('begins at the start of retention with 100 events, when nothing is asked for', () => {
-    expect(parseFeedQuery({})).toEqual({ since: 0, limit: 100 });
-    expect(parseFeedQuery({ since: '', limit: '', event: '', widget_id: '' })).toEqual({ since: 0, limit: 100 });
+    expect(parseFeedQuery({})).toEqual({ query: { since: 0, limit: 100 }, hasSince: false, waitSeconds: 0 });
+    expect(parseFeedQuery({ since: '', limit: '', event: '', widget_id: '', wait: '' })).toEqual(parseFeedQuery({}));
   });
 
   it('is read', () => {
-    const query = { since: '4127', limit: '1000', event: 'test', widget_id: WIDGET.toUpperCase() };
-    expect(parseFeedQuery(query)).toEqual({ since: 4127, limit: 1000, event: 'test', widgetId: WIDGET });
+    const query = { since: '4127', limit: '1000', event: 'test', widget_id: WIDGET.toUpperCase(), wait: '30' };
+    expect(parseFeedQuery(query)).toEqual({
+      query: { since: 4127, limit: 1000, event: 'test', widgetId: WIDGET },
+      hasSince: true,
+      waitSeconds: 30,
+    });
   });
 
   it.each(['1e3', '0x10', '-0', '+1', '01', '1.0', ' 1', '1 ', 'abc', 'NaN', 'Infinity', '١'])(
@@ -37,6 +41,8 @@ describe('the query of the feed', () => {
     { limit: '0' },
     { limit: '1001' },
     { limit: '-1' },
+    { wait: '0' },
+    { wait: '31' },
     { since: '-1' },
     { since: '9007199254740992' },
     { since: '99999999999999999999999999' },
@@ -45,7 +51,7 @@ describe('the query of the feed', () => {
   });
 
   it('accepts the largest integer there is', () => {
-    expect(parseFeedQuery({ since: '9007199254740991' }).since).toBe(Number.MAX_SAFE_INTEGER);
+    expect(parseFeedQuery({ since: '9007199254740991' }).query.since).toBe(Number.MAX_SAFE_INTEGER);
   });
 
   it('refuses unknown and repeated parameters, each with its pointer', () => {
@@ -61,7 +67,7 @@ describe('the query of the feed', () => {
   it('filters by a type of the catalog alone', () => {
     expect(refusal({ event: 'ticket.exploded' }).code).toBe('unknown_event_type');
     expect(refusal({ event: 'constructor' }).code).toBe('unknown_event_type');
-    expect(parseFeedQuery({ event: 'lead.captured' }).event).toBe('lead.captured');
+    expect(parseFeedQuery({ event: 'lead.captured' }).query.event).toBe('lead.captured');
   });
 
   it('cannot read a widget that is not a UUID', () => {

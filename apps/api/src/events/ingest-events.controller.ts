@@ -1,7 +1,7 @@
 import { Controller, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { GaplessError, inboxValue, type Clock, type EventId } from '#libs/domain';
-import { INGEST_LIMITS, parseSubmission, type SubmittedEvent } from '#libs/event-validation';
+import { derivedEventId, GaplessError, inboxValue, type Clock, type EventId, type InboxEvent } from '#libs/domain';
+import { INGEST_LIMITS, parseSubmission } from '#libs/event-validation';
 import { eventKey, FeedReader, type EventKey } from '#libs/feed-store';
 import { Appender, type NewRecord, type TopicNames } from '#libs/kafka-log';
 import { CLOCK, TOPICS } from '#libs/platform';
@@ -11,11 +11,14 @@ import { RequireScope } from '../auth/require-scope.js';
 import { bodyOf } from '../http/body.js';
 import { Limits } from '../http/operation-limits.js';
 import { SharedQuery } from '../http/shared-query.js';
+import { Idempotency } from '../idempotency/idempotency.js';
 import { RateLimits } from '../rate-limits/rate-limits.js';
 import { traceParentOf } from './trace-parent.js';
 
 /** Bytes of requests that wait for Kafka at the same time; what comes on top is refused rather than piled up. */
 const MAX_PENDING_BYTES = 128 * 1024 * 1024;
+
+const NONE_KNOWN: ReadonlyMap<EventKey, true> = new Map();
 
 interface IngestAnswer {
   readonly data: readonly { readonly id: EventId }[];
@@ -32,6 +35,7 @@ export class IngestEventsController {
     private readonly appender: Appender,
     private readonly identifiers: Identifiers,
     private readonly rateLimits: RateLimits,
+    private readonly idempotency: Idempotency,
     @Inject(TOPICS) private readonly topics: TopicNames,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {
@@ -43,19 +47,23 @@ export class IngestEventsController {
   @HttpCode(202)
   @RequireScope('events:write')
   @Limits({ bodyBytes: INGEST_LIMITS.maxRequestBytes, countedAs: 'events' })
-  async ingest(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<IngestAnswer> {
+  ingest(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<IngestAnswer | string> {
+    return this.idempotency.once(request, reply, (seed) => this.#accept(request, reply, seed));
+  }
+
+  /** @param seed names the events that bring no name, if the request may come again */
+  async #accept(request: FastifyRequest, reply: FastifyReply, seed: string | null): Promise<IngestAnswer> {
     const body = bodyOf(request);
     const key = keyOf(request);
-    const submitted = parseSubmission(body, {
-      orgOfKey: key.orgId,
-      nowMs: this.clock.now(),
-      limits: INGEST_LIMITS,
-    });
+    const submitted = parseSubmission(body, { orgOfKey: key.orgId, nowMs: this.clock.now(), limits: INGEST_LIMITS });
     // The request has been counted as one event already.
     if (submitted.length > 1) await this.rateLimits.count('events', key.id, submitted.length - 1, reply);
-    const events = submitted.map((event) => ({ ...event, id: event.id ?? this.identifiers.eventId() }));
+    const events = submitted.map((event, index) => ({ ...event, id: event.id ?? this.#newId(seed, index) }));
+    const known = await this.#knownOf(seed === null ? events.filter((_, index) => submitted[index]?.id) : events);
     const headers = { traceparent: traceParentOf(request.headers['traceparent']) };
-    const known = await this.#knownOf(submitted);
     const records = events
       .filter((event) => !known.has(eventKey(event.orgId, event.id)))
       .map((event) => ({ topic: this.topics.inbox, key: event.orgId, value: inboxValue(event), headers }));
@@ -63,11 +71,14 @@ export class IngestEventsController {
     return { data: events.map(({ id }) => ({ id })) };
   }
 
+  #newId(seed: string | null, index: number): EventId {
+    return seed === null ? this.identifiers.eventId() : derivedEventId('idempotency', seed, String(index));
+  }
+
   /** The sequencer knows the latest ids of an org; a repeat of an older one has to be found in the feed. */
-  async #knownOf(submitted: readonly SubmittedEvent[]): Promise<ReadonlyMap<EventKey, true>> {
-    const keys: EventKey[] = [];
-    for (const { orgId, id } of submitted) if (id !== null) keys.push(eventKey(orgId, id));
-    return keys.length === 0 ? new Map<EventKey, true>() : this.#known.ask(keys);
+  async #knownOf(events: readonly InboxEvent[]): Promise<ReadonlyMap<EventKey, true>> {
+    if (events.length === 0) return NONE_KNOWN;
+    return this.#known.ask(events.map((event) => eventKey(event.orgId, event.id)));
   }
 
   async #append(records: readonly NewRecord[], bytes: number): Promise<void> {

@@ -27,13 +27,18 @@ export class Idempotency {
   ) {}
 
   /**
-   * Acts, unless the same request was answered before: then its answer is given again, as JSON text. What fails leaves no
-   * trace, so that it can be tried again.
+   * Acts, unless the same request was answered before: then its answer is given again, as JSON text. What was refused is
+   * forgotten; what failed can be tried again.
+   * @param act gets a seed: of the attempts at the same request, each gets the same; `null` without a key
    * @throws GaplessError `idempotency_conflict` for the same key with another body, or while the first is worked on
    */
-  async once<T>(request: FastifyRequest, reply: FastifyReply, act: () => Promise<T>): Promise<T | string> {
+  async once<T>(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    act: (seed: string | null) => Promise<T>,
+  ): Promise<T | string> {
     const key = idempotencyKeyOf(request);
-    if (key === undefined) return act();
+    if (key === undefined) return act(null);
     const idempotent: IdempotentRequest = {
       apiKeyId: keyOf(request).id,
       path: request.url.split('?', 1)[0] ?? '',
@@ -46,7 +51,7 @@ export class Idempotency {
     const claim = await this.records.claim(idempotent, lease);
     switch (claim.kind) {
       case 'claimed':
-        return this.#work(idempotent, lease, act);
+        return this.#work(idempotent, lease, () => act(claim.seed));
       case 'answered':
         reply.header('content-type', 'application/json; charset=utf-8').header('idempotency-replayed', 'true');
         return claim.answer;
@@ -64,7 +69,10 @@ export class Idempotency {
     try {
       result = await act();
     } catch (error) {
-      await this.#quietly(() => this.records.release(lease, request));
+      const isRefused = error instanceof GaplessError && error.code !== 'unavailable';
+      await this.#quietly(() =>
+        isRefused ? this.records.forget(lease, request) : this.records.reopen(lease, request),
+      );
       throw error;
     }
     // What has happened is answered, even if it cannot be written down.

@@ -14,6 +14,7 @@ export class IdempotencyKeys1700000000010 implements MigrationInterface {
         path              text        not null,
         key               text        not null,
         fingerprint       bytea       not null,
+        seed              uuid        not null,
         lease             uuid        not null,
         leased_until      timestamptz not null,
         answer_ciphertext bytea,
