@@ -191,10 +191,13 @@ export class BatchConsumer {
   async #untilHandled(batch: RecordBatch, context: BatchContext): Promise<Handled | 'stale'> {
     const part = `${this.options.groupId} ${batch.topic}/${batch.partition}`;
     for (let failures = 1; ; failures++) {
-      if (context.isStale()) return 'stale';
+      if (context.isStale()) {
+        this.health.forget(part);
+        return 'stale';
+      }
       try {
         const handled = await this.options.handle(batch, context);
-        if (failures > 1) this.health.ready(part);
+        if (failures > 1) this.health.forget(part);
         return handled;
       } catch (error) {
         const waitMs = backOffMs(failures);

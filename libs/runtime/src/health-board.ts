@@ -13,6 +13,11 @@ export class HealthBoard {
     this.#parts.set(part, { status: 'ready' });
   }
 
+  /** What is not this process' business any more holds it up no longer. */
+  forget(part: string): void {
+    this.#parts.delete(part);
+  }
+
   get isReady(): boolean {
     return [...this.#parts.values()].every((part) => part.status === 'ready');
   }
