@@ -64,7 +64,7 @@ export class Deliveries {
       ...latencyFigures('burst: publish to receipt', latencies),
       figure('burst: delivery log complete', perSecond(deliveries, settledAt), 'deliveries/s'),
       figure('burst: repeated deliveries', repeats, ''),
-      ...resources.figures({ thousands: deliveries / 1_000, of: 'deliveries' }),
+      ...resources.figures({ count: deliveries, of: 'deliveries' }),
     ];
   }
 
@@ -79,7 +79,7 @@ export class Deliveries {
       ...latencyFigures(`steady ${perSecond}/s: publish to receipt`, latencies),
       figure(`steady ${perSecond}/s: repeated deliveries`, repeats, ''),
       ...resources
-        .figures({ thousands: latencies.count / 1_000, of: 'deliveries' })
+        .figures({ count: latencies.count, of: 'deliveries' })
         .map((one) => ({ ...one, name: `steady ${perSecond}/s: ${one.name}` })),
     ];
   }

@@ -90,6 +90,20 @@ export function systemUsage(pid: number): SystemUsage | undefined {
   };
 }
 
+/** CPU seconds that the machine has spent on anything since it booted; `undefined` where there is no `/proc`. */
+export function machineCpuSeconds(): number | undefined {
+  if (process.platform !== 'linux') return undefined;
+  return busySeconds(readFileSync('/proc/stat', 'utf8'));
+}
+
+/** Of the first line of `/proc/stat`: all but idle and waiting for disks; guests are counted as users already. */
+export function busySeconds(stat: string): number {
+  const [, user, nice, system, , , irq, softIrq, steal] = stat.split(/\s+/, 9).map(Number);
+  return (
+    [user, nice, system, irq, softIrq, steal].reduce((sum: number, ticks = 0) => sum + ticks, 0) / TICKS_PER_SECOND
+  );
+}
+
 /** The most memory that the process has held since `forgetPeak`; `undefined` where there is no `/proc`. */
 export function peakMiB(pid: number): number | undefined {
   return process.platform === 'linux' ? memoryMiB(pid, 'VmHWM') : undefined;

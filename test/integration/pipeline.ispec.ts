@@ -66,11 +66,11 @@ describe('the pipeline', () => {
     await eventually(() => { expect(receiver.received).toHaveLength(1); });
     const page = await eventually(async () => {
       const found = await new FeedReader(app.app.get(Store), 86_400_000).page(orgId, { since: 0 as Seq, limit: 10 }, Date.now());
-      expect(found.envelopes).toHaveLength(1);
+      expect(found.items).toHaveLength(1);
       return found;
     });
-    expect(receiver.received[0]?.body.toString()).toBe(page.envelopes[0]);
-    expect(page.envelopes[0]).toContain('"data":{"n": 1.0}');
+    expect(receiver.received[0]?.body.toString()).toBe(page.items[0]?.envelope);
+    expect(page.items[0]?.envelope).toContain('"data":{"n": 1.0}');
     expect(receiver.received[0]?.headers).toMatchObject({ 'x-service-sequence': '1', 'x-service-attempt': '1' });
   });
 });

@@ -36,6 +36,8 @@ import { FeedFollower } from './events/feed-follower.js';
 import { FeedHeads } from './events/feed-heads.js';
 import { SharedReads } from './events/shared-reads.js';
 import { Idempotency } from './idempotency/idempotency.js';
+import { DescribeProblemController } from './http/describe-problem.controller.js';
+import { OpenApiController } from './openapi/openapi.controller.js';
 import { IdempotencyPruner } from './idempotency/idempotency-pruner.js';
 import { RateLimits } from './rate-limits/rate-limits.js';
 import { CreateWebhookController } from './webhooks/create-webhook.controller.js';
@@ -70,6 +72,8 @@ function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyReco
     GetWebhookController,
     DeleteWebhookController,
     ListEventTypesController,
+    OpenApiController,
+    DescribeProblemController,
     CreateApiKeyController,
     ListApiKeysController,
     RevokeApiKeyController,

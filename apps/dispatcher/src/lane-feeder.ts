@@ -53,6 +53,7 @@ interface PartitionFlight {
 export class LaneFeeder {
   readonly #flights = new Map<number, PartitionFlight>();
   readonly #timer: NodeJS.Timeout;
+  #draining = false;
 
   constructor(
     private readonly options: LaneFeederOptions,
@@ -68,16 +69,16 @@ export class LaneFeeder {
   async feed(batch: RecordBatch, context: BatchContext): Promise<Handled> {
     const flight = this.#flightOf(batch, context);
     for (const record of batch.records) {
-      if (context.isStale() || this.use.signal.aborted)
-        return { kind: 'later', nextOffset: record.offset, waitMs: REST_MS };
+      if (context.isStale() || this.#draining) return { kind: 'later', nextOffset: record.offset, waitMs: REST_MS };
       const room = await this.#takeUp(record, flight, context);
       if (!room) return { kind: 'later', nextOffset: record.offset, waitMs: REST_MS };
     }
     return undefined;
   }
 
-  /** Lets what is in flight end, for some time, and commits. */
+  /** Takes up no more, lets what is in flight end, for some time, and commits. */
   async drain(timeoutMs: number): Promise<void> {
+    this.#draining = true;
     clearInterval(this.#timer);
     await Promise.race([this.options.lane.idle(), delay(timeoutMs, undefined, { ref: false })]);
     await this.#commitAll();

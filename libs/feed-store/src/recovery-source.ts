@@ -80,8 +80,9 @@ export class RecoverySource {
                  and ($8::uuid[] is null or e.widget_id is null or e.widget_id = any($8))
                  and exists (
                    select from endpoint_inactive_periods p
-                   where p.endpoint_id = $2 and e.appended_at >= p.began_at - interval '${ROUTING_DELAY}'
-                     and e.appended_at < p.ended_at
+                   join endpoints n on n.id = p.endpoint_id
+                   where p.endpoint_id = $2 and e.appended_at < p.ended_at
+                     and e.appended_at >= greatest(p.began_at - interval '${ROUTING_DELAY}', n.created_at)
                  )
              )
            order by e.seq limit $9`,

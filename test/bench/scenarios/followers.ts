@@ -122,7 +122,7 @@ export const followers: Scenario = {
       figure('events read, each by every reader of its org', seen, ''),
       ...latencyFigures('long poll: publish to reader', latenciesOf(polling, sentAt)),
       ...latencyFigures('stream: publish to reader', latenciesOf(streaming, sentAt)),
-      ...resources.figures({ thousands: seen / 1_000, of: 'events read' }),
+      ...resources.figures({ count: seen, of: 'events read' }),
     ];
   },
 };

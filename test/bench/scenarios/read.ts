@@ -28,7 +28,7 @@ export const read: Scenario = {
     await load.burst(EVENTS / REQUEST_EVENTS, ingestBody('ticket.created', REQUEST_EVENTS));
     await bench.api(gapless).untilHead(EVENTS);
     const storedAt = performance.now();
-    const stored = storing.figures({ thousands: EVENTS / 1_000, of: 'events stored' });
+    const stored = storing.figures({ count: EVENTS, of: 'events stored' });
 
     bench.tell('reading them');
     const reading = new Resources(gapless.pid);
@@ -55,7 +55,7 @@ export const read: Scenario = {
       ...stored,
       figure('read', seen / seconds, 'events/s'),
       figure('read', bytes / 1e6 / seconds, 'MB/s'),
-      ...reading.figures({ thousands: EVENTS / 1_000, of: 'events read' }),
+      ...reading.figures({ count: EVENTS, of: 'events read' }),
     ];
   },
 };

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Controller, HttpCode, Inject, Param, Post, type BeforeApplicationShutdown } from '@nestjs/common';
-import { SEQ_NONE, type Clock, type EndpointId, type OrgId } from '#libs/domain';
+import { deliveryIdOf, SEQ_NONE, type Clock, type DeliveryId, type EndpointId, type OrgId } from '#libs/domain';
 import {
   EndpointRecords,
   recoveredDelivery,
@@ -16,7 +16,9 @@ import { RequireScope } from '../auth/require-scope.js';
 import { JsonBody } from '../http/json-body.decorator.js';
 import { EndpointIdPipe, noSuchEndpoint } from '../webhooks/endpoint-id.pipe.js';
 import { refuseInactive } from '../webhooks/refuse-inactive.js';
+import { Idempotent } from '../idempotency/idempotent.decorator.js';
 import { appendOrRefuse } from './append-or-refuse.js';
+import { ProjectedDelivery } from './projected-delivery.js';
 import { RecoverDeliveriesDto, recoveryKinds, recoveryRange } from './recover-deliveries.dto.js';
 import { replayRecords } from './replay.js';
 
@@ -29,6 +31,13 @@ const PATIENCE_MS = 5_000;
 interface Progress {
   matched: number;
   scheduled: number;
+  /** The delivery that was scheduled last, and its run. */
+  last?: { readonly id: DeliveryId; readonly run: number };
+}
+
+/** What failed is replayed; what was missed is delivered as if it had been routed. */
+function runAfter(event: Recoverable): number {
+  return event.kind === 'failed' ? event.run + 1 : 0;
 }
 
 /** `POST /external/webhooks/:id/recover`: re-sends what failed or was missed, in seq order (decisions, section 3). */
@@ -41,19 +50,21 @@ export class RecoverDeliveriesController implements BeforeApplicationShutdown {
     private readonly endpoints: EndpointRecords,
     private readonly source: RecoverySource,
     private readonly appender: Appender,
+    private readonly projected: ProjectedDelivery,
     @Inject(TOPICS) private readonly topics: TopicNames,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   @Post()
+  @Idempotent()
   @HttpCode(202)
   @RequireScope('webhooks:write')
   async recover(
     @OrgOfKey() orgId: OrgId,
     @Param('id', EndpointIdPipe) id: EndpointId,
     @JsonBody(RecoverDeliveriesDto) body: RecoverDeliveriesDto,
-  ): Promise<{ readonly data: Progress }> {
+  ): Promise<{ readonly data: { readonly matched: number; readonly scheduled: number } }> {
     const range = recoveryRange(body);
     const endpoint = await this.endpoints.find(orgId, id);
     if (endpoint === undefined) throw noSuchEndpoint();
@@ -67,8 +78,9 @@ export class RecoverDeliveriesController implements BeforeApplicationShutdown {
     done.catch((error: unknown) => {
       this.logger.warn({ err: error, endpoint_id: id, ...progress }, 'recovery.failed');
     });
-    await Promise.race([done, delay(PATIENCE_MS, undefined, { ref: false })]);
-    return { data: { ...progress } };
+    const shown = done.then(() => this.#untilShown(endpoint, progress));
+    await Promise.race([shown, delay(PATIENCE_MS, undefined, { ref: false })]);
+    return { data: { matched: progress.matched, scheduled: progress.scheduled } };
   }
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -107,14 +119,21 @@ export class RecoverDeliveriesController implements BeforeApplicationShutdown {
         page.flatMap((event) => this.#records(endpoint, event)),
       );
       progress.scheduled += page.length;
+      const last = page.at(-1);
+      if (last !== undefined) progress.last = { id: deliveryIdOf(last.eventId, endpoint.id), run: runAfter(last) };
     }
+  }
+
+  /** The facts of an endpoint are projected in order: behind the last one, all of them are there. */
+  async #untilShown(endpoint: EndpointRecord, { last }: Progress): Promise<void> {
+    if (last !== undefined) await this.projected.of(endpoint.orgId, endpoint.id, last.id, last.run);
   }
 
   #records(endpoint: EndpointRecord, event: Recoverable): readonly NewRecord[] {
     const delivery = recoveredDelivery(endpoint.orgId, endpoint.id, event);
     const nowMs = this.clock.now();
     if (event.kind === 'failed') {
-      return replayRecords(this.topics, delivery, event.run + 1, event.envelope, nowMs);
+      return replayRecords(this.topics, delivery, runAfter(event), event.envelope, nowMs);
     }
     return [
       factRecord(this.topics.deliveries, { type: 'scheduled', delivery }),

@@ -70,5 +70,5 @@ export function recoveryRange(body: RecoverDeliveriesDto): RecoveryRange {
 
 /** Without a status, both what failed and what was missed. */
 export function recoveryKinds(body: RecoverDeliveriesDto): readonly RecoveryKind[] {
-  return body.status == null ? ['failed', 'missed'] : [body.status];
+  return body.status === null || body.status === undefined ? ['failed', 'missed'] : [body.status];
 }

@@ -8,6 +8,7 @@ import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { EndpointIdPipe, noSuchEndpoint } from '../webhooks/endpoint-id.pipe.js';
 import { refuseInactive } from '../webhooks/refuse-inactive.js';
+import { Idempotent } from '../idempotency/idempotent.decorator.js';
 import { appendOrRefuse } from './append-or-refuse.js';
 import { DeliveryIdPipe, noSuchDelivery } from './delivery-id.pipe.js';
 import { deliveryJson } from './delivery.presenter.js';
@@ -28,6 +29,7 @@ export class ReplayDeliveryController {
   ) {}
 
   @Post()
+  @Idempotent()
   @HttpCode(202)
   @RequireScope('webhooks:write')
   async replay(

@@ -1,9 +1,9 @@
 import { Controller, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { derivedEventId, GaplessError, inboxValue, type Clock, type EventId, type InboxEvent } from '#libs/domain';
+import { derivedEventId, GaplessError, type Clock, type EventId, type InboxEvent } from '#libs/domain';
 import { INGEST_LIMITS, parseSubmission } from '#libs/event-validation';
 import { eventKey, FeedReader, type EventKey } from '#libs/feed-store';
-import { Appender, type NewRecord, type TopicNames } from '#libs/kafka-log';
+import { Appender, inboxRecord, type NewRecord, type TopicNames } from '#libs/kafka-log';
 import { CLOCK, TOPICS } from '#libs/platform';
 import { Identifiers } from '#libs/runtime';
 import { keyOf } from '../auth/authenticated-key.js';
@@ -63,10 +63,10 @@ export class IngestEventsController {
     if (submitted.length > 1) await this.rateLimits.count('events', key.id, submitted.length - 1, reply);
     const events = submitted.map((event, index) => ({ ...event, id: event.id ?? this.#newId(seed, index) }));
     const known = await this.#knownOf(seed === null ? events.filter((_, index) => submitted[index]?.id) : events);
-    const headers = { traceparent: traceParentOf(request.headers['traceparent']) };
+    const context = { traceparent: traceParentOf(request.headers['traceparent']) };
     const records = events
       .filter((event) => !known.has(eventKey(event.orgId, event.id)))
-      .map((event) => ({ topic: this.topics.inbox, key: event.orgId, value: inboxValue(event), headers }));
+      .map((event) => inboxRecord(this.topics.inbox, event, context));
     await this.#append(records, body.length);
     return { data: events.map(({ id }) => ({ id })) };
   }

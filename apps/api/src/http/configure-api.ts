@@ -5,6 +5,7 @@ import { ApiKeyAuthenticator } from '../auth/api-key-authenticator.js';
 import { authenticateRequests } from '../auth/authenticate-requests.js';
 import { limitRequests } from '../rate-limits/limit-requests.js';
 import { RateLimits } from '../rate-limits/rate-limits.js';
+import { serveDocs } from '../openapi/serve-docs.js';
 import { logAccess } from './access-log.js';
 import { applyBodyLimits } from './operation-limits.js';
 
@@ -31,10 +32,12 @@ export function configureApi(app: NestFastifyApplication): void {
   const instance = app.getHttpAdapter().getInstance();
   instance.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
+    if (request.routeOptions.url?.startsWith('/api/') === true) reply.header('cache-control', 'no-store');
     done();
   });
   applyBodyLimits(instance);
   authenticateRequests(instance, app.get(ApiKeyAuthenticator));
   limitRequests(instance, app.get(RateLimits));
   logAccess(instance, app.get<Logger>(LOGGER));
+  serveDocs(instance);
 }

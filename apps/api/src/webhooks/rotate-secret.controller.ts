@@ -3,6 +3,7 @@ import type { EndpointId, OrgId } from '#libs/domain';
 import { EndpointRecords } from '#libs/feed-store';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
+import { Idempotent } from '../idempotency/idempotent.decorator.js';
 import { EndpointIdPipe, noSuchEndpoint } from './endpoint-id.pipe.js';
 import { newSigningSecret } from './signing-secret.js';
 import { webhookWithSecretJson } from './webhook.presenter.js';
@@ -13,6 +14,7 @@ export class RotateSecretController {
   constructor(private readonly endpoints: EndpointRecords) {}
 
   @Post()
+  @Idempotent()
   @HttpCode(200)
   @RequireScope('webhooks:write')
   async rotate(@OrgOfKey() orgId: OrgId, @Param('id', EndpointIdPipe) id: EndpointId) {

@@ -11,6 +11,7 @@ import { appendOrRefuse } from '../deliveries/append-or-refuse.js';
 import { deliveryJson, type DeliveryJson } from '../deliveries/delivery.presenter.js';
 import { ProjectedDelivery } from '../deliveries/projected-delivery.js';
 import { traceParentOf } from '../events/trace-parent.js';
+import { Idempotent } from '../idempotency/idempotent.decorator.js';
 import { EndpointIdPipe, noSuchEndpoint } from './endpoint-id.pipe.js';
 import { refuseInactive } from './refuse-inactive.js';
 
@@ -27,6 +28,7 @@ export class TestWebhookController {
   ) {}
 
   @Post()
+  @Idempotent()
   @HttpCode(202)
   @RequireScope('webhooks:write')
   async test(

@@ -9,12 +9,13 @@ export function always(status: number): Receiver['answer'] {
 
 /**
  * Answers the pushes of a delivery with the statuses that stand in its event, as `data: {answers: [500, 200]}`, one
- * after the other; the last one over and over.
+ * after the other; the last one over and over. Without them, it does not answer.
  */
 export function asTheEventSays(): Receiver['answer'] {
   const pushes = new Map<string, number>();
   return (_request, response, push) => {
-    const { answers } = envelopeOf(push).data as { answers: readonly number[] };
+    const { answers } = envelopeOf(push).data as { answers?: readonly number[] };
+    if (answers === undefined) return;
     const before = pushes.get(deliveryIdOf(push)) ?? 0;
     pushes.set(deliveryIdOf(push), before + 1);
     response.writeHead(answers[Math.min(before, answers.length - 1)]!).end();

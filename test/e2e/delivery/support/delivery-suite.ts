@@ -1,3 +1,4 @@
+import type { OrgId } from '#libs/domain';
 import { Store } from '#libs/feed-store';
 import type { GaplessApp } from '#libs/platform';
 import { ApiClient } from '../../../support/api-client.js';
@@ -22,9 +23,11 @@ export class DeliverySuite {
     return new DeliverySuite(gapless, await gapless.startAll());
   }
 
-  /** Whoever runs an org that nobody else uses. @param app the process whose api is asked, if not the suite's */
-  async anOperator(app = this.app): Promise<Operator> {
-    const orgId = anOrgId();
+  /**
+   * Whoever runs an org: by default one that nobody else uses.
+   * @param app the process whose api is asked, if not the suite's
+   */
+  async anOperator(orgId: OrgId = anOrgId(), app = this.app): Promise<Operator> {
     return new Operator(orgId, new ApiClient(app.url, await anApiKey(this.app.app.get(Store), orgId)));
   }
 

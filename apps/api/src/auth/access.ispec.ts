@@ -1,0 +1,373 @@
+import { randomBytes } from 'node:crypto';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { systemClock, type ApiKeyId, type OrgId } from '#libs/domain';
+import { API_KEY_SECRET_BYTES, ApiKeyRecords, parseApiKey, Store, type ApiKeyScope } from '#libs/feed-store';
+import type { GaplessApp } from '#libs/platform';
+import { Identifiers } from '#libs/runtime';
+import { anApiKey } from '../../../../test/support/api-keys.js';
+import { aGapless, type GaplessUnderTest } from '../../../../test/support/gapless.js';
+import { anOrgId } from '../../../../test/support/ids.js';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { ApiModule } from '../api.module.js';
+import { apiHttp } from '../http/api-http.js';
+import { KeyUses } from './key-uses.js';
+
+interface ProblemJson {
+  readonly status: number;
+  readonly code: string;
+  readonly request_id: string;
+  readonly errors?: readonly { readonly pointer: string; readonly code: string }[];
+}
+
+describe('access to the api', () => {
+  let gapless: GaplessUnderTest;
+  let app: GaplessApp;
+  let keys: ApiKeyRecords;
+  const orgId = anOrgId();
+  let key: string;
+
+  beforeAll(async () => {
+    gapless = await aGapless();
+    app = await gapless.start([ApiModule], { http: apiHttp });
+    keys = new ApiKeyRecords(app.app.get(Store));
+    key = await anApiKey(app.app.get(Store), orgId);
+  });
+
+  afterAll(async () => {
+    await gapless.stop();
+  });
+
+  const identifiers = new Identifiers(systemClock);
+
+  async function aKeyWith(scopes: readonly ApiKeyScope[], org: OrgId | null, expiresAt: Date | null = null) {
+    const id = identifiers.apiKeyId();
+    const secret = randomBytes(API_KEY_SECRET_BYTES);
+    return { id, key: await keys.create({ id, orgId: org, scopes, secret, createdAt: new Date(), expiresAt }) };
+  }
+
+  async function call(path: string, init: RequestInit & { readonly key?: string | null } = {}) {
+    const { key: given = key, headers, ...rest } = init;
+    return fetch(`${app.url}${path}`, {
+      ...rest,
+      headers: { ...(given === null ? {} : { 'x-api-key': given }), ...(headers as Record<string, string>) },
+    });
+  }
+
+  async function refusal(response: Response): Promise<ProblemJson> {
+    expect(response.headers.get('content-type')).toBe('application/problem+json');
+    const problem = (await response.json()) as ProblemJson;
+    expect(problem.status).toBe(response.status);
+    expect(problem.request_id).toBe(response.headers.get('x-request-id'));
+    return problem;
+  }
+
+  const json = (body: unknown, headers: Readonly<Record<string, string>> = {}) => ({
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+
+  describe('authentication (decisions, sections 1 and 2)', () => {
+    it('asks for a key on every operation below /api/', async () => {
+      const document = (await (await call('/openapi.json', { key: null })).json()) as {
+        readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+      };
+      for (const [path, operations] of Object.entries(document.paths)) {
+        // Alert settings are served by the stage that sweeps.
+        if (path.endsWith('/live-chat-settings')) continue;
+        for (const method of Object.keys(operations)) {
+          const response = await call(path.replace(/\{\w+\}/g, 'x'), { method: method.toUpperCase(), key: null });
+          expect([path, method, (await refusal(response)).code]).toEqual([path, method, 'missing_api_key']);
+        }
+      }
+    });
+
+    it('sees through other spellings of the path', async () => {
+      expect((await refusal(await call('/%61pi/v1/external/webhooks', { key: null }))).code).toBe('missing_api_key');
+    });
+
+    it('answers 401 alike for what is unknown, revoked, and expired', async () => {
+      const revoked = await aKeyWith(['events:read'], orgId);
+      await keys.revoke(revoked.id, new Date());
+      const expired = await aKeyWith(['events:read'], orgId, new Date(Date.now() - 1));
+      const unknown = key.replace(/_[^_]{26}_/, '_01K2Z8Q4T7WJ5M3N9R6XBCDEFG_');
+      const answers = await Promise.all(
+        ['x', unknown, `${key.slice(0, -1)}A`, revoked.key, expired.key].map(async (bad) => {
+          const { request_id: _, ...problem } = await refusal(await call('/api/v1/external/events', { key: bad }));
+          return JSON.stringify(problem);
+        }),
+      );
+      expect(new Set(answers).size).toBe(1);
+      expect(answers[0]).toContain('invalid_api_key');
+    });
+
+    it('refuses a key from the request after its revocation on', async () => {
+      const mine = await aKeyWith(['events:read'], orgId);
+      expect((await call('/api/v1/external/events', { key: mine.key })).status).toBe(200);
+      await keys.revoke(mine.id, new Date());
+      expect((await call('/api/v1/external/events', { key: mine.key })).status).toBe(401);
+    });
+
+    it('names the scope that is missing', async () => {
+      const { key: reader } = await aKeyWith(['events:read'], orgId);
+      const response = await call('/api/v1/external/webhooks', { key: reader });
+      expect(response.status).toBe(403);
+      expect(JSON.stringify(await refusal(response))).toContain('webhooks:read');
+    });
+
+    it('keeps service keys out of what belongs to an organization', async () => {
+      const service = await anApiKey(app.app.get(Store), null);
+      expect((await refusal(await call('/api/v1/external/webhooks', { key: service }))).code).toBe(
+        'insufficient_scope',
+      );
+      expect((await call('/api/v1/external/event-types', { key: service })).status).toBe(200);
+    });
+
+    it('notes when a key was used last', async () => {
+      const mine = await aKeyWith(['events:read'], orgId);
+      await call('/api/v1/external/events', { key: mine.key });
+      await app.app.get(KeyUses).flush();
+      const listed = (await keys.list(orgId)).find(({ id }) => id === mine.id);
+      expect(listed?.lastUsedAt).toBeInstanceOf(Date);
+    });
+  });
+
+  describe('answers', () => {
+    it('carry the caller’s request id, or a new one', async () => {
+      const mine = await call('/api/v1/external/events', { headers: { 'x-request-id': 'my-trace-1' } });
+      expect(mine.headers.get('x-request-id')).toBe('my-trace-1');
+      const made = await call('/nowhere', { key: null, headers: { 'x-request-id': 'bad id' } });
+      expect(made.headers.get('x-request-id')).toMatch(/^[0-9A-HJKMNP-TV-Z]{26}$/);
+    });
+
+    it('are problems for what is no operation, whatever the method', async () => {
+      expect((await refusal(await call('/api/v1/nothing'))).code).toBe('not_found');
+      expect((await refusal(await call('/api/v1/external/events', { method: 'PATCH' }))).code).toBe('not_found');
+      expect((await refusal(await call('/%zz'))).code).toBe('malformed_request');
+    });
+
+    it('refuse a body that is not JSON, or too large', async () => {
+      const path = '/api/v1/external/webhooks';
+      const text = await call(path, { method: 'POST', headers: { 'content-type': 'text/plain' }, body: '{}' });
+      expect([text.status, (await refusal(text)).code]).toEqual([415, 'unsupported_media_type']);
+      const form = await call(path, { method: 'POST', body: new URLSearchParams({ url: 'x' }) });
+      expect(form.status).toBe(415);
+      const zipped = await call(path, json({}, { 'content-encoding': 'gzip' }));
+      expect(zipped.status).toBe(415);
+      const large = await call(path, json({ url: 'x'.repeat(300 * 1024) }));
+      expect([large.status, (await refusal(large)).code]).toEqual([413, 'payload_too_large']);
+      const broken = await call(path, { ...json({}), body: '{"url":' });
+      expect([broken.status, (await refusal(broken)).code]).toEqual([400, 'malformed_request']);
+      const none = await call(path, { method: 'POST' });
+      expect([none.status, (await refusal(none)).code]).toEqual([400, 'malformed_request']);
+    });
+
+    it('are problems even where there is no request yet', async () => {
+      const { hostname, port } = new URL(app.url);
+      const answer = await new Promise<string>((resolve, reject) => {
+        let text = '';
+        const socket = connect(Number(port), hostname, () => socket.write('GET / HTTP/1.1\r\nno colon\r\n\r\n'));
+        socket.on('data', (chunk) => (text += chunk.toString()));
+        socket.on('end', () => {
+          resolve(text);
+        });
+        socket.on('error', reject);
+      });
+      expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+      expect(answer).toMatch(/application\/problem\+json[\s\S]*"code":"malformed_request"/);
+    });
+  });
+
+  describe('the rate limit (decisions, sections 2 and 11)', () => {
+    let limited: GaplessApp;
+    beforeAll(async () => {
+      limited = await gapless.start([ApiModule], { http: apiHttp, env: { RATE_LIMIT: '3/s' } });
+    });
+
+    it('lets twice the rate through at once, then answers 429 and tells when to come back', async () => {
+      const mine = await aKeyWith(['events:read'], orgId);
+      const headers = { 'x-api-key': mine.key };
+      const ask = () => fetch(`${limited.url}/api/v1/external/events`, { headers });
+      const answers = [];
+      for (let i = 0; i < 7; i++) answers.push(await ask());
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200, 429]);
+      expect(answers[0]!.headers.get('ratelimit-policy')).toBe('"requests";q=6;w=2');
+      expect(answers[0]!.headers.get('ratelimit')).toBe('"requests";r=5;t=2');
+      expect(Number(answers[6]!.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+      expect((await refusal(answers[6]!)).code).toBe('rate_limited');
+      await eventually(async () => {
+        expect((await ask()).status).toBe(200);
+      });
+    });
+
+    it('counts every key on its own, and none on 401', async () => {
+      const mine = await aKeyWith(['events:read'], orgId);
+      const answer = await fetch(`${limited.url}/api/v1/external/events`, { headers: { 'x-api-key': mine.key } });
+      expect(answer.headers.get('ratelimit')).toBe('"requests";r=5;t=2');
+      const unknown = await fetch(`${limited.url}/api/v1/external/events`, { headers: { 'x-api-key': 'x' } });
+      expect(unknown.headers.has('ratelimit')).toBe(false);
+    });
+
+    it('counts the events of an ingest request, at 20 times the rate', async () => {
+      const mine = await aKeyWith(['events:write'], orgId);
+      const events = Array.from({ length: 100 }, () => ({ event: 'ticket.created', data: {} }));
+      const send = () =>
+        fetch(`${limited.url}/api/v1/internal/events`, {
+          ...json({ events }),
+          headers: { 'content-type': 'application/json', 'x-api-key': mine.key },
+        });
+      const first = await send();
+      expect([first.status, first.headers.get('ratelimit')]).toEqual([202, '"events";r=20;t=2']);
+      expect((await send()).status).toBe(429);
+    });
+  });
+
+  describe('keys over HTTP (decisions, section 11: CLI)', () => {
+    const path = '/api/v1/external/api-keys';
+    const create = async (body: unknown, by = key) => call(path, { ...json(body), key: by });
+
+    it('are shown once, work, are listed and revoked', async () => {
+      const created = await create({ scopes: ['events:read'] });
+      expect(created.status).toBe(201);
+      const { data } = (await created.json()) as { data: { id: ApiKeyId; key: string } };
+      expect(parseApiKey(data.key)?.id).toBe(data.id);
+      expect((await call('/api/v1/external/events', { key: data.key })).status).toBe(200);
+      const listed = await (await call(path)).text();
+      expect(listed).toContain(data.id);
+      expect(listed).not.toContain(data.key);
+      expect((await call(`${path}/${data.id}`, { method: 'DELETE' })).status).toBe(204);
+      expect((await call('/api/v1/external/events', { key: data.key })).status).toBe(401);
+    });
+
+    it('grant no more than the key that makes them has', async () => {
+      const expiresAt = new Date(Date.now() + 3_600_000);
+      const { key: by } = await aKeyWith(['keys:write', 'events:read'], orgId, expiresAt);
+      expect((await refusal(await create({ scopes: ['webhooks:read'] }, by))).code).toBe('insufficient_scope');
+      const longer = await create({ scopes: ['events:read'], expires_at: new Date(Date.now() + 7_200_000) }, by);
+      expect((await refusal(longer)).errors).toMatchObject([{ pointer: '#/expires_at' }]);
+      const inherited = (await (await create({ scopes: ['events:read'] }, by)).json()) as {
+        data: { expires_at: string };
+      };
+      expect(inherited.data.expires_at).toBe(expiresAt.toISOString());
+    });
+
+    it('of other organizations cannot be told from ones that do not exist', async () => {
+      const theirs = await aKeyWith(['events:read'], anOrgId());
+      const answer = await call(`${path}/${theirs.id}`, { method: 'DELETE' });
+      expect((await refusal(answer)).code).toBe('not_found');
+      expect((await call('/api/v1/external/events', { key: theirs.key })).status).toBe(200);
+      expect((await call(`${path}/nonsense`, { method: 'DELETE' })).status).toBe(404);
+    });
+
+    it.each([
+      [{ scopes: ['events:delete'] }, '#/scopes/0'],
+      [{ scopes: [] }, '#/scopes'],
+      [{}, '#/scopes'],
+      [{ scopes: ['events:read'], expires_at: 'soon' }, '#/expires_at'],
+      [{ scopes: ['events:read'], expires_at: '2001-01-01T00:00:00Z' }, '#/expires_at'],
+      [{ scopes: ['events:read'], org_id: 'x' }, '#/org_id'],
+    ])('are refused for %p', async (body, pointer) => {
+      expect(await refusal(await create(body))).toMatchObject({ status: 422, errors: [{ pointer }] });
+    });
+  });
+
+  describe('Idempotency-Key (decisions, sections 3 and 11)', () => {
+    const path = '/api/v1/external/api-keys';
+    let nextKey = 0;
+    const aKeyName = () => `key-${++nextKey}`;
+    const create = (name: string, body: unknown, by = key) =>
+      call(path, { ...json(body, { 'idempotency-key': name }), key: by });
+
+    it('replays the first answer whole, its secret included', async () => {
+      const name = aKeyName();
+      const first = await create(name, { scopes: ['events:read'] });
+      const firstText = await first.text();
+      const second = await create(name, { scopes: ['events:read'] });
+      expect([second.status, await second.text()]).toEqual([201, firstText]);
+      expect(second.headers.get('content-type')).toBe(first.headers.get('content-type'));
+    });
+
+    it('is a conflict with another body, and means nothing to another key', async () => {
+      const name = aKeyName();
+      await create(name, { scopes: ['events:read'] });
+      const other = await create(name, { scopes: ['events:write'] });
+      expect([other.status, (await refusal(other)).code]).toEqual([409, 'idempotency_conflict']);
+      const { key: stranger } = await aKeyWith(['keys:write', 'events:write'], orgId);
+      expect((await create(name, { scopes: ['events:write'] }, stranger)).status).toBe(201);
+    });
+
+    it('gives requests that come at the same time one effect', async () => {
+      const name = aKeyName();
+      const before = (await keys.list(orgId)).length;
+      const answers = await Promise.all(Array.from({ length: 8 }, () => create(name, { scopes: ['events:read'] })));
+      expect((await keys.list(orgId)).length).toBe(before + 1);
+      expect(new Set(answers.map(({ status }) => status))).toEqual(
+        new Set(answers.some(({ status }) => status === 409) ? [201, 409] : [201]),
+      );
+    });
+
+    it('is free again after a refusal', async () => {
+      const name = aKeyName();
+      expect((await create(name, { scopes: ['nonsense'] })).status).toBe(422);
+      expect((await create(name, { scopes: ['events:read'] })).status).toBe(201);
+    });
+
+    it('is taken over from a process that died in the middle, once its lease is over', async () => {
+      const name = aKeyName();
+      await create(name, { scopes: ['events:read'] });
+      const store = app.app.get(Store);
+      await store.query(`update idempotency_keys set answer_ciphertext = null where key = $1`, [name]);
+      expect((await refusal(await create(name, { scopes: ['events:read'] }))).code).toBe('idempotency_conflict');
+      await store.query(`update idempotency_keys set leased_until = now() where key = $1`, [name]);
+      expect((await create(name, { scopes: ['events:read'] })).status).toBe(201);
+    });
+
+    it('keeps no secret in the clear', async () => {
+      const name = aKeyName();
+      const { data } = (await (await create(name, { scopes: ['events:read'] })).json()) as { data: { key: string } };
+      const [row] = await app.app
+        .get(Store)
+        .query<{ answer_ciphertext: Buffer }>('select answer_ciphertext from idempotency_keys where key = $1', [name]);
+      expect(row!.answer_ciphertext.includes(data.key)).toBe(false);
+    });
+
+    it('must be usable', async () => {
+      expect((await refusal(await create('x'.repeat(256), { scopes: ['events:read'] }))).code).toBe(
+        'malformed_request',
+      );
+    });
+  });
+
+  it('is described by /openapi.json, operation by operation', async () => {
+    const document = (await (await call('/openapi.json', { key: null })).json()) as {
+      readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+    };
+    const described = Object.entries(document.paths)
+      .filter(([path]) => !path.endsWith('/live-chat-settings'))
+      .flatMap(([path, operations]) => Object.keys(operations).map((method) => `${method} ${path}`));
+    // Fastify prints its routes as a tree, of which only the whole is certain: each described one has to be there.
+    const instance = app.app.getHttpAdapter().getInstance();
+    for (const operation of described) {
+      const [method = '', path = ''] = operation.split(' ');
+      const url = path.replace(/\{(\w+)\}/g, ':$1');
+      expect([operation, instance.hasRoute({ method: method.toUpperCase() as 'GET', url })]).toEqual([operation, true]);
+    }
+  });
+
+  it('shows its description to people without anything from elsewhere', async () => {
+    const page = await call('/docs/', { key: null });
+    expect(page.status).toBe(200);
+    expect(page.headers.get('content-security-policy')).toContain("script-src 'self';");
+    const html = await page.text();
+    expect(html).not.toMatch(/(?:src|href)="https?:/);
+    for (const [, source] of html.matchAll(/(?:src|href)="\.\/(static\/[^"]+)"/g)) {
+      expect([source, (await call(`/docs/${source!}`, { key: null })).status]).toEqual([source, 200]);
+    }
+  });
+
+  it('tells what a problem’s type refers to', async () => {
+    const answer = await call('/problems/url_not_https', { key: null });
+    expect(await answer.json()).toMatchObject({ type: '/problems/url_not_https', status: 422 });
+  });
+});

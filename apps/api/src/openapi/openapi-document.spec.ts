@@ -1,0 +1,49 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from '@jest/globals';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { CATALOG, ERROR_CODES } from '#libs/domain';
+import { OPENAPI_DOCUMENT, OPENAPI_JSON } from './openapi-document.js';
+
+const document = OPENAPI_DOCUMENT as {
+  readonly webhooks: Readonly<Record<string, unknown>>;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId: string }>>>>;
+  readonly components: { readonly schemas: { readonly Problem: { readonly properties: { readonly code: object } } } };
+};
+
+describe('the OpenAPI document', () => {
+  it('is valid OpenAPI 3.1', async () => {
+    const result = await new Validator().validate(JSON.parse(OPENAPI_JSON) as Record<string, unknown>);
+    expect(result).toEqual({ valid: true });
+  });
+
+  it('refers to nothing that is not there', () => {
+    const references = [...OPENAPI_JSON.matchAll(/"\$ref": "#\/([^"]+)"/g)].map(([, path]) => path!);
+    for (const reference of references) {
+      const found = reference.split('/').reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], document);
+      expect([reference, found]).not.toEqual([reference, undefined]);
+    }
+  });
+
+  it('describes the push of every event type that is emitted', () => {
+    const emitted = CATALOG.filter(({ deprecated }) => !deprecated).map(({ event }) => event);
+    expect(Object.keys(document.webhooks)).toEqual(emitted);
+  });
+
+  it('names every error code', () => {
+    expect(document.components.schemas.Problem.properties.code).toMatchObject({
+      enum: expect.arrayContaining([...ERROR_CODES]) as unknown,
+    });
+  });
+
+  it('names each operation once', () => {
+    const ids = Object.values(document.paths).flatMap((path) =>
+      Object.values(path).map(({ operationId }) => operationId),
+    );
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('is what docs/openapi.json holds', async () => {
+    const path = new URL('../../../../docs/openapi.json', import.meta.url);
+    expect(await readFile(path, 'utf8')).toBe(OPENAPI_JSON);
+  });
+});

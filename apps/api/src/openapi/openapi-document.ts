@@ -1,0 +1,55 @@
+import type { JsonObject } from '#libs/domain';
+import { PATHS } from './paths.js';
+import { PUSHES, PUSH_PARAMETERS } from './pushes.js';
+import { SCHEMAS } from './schemas.js';
+
+const DESCRIPTION = `
+Every event in an organization's workspace is appended to an append-only log with a gap-free \`seq\`, and reaches you in two
+ways from the same stored bytes: **pushed**, as a signed POST to the endpoints you register, and **pulled**, from a feed that
+you read at your own pace. Push is an optimisation over polling, not the only copy.
+
+Deliveries are repeatable: deduplicate on the envelope's \`id\`. A gap in \`seq\` means that you have missed an event; ask the
+feed for it.
+
+Errors are \`application/problem+json\` (RFC 9457) with a stable \`code\`. Every answer carries \`X-Request-Id\`.
+`.trim();
+
+/** The OpenAPI 3.1 description of the HTTP interface. */
+export const OPENAPI_DOCUMENT: JsonObject = {
+  openapi: '3.1.0',
+  info: { title: 'Gapless', version: '1.0.0', license: { name: 'MIT', identifier: 'MIT' }, description: DESCRIPTION },
+  servers: [{ url: '/' }],
+  security: [{ apiKey: [] }],
+  tags: [
+    { name: 'Events', description: 'The pull feed and the catalog.' },
+    { name: 'Webhook endpoints', description: 'Where events are pushed to.' },
+    { name: 'Deliveries', description: 'What became of them.' },
+    { name: 'API keys', description: 'Who may do what.' },
+    { name: 'For product services', description: 'Operations that feed the log and steer the alerts.' },
+    { name: 'Pushes', description: 'What endpoints receive.' },
+  ],
+  paths: PATHS,
+  webhooks: PUSHES,
+  components: {
+    securitySchemes: {
+      apiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key', description: '`gk_<id>_<secret>`' },
+    },
+    headers: {
+      'X-Request-Id': {
+        description: 'Names the request in our log; yours, if you sent one.',
+        schema: { type: 'string' },
+      },
+      RateLimit: { description: 'What is left of the quota, and for how many seconds.', schema: { type: 'string' } },
+      'RateLimit-Policy': {
+        description: 'The quota of the key, and its window in seconds.',
+        schema: { type: 'string' },
+      },
+      'Retry-After': { description: 'Seconds after which to try again.', schema: { type: 'integer' } },
+    },
+    parameters: PUSH_PARAMETERS,
+    schemas: SCHEMAS,
+  },
+};
+
+/** The document as it is served and kept in `docs/openapi.json`. */
+export const OPENAPI_JSON = `${JSON.stringify(OPENAPI_DOCUMENT, null, 2)}\n`;

@@ -1,0 +1,118 @@
+import type { ErrorCode, JsonObject } from '#libs/domain';
+import { PROBLEM_MEDIA_TYPE, PROBLEM_TYPES } from '#libs/http-problems';
+import type { KeyRequirement } from '../auth/require-scope.js';
+import { objectOf, ref } from './schemas.js';
+
+/** What tells an operation from the others. */
+export interface OperationSketch {
+  readonly id: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly scope: KeyRequirement;
+  readonly parameters?: readonly JsonObject[];
+  readonly body?: { readonly schema: JsonObject; readonly example?: JsonObject };
+  /** Whether an `Idempotency-Key` is honoured. */
+  readonly idempotent?: boolean;
+  readonly success: {
+    readonly status: 200 | 201 | 202 | 204;
+    readonly description: string;
+    readonly content?: JsonObject;
+  };
+  /** The errors beyond those that every operation has. */
+  readonly errors?: readonly ErrorCode[];
+}
+
+const EVERYWHERE: readonly ErrorCode[] = [
+  'missing_api_key',
+  'invalid_api_key',
+  'validation_failed',
+  'rate_limited',
+  'unavailable',
+];
+const WITH_SCOPE: readonly ErrorCode[] = ['insufficient_scope'];
+const WITH_BODY: readonly ErrorCode[] = ['malformed_request', 'payload_too_large', 'unsupported_media_type'];
+const WITH_KEY: readonly ErrorCode[] = ['malformed_request', 'idempotency_conflict'];
+
+const IDEMPOTENCY_KEY: JsonObject = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description: 'For 24 hours, a request with the same key and body has its effect once, and is answered the same.',
+  schema: { type: 'string', maxLength: 255 },
+};
+
+/** Headers of every answer to an authenticated request. */
+const HEADERS: JsonObject = {
+  'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' },
+  RateLimit: { $ref: '#/components/headers/RateLimit' },
+  'RateLimit-Policy': { $ref: '#/components/headers/RateLimit-Policy' },
+};
+
+/** JSON of the form `{data: …}`. */
+export const dataOf = (schema: JsonObject): JsonObject => ({
+  'application/json': { schema: objectOf({ data: schema }) },
+});
+
+export const listOf = (name: string): JsonObject => ({ type: 'array', items: ref(name) });
+
+/** The whole operation of the document. */
+export function operation(sketch: OperationSketch): JsonObject {
+  const codes = new Set([
+    ...EVERYWHERE,
+    ...(sketch.scope === 'any' ? [] : WITH_SCOPE),
+    ...(sketch.body === undefined ? [] : WITH_BODY),
+    ...(sketch.idempotent === true ? WITH_KEY : []),
+    ...(sketch.errors ?? []),
+  ]);
+  const parameters = [...(sketch.parameters ?? []), ...(sketch.idempotent === true ? [IDEMPOTENCY_KEY] : [])];
+  const { status, description, content } = sketch.success;
+  return {
+    operationId: sketch.id,
+    tags: [sketch.tag],
+    summary: sketch.summary,
+    description: [
+      ...(sketch.description === undefined ? [] : [sketch.description]),
+      sketch.scope === 'any' ? 'Any valid key.' : `Scope: \`${sketch.scope}\`.`,
+    ].join('\n\n'),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(sketch.body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: {
+              'application/json': {
+                schema: sketch.body.schema,
+                ...(sketch.body.example === undefined ? {} : { example: sketch.body.example }),
+              },
+            },
+          },
+        }),
+    responses: {
+      [status]: { description, headers: HEADERS, ...(content === undefined ? {} : { content }) },
+      ...problemResponses([...codes]),
+    },
+  };
+}
+
+/** One response for each status, which names its codes. */
+function problemResponses(codes: readonly ErrorCode[]): JsonObject {
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of codes) {
+    const { status } = PROBLEM_TYPES[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  const statuses = [...byStatus].sort(([a], [b]) => a - b);
+  return Object.fromEntries(
+    statuses.map(([status, ofStatus]) => [
+      status,
+      {
+        description: ofStatus.map((code) => `\`${code}\`: ${PROBLEM_TYPES[code].title}.`).join('\n\n'),
+        content: { [PROBLEM_MEDIA_TYPE]: { schema: ref('Problem') } },
+        ...(status === 429 || status === 503
+          ? { headers: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } }
+          : {}),
+      },
+    ]),
+  );
+}

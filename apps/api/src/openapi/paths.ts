@@ -1,0 +1,332 @@
+import { EVENT_TYPES, isFeedFilter, type JsonObject } from '#libs/domain';
+import { dataOf, listOf, operation } from './operation.js';
+import { EVENT_ID, objectOf, ref, UUID } from './schemas.js';
+
+const ENDPOINTS = 'Webhook endpoints';
+const DELIVERIES = 'Deliveries';
+const EVENTS = 'Events';
+const KEYS = 'API keys';
+const INTERNAL = 'For product services';
+
+function pathParameter(name: string, description: string): JsonObject {
+  return { name, in: 'path', required: true, description, schema: { type: 'string' } };
+}
+
+function queryParameter(name: string, description: string, schema: JsonObject): JsonObject {
+  return { name, in: 'query', description, schema };
+}
+
+const ENDPOINT = pathParameter('id', 'The id of the endpoint.');
+const DELIVERY = pathParameter('deliveryId', 'The id of the delivery.');
+const URL_ERRORS = ['url_invalid', 'url_not_https', 'url_private_network', 'url_unresolvable'] as const;
+
+const webhooks: JsonObject = {
+  get: operation({
+    id: 'listWebhooks',
+    tag: ENDPOINTS,
+    summary: 'List the endpoints',
+    scope: 'webhooks:read',
+    success: { status: 200, description: 'All endpoints, oldest first.', content: dataOf(listOf('Webhook')) },
+  }),
+  post: operation({
+    id: 'createWebhook',
+    tag: ENDPOINTS,
+    summary: 'Register an endpoint',
+    description: 'The answer holds the signing secret, this once.',
+    scope: 'webhooks:write',
+    body: {
+      schema: ref('NewWebhook'),
+      example: { url: 'https://example.com/hooks', events: ['conversation.queued'], name: 'Night shift' },
+    },
+    idempotent: true,
+    success: { status: 201, description: 'The endpoint, active.', content: dataOf(ref('WebhookWithSecret')) },
+    errors: [...URL_ERRORS, 'unknown_event_type', 'endpoint_limit_reached'],
+  }),
+};
+
+const webhook: JsonObject = {
+  get: operation({
+    id: 'getWebhook',
+    tag: ENDPOINTS,
+    summary: 'Read an endpoint and its delivery health',
+    scope: 'webhooks:read',
+    parameters: [ENDPOINT],
+    success: { status: 200, description: 'The endpoint.', content: dataOf(ref('WebhookWithHealth')) },
+    errors: ['not_found'],
+  }),
+  patch: operation({
+    id: 'updateWebhook',
+    tag: ENDPOINTS,
+    summary: 'Change an endpoint',
+    description: 'What is left out stays as it is; null clears name, description and widget_ids.',
+    scope: 'webhooks:write',
+    parameters: [ENDPOINT],
+    body: { schema: ref('WebhookChange'), example: { is_active: true } },
+    success: { status: 200, description: 'The endpoint as it is now.', content: dataOf(ref('Webhook')) },
+    errors: ['not_found', ...URL_ERRORS, 'unknown_event_type'],
+  }),
+  delete: operation({
+    id: 'deleteWebhook',
+    tag: ENDPOINTS,
+    summary: 'Delete an endpoint and its delivery history',
+    scope: 'webhooks:write',
+    parameters: [ENDPOINT],
+    success: { status: 204, description: 'It is gone.' },
+    errors: ['not_found'],
+  }),
+};
+
+const rotateSecret: JsonObject = {
+  post: operation({
+    id: 'rotateWebhookSecret',
+    tag: ENDPOINTS,
+    summary: 'Replace the signing secret',
+    description: 'The old secret stops verifying at once.',
+    scope: 'webhooks:write',
+    parameters: [ENDPOINT],
+    idempotent: true,
+    success: {
+      status: 200,
+      description: 'The endpoint with its new secret.',
+      content: dataOf(ref('WebhookWithSecret')),
+    },
+    errors: ['not_found'],
+  }),
+};
+
+const test: JsonObject = {
+  post: operation({
+    id: 'testWebhook',
+    tag: ENDPOINTS,
+    summary: 'Send a test event to the endpoint',
+    description: 'The event stands in the feed, and is pushed to this endpoint alone, signed like every other.',
+    scope: 'webhooks:write',
+    parameters: [ENDPOINT],
+    idempotent: true,
+    success: { status: 202, description: 'The delivery.', content: dataOf(ref('Delivery')) },
+    errors: ['not_found', 'endpoint_inactive'],
+  }),
+};
+
+const recover: JsonObject = {
+  post: operation({
+    id: 'recoverDeliveries',
+    tag: DELIVERIES,
+    summary: 'Send again what failed or was missed',
+    scope: 'webhooks:write',
+    parameters: [ENDPOINT],
+    body: { schema: ref('Recovery'), example: { since_seq: 4127, status: 'failed', dry_run: true } },
+    idempotent: true,
+    success: { status: 202, description: 'How many it concerns.', content: dataOf(ref('RecoveryResult')) },
+    errors: ['not_found', 'endpoint_inactive'],
+  }),
+};
+
+const deliveries: JsonObject = {
+  get: operation({
+    id: 'listDeliveries',
+    tag: DELIVERIES,
+    summary: 'List the deliveries of an endpoint',
+    scope: 'webhooks:read',
+    parameters: [
+      ENDPOINT,
+      queryParameter('status', 'Only those in this status.', {
+        type: 'string',
+        enum: ['pending', 'delivered', 'failed'],
+      }),
+      queryParameter('cursor', 'The next_cursor of the page before.', { type: 'string' }),
+      queryParameter('limit', 'Page size.', { type: 'integer', minimum: 1, maximum: 250, default: 50 }),
+    ],
+    success: {
+      status: 200,
+      description: 'A page, newest first.',
+      content: {
+        'application/json': {
+          schema: objectOf({ data: listOf('Delivery'), next_cursor: { type: ['string', 'null'] } }),
+        },
+      },
+    },
+    errors: ['malformed_request', 'not_found'],
+  }),
+};
+
+const delivery: JsonObject = {
+  get: operation({
+    id: 'getDelivery',
+    tag: DELIVERIES,
+    summary: 'Read a delivery with its attempts and its envelope',
+    scope: 'webhooks:read',
+    parameters: [ENDPOINT, DELIVERY],
+    success: { status: 200, description: 'The delivery.', content: dataOf(ref('DeliveryWithLog')) },
+    errors: ['not_found'],
+  }),
+};
+
+const replay: JsonObject = {
+  post: operation({
+    id: 'replayDelivery',
+    tag: DELIVERIES,
+    summary: 'Send a delivery again',
+    description: 'The stored bytes under the same ids, with a fresh signature, from attempt 1 on.',
+    scope: 'webhooks:write',
+    parameters: [ENDPOINT, DELIVERY],
+    idempotent: true,
+    success: { status: 202, description: 'The delivery, pending.', content: dataOf(ref('Delivery')) },
+    errors: ['not_found', 'endpoint_inactive', 'event_pruned'],
+  }),
+};
+
+const feed: JsonObject = {
+  get: operation({
+    id: 'readFeed',
+    tag: EVENTS,
+    summary: 'Read the feed',
+    description:
+      'Pages ascend by seq. Go on with `next_seq` as the next `since` until it is null; store it once the whole page is ' +
+      'handled. With `wait`, an empty page is held back until there is an event. With `Accept: text/event-stream` the feed ' +
+      'is streamed: `id` is the seq, `Last-Event-ID` resumes, and without it and `since` the stream begins at the head.',
+    scope: 'events:read',
+    parameters: [
+      queryParameter('since', 'Events with a greater seq; the start of retention, if left out.', {
+        type: 'integer',
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+      }),
+      queryParameter('limit', 'Page size.', { type: 'integer', minimum: 1, maximum: 1_000, default: 100 }),
+      queryParameter('event', 'Only this type.', { type: 'string', enum: EVENT_TYPES.filter(isFeedFilter) }),
+      queryParameter('widget_id', 'Only events of this widget.', UUID),
+      queryParameter('wait', 'Seconds to wait for an event.', { type: 'integer', minimum: 1, maximum: 30 }),
+      {
+        name: 'Last-Event-ID',
+        in: 'header',
+        description: 'Where a stream is resumed; wins over since.',
+        schema: { type: 'integer', minimum: 0 },
+      },
+    ],
+    success: {
+      status: 200,
+      description:
+        'A page, or a stream. `X-Oldest-Sequence` and `X-Head-Sequence` tell the bounds of the feed (0 in an organization ' +
+        'without events): whose `since` lies before the oldest was away for too long.',
+      content: {
+        'application/json': {
+          schema: objectOf({ data: listOf('Envelope'), next_seq: { type: ['integer', 'null'] } }),
+        },
+        'text/event-stream': { schema: { type: 'string' } },
+      },
+    },
+    errors: ['malformed_request', 'unknown_event_type'],
+  }),
+};
+
+const eventTypes: JsonObject = {
+  get: operation({
+    id: 'listEventTypes',
+    tag: EVENTS,
+    summary: 'List the event types and the schemas of their data',
+    scope: 'any',
+    success: { status: 200, description: 'The catalog.', content: dataOf(listOf('EventType')) },
+  }),
+};
+
+const apiKeys: JsonObject = {
+  get: operation({
+    id: 'listApiKeys',
+    tag: KEYS,
+    summary: 'List the keys of the organization',
+    scope: 'keys:write',
+    success: { status: 200, description: 'All keys, oldest first.', content: dataOf(listOf('ApiKey')) },
+  }),
+  post: operation({
+    id: 'createApiKey',
+    tag: KEYS,
+    summary: 'Make a key',
+    description:
+      'A key can grant no more scopes than it has, and no more time. The answer holds the new key, this once.',
+    scope: 'keys:write',
+    body: { schema: ref('NewApiKey'), example: { scopes: ['events:read'], expires_at: null } },
+    idempotent: true,
+    success: { status: 201, description: 'The key.', content: dataOf(ref('ApiKeyWithSecret')) },
+  }),
+};
+
+const apiKey: JsonObject = {
+  delete: operation({
+    id: 'revokeApiKey',
+    tag: KEYS,
+    summary: 'Revoke a key',
+    description: 'It is refused from the next request on.',
+    scope: 'keys:write',
+    parameters: [pathParameter('id', 'The id of the key: what it begins with.')],
+    success: { status: 204, description: 'It is revoked.' },
+    errors: ['not_found'],
+  }),
+};
+
+const ingest: JsonObject = {
+  post: operation({
+    id: 'ingestEvents',
+    tag: INTERNAL,
+    summary: 'Submit events',
+    description:
+      'All or none: one event that is not valid refuses the request. At most 500 events, 256 KiB each, 4 MiB in all. ' +
+      'The rate limit counts events.',
+    scope: 'events:write',
+    body: {
+      schema: {
+        ...objectOf({ events: { type: 'array', minItems: 1, maxItems: 500, items: ref('NewEvent') } }),
+        additionalProperties: false,
+      },
+      example: { events: [{ event: 'ticket.created', data: { ticket: { id: 'tkt_1', subject: 'Help' } } }] },
+    },
+    idempotent: true,
+    success: {
+      status: 202,
+      description: 'The log has them; in the order of the request.',
+      content: dataOf({ type: 'array', items: objectOf({ id: EVENT_ID }) }),
+    },
+    errors: ['unknown_event_type'],
+  }),
+};
+
+const ORG = pathParameter('orgId', 'The id of the organization.');
+
+const settings: JsonObject = {
+  get: operation({
+    id: 'getLiveChatSettings',
+    tag: INTERNAL,
+    summary: 'Read the live-chat alert settings of an organization',
+    scope: 'settings:read',
+    parameters: [ORG],
+    success: { status: 200, description: 'The settings.', content: dataOf(ref('LiveChatSettings')) },
+    errors: ['not_found'],
+  }),
+  put: operation({
+    id: 'putLiveChatSettings',
+    tag: INTERNAL,
+    summary: 'Replace the live-chat alert settings of an organization',
+    scope: 'settings:write',
+    parameters: [ORG],
+    body: { schema: ref('LiveChatSettings') },
+    success: { status: 200, description: 'The settings.', content: dataOf(ref('LiveChatSettings')) },
+    errors: ['not_found'],
+  }),
+};
+
+/** `paths` of the document. */
+export const PATHS: JsonObject = {
+  '/api/v1/external/webhooks': webhooks,
+  '/api/v1/external/webhooks/{id}': webhook,
+  '/api/v1/external/webhooks/{id}/rotate-secret': rotateSecret,
+  '/api/v1/external/webhooks/{id}/test': test,
+  '/api/v1/external/webhooks/{id}/recover': recover,
+  '/api/v1/external/webhooks/{id}/deliveries': deliveries,
+  '/api/v1/external/webhooks/{id}/deliveries/{deliveryId}': delivery,
+  '/api/v1/external/webhooks/{id}/deliveries/{deliveryId}/replay': replay,
+  '/api/v1/external/events': feed,
+  '/api/v1/external/event-types': eventTypes,
+  '/api/v1/external/api-keys': apiKeys,
+  '/api/v1/external/api-keys/{id}': apiKey,
+  '/api/v1/internal/events': ingest,
+  '/api/v1/internal/orgs/{orgId}/live-chat-settings': settings,
+};

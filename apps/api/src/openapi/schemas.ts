@@ -1,0 +1,245 @@
+import { CATALOG, EVENT_TYPES, isIngestable, isSubscribable, type JsonObject } from '#libs/domain';
+import { API_KEY_SCOPES } from '#libs/feed-store';
+import { PROBLEM_TYPES } from '#libs/http-problems';
+
+/** A reference to a schema of the document. */
+export const ref = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
+
+export const UUID: JsonObject = { type: 'string', format: 'uuid' };
+const TIMESTAMP: JsonObject = { type: 'string', format: 'date-time' };
+const MAYBE_TIMESTAMP: JsonObject = { type: ['string', 'null'], format: 'date-time' };
+const MAYBE_TEXT: JsonObject = { type: ['string', 'null'] };
+const MAYBE_INTEGER: JsonObject = { type: ['integer', 'null'] };
+const ENDPOINT_ID: JsonObject = { type: 'string', pattern: '^whe_[0-9A-HJKMNP-TV-Z]{26}$' };
+const DELIVERY_ID: JsonObject = { type: 'string', pattern: '^whd_[0-9A-HJKMNP-TV-Z]{26}$' };
+export const EVENT_ID: JsonObject = { type: 'string', pattern: '^evt_[0-9A-Za-z]{16,64}$' };
+const COUNT: JsonObject = { type: 'integer', minimum: 0 };
+
+/** An object whose members are all there. */
+export function objectOf(properties: JsonObject, description?: string): JsonObject {
+  return {
+    type: 'object',
+    ...(description === undefined ? {} : { description }),
+    required: Object.keys(properties),
+    properties,
+  };
+}
+
+/** A body of which only some members must be there, and others may not. */
+function bodyOf(properties: JsonObject, required: readonly string[]): JsonObject {
+  return { type: 'object', additionalProperties: false, ...(required.length === 0 ? {} : { required }), properties };
+}
+
+const NAME: JsonObject = { ...MAYBE_TEXT, maxLength: 120, description: 'A label for operators.' };
+const DESCRIPTION: JsonObject = { ...MAYBE_TEXT, maxLength: 1_000, description: 'What the endpoint is for.' };
+const URL: JsonObject = {
+  type: 'string',
+  format: 'uri',
+  maxLength: 2_048,
+  description: 'Where events are pushed to: https, on the public network, without credentials or fragment.',
+};
+const EVENTS: JsonObject = {
+  type: 'array',
+  minItems: 1,
+  uniqueItems: true,
+  items: { type: 'string', enum: EVENT_TYPES.filter(isSubscribable) },
+  description: 'The event types that the endpoint subscribes to.',
+};
+const WIDGET_IDS: JsonObject = {
+  type: ['array', 'null'],
+  maxItems: 1_000,
+  items: UUID,
+  description:
+    'null: every widget, and org-wide events; []: org-wide events only; a list: those widgets, and org-wide events.',
+};
+const SECRET: JsonObject = {
+  type: 'string',
+  pattern: '^whsec_[A-Za-z0-9+/]{43}=$',
+  description: 'The signing secret. Shown this once.',
+};
+
+const webhook = {
+  id: ENDPOINT_ID,
+  name: NAME,
+  description: DESCRIPTION,
+  url: URL,
+  events: EVENTS,
+  widget_ids: WIDGET_IDS,
+  is_active: { type: 'boolean', description: 'Becomes false after 20 failed attempts in a row.' },
+  failure_count: { ...COUNT, description: 'Failed attempts in a row, over all deliveries; any success sets it to 0.' },
+  last_triggered_at: MAYBE_TIMESTAMP,
+  created_at: TIMESTAMP,
+};
+
+const delivery = {
+  id: DELIVERY_ID,
+  event: { type: 'string' },
+  event_id: EVENT_ID,
+  seq: { ...MAYBE_INTEGER, description: 'null only in the answer to a test whose event has no seq yet.' },
+  status: { type: 'string', enum: ['pending', 'delivered', 'failed'] },
+  attempts: COUNT,
+  response_status: MAYBE_INTEGER,
+  last_error: {
+    ...MAYBE_TEXT,
+    description:
+      'http_status, timeout, dns, connect, tls, blocked_address, endpoint_disabled or endpoint_deleted, and `: detail` where there is one.',
+  },
+  next_attempt_at: MAYBE_TIMESTAMP,
+  delivered_at: MAYBE_TIMESTAMP,
+  created_at: TIMESTAMP,
+};
+
+const envelope = {
+  id: { ...EVENT_ID, description: 'Stable, unique, never reused: deduplicate on it.' },
+  seq: { type: 'integer', minimum: 1, description: 'Counts the events of the organization, without a gap.' },
+  event: { type: 'string', enum: EVENT_TYPES },
+  occurred_at: { ...TIMESTAMP, description: 'When it happened.' },
+  timestamp: { ...TIMESTAMP, deprecated: true, description: 'Alias of occurred_at.' },
+  org_id: UUID,
+  widget_id: { type: ['string', 'null'], format: 'uuid', description: 'The owning widget; null for org-wide events.' },
+  data: { type: 'object', description: 'The payload; its schema depends on the type: see /external/event-types.' },
+};
+
+const apiKey = {
+  id: { type: 'string', pattern: '^gk_[0-9A-HJKMNP-TV-Z]{26}$' },
+  org_id: { type: ['string', 'null'], format: 'uuid' },
+  scopes: { type: 'array', items: { type: 'string', enum: API_KEY_SCOPES } },
+  created_at: TIMESTAMP,
+  expires_at: MAYBE_TIMESTAMP,
+  revoked_at: MAYBE_TIMESTAMP,
+  last_used_at: MAYBE_TIMESTAMP,
+};
+
+const newEvent = bodyOf(
+  {
+    id: { ...EVENT_ID, description: 'Brought by the producer; made here if left out. A repeat is appended once.' },
+    event: { type: 'string', enum: EVENT_TYPES.filter(isIngestable) },
+    occurred_at: { ...TIMESTAMP, description: 'Now, if left out; at most 24 hours ahead.' },
+    org_id: { ...UUID, description: 'Required with a service key; else the organization of the key.' },
+    widget_id: { type: ['string', 'null'], format: 'uuid', description: 'null for org-wide types.' },
+    data: { type: 'object' },
+  },
+  ['event', 'data'],
+);
+
+/** `components.schemas` of the document. */
+export const SCHEMAS: JsonObject = {
+  Webhook: objectOf(webhook, 'A registered endpoint.'),
+  WebhookWithSecret: objectOf({ ...webhook, secret: SECRET }),
+  WebhookWithHealth: objectOf({
+    ...webhook,
+    health: objectOf({
+      status: { type: 'string', enum: ['healthy', 'failing', 'disabled'] },
+      delivered_24h: COUNT,
+      failed_attempts_24h: COUNT,
+      pending: COUNT,
+      oldest_pending_at: MAYBE_TIMESTAMP,
+      last_success_at: MAYBE_TIMESTAMP,
+      last_failure_at: MAYBE_TIMESTAMP,
+      last_error: MAYBE_TEXT,
+      p50_ms: MAYBE_INTEGER,
+      p95_ms: MAYBE_INTEGER,
+      disabled_at: MAYBE_TIMESTAMP,
+      disabled_reason: MAYBE_TEXT,
+    }),
+  }),
+  NewWebhook: bodyOf({ url: URL, events: EVENTS, name: NAME, description: DESCRIPTION, widget_ids: WIDGET_IDS }, [
+    'url',
+    'events',
+  ]),
+  WebhookChange: bodyOf(
+    {
+      url: URL,
+      events: EVENTS,
+      name: NAME,
+      description: DESCRIPTION,
+      widget_ids: WIDGET_IDS,
+      is_active: { type: 'boolean', description: 'true enables an endpoint again, with failure_count 0.' },
+    },
+    [],
+  ),
+  Delivery: objectOf(delivery, 'What became of an event on its way to an endpoint.'),
+  DeliveryWithLog: objectOf({
+    ...delivery,
+    attempts_log: {
+      type: 'array',
+      items: objectOf({
+        attempt: { type: 'integer', minimum: 1 },
+        at: TIMESTAMP,
+        duration_ms: COUNT,
+        response_status: MAYBE_INTEGER,
+        error: MAYBE_TEXT,
+        response_excerpt: { ...MAYBE_TEXT, description: 'The first KB of the response body.' },
+      }),
+    },
+    envelope: { anyOf: [ref('Envelope'), { type: 'null' }], description: 'null once the event is past retention.' },
+  }),
+  Recovery: bodyOf(
+    {
+      since_seq: { type: ['integer', 'null'], minimum: 0, description: 'Events with a greater seq; or else since.' },
+      since: { ...MAYBE_TIMESTAMP, description: 'Events appended from then on; or else since_seq.' },
+      until: MAYBE_TIMESTAMP,
+      status: {
+        type: ['string', 'null'],
+        enum: ['failed', 'missed', null],
+        description:
+          'failed: deliveries that failed; missed: events that arrived while the endpoint was inactive. Both, if left out.',
+      },
+      dry_run: { type: ['boolean', 'null'], description: 'Only counts.' },
+    },
+    [],
+  ),
+  RecoveryResult: objectOf({ matched: COUNT, scheduled: COUNT }),
+  Envelope: objectOf(envelope, 'An event: the same bytes in pushes and in the feed.'),
+  NewEvent: newEvent,
+  EventType: objectOf({
+    event: { type: 'string', enum: EVENT_TYPES },
+    family: { type: 'string', enum: [...new Set(CATALOG.map(({ family }) => family))] },
+    description: { type: 'string' },
+    scope: { type: 'string', enum: ['widget', 'org'] },
+    deprecated: { type: 'boolean' },
+    schema: { type: 'object', description: 'JSON Schema 2020-12 of data.' },
+    example: { type: 'object' },
+  }),
+  ApiKey: objectOf(apiKey),
+  ApiKeyWithSecret: objectOf({ ...apiKey, key: { type: 'string', description: 'The key. Shown this once.' } }),
+  NewApiKey: bodyOf(
+    {
+      scopes: { type: 'array', minItems: 1, uniqueItems: true, items: { type: 'string', enum: API_KEY_SCOPES } },
+      expires_at: MAYBE_TIMESTAMP,
+    },
+    ['scopes'],
+  ),
+  LiveChatSettings: {
+    ...bodyOf(
+      {
+        first_alert_seconds: { type: 'integer', minimum: 1, default: 60 },
+        second_alert_seconds: { type: 'integer', minimum: 1, default: 300, description: 'Above the first.' },
+        staff_alerts: bodyOf(
+          { enabled: { type: 'boolean' }, emails: { type: 'array', items: { type: 'string', format: 'email' } } },
+          ['enabled', 'emails'],
+        ),
+      },
+      ['first_alert_seconds', 'second_alert_seconds', 'staff_alerts'],
+    ),
+  },
+  Problem: {
+    type: 'object',
+    description: 'RFC 9457.',
+    required: ['type', 'title', 'status', 'detail', 'instance', 'code', 'request_id'],
+    properties: {
+      type: { type: 'string', format: 'uri-reference' },
+      title: { type: 'string' },
+      status: { type: 'integer' },
+      detail: { type: 'string' },
+      instance: { type: 'string', format: 'uri-reference', description: 'The path of the request.' },
+      code: { type: 'string', enum: Object.keys(PROBLEM_TYPES) },
+      request_id: { type: 'string' },
+      errors: {
+        type: 'array',
+        description: 'The places that are at fault, as JSON Pointers; a query parameter is a member of the query.',
+        items: objectOf({ pointer: { type: 'string' }, code: { type: 'string' }, detail: { type: 'string' } }),
+      },
+    },
+  },
+};

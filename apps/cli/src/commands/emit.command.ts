@@ -1,0 +1,64 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { catalogEntry, EVENT_TYPES, isIngestable } from '#libs/domain';
+import type { Environment } from '#libs/runtime';
+import { CliError } from '../cli-error.js';
+import { emitRequests } from './emit-requests.js';
+import { GaplessClient, refusal } from './gapless-client.js';
+
+const MAX_COUNT = 1_000_000;
+
+interface EmitFlags {
+  readonly event: string;
+  readonly data?: string;
+  readonly widget?: string;
+  readonly count: number;
+}
+
+/** `emit`: submits example events to the Gapless that runs here (decisions, section 5: ingest). */
+export function emitCommand(
+  context: { readonly print: (line: string) => void },
+  environment: Environment = process.env,
+): Command {
+  return new Command('emit')
+    .description('emit events to the Gapless that npm start runs here, and print their ids')
+    .option('--event <type>', 'the type of the event', 'ticket.created')
+    .option('--data <json>', "its payload; the type's example, if left out")
+    .option('--widget <uuid>', 'the widget that it belongs to')
+    .option('--count <n>', 'how many times', readCount, 1)
+    .action(async (flags: EmitFlags) => {
+      const requests = emitRequests({
+        event: flags.event,
+        dataJson: flags.data === undefined ? exampleOf(flags.event) : checkedJson(flags.data),
+        widgetId: flags.widget,
+        count: flags.count,
+      });
+      const client = await GaplessClient.connect(environment);
+      for (const request of requests) {
+        const answer = await client.post('/internal/events', request);
+        if (answer.status !== 202) throw refusal(answer);
+        const { data } = JSON.parse(answer.text) as { data: readonly { id: string }[] };
+        for (const { id } of data) context.print(id);
+      }
+    });
+}
+
+function readCount(text: string): number {
+  const count = Number(text);
+  if (/^\d+$/.test(text) && count >= 1 && count <= MAX_COUNT) return count;
+  throw new InvalidArgumentError(`expected an integer from 1 to ${MAX_COUNT}`);
+}
+
+function exampleOf(event: string): string {
+  if (isIngestable(event)) return JSON.stringify(catalogEntry(event).example);
+  throw new CliError(`there are no events of type ${event}; there are ${EVENT_TYPES.filter(isIngestable).join(', ')}`);
+}
+
+/** The text itself: how it spells its numbers is part of the payload. */
+function checkedJson(text: string): string {
+  try {
+    JSON.parse(text);
+    return text;
+  } catch (error) {
+    throw new CliError(`--data is not JSON: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,99 @@
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import axios, { type AxiosInstance, type AxiosResponse, type RawAxiosRequestHeaders } from 'axios';
+import type { Environment } from '#libs/runtime';
+import { CliError } from '../cli-error.js';
+
+/** Beside the time that an operation is asked to wait. */
+const TIMEOUT_MS = 10_000;
+
+/** Of `DATA_DIR/credentials.json` (decisions, section 9): where Gapless is, and as whom to speak to it. */
+interface Credentials {
+  readonly base_url: string;
+  readonly api_key: string;
+}
+
+/** An answer, its body as the text that came. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly text: string;
+}
+
+/** Speaks to the Gapless that `npm start` runs here, as its demo org. */
+export class GaplessClient {
+  readonly #http: AxiosInstance;
+
+  private constructor(private readonly credentials: Credentials) {
+    this.#http = axios.create({
+      baseURL: `${credentials.base_url}/api/v1`,
+      headers: { 'X-Api-Key': credentials.api_key },
+      // Gapless is on this machine, whatever proxy the environment names.
+      proxy: false,
+      // Bodies are kept as they come: parsing and printing them again would change how numbers are spelled.
+      responseType: 'text',
+      transformResponse: (text: unknown) => text,
+      validateStatus: () => true,
+    });
+  }
+
+  /** @throws CliError when no Gapless has written credentials */
+  static async connect(environment: Environment): Promise<GaplessClient> {
+    return new GaplessClient(await readCredentials(environment['DATA_DIR']));
+  }
+
+  /** @param waitMs how long the operation was asked to wait before it answers */
+  async get(path: string, waitMs = 0): Promise<Answer> {
+    return this.#reach(() => this.#http.get<string>(path, { timeout: TIMEOUT_MS + waitMs }));
+  }
+
+  async post(path: string, json: string): Promise<Answer> {
+    const headers: RawAxiosRequestHeaders = { 'Content-Type': 'application/json' };
+    return this.#reach(() => this.#http.post<string>(path, json, { headers, timeout: TIMEOUT_MS }));
+  }
+
+  async #reach(act: () => Promise<AxiosResponse<string>>): Promise<Answer> {
+    try {
+      const { status, headers, data } = await act();
+      return { status, headers, text: data };
+    } catch (error) {
+      const reason = axios.isAxiosError(error) ? (error.code ?? error.message) : String(error);
+      throw new CliError(
+        `Gapless does not answer at ${this.credentials.base_url} (${reason}): start it first (npm start)`,
+      );
+    }
+  }
+}
+
+/** What the answer says is wrong: RFC 9457's `detail`, and each place that is at fault. */
+export function refusal({ status, text }: Answer): CliError {
+  let problem: { detail?: string; errors?: readonly { pointer: string; detail: string }[] } | null = null;
+  try {
+    problem = JSON.parse(text) as typeof problem;
+  } catch {
+    // Then it is not Gapless that answers; the status has to do.
+  }
+  const places = (problem?.errors ?? []).map(({ pointer, detail }) => `${pointer} ${detail}`);
+  return new CliError(
+    [`refused with ${status}`, problem?.detail ?? '', ...places].filter((part) => part !== '').join('; '),
+  );
+}
+
+async function readCredentials(dataDir: string | undefined): Promise<Credentials> {
+  const path = resolve(join(dataDir?.trim() || '.data', 'credentials.json'));
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    const { code = String(error) } = error as NodeJS.ErrnoException;
+    throw new CliError(
+      code === 'ENOENT'
+        ? `${path} is not there: start Gapless first (npm start), or set DATA_DIR to where it keeps its data`
+        : `${path} cannot be read: ${code}`,
+    );
+  });
+  try {
+    const { base_url, api_key } = JSON.parse(text) as Partial<Record<keyof Credentials, unknown>>;
+    if (typeof base_url === 'string' && typeof api_key === 'string') return { base_url, api_key };
+  } catch {
+    // Told below, like members that are missing.
+  }
+  throw new CliError(`${path} is not what npm start writes`);
+}

@@ -1,0 +1,237 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createLogger, HealthBoard } from '#libs/runtime';
+import { forgetMembers, membersOf } from '../../../test/support/group-members.js';
+import { eventually } from '../../../test/support/infrastructure/eventually.js';
+import { Appender } from './appender.js';
+import { BatchConsumer, type BatchConsumerOptions, type BatchContext } from './batch-consumer.js';
+import type { ConsumerSession } from './consumer-sessions.js';
+import { KafkaConnection } from './kafka-connection.js';
+
+const brokers = process.env['TEST_KAFKA_BROKERS']!;
+const logger = createLogger('silent', 'test');
+
+let connection: KafkaConnection;
+let appender: Appender;
+let topic: string;
+let groupId: string;
+let health: HealthBoard;
+const consumers: BatchConsumer[] = [];
+const sessions: (ConsumerSession | null)[] = [];
+
+beforeAll(async () => {
+  connection = new KafkaConnection({ brokers: brokers.split(','), clientId: 'test', logger });
+  appender = new Appender(connection, { retries: 3 });
+  await appender.connect();
+});
+
+afterAll(async () => {
+  await appender.close();
+});
+
+beforeEach(async () => {
+  topic = `t${randomBytes(6).toString('hex')}`;
+  groupId = `${topic}-group`;
+  health = new HealthBoard();
+  await connection.withAdmin((admin) => admin.createTopics({ topics: [{ topic, numPartitions: 1 }] }));
+});
+
+afterEach(async () => {
+  await Promise.all(consumers.splice(0).map((consumer) => consumer.stop()));
+  sessions.length = 0;
+});
+
+async function start(
+  handle: BatchConsumerOptions['handle'],
+  options: Partial<BatchConsumerOptions> = {},
+): Promise<BatchConsumer> {
+  const consumer = new BatchConsumer(
+    connection,
+    {
+      groupId,
+      topics: [topic],
+      commits: 'after',
+      handle,
+      onSession: (session) => {
+        sessions.push(session);
+      },
+      ...options,
+    },
+    logger,
+    health,
+  );
+  consumers.push(consumer);
+  await consumer.start();
+  return consumer;
+}
+
+async function append(...values: readonly string[]): Promise<void> {
+  await appender.append(values.map((value) => ({ topic, key: 'key', value: Buffer.from(value) })));
+}
+
+async function committedOffset(): Promise<number> {
+  return connection.withAdmin(async (admin) => {
+    const [found] = await admin.fetchOffsets({ groupId, topics: [topic] });
+    return Number(found?.partitions[0]?.offset ?? -1);
+  });
+}
+
+describe('a batch consumer', () => {
+  it('hands over the records in their order, and the next member goes on behind what was handled', async () => {
+    const seen: string[] = [];
+    const handle: BatchConsumerOptions['handle'] = ({ records }) => {
+      seen.push(...records.map(({ value }) => String(value)));
+      return Promise.resolve(undefined);
+    };
+    await append('a', 'b', 'c');
+    const first = await start(handle);
+    await eventually(() => {
+      expect(seen).toEqual(['a', 'b', 'c']);
+    });
+    await first.stop();
+    await append('d');
+    await start(handle);
+    await eventually(() => {
+      expect(seen).toEqual(['a', 'b', 'c', 'd']);
+    });
+  });
+
+  it('calls a handler that fails again with the same records, and moves the offset only when it succeeds', async () => {
+    let calls = 0;
+    const seen: string[] = [];
+    await append('a');
+    await start(({ records }) => {
+      calls++;
+      if (calls < 3) return Promise.reject(new Error('not yet'));
+      seen.push(...records.map(({ value }) => String(value)));
+      return Promise.resolve(undefined);
+    });
+    await eventually(() => {
+      expect(calls).toBe(2);
+    });
+    expect(await committedOffset()).toBe(-1);
+    await eventually(() => {
+      expect(seen).toEqual(['a']);
+    });
+    await eventually(async () => {
+      expect(await committedOffset()).toBe(1);
+    });
+  });
+
+  it('tells that a batch cannot be handled for as long as it is so', async () => {
+    let isBroken = true;
+    await append('a');
+    await start(() => (isBroken ? Promise.reject(new Error('broken')) : Promise.resolve(undefined)));
+    await eventually(() => {
+      expect(health.isReady).toBe(false);
+    });
+    isBroken = false;
+    await eventually(() => {
+      expect(health.isReady).toBe(true);
+    });
+  });
+
+  it('hands records over again from where the handler asks for it, not before the time', async () => {
+    const calls: { readonly values: readonly string[]; readonly at: number }[] = [];
+    await append('a', 'b', 'c');
+    await start(({ records }) => {
+      const values = records.map(({ value }) => String(value));
+      calls.push({ values, at: performance.now() });
+      const waiting = records.find(({ value }) => String(value) === 'b');
+      if (waiting === undefined || calls.length > 1) return Promise.resolve(undefined);
+      return Promise.resolve({ kind: 'later', nextOffset: waiting.offset, waitMs: 400 });
+    });
+    await eventually(() => {
+      expect(calls.map(({ values }) => values)).toEqual([
+        ['a', 'b', 'c'],
+        ['b', 'c'],
+      ]);
+    });
+    expect(calls[1]!.at - calls[0]!.at).toBeGreaterThanOrEqual(395);
+    await eventually(async () => {
+      expect(await committedOffset()).toBe(3);
+    });
+  });
+
+  it('keeps its session while a handler takes longer than a heartbeat', async () => {
+    let finish: (() => void) | undefined;
+    await append('a');
+    let context: BatchContext | undefined;
+    await start(async (_batch, given) => {
+      context = given;
+      await new Promise<void>((resolve) => {
+        finish = resolve;
+      });
+      return undefined;
+    });
+    await eventually(() => {
+      expect(context?.holdsLease()).toBe(true);
+    });
+    const startedAt = performance.now();
+    await eventually(() => {
+      expect(performance.now() - startedAt).toBeGreaterThan(6_000);
+    });
+    // Longer than the lease of a member that sends no heartbeats.
+    expect(context!.holdsLease()).toBe(true);
+    expect(context!.isStale()).toBe(false);
+    finish!();
+    await eventually(async () => {
+      expect(await committedOffset()).toBe(1);
+    });
+  });
+
+  it('joins again when its group has forgotten it, and then hands over what was not handled', async () => {
+    const seen: string[] = [];
+    await start(({ records }) => {
+      seen.push(...records.map(({ value }) => String(value)));
+      return Promise.resolve(undefined);
+    });
+    await forgetMembers(brokers, groupId);
+    await append('a');
+    await eventually(() => {
+      expect(seen).toContain('a');
+      expect(sessions.at(-1)?.generation).toBe(2);
+    });
+    expect(await membersOf(brokers, groupId)).toHaveLength(1);
+  });
+
+  it('joins again when its group has forgotten it in the middle of a batch that fails until then', async () => {
+    const seen: string[] = [];
+    let failures = 0;
+    await start(({ records }, context) => {
+      // As the sequencer does, whose writes need a lease.
+      if (context.generation === 1) {
+        failures++;
+        return Promise.reject(new Error('the lease is not certain'));
+      }
+      seen.push(...records.map(({ value }) => String(value)));
+      return Promise.resolve(undefined);
+    });
+    await append('a');
+    await eventually(() => {
+      expect(failures).toBeGreaterThan(0);
+    });
+    await forgetMembers(brokers, groupId);
+    await eventually(() => {
+      expect(seen).toEqual(['a']);
+    });
+  });
+
+  it('tells a batch that its partition is lost once another assignment has come', async () => {
+    const contexts: BatchContext[] = [];
+    await append('a');
+    await start(async (_batch, context) => {
+      contexts.push(context);
+      if (contexts.length === 1) {
+        await forgetMembers(brokers, groupId);
+        await eventually(() => {
+          expect(context.isStale()).toBe(true);
+        });
+      }
+      return undefined;
+    });
+    await eventually(() => {
+      expect(contexts.map(({ generation }) => generation)).toEqual([1, 2]);
+    });
+  });
+});

@@ -1,0 +1,266 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ApiModule } from '../../../apps/api/src/api.module.js';
+import { anEventId } from '../../support/ids.js';
+import { eventually } from '../../support/infrastructure/eventually.js';
+import type { Received, Receiver } from '../../support/receiver.js';
+import { API_HTTP } from '../../support/stages.js';
+import { always, asTheEventSays, HeldPushes } from './support/answers.js';
+import { DeliverySuite } from './support/delivery-suite.js';
+import type { EndpointWithSecret, Operator, WholeDelivery } from './support/operator.js';
+import { attemptOf, isSignedWith, nothingMoreComes, signedAt } from './support/pushes.js';
+
+/** One retry: enough to wait for, and soon used up. */
+const TIER_MS = 1_500;
+/** How long a retry that waits could still be sent: its time, and what it may take to start. */
+const RETRY_WITHIN_MS = TIER_MS + 1_000;
+
+let suite: DeliverySuite;
+
+beforeAll(async () => {
+  suite = await DeliverySuite.start({
+    RETRY_SCHEDULE: `${TIER_MS}ms`,
+    // Pushes are held while other things are done.
+    DELIVERY_TIMEOUT: '8s',
+    AUTO_DISABLE_AFTER: '1000',
+  });
+});
+
+afterAll(() => suite.stop());
+
+interface Sent {
+  readonly operator: Operator;
+  readonly receiver: Receiver;
+  readonly endpoint: EndpointWithSecret;
+  /** The id of the one delivery. */
+  readonly id: string;
+}
+
+/** An event that is on its way to its one subscriber. */
+async function anEventTo(answer: Receiver['answer'], data: unknown = {}): Promise<Sent> {
+  const operator = await suite.anOperator();
+  const receiver = await suite.aReceiver(answer);
+  const endpoint = await operator.register({ url: receiver.url, events: ['ticket.created'] });
+  await operator.emit({ event: 'ticket.created', data });
+  const [delivery] = await eventually(async () => {
+    const deliveries = await operator.deliveries(endpoint.id);
+    expect(deliveries).toHaveLength(1);
+    return deliveries;
+  });
+  return { operator, receiver, endpoint, id: delivery!.id };
+}
+
+function once({ operator, endpoint, id }: Sent, expected: Partial<WholeDelivery>): Promise<WholeDelivery> {
+  return eventually(async () => {
+    const delivery = await operator.delivery(endpoint.id, id);
+    expect(delivery).toMatchObject(expected);
+    return delivery;
+  });
+}
+
+async function pushesOnce({ receiver }: Sent, count: number): Promise<readonly Received[]> {
+  return eventually(() => {
+    expect(receiver.received).toHaveLength(count);
+    return receiver.received;
+  });
+}
+
+describe('a replay (spec 3.1; decisions, section 3)', () => {
+  it.concurrent('sends the delivered envelope once more, byte for byte, as attempt 1 of the same delivery', async () => {
+    const sent = await anEventTo(always(200), { text: 'Grüße \u2028', number: 1e21 });
+    await once(sent, { status: 'delivered' });
+    const [first] = await pushesOnce(sent, 1);
+    // Signatures count seconds: a later one tells that it is fresh.
+    await eventually(() => {
+      expect(Math.floor(Date.now() / 1_000)).toBeGreaterThan(signedAt(first!));
+    });
+    const askedAtMs = Date.now();
+    await sent.operator.replay(sent.endpoint.id, sent.id);
+    const [, again] = await pushesOnce(sent, 2);
+    expect(again!.body.equals(first!.body)).toBe(true);
+    expect(attemptOf(again!)).toBe(1);
+    for (const name of ['delivery-id', 'event-id', 'event', 'sequence'].map((name) => `x-service-${name}`)) {
+      expect(again!.headers[name]).toBe(first!.headers[name]);
+    }
+    expect(signedAt(again!)).toBeGreaterThanOrEqual(Math.floor(askedAtMs / 1_000));
+    expect(isSignedWith(sent.endpoint.secret, again!)).toBe(true);
+  });
+
+  it.concurrent('of a delivered one begins anew: pending, without attempts, answer, error and delivery time', async () => {
+    const held = new HeldPushes();
+    const sent = await anEventTo(held.answer);
+    (await held.next()).answer(201);
+    const before = await once(sent, { status: 'delivered', attempts: 1, response_status: 201 });
+    const askedAtMs = Date.now();
+    const answered = await sent.operator.replay(sent.endpoint.id, sent.id);
+    const push = await held.next();
+    const { attempts_log, envelope, ...delivery } = await sent.operator.delivery(sent.endpoint.id, sent.id);
+    expect(answered).toEqual(delivery);
+    expect(delivery).toEqual({
+      id: before.id,
+      event: before.event,
+      event_id: before.event_id,
+      seq: before.seq,
+      created_at: before.created_at,
+      status: 'pending',
+      attempts: 0,
+      response_status: null,
+      last_error: null,
+      delivered_at: null,
+      next_attempt_at: expect.any(String),
+    });
+    const dueInMs = Date.parse(delivery.next_attempt_at!) - askedAtMs;
+    expect(dueInMs).toBeGreaterThanOrEqual(0);
+    expect(dueInMs).toBeLessThan(5_000);
+    expect(attempts_log).toEqual(before.attempts_log);
+    expect(envelope).toEqual(before.envelope);
+    push.answer(202);
+    await once(sent, { status: 'delivered', attempts: 1, response_status: 202 });
+  });
+
+  it.concurrent('of a failed one delivers it; the log keeps the attempts of the earlier run', async () => {
+    const sent = await anEventTo(asTheEventSays(), { answers: [500, 502, 204] });
+    const failed = await once(sent, { status: 'failed', attempts: 2, last_error: 'http_status: 502' });
+    await sent.operator.replay(sent.endpoint.id, sent.id);
+    const delivered = await once(sent, {
+      status: 'delivered',
+      attempts: 1,
+      response_status: 204,
+      last_error: null,
+      next_attempt_at: null,
+    });
+    expect(delivered.attempts_log.slice(0, 2)).toEqual(failed.attempts_log);
+    expect(delivered.attempts_log.map(({ attempt, response_status }) => [attempt, response_status])).toEqual([
+      [1, 500],
+      [2, 502],
+      [1, 204],
+    ]);
+    expect((await pushesOnce(sent, 3)).map(attemptOf)).toEqual([1, 2, 1]);
+  });
+
+  it.concurrent('that fails has all its retries again, and can be replayed again', async () => {
+    const sent = await anEventTo(asTheEventSays(), { answers: [500, 500, 500, 500, 200] });
+    await once(sent, { status: 'failed', attempts: 2 });
+    await sent.operator.replay(sent.endpoint.id, sent.id);
+    await eventually(() => {
+      expect(sent.receiver.received.map(attemptOf)).toEqual([1, 2, 1, 2]);
+    });
+    await once(sent, { status: 'failed', attempts: 2, last_error: 'http_status: 500' });
+    await sent.operator.replay(sent.endpoint.id, sent.id);
+    const delivered = await once(sent, { status: 'delivered', attempts: 1 });
+    expect(delivered.attempts_log.map(({ attempt }) => attempt)).toEqual([1, 2, 1, 2, 1]);
+  });
+
+  it.concurrent('keeps the waiting retry of the earlier run from being sent', async () => {
+    const sent = await anEventTo(asTheEventSays(), { answers: [500, 200] });
+    await once(sent, { status: 'pending', attempts: 1, response_status: 500 });
+    await sent.operator.replay(sent.endpoint.id, sent.id);
+    const delivered = await once(sent, { status: 'delivered', attempts: 1 });
+    await nothingMoreComes(sent.receiver, RETRY_WITHIN_MS);
+    expect(sent.receiver.received.map(attemptOf)).toEqual([1, 1]);
+    expect(await sent.operator.delivery(sent.endpoint.id, sent.id)).toEqual(delivered);
+  });
+
+  it.concurrent('that fails is retried once, not once more for the earlier run', async () => {
+    const sent = await anEventTo(asTheEventSays(), { answers: [500] });
+    await once(sent, { status: 'pending', attempts: 1, response_status: 500 });
+    await sent.operator.replay(sent.endpoint.id, sent.id);
+    await once(sent, { status: 'failed', attempts: 2 });
+    await nothingMoreComes(sent.receiver, RETRY_WITHIN_MS);
+    expect(sent.receiver.received.map(attemptOf)).toEqual([1, 1, 2]);
+  });
+});
+
+describe('an attempt that is in flight while a replay is asked for', () => {
+  it.concurrent('does not overwrite the replay when it fails, and is not retried', async () => {
+    const held = new HeldPushes();
+    const sent = await anEventTo(held.answer);
+    const old = await held.next();
+    await sent.operator.replay(sent.endpoint.id, sent.id);
+    (await held.next()).answer(204);
+    const delivered = await once(sent, { status: 'delivered', attempts: 1, response_status: 204 });
+    old.answer(500);
+    const after = await eventually(async () => {
+      const delivery = await sent.operator.delivery(sent.endpoint.id, sent.id);
+      expect(delivery.attempts_log).toHaveLength(2);
+      return delivery;
+    });
+    expect(after).toEqual({ ...delivered, attempts_log: expect.any(Array) });
+    expect(after.attempts_log.map(({ response_status }) => response_status)).toEqual([500, 204]);
+    await nothingMoreComes(sent.receiver, RETRY_WITHIN_MS);
+    expect(await sent.operator.delivery(sent.endpoint.id, sent.id)).toEqual(after);
+  });
+
+  it.concurrent('does not make the replay delivered when it succeeds', async () => {
+    const held = new HeldPushes();
+    const sent = await anEventTo(held.answer);
+    const old = await held.next();
+    await sent.operator.replay(sent.endpoint.id, sent.id);
+    const replayed = await held.next();
+    old.answer(200);
+    await eventually(async () => {
+      const delivery = await sent.operator.delivery(sent.endpoint.id, sent.id);
+      expect(delivery.attempts_log).toHaveLength(1);
+      expect(delivery).toMatchObject({ status: 'pending', attempts: 0, response_status: null, delivered_at: null });
+    });
+    replayed.answer(500);
+    await once(sent, { status: 'pending', attempts: 1, response_status: 500 });
+    (await held.next()).answer(503);
+    await once(sent, { status: 'failed', attempts: 2, response_status: 503 });
+  });
+});
+
+describe('a replay is refused', () => {
+  it.concurrent('on an inactive endpoint: 409 endpoint_inactive, and nothing is sent or changed', async () => {
+    const { operator, receiver, endpoint, id } = await anEventTo(always(200));
+    await once({ operator, receiver, endpoint, id }, { status: 'delivered' });
+    await operator.change(endpoint.id, { is_active: false });
+    const before = await operator.delivery(endpoint.id, id);
+    const refusal = await operator.refusal('POST', `/external/webhooks/${endpoint.id}/deliveries/${id}/replay`);
+    expect(refusal).toMatchObject({ status: 409, code: 'endpoint_inactive' });
+    // As long as a replay takes many times over.
+    await nothingMoreComes(receiver, 500);
+    expect(await operator.delivery(endpoint.id, id)).toEqual(before);
+  });
+
+  it.concurrent('for what there is not: 404 not_found', async () => {
+    const sent = await anEventTo(always(200));
+    const stranger = await anEventTo(always(200));
+    const { operator, endpoint, id } = sent;
+    const sibling = await operator.register({ url: sent.receiver.url, events: ['ticket.updated'] });
+    await once(sent, { status: 'delivered' });
+    await once(stranger, { status: 'delivered' });
+    const paths = [
+      `/external/webhooks/${endpoint.id}/deliveries/whd_${'0'.repeat(26)}`,
+      `/external/webhooks/${endpoint.id}/deliveries/${anEventId()}`,
+      `/external/webhooks/whe_${'0'.repeat(26)}/deliveries/${id}`,
+      `/external/webhooks/${sibling.id}/deliveries/${id}`,
+      `/external/webhooks/${stranger.endpoint.id}/deliveries/${stranger.id}`,
+      `/external/webhooks/${endpoint.id}/deliveries/${stranger.id}`,
+    ];
+    for (const path of paths) {
+      expect(await operator.refusal('POST', `${path}/replay`)).toMatchObject({ status: 404, code: 'not_found' });
+      expect(await operator.refusal('GET', path)).toMatchObject({ status: 404, code: 'not_found' });
+    }
+    expect([sent.receiver.received.length, stranger.receiver.received.length]).toEqual([1, 1]);
+  });
+
+  it.concurrent('of an event that is pruned: 409 event_pruned, and the record shows no envelope', async () => {
+    const sent = await anEventTo(always(200));
+    const { operator, endpoint, id } = sent;
+    const { event_id } = await once(sent, { status: 'delivered' });
+    await suite.query('delete from events where org_id = $1 and event_id = $2', [operator.orgId, event_id]);
+    const refusal = await operator.refusal('POST', `/external/webhooks/${endpoint.id}/deliveries/${id}/replay`);
+    expect(refusal).toMatchObject({ status: 409, code: 'event_pruned' });
+    expect(await operator.delivery(endpoint.id, id)).toMatchObject({ status: 'delivered', envelope: null });
+  });
+
+  it('of an event past retention that is still stored: 409 event_pruned', async () => {
+    const sent = await anEventTo(always(200));
+    await once(sent, { status: 'delivered' });
+    const shortLived = await suite.gapless.start([ApiModule], { http: API_HTTP, env: { RETENTION: '1ms' } });
+    const path = `/external/webhooks/${sent.endpoint.id}/deliveries/${sent.id}/replay`;
+    const operator = await suite.anOperator(sent.operator.orgId, shortLived);
+    const refusal = await operator.refusal('POST', path);
+    expect(refusal).toMatchObject({ status: 409, code: 'event_pruned' });
+  });
+});

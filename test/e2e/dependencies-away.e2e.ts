@@ -1,0 +1,270 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { OrgId } from '#libs/domain';
+import { ApiClient, type Answer, type Envelope, type Submission } from '../support/api-client.js';
+import { anApiKey } from '../support/api-keys.js';
+import { aGapless, aStore, type GaplessUnderTest } from '../support/gapless.js';
+import { anEventId, anOrgId } from '../support/ids.js';
+import { eventually } from '../support/infrastructure/eventually.js';
+import { aPrivateKafka, type PrivateKafka } from '../support/private-kafka.js';
+import { aReceiver, type Receiver } from '../support/receiver.js';
+import { oneTo } from '../support/sequence.js';
+import { aStageProcess, type StageProcess } from '../support/stage-process.js';
+import { aTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
+
+/** Longer than any back-off, shorter than anybody would wait. */
+const RECOVERY_MS = 45_000;
+/** A caller is not kept waiting for a server that is away. */
+const ANSWER_MS = 10_000;
+
+let kafka: PrivateKafka;
+let postgres: TcpProxy;
+let gapless: GaplessUnderTest;
+let service: StageProcess;
+let orgId: OrgId;
+let api: ApiClient;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  kafka = await aPrivateKafka();
+  gapless = await aGapless({ KAFKA_BROKERS: kafka.brokers });
+  postgres = await aTcpProxy(gapless.environment['DATABASE_URL']!);
+  orgId = anOrgId();
+  const store = aStore(gapless.environment['DATABASE_URL']!);
+  await store.open(() => undefined);
+  const key = await anApiKey(store, orgId);
+  await store.close();
+  receiver = await aReceiver();
+  await kafka.stop();
+  service = await aStageProcess('standalone', { ...gapless.environment, DATABASE_URL: postgres.url });
+  api = new ApiClient(service.url, key);
+});
+
+afterAll(async () => {
+  await service.stop();
+  await kafka.remove();
+  await gapless.stop();
+  await postgres.close();
+  await receiver.close();
+});
+
+interface Readiness {
+  readonly status: string;
+  readonly parts: Readonly<Record<string, { readonly status: string; readonly reason?: string }>>;
+}
+
+async function readiness(): Promise<Readiness & { readonly code: number }> {
+  const response = await fetch(`${service.url}/health/ready`);
+  return { ...((await response.json()) as Readiness), code: response.status };
+}
+
+async function isLive(): Promise<boolean> {
+  return (await fetch(`${service.url}/health/live`)).status === 200;
+}
+
+/** 503 `unavailable` as decisions, section 2, have it. */
+function expectUnavailable(answer: Answer): void {
+  expect(answer.status).toBe(503);
+  expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(answer.headers.get('content-type')).toBe('application/problem+json');
+  const problem = JSON.parse(answer.text) as Record<string, unknown>;
+  expect(problem).toMatchObject({ status: 503, code: 'unavailable' });
+  // No stack, SQL or host name leaks.
+  expect(answer.text).not.toMatch(/127\.0\.0\.1|ECONN|select|postgres|kafka|\.js|\.ts/i);
+}
+
+function emit(events: readonly Submission[]): Promise<Answer> {
+  return api.request('POST', '/internal/events', JSON.stringify({ events }));
+}
+
+async function timed(act: () => Promise<Answer>): Promise<Answer & { readonly tookMs: number }> {
+  const startedAt = performance.now();
+  const answer = await act();
+  return { ...answer, tookMs: performance.now() - startedAt };
+}
+
+/** Publishers that send named events for as long as they are told to, and repeat what was refused as they are told to. */
+class Publishers {
+  readonly acknowledged: string[] = [];
+  readonly refusals: Answer[] = [];
+  #isOver = false;
+  readonly #work: Promise<unknown>;
+
+  constructor(count: number) {
+    this.#work = Promise.all(oneTo(count).map(() => this.#publish()));
+  }
+
+  async finish(): Promise<void> {
+    this.#isOver = true;
+    await this.#work;
+  }
+
+  async #publish(): Promise<void> {
+    while (!this.#isOver) {
+      const events = oneTo(5).map((n) => ({ id: anEventId(), event: 'ticket.created', data: { n } }));
+      await eventually(
+        async () => {
+          const answer = await emit(events);
+          if (answer.status === 503) this.refusals.push(answer);
+          expect(answer.status).toBe(202);
+        },
+        { timeoutMs: RECOVERY_MS, intervalMs: 200 },
+      );
+      this.acknowledged.push(...events.map(({ id }) => id));
+    }
+  }
+}
+
+async function expectNothingLost(publishers: Publishers): Promise<void> {
+  const wanted = new Set(publishers.acknowledged);
+  await eventually(
+    async () => {
+      const found = new Set((await api.feed()).map(({ id }) => id));
+      expect([...wanted].filter((id) => !found.has(id))).toEqual([]);
+    },
+    { timeoutMs: RECOVERY_MS, intervalMs: 200 },
+  );
+  const feed = await api.feed();
+  expect(feed.map(({ seq }) => seq)).toEqual(oneTo(feed.length));
+  expect(new Set(feed.map(({ id }) => id)).size).toBe(feed.length);
+  await eventually(
+    () => {
+      const pushed = new Set(receiver.received.map(({ headers }) => String(headers['x-service-event-id'])));
+      expect([...wanted].filter((id) => !pushed.has(id))).toEqual([]);
+    },
+    { timeoutMs: RECOVERY_MS, intervalMs: 200 },
+  );
+}
+
+/** The same attempt may be made again; it is then the same in all that names it. */
+function expectRepeatedAtMost(feed: readonly Envelope[]): void {
+  const envelopes = new Map(feed.map((envelope) => [envelope.id, envelope]));
+  for (const { headers, body } of receiver.received) {
+    expect(headers['x-service-attempt']).toBe('1');
+    expect(JSON.parse(body.toString())).toEqual(envelopes.get(String(headers['x-service-event-id'])));
+  }
+}
+
+// One story, told in order: each part begins where the one before it ended.
+describe('a service whose Kafka and Postgres are not there yet', () => {
+  it('lives, and says that it is not ready and why', async () => {
+    await eventually(async () => {
+      expect(await isLive()).toBe(true);
+      const { code, status, parts } = await readiness();
+      expect({ code, status }).toEqual({ code: 503, status: 'waiting' });
+      for (const part of ['kafka', 'postgres']) {
+        expect(parts[part]).toEqual({ status: 'waiting', reason: expect.stringMatching(/ECONNREFUSED|connect/) });
+      }
+    });
+  });
+
+  it('logs that it waits', async () => {
+    await eventually(() => {
+      for (const msg of ['kafka.waiting', 'postgres.waiting']) {
+        const line = service.log.find((entry) => entry['msg'] === msg);
+        expect(line).toMatchObject({ level: 'warn', reason: expect.any(String), wait_ms: expect.any(Number) });
+      }
+    });
+  });
+
+  it('answers 503 unavailable with Retry-After', async () => {
+    expectUnavailable(await api.request('GET', '/external/events'));
+    expectUnavailable(await api.request('GET', '/external/webhooks'));
+    expectUnavailable(await emit([{ event: 'ticket.created', data: {} }]));
+  });
+
+  it('serves the feed once Postgres is there, and still takes no events', async () => {
+    await postgres.open();
+    await eventually(
+      async () => {
+        expect((await readiness()).parts['postgres']).toEqual({ status: 'ready' });
+      },
+      { timeoutMs: RECOVERY_MS },
+    );
+    expect((await readiness()).code).toBe(503);
+    expect(await api.feed()).toEqual([]);
+    const refused = await timed(() => emit([{ event: 'ticket.created', data: {} }]));
+    expectUnavailable(refused);
+    expect(refused.tookMs).toBeLessThan(ANSWER_MS);
+  });
+
+  it('becomes ready when Kafka comes, and works', async () => {
+    await kafka.start();
+    await service.ready(RECOVERY_MS);
+    await api.createWebhook({ url: receiver.url, events: ['ticket.created'] });
+    const publishers = new Publishers(1);
+    await eventually(() => {
+      expect(publishers.acknowledged.length).toBeGreaterThan(0);
+    });
+    await publishers.finish();
+    await expectNothingLost(publishers);
+  });
+});
+
+describe('a service whose Kafka goes away in the middle of pushes and submissions', () => {
+  it('refuses what it cannot write, and loses nothing that it has acknowledged', async () => {
+    // Some pushes are on their way for long enough to be answered while Kafka is away.
+    receiver.answer = (_request, response) => {
+      setTimeout(() => response.end(), receiver.received.length % 3 === 0 ? 1_500 : 0);
+    };
+    const publishers = new Publishers(10);
+    await eventually(() => {
+      expect(publishers.acknowledged.length).toBeGreaterThan(100);
+    });
+    await kafka.stop();
+    await eventually(() => {
+      expect(publishers.refusals.length).toBeGreaterThan(0);
+    });
+    expect(await isLive()).toBe(true);
+    for (const refusal of publishers.refusals) expectUnavailable(refusal);
+    // What Postgres holds is served all the while.
+    expect((await api.feed()).length).toBeGreaterThan(0);
+    await kafka.start();
+    const before = publishers.acknowledged.length;
+    await eventually(
+      () => {
+        expect(publishers.acknowledged.length).toBeGreaterThan(before + 100);
+      },
+      { timeoutMs: RECOVERY_MS },
+    );
+    await publishers.finish();
+    await expectNothingLost(publishers);
+    expectRepeatedAtMost(await api.feed());
+    await service.ready(RECOVERY_MS);
+  });
+});
+
+describe('a service whose Postgres goes away in the middle of pushes and submissions', () => {
+  it.each(['is cut off', 'freezes'] as const)('and %s: it answers 503, and loses nothing', async (how) => {
+    receiver.answer = (_request, response) => response.end();
+    const publishers = new Publishers(10);
+    await eventually(() => {
+      expect(publishers.acknowledged.length).toBeGreaterThan(100);
+    });
+    if (how === 'freezes') postgres.freeze();
+    else await postgres.close();
+    const read = await timed(() => api.request('GET', '/external/events'));
+    expectUnavailable(read);
+    expect(read.tookMs).toBeLessThan(ANSWER_MS);
+    await eventually(
+      () => {
+        expect(publishers.refusals.length).toBeGreaterThan(0);
+      },
+      { timeoutMs: ANSWER_MS },
+    );
+    for (const refusal of publishers.refusals) expectUnavailable(refusal);
+    expect(await isLive()).toBe(true);
+    await postgres.close();
+    await postgres.open();
+    const before = publishers.acknowledged.length;
+    await eventually(
+      () => {
+        expect(publishers.acknowledged.length).toBeGreaterThan(before + 100);
+      },
+      { timeoutMs: RECOVERY_MS },
+    );
+    await publishers.finish();
+    await expectNothingLost(publishers);
+    expectRepeatedAtMost(await api.feed());
+    await service.ready(RECOVERY_MS);
+  });
+});

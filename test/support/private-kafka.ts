@@ -1,0 +1,43 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { startEmbeddedKafka, type EmbeddedKafka } from '#libs/embedded-stack';
+
+/** A broker of a suite's own that comes and goes. Its address and its records stay. */
+export interface PrivateKafka {
+  readonly brokers: string;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Stops it for good. */
+  remove(): Promise<void>;
+}
+
+/** Runs already. */
+export async function aPrivateKafka(): Promise<PrivateKafka> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gapless-kafka-'));
+  const launch = () =>
+    startEmbeddedKafka({
+      dataDir,
+      jarsDir: resolve(import.meta.dirname, '../../.cache/kafka-4.3.1'),
+      log: () => undefined,
+      port: 0,
+    });
+  let running: EmbeddedKafka | undefined = await launch();
+  const { brokers } = running;
+  const stop = async () => {
+    await running?.stop();
+    running = undefined;
+  };
+  return {
+    brokers,
+    async start() {
+      running ??= await launch();
+      if (running.brokers !== brokers) throw new Error(`somebody took the port of ${brokers} meanwhile`);
+    },
+    stop,
+    async remove() {
+      await stop();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
