@@ -48,7 +48,7 @@ const width = Math.max(...SCENARIOS.map(({ name }) => name.length));
 const list = SCENARIOS.map(({ name, description }) => `  ${name.padEnd(width)}  ${description}`).join('\n');
 const program = new Command('bench')
   .description(
-    'Measures a fresh Gapless that runs in a process of its own, with embedded Kafka and Postgres on a directory that is\n' +
+    'Measures a fresh Gapless that runs in a process of its own, with embedded Kafka and Postgres on a directory that is ' +
       'removed afterwards. The load and the receivers run in this process, on loopback.',
   )
   .argument('<scenario...>', 'what to measure, one after the other')

@@ -21,6 +21,7 @@ async function untilInterrupted(): Promise<void> {
 
 async function receive(options: ReceiverOptions): Promise<void> {
   const interrupted = untilInterrupted();
+  const registration = options.register ? new Registration(await readCredentials(process.env['DATA_DIR'])) : undefined;
   const receiver = await WebhookReceiver.listen({
     port: options.port,
     status: options.status,
@@ -29,10 +30,11 @@ async function receive(options: ReceiverOptions): Promise<void> {
   });
   print(`Listening on ${receiver.url}`);
   try {
-    if (options.register) await receiveRegistered(receiver, options.events, interrupted);
-    else {
+    if (registration === undefined) {
       receiver.useSecret(options.secret ?? '');
       await interrupted;
+    } else {
+      await receiveRegistered(receiver, registration, options.events, interrupted);
     }
   } finally {
     await receiver.close();
@@ -41,10 +43,10 @@ async function receive(options: ReceiverOptions): Promise<void> {
 
 async function receiveRegistered(
   receiver: WebhookReceiver,
+  registration: Registration,
   events: readonly string[],
   interrupted: Promise<void>,
 ): Promise<void> {
-  const registration = new Registration(await readCredentials(process.env['DATA_DIR']));
   const endpoint = await registration.register(receiver.url, events);
   receiver.useSecret(endpoint.secret);
   print(

@@ -58,6 +58,9 @@ function problemText({ status, data }: AxiosResponse): string {
     readonly detail?: string;
     readonly errors?: readonly { readonly pointer: string; readonly detail: string }[];
   } | null;
-  const places = (problem?.errors ?? []).map(({ pointer, detail }) => `${pointer} ${detail}`);
+  const places = (problem?.errors ?? [])
+    // A single problem is the detail already.
+    .filter((error) => problem?.detail?.includes(error.detail) !== true)
+    .map(({ pointer, detail }) => `${pointer} ${detail}`);
   return [`${status}`, problem?.detail ?? '', ...places].filter((part) => part !== '').join('; ');
 }

@@ -43,21 +43,23 @@ function membersOf(endpoint: EndpointWithSecret): Endpoint {
 }
 
 describe('PATCH /external/webhooks/:id (spec 4.1; decisions, section 3)', () => {
-  it.concurrent.each([
-    { url: 'https://hooks.example.com/after?x=1' },
-    { events: ['lead.created', 'lead.captured'] },
-    { name: 'after' },
-    { name: '漢'.repeat(120) },
-    { name: null },
-    { description: 'as it is' },
-    { description: null },
-    { widget_ids: ['0b51c2f6-7c64-4a0e-9c5e-2f6f3b0f8a11', 'f3b0f8a1-7c64-4a0e-9c5e-0b51c2f62f6f'] },
-    { widget_ids: [] },
-    { widget_ids: null },
-    { is_active: false },
-    { name: 'after', description: null, events: ['ticket.reply'], widget_ids: null, is_active: false },
-    {},
-  ])('changes %j, and nothing else', async (changes) => {
+  const [widget, other] = [aWidgetId(), aWidgetId()];
+
+  it.concurrent.each<readonly [string, object]>([
+    ['url', { url: 'https://hooks.example.com/after?x=1' }],
+    ['events', { events: ['lead.created', 'lead.captured'] }],
+    ['name', { name: 'after' }],
+    ['name to the longest one', { name: '漢'.repeat(120) }],
+    ['name to null', { name: null }],
+    ['description', { description: 'as it is' }],
+    ['description to null', { description: null }],
+    ['widget_ids', { widget_ids: [widget, other] }],
+    ['widget_ids to none', { widget_ids: [] }],
+    ['widget_ids to null', { widget_ids: null }],
+    ['is_active', { is_active: false }],
+    ['several members', { name: 'after', description: null, events: ['ticket.reply'], is_active: false }],
+    ['nothing', {}],
+  ])('changes %s, and leaves the rest as it is', async (_what, changes) => {
     const operator = await suite.anOperator();
     const before = membersOf(await operator.register(MEMBERS));
     const changed = await operator.change(before.id, changes);

@@ -94,8 +94,8 @@ describe('access to the api', () => {
       const unknown = key.replace(/_[^_]{26}_/, '_01K2Z8Q4T7WJ5M3N9R6XBCDEFG_');
       const answers = await Promise.all(
         ['x', unknown, `${key.slice(0, -1)}A`, revoked.key, expired.key].map(async (bad) => {
-          const { request_id: _, ...problem } = await refusal(await call('/api/v1/external/events', { key: bad }));
-          return JSON.stringify(problem);
+          const problem = await refusal(await call('/api/v1/external/events', { key: bad }));
+          return JSON.stringify({ ...problem, request_id: '' });
         }),
       );
       expect(new Set(answers).size).toBe(1);
@@ -340,10 +340,10 @@ describe('access to the api', () => {
   });
 
   it('is described by /openapi.json, operation by operation', async () => {
-    const document = (await (await call('/openapi.json', { key: null })).json()) as {
+    const { paths } = (await (await call('/openapi.json', { key: null })).json()) as {
       readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
     };
-    const described = Object.entries(document.paths)
+    const described = Object.entries(paths)
       .filter(([path]) => !path.endsWith('/live-chat-settings'))
       .flatMap(([path, operations]) => Object.keys(operations).map((method) => `${method} ${path}`));
     // Fastify prints its routes as a tree, of which only the whole is certain: each described one has to be there.
@@ -351,18 +351,18 @@ describe('access to the api', () => {
     for (const operation of described) {
       const [method = '', path = ''] = operation.split(' ');
       const url = path.replace(/\{(\w+)\}/g, ':$1');
-      expect([operation, instance.hasRoute({ method: method.toUpperCase() as 'GET', url })]).toEqual([operation, true]);
+      expect([operation, instance.hasRoute({ method: method.toUpperCase(), url })]).toEqual([operation, true]);
     }
   });
 
   it('shows its description to people without anything from elsewhere', async () => {
-    const page = await call('/docs/', { key: null });
+    const page = await call('/docs', { key: null });
     expect(page.status).toBe(200);
     expect(page.headers.get('content-security-policy')).toContain("script-src 'self';");
-    const html = await page.text();
-    expect(html).not.toMatch(/(?:src|href)="https?:/);
-    for (const [, source] of html.matchAll(/(?:src|href)="\.\/(static\/[^"]+)"/g)) {
-      expect([source, (await call(`/docs/${source!}`, { key: null })).status]).toEqual([source, 200]);
+    const sources = [...(await page.text()).matchAll(/(?:src|href)="([^"]+)"/g)].map(([, source]) => source!);
+    expect(sources.length).toBeGreaterThan(2);
+    for (const source of sources) {
+      expect([source, (await call(source, { key: null })).status]).toEqual([source, 200]);
     }
   });
 

@@ -65,18 +65,29 @@ export class GaplessClient {
   }
 }
 
-/** What the answer says is wrong: RFC 9457's `detail`, and each place that is at fault. */
+/** The members of RFC 9457 that a person wants to read. */
+interface Problem {
+  readonly detail?: string;
+  readonly errors?: readonly { readonly pointer: string; readonly detail: string }[];
+}
+
+/** What the answer says is wrong: its `detail`, and each place that is at fault. */
 export function refusal({ status, text }: Answer): CliError {
-  let problem: { detail?: string; errors?: readonly { pointer: string; detail: string }[] } | null = null;
+  const { detail = '', errors = [] } = problemIn(text);
+  // A single problem is the detail already.
+  const places = errors
+    .filter((error) => !detail.includes(error.detail))
+    .map((error) => `${error.pointer} ${error.detail}`);
+  return new CliError([`refused with ${status}`, detail, ...places].filter((part) => part !== '').join('; '));
+}
+
+function problemIn(text: string): Problem {
   try {
-    problem = JSON.parse(text) as typeof problem;
+    return (JSON.parse(text) as Problem | null) ?? {};
   } catch {
-    // Then it is not Gapless that answers; the status has to do.
+    // Then it is not Gapless that answers, and the status has to do.
+    return {};
   }
-  const places = (problem?.errors ?? []).map(({ pointer, detail }) => `${pointer} ${detail}`);
-  return new CliError(
-    [`refused with ${status}`, problem?.detail ?? '', ...places].filter((part) => part !== '').join('; '),
-  );
 }
 
 async function readCredentials(dataDir: string | undefined): Promise<Credentials> {

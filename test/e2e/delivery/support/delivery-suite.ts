@@ -12,7 +12,7 @@ import { Operator } from './operator.js';
 export class DeliverySuite {
   readonly #opened: { close(): Promise<void> }[] = [];
 
-  private constructor(
+  constructor(
     readonly gapless: GaplessUnderTest,
     /** The process that runs all stages. */
     readonly app: GaplessApp,

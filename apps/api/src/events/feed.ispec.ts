@@ -1,0 +1,475 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { EventId, OrgId, Seq, WidgetId } from '#libs/domain';
+import { FeedProjection, Store } from '#libs/feed-store';
+import { KafkaConnection, readPartitions, type StoredRecord } from '#libs/kafka-log';
+import type { GaplessApp } from '#libs/platform';
+import { ApiClient } from '../../../../test/support/api-client.js';
+import { anApiKey } from '../../../../test/support/api-keys.js';
+import { aGapless, type GaplessUnderTest } from '../../../../test/support/gapless.js';
+import { anEventId, anOrgId, aWidgetId } from '../../../../test/support/ids.js';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { ApiModule } from '../api.module.js';
+import { apiHttp } from '../http/api-http.js';
+
+const DAY_MS = 86_400_000;
+
+interface FedEvent {
+  readonly event?: string;
+  readonly widgetId?: WidgetId | null;
+  readonly appendedAtMs?: number;
+  readonly id?: EventId;
+  readonly dataJson?: string;
+}
+
+describe('the feed', () => {
+  let gapless: GaplessUnderTest;
+  let app: GaplessApp;
+  let projection: FeedProjection;
+  let nextOffset = 0;
+
+  beforeAll(async () => {
+    gapless = await aGapless();
+    app = await gapless.start([ApiModule], { http: apiHttp });
+    projection = new FeedProjection(app.app.get(Store));
+  });
+
+  afterAll(async () => {
+    await gapless.stop();
+  });
+
+  /** An org whose feed is filled by this suite, as the projector would. */
+  class Org {
+    readonly id: OrgId = anOrgId();
+    #seq = 0;
+    #key: string | undefined;
+
+    async key(): Promise<string> {
+      return (this.#key ??= await anApiKey(app.app.get(Store), this.id));
+    }
+
+    async feed(...events: readonly FedEvent[]): Promise<void> {
+      const firstOffset = nextOffset;
+      nextOffset += events.length;
+      await projection.apply(
+        { projection: 'feed', topic: 'log', partition: 0, firstOffset, nextOffset },
+        events.map((event, index) => {
+          const seq = ++this.#seq as Seq;
+          return {
+            offset: firstOffset + index,
+            orgId: this.id,
+            seq,
+            id: event.id ?? anEventId(),
+            event: event.event ?? 'ticket.created',
+            widgetId: event.widgetId ?? null,
+            appendedAtMs: event.appendedAtMs ?? Date.now(),
+            envelope: Buffer.from(`{"seq":${seq},"data":${event.dataJson ?? '{}'}}`),
+          };
+        }),
+      );
+    }
+
+    async get(query = '', init: RequestInit = {}): Promise<Response> {
+      return fetch(`${app.url}/api/v1/external/events${query}`, {
+        ...init,
+        headers: { ...(init.headers as Record<string, string>), 'x-api-key': await this.key() },
+      });
+    }
+
+    async page(query = '') {
+      const response = await this.get(query);
+      const text = await response.text();
+      expect([response.status, text]).toEqual([200, text]);
+      const { data, next_seq } = JSON.parse(text) as { data: { seq: number }[]; next_seq: number | null };
+      const bound = (name: string) => Number(response.headers.get(name));
+      return {
+        text,
+        seqs: data.map(({ seq }) => seq),
+        next: next_seq,
+        oldest: bound('x-oldest-sequence'),
+        head: bound('x-head-sequence'),
+      };
+    }
+  }
+
+  async function anOrgWith(...events: readonly FedEvent[]): Promise<Org> {
+    const org = new Org();
+    if (events.length > 0) await org.feed(...events);
+    return org;
+  }
+
+  const some = (count: number): readonly FedEvent[] => Array.from({ length: count }, () => ({}));
+
+  describe('pages (spec 4.1, 4.2; decisions, section 5)', () => {
+    it('ascend by seq along next_seq, which is null when caught up', async () => {
+      const org = await anOrgWith(...some(5));
+      expect(await org.page('?limit=2')).toMatchObject({ seqs: [1, 2], next: 2, oldest: 1, head: 5 });
+      expect(await org.page('?limit=2&since=2')).toMatchObject({ seqs: [3, 4], next: 4 });
+      expect(await org.page('?limit=2&since=4')).toMatchObject({ seqs: [5], next: null });
+      expect(await org.page('?limit=2&since=3')).toMatchObject({ seqs: [4, 5], next: null });
+      expect(await org.page('?since=5')).toMatchObject({ seqs: [], next: null });
+    });
+
+    it('hold 100 events where no limit is given', async () => {
+      const org = await anOrgWith(...some(101));
+      expect(await org.page()).toMatchObject({ next: 100 });
+      expect((await org.page('?limit=1000')).seqs).toHaveLength(101);
+    });
+
+    it('are filtered by type and widget, and next_seq counts what matches', async () => {
+      const widgetId = aWidgetId();
+      const org = await anOrgWith(
+        {},
+        { event: 'lead.created', widgetId },
+        {},
+        { event: 'lead.created' },
+        { widgetId },
+        {},
+      );
+      expect(await org.page('?event=lead.created&limit=1')).toMatchObject({ seqs: [2], next: 2 });
+      expect(await org.page('?event=lead.created&limit=1&since=2')).toMatchObject({ seqs: [4], next: null, head: 6 });
+      expect(await org.page(`?widget_id=${widgetId.toUpperCase()}`)).toMatchObject({ seqs: [2, 5], next: null });
+      expect(await org.page(`?widget_id=${widgetId}&event=lead.created`)).toMatchObject({ seqs: [2] });
+    });
+
+    it('begin at the start of retention for a since before it', async () => {
+      const old = { appendedAtMs: Date.now() - 31 * DAY_MS };
+      const org = await anOrgWith(old, old, {}, {});
+      expect(await org.page('?since=1')).toMatchObject({ seqs: [3, 4], oldest: 3, head: 4 });
+      expect(await org.page()).toMatchObject({ seqs: [3, 4] });
+    });
+
+    it('tell the next event as the oldest when all are past retention', async () => {
+      const org = await anOrgWith({ appendedAtMs: Date.now() - 31 * DAY_MS });
+      expect(await org.page()).toMatchObject({ seqs: [], next: null, oldest: 2, head: 1 });
+    });
+
+    it('are empty with bounds of 0 in an org without events', async () => {
+      expect(await (await anOrgWith()).page()).toMatchObject({ seqs: [], next: null, oldest: 0, head: 0 });
+    });
+
+    it('never show another org’s events', async () => {
+      const org = await anOrgWith(...some(2));
+      await anOrgWith(...some(3));
+      expect(await org.page()).toMatchObject({ seqs: [1, 2], head: 2 });
+    });
+
+    it('hold the stored bytes', async () => {
+      const org = await anOrgWith({ dataJson: '{"n": 1.0, "big":12345678901234567890}' });
+      expect((await org.page()).text).toBe(
+        '{"data":[{"seq":1,"data":{"n": 1.0, "big":12345678901234567890}}],"next_seq":null}',
+      );
+    });
+
+    it('end early rather than weigh too much, and go on behind that', async () => {
+      const heavy = { dataJson: JSON.stringify({ text: 'x'.repeat(250_000) }) };
+      const org = await anOrgWith(...Array.from({ length: 40 }, () => heavy));
+      const first = await org.page('?limit=1000');
+      expect(first.seqs.length).toBeLessThan(40);
+      expect(first.next).toBe(first.seqs.at(-1));
+      const second = await org.page(`?limit=1000&since=${first.next!}`);
+      expect([...first.seqs, ...second.seqs]).toEqual(Array.from({ length: 40 }, (_, index) => index + 1));
+      expect(second.next).toBeNull();
+    });
+
+    it.each([
+      ['?limit=abc', 400, 'malformed_request'],
+      ['?limit=0', 422, 'validation_failed'],
+      ['?limit=1001', 422, 'validation_failed'],
+      ['?since=-1', 422, 'validation_failed'],
+      ['?since=1e3', 400, 'malformed_request'],
+      ['?widget_id=x', 400, 'malformed_request'],
+      ['?event=nope', 422, 'unknown_event_type'],
+      ['?cursor=1', 422, 'validation_failed'],
+      ['?limit=1&limit=2', 422, 'validation_failed'],
+      ['?wait=31', 422, 'validation_failed'],
+    ])('are refused for %s', async (query, status, code) => {
+      const response = await (await anOrgWith()).get(query);
+      expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([status, code]);
+    });
+  });
+
+  describe('the long poll (decisions, section 5)', () => {
+    it('answers at once when there are events', async () => {
+      const org = await anOrgWith(...some(2));
+      expect(await org.page('?wait=30')).toMatchObject({ seqs: [1, 2] });
+    });
+
+    it('answers as soon as an event is there', async () => {
+      const org = await anOrgWith(...some(1));
+      const waiting = org.page('?wait=30&since=1');
+      await org.feed({});
+      expect(await waiting).toMatchObject({ seqs: [2], next: null });
+    });
+
+    it('waits for an event that matches', async () => {
+      const org = await anOrgWith();
+      const waiting = org.page('?wait=30&event=lead.created');
+      await org.feed({}, {});
+      await org.feed({}, { event: 'lead.created' });
+      expect(await waiting).toMatchObject({ seqs: [4] });
+    });
+
+    it('answers with an empty page when nothing has come', async () => {
+      const org = await anOrgWith(...some(1));
+      expect(await org.page('?wait=1&since=1')).toMatchObject({ seqs: [], next: null, head: 1 });
+    });
+
+    it('answers many who wait with few reads', async () => {
+      const org = await anOrgWith(...some(1));
+      await org.key();
+      const waiting = Array.from({ length: 200 }, () => org.page('?wait=30&since=1'));
+      await delay(500);
+      await org.feed({});
+      const pages = await Promise.all(waiting);
+      expect(new Set(pages.map(({ text }) => text)).size).toBe(1);
+      expect(pages[0]).toMatchObject({ seqs: [2] });
+    });
+
+    it('goes on when the connection that listens was lost', async () => {
+      const org = await anOrgWith();
+      const waiting = org.page('?wait=30');
+      const ended = await app.app.get(Store).query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+           where application_name = 'gapless-api-listen' and datname = current_database()`,
+      );
+      expect(ended).toHaveLength(1);
+      await org.feed({});
+      expect(await waiting).toMatchObject({ seqs: [1] });
+    });
+  });
+
+  describe('the stream (decisions, sections 5 and 11: Streaming)', () => {
+    /** What a stream has sent so far. */
+    class Stream {
+      text = '';
+      readonly #ending = new AbortController();
+      response!: Response;
+
+      static async open(org: Org, query = '', headers: Readonly<Record<string, string>> = {}): Promise<Stream> {
+        const stream = new Stream();
+        stream.response = await org.get(query, {
+          headers: { accept: 'text/event-stream', ...headers },
+          signal: stream.#ending.signal,
+        });
+        expect(stream.response.status).toBe(200);
+        void stream.#read();
+        return stream;
+      }
+
+      async #read(): Promise<void> {
+        try {
+          for await (const chunk of stream(this.response)) this.text += Buffer.from(chunk).toString();
+        } catch {
+          // Closed by the test, or with the process.
+        }
+      }
+
+      get ids(): readonly number[] {
+        return [...this.text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
+      }
+
+      close(): void {
+        this.#ending.abort();
+      }
+    }
+
+    const stream = (response: Response) => response.body as unknown as AsyncIterable<Uint8Array>;
+
+    it('begins at the head, and brings each event with its type and its envelope', async () => {
+      const org = await anOrgWith(...some(3));
+      const open = await Stream.open(org);
+      expect(open.response.headers.get('content-type')).toMatch(/^text\/event-stream/);
+      await org.feed({ event: 'lead.created' });
+      await eventually(() => {
+        expect(open.text).toContain('id: 4\nevent: lead.created\ndata: {"seq":4,"data":{}}\n\n');
+      });
+      expect(open.ids).toEqual([4]);
+      open.close();
+    });
+
+    it('begins behind since, and Last-Event-ID wins over it', async () => {
+      const org = await anOrgWith(...some(250));
+      const open = await Stream.open(org, '?since=10', { 'last-event-id': '40' });
+      await eventually(() => {
+        expect(open.ids).toEqual(Array.from({ length: 210 }, (_, index) => index + 41));
+      });
+      open.close();
+      const other = await Stream.open(org, '?since=248');
+      await eventually(() => {
+        expect(other.ids).toEqual([249, 250]);
+      });
+      other.close();
+    });
+
+    it('brings only what matches', async () => {
+      const org = await anOrgWith();
+      const open = await Stream.open(org, '?event=lead.created');
+      await org.feed({}, { event: 'lead.created' }, {});
+      await org.feed({}, {}, { event: 'lead.created' });
+      await eventually(() => {
+        expect(open.ids).toEqual([2, 6]);
+      });
+      open.close();
+    });
+
+    it('skips nothing while many follow and events keep coming', async () => {
+      const org = await anOrgWith();
+      const followers = await Promise.all(Array.from({ length: 30 }, () => Stream.open(org)));
+      for (let batch = 0; batch < 60; batch++) await org.feed(...some(1 + (batch % 7)));
+      const { head } = await org.page('?limit=1');
+      const expected = Array.from({ length: head }, (_, index) => index + 1);
+      for (const follower of followers) {
+        await eventually(() => {
+          expect(follower.ids).toEqual(expected);
+        });
+        follower.close();
+      }
+    });
+
+    it('refuses a Last-Event-ID that is no seq', async () => {
+      const headers = { accept: 'text/event-stream', 'last-event-id': 'abc' };
+      const response = await (await anOrgWith()).get('', { headers });
+      expect(response.status).toBe(400);
+      expect(response.headers.get('content-type')).toBe('application/problem+json');
+    });
+
+    it('lets its process end', async () => {
+      const other = await gapless.start([ApiModule], { http: apiHttp });
+      const org = await anOrgWith(...some(1));
+      const headers = { accept: 'text/event-stream', 'x-api-key': await org.key() };
+      const response = await fetch(`${other.url}/api/v1/external/events`, { headers });
+      const waiting = fetch(`${other.url}/api/v1/external/events?wait=30&since=1`, {
+        headers: { 'x-api-key': await org.key() },
+      });
+      const texts: string[] = [];
+      const reading = (async () => {
+        for await (const chunk of stream(response)) texts.push(Buffer.from(chunk).toString());
+      })();
+      await eventually(() => {
+        expect(texts.join('')).toContain('retry:');
+      });
+      await other.stop();
+      await reading;
+      expect((await waiting).status).toBe(200);
+    });
+  });
+
+  describe('ingest (decisions, section 5)', () => {
+    async function inboxOf(orgId: OrgId): Promise<readonly StoredRecord[]> {
+      const topic = `${gapless.environment['TOPIC_PREFIX']!}.inbox.v1`;
+      const partitions = Number(gapless.environment['PARTITIONS']);
+      const stretches = Array.from({ length: partitions }, (_, partition) => ({ topic, partition, from: 0 }));
+      // A broker that has just started may not be ready for groups yet.
+      return eventually(async () => {
+        const found: StoredRecord[] = [];
+        await readPartitions(app.app.get(KafkaConnection), stretches, (record) => {
+          if (record.key?.toString() === orgId) found.push(record);
+        });
+        return found;
+      });
+    }
+
+    async function aProducer() {
+      const orgId = anOrgId();
+      const store = app.app.get(Store);
+      const [service, own] = await Promise.all([anApiKey(store, null), anApiKey(store, orgId)]);
+      return { orgId, service: new ApiClient(app.url, service), own: new ApiClient(app.url, own), ownKey: own };
+    }
+
+    it('appends what it acknowledges to the inbox, keyed by org, with the payload as it was sent', async () => {
+      const { orgId, service } = await aProducer();
+      const body = `{"events":[{"org_id":"${orgId.toUpperCase()}","event":"ticket.created","data":{"n": 1.0}}]}`;
+      const [id] = await service.emitText(body);
+      const [record] = await inboxOf(orgId);
+      expect(id).toMatch(/^evt_[0-9A-HJKMNP-TV-Z]{26}$/);
+      expect(record!.value!.toString()).toMatch(
+        new RegExp(
+          `^\\{"id":"${id!}","event":"ticket.created","occurred_at":"[^"]+Z","org_id":"${orgId}",.*"data":\\{"n": 1\\.0\\}\\}$`,
+        ),
+      );
+      expect(record!.headers['traceparent']).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
+    });
+
+    it('fills in the org of an org key, and refuses another one', async () => {
+      const { orgId, own } = await aProducer();
+      await own.emit([{ event: 'ticket.created', data: {} }]);
+      expect(await inboxOf(orgId)).toHaveLength(1);
+      const foreign = { events: [{ event: 'ticket.created', org_id: anOrgId(), data: {} }] };
+      const answer = await own.request('POST', '/internal/events', JSON.stringify(foreign));
+      expect([answer.status, (JSON.parse(answer.text) as { code: string }).code]).toEqual([403, 'insufficient_scope']);
+    });
+
+    it('refuses the whole request for one bad event, and appends none of it', async () => {
+      const { orgId, own } = await aProducer();
+      const events = [
+        { event: 'ticket.created', data: {} },
+        { event: 'test', data: {} },
+      ];
+      const answer = await own.request('POST', '/internal/events', JSON.stringify({ events }));
+      expect([answer.status, JSON.parse(answer.text)]).toMatchObject([
+        422,
+        { code: 'unknown_event_type', errors: [{ pointer: '#/events/1/event' }] },
+      ]);
+      expect(await inboxOf(orgId)).toHaveLength(0);
+    });
+
+    it('answers an id that the feed holds already the same, and does not append it again', async () => {
+      const { orgId, own } = await aProducer();
+      const org = new Org();
+      Object.assign(org, { id: orgId });
+      const known = anEventId();
+      await org.feed({ id: known });
+      const fresh = anEventId();
+      const ids = await own.emit([
+        { id: known, event: 'ticket.created', data: {} },
+        { id: fresh, event: 'ticket.created', data: {} },
+      ]);
+      expect(ids).toEqual([known, fresh]);
+      expect(
+        (await inboxOf(orgId)).map((record) => (JSON.parse(record.value!.toString()) as { id: string }).id),
+      ).toEqual([fresh]);
+    });
+
+    it('keeps ids apart by org', async () => {
+      const { orgId, own } = await aProducer();
+      const other = await anOrgWith();
+      const id = anEventId();
+      await other.feed({ id });
+      await own.emit([{ id, event: 'ticket.created', data: {} }]);
+      expect(await inboxOf(orgId)).toHaveLength(1);
+    });
+
+    it('names the same events again when a request with an Idempotency-Key is taken over', async () => {
+      const { ownKey } = await aProducer();
+      const send = async () => {
+        const response = await fetch(`${app.url}/api/v1/internal/events`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', 'x-api-key': ownKey, 'idempotency-key': 'batch-1' },
+          body: JSON.stringify({ events: [{ event: 'ticket.created', data: {} }] }),
+        });
+        expect(response.status).toBe(202);
+        return response.text();
+      };
+      const first = await send();
+      await app.app
+        .get(Store)
+        .query(`update idempotency_keys set answer_ciphertext = null, leased_until = now() where key = 'batch-1'`);
+      expect(await send()).toBe(first);
+    });
+
+    it('takes bodies of up to 4 MiB, and tells what is larger from what is wrong', async () => {
+      const { own } = await aProducer();
+      const event = { event: 'ticket.created', data: { text: 'x'.repeat(200_000) } };
+      expect(await own.emit(Array.from({ length: 19 }, () => event))).toHaveLength(19);
+      const large = await own.request(
+        'POST',
+        '/internal/events',
+        JSON.stringify({ events: Array.from({ length: 25 }, () => event) }),
+      );
+      expect(large.status).toBe(413);
+      const many = Array.from({ length: 501 }, () => ({ event: 'ticket.created', data: {} }));
+      expect((await own.request('POST', '/internal/events', JSON.stringify({ events: many }))).status).toBe(413);
+    });
+  });
+});

@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../support/infrastructure/eventually.js';
+import type { Receiver } from '../../support/receiver.js';
+import { oneTo } from '../../support/sequence.js';
+import { DeliverySuite } from './support/delivery-suite.js';
+import type { EndpointWithSecret, Operator } from './support/operator.js';
+import { deliveryIdOf, envelopeOf } from './support/pushes.js';
+
+const HANGING_EVENTS = 500;
+/** More than there are partitions, so that some share one with the endpoint that hangs. */
+const HEALTHY_ENDPOINTS = 6;
+const WAVE = 30;
+/** Far above what a push takes on an idle machine, far below the time that an attempt may hang. */
+const HEALTHY_WITHIN_MS = 2_000;
+
+describe('an endpoint that hangs with hundreds of events', () => {
+  let suite: DeliverySuite;
+  let operator: Operator;
+  let hanging: Receiver;
+  let hangingEndpoint: EndpointWithSecret;
+  let healthy: readonly Receiver[];
+  let isHanging = true;
+
+  beforeAll(async () => {
+    suite = await DeliverySuite.start({
+      DELIVERY_TIMEOUT: '6s',
+      RETRY_SCHEDULE: '200ms,200ms',
+      AUTO_DISABLE_AFTER: '100000',
+    });
+    operator = await suite.anOperator();
+    hanging = await suite.aReceiver((_request, response) => {
+      if (!isHanging) response.end();
+    });
+    hangingEndpoint = await operator.register({ url: hanging.url, events: ['ticket.updated'] });
+    healthy = await Promise.all(oneTo(HEALTHY_ENDPOINTS).map(() => suite.aReceiver()));
+    for (const { url } of healthy) await operator.register({ url, events: ['ticket.created'] });
+  });
+
+  afterAll(() => suite.stop());
+
+  /** Emits a wave to the healthy endpoints. @returns how long after that each push came, in milliseconds */
+  async function wave(before: readonly { event: string; data: unknown }[]): Promise<readonly number[]> {
+    const at = healthy.map(({ received }) => received.length);
+    const emittedAtMs = Date.now();
+    await operator.emit(...before, ...oneTo(WAVE).map((n) => ({ event: 'ticket.created', data: { n } })));
+    return eventually(() => {
+      const pushes = healthy.flatMap(({ received }, index) => received.slice(at[index]));
+      expect(pushes).toHaveLength(HEALTHY_ENDPOINTS * WAVE);
+      return pushes.map(({ atMs }) => atMs - emittedAtMs);
+    });
+  }
+
+  it('delays no other endpoint of the org: not when it begins to hang, nor while it does', async () => {
+    // Connections are made, code is compiled: what a process does once is not what this is about.
+    await wave([]);
+    const backlog = oneTo(HANGING_EVENTS / 2).map((n) => ({ event: 'ticket.updated', data: { n } }));
+    for (let n = 0; n < 2; n++) {
+      const delays = await wave(backlog);
+      expect(Math.max(...delays)).toBeLessThan(HEALTHY_WITHIN_MS);
+      expect(hanging.received.length).toBeGreaterThan(0);
+    }
+    const delays = await wave([]);
+    expect(Math.max(...delays)).toBeLessThan(HEALTHY_WITHIN_MS);
+    const { health } = await operator.endpoint(hangingEndpoint.id);
+    expect(health.pending).toBe(HANGING_EVENTS);
+  });
+
+  it('gets all of them once it answers again', async () => {
+    isHanging = false;
+    await eventually(
+      async () => {
+        const { health } = await operator.endpoint(hangingEndpoint.id);
+        expect(health).toMatchObject({ pending: 0, delivered_24h: HANGING_EVENTS });
+      },
+      { timeoutMs: 30_000 },
+    );
+    expect(new Set(hanging.received.map(deliveryIdOf)).size).toBe(HANGING_EVENTS);
+    expect(new Set(hanging.received.map((push) => envelopeOf(push).event))).toEqual(new Set(['ticket.updated']));
+  });
+});
