@@ -1,7 +1,6 @@
-import type { QueryRunner } from 'typeorm';
 import { SeqGate, seqFromText, type EventId, type OrgId, type Seq, type WidgetId } from '#libs/domain';
 import { DayPartitions } from './day-partitions.js';
-import { lockOffset, saveOffset, type Projected, type Stretch } from './projection-offsets.js';
+import { moveParameters, MOVED, ProjectionOffsets, type Projected, type Stretch } from './projection-offsets.js';
 import type { Store } from './store.js';
 
 /** A record of the log, as the feed stores it. */
@@ -20,69 +19,95 @@ export interface FeedEvent {
 /** The channel on which each new head of an org is told, as `<org id>:<seq>`. */
 export const HEADS_CHANNEL = 'gapless_heads';
 
+/** Orgs whose heads are remembered; beyond them they are read again. */
+const REMEMBERED_ORGS = 100_000;
+
+/**
+ * All rows of a batch in one statement, which is a transaction of its own. Readers that wait for events are told by
+ * its commit, so none can read before there is something to read.
+ */
+const APPLY = `
+  with ${MOVED}, added as (
+    insert into events (org_id, seq, event_id, event_type, widget_id, appended_at, envelope)
+    select o, s, i, t, w, to_timestamp(a / 1000.0), e
+    from unnest($6::uuid[], $7::bigint[], $8::text[], $9::text[], $10::uuid[], $11::bigint[], $12::bytea[])
+      as event(o, s, i, t, w, a, e)
+    where exists (select from moved)
+  ), heads as (
+    insert into org_heads (org_id, last_seq)
+    select o, s from unnest($13::uuid[], $14::bigint[]) as head(o, s) where exists (select from moved)
+    on conflict (org_id) do update set last_seq = excluded.last_seq
+    returning org_id, last_seq
+  ), told as (
+    select pg_notify('${HEADS_CHANNEL}', org_id || ':' || last_seq) from heads
+  )
+  select (select count(*) from moved) as moved, (select count(*) from told) as told`;
+
 /** Folds the log into the feed: each event once, in order, together with the offset it stands for. */
 export class FeedProjection {
   readonly #partitions: DayPartitions;
+  readonly #offsets: ProjectionOffsets;
+  /** What the heads in Postgres say, for as long as nobody else moves an offset of this projection. */
+  #gate = new SeqGate();
+  readonly #gated = new Set<OrgId>();
 
   constructor(private readonly store: Store) {
     this.#partitions = new DayPartitions(store);
+    this.#offsets = new ProjectionOffsets(store);
   }
 
   /** @param events of one partition of the log, ascending */
   async apply(stretch: Stretch, events: readonly FeedEvent[]): Promise<Projected> {
     await this.#partitions.ensure(events.map((event) => event.appendedAtMs));
-    return this.store.transaction(async (runner): Promise<Projected> => {
-      const goesOnAt = await lockOffset(runner, stretch);
-      if (goesOnAt !== null && goesOnAt < stretch.firstOffset) return { kind: 'behind', nextOffset: goesOnAt };
-      if (goesOnAt !== null && goesOnAt >= stretch.nextOffset) return { kind: 'applied' };
-      const unseen = events.filter((event) => event.offset >= (goesOnAt ?? 0));
-      const { fresh } = (await this.#gate(runner, unseen)).sift(unseen);
-      await this.#insert(runner, fresh);
-      await this.#moveHeads(runner, new Map(fresh.map((event) => [event.orgId, event.seq])));
-      await saveOffset(runner, stretch);
-      return { kind: 'applied' };
-    });
+    for (;;) {
+      const place = await this.#offsets.place(stretch);
+      if (place.kind === 'behind') return place;
+      if (place.kind === 'done') return { kind: 'applied' };
+      if (!place.continues) this.#forgetHeads();
+      const unseen = events.filter((event) => event.offset >= place.expected);
+      await this.#loadHeads(unseen);
+      const { fresh, remember } = this.#gate.sift(unseen);
+      if (await this.#write(stretch, place.expected, fresh)) {
+        remember();
+        this.#offsets.moved(stretch);
+        return { kind: 'applied' };
+      }
+      this.#offsets.forget(stretch);
+    }
   }
 
-  async #gate(runner: QueryRunner, events: readonly FeedEvent[]): Promise<SeqGate> {
-    const orgIds = [...new Set(events.map((event) => event.orgId))];
-    const rows = (await runner.query('select org_id, last_seq from org_heads where org_id = any($1)', [orgIds])) as {
-      org_id: OrgId;
-      last_seq: string;
-    }[];
-    return new SeqGate(rows.map((row) => [row.org_id, seqFromText(row.last_seq)]));
-  }
-
-  async #insert(runner: QueryRunner, events: readonly FeedEvent[]): Promise<void> {
-    if (events.length === 0) return;
-    await runner.query(
-      `insert into events (org_id, seq, event_id, event_type, widget_id, appended_at, envelope)
-       select o, s, i, t, w, to_timestamp(a / 1000.0), e
-       from unnest($1::uuid[], $2::bigint[], $3::text[], $4::text[], $5::uuid[], $6::bigint[], $7::bytea[])
-         as event(o, s, i, t, w, a, e)`,
-      [
-        events.map((event) => event.orgId),
-        events.map((event) => event.seq),
-        events.map((event) => event.id),
-        events.map((event) => event.event),
-        events.map((event) => event.widgetId),
-        events.map((event) => event.appendedAtMs),
-        events.map((event) => event.envelope),
-      ],
+  async #loadHeads(events: readonly FeedEvent[]): Promise<void> {
+    if (this.#gated.size > REMEMBERED_ORGS) this.#forgetHeads();
+    const unknown = [...new Set(events.map((event) => event.orgId))].filter((orgId) => !this.#gated.has(orgId));
+    if (unknown.length === 0) return;
+    const rows = await this.store.query<{ org_id: OrgId; last_seq: string }>(
+      'select org_id, last_seq from org_heads where org_id = any($1)',
+      [unknown],
     );
+    for (const row of rows) this.#gate.resume(row.org_id, seqFromText(row.last_seq));
+    for (const orgId of unknown) this.#gated.add(orgId);
   }
 
-  /** Readers that wait for events are told by the commit, so none can read before there is something to read. */
-  async #moveHeads(runner: QueryRunner, heads: ReadonlyMap<OrgId, Seq>): Promise<void> {
-    if (heads.size === 0) return;
-    await runner.query(
-      `with moved as (
-         insert into org_heads (org_id, last_seq) select * from unnest($1::uuid[], $2::bigint[])
-         on conflict (org_id) do update set last_seq = excluded.last_seq
-         returning org_id, last_seq
-       )
-       select pg_notify('${HEADS_CHANNEL}', org_id || ':' || last_seq) from moved`,
-      [[...heads.keys()], [...heads.values()]],
-    );
+  #forgetHeads(): void {
+    this.#gate = new SeqGate();
+    this.#gated.clear();
+  }
+
+  /** @returns whether the offset was where it was expected; if not, nothing was written */
+  async #write(stretch: Stretch, expected: number, events: readonly FeedEvent[]): Promise<boolean> {
+    const heads = new Map(events.map((event) => [event.orgId, event.seq]));
+    const [outcome] = await this.store.prepared<{ moved: string }>('apply_feed', APPLY, [
+      ...moveParameters(stretch, expected),
+      events.map((event) => event.orgId),
+      events.map((event) => event.seq),
+      events.map((event) => event.id),
+      events.map((event) => event.event),
+      events.map((event) => event.widgetId),
+      events.map((event) => event.appendedAtMs),
+      events.map((event) => event.envelope),
+      [...heads.keys()],
+      [...heads.values()],
+    ]);
+    return outcome?.moved === '1';
   }
 }

@@ -1,4 +1,4 @@
-import type { QueryRunner } from 'typeorm';
+import type { Store } from './store.js';
 
 /** A stretch of a topic partition that is to be projected: `firstOffset` up to, not including, `nextOffset`. */
 export interface Stretch {
@@ -16,25 +16,79 @@ export type Projected =
   | { readonly kind: 'behind'; readonly nextOffset: number };
 
 /**
- * Locks the projection's place in the partition until the end of the transaction, so that of two projectors of the
- * same partition the second sees what the first did.
- * @returns the offset at which the projection goes on; `null` when it has not begun
+ * The parameters of `MOVED`. The offset moves from the one that was expected, or nothing of the statement happens: of
+ * two projectors of the same partition only one can have expected right.
  */
-export async function lockOffset(runner: QueryRunner, stretch: Stretch): Promise<number | null> {
-  const { projection, topic, partition } = stretch;
-  const rows = (await runner.query(
-    `select next_offset from projection_offsets
-     where projection = $1 and topic = $2 and partition = $3 for update`,
-    [projection, topic, partition],
-  )) as { next_offset: string }[];
-  return rows[0] === undefined ? null : Number(rows[0].next_offset);
+export function moveParameters(stretch: Stretch, expected: number): readonly unknown[] {
+  return [stretch.projection, stretch.topic, stretch.partition, expected, stretch.nextOffset];
 }
 
-export async function saveOffset(runner: QueryRunner, stretch: Stretch): Promise<void> {
-  const { projection, topic, partition, nextOffset } = stretch;
-  await runner.query(
-    `insert into projection_offsets (projection, topic, partition, next_offset) values ($1, $2, $3, $4)
-     on conflict (projection, topic, partition) do update set next_offset = excluded.next_offset`,
-    [projection, topic, partition, nextOffset],
-  );
+/** The compare-and-set of the offset, as the first part of the one statement that writes all rows. */
+export const MOVED = `moved as (
+  update projection_offsets set next_offset = $5::bigint
+  where projection = $1::text and topic = $2::text and partition = $3::int and next_offset = $4::bigint
+  returning 1
+)`;
+
+/** How a stretch lies to the offset of its projection. */
+export type Place =
+  | {
+      readonly kind: 'here';
+      /** The offset to move from. */
+      readonly expected: number;
+      /** Whether nobody but this process can have projected anything of the partition since it last did. */
+      readonly continues: boolean;
+    }
+  | { readonly kind: 'done' }
+  | { readonly kind: 'behind'; readonly nextOffset: number };
+
+/** Where a projection goes on in each partition, as this process last knew it. */
+export class ProjectionOffsets {
+  readonly #known = new Map<string, number>();
+
+  constructor(private readonly store: Store) {}
+
+  /**
+   * Whether the stretch can be applied now. What is known tells so without asking; whatever else it says is asked for
+   * again, since another process may have moved the offset.
+   */
+  async place(stretch: Stretch): Promise<Place> {
+    const known = this.#known.get(keyOf(stretch));
+    if (known !== undefined && known >= stretch.firstOffset && known < stretch.nextOffset) {
+      return { kind: 'here', expected: known, continues: true };
+    }
+    const expected = await this.#read(stretch);
+    this.#known.set(keyOf(stretch), expected);
+    if (expected < stretch.firstOffset) return { kind: 'behind', nextOffset: expected };
+    return expected >= stretch.nextOffset ? { kind: 'done' } : { kind: 'here', expected, continues: false };
+  }
+
+  moved(stretch: Stretch): void {
+    this.#known.set(keyOf(stretch), stretch.nextOffset);
+  }
+
+  forget(stretch: Stretch): void {
+    this.#known.delete(keyOf(stretch));
+  }
+
+  /** A projection that has not begun begins with the first stretch that it is given. */
+  async #read({ projection, topic, partition, firstOffset }: Stretch): Promise<number> {
+    const rows = await this.store.query<{ next_offset: string }>(
+      `with begun as (
+         insert into projection_offsets (projection, topic, partition, next_offset) values ($1, $2, $3, $4)
+         on conflict do nothing returning next_offset
+       )
+       select next_offset from begun
+       union all
+       select next_offset from projection_offsets where projection = $1 and topic = $2 and partition = $3`,
+      [projection, topic, partition, firstOffset],
+    );
+    const [row] = rows;
+    if (row === undefined) throw new Error('the place of the projection was made by another process just now');
+    return Number(row.next_offset);
+  }
+}
+
+function keyOf({ projection, topic, partition }: Stretch): string {
+  return `${projection} ${topic}/${partition}`;
 }

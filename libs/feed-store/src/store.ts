@@ -1,5 +1,7 @@
 import 'reflect-metadata';
+import type { Pool, QueryResultRow } from 'pg';
 import { DataSource, type QueryRunner } from 'typeorm';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { OrgId } from '#libs/domain';
 import { untilItWorks, type Logger } from '#libs/runtime';
 import { ApiKeyEntity } from './entities/api-key.entity.js';
@@ -86,6 +88,17 @@ export class Store {
   /** A query over all orgs, as the owner of the tables: for the stages. */
   async query<Row>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
     return this.dataSource.query(sql, [...parameters]);
+  }
+
+  /**
+   * A statement over all orgs that is planned once for each connection: for what is asked with every batch. It is a
+   * transaction of its own.
+   * @param name one for each text
+   */
+  async prepared<Row>(name: string, sql: string, parameters: readonly unknown[]): Promise<readonly Row[]> {
+    const pool = (this.dataSource.driver as PostgresDriver).master as Pool;
+    const { rows } = await pool.query<Row & QueryResultRow>({ name, text: sql, values: [...parameters] });
+    return rows;
   }
 
   /** Everything that `act` does is one transaction over all orgs. */

@@ -10,11 +10,11 @@ interface Sequenced {
  * last seen of its org.* Read by it, each org's seq is 1, 2, 3 … without a gap.
  */
 export class SeqGate {
-  readonly #lastSeen: Map<OrgId, Seq>;
+  readonly #lastSeen = new Map<OrgId, Seq>();
 
-  /** @param lastSeen what an earlier reader of the same projection had seen */
-  constructor(lastSeen: Iterable<readonly [OrgId, Seq]> = []) {
-    this.#lastSeen = new Map(lastSeen);
+  /** Takes over what an earlier reader of the same projection had seen of the org. */
+  resume(orgId: OrgId, lastSeen: Seq): void {
+    this.#lastSeen.set(orgId, lastSeen);
   }
 
   /**

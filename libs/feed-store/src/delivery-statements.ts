@@ -1,0 +1,143 @@
+import type { Attempted, DeliveryId, DeliveryState, EndpointHealth, EndpointId, OrgId } from '#libs/domain';
+import type { DeliveryLedger } from './delivery-ledger.js';
+import { MOVED } from './projection-offsets.js';
+
+/** Times in epoch milliseconds: `timestamptz` has microseconds, of which only whole milliseconds were ever written. */
+const epochMs = (column: string) => `(extract(epoch from ${column}) * 1000)::bigint`;
+
+/** What a batch of facts works on, in one row: `LoadedFacts`. */
+export const LOAD_FACTS = `
+  select
+    coalesce((select json_agg(e.id) from endpoints e where e.id = any($1::text[])), '[]') as endpoints,
+    coalesce((
+      select json_agg(json_build_object('endpointId', h.endpoint_id, 'orgId', h.org_id, 'activation', h.activation,
+        'failureCount', h.failure_count, 'lastTriggeredAtMs', ${epochMs('h.last_triggered_at')},
+        'lastSuccessAtMs', ${epochMs('h.last_success_at')}, 'lastFailureAtMs', ${epochMs('h.last_failure_at')},
+        'lastError', h.last_error))
+      from endpoint_health h where h.endpoint_id = any($1::text[])
+    ), '[]') as health,
+    coalesce((
+      select json_agg(json_build_object('id', d.id, 'run', d.run, 'status', d.status, 'attempts', d.attempts,
+        'responseStatus', d.response_status, 'lastError', d.last_error,
+        'nextAttemptAtMs', ${epochMs('d.next_attempt_at')}, 'deliveredAtMs', ${epochMs('d.delivered_at')}))
+      from unnest($2::text[], $3::bigint[]) as wanted(id, created_ms)
+      join deliveries d on d.id = wanted.id and d.created_at = to_timestamp(wanted.created_ms / 1000.0)
+    ), '[]') as deliveries,
+    coalesce((
+      select json_agg(a.delivery_id || '/' || a.run || '/' || a.attempt)
+      from unnest($4::text[], $5::int[], $6::int[], $7::bigint[]) as made(id, run, attempt, created_ms)
+      join delivery_attempts a on a.delivery_id = made.id and a.run = made.run and a.attempt = made.attempt
+        and a.delivery_created_at = to_timestamp(made.created_ms / 1000.0)
+    ), '[]') as attempts`;
+
+export interface LoadedFacts {
+  readonly endpoints: readonly EndpointId[];
+  readonly health: readonly ({ readonly endpointId: EndpointId; readonly orgId: OrgId } & EndpointHealth)[];
+  readonly deliveries: readonly ({ readonly id: DeliveryId } & DeliveryState)[];
+  readonly attempts: readonly string[];
+}
+
+/**
+ * All rows of a batch in one statement. The lock on the endpoints keeps them from being deleted meanwhile: whose
+ * endpoint is gone is not written.
+ */
+export const APPLY_FACTS = `
+  with ${MOVED}, present as (
+    select id from endpoints where id = any($6::text[]) and exists (select from moved) order by id for key share
+  ), attempts_made as (
+    insert into delivery_attempts (delivery_id, run, attempt, delivery_created_at, org_id, endpoint_id, started_at,
+      duration_ms, response_status, error, response_excerpt)
+    select id, run, attempt, to_timestamp(created_ms / 1000.0), org_id, endpoint_id, to_timestamp(started_ms / 1000.0),
+      duration_ms, response_status, error, response_excerpt
+    from unnest($7::text[], $8::int[], $9::int[], $10::bigint[], $11::uuid[], $12::text[], $13::bigint[], $14::int[],
+      $15::int[], $16::text[], $17::text[])
+      as fact(id, run, attempt, created_ms, org_id, endpoint_id, started_ms, duration_ms, response_status, error,
+        response_excerpt)
+    where endpoint_id in (select id from present)
+  ), deliveries_changed as (
+    insert into deliveries (id, created_at, org_id, endpoint_id, event_id, event_type, seq, run, status, attempts,
+      response_status, last_error, next_attempt_at, delivered_at)
+    select id, to_timestamp(created_ms / 1000.0), org_id, endpoint_id, event_id, event_type, seq, run, status,
+      attempts, response_status, last_error, next_attempt_at, delivered_at
+    from unnest($18::text[], $19::bigint[], $20::uuid[], $21::text[], $22::text[], $23::text[], $24::bigint[],
+      $25::int[], $26::text[], $27::int[], $28::int[], $29::text[], $30::timestamptz[], $31::timestamptz[])
+      as row(id, created_ms, org_id, endpoint_id, event_id, event_type, seq, run, status, attempts, response_status,
+        last_error, next_attempt_at, delivered_at)
+    where endpoint_id in (select id from present)
+    on conflict (id, created_at) do update set
+      run = excluded.run, status = excluded.status, attempts = excluded.attempts,
+      response_status = excluded.response_status, last_error = excluded.last_error,
+      next_attempt_at = excluded.next_attempt_at, delivered_at = excluded.delivered_at
+  ), health_changed as (
+    insert into endpoint_health (endpoint_id, org_id, activation, failure_count, last_triggered_at, last_success_at,
+      last_failure_at, last_error)
+    select endpoint_id, org_id, activation, failure_count, last_triggered_at, last_success_at, last_failure_at,
+      last_error
+    from unnest($32::text[], $33::uuid[], $34::int[], $35::int[], $36::timestamptz[], $37::timestamptz[],
+      $38::timestamptz[], $39::text[])
+      as row(endpoint_id, org_id, activation, failure_count, last_triggered_at, last_success_at, last_failure_at,
+        last_error)
+    where endpoint_id in (select id from present)
+    on conflict (endpoint_id) do update set
+      activation = excluded.activation, failure_count = excluded.failure_count,
+      last_triggered_at = excluded.last_triggered_at, last_success_at = excluded.last_success_at,
+      last_failure_at = excluded.last_failure_at, last_error = excluded.last_error
+  )
+  select count(*) as moved from moved`;
+
+function fromMs(ms: number | null): Date | null {
+  return ms === null ? null : new Date(ms);
+}
+
+/** What a batch of facts comes to. */
+export interface FactBatch {
+  /** The attempts that are not stored yet; each counts once, however often its fact comes. */
+  readonly attempts: readonly Attempted[];
+  readonly ledger: DeliveryLedger;
+}
+
+/** The parameters of `APPLY` behind those of `MOVED`. */
+export function rowParameters({ attempts, ledger }: FactBatch): readonly unknown[] {
+  const deliveries = [...ledger.deliveries.values()].flatMap(({ ref, state }) =>
+    state === undefined ? [] : [{ ref, state }],
+  );
+  const health = [...ledger.health]
+    .filter(([endpointId]) => ledger.healthChanged.has(endpointId))
+    .map(([endpointId, { orgId, state }]) => ({ endpointId, orgId, state }));
+  return [
+    [...new Set([...deliveries.map(({ ref }) => ref.endpointId), ...health.map((row) => row.endpointId)])],
+    attempts.map((fact) => fact.delivery.deliveryId),
+    attempts.map((fact) => fact.run),
+    attempts.map((fact) => fact.attempt),
+    attempts.map((fact) => fact.delivery.createdAtMs),
+    attempts.map((fact) => fact.delivery.orgId),
+    attempts.map((fact) => fact.delivery.endpointId),
+    attempts.map((fact) => fact.startedAtMs),
+    attempts.map((fact) => fact.durationMs),
+    attempts.map((fact) => fact.responseStatus),
+    attempts.map((fact) => fact.error),
+    attempts.map((fact) => fact.responseExcerpt),
+    deliveries.map(({ ref }) => ref.deliveryId),
+    deliveries.map(({ ref }) => ref.createdAtMs),
+    deliveries.map(({ ref }) => ref.orgId),
+    deliveries.map(({ ref }) => ref.endpointId),
+    deliveries.map(({ ref }) => ref.eventId),
+    deliveries.map(({ ref }) => ref.event),
+    deliveries.map(({ ref }) => ref.seq),
+    deliveries.map(({ state }) => state.run),
+    deliveries.map(({ state }) => state.status),
+    deliveries.map(({ state }) => state.attempts),
+    deliveries.map(({ state }) => state.responseStatus),
+    deliveries.map(({ state }) => state.lastError),
+    deliveries.map(({ state }) => fromMs(state.nextAttemptAtMs)),
+    deliveries.map(({ state }) => fromMs(state.deliveredAtMs)),
+    health.map((row) => row.endpointId),
+    health.map((row) => row.orgId),
+    health.map(({ state }) => state.activation),
+    health.map(({ state }) => state.failureCount),
+    health.map(({ state }) => fromMs(state.lastTriggeredAtMs)),
+    health.map(({ state }) => fromMs(state.lastSuccessAtMs)),
+    health.map(({ state }) => fromMs(state.lastFailureAtMs)),
+    health.map(({ state }) => state.lastError),
+  ];
+}

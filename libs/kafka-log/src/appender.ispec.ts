@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createLogger } from '#libs/runtime';
+import { aPrivateKafka, type PrivateKafka } from '../../../test/support/private-kafka.js';
+import { eventually } from '../../../test/support/infrastructure/eventually.js';
+import { readTopic } from '../../../test/support/log-reader.js';
+import { Appender } from './appender.js';
+import { KafkaConnection } from './kafka-connection.js';
+
+/** A request that Kafka is away for is answered in this time. */
+const REJECTED_WITHIN_MS = 10_000;
+
+let kafka: PrivateKafka;
+let connection: KafkaConnection;
+let appender: Appender;
+
+beforeAll(async () => {
+  kafka = await aPrivateKafka();
+  connection = new KafkaConnection({
+    brokers: [kafka.brokers],
+    clientId: 'test',
+    logger: createLogger('silent', 'test'),
+  });
+  // As every process of Gapless has it.
+  appender = new Appender(connection, { retries: 4 });
+  await appender.connect();
+});
+
+afterAll(async () => {
+  await appender.close();
+  await kafka.remove();
+});
+
+async function aTopic(partitions = 1): Promise<string> {
+  const topic = `t${randomBytes(6).toString('hex')}`;
+  await connection.withAdmin((admin) =>
+    admin.createTopics({ topics: [{ topic, numPartitions: partitions }], waitForLeaders: true }),
+  );
+  return topic;
+}
+
+function record(topic: string, value: string, key = 'key') {
+  return { topic, key, value: Buffer.from(value) };
+}
+
+describe('the appender', () => {
+  it('appends the records of calls that come at the same time in the order of the calls', async () => {
+    const topic = await aTopic();
+    const values = Array.from({ length: 300 }, (_, n) => String(n));
+    await Promise.all(values.map((value) => appender.append([record(topic, value)])));
+    const stored = await readTopic(kafka.brokers, topic);
+    expect(stored.map(({ value }) => value.toString())).toEqual(values);
+  });
+
+  it('keeps what has the same key in one partition, and keys, bytes and headers as they are', async () => {
+    const topic = await aTopic(6);
+    const bytes = Buffer.from([0, 255, 10, 0]);
+    await appender.append(
+      ['a', 'b', 'c', 'a', 'b', 'c'].map((key) => ({ topic, key, value: bytes, headers: { seq: '1', text: 'ä' } })),
+    );
+    const stored = await readTopic(kafka.brokers, topic);
+    expect(stored).toHaveLength(6);
+    for (const one of stored) {
+      expect(one.value.equals(bytes)).toBe(true);
+      expect(one.headers).toEqual({ seq: '1', text: 'ä' });
+      expect(stored.filter(({ key }) => key === one.key).every(({ partition }) => partition === one.partition)).toBe(true);
+    }
+  });
+
+  it('rejects when the topic does not exist, and then appends to one that does', async () => {
+    const topic = await aTopic();
+    await expect(appender.append([record(`${topic}-missing`, 'lost')])).rejects.toThrow();
+    await appender.append([record(topic, 'kept')]);
+    expect(await readTopic(kafka.brokers, topic)).toHaveLength(1);
+  });
+
+  it('rejects in time while the brokers are away, and works again when they are back', async () => {
+    const topic = await aTopic();
+    await appender.append([record(topic, 'before')]);
+    await kafka.stop();
+    for (let nth = 0; nth < 3; nth++) {
+      const startedAt = performance.now();
+      await expect(appender.append([record(topic, 'away')])).rejects.toThrow();
+      expect(performance.now() - startedAt).toBeLessThan(REJECTED_WITHIN_MS);
+    }
+    await kafka.start();
+    await eventually(() => appender.append([record(topic, 'behind')]), { timeoutMs: 20_000 });
+    const values = (await readTopic(kafka.brokers, topic)).map(({ value }) => value.toString());
+    expect(values.slice(0, 1)).toEqual(['before']);
+    expect(values.at(-1)).toBe('behind');
+  });
+});
