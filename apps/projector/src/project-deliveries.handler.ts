@@ -33,7 +33,12 @@ export class ProjectDeliveriesHandler {
     this.#place = new ProjectionPlace('deliveries', logger);
   }
 
-  @KafkaBatches({ group: 'projector-deliveries', topics: (names) => [names.deliveries] })
+  // A delivery is scheduled and attempted within a few milliseconds: together they cost one transaction instead of two.
+  @KafkaBatches({
+    group: 'projector-deliveries',
+    topics: (names) => [names.deliveries],
+    gather: { bytes: 64 * 1024, waitMs: 50 },
+  })
   async handle(@Payload() batch: RecordBatch, @Ctx() context: BatchContext): Promise<Handled> {
     const facts: FactAtOffset[] = [];
     const unreadable: NewRecord[] = [];

@@ -84,14 +84,18 @@ export class ApiKeyRecords {
 
   /** The credentials of many keys in one query; ids without a key are missing. */
   async credentials(ids: readonly ApiKeyId[]): Promise<ReadonlyMap<ApiKeyId, ApiKeyCredential>> {
-    const rows = await this.store.query<{
+    const rows = await this.store.prepared<{
       id: ApiKeyId;
       org_id: OrgId | null;
       scopes: string[];
       secret_sha256: Buffer;
       expires_at: Date | null;
       revoked_at: Date | null;
-    }>('select id, org_id, scopes, secret_sha256, expires_at, revoked_at from api_keys where id = any($1)', [ids]);
+    }>(
+      'api_key_credentials',
+      'select id, org_id, scopes, secret_sha256, expires_at, revoked_at from api_keys where id = any($1)',
+      [ids],
+    );
     return new Map(
       rows.map((row) => [
         row.id,

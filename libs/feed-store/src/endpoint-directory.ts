@@ -47,12 +47,13 @@ export class EndpointDirectory {
 
   /** The active endpoints of each org. */
   async subscribersOf(orgIds: readonly OrgId[]): Promise<ReadonlyMap<OrgId, readonly Subscriber[]>> {
-    const rows = await this.store.query<{
+    const rows = await this.store.prepared<{
       id: EndpointId;
       org_id: OrgId;
       events: string[];
       widget_ids: WidgetId[] | null;
     }>(
+      'subscribers',
       `select id, org_id, events, widget_ids from endpoints
        where org_id = any($1) and is_active order by org_id, created_at, id`,
       [orgIds],
@@ -68,7 +69,8 @@ export class EndpointDirectory {
 
   /** For each attempt, in order: its endpoint as it is now, and whether the attempt is still to be made. */
   async lookUp(attempts: readonly DueAttempt[]): Promise<readonly DispatchLookupResult[]> {
-    const rows = await this.store.query<DispatchRow>(
+    const rows = await this.store.prepared<DispatchRow>(
+      'look_up_attempts',
       `select e.url, e.secret_ciphertext, e.is_active, e.activation, d.run, d.attempts, d.status
        from unnest($1::text[], $2::text[], $3::bigint[]) with ordinality as due(endpoint_id, delivery_id, created_ms, place)
        left join endpoints e on e.id = due.endpoint_id

@@ -63,7 +63,9 @@ describe('the appender', () => {
     for (const one of stored) {
       expect(one.value.equals(bytes)).toBe(true);
       expect(one.headers).toEqual({ seq: '1', text: 'ä' });
-      expect(stored.filter(({ key }) => key === one.key).every(({ partition }) => partition === one.partition)).toBe(true);
+      expect(stored.filter(({ key }) => key === one.key).every(({ partition }) => partition === one.partition)).toBe(
+        true,
+      );
     }
   });
 

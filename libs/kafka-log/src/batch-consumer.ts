@@ -12,6 +12,8 @@ const SESSION_TIMEOUT_MS = 10_000;
 const HEARTBEAT_MS = 1_000;
 /** How long a fetch waits at the broker for records; they are handed over at once when they come. */
 const FETCH_WAIT_MS = 200;
+/** Offsets move this often at the most: a commit costs as much as a small batch, and a crash repeats no more than this. */
+const COMMIT_EVERY_MS = 250;
 
 /** What became of a batch; nothing means: all of it is handled. */
 export type Handled =
@@ -39,7 +41,8 @@ export interface BatchConsumerOptions {
   readonly topics: readonly string[];
   /** `after`: the offset moves when the handler returns; `handler`: the handler commits by itself. */
   readonly commits: 'after' | 'handler';
-  readonly maxPartitionBytes?: number;
+  /** Lets the broker hold records back for some time, so that they come in larger batches. */
+  readonly gather?: { readonly bytes: number; readonly waitMs: number };
   readonly handle: (batch: RecordBatch, context: BatchContext) => Promise<Handled>;
   readonly onSession: (session: ConsumerSession | null) => void;
 }
@@ -57,6 +60,12 @@ export class BatchConsumer {
   /** Monotonic time at which the session was last known to be alive. */
   #aliveAt = -Infinity;
   readonly #paused = new Map<string, NodeJS.Timeout>();
+  /** What is handled and not committed yet, by partition. */
+  readonly #handled = new Map<
+    string,
+    { readonly topic: string; readonly partition: number; readonly offset: string }
+  >();
+  #committing: NodeJS.Timeout | null = null;
 
   constructor(
     private readonly connection: KafkaConnection,
@@ -78,6 +87,7 @@ export class BatchConsumer {
     this.#stopping = true;
     if (this.#restart !== null) clearTimeout(this.#restart);
     for (const timer of this.#paused.values()) clearTimeout(timer);
+    if (this.#consumer !== null) await this.#commitHandled(this.#consumer);
     await this.#consumer?.disconnect();
     this.options.onSession(null);
   }
@@ -88,9 +98,9 @@ export class BatchConsumer {
       sessionTimeout: SESSION_TIMEOUT_MS,
       rebalanceTimeout: SESSION_TIMEOUT_MS,
       heartbeatInterval: HEARTBEAT_MS,
-      maxWaitTimeInMs: FETCH_WAIT_MS,
-      minBytes: 1,
-      maxBytesPerPartition: this.options.maxPartitionBytes ?? PARTITION_FETCH_BYTES,
+      maxWaitTimeInMs: this.options.gather?.waitMs ?? FETCH_WAIT_MS,
+      minBytes: this.options.gather?.bytes ?? 1,
+      maxBytesPerPartition: PARTITION_FETCH_BYTES,
       maxBytes: LARGEST_BATCH_BYTES,
       // Restarting is done here, for every kind of crash.
       retry: { retries: 5, initialRetryTime: 100, maxRetryTime: 2_000, restartOnFailure: () => Promise.resolve(false) },
@@ -102,6 +112,7 @@ export class BatchConsumer {
     consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
       this.#aliveAt = performance.now();
       this.#generation++;
+      this.#handled.clear();
       this.#crashes = 0;
       this.options.onSession({
         generation: this.#generation,
@@ -111,6 +122,9 @@ export class BatchConsumer {
       this.health.ready(this.options.groupId);
       this.logger.info({ group: this.options.groupId, assignment: payload.memberAssignment }, 'consumer.joined');
       onJoined();
+    });
+    consumer.on(consumer.events.REBALANCING, () => {
+      void this.#commitHandled(consumer);
     });
     consumer.on(consumer.events.CRASH, ({ payload }) => {
       this.#aliveAt = -Infinity;
@@ -182,7 +196,7 @@ export class BatchConsumer {
     const nextOffset = handled?.nextOffset ?? Number(last.offset) + 1;
     if (nextOffset > Number(messages[0]?.offset ?? 0)) {
       payload.resolveOffset(nextOffset > Number(last.offset) ? last.offset : String(nextOffset - 1));
-      if (this.options.commits === 'after') await context.commit(topic, partition, nextOffset);
+      if (this.options.commits === 'after') this.#commitLater(consumer, topic, partition, nextOffset);
     }
     if (handled !== undefined) this.#pauseFor(consumer, topic, partition, handled.waitMs);
     await payload.heartbeat();
@@ -225,6 +239,25 @@ export class BatchConsumer {
       return await act();
     } finally {
       clearInterval(timer);
+    }
+  }
+
+  #commitLater(consumer: Consumer, topic: string, partition: number, nextOffset: number): void {
+    this.#handled.set(`${topic}/${partition}`, { topic, partition, offset: String(nextOffset) });
+    this.#committing ??= setTimeout(() => void this.#commitHandled(consumer), COMMIT_EVERY_MS);
+  }
+
+  async #commitHandled(consumer: Consumer): Promise<void> {
+    if (this.#committing !== null) clearTimeout(this.#committing);
+    this.#committing = null;
+    const handled = [...this.#handled.entries()];
+    if (handled.length === 0) return;
+    try {
+      await consumer.commitOffsets(handled.map(([, place]) => place));
+      for (const [key, place] of handled) if (this.#handled.get(key) === place) this.#handled.delete(key);
+    } catch (error) {
+      // They stay, and go with the next commit; a new assignment begins at what was committed.
+      this.logger.debug({ group: this.options.groupId, err: error }, 'commit.failed');
     }
   }
 

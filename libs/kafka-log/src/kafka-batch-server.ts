@@ -60,13 +60,14 @@ export class KafkaBatchServer extends Server implements CustomTransportStrategy 
   }
 
   async #serve(handler: MessageHandler): Promise<void> {
-    const { group, topics, commits } = optionsOf(handler);
+    const { group, topics, commits, gather } = optionsOf(handler);
     const consumer = new BatchConsumer(
       this.options.connection,
       {
         groupId: `${this.options.prefix}-${group}`,
         topics: topics(this.options.topics),
         commits: commits ?? 'after',
+        ...(gather === undefined ? {} : { gather }),
         handle: (batch, context) => this.#call(handler, batch, context),
         onSession: (session) => {
           if (session === null) this.options.sessions.left(group);

@@ -12,6 +12,8 @@ export interface KafkaBatchesOptions {
   readonly topics: (names: TopicNames) => readonly string[];
   /** `after` (default): the offset moves when the handler returns; `handler`: the handler commits by itself. */
   readonly commits?: 'after' | 'handler';
+  /** Lets the broker hold records back for some time, so that they come in larger batches. */
+  readonly gather?: { readonly bytes: number; readonly waitMs: number };
 }
 
 /** The transport decides what a failure means (it calls the handler again), so Nest must hand it over as it is. */

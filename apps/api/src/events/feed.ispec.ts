@@ -35,6 +35,13 @@ describe('the feed', () => {
   });
 
   afterAll(async () => {
+    setTimeout(() => {
+      const server = app.app.getHttpServer() as any;
+      server.getConnections((e: any, n: any) => process.stderr.write(`CONNS ${n} listening ${server.listening}\n`));
+      const ds = app.app.get(Store).dataSource as any;
+      process.stderr.write(`PG init ${ds.isInitialized} total ${ds.driver?.master?.totalCount} idle ${ds.driver?.master?.idleCount} waiting ${ds.driver?.master?.waitingCount}\n`);
+      for (const h of (process as any)._getActiveHandles()) process.stderr.write(`${h.constructor.name} ${h.remotePort ?? ''} ${h.localPort ?? ''} destroyed=${h.destroyed} writable=${h.writable} readable=${h.readable} ended=${h.readableEnded} paused=${h.isPaused?.()} httpMsg=${h._httpMessage ? h._httpMessage.constructor.name + h._httpMessage.finished : ''}\n`);
+    }, 4000);
     await gapless.stop();
   });
 
