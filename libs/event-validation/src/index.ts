@@ -2,4 +2,3 @@ export type { SubmittedEvent } from './parse-event.js';
 export { parseInboxValue, type InboxReading, type InboxRules } from './parse-inbox-value.js';
 export { INGEST_LIMITS, parseSubmission, type IngestLimits, type SubmissionContext } from './parse-submission.js';
 export { parseTimestamp } from './rfc3339.js';
-export { validateEventData } from './validate-event-data.js';

@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import { types } from 'node:util';
 import type { Pool, QueryResultRow } from 'pg';
 import { DataSource, type QueryRunner } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
@@ -19,7 +20,7 @@ const AWAY_ERRORS = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT',
 
 /** Whether the error says that Postgres cannot be reached, as against refusing what it was asked. */
 export function isPostgresAway(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
+  if (!types.isNativeError(error)) return false;
   const { code } = error as { code?: unknown };
   if (typeof code === 'string' && (AWAY.test(code) || AWAY_ERRORS.has(code))) return true;
   return /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(

@@ -1,16 +1,10 @@
 export * from './addresses/index.js';
 export {
-  checkEndpointUrl,
   type EndpointHost,
   type EndpointUrlCheck,
   type EndpointUrlErrorCode,
   type EndpointUrlRules,
 } from './endpoint-url.js';
 export * from './push/index.js';
-export {
-  checkEndpointAddress,
-  resolveEndpointAddress,
-  type EndpointAddressCheck,
-  type EndpointAddresses,
-} from './resolve-endpoint-address.js';
+export { checkEndpointAddress, type EndpointAddressCheck, type EndpointAddresses } from './resolve-endpoint-address.js';
 export { createResolver, type Resolution, type Resolver, type ResolverOptions } from './resolver.js';

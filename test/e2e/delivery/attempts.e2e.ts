@@ -101,7 +101,9 @@ describe('an attempt (spec 3.1)', () => {
   it.concurrent('is made again when it is answered with anything but 2xx', async () => {
     const statuses = [300, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 409, 410, 429, 500, 502, 503, 599];
     const to = await aSubscriber(asTheEventSays());
-    await to.operator.emit(...statuses.map((status) => ({ event: 'ticket.created', data: { answers: [status, 200] } })));
+    await to.operator.emit(
+      ...statuses.map((status) => ({ event: 'ticket.created', data: { answers: [status, 200] } })),
+    );
     const deliveries = await deliveriesOnce(to, statuses.length, ended);
     for (const [index, delivery] of deliveries.entries()) {
       expect(delivery).toMatchObject({ status: 'delivered', attempts: 2, response_status: 200, last_error: null });

@@ -90,29 +90,35 @@ describe('an endpoint that fails (spec 3.2)', () => {
     expect(Math.abs(Date.parse(disabled.health.disabled_at!) - last!.atMs)).toBeLessThan(10_000);
   });
 
-  it.concurrent('gets no attempt any more; what was pending ends as failed, with its attempts as they were', async () => {
-    const to = await anAutoDisabled();
-    const deliveries = await deliveriesOnce(
-      to,
-      oneTo(AUTO_DISABLE_AFTER).map(() => ({
-        status: 'failed' as const,
-        last_error: 'endpoint_disabled',
-        attempts: 1,
-        next_attempt_at: null,
-        delivered_at: null,
-      })),
-    );
-    await nothingMoreComes(to.receiver, RETRY_WITHIN_MS);
-    expect(to.receiver.received).toHaveLength(AUTO_DISABLE_AFTER);
-    expect(await to.operator.deliveries(to.endpoint.id)).toEqual(deliveries);
-  });
+  it.concurrent(
+    'gets no attempt any more; what was pending ends as failed, with its attempts as they were',
+    async () => {
+      const to = await anAutoDisabled();
+      const deliveries = await deliveriesOnce(
+        to,
+        oneTo(AUTO_DISABLE_AFTER).map(() => ({
+          status: 'failed' as const,
+          last_error: 'endpoint_disabled',
+          attempts: 1,
+          next_attempt_at: null,
+          delivered_at: null,
+        })),
+      );
+      await nothingMoreComes(to.receiver, RETRY_WITHIN_MS);
+      expect(to.receiver.received).toHaveLength(AUTO_DISABLE_AFTER);
+      expect(await to.operator.deliveries(to.endpoint.id)).toEqual(deliveries);
+    },
+  );
 
   it.concurrent('becomes inactive by retries as well as by first attempts', async () => {
     const to = await aSubscriber(always(500));
     await emit(to, AUTO_DISABLE_AFTER / 2);
     const { health } = await endpointOnce(to, { is_active: false });
     expect(health.failed_attempts_24h).toBe(AUTO_DISABLE_AFTER);
-    expect(to.receiver.received.map(attemptOf).toSorted()).toEqual([...oneTo(10).map(() => 1), ...oneTo(10).map(() => 2)]);
+    expect(to.receiver.received.map(attemptOf).toSorted()).toEqual([
+      ...oneTo(10).map(() => 1),
+      ...oneTo(10).map(() => 2),
+    ]);
   });
 
   it.concurrent('begins to count anew with any success', async () => {
@@ -129,26 +135,32 @@ describe('an endpoint that fails (spec 3.2)', () => {
     await endpointOnce(to, { failure_count: 20, is_active: false });
   });
 
-  it.concurrent('is enabled by PATCH is_active true: failure_count is 0, new events flow, old ones can be replayed', async () => {
-    const to = await anAutoDisabled();
-    const { operator, endpoint, receiver } = to;
-    receiver.answer = always(200);
-    expect(await operator.change(endpoint.id, { is_active: true })).toMatchObject({ is_active: true, failure_count: 0 });
-    const enabled = await operator.endpoint(endpoint.id);
-    expect(enabled).toMatchObject({
-      failure_count: 0,
-      health: { status: 'healthy', disabled_at: null, disabled_reason: null },
-    });
-    await emit(to, 1);
-    const [old] = await deliveriesOnce(to, [
-      ...oneTo(AUTO_DISABLE_AFTER).map(() => ({ status: 'failed' as const })),
-      { status: 'delivered' },
-    ]);
-    await operator.replay(endpoint.id, old!.id);
-    await eventually(async () => {
-      expect(await operator.delivery(endpoint.id, old!.id)).toMatchObject({ status: 'delivered', attempts: 1 });
-    });
-  });
+  it.concurrent(
+    'is enabled by PATCH is_active true: failure_count is 0, new events flow, old ones can be replayed',
+    async () => {
+      const to = await anAutoDisabled();
+      const { operator, endpoint, receiver } = to;
+      receiver.answer = always(200);
+      expect(await operator.change(endpoint.id, { is_active: true })).toMatchObject({
+        is_active: true,
+        failure_count: 0,
+      });
+      const enabled = await operator.endpoint(endpoint.id);
+      expect(enabled).toMatchObject({
+        failure_count: 0,
+        health: { status: 'healthy', disabled_at: null, disabled_reason: null },
+      });
+      await emit(to, 1);
+      const [old] = await deliveriesOnce(to, [
+        ...oneTo(AUTO_DISABLE_AFTER).map(() => ({ status: 'failed' as const })),
+        { status: 'delivered' },
+      ]);
+      await operator.replay(endpoint.id, old!.id);
+      await eventually(async () => {
+        expect(await operator.delivery(endpoint.id, old!.id)).toMatchObject({ status: 'delivered', attempts: 1 });
+      });
+    },
+  );
 });
 
 describe('an endpoint that was enabled again', () => {
@@ -166,32 +178,35 @@ describe('an endpoint that was enabled again', () => {
 });
 
 describe('an endpoint that its operator disables (spec 3.2; decisions, section 4)', () => {
-  it.concurrent('ends what is pending as failed with endpoint_disabled, attempts as they were, and sends none of it', async () => {
-    const held = new HeldPushes();
-    const to = await aSubscriber(held.answer);
-    const { operator, endpoint } = to;
-    await emit(to, 1);
-    (await held.next()).answer(503);
-    await deliveriesOnce(to, [{ status: 'pending', attempts: 1, response_status: 503 }]);
-    await emit(to, 1);
-    const inFlight = await held.next();
-    await deliveriesOnce(to, [{ attempts: 1 }, { status: 'pending', attempts: 0 }]);
-    expect(await operator.change(endpoint.id, { is_active: false })).toMatchObject({ is_active: false });
-    const ended = { status: 'failed', last_error: 'endpoint_disabled', next_attempt_at: null } as const;
-    await deliveriesOnce(to, [
-      { ...ended, attempts: 1, response_status: 503 },
-      { ...ended, attempts: 0, response_status: null },
-    ]);
-    const { health } = await operator.endpoint(endpoint.id);
-    expect(health).toMatchObject({ status: 'disabled', disabled_reason: 'operator', pending: 0 });
-    expect(health.disabled_at).toEqual(expect.any(String));
-    // What was in flight is recorded, and is not tried again: not when the endpoint is active again either.
-    inFlight.answer(500);
-    await deliveriesOnce(to, [ended, { ...ended, attempts: 1, response_status: 500 }]);
-    await operator.change(endpoint.id, { is_active: true });
-    await nothingMoreComes(to.receiver, RETRY_WITHIN_MS);
-    await deliveriesOnce(to, [ended, ended]);
-  });
+  it.concurrent(
+    'ends what is pending as failed with endpoint_disabled, attempts as they were, and sends none of it',
+    async () => {
+      const held = new HeldPushes();
+      const to = await aSubscriber(held.answer);
+      const { operator, endpoint } = to;
+      await emit(to, 1);
+      (await held.next()).answer(503);
+      await deliveriesOnce(to, [{ status: 'pending', attempts: 1, response_status: 503 }]);
+      await emit(to, 1);
+      const inFlight = await held.next();
+      await deliveriesOnce(to, [{ attempts: 1 }, { status: 'pending', attempts: 0 }]);
+      expect(await operator.change(endpoint.id, { is_active: false })).toMatchObject({ is_active: false });
+      const ended = { status: 'failed', last_error: 'endpoint_disabled', next_attempt_at: null } as const;
+      await deliveriesOnce(to, [
+        { ...ended, attempts: 1, response_status: 503 },
+        { ...ended, attempts: 0, response_status: null },
+      ]);
+      const { health } = await operator.endpoint(endpoint.id);
+      expect(health).toMatchObject({ status: 'disabled', disabled_reason: 'operator', pending: 0 });
+      expect(health.disabled_at).toEqual(expect.any(String));
+      // What was in flight is recorded, and is not tried again: not when the endpoint is active again either.
+      inFlight.answer(500);
+      await deliveriesOnce(to, [ended, { ...ended, attempts: 1, response_status: 500 }]);
+      await operator.change(endpoint.id, { is_active: true });
+      await nothingMoreComes(to.receiver, RETRY_WITHIN_MS);
+      await deliveriesOnce(to, [ended, ended]);
+    },
+  );
 
   it.concurrent('gets no delivery of events that come meanwhile, and again of those that come later', async () => {
     const to = await aSubscriber(always(200));
@@ -453,7 +468,10 @@ describe('an endpoint that is deleted (spec 4.1; decisions, section 6)', () => {
   it.concurrent('sends no retry that waited, and gets no event any more', async () => {
     const to = await aSubscriber(always(500));
     await emit(to, 3);
-    await deliveriesOnce(to, oneTo(3).map(() => ({ status: 'pending', attempts: 1 })));
+    await deliveriesOnce(
+      to,
+      oneTo(3).map(() => ({ status: 'pending', attempts: 1 })),
+    );
     await to.operator.remove(to.endpoint.id);
     await emit(to, 1);
     await nothingMoreComes(to.receiver, RETRY_WITHIN_MS);

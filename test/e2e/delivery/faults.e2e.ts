@@ -21,7 +21,6 @@ const GIGABYTE = 1024 ** 3;
 /** What the buffers of both ends take of a gigabyte until the connection is dropped; as much may be in memory. */
 const A_FEW_MEGABYTES = 32 * 1024 ** 2;
 
-
 /** The delivery after its one attempt. */
 async function attempted(suite: DeliverySuite, url: string): Promise<WholeDelivery> {
   const operator = await suite.anOperator();
@@ -222,13 +221,16 @@ describe('an attempt at a name', () => {
     ['to IPv6 loopback', ['::1']],
     ['to loopback in an IPv6 disguise', ['::ffff:127.0.0.1']],
     ['to a private address beside a public one', ['93.184.216.34', '10.0.0.1']],
-  ])('that is bound anew %s is blocked, and the receiver there gets no byte (decisions, section 8)', async (what, to) => {
-    const name = `${what.replaceAll(' ', '-').toLowerCase()}.example.com`;
-    const { last_error, attempts_log } = await attemptedAfter(name, to);
-    expect(last_error).toMatch(/^blocked_address: /);
-    expect(attempts_log).toMatchObject([{ attempt: 1, error: last_error, response_status: null }]);
-    expect(receiver.connections()).toBe(0);
-  });
+  ])(
+    'that is bound anew %s is blocked, and the receiver there gets no byte (decisions, section 8)',
+    async (what, to) => {
+      const name = `${what.replaceAll(' ', '-').toLowerCase()}.example.com`;
+      const { last_error, attempts_log } = await attemptedAfter(name, to);
+      expect(last_error).toMatch(/^blocked_address: /);
+      expect(attempts_log).toMatchObject([{ attempt: 1, error: last_error, response_status: null }]);
+      expect(receiver.connections()).toBe(0);
+    },
+  );
 
   it.concurrent('that resolves to nothing any more fails as dns', async () => {
     const { last_error, attempts_log } = await attemptedAfter('gone.example.com', []);

@@ -47,7 +47,9 @@ async function deliveriesOnce({ operator, endpoint }: Subscribed, count: number,
 /** Emits events that all fail for good. */
 async function failing(to: Subscribed, count: number): Promise<void> {
   const { answer } = to.receiver;
-  const failedBefore = (await to.operator.deliveries(to.endpoint.id)).filter(({ status }) => status === 'failed').length;
+  const failedBefore = (await to.operator.deliveries(to.endpoint.id)).filter(
+    ({ status }) => status === 'failed',
+  ).length;
   to.receiver.answer = always(500);
   await to.operator.emit(...tickets(count));
   await deliveriesOnce(to, failedBefore + count, 'failed');
@@ -57,7 +59,10 @@ async function failing(to: Subscribed, count: number): Promise<void> {
 /** Emits events while the endpoint is inactive. Returns when they stand in the feed and have been routed. */
 async function missing({ operator, endpoint }: Subscribed, events: readonly Submission[]): Promise<void> {
   const receiver = await suite.aReceiver();
-  const witness = await operator.register({ url: receiver.url, events: [...new Set(events.map(({ event }) => event))] });
+  const witness = await operator.register({
+    url: receiver.url,
+    events: [...new Set(events.map(({ event }) => event))],
+  });
   await operator.change(endpoint.id, { is_active: false });
   await operator.emit(...events);
   // What an endpoint without limits has got is routed for all.
@@ -105,19 +110,22 @@ describe('recover (decisions, section 3)', () => {
     expect(await to.operator.recover(to.endpoint.id, { since_seq: 0 })).toEqual({ matched: 0, scheduled: 0 });
   });
 
-  it.concurrent('takes failed ones, missed ones, or without a status both, mixed in the order of their seqs', async () => {
-    const to = await aSubscriber();
-    await failing(to, 2);
-    await missing(to, tickets(2));
-    await failing(to, 1);
-    await to.operator.emit(...tickets(1));
-    await deliveriesOnce(to, 1, 'delivered');
-    const dryRun = (body: object) => to.operator.recover(to.endpoint.id, { since_seq: 0, dry_run: true, ...body });
-    expect(await dryRun({ status: 'failed' })).toEqual({ matched: 3, scheduled: 0 });
-    expect(await dryRun({ status: 'missed' })).toEqual({ matched: 2, scheduled: 0 });
-    expect(await dryRun({})).toEqual({ matched: 5, scheduled: 0 });
-    expect(await seqsRecovered(to, { since_seq: 0 })).toEqual([1, 2, 3, 4, 5]);
-  });
+  it.concurrent(
+    'takes failed ones, missed ones, or without a status both, mixed in the order of their seqs',
+    async () => {
+      const to = await aSubscriber();
+      await failing(to, 2);
+      await missing(to, tickets(2));
+      await failing(to, 1);
+      await to.operator.emit(...tickets(1));
+      await deliveriesOnce(to, 1, 'delivered');
+      const dryRun = (body: object) => to.operator.recover(to.endpoint.id, { since_seq: 0, dry_run: true, ...body });
+      expect(await dryRun({ status: 'failed' })).toEqual({ matched: 3, scheduled: 0 });
+      expect(await dryRun({ status: 'missed' })).toEqual({ matched: 2, scheduled: 0 });
+      expect(await dryRun({})).toEqual({ matched: 5, scheduled: 0 });
+      expect(await seqsRecovered(to, { since_seq: 0 })).toEqual([1, 2, 3, 4, 5]);
+    },
+  );
 
   it.concurrent('sends and changes nothing in a dry run', async () => {
     const to = await aSubscriber();
@@ -139,7 +147,8 @@ describe('recover (decisions, section 3)', () => {
     await to.operator.recover(to.endpoint.id, { since_seq: 0 });
     const deliveries = await to.operator.deliveries(to.endpoint.id);
     expect(deliveries).toHaveLength(5);
-    for (const delivery of deliveries) expect(delivery).toMatchObject({ status: 'pending', attempts: 0, last_error: null });
+    for (const delivery of deliveries)
+      expect(delivery).toMatchObject({ status: 'pending', attempts: 0, last_error: null });
     for (let n = 0; n < 5; n++) (await held.next()).answer(200);
     await deliveriesOnce(to, 5, 'delivered');
   });

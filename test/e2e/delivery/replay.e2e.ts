@@ -65,57 +65,63 @@ async function pushesOnce({ receiver }: Sent, count: number): Promise<readonly R
 }
 
 describe('a replay (spec 3.1; decisions, section 3)', () => {
-  it.concurrent('sends the delivered envelope once more, byte for byte, as attempt 1 of the same delivery', async () => {
-    const sent = await anEventTo(always(200), { text: 'Grüße \u2028', number: 1e21 });
-    await once(sent, { status: 'delivered' });
-    const [first] = await pushesOnce(sent, 1);
-    // Signatures count seconds: a later one tells that it is fresh.
-    await eventually(() => {
-      expect(Math.floor(Date.now() / 1_000)).toBeGreaterThan(signedAt(first!));
-    });
-    const askedAtMs = Date.now();
-    await sent.operator.replay(sent.endpoint.id, sent.id);
-    const [, again] = await pushesOnce(sent, 2);
-    expect(again!.body.equals(first!.body)).toBe(true);
-    expect(attemptOf(again!)).toBe(1);
-    for (const name of ['delivery-id', 'event-id', 'event', 'sequence'].map((name) => `x-service-${name}`)) {
-      expect(again!.headers[name]).toBe(first!.headers[name]);
-    }
-    expect(signedAt(again!)).toBeGreaterThanOrEqual(Math.floor(askedAtMs / 1_000));
-    expect(isSignedWith(sent.endpoint.secret, again!)).toBe(true);
-  });
+  it.concurrent(
+    'sends the delivered envelope once more, byte for byte, as attempt 1 of the same delivery',
+    async () => {
+      const sent = await anEventTo(always(200), { text: 'Grüße \u2028', number: 1e21 });
+      await once(sent, { status: 'delivered' });
+      const [first] = await pushesOnce(sent, 1);
+      // Signatures count seconds: a later one tells that it is fresh.
+      await eventually(() => {
+        expect(Math.floor(Date.now() / 1_000)).toBeGreaterThan(signedAt(first!));
+      });
+      const askedAtMs = Date.now();
+      await sent.operator.replay(sent.endpoint.id, sent.id);
+      const [, again] = await pushesOnce(sent, 2);
+      expect(again!.body.equals(first!.body)).toBe(true);
+      expect(attemptOf(again!)).toBe(1);
+      for (const name of ['delivery-id', 'event-id', 'event', 'sequence'].map((name) => `x-service-${name}`)) {
+        expect(again!.headers[name]).toBe(first!.headers[name]);
+      }
+      expect(signedAt(again!)).toBeGreaterThanOrEqual(Math.floor(askedAtMs / 1_000));
+      expect(isSignedWith(sent.endpoint.secret, again!)).toBe(true);
+    },
+  );
 
-  it.concurrent('of a delivered one begins anew: pending, without attempts, answer, error and delivery time', async () => {
-    const held = new HeldPushes();
-    const sent = await anEventTo(held.answer);
-    (await held.next()).answer(201);
-    const before = await once(sent, { status: 'delivered', attempts: 1, response_status: 201 });
-    const askedAtMs = Date.now();
-    const answered = await sent.operator.replay(sent.endpoint.id, sent.id);
-    const push = await held.next();
-    const { attempts_log, envelope, ...delivery } = await sent.operator.delivery(sent.endpoint.id, sent.id);
-    expect(answered).toEqual(delivery);
-    expect(delivery).toEqual({
-      id: before.id,
-      event: before.event,
-      event_id: before.event_id,
-      seq: before.seq,
-      created_at: before.created_at,
-      status: 'pending',
-      attempts: 0,
-      response_status: null,
-      last_error: null,
-      delivered_at: null,
-      next_attempt_at: expect.any(String),
-    });
-    const dueInMs = Date.parse(delivery.next_attempt_at!) - askedAtMs;
-    expect(dueInMs).toBeGreaterThanOrEqual(0);
-    expect(dueInMs).toBeLessThan(5_000);
-    expect(attempts_log).toEqual(before.attempts_log);
-    expect(envelope).toEqual(before.envelope);
-    push.answer(202);
-    await once(sent, { status: 'delivered', attempts: 1, response_status: 202 });
-  });
+  it.concurrent(
+    'of a delivered one begins anew: pending, without attempts, answer, error and delivery time',
+    async () => {
+      const held = new HeldPushes();
+      const sent = await anEventTo(held.answer);
+      (await held.next()).answer(201);
+      const before = await once(sent, { status: 'delivered', attempts: 1, response_status: 201 });
+      const askedAtMs = Date.now();
+      const answered = await sent.operator.replay(sent.endpoint.id, sent.id);
+      const push = await held.next();
+      const { attempts_log, envelope, ...delivery } = await sent.operator.delivery(sent.endpoint.id, sent.id);
+      expect(answered).toEqual(delivery);
+      expect(delivery).toEqual({
+        id: before.id,
+        event: before.event,
+        event_id: before.event_id,
+        seq: before.seq,
+        created_at: before.created_at,
+        status: 'pending',
+        attempts: 0,
+        response_status: null,
+        last_error: null,
+        delivered_at: null,
+        next_attempt_at: expect.any(String),
+      });
+      const dueInMs = Date.parse(delivery.next_attempt_at!) - askedAtMs;
+      expect(dueInMs).toBeGreaterThanOrEqual(0);
+      expect(dueInMs).toBeLessThan(5_000);
+      expect(attempts_log).toEqual(before.attempts_log);
+      expect(envelope).toEqual(before.envelope);
+      push.answer(202);
+      await once(sent, { status: 'delivered', attempts: 1, response_status: 202 });
+    },
+  );
 
   it.concurrent('of a failed one delivers it; the log keeps the attempts of the earlier run', async () => {
     const sent = await anEventTo(asTheEventSays(), { answers: [500, 502, 204] });

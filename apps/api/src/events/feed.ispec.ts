@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { EventId, OrgId, Seq, WidgetId } from '#libs/domain';
@@ -35,13 +37,6 @@ describe('the feed', () => {
   });
 
   afterAll(async () => {
-    setTimeout(() => {
-      const server = app.app.getHttpServer() as any;
-      server.getConnections((e: any, n: any) => process.stderr.write(`CONNS ${n} listening ${server.listening}\n`));
-      const ds = app.app.get(Store).dataSource as any;
-      process.stderr.write(`PG init ${ds.isInitialized} total ${ds.driver?.master?.totalCount} idle ${ds.driver?.master?.idleCount} waiting ${ds.driver?.master?.waitingCount}\n`);
-      for (const h of (process as any)._getActiveHandles()) process.stderr.write(`${h.constructor.name} ${h.remotePort ?? ''} ${h.localPort ?? ''} destroyed=${h.destroyed} writable=${h.writable} readable=${h.readable} ended=${h.readableEnded} paused=${h.isPaused?.()} httpMsg=${h._httpMessage ? h._httpMessage.constructor.name + h._httpMessage.finished : ''}\n`);
-    }, 4000);
     await gapless.stop();
   });
 
@@ -359,6 +354,18 @@ describe('the feed', () => {
       await other.stop();
       await reading;
       expect((await waiting).status).toBe(200);
+    });
+
+    it('lets its process end when somebody is connected who asks for nothing', async () => {
+      const other = await gapless.start([ApiModule], { http: apiHttp });
+      const { hostname, port } = new URL(other.url);
+      const silent = connect(Number(port), hostname);
+      const ended = once(silent, 'close');
+      await once(silent, 'connect');
+      await (await fetch(`${other.url}/openapi.json`)).text();
+      await other.stop();
+      silent.resume();
+      await ended;
     });
   });
 

@@ -2,6 +2,7 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { GaplessError, systemClock } from '#libs/domain';
 import { refusedByFramework, sendProblem } from '#libs/http-problems';
+import { OpenConnections } from './open-connections.js';
 import { requestIds } from './request-id.js';
 import { answerOnSocket } from './socket-problem.js';
 
@@ -20,18 +21,16 @@ const IDLE_CHECK_MS = 50;
 
 /** Fastify for Nest, without the body parsers that Nest would add: `acceptJson` is the only one. */
 class ApiAdapter extends FastifyAdapter {
+  readonly #connections = new OpenConnections(this.getInstance<FastifyInstance>().server);
+
   override registerParserMiddleware(): void {
     // Nothing to do: see above.
   }
 
-  /**
-   * Node closes the connections that are idle when the server closes. One whose last answer ends a moment later would
-   * stay open for the whole keep-alive timeout, and the process with it.
-   */
+  /** Answers what is being answered, and waits for nobody else. */
   override async close(): Promise<void> {
-    const server = this.getHttpServer();
     const sweep = setInterval(() => {
-      server.closeIdleConnections();
+      this.#connections.closeIdle();
     }, IDLE_CHECK_MS);
     try {
       await super.close();

@@ -1,0 +1,38 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+
+/**
+ * The connections of a server, and how many requests are being answered on each.
+ *
+ * When a server closes, Node closes the connections that are idle by its own measure: not those that have not sent a
+ * request yet (browsers and clients open some in advance), nor those whose last answer ends a moment later. Either would
+ * keep the process from ending.
+ */
+export class OpenConnections {
+  readonly #requests = new Map<Socket, number>();
+
+  constructor(server: Server) {
+    server.on('connection', (socket) => {
+      this.#requests.set(socket, 0);
+      socket.once('close', () => {
+        this.#requests.delete(socket);
+      });
+    });
+    server.on('request', ({ socket }, response) => {
+      this.#count(socket, 1);
+      response.once('close', () => {
+        this.#count(socket, -1);
+      });
+    });
+  }
+
+  /** Closes those on which nothing is being answered. */
+  closeIdle(): void {
+    for (const [socket, requests] of this.#requests) if (requests === 0) socket.destroy();
+  }
+
+  #count(socket: Socket, change: number): void {
+    const requests = this.#requests.get(socket);
+    if (requests !== undefined) this.#requests.set(socket, requests + change);
+  }
+}
