@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import {
   ApiKeyRecords,
   DeliveryLog,
@@ -37,6 +37,7 @@ import { FeedHeads } from './events/feed-heads.js';
 import { SharedReads } from './events/shared-reads.js';
 import { Idempotency } from './idempotency/idempotency.js';
 import { DescribeProblemController } from './http/describe-problem.controller.js';
+import { RefuseParametersInterceptor } from './http/refuse-parameters.interceptor.js';
 import { OpenApiController } from './openapi/openapi.controller.js';
 import { IdempotencyPruner } from './idempotency/idempotency-pruner.js';
 import { RateLimits } from './rate-limits/rate-limits.js';
@@ -112,6 +113,7 @@ function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyReco
     FeedFollower,
     EndpointUrlCheck,
     { provide: APP_GUARD, useClass: ScopeGuard },
+    { provide: APP_INTERCEPTOR, useClass: RefuseParametersInterceptor },
     { provide: APP_FILTER, useFactory: problemFilter, inject: [Store, LOGGER] },
   ],
 })

@@ -12,6 +12,7 @@ import { attemptRecord, factRecord, type Appender, type NewRecord, type TopicNam
 import { untilItWorks, type Logger } from '#libs/runtime';
 import type { PushClient } from '#libs/webhook-transport';
 import type { DispatchLookup } from './dispatch-lookup.js';
+import type { Flight } from './lane.js';
 import { pushHeaders } from './push-headers.js';
 
 export interface AttemptMakerDependencies {
@@ -35,7 +36,7 @@ export class AttemptMaker {
    * Resolves once everything that follows from the attempt is in Kafka, so that its offset may move.
    * @throws the signal's reason when the process ends first
    */
-  async make(due: DueAttempt): Promise<void> {
+  async make(due: DueAttempt, flight: Flight): Promise<void> {
     const found = await this.use.lookup.find(due);
     switch (found.kind) {
       // A deleted endpoint's attempts end at once; a retry of a run that is over is not sent any more.
@@ -48,12 +49,14 @@ export class AttemptMaker {
         ]);
         return;
       case 'target':
-        await this.#push(due, found.target);
+        await this.#push(due, found.target, flight);
     }
   }
 
-  async #push(due: DueAttempt, target: DispatchTarget): Promise<void> {
+  async #push(due: DueAttempt, target: DispatchTarget, flight: Flight): Promise<void> {
+    flight.posting();
     const outcome = await this.#post(due, target);
+    flight.answered();
     this.use.signal.throwIfAborted();
     const after = decideAfterAttempt(due.attempt, outcome, this.use.schedule);
     const error = outcome.error === null ? null : errorText(outcome.error);

@@ -10,6 +10,7 @@ import { AttemptMaker } from './attempt-maker.js';
 import { DispatchLookup } from './dispatch-lookup.js';
 import { LaneFeeder } from './lane-feeder.js';
 import { Lane, type LaneLimits } from './lane.js';
+import { YieldingPace } from './yielding-pace.js';
 
 export const MAIN_GROUP = 'dispatcher';
 export const SLOW_GROUP = 'dispatcher-slow';
@@ -76,17 +77,23 @@ export class Dispatcher implements BeforeApplicationShutdown {
     });
     const dependencies = { appender, sessions, topics, logger, signal };
     const nowMs = () => performance.now();
+    const mainLane = new Lane(MAIN_LANE, nowMs);
+    const pace = new YieldingPace(nowMs, () => mainLane.servesModestEndpoints);
     this.main = new LaneFeeder(
       {
         group: MAIN_GROUP,
-        lane: new Lane(MAIN_LANE, nowMs),
-        make: (due) => maker.make(due),
+        lane: mainLane,
+        make: (due, flight) => maker.make(due, flight),
         divert: (record) => this.#divert(record),
       },
       dependencies,
     );
     this.slow = new LaneFeeder(
-      { group: SLOW_GROUP, lane: new Lane(SLOW_LANE, nowMs), make: (due) => maker.make(due) },
+      {
+        group: SLOW_GROUP,
+        lane: new Lane(SLOW_LANE, nowMs, pace.take),
+        make: (due, flight) => maker.make(due, flight),
+      },
       dependencies,
     );
   }

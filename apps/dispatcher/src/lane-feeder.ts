@@ -13,19 +13,21 @@ import {
   type TopicNames,
 } from '#libs/kafka-log';
 import type { Logger } from '#libs/runtime';
-import type { Lane } from './lane.js';
+import type { Flight, Lane } from './lane.js';
 
 const COMMIT_EVERY_MS = 250;
-/** How long a partition rests whose next attempt finds no room. */
-const REST_MS = 100;
-/** How long a full lane may keep a batch waiting before other partitions get their turn. */
-const ROOM_WAIT_MS = 1_000;
+/** How often what waits is offered to the lane again. */
+const OFFER_EVERY_MS = 10;
+/** What may wait for room of a partition; the more, the fewer endpoints stand behind one that has none. */
+const WAITING_BYTES = 4 * 1024 * 1024;
+/** A partition rests until what waits of it has become less; this only ends a rest that nobody ended. */
+const LONGEST_REST_MS = 60_000;
 
 export interface LaneFeederOptions {
   readonly group: string;
   readonly lane: Lane;
   /** Rejects only when the process ends. */
-  readonly make: (due: DueAttempt) => Promise<void>;
+  readonly make: (due: DueAttempt, flight: Flight) => Promise<void>;
   /** What is done with an attempt that its endpoint has no room for; never rejects. Without it, the partition rests. */
   readonly divert?: (record: StoredRecord) => Promise<void>;
 }
@@ -38,10 +40,22 @@ export interface LaneFeederDependencies {
   readonly signal: AbortSignal;
 }
 
+interface Waiting {
+  readonly due: DueAttempt;
+  readonly record: StoredRecord;
+}
+
+function bytesOf(waiting: readonly Waiting[]): number {
+  return waiting.reduce((sum, { due }) => sum + due.envelope.length, 0);
+}
+
 interface PartitionFlight {
   readonly topic: string;
   readonly partition: number;
   readonly tracker: CompletionTracker;
+  /** What was fetched and found no room in the lane yet. */
+  waiting: readonly Waiting[];
+  isResting: boolean;
   committed: number;
   context: BatchContext;
 }
@@ -52,34 +66,52 @@ interface PartitionFlight {
  */
 export class LaneFeeder {
   readonly #flights = new Map<number, PartitionFlight>();
-  readonly #timer: NodeJS.Timeout;
+  readonly #timers: readonly NodeJS.Timeout[];
   #draining = false;
 
   constructor(
     private readonly options: LaneFeederOptions,
     private readonly use: LaneFeederDependencies,
   ) {
-    this.#timer = setInterval(() => {
-      options.lane.relieve();
-      void this.#commitAll();
-    }, COMMIT_EVERY_MS);
+    this.#timers = [
+      setInterval(() => {
+        options.lane.relieve();
+        void this.#commitAll();
+      }, COMMIT_EVERY_MS),
+      setInterval(() => {
+        this.#offerWaiting();
+      }, OFFER_EVERY_MS),
+    ];
   }
 
-  /** Returns as soon as the attempts are taken up, so that other partitions go on. */
+  /** Returns as soon as the attempts are taken up or found to wait, so that other partitions go on. */
   async feed(batch: RecordBatch, context: BatchContext): Promise<Handled> {
     const flight = this.#flightOf(batch, context);
+    const waiting: Waiting[] = [];
     for (const record of batch.records) {
-      if (context.isStale() || this.#draining) return { kind: 'later', nextOffset: record.offset, waitMs: REST_MS };
-      const room = await this.#takeUp(record, flight, context);
-      if (!room) return { kind: 'later', nextOffset: record.offset, waitMs: REST_MS };
+      if (this.#draining) return { kind: 'later', nextOffset: record.offset, waitMs: LONGEST_REST_MS };
+      if (record.offset < flight.tracker.next) continue;
+      const due = readAttemptRecord(record);
+      if (due === undefined) {
+        const { deadLetter } = this.use.topics;
+        await this.use.appender.append([deadLetterRecord(deadLetter, record, 'malformed_request', 'not an attempt')]);
+      }
+      flight.tracker.take(record.offset);
+      if (due === undefined) flight.tracker.complete(record.offset);
+      else if (!this.#offer(flight, { due, record })) waiting.push({ due, record });
     }
-    return undefined;
+    if (waiting.length === 0) return undefined;
+    flight.waiting = [...flight.waiting, ...waiting];
+    flight.isResting = bytesOf(flight.waiting) > WAITING_BYTES;
+    if (!flight.isResting) return undefined;
+    const nextOffset = (batch.records.at(-1)?.offset ?? 0) + 1;
+    return { kind: 'later', nextOffset, waitMs: LONGEST_REST_MS };
   }
 
   /** Takes up no more, lets what is in flight end, for some time, and commits. */
   async drain(timeoutMs: number): Promise<void> {
     this.#draining = true;
-    clearInterval(this.#timer);
+    for (const timer of this.#timers) clearInterval(timer);
     await Promise.race([this.options.lane.idle(), delay(timeoutMs, undefined, { ref: false })]);
     await this.#commitAll();
   }
@@ -94,50 +126,40 @@ export class LaneFeeder {
       return known;
     }
     const { topic, partition } = batch;
-    const flight = { topic, partition, tracker: new CompletionTracker(firstOffset), committed: firstOffset, context };
+    const tracker = new CompletionTracker(firstOffset);
+    const flight = { topic, partition, tracker, waiting: [], isResting: false, committed: firstOffset, context };
     this.#flights.set(partition, flight);
     return flight;
   }
 
-  /** @returns whether there was room for the attempt */
-  async #takeUp(record: StoredRecord, flight: PartitionFlight, context: BatchContext): Promise<boolean> {
-    const { tracker } = flight;
-    if (record.offset < tracker.next) return true;
-    const due = readAttemptRecord(record);
+  /** @returns whether the attempt is taken up, here or by whoever it was diverted to */
+  #offer({ tracker }: PartitionFlight, { due, record }: Waiting): boolean {
     const complete = () => {
       tracker.complete(record.offset);
     };
-    if (due === undefined) {
-      const { deadLetter } = this.use.topics;
-      await this.use.appender.append([deadLetterRecord(deadLetter, record, 'malformed_request', 'not an attempt')]);
-      tracker.take(record.offset);
-      complete();
-      return true;
-    }
     // What the end of the process interrupts keeps its offset, and is made by whoever goes on with the partition.
     const interrupted = (error: unknown) => {
       if (!this.use.signal.aborted) this.use.logger.error({ err: error }, 'attempt.interrupted');
     };
-    const make = () => this.options.make(due).then(complete, interrupted);
+    const make = (flight: Flight) => this.options.make(due, flight).then(complete, interrupted);
     const divert = this.options.divert;
     const giveUp = () => {
       void divert?.(record).then(complete, interrupted);
     };
-    const waitUntil = performance.now() + ROOM_WAIT_MS;
-    for (;;) {
-      const offer = this.options.lane.offer(due.delivery.endpointId, make, giveUp);
-      if (offer === 'taken') {
-        tracker.take(record.offset);
-        return true;
-      }
-      if (offer === 'endpoint_full') {
-        if (divert === undefined) return false;
-        tracker.take(record.offset);
-        giveUp();
-        return true;
-      }
-      if (context.isStale() || performance.now() > waitUntil) return false;
-      await Promise.race([this.options.lane.room(), delay(REST_MS)]);
+    const offer = this.options.lane.offer(due.delivery.endpointId, make, giveUp);
+    if (offer === 'endpoint_full' && divert !== undefined) giveUp();
+    return offer === 'taken' || (offer === 'endpoint_full' && divert !== undefined);
+  }
+
+  /** In order, but an endpoint without room holds up no other one. */
+  #offerWaiting(): void {
+    this.options.lane.advance();
+    for (const flight of this.#flights.values()) {
+      if (flight.waiting.length === 0) continue;
+      flight.waiting = flight.waiting.filter((waiting) => !this.#offer(flight, waiting));
+      if (!flight.isResting || bytesOf(flight.waiting) > WAITING_BYTES / 2) continue;
+      flight.isResting = false;
+      flight.context.resume(flight.topic, flight.partition);
     }
   }
 

@@ -17,8 +17,38 @@ const SLUGGISH_AFTER_MS = 1_000;
 /** … for this long after the last such attempt. */
 const SLUGGISH_FOR_MS = 30_000;
 
+/** An endpoint that was sent something within this time is being served. */
+const LATELY_MS = 2_000;
+
+/** An attempt that is being made. What the endpoint takes is told apart from what this process takes. */
+export class Flight {
+  #postingSinceMs: number | null = null;
+  /** The longest that the endpoint took to answer. */
+  answeredAfterMs = 0;
+
+  constructor(private readonly nowMs: () => number) {}
+
+  /** To be called around the POST. */
+  posting(): void {
+    this.#postingSinceMs = this.nowMs();
+  }
+
+  answered(): void {
+    this.answeredAfterMs = this.waitingMs;
+    this.#postingSinceMs = null;
+  }
+
+  /** For how long the endpoint has been waited for. */
+  get waitingMs(): number {
+    return this.#postingSinceMs === null ? 0 : this.nowMs() - this.#postingSinceMs;
+  }
+}
+
+/** Makes an attempt; never rejects. */
+export type Make = (flight: Flight) => Promise<void>;
+
 interface Waiting {
-  readonly make: () => Promise<void>;
+  readonly make: Make;
   /** Gives the attempt to someone else. */
   readonly giveUp: () => void;
 }
@@ -26,9 +56,12 @@ interface Waiting {
 /** What a lane holds for one endpoint. */
 class EndpointShare {
   readonly waiting: Waiting[] = [];
-  /** Start times of what is in flight; a `Set` iterates in the order of insertion, so the first is the oldest. */
-  readonly inFlight = new Set<{ readonly startedAtMs: number }>();
+  /** A `Set` iterates in the order of insertion, so the first is the oldest. */
+  readonly inFlight = new Set<Flight>();
   sluggishUntilMs = -Infinity;
+  startedAtMs = -Infinity;
+  /** When it last held all that it may. */
+  fullAtMs = -Infinity;
 
   get held(): number {
     return this.inFlight.size + this.waiting.length;
@@ -37,7 +70,7 @@ class EndpointShare {
   isSluggish(nowMs: number): boolean {
     if (nowMs < this.sluggishUntilMs) return true;
     const oldest = this.inFlight.values().next();
-    return !oldest.done && nowMs - oldest.value.startedAtMs > SLUGGISH_AFTER_MS;
+    return !oldest.done && oldest.value.waitingMs > SLUGGISH_AFTER_MS;
   }
 }
 
@@ -57,12 +90,16 @@ export class Lane {
   readonly #shares = new Map<EndpointId, EndpointShare>();
   #held = 0;
   #idle: (() => void)[] = [];
-  #room: (() => void)[] = [];
+  #servesModestEndpoints = false;
 
-  /** @param nowMs monotonic milliseconds */
+  /**
+   * @param nowMs monotonic milliseconds
+   * @param mayStart whether one more attempt may begin just now; if not, `advance` has to be called later
+   */
   constructor(
     private readonly limits: LaneLimits,
     private readonly nowMs: () => number,
+    private readonly mayStart: () => boolean = () => true,
   ) {}
 
   get held(): number {
@@ -70,10 +107,9 @@ export class Lane {
   }
 
   /**
-   * @param make makes the attempt; never rejects
    * @param giveUp is called in place of `make` when the endpoint turns out to be sluggish while the attempt waits
    */
-  offer(endpointId: EndpointId, make: () => Promise<void>, giveUp: () => void): Offer {
+  offer(endpointId: EndpointId, make: Make, giveUp: () => void): Offer {
     if (this.#held >= this.limits.held) return 'lane_full';
     let share = this.#shares.get(endpointId);
     if (share === undefined) {
@@ -81,17 +117,23 @@ export class Lane {
       this.#shares.set(endpointId, share);
     }
     const { heldPerEndpoint, heldPerSluggishEndpoint } = this.limits;
-    if (share.held >= (share.isSluggish(this.nowMs()) ? heldPerSluggishEndpoint : heldPerEndpoint))
+    const nowMs = this.nowMs();
+    if (share.held >= (share.isSluggish(nowMs) ? heldPerSluggishEndpoint : heldPerEndpoint)) {
+      share.fullAtMs = nowMs;
       return 'endpoint_full';
+    }
     this.#held++;
     share.waiting.push({ make, giveUp });
     this.#advance(endpointId, share);
     return 'taken';
   }
 
-  /** Gives up what waits behind endpoints that have become sluggish; to be called every now and then. */
+  /** Looks after all shares, and gives up what waits behind endpoints that have become sluggish; to be called every now and then. */
   relieve(): void {
     const nowMs = this.nowMs();
+    this.#servesModestEndpoints = [...this.#shares.values()].some(
+      (share) => nowMs - share.startedAtMs < LATELY_MS && nowMs - share.fullAtMs > SLUGGISH_FOR_MS,
+    );
     for (const [endpointId, share] of this.#shares) {
       if (share.isSluggish(nowMs)) {
         const keep = Math.max(0, this.limits.heldPerSluggishEndpoint - share.inFlight.size);
@@ -99,15 +141,20 @@ export class Lane {
           giveUp();
           this.#release();
         }
-      } else if (share.held === 0) {
+      } else if (share.held === 0 && nowMs - share.startedAtMs > SLUGGISH_FOR_MS) {
         this.#shares.delete(endpointId);
       }
     }
   }
 
-  /** Resolves once something is let go of. */
-  async room(): Promise<void> {
-    await new Promise<void>((resolve) => this.#room.push(resolve));
+  /** Begins what waits and may begin. */
+  advance(): void {
+    for (const [endpointId, share] of this.#shares) this.#advance(endpointId, share);
+  }
+
+  /** Whether endpoints that are content with their share were being sent anything, the last time it was looked. */
+  get servesModestEndpoints(): boolean {
+    return this.#servesModestEndpoints;
   }
 
   /** Resolves once nothing is held. */
@@ -116,15 +163,15 @@ export class Lane {
   }
 
   #advance(endpointId: EndpointId, share: EndpointShare): void {
-    while (share.inFlight.size < this.limits.inFlightPerEndpoint) {
+    while (share.waiting.length > 0 && share.inFlight.size < this.limits.inFlightPerEndpoint && this.mayStart()) {
       const next = share.waiting.shift();
       if (next === undefined) return;
-      const flight = { startedAtMs: this.nowMs() };
+      share.startedAtMs = this.nowMs();
+      const flight = new Flight(this.nowMs);
       share.inFlight.add(flight);
-      void next.make().finally(() => {
-        const endedAtMs = this.nowMs();
+      void next.make(flight).finally(() => {
         share.inFlight.delete(flight);
-        if (endedAtMs - flight.startedAtMs > SLUGGISH_AFTER_MS) share.sluggishUntilMs = endedAtMs + SLUGGISH_FOR_MS;
+        if (flight.answeredAfterMs > SLUGGISH_AFTER_MS) share.sluggishUntilMs = this.nowMs() + SLUGGISH_FOR_MS;
         this.#release();
         this.#advance(endpointId, share);
       });
@@ -133,7 +180,6 @@ export class Lane {
 
   #release(): void {
     this.#held--;
-    for (const resolve of this.#room.splice(0)) resolve();
     if (this.#held === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 }

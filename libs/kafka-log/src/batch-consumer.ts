@@ -31,6 +31,8 @@ export interface BatchContext {
   readonly generation: number;
   /** Moves the group's offset; for handlers that finish after they return. */
   commit(topic: string, partition: number, nextOffset: number): Promise<void>;
+  /** Ends a rest of the partition early: the one that a `later` asked for. */
+  resume(topic: string, partition: number): void;
   /** Lets the handler be called for the partition from this offset on. */
   seek(topic: string, partition: number, offset: number): void;
 }
@@ -175,6 +177,9 @@ export class BatchConsumer {
       isStale,
       holdsLease: () => this.#holdsLease(),
       commit: (...offset) => this.#commit(consumer, ...offset),
+      resume: (restingTopic, restingPartition) => {
+        this.#resume(consumer, restingTopic, restingPartition);
+      },
       seek: (seekTopic, seekPartition, offset) => {
         consumer.seek({ topic: seekTopic, partition: seekPartition, offset: String(offset) });
       },
@@ -274,16 +279,17 @@ export class BatchConsumer {
     const key = `${topic}/${partition}`;
     consumer.pause([{ topic, partitions: [partition] }]);
     clearTimeout(this.#paused.get(key));
-    this.#paused.set(
-      key,
-      setTimeout(
-        () => {
-          this.#paused.delete(key);
-          if (this.#consumer === consumer && !this.#stopping) consumer.resume([{ topic, partitions: [partition] }]);
-        },
-        Math.min(waitMs, LONGEST_TIMER_MS),
-      ),
-    );
+    const resume = () => {
+      this.#resume(consumer, topic, partition);
+    };
+    this.#paused.set(key, setTimeout(resume, Math.min(waitMs, LONGEST_TIMER_MS)));
+  }
+
+  #resume(consumer: Consumer, topic: string, partition: number): void {
+    const key = `${topic}/${partition}`;
+    clearTimeout(this.#paused.get(key));
+    this.#paused.delete(key);
+    if (this.#consumer === consumer && !this.#stopping) consumer.resume([{ topic, partitions: [partition] }]);
   }
 }
 

@@ -7,6 +7,7 @@ import type { GaplessProcess } from '../gapless-process.js';
 import { Histogram } from '../histogram.js';
 import type { Inbox, Manner, Receiver } from '../receiver.js';
 import { figure, type Figure } from '../report.js';
+import { Resources } from '../resources.js';
 
 const HEALTHY_EVENT = 'ticket.created';
 const NEIGHBOUR_EVENT = 'ticket.updated';
@@ -189,7 +190,8 @@ export const isolation: Scenario = {
       // What one neighbour leaves behind must not count against the next.
       const stage = await Stage.prepare(bench);
       await stage.measureQuiet();
-      figures.push(...(await neighbour(stage)));
+      const resources = new Resources(stage.gapless.pid);
+      figures.push(...(await neighbour(stage)), ...resources.cores());
       await bench.end();
     }
     return figures;

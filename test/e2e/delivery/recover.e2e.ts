@@ -13,7 +13,7 @@ let suite: DeliverySuite;
 
 beforeAll(async () => {
   // A delivery fails with its second attempt.
-  suite = await DeliverySuite.start({ RETRY_SCHEDULE: '100ms', DELIVERY_TIMEOUT: '1s', AUTO_DISABLE_AFTER: '10000' });
+  suite = await DeliverySuite.start({ RETRY_SCHEDULE: '100ms', AUTO_DISABLE_AFTER: '10000' });
 });
 
 afterAll(() => suite.stop());
@@ -91,10 +91,10 @@ async function seqsRecovered(to: Subscribed, body: object): Promise<readonly num
 describe('recover (decisions, section 3)', () => {
   it.concurrent('sends what failed once more, as the same deliveries, in the order of their seqs', async () => {
     const to = await aSubscriber();
-    await failing(to, 30);
+    await failing(to, 10);
     const failed = await to.operator.deliveries(to.endpoint.id);
-    expect(await seqsRecovered(to, { since_seq: 0, status: 'failed' })).toEqual(oneTo(30));
-    const delivered = await deliveriesOnce(to, 30, 'delivered');
+    expect(await seqsRecovered(to, { since_seq: 0, status: 'failed' })).toEqual(oneTo(10));
+    const delivered = await deliveriesOnce(to, 10, 'delivered');
     expect(delivered.map(({ id }) => id)).toEqual(failed.map(({ id }) => id));
     for (const delivery of delivered) expect(delivery).toMatchObject({ attempts: 1, last_error: null });
     // There is nothing left to recover.
@@ -103,10 +103,10 @@ describe('recover (decisions, section 3)', () => {
 
   it.concurrent('sends what was missed while the endpoint was inactive, in the order of the seqs', async () => {
     const to = await aSubscriber();
-    await missing(to, tickets(30));
+    await missing(to, tickets(10));
     expect(await to.operator.deliveries(to.endpoint.id)).toEqual([]);
-    expect(await seqsRecovered(to, { since_seq: 0, status: 'missed' })).toEqual(oneTo(30));
-    await deliveriesOnce(to, 30, 'delivered');
+    expect(await seqsRecovered(to, { since_seq: 0, status: 'missed' })).toEqual(oneTo(10));
+    await deliveriesOnce(to, 10, 'delivered');
     expect(await to.operator.recover(to.endpoint.id, { since_seq: 0 })).toEqual({ matched: 0, scheduled: 0 });
   });
 

@@ -1,9 +1,8 @@
-import { Controller, Get, Query } from '@nestjs/common';
+import { Controller, Get } from '@nestjs/common';
 import type { OrgId } from '#libs/domain';
 import { ApiKeyRecords } from '#libs/feed-store';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
-import { refuseParameters } from '../http/query-parameters.js';
 import { apiKeyJson } from './api-key.presenter.js';
 
 /** `GET /external/api-keys`: the keys of the own org, revoked ones too, oldest first. */
@@ -13,8 +12,7 @@ export class ListApiKeysController {
 
   @Get()
   @RequireScope('keys:write')
-  async list(@OrgOfKey() orgId: OrgId, @Query() query: unknown) {
-    refuseParameters(query);
+  async list(@OrgOfKey() orgId: OrgId) {
     const keys = await this.keys.list(orgId);
     return { data: keys.map(apiKeyJson) };
   }

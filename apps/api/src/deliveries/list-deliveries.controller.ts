@@ -3,6 +3,7 @@ import type { DeliveryStatus, EndpointId, OrgId } from '#libs/domain';
 import { DeliveryLog, EndpointRecords, type DeliveryPlace } from '#libs/feed-store';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
+import { ReadsQuery } from '../http/refuse-parameters.interceptor.js';
 import { QueryParameters } from '../http/query-parameters.js';
 import { EndpointIdPipe, noSuchEndpoint } from '../webhooks/endpoint-id.pipe.js';
 import { decodeDeliveryCursor, encodeDeliveryCursor } from './delivery-cursor.js';
@@ -51,6 +52,7 @@ export class ListDeliveriesController {
   ) {}
 
   @Get()
+  @ReadsQuery()
   @RequireScope('webhooks:read')
   async list(@OrgOfKey() orgId: OrgId, @Param('id', EndpointIdPipe) id: EndpointId, @Query() query: unknown) {
     const wanted = parseListQuery(query);

@@ -1,7 +1,6 @@
-import { Controller, Get, Header, Query } from '@nestjs/common';
+import { Controller, Get, Header } from '@nestjs/common';
 import { CATALOG } from '#libs/domain';
 import { AnyKey } from '../auth/require-scope.js';
-import { refuseParameters } from '../http/query-parameters.js';
 
 /** The catalog does not change while the process runs. */
 const CATALOG_JSON = JSON.stringify({
@@ -22,8 +21,7 @@ export class ListEventTypesController {
   @Get()
   @AnyKey()
   @Header('content-type', 'application/json; charset=utf-8')
-  list(@Query() query: unknown): string {
-    refuseParameters(query);
+  list(): string {
     return CATALOG_JSON;
   }
 }

@@ -6,6 +6,7 @@ import type { FeedPage, FeedQuery } from '#libs/feed-store';
 import { ApiKeyAuthenticator } from '../auth/api-key-authenticator.js';
 import { keyOf, OrgOfKey, type AuthenticatedKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
+import { ReadsQuery } from '../http/refuse-parameters.interceptor.js';
 import { FeedFollower } from './feed-follower.js';
 import {
   feedPageHeaders,
@@ -30,6 +31,7 @@ export class ReadFeedController {
   ) {}
 
   @Get()
+  @ReadsQuery()
   @RequireScope('events:read')
   async read(
     @OrgOfKey() orgId: OrgId,

@@ -62,8 +62,3 @@ export class QueryParameters {
     throwIfInvalid(this.#problems);
   }
 }
-
-/** For operations without parameters. @throws GaplessError `validation_failed` */
-export function refuseParameters(query: unknown): void {
-  new QueryParameters(query, []).throwIfAny();
-}

@@ -25,7 +25,7 @@ export const OPENAPI_DOCUMENT: JsonObject = {
     { name: 'Webhook endpoints', description: 'Where events are pushed to.' },
     { name: 'Deliveries', description: 'What became of them.' },
     { name: 'API keys', description: 'Who may do what.' },
-    { name: 'For product services', description: 'Operations that feed the log and steer the alerts.' },
+    { name: 'For product services', description: 'Operations that feed the log.' },
     { name: 'Pushes', description: 'What endpoints receive.' },
   ],
   paths: PATHS,

@@ -289,30 +289,6 @@ const ingest: JsonObject = {
   }),
 };
 
-const ORG = pathParameter('orgId', 'The id of the organization.');
-
-const settings: JsonObject = {
-  get: operation({
-    id: 'getLiveChatSettings',
-    tag: INTERNAL,
-    summary: 'Read the live-chat alert settings of an organization',
-    scope: 'settings:read',
-    parameters: [ORG],
-    success: { status: 200, description: 'The settings.', content: dataOf(ref('LiveChatSettings')) },
-    errors: ['not_found'],
-  }),
-  put: operation({
-    id: 'putLiveChatSettings',
-    tag: INTERNAL,
-    summary: 'Replace the live-chat alert settings of an organization',
-    scope: 'settings:write',
-    parameters: [ORG],
-    body: { schema: ref('LiveChatSettings') },
-    success: { status: 200, description: 'The settings.', content: dataOf(ref('LiveChatSettings')) },
-    errors: ['not_found'],
-  }),
-};
-
 /** `paths` of the document. */
 export const PATHS: JsonObject = {
   '/api/v1/external/webhooks': webhooks,
@@ -328,5 +304,4 @@ export const PATHS: JsonObject = {
   '/api/v1/external/api-keys': apiKeys,
   '/api/v1/external/api-keys/{id}': apiKey,
   '/api/v1/internal/events': ingest,
-  '/api/v1/internal/orgs/{orgId}/live-chat-settings': settings,
 };

@@ -210,19 +210,6 @@ export const SCHEMAS: JsonObject = {
     },
     ['scopes'],
   ),
-  LiveChatSettings: {
-    ...bodyOf(
-      {
-        first_alert_seconds: { type: 'integer', minimum: 1, default: 60 },
-        second_alert_seconds: { type: 'integer', minimum: 1, default: 300, description: 'Above the first.' },
-        staff_alerts: bodyOf(
-          { enabled: { type: 'boolean' }, emails: { type: 'array', items: { type: 'string', format: 'email' } } },
-          ['enabled', 'emails'],
-        ),
-      },
-      ['first_alert_seconds', 'second_alert_seconds', 'staff_alerts'],
-    ),
-  },
   Problem: {
     type: 'object',
     description: 'RFC 9457.',

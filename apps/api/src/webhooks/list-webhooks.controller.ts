@@ -1,9 +1,8 @@
-import { Controller, Get, Query } from '@nestjs/common';
+import { Controller, Get } from '@nestjs/common';
 import type { OrgId } from '#libs/domain';
 import { EndpointRecords } from '#libs/feed-store';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
-import { refuseParameters } from '../http/query-parameters.js';
 import { webhookJson } from './webhook.presenter.js';
 
 /** `GET /external/webhooks`: all endpoints of the org, oldest first (spec 4.1). */
@@ -13,8 +12,7 @@ export class ListWebhooksController {
 
   @Get()
   @RequireScope('webhooks:read')
-  async list(@OrgOfKey() orgId: OrgId, @Query() query: unknown) {
-    refuseParameters(query);
+  async list(@OrgOfKey() orgId: OrgId) {
     const endpoints = await this.endpoints.list(orgId);
     return { data: endpoints.map(webhookJson) };
   }

@@ -1,0 +1,40 @@
+import { describe, expect, it } from '@jest/globals';
+import { parseEndpointId, parseWidgetId } from '../kernel/index.js';
+import { receives, type Routable, type Subscriber } from './subscription.js';
+
+const ID = parseEndpointId(`whe_${'A'.repeat(26)}`)!;
+const OTHER_ID = parseEndpointId(`whe_${'B'.repeat(26)}`)!;
+const WIDGET = parseWidgetId('11111111-1111-4111-8111-111111111111')!;
+
+const ENDPOINT: Subscriber = { id: ID, isActive: true, events: ['ticket.created'], widgetIds: null };
+const EVENT: Routable = { event: 'ticket.created', widgetId: null, targetEndpoint: null };
+const TEST_EVENT: Routable = { event: 'test', widgetId: null, targetEndpoint: ID };
+
+describe('receives', () => {
+  it('is so for an event type that the endpoint subscribes to', () => {
+    expect(receives(ENDPOINT, EVENT)).toBe(true);
+    expect(receives({ ...ENDPOINT, events: ['lead.created', 'ticket.created'] }, EVENT)).toBe(true);
+  });
+
+  it.each(['ticket.updated', 'ticket', 'ticket.created.x', 'test'])('is not so for %s', (event) => {
+    expect(receives(ENDPOINT, { ...EVENT, event })).toBe(false);
+  });
+
+  it('is not so for an inactive endpoint', () => {
+    expect(receives({ ...ENDPOINT, isActive: false }, EVENT)).toBe(false);
+    expect(receives({ ...ENDPOINT, isActive: false }, TEST_EVENT)).toBe(false);
+  });
+
+  it('is not so out of the widget scope', () => {
+    expect(receives({ ...ENDPOINT, widgetIds: [] }, { ...EVENT, widgetId: WIDGET })).toBe(false);
+    expect(receives({ ...ENDPOINT, widgetIds: [WIDGET] }, { ...EVENT, widgetId: WIDGET })).toBe(true);
+  });
+
+  it('is so for a test of the endpoint, whatever it subscribes to', () => {
+    expect(receives({ ...ENDPOINT, widgetIds: [] }, TEST_EVENT)).toBe(true);
+  });
+
+  it('is not so for a test of another endpoint', () => {
+    expect(receives({ ...ENDPOINT, id: OTHER_ID, events: ['test', 'ticket.created'] }, TEST_EVENT)).toBe(false);
+  });
+});

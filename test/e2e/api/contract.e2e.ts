@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { ApiKeyId, OrgId } from '#libs/domain';
+import { API_KEY_SCOPES } from '#libs/feed-store';
+import { anOrgId } from '../../support/ids.js';
+import { aReceiver, type Receiver } from '../../support/receiver.js';
+import { ApiSuite, posting } from './support/api-suite.js';
+import { expectHeaders, type Problem } from './support/expect-answer.js';
+import { OPERATIONS, type Named } from './support/operations.js';
+
+const UNKNOWN = {
+  endpointId: 'whe_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
+  deliveryId: 'whd_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
+  apiKeyId: 'gk_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
+};
+
+let suite: ApiSuite;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  suite = await ApiSuite.start();
+  receiver = await aReceiver();
+});
+
+afterAll(async () => {
+  await receiver.close();
+  await suite.stop();
+});
+
+interface Org {
+  readonly key: string;
+  readonly named: Named;
+}
+
+/** An org of which there is something to ask for. */
+async function anOrg(orgId: OrgId = anOrgId()): Promise<Org> {
+  const { key } = await suite.aKeyWith(orgId);
+  const hook = { url: receiver.url, events: ['ticket.created'] };
+  const { id: endpointId } = await suite.data<{ id: string }>({ key, ...posting('/api/v1/external/webhooks', hook) }, 201);
+  const test = { method: 'POST', path: `/api/v1/external/webhooks/${endpointId}/test` };
+  const { id: deliveryId } = await suite.data<{ id: string }>({ key, ...test }, 202);
+  const { id: apiKeyId } = await suite.aKeyWith(orgId);
+  return { key, named: { orgId, endpointUrl: receiver.url, endpointId, deliveryId, apiKeyId } };
+}
+
+/** What a problem tells beyond what is different from request to request. */
+function told({ instance, request_id, ...rest }: Problem): Omit<Problem, 'instance' | 'request_id'> {
+  expect([typeof instance, typeof request_id]).toEqual(['string', 'string']);
+  return rest;
+}
+
+describe.each(OPERATIONS)('$id', ({ id, scope, status, ids, ask }) => {
+  let org: Org;
+
+  beforeAll(async () => {
+    org = await anOrg();
+  });
+
+  it('is the operation of this name in the OpenAPI document', () => {
+    expect(suite.described.operationOf(ask(org.named))?.operationId).toBe(id);
+  });
+
+  it('asks for a key when there is none', async () => {
+    const problem = await suite.refusal({ ...ask(org.named), key: null });
+    expect([problem.status, problem.code]).toEqual([401, 'missing_api_key']);
+  });
+
+  it('answers alike for a key that is unknown, wrong, revoked or expired', async () => {
+    const { orgId } = org.named;
+    const revoked = await suite.aKeyWith(orgId);
+    await suite.keys.revoke(revoked.id as ApiKeyId, new Date());
+    const expired = await suite.aKeyWith(orgId, API_KEY_SCOPES, new Date(Date.now() - 1));
+    const wrong = `${org.key.slice(0, -1)}${org.key.endsWith('A') ? 'Q' : 'A'}`;
+    const unknown = org.key.replace(/^gk_[^_]+/, UNKNOWN.apiKeyId);
+    const problems = await Promise.all(
+      ['nonsense', unknown, wrong, revoked.key, expired.key].map((key) => suite.refusal({ ...ask(org.named), key })),
+    );
+    const [first, ...others] = problems.map(told);
+    expect(first).toMatchObject({ status: 401, code: 'invalid_api_key' });
+    for (const other of others) expect(other).toEqual(first);
+  });
+
+  it('names the scope that a key lacks', async () => {
+    const others = API_KEY_SCOPES.filter((other) => other !== scope);
+    const answer = suite.ask({ ...ask(org.named), key: (await suite.aKeyWith(org.named.orgId, others)).key });
+    if (scope === 'any') {
+      expect((await answer).status).toBe(status);
+    } else {
+      const problem = JSON.parse((await answer).text) as Problem;
+      expect([problem.status, problem.code]).toEqual([403, 'insufficient_scope']);
+      expect(problem.detail).toContain(scope);
+    }
+  });
+
+  it('is not for a service key where it takes an organization', async () => {
+    const isForServices = scope === 'any' || scope === 'events:write';
+    // The second kind cannot be made; were there one, it would still have no organization.
+    for (const key of [await suite.aKey(null), (await suite.aKeyWith(null)).key]) {
+      const answer = await suite.ask({ ...ask(org.named), key });
+      expect(answer.status).toBe(isForServices ? status : 403);
+    }
+  });
+
+  it('answers an id of another organization as one that does not exist, and leaves what it names alone', async () => {
+    const stranger = await suite.aKey(anOrgId());
+    for (const wrong of ids) {
+      const malformed = { ...UNKNOWN, [wrong]: 'nonsense' };
+      const requests = [ask(org.named), ask({ ...org.named, ...UNKNOWN }), ask({ ...org.named, ...malformed })];
+      const [other, ...unknown] = await Promise.all(requests.map((request) => suite.ask({ ...request, key: stranger })));
+      const problemOf = (text: string) => told(JSON.parse(text) as Problem);
+      expect(problemOf(other!.text)).toMatchObject({ status: 404, code: 'not_found' });
+      for (const answer of unknown) {
+        expect(problemOf(answer.text)).toEqual(problemOf(other!.text));
+        expect(Object.keys(answer.headers)).toEqual(Object.keys(other!.headers));
+      }
+      const ownElsewhere = await suite.refusal({ ...ask({ ...org.named, [wrong]: UNKNOWN[wrong] }), key: org.key });
+      expect([ownElsewhere.status, ownElsewhere.code]).toEqual([404, 'not_found']);
+    }
+  });
+
+  it('refuses a parameter that it does not know', async () => {
+    const { path, ...request } = ask(org.named);
+    const unknown = `${path}${path.includes('?') ? '&' : '?'}colour=red`;
+    const problem = await suite.refusal({ ...request, path: unknown, key: org.key });
+    expect([problem.status, problem.code]).toEqual([422, 'validation_failed']);
+    expect(problem.errors).toMatchObject([{ pointer: '#/colour', code: 'unknown_parameter' }]);
+  });
+
+  it(`answers ${status}`, async () => {
+    const answer = await suite.ask({ ...ask(org.named), key: org.key });
+    expect([answer.status, answer.text]).toEqual([status, answer.text]);
+  });
+});
+
+describe('rate limit headers (decisions, section 11: RATE_LIMIT)', () => {
+  it.each(['/health/live', '/health/ready', '/docs', '/openapi.json', '/nowhere', '/api/v1/nowhere'])(
+    'are not on %s',
+    async (path) => {
+      expectHeaders(await suite.port.ask({ method: 'GET', path }), 'nothing');
+    },
+  );
+});
+
+describe('the answers of this suite', () => {
+  it('are of every operation that is described, its good answer included', () => {
+    expect(suite.described.operations.map(({ operationId }) => operationId).toSorted()).toEqual(
+      OPERATIONS.map(({ id }) => id).toSorted(),
+    );
+    for (const { id, status } of OPERATIONS) expect([...suite.described.statusesOf(id)]).toContain(status);
+  });
+
+  it('have the statuses and the bodies that the OpenAPI document declares', () => {
+    expect(suite.described.faults).toEqual([]);
+  });
+});

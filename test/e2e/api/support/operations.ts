@@ -1,0 +1,153 @@
+import type { OrgId } from '#libs/domain';
+import type { ApiKeyScope } from '#libs/feed-store';
+import type { Ask } from './http-port.js';
+import { posting, withJson } from './api-suite.js';
+
+/** Things of one org that operations name. */
+export interface Named {
+  readonly orgId: OrgId;
+  readonly endpointUrl: string;
+  readonly endpointId: string;
+  readonly deliveryId: string;
+  readonly apiKeyId: string;
+}
+
+/** An operation of spec 4.1 and decisions, sections 3 and 5. */
+export interface Operation {
+  /** Its `operationId` in the OpenAPI document. */
+  readonly id: string;
+  readonly scope: ApiKeyScope | 'any';
+  /** The status of its good answer. */
+  readonly status: number;
+  /** What in its path is an id. */
+  readonly ids: readonly ('endpointId' | 'deliveryId' | 'apiKeyId')[];
+  /** A request that is accepted. */
+  readonly ask: (named: Named) => Ask;
+}
+
+const ROOT = '/api/v1/external/webhooks';
+const endpoint = ({ endpointId }: Named) => `${ROOT}/${endpointId}`;
+const delivery = (named: Named) => `${endpoint(named)}/deliveries/${named.deliveryId}`;
+
+export const OPERATIONS: readonly Operation[] = [
+  {
+    id: 'listWebhooks',
+    scope: 'webhooks:read',
+    status: 200,
+    ids: [],
+    ask: () => ({ method: 'GET', path: ROOT }),
+  },
+  {
+    id: 'createWebhook',
+    scope: 'webhooks:write',
+    status: 201,
+    ids: [],
+    ask: ({ endpointUrl }) => posting(ROOT, { url: endpointUrl, events: ['ticket.created'] }),
+  },
+  {
+    id: 'getWebhook',
+    scope: 'webhooks:read',
+    status: 200,
+    ids: ['endpointId'],
+    ask: (named) => ({ method: 'GET', path: endpoint(named) }),
+  },
+  {
+    id: 'updateWebhook',
+    scope: 'webhooks:write',
+    status: 200,
+    ids: ['endpointId'],
+    ask: (named) => withJson({ method: 'PATCH', path: endpoint(named) }, { name: 'Night shift', widget_ids: null }),
+  },
+  {
+    id: 'deleteWebhook',
+    scope: 'webhooks:write',
+    status: 204,
+    ids: ['endpointId'],
+    ask: (named) => ({ method: 'DELETE', path: endpoint(named) }),
+  },
+  {
+    id: 'testWebhook',
+    scope: 'webhooks:write',
+    status: 202,
+    ids: ['endpointId'],
+    ask: (named) => ({ method: 'POST', path: `${endpoint(named)}/test` }),
+  },
+  {
+    id: 'rotateWebhookSecret',
+    scope: 'webhooks:write',
+    status: 200,
+    ids: ['endpointId'],
+    ask: (named) => ({ method: 'POST', path: `${endpoint(named)}/rotate-secret` }),
+  },
+  {
+    id: 'recoverDeliveries',
+    scope: 'webhooks:write',
+    status: 202,
+    ids: ['endpointId'],
+    ask: (named) => posting(`${endpoint(named)}/recover`, { since_seq: 0, status: 'failed', dry_run: true }),
+  },
+  {
+    id: 'listDeliveries',
+    scope: 'webhooks:read',
+    status: 200,
+    ids: ['endpointId'],
+    ask: (named) => ({ method: 'GET', path: `${endpoint(named)}/deliveries?limit=250&status=delivered` }),
+  },
+  {
+    id: 'getDelivery',
+    scope: 'webhooks:read',
+    status: 200,
+    ids: ['endpointId', 'deliveryId'],
+    ask: (named) => ({ method: 'GET', path: delivery(named) }),
+  },
+  {
+    id: 'replayDelivery',
+    scope: 'webhooks:write',
+    status: 202,
+    ids: ['endpointId', 'deliveryId'],
+    ask: (named) => ({ method: 'POST', path: `${delivery(named)}/replay` }),
+  },
+  {
+    id: 'readFeed',
+    scope: 'events:read',
+    status: 200,
+    ids: [],
+    ask: () => ({ method: 'GET', path: '/api/v1/external/events?since=0&limit=1000&event=test' }),
+  },
+  {
+    id: 'listEventTypes',
+    scope: 'any',
+    status: 200,
+    ids: [],
+    ask: () => ({ method: 'GET', path: '/api/v1/external/event-types' }),
+  },
+  {
+    id: 'listApiKeys',
+    scope: 'keys:write',
+    status: 200,
+    ids: [],
+    ask: () => ({ method: 'GET', path: '/api/v1/external/api-keys' }),
+  },
+  {
+    id: 'createApiKey',
+    scope: 'keys:write',
+    status: 201,
+    ids: [],
+    ask: () => posting('/api/v1/external/api-keys', { scopes: ['keys:write'], expires_at: '2100-01-01T00:00:00Z' }),
+  },
+  {
+    id: 'revokeApiKey',
+    scope: 'keys:write',
+    status: 204,
+    ids: ['apiKeyId'],
+    ask: ({ apiKeyId }) => ({ method: 'DELETE', path: `/api/v1/external/api-keys/${apiKeyId}` }),
+  },
+  {
+    id: 'ingestEvents',
+    scope: 'events:write',
+    status: 202,
+    ids: [],
+    ask: ({ orgId }) =>
+      posting('/api/v1/internal/events', { events: [{ event: 'ticket.created', org_id: orgId, data: {} }] }),
+  },
+];
