@@ -36,6 +36,9 @@ export interface Answer {
   readonly text: string;
 }
 
+/** Nobody waits longer for an answer; a test that does has found something out. */
+const PATIENCE_MS = 30_000;
+
 /** Speaks to the api over HTTP as its users do. */
 export class ApiClient {
   /** @param baseUrl without a path */
@@ -52,6 +55,7 @@ export class ApiClient {
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ...(body === undefined ? {} : { body }),
+      signal: AbortSignal.timeout(PATIENCE_MS),
     });
     return { status: response.status, headers: response.headers, text: await response.text() };
   }

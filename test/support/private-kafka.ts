@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -15,12 +16,14 @@ export interface PrivateKafka {
 /** Runs already. */
 export async function aPrivateKafka(): Promise<PrivateKafka> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gapless-kafka-'));
+  // Below the ports that the system hands out by itself: while the broker is stopped, nobody gets this one by chance.
+  const port = randomInt(20_000, 32_000);
   const launch = () =>
     startEmbeddedKafka({
       dataDir,
       jarsDir: resolve(import.meta.dirname, '../../.cache/kafka-4.3.1'),
       log: () => undefined,
-      port: 0,
+      port,
     });
   let running: EmbeddedKafka | undefined = await launch();
   const { brokers } = running;

@@ -43,9 +43,7 @@ export class Appender {
     if (records.length === 0) return Promise.resolve();
     return new Promise((resolve, reject) => {
       this.#waiting.push({ records, resolve, reject });
-      this.#sending ??= this.#sendAll().finally(() => {
-        this.#sending = null;
-      });
+      this.#sending ??= this.#sendAll();
     });
   }
 
@@ -61,6 +59,8 @@ export class Appender {
         for (const waiting of batch) waiting.reject(error);
       }
     }
+    // In the same turn as the look at what waits: what comes next begins to send by itself.
+    this.#sending = null;
   }
 
   #takeBatch(): readonly Waiting[] {

@@ -30,6 +30,8 @@ export class KafkaConnection {
       requestTimeout: 3_000,
       enforceRequestTimeout: true,
       connectionTimeout: 3_000,
+      // Some seconds in all: whoever waits for an answer is told in time, and every stage tries again by itself.
+      retry: { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000 },
       logLevel: logLevel.WARN,
       logCreator: () => relay(options.logger),
     });

@@ -47,13 +47,16 @@ class Variables {
   readonly problems: string[] = [];
   constructor(readonly environment: Environment) {}
 
-  /** A variable that is set to nothing is as if unset, except where the caller asks for the text itself. */
-  read<T>(name: string, fallback: T, parse: (text: string) => T | undefined, expected: string): T {
+  /**
+   * A variable that is set to nothing is as if unset, except where the caller asks for the text itself.
+   * @param secret keeps the value out of the message
+   */
+  read<T>(name: string, fallback: T, parse: (text: string) => T | undefined, expected: string, secret = false): T {
     const text = this.environment[name]?.trim();
     if (text === undefined || text === '') return fallback;
     const value = parse(text);
     if (value !== undefined) return value;
-    this.problems.push(`${name}=${text}: expected ${expected}`);
+    this.problems.push(`${name}=${secret ? '…' : text}: expected ${expected}`);
     return fallback;
   }
 
@@ -159,7 +162,13 @@ export function loadConfig(environment: Environment): Config {
     ),
     maxEndpointsPerOrg: env.integer('MAX_ENDPOINTS_PER_ORG', 50, 1, 100_000),
     dnsServers: env.read('DNS_SERVERS', [], parseHostPorts, 'ip:port, comma-separated'),
-    smtpUrl: env.read<string | null>('SMTP_URL', null, (text) => parseUrl(text, 'smtp:', 'smtps:'), 'an smtp:// url'),
+    smtpUrl: env.read<string | null>(
+      'SMTP_URL',
+      null,
+      (text) => parseUrl(text, 'smtp:', 'smtps:'),
+      'an smtp:// url',
+      true,
+    ),
     publicUrl: env.read<string | null>(
       'PUBLIC_URL',
       null,

@@ -16,6 +16,9 @@ const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 /** How often connections are searched for requests that are too slow. */
 const TIMEOUT_CHECK_MS = 2_000;
 
+/** As long as a request target can be at most: an id that is too long is no such id, like every other malformed one. */
+const MAX_PARAM_LENGTH = 16 * 1024;
+
 /** How often a closing server looks for connections that have become idle. */
 const IDLE_CHECK_MS = 50;
 
@@ -47,12 +50,13 @@ export function createApiAdapter(): FastifyAdapter {
     logger: false,
     genReqId: requestId,
     bodyLimit: BODY_LIMIT_BYTES,
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: TIMEOUT_CHECK_MS },
     // While the process ends, what has arrived is still answered, and its connection closed.
     return503OnClosing: false,
-    // A target that cannot be decoded, or too long a parameter: the router answers before any hook runs.
+    // A target that cannot be decoded: the router answers before any hook runs.
     frameworkErrors: (error: { readonly statusCode?: number }, request: FastifyRequest, reply: FastifyReply) => {
       reply.header('x-request-id', request.id);
       sendProblem(request, reply, refusedByFramework(error.statusCode ?? 400));

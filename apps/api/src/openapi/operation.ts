@@ -31,7 +31,10 @@ const EVERYWHERE: readonly ErrorCode[] = [
   'unavailable',
 ];
 const WITH_SCOPE: readonly ErrorCode[] = ['insufficient_scope'];
-const WITH_BODY: readonly ErrorCode[] = ['malformed_request', 'payload_too_large', 'unsupported_media_type'];
+const WITH_PARAMETERS: readonly ErrorCode[] = ['malformed_request'];
+/** What a body can be refused for, also where none is asked for. */
+const REFUSED_BODY: readonly ErrorCode[] = ['payload_too_large', 'unsupported_media_type'];
+const WITH_BODY: readonly ErrorCode[] = ['malformed_request'];
 const WITH_KEY: readonly ErrorCode[] = ['malformed_request', 'idempotency_conflict'];
 
 const IDEMPOTENCY_KEY: JsonObject = {
@@ -56,10 +59,12 @@ export const dataOf = (schema: JsonObject): JsonObject => ({
 export const listOf = (name: string): JsonObject => ({ type: 'array', items: ref(name) });
 
 /** The whole operation of the document. */
-export function operation(sketch: OperationSketch): JsonObject {
+export function operation(method: 'get' | 'post' | 'patch' | 'delete', sketch: OperationSketch): JsonObject {
   const codes = new Set([
     ...EVERYWHERE,
     ...(sketch.scope === 'any' ? [] : WITH_SCOPE),
+    ...(sketch.parameters === undefined ? [] : WITH_PARAMETERS),
+    ...(method === 'get' ? [] : REFUSED_BODY),
     ...(sketch.body === undefined ? [] : WITH_BODY),
     ...(sketch.idempotent === true ? WITH_KEY : []),
     ...(sketch.errors ?? []),

@@ -21,14 +21,14 @@ const DELIVERY = pathParameter('deliveryId', 'The id of the delivery.');
 const URL_ERRORS = ['url_invalid', 'url_not_https', 'url_private_network', 'url_unresolvable'] as const;
 
 const webhooks: JsonObject = {
-  get: operation({
+  get: operation('get', {
     id: 'listWebhooks',
     tag: ENDPOINTS,
     summary: 'List the endpoints',
     scope: 'webhooks:read',
     success: { status: 200, description: 'All endpoints, oldest first.', content: dataOf(listOf('Webhook')) },
   }),
-  post: operation({
+  post: operation('post', {
     id: 'createWebhook',
     tag: ENDPOINTS,
     summary: 'Register an endpoint',
@@ -45,7 +45,7 @@ const webhooks: JsonObject = {
 };
 
 const webhook: JsonObject = {
-  get: operation({
+  get: operation('get', {
     id: 'getWebhook',
     tag: ENDPOINTS,
     summary: 'Read an endpoint and its delivery health',
@@ -54,7 +54,7 @@ const webhook: JsonObject = {
     success: { status: 200, description: 'The endpoint.', content: dataOf(ref('WebhookWithHealth')) },
     errors: ['not_found'],
   }),
-  patch: operation({
+  patch: operation('patch', {
     id: 'updateWebhook',
     tag: ENDPOINTS,
     summary: 'Change an endpoint',
@@ -65,7 +65,7 @@ const webhook: JsonObject = {
     success: { status: 200, description: 'The endpoint as it is now.', content: dataOf(ref('Webhook')) },
     errors: ['not_found', ...URL_ERRORS, 'unknown_event_type'],
   }),
-  delete: operation({
+  delete: operation('delete', {
     id: 'deleteWebhook',
     tag: ENDPOINTS,
     summary: 'Delete an endpoint and its delivery history',
@@ -77,7 +77,7 @@ const webhook: JsonObject = {
 };
 
 const rotateSecret: JsonObject = {
-  post: operation({
+  post: operation('post', {
     id: 'rotateWebhookSecret',
     tag: ENDPOINTS,
     summary: 'Replace the signing secret',
@@ -95,7 +95,7 @@ const rotateSecret: JsonObject = {
 };
 
 const test: JsonObject = {
-  post: operation({
+  post: operation('post', {
     id: 'testWebhook',
     tag: ENDPOINTS,
     summary: 'Send a test event to the endpoint',
@@ -109,7 +109,7 @@ const test: JsonObject = {
 };
 
 const recover: JsonObject = {
-  post: operation({
+  post: operation('post', {
     id: 'recoverDeliveries',
     tag: DELIVERIES,
     summary: 'Send again what failed or was missed',
@@ -123,7 +123,7 @@ const recover: JsonObject = {
 };
 
 const deliveries: JsonObject = {
-  get: operation({
+  get: operation('get', {
     id: 'listDeliveries',
     tag: DELIVERIES,
     summary: 'List the deliveries of an endpoint',
@@ -146,12 +146,12 @@ const deliveries: JsonObject = {
         },
       },
     },
-    errors: ['malformed_request', 'not_found'],
+    errors: ['not_found'],
   }),
 };
 
 const delivery: JsonObject = {
-  get: operation({
+  get: operation('get', {
     id: 'getDelivery',
     tag: DELIVERIES,
     summary: 'Read a delivery with its attempts and its envelope',
@@ -163,7 +163,7 @@ const delivery: JsonObject = {
 };
 
 const replay: JsonObject = {
-  post: operation({
+  post: operation('post', {
     id: 'replayDelivery',
     tag: DELIVERIES,
     summary: 'Send a delivery again',
@@ -177,7 +177,7 @@ const replay: JsonObject = {
 };
 
 const feed: JsonObject = {
-  get: operation({
+  get: operation('get', {
     id: 'readFeed',
     tag: EVENTS,
     summary: 'Read the feed',
@@ -215,12 +215,12 @@ const feed: JsonObject = {
         'text/event-stream': { schema: { type: 'string' } },
       },
     },
-    errors: ['malformed_request', 'unknown_event_type'],
+    errors: ['unknown_event_type'],
   }),
 };
 
 const eventTypes: JsonObject = {
-  get: operation({
+  get: operation('get', {
     id: 'listEventTypes',
     tag: EVENTS,
     summary: 'List the event types and the schemas of their data',
@@ -230,14 +230,14 @@ const eventTypes: JsonObject = {
 };
 
 const apiKeys: JsonObject = {
-  get: operation({
+  get: operation('get', {
     id: 'listApiKeys',
     tag: KEYS,
     summary: 'List the keys of the organization',
     scope: 'keys:write',
     success: { status: 200, description: 'All keys, oldest first.', content: dataOf(listOf('ApiKey')) },
   }),
-  post: operation({
+  post: operation('post', {
     id: 'createApiKey',
     tag: KEYS,
     summary: 'Make a key',
@@ -251,7 +251,7 @@ const apiKeys: JsonObject = {
 };
 
 const apiKey: JsonObject = {
-  delete: operation({
+  delete: operation('delete', {
     id: 'revokeApiKey',
     tag: KEYS,
     summary: 'Revoke a key',
@@ -264,7 +264,7 @@ const apiKey: JsonObject = {
 };
 
 const ingest: JsonObject = {
-  post: operation({
+  post: operation('post', {
     id: 'ingestEvents',
     tag: INTERNAL,
     summary: 'Submit events',

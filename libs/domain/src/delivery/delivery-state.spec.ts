@@ -33,7 +33,9 @@ const history = fc
 const twoOrders = history.chain((facts) =>
   fc
     .subarray(facts, { minLength: 1 })
-    .chain((some) => fc.tuple(fc.shuffledSubarray([...some, ...some], { minLength: some.length * 2 }), fc.constant(some))),
+    .chain((some) =>
+      fc.tuple(fc.shuffledSubarray([...some, ...some], { minLength: some.length * 2 }), fc.constant(some)),
+    ),
 );
 
 /** The row by its definition, without an order: of the latest run, its latest attempt and whether it was ended. */

@@ -21,10 +21,9 @@ interface Logged extends InboxEvent {
 }
 
 /** Few ids and few orgs, so that repeats are frequent. */
-const inbox = fc.array(
-  fc.record({ orgId: fc.constantFrom(...ORGS), id: fc.nat({ max: 20 }).map(eventId) }),
-  { maxLength: 60 },
-);
+const inbox = fc.array(fc.record({ orgId: fc.constantFrom(...ORGS), id: fc.nat({ max: 20 }).map(eventId) }), {
+  maxLength: 60,
+});
 
 /** Appends what is not a repeat. */
 function foldInto(sequences: OrgSequences, events: readonly InboxEvent[]): readonly Logged[] {

@@ -56,7 +56,7 @@ describe('SeqGate', () => {
           }
           const gate = new SeqGate();
           const read: number[] = [];
-          for (let place = 0; place < log.length; ) {
+          for (let place = 0; place < log.length;) {
             const { size, fails } = batches.next().value as { size: number; fails: boolean };
             const { fresh, remember } = gate.sift(events(ORG, ...log.slice(place, place + size)));
             if (fails) continue;

@@ -30,7 +30,8 @@ export function dueAtMs(record: StoredRecord): number {
 }
 
 function natural(text: string | undefined): number | undefined {
-  return text !== undefined && /^\d{1,16}$/.test(text) ? Number(text) : undefined;
+  const value = Number(text);
+  return text !== undefined && /^\d{1,16}$/.test(text) && Number.isSafeInteger(value) ? value : undefined;
 }
 
 /** `undefined` for what is not an attempt. */

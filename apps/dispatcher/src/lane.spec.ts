@@ -1,0 +1,253 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { parseEndpointId, type EndpointId } from '#libs/domain';
+import { Lane, type LaneLimits } from './lane.js';
+
+const LIMITS: LaneLimits = { held: 10, inFlightPerEndpoint: 2, heldPerEndpoint: 5, heldPerSluggishEndpoint: 1 };
+const [A, B, C] = ['A', 'B', 'C'].map((letter) => parseEndpointId(`whe_${letter.repeat(26)}`)!) as [
+  EndpointId,
+  EndpointId,
+  EndpointId,
+];
+
+/** One attempt that was offered. */
+interface Attempt {
+  state: 'waiting' | 'in flight' | 'done' | 'given up';
+  end: () => void;
+}
+
+let nowMs: number;
+let lane: Lane;
+
+beforeEach(() => {
+  nowMs = 0;
+  lane = new Lane(LIMITS, () => nowMs);
+});
+
+function offer(endpointId: EndpointId): Attempt & { readonly answer: string } {
+  const attempt: Attempt = { state: 'waiting', end: () => undefined };
+  const answer = lane.offer(
+    endpointId,
+    (flight) => {
+      attempt.state = 'in flight';
+      flight.posting();
+      return new Promise((resolve) => {
+        attempt.end = () => {
+          attempt.state = 'done';
+          flight.answered();
+          resolve();
+        };
+      });
+    },
+    () => {
+      attempt.state = 'given up';
+    },
+  );
+  return Object.assign(attempt, { answer });
+}
+
+function offerMany(endpointId: EndpointId, count: number) {
+  return Array.from({ length: count }, () => offer(endpointId));
+}
+
+/** Lets everything that follows from what was just done happen. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+async function end(...attempts: readonly Attempt[]): Promise<void> {
+  for (const attempt of attempts) attempt.end();
+  await settled();
+}
+
+/** Makes the endpoint sluggish: an attempt that takes that long. */
+async function answerAfter(endpointId: EndpointId, durationMs: number): Promise<void> {
+  const slow = offer(endpointId);
+  nowMs += durationMs;
+  await end(slow);
+}
+
+describe('a lane', () => {
+  it('has as many attempts of an endpoint in flight as it may, and the others wait in their order', async () => {
+    const attempts = offerMany(A, 4);
+    expect(attempts.map(({ state }) => state)).toEqual(['in flight', 'in flight', 'waiting', 'waiting']);
+    await end(attempts[1]!);
+    expect(attempts.map(({ state }) => state)).toEqual(['in flight', 'done', 'in flight', 'waiting']);
+  });
+
+  it('refuses what goes beyond the share of an endpoint, and takes attempts of others', () => {
+    expect(offerMany(A, 6).map(({ answer }) => answer)).toEqual([...Array<string>(5).fill('taken'), 'endpoint_full']);
+    expect(offer(B).answer).toBe('taken');
+  });
+
+  it('refuses everything once it is full, and takes attempts again as soon as there is room', async () => {
+    const [first] = offerMany(A, 5);
+    offerMany(B, 5);
+    expect(lane.held).toBe(10);
+    expect(offer(C).answer).toBe('lane_full');
+    await end(first!);
+    expect(offer(C)).toMatchObject({ answer: 'taken', state: 'in flight' });
+  });
+
+  it('tells when it is idle: nothing in flight and nothing waiting', async () => {
+    const attempts = offerMany(A, 3);
+    let isIdle = false;
+    void lane.idle().then(() => {
+      isIdle = true;
+    });
+    await end(attempts[0]!, attempts[1]!);
+    expect(isIdle).toBe(false);
+    await end(attempts[2]!);
+    expect(isIdle).toBe(true);
+    await lane.idle();
+    expect(lane.held).toBe(0);
+  });
+});
+
+describe('an endpoint that answers late', () => {
+  it('has a small share of the lane for 30 s after its last late answer', async () => {
+    await answerAfter(A, 1_001);
+    expect(offerMany(A, 2).map(({ answer }) => answer)).toEqual(['taken', 'endpoint_full']);
+    expect(offerMany(B, 5).every(({ answer }) => answer === 'taken')).toBe(true);
+  });
+
+  it('has its whole share again after that', async () => {
+    await answerAfter(A, 1_001);
+    nowMs += 29_999;
+    const held = offer(A);
+    expect(offer(A).answer).toBe('endpoint_full');
+    await end(held);
+    nowMs += 1;
+    expect(offerMany(A, 5).every(({ answer }) => answer === 'taken')).toBe(true);
+  });
+
+  it('is not one that answers in a second', async () => {
+    await answerAfter(A, 1_000);
+    expect(offerMany(A, 5).every(({ answer }) => answer === 'taken')).toBe(true);
+  });
+
+  it('is recognised while it has not answered at all', async () => {
+    const hanging = offer(A);
+    nowMs = 1_001;
+    expect(offer(A).answer).toBe('endpoint_full');
+    await end(hanging);
+  });
+
+  it('lets go of what waits behind it, and keeps its small share', () => {
+    const attempts = offerMany(A, 5);
+    const others = offerMany(B, 3);
+    nowMs = 1_001;
+    lane.relieve();
+    expect(attempts.map(({ state }) => state)).toEqual(['in flight', 'in flight', 'given up', 'given up', 'given up']);
+    expect(others.map(({ state }) => state)).toEqual(['in flight', 'in flight', 'given up']);
+    expect(lane.held).toBe(4);
+  });
+
+  it('leaves the lane to the others, whose waiting attempts stay', async () => {
+    const hanging = offerMany(A, 5);
+    nowMs = 1_001;
+    const quick = offerMany(B, 5);
+    lane.relieve();
+    expect(hanging.filter(({ state }) => state === 'given up')).toHaveLength(3);
+    expect(quick.filter(({ state }) => state === 'given up')).toHaveLength(0);
+    await end(...quick.slice(0, 2));
+    expect(quick.map(({ state }) => state)).toEqual(['done', 'done', 'in flight', 'in flight', 'waiting']);
+  });
+
+  it('is not one whose attempts wait in this process before and behind the POST', async () => {
+    let finish: () => void = () => undefined;
+    lane.offer(
+      A,
+      async (flight) => {
+        await new Promise<void>((resolve) => (finish = resolve));
+        flight.posting();
+        nowMs += 10;
+        flight.answered();
+        await new Promise<void>((resolve) => (finish = resolve));
+      },
+      () => undefined,
+    );
+    for (let step = 0; step < 2; step++) {
+      nowMs += 5_000;
+      const other = offer(A);
+      expect(other.answer).toBe('taken');
+      await end(other);
+      finish();
+      await settled();
+    }
+    expect(offer(A).answer).toBe('taken');
+  });
+
+  it('has one attempt tried at a time that still waits for it when its share is one', async () => {
+    await answerAfter(A, 1_001);
+    const one = offer(A);
+    lane.relieve();
+    expect(one.state).toBe('in flight');
+    await end(one);
+    expect(one.state).toBe('done');
+  });
+});
+
+describe('an endpoint that is quick', () => {
+  it('is let go of nothing', async () => {
+    const attempts = offerMany(A, 5);
+    nowMs = 1_000;
+    lane.relieve();
+    expect(attempts.filter(({ state }) => state === 'given up')).toEqual([]);
+    await end(...attempts.slice(0, 2));
+    lane.relieve();
+    expect(attempts.map(({ state }) => state)).toEqual(['done', 'done', 'in flight', 'in flight', 'waiting']);
+  });
+});
+
+describe('a lane that may not begin attempts just now', () => {
+  it('holds them until it may, and is told to look', () => {
+    let mayStart = false;
+    lane = new Lane(
+      LIMITS,
+      () => nowMs,
+      () => mayStart,
+    );
+    const attempts = offerMany(A, 3);
+    expect(attempts.map(({ state }) => state)).toEqual(['waiting', 'waiting', 'waiting']);
+    mayStart = true;
+    lane.advance();
+    expect(attempts.map(({ state }) => state)).toEqual(['in flight', 'in flight', 'waiting']);
+  });
+
+  it('asks for each attempt that it begins, and for no other', () => {
+    let asked = 0;
+    lane = new Lane(
+      LIMITS,
+      () => nowMs,
+      () => ++asked > 0,
+    );
+    offerMany(A, 5);
+    expect(asked).toBe(2);
+  });
+});
+
+describe('servesModestEndpoints', () => {
+  beforeEach(() => {
+    nowMs = 100_000;
+  });
+
+  it('is so while an endpoint that is content with its share is being sent something', () => {
+    offer(A);
+    lane.relieve();
+    expect(lane.servesModestEndpoints).toBe(true);
+    nowMs += 2_000;
+    lane.relieve();
+    expect(lane.servesModestEndpoints).toBe(false);
+  });
+
+  it('is not so for an endpoint that lately held all that it may', async () => {
+    const attempts = offerMany(A, 6);
+    lane.relieve();
+    expect(lane.servesModestEndpoints).toBe(false);
+    await end(...attempts.slice(0, 2));
+    nowMs += 30_001;
+    await end(attempts[2]!, attempts[3]!);
+    lane.relieve();
+    expect(lane.servesModestEndpoints).toBe(true);
+  });
+});

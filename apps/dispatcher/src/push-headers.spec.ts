@@ -1,0 +1,115 @@
+import { createHmac } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import {
+  deliveryIdOf,
+  parseEndpointId,
+  parseEventId,
+  parseOrgId,
+  VERSION,
+  type DueAttempt,
+  type Seq,
+} from '#libs/domain';
+import { verifySignature } from '#libs/webhook-signature';
+import { Webhook } from 'standardwebhooks';
+import { pushHeaders } from './push-headers.js';
+
+const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKY0=';
+const NOW_MS = 1_750_000_000_999;
+const eventId = parseEventId('evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG')!;
+const endpointId = parseEndpointId(`whe_${'E'.repeat(26)}`)!;
+const DUE: DueAttempt = {
+  delivery: {
+    deliveryId: deliveryIdOf(eventId, endpointId),
+    endpointId,
+    orgId: parseOrgId('0f8fad5b-d9cb-469f-a165-70867728950e')!,
+    eventId,
+    event: 'ticket.created',
+    seq: 4128 as Seq,
+    createdAtMs: 1,
+  },
+  run: 0,
+  attempt: 3,
+  dueAtMs: 1,
+  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+  envelope: Buffer.from('{"data":{ "n": 1.0, "t": "ä" }}'),
+};
+
+function hmac(message: string): string {
+  return createHmac('sha256', SECRET).update(message).digest('hex');
+}
+
+describe('pushHeaders', () => {
+  it('are those of spec 4.4 and decisions, section 6, and no others', () => {
+    const headers = pushHeaders(DUE, SECRET, NOW_MS);
+    const body = DUE.envelope.toString();
+    expect(headers).toEqual({
+      'content-type': 'application/json',
+      'user-agent': `Gapless/${VERSION}`,
+      'x-service-signature': `t=1750000000,v1=${hmac(`1750000000.${body}`)}`,
+      'x-service-event': 'ticket.created',
+      'x-service-event-id': eventId,
+      'x-service-delivery-id': DUE.delivery.deliveryId,
+      'x-service-sequence': '4128',
+      'x-service-attempt': '3',
+      'x-webhook-signature': hmac(body),
+      'webhook-id': eventId,
+      'webhook-timestamp': '1750000000',
+      'webhook-signature': expect.stringMatching(/^v1,[A-Za-z0-9+/]{43}=$/) as unknown,
+      traceparent: expect.stringMatching(/^00-0af7651916cd43dd8448eb211c80319c-[0-9a-f]{16}-01$/) as unknown,
+    });
+  });
+
+  it('are what a consumer verifies, and only with the secret and the bytes that were signed', () => {
+    const header = pushHeaders(DUE, SECRET, NOW_MS)['x-service-signature'];
+    const now = Math.floor(NOW_MS / 1_000);
+    expect(verifySignature({ body: DUE.envelope, header, secret: SECRET, now })).toEqual({
+      valid: true,
+      timestamp: now,
+    });
+    expect(verifySignature({ body: DUE.envelope, header, secret: 'whsec_b3RoZXI=', now })).toMatchObject({
+      valid: false,
+    });
+    expect(verifySignature({ body: '{"data":{"n":1,"t":"ä"}}', header, secret: SECRET, now })).toMatchObject({
+      valid: false,
+    });
+  });
+
+  it('are what a Standard Webhooks library verifies', () => {
+    const headers = pushHeaders(DUE, SECRET, Date.now());
+    expect(new Webhook(SECRET).verify(DUE.envelope.toString(), headers)).toEqual({ data: { n: 1, t: 'ä' } });
+    expect(() => new Webhook(SECRET).verify('{}', headers)).toThrow();
+  });
+
+  it('have a fresh timestamp and signature for each attempt, of a replay too', () => {
+    const before = pushHeaders(DUE, SECRET, NOW_MS);
+    const replay = pushHeaders({ ...DUE, run: 1, attempt: 1 }, SECRET, NOW_MS + 5_000);
+    expect(replay['x-service-attempt']).toBe('1');
+    expect(replay['x-service-signature']).toMatch(/^t=1750000005,/);
+    expect(replay['x-service-signature']).not.toBe(before['x-service-signature']);
+    expect(replay['x-service-delivery-id']).toBe(before['x-service-delivery-id']);
+  });
+
+  describe('traceparent', () => {
+    const traceOf = (due: DueAttempt) => pushHeaders(due, SECRET, NOW_MS)['traceparent']!.split('-');
+
+    it("goes on with the event's trace, in a span of the attempt's own", () => {
+      const [, trace, span, flags] = traceOf(DUE);
+      expect([trace, flags]).toEqual(['0af7651916cd43dd8448eb211c80319c', '01']);
+      expect(span).not.toBe('b7ad6b7169203331');
+      expect(traceOf(DUE)[2]).toBe(span);
+      expect(traceOf({ ...DUE, attempt: 4 })[2]).not.toBe(span);
+      expect(traceOf({ ...DUE, run: 1 })[2]).not.toBe(span);
+    });
+
+    it.each([null, '', 'nonsense', '00-xyz-b7ad6b7169203331-01'])(
+      'begins a trace of the event when that came with %s',
+      (traceparent) => {
+        const [version, trace, span, flags] = traceOf({ ...DUE, traceparent });
+        expect([version, flags]).toEqual(['00', '00']);
+        expect(trace).toMatch(/^[0-9a-f]{32}$/);
+        expect(span).toMatch(/^[0-9a-f]{16}$/);
+        expect(traceOf({ ...DUE, traceparent, attempt: 4 })[1]).toBe(trace);
+      },
+    );
+  });
+});

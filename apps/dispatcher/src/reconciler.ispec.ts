@@ -1,0 +1,221 @@
+import type { ServerResponse } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { deliveryIdOf, systemClock, type DeliveryRef, type DueAttempt, type OrgId } from '#libs/domain';
+import {
+  DeliveryLog,
+  EndpointRecords,
+  FeedReader,
+  OverdueDeliveries,
+  SecretCipher,
+  Store,
+  type FeedItem,
+} from '#libs/feed-store';
+import {
+  Appender,
+  attemptRecord,
+  factRecord,
+  inboxRecord,
+  KafkaConnection,
+  LogPositions,
+  type TopicNames,
+} from '#libs/kafka-log';
+import { TOPICS, type GaplessApp } from '#libs/platform';
+import { createLogger, Identifiers } from '#libs/runtime';
+import { aGapless, type GaplessUnderTest } from '../../../test/support/gapless.js';
+import { anEventId, anOrgId } from '../../../test/support/ids.js';
+import { eventually } from '../../../test/support/infrastructure/eventually.js';
+import { readTopic } from '../../../test/support/log-reader.js';
+import { aReceiver, type Receiver } from '../../../test/support/receiver.js';
+import { ProjectorModule } from '../../projector/src/projector.module.js';
+import { SequencerModule } from '../../sequencer/src/sequencer.module.js';
+import { DispatcherModule } from './dispatcher.module.js';
+import { MAIN_GROUP, SLOW_GROUP } from './dispatcher.js';
+import { RETRY_GROUP } from './forward-retries.handler.js';
+import { Reconciler } from './reconciler.js';
+
+const HOUR_MS = 3_600_000;
+/** Enough for the lanes to pass what they have; less than what an attempt is held here. */
+const PATIENCE_MS = 2_000;
+
+/**
+ * Without a router: these tests say themselves which records of a delivery are written, and which are lost.
+ */
+describe('the reconciler', () => {
+  let gapless: GaplessUnderTest;
+  let app: GaplessApp;
+  let store: Store;
+  let topics: TopicNames;
+  let receiver: Receiver;
+  let orgId: OrgId;
+
+  beforeAll(async () => {
+    gapless = await aGapless({ RETRY_SCHEDULE: '1h' });
+    app = await gapless.start([SequencerModule, DispatcherModule, ProjectorModule]);
+    store = app.app.get(Store);
+    topics = app.app.get<TopicNames>(TOPICS);
+  });
+
+  afterAll(async () => {
+    await gapless.stop();
+  });
+
+  async function anEndpoint() {
+    receiver = await aReceiver();
+    orgId = anOrgId();
+    const id = new Identifiers(systemClock).endpointId();
+    await new EndpointRecords(store, app.app.get(SecretCipher)).create(
+      {
+        id,
+        orgId,
+        name: null,
+        description: null,
+        url: receiver.url,
+        events: ['ticket.created'],
+        widgetIds: null,
+        secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+        createdAt: new Date(),
+      },
+      50,
+    );
+    return id;
+  }
+
+  /** A delivery of an event that is in the feed; as the router writes it, but without its attempt. */
+  async function aPendingDelivery(): Promise<DeliveryRef> {
+    const endpointId = await anEndpoint();
+    const id = anEventId();
+    await app.app.get(Appender).append([
+      inboxRecord(
+        topics.inbox,
+        {
+          id,
+          event: 'ticket.created',
+          occurredAt: new Date().toISOString(),
+          orgId,
+          widgetId: null,
+          dataJson: '{ "n": 1.0 }',
+        },
+        { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' },
+      ),
+    ]);
+    const item = await eventually(() => theEvent());
+    const [row] = await store.query<{ appended_at: Date }>('select appended_at from events where org_id = $1', [orgId]);
+    const delivery: DeliveryRef = {
+      deliveryId: deliveryIdOf(id, endpointId),
+      endpointId,
+      orgId,
+      eventId: id,
+      event: 'ticket.created',
+      seq: item.seq,
+      createdAtMs: row!.appended_at.getTime(),
+    };
+    await app.app.get(Appender).append([factRecord(topics.deliveries, { type: 'scheduled', delivery })]);
+    await eventually(() => stored(delivery));
+    return delivery;
+  }
+
+  async function writeAttempt(delivery: DeliveryRef): Promise<void> {
+    const due: DueAttempt = {
+      delivery,
+      run: 0,
+      attempt: 1,
+      dueAtMs: delivery.createdAtMs,
+      traceparent: null,
+      envelope: Buffer.from((await stored(delivery)).envelope!),
+    };
+    await app.app.get(Appender).append([attemptRecord(topics.attempts, due)]);
+  }
+
+  async function theEvent(): Promise<FeedItem> {
+    const page = await new FeedReader(store, 24 * HOUR_MS).page(
+      orgId,
+      { since: 0 as FeedItem['seq'], limit: 1 },
+      Date.now(),
+    );
+    return page.items[0] ?? Promise.reject(new Error('the event is not in the feed yet'));
+  }
+
+  async function stored(delivery: DeliveryRef) {
+    const found = await new DeliveryLog(store).findWhole(orgId, delivery.endpointId, delivery.deliveryId);
+    return found ?? Promise.reject(new Error('the delivery is not in the log yet'));
+  }
+
+  /** @param aheadMs how much later it is for the reconciler than for all others */
+  function aReconciler({ aheadMs = 0, patienceMs = PATIENCE_MS } = {}): Reconciler {
+    const named = (group: string) => `${gapless.environment['TOPIC_PREFIX']!}-${group}`;
+    return new Reconciler(
+      { overdueMs: 1, patienceMs },
+      {
+        overdue: new OverdueDeliveries(store),
+        positions: new LogPositions(app.app.get(KafkaConnection)),
+        appender: app.app.get(Appender),
+        topics,
+        groups: { retry: named(RETRY_GROUP), main: named(MAIN_GROUP), slow: named(SLOW_GROUP) },
+        schedule: app.config.retrySchedule,
+        clock: { now: () => Date.now() + aheadMs },
+        logger: createLogger('silent', 'test'),
+        signal: new AbortController().signal,
+      },
+    );
+  }
+
+  async function attemptRecordsOf(delivery: DeliveryRef) {
+    const records = await readTopic(gapless.environment['KAFKA_BROKERS']!, topics.attempts);
+    return records.filter(({ headers }) => headers['delivery-id'] === delivery.deliveryId);
+  }
+
+  it('puts an attempt back once that never was written, and it is made', async () => {
+    const delivery = await aPendingDelivery();
+    const reconciler = aReconciler({ patienceMs: 20_000 });
+    expect(await reconciler.round()).toBe(1);
+    await eventually(() => {
+      expect(receiver.received).toHaveLength(1);
+    });
+    expect(await reconciler.round()).toBe(0);
+    const { delivery: row, envelope, attemptsLog } = await stored(delivery);
+    expect(row).toMatchObject({ status: 'delivered', attempts: 1 });
+    expect(attemptsLog).toHaveLength(1);
+    expect(receiver.received).toHaveLength(1);
+    expect(receiver.received[0]?.body.toString()).toBe(envelope);
+    expect(receiver.received[0]?.headers).toMatchObject({
+      'x-service-attempt': '1',
+      'x-service-delivery-id': delivery.deliveryId,
+    });
+    expect(await attemptRecordsOf(delivery)).toHaveLength(1);
+    await receiver.close();
+  });
+
+  it('leaves an attempt alone that is in flight, when it runs out of patience and when that ends in time', async () => {
+    const delivery = await aPendingDelivery();
+    const held: ServerResponse[] = [];
+    receiver.answer = (_request, response) => held.push(response);
+    await writeAttempt(delivery);
+    await eventually(() => {
+      expect(held).toHaveLength(1);
+    });
+    expect(await aReconciler().round()).toBe(0);
+    const round = aReconciler({ patienceMs: 20_000 }).round();
+    held[0]!.end('ok');
+    expect(await round).toBe(0);
+    expect((await stored(delivery)).delivery.status).toBe('delivered');
+    expect(receiver.received).toHaveLength(1);
+    expect(await attemptRecordsOf(delivery)).toHaveLength(1);
+    await receiver.close();
+  });
+
+  it('leaves an attempt alone that waits in a retry tier, however late it is', async () => {
+    const delivery = await aPendingDelivery();
+    receiver.answer = (_request, response) => response.writeHead(500).end();
+    await writeAttempt(delivery);
+    await eventually(async () => {
+      expect((await stored(delivery)).delivery).toMatchObject({ status: 'pending', attempts: 1 });
+    });
+    const overdue = new OverdueDeliveries(store);
+    const suspects = await overdue.find(new Date(Date.now() + 2 * HOUR_MS), 10);
+    expect(suspects.map((suspect) => suspect.delivery.deliveryId)).toEqual([delivery.deliveryId]);
+    expect(await aReconciler({ aheadMs: 2 * HOUR_MS }).round()).toBe(0);
+    expect(await attemptRecordsOf(delivery)).toHaveLength(1);
+    expect(receiver.received).toHaveLength(1);
+    await receiver.close();
+  });
+});

@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { deliveryIdOf, systemClock, type EventId, type OrgId, type Seq } from '#libs/domain';
+import { Identifiers } from '#libs/runtime';
+import { anOrgId } from '../../../test/support/ids.js';
+import { ApiKeyRecords } from './api-key-records.js';
+import { DeliveryProjection } from './delivery-projection.js';
+import { EndpointRecords } from './endpoint-records.js';
+import { FeedProjection } from './feed-projection.js';
+import type { Store } from './store.js';
+import { aCipher, aTestStore } from './testing/a-test-store.js';
+import { anEndpoint } from './testing/an-endpoint.js';
+
+const CREATED_AT_MS = Date.UTC(2026, 5, 1, 12);
+
+let store: Store;
+let drop: () => Promise<void>;
+let tables: readonly string[];
+const [orgA, orgB] = [anOrgId(), anOrgId()];
+
+beforeAll(async () => {
+  ({ store, drop } = await aTestStore());
+  for (const [partition, orgId] of [orgA, orgB].entries()) await fill(orgId, partition);
+  const rows = await store.query<{ name: string }>(
+    `select distinct table_name as name from information_schema.columns
+     where table_schema = 'public' and column_name = 'org_id' and table_name !~ '_\\d{8}$' order by 1`,
+  );
+  tables = rows.map(({ name }) => name);
+});
+
+afterAll(async () => {
+  await drop();
+});
+
+/** A row of the org in every table. */
+async function fill(orgId: OrgId, partition: number): Promise<void> {
+  const endpointId = await anEndpoint(store, orgId);
+  const eventId = 'evt_00000000000000000000000001' as EventId;
+  const seq = 1 as Seq;
+  await new FeedProjection(store).apply(
+    { projection: 'feed', topic: 'log', partition, firstOffset: 0, nextOffset: 1 },
+    [
+      {
+        offset: 0,
+        orgId,
+        seq,
+        id: eventId,
+        event: 'ticket.created',
+        widgetId: null,
+        appendedAtMs: CREATED_AT_MS,
+        envelope: Buffer.from('{}'),
+      },
+    ],
+  );
+  const delivery = {
+    deliveryId: deliveryIdOf(eventId, endpointId),
+    endpointId,
+    orgId,
+    eventId,
+    event: 'ticket.created',
+    seq,
+    createdAtMs: CREATED_AT_MS,
+  };
+  await new DeliveryProjection(store, 20).apply(
+    { projection: 'deliveries', topic: 'deliveries', partition, firstOffset: 0, nextOffset: 1 },
+    [
+      {
+        offset: 0,
+        fact: {
+          type: 'attempted',
+          delivery,
+          run: 0,
+          attempt: 1,
+          activation: 1,
+          startedAtMs: CREATED_AT_MS,
+          durationMs: 1,
+          responseStatus: 200,
+          error: null,
+          responseExcerpt: null,
+          next: 'delivered',
+          nextAttemptAtMs: null,
+        },
+      },
+    ],
+  );
+  const records = new EndpointRecords(store, aCipher());
+  await records.update(orgId, endpointId, { isActive: false }, new Date(CREATED_AT_MS), () => Promise.resolve());
+  await new ApiKeyRecords(store).create({
+    id: new Identifiers(systemClock).apiKeyId(),
+    orgId,
+    scopes: ['events:read'],
+    secret: Buffer.alloc(32, partition),
+    createdAt: new Date(CREATED_AT_MS),
+    expiresAt: null,
+  });
+}
+
+describe('row-level security', () => {
+  it('is about every table of orgs, each of which holds rows of both', async () => {
+    expect(tables).toEqual([
+      'api_keys',
+      'deliveries',
+      'delivery_attempts',
+      'endpoint_health',
+      'endpoint_inactive_periods',
+      'endpoints',
+      'events',
+      'org_heads',
+    ]);
+    for (const table of tables) {
+      const rows = await store.query<{ org_id: OrgId }>(`select org_id from ${table}`);
+      expect([table, rows.map((row) => row.org_id).sort()]).toEqual([table, [orgA, orgB].sort()]);
+    }
+  });
+
+  it('shows the tenant no rows of any table while no org is set', async () => {
+    await store.transaction(async (runner) => {
+      await runner.query('set local role gapless_tenant');
+      for (const table of tables) {
+        expect([table, await runner.query(`select org_id from ${table}`)]).toEqual([table, []]);
+      }
+      await runner.query(`set local gapless.org_id = ''`);
+      for (const table of tables) {
+        expect([table, await runner.query(`select org_id from ${table}`)]).toEqual([table, []]);
+      }
+    });
+  });
+
+  it("shows the tenant its org's rows alone", async () => {
+    for (const orgId of [orgA, orgB]) {
+      await store.forOrg(orgId, async (runner) => {
+        for (const table of tables) {
+          expect([table, await runner.query(`select org_id from ${table}`)]).toEqual([table, [{ org_id: orgId }]]);
+        }
+      });
+    }
+  });
+
+  it("lets the tenant change and delete nothing of another org, and add nothing in another's name", async () => {
+    await store.forOrg(orgA, async (runner) => {
+      for (const table of tables) {
+        const [changed] = (await runner.query(
+          `with changed as (update ${table} set org_id = org_id where org_id = $1 returning 1)
+           select count(*)::int as count from changed`,
+          [orgB],
+        )) as { count: number }[];
+        expect([table, changed]).toEqual([table, { count: 0 }]);
+      }
+    });
+    await expect(
+      store.forOrg(orgA, (runner) =>
+        runner.query('insert into org_heads (org_id, last_seq) values ($1, 1)', [anOrgId()]),
+      ),
+    ).rejects.toThrow(/row-level security/);
+    await expect(
+      store.forOrg(orgA, (runner) => runner.query('update endpoints set org_id = $1', [orgB])),
+    ).rejects.toThrow(/row-level security/);
+  });
+
+  it('is over with the transaction: the connection belongs to all orgs again', async () => {
+    await store.forOrg(orgA, () => Promise.resolve());
+    await expect(store.forOrg(orgB, () => Promise.reject(new Error('the request failed')))).rejects.toThrow(
+      'the request failed',
+    );
+    const rows = await Promise.all(Array.from({ length: 20 }, () => store.query('select 1 from endpoints')));
+    expect(new Set(rows.map((found) => found.length))).toEqual(new Set([2]));
+  });
+
+  it('hides the days of partitioned tables and what belongs to no org', async () => {
+    for (const table of ['events_20260601', 'deliveries_20260601', 'projection_offsets', 'idempotency_keys']) {
+      await expect(store.forOrg(orgA, (runner) => runner.query(`select 1 from ${table}`))).rejects.toThrow(
+        /permission denied/,
+      );
+    }
+  });
+});

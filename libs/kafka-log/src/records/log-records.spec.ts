@@ -1,0 +1,54 @@
+import { describe, expect, it } from '@jest/globals';
+import { parseEndpointId, parseEventId, parseOrgId, parseWidgetId, type LogEvent, type Seq } from '#libs/domain';
+import { asStored } from '../testing/as-stored.js';
+import { logRecord, readLogRecord } from './log-records.js';
+
+const EVENT: LogEvent = {
+  orgId: parseOrgId('0f8fad5b-d9cb-469f-a165-70867728950e')!,
+  seq: 4128 as Seq,
+  id: parseEventId('evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG')!,
+  event: 'ticket.created',
+  widgetId: parseWidgetId('7c9e6679-7425-40de-944b-e07fc1f90ae7')!,
+  targetEndpoint: parseEndpointId(`whe_${'E'.repeat(26)}`)!,
+  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+  envelope: Buffer.from('{"id":"ä"}'),
+};
+const CONTEXT = { occurredAt: '2026-03-01T12:00:00.000Z', inboxOffset: 77 };
+const BARE: LogEvent = { ...EVENT, widgetId: null, targetEndpoint: null, traceparent: null };
+
+describe('a record of the log', () => {
+  it('carries the CloudEvents headers of binary mode, and the envelope as it is', () => {
+    const { key, value, headers } = logRecord(EVENT, CONTEXT);
+    expect(key).toBe(EVENT.orgId);
+    expect(value).toBe(EVENT.envelope);
+    expect(headers).toMatchObject({
+      ce_specversion: '1.0',
+      ce_id: EVENT.id,
+      ce_type: 'ticket.created',
+      ce_source: `/orgs/${EVENT.orgId}`,
+      ce_time: CONTEXT.occurredAt,
+      'content-type': 'application/json',
+    });
+  });
+
+  it.each([
+    ['with a widget, a target and a trace', EVENT],
+    ['org-wide', BARE],
+  ])('is read as it was written: %s', (_case, event) => {
+    expect(readLogRecord(asStored(logRecord(event, CONTEXT)))).toEqual({ ...event, inboxOffset: 77 });
+  });
+
+  it('is the same for the same event, byte for byte', () => {
+    expect(logRecord(EVENT, CONTEXT)).toEqual(logRecord({ ...EVENT }, { ...CONTEXT }));
+  });
+
+  it.each([
+    ['no org as its key', { key: 'nobody' }],
+    ['no key', { key: null }],
+    ['no value', { value: null }],
+    ['no headers', { headers: {} }],
+    ['a seq that is none', { headers: { ...logRecord(EVENT, CONTEXT).headers, seq: '-1' } }],
+  ])('is refused with %s: such a log cannot be trusted', (_case, change) => {
+    expect(() => readLogRecord(asStored({ ...logRecord(EVENT, CONTEXT), ...change }))).toThrow();
+  });
+});

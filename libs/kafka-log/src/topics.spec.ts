@@ -1,0 +1,57 @@
+import { describe, expect, it } from '@jest/globals';
+import { topicNames, topicPlans, type TopicPlan } from './topics.js';
+
+const DAY_MS = 86_400_000;
+const SCHEDULE = [10_000, 60_000, 21_600_000];
+const NAMES = topicNames('gapless', SCHEDULE);
+const PLANS = topicPlans(NAMES, { partitions: 12, retentionMs: 30 * DAY_MS, retrySchedule: SCHEDULE });
+
+function planOf(topic: string): TopicPlan {
+  return PLANS.find((plan) => plan.topic === topic)!;
+}
+
+describe('topicNames', () => {
+  it('has the prefix, the role and the version, and one retry topic per entry of the schedule', () => {
+    expect(NAMES).toEqual({
+      inbox: 'gapless.inbox.v1',
+      log: 'gapless.log.v1',
+      sequences: 'gapless.sequences.v1',
+      attempts: 'gapless.attempts.v1',
+      attemptsSlow: 'gapless.attempts-slow.v1',
+      retry: ['gapless.retry-1.v1', 'gapless.retry-2.v1', 'gapless.retry-3.v1'],
+      deliveries: 'gapless.deliveries.v1',
+      deadLetter: 'gapless.dead-letter.v1',
+      staffAlerts: 'gapless.staff-alerts.v1',
+    });
+  });
+});
+
+describe('topicPlans', () => {
+  it('plans every topic once, with as many partitions as are set', () => {
+    const { retry, ...others } = NAMES;
+    expect(PLANS.map(({ topic }) => topic).sort()).toEqual([...Object.values(others), ...retry].sort());
+    expect(new Set(PLANS.map(({ partitions }) => partitions))).toEqual(new Set([12]));
+  });
+
+  it('keeps the log and the facts longer than the feed shows events', () => {
+    expect(planOf(NAMES.log).retentionMs).toBeGreaterThan(30 * DAY_MS);
+    expect(planOf(NAMES.deliveries).retentionMs).toBeGreaterThan(30 * DAY_MS);
+  });
+
+  it('keeps each retry longer than it waits', () => {
+    for (const [index, topic] of NAMES.retry.entries()) {
+      expect(planOf(topic).retentionMs).toBeGreaterThan(SCHEDULE[index]! + DAY_MS);
+    }
+    const longest = topicPlans(NAMES, { partitions: 1, retentionMs: DAY_MS, retrySchedule: [60 * DAY_MS, 1, 1] });
+    expect(longest.find(({ topic }) => topic === NAMES.retry[0])?.retentionMs).toBeGreaterThan(60 * DAY_MS);
+  });
+
+  it('compacts the checkpoints alone, and keeps them for ever', () => {
+    expect(PLANS.filter(({ compacted }) => compacted).map(({ topic }) => topic)).toEqual([NAMES.sequences]);
+    expect(planOf(NAMES.sequences).retentionMs).toBe(-1);
+  });
+
+  it('has the broker stamp the log alone: retention goes by the time of append', () => {
+    expect(PLANS.filter(({ appendTime }) => appendTime).map(({ topic }) => topic)).toEqual([NAMES.log]);
+  });
+});

@@ -1,0 +1,146 @@
+import { describe, expect, it } from '@jest/globals';
+import { ConfigError, loadConfig, type Environment } from './config.js';
+
+const KEY = `first:${Buffer.alloc(32, 1).toString('base64')}`;
+const REQUIRED = {
+  DATABASE_URL: 'postgres://gapless:hunter2@db.example.com:5432/gapless',
+  KAFKA_BROKERS: 'kafka-1:9092,kafka-2:9092',
+  SECRET_ENCRYPTION_KEYS: KEY,
+};
+
+function problemsOf(environment: Environment): readonly string[] {
+  try {
+    loadConfig(environment);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('loadConfig', () => {
+  it('has the defaults of decisions, section 9', () => {
+    expect(loadConfig(REQUIRED)).toMatchObject({
+      databaseUrl: REQUIRED.DATABASE_URL,
+      kafkaBrokers: ['kafka-1:9092', 'kafka-2:9092'],
+      host: '127.0.0.1',
+      port: 3000,
+      retrySchedule: [10_000, 60_000, 300_000, 900_000, 3_600_000, 7_200_000, 14_400_000, 21_600_000],
+      deliveryTimeoutMs: 10_000,
+      autoDisableAfter: 20,
+      retentionMs: 30 * 86_400_000,
+      sweepIntervalMs: 5_000,
+      allowHttpUrls: false,
+      allowedPrivateNetworks: '',
+      secretEncryptionKeys: KEY,
+      rateLimitPerSecond: 100,
+      maxEndpointsPerOrg: 50,
+      dnsServers: [],
+      smtpUrl: null,
+      publicUrl: null,
+      logLevel: 'info',
+      otlpEndpoint: null,
+    });
+  });
+
+  it('reads what is set', () => {
+    expect(
+      loadConfig({
+        ...REQUIRED,
+        HOST: '0.0.0.0',
+        PORT: '8080',
+        RETRY_SCHEDULE: '250ms, 2s,1m',
+        DELIVERY_TIMEOUT: '3s',
+        AUTO_DISABLE_AFTER: '5',
+        RETENTION: '7d',
+        SWEEP_INTERVAL: '500ms',
+        ALLOW_HTTP_URLS: 'true',
+        ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8',
+        RATE_LIMIT: '7/s',
+        DNS_SERVERS: '127.0.0.1:53,[::1]:5353',
+        SMTP_URL: 'smtps://user:hunter2@mail.example.com',
+        PUBLIC_URL: 'https://gapless.example.com',
+        LOG_LEVEL: 'debug',
+        OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
+      }),
+    ).toMatchObject({
+      host: '0.0.0.0',
+      port: 8080,
+      retrySchedule: [250, 2_000, 60_000],
+      deliveryTimeoutMs: 3_000,
+      autoDisableAfter: 5,
+      retentionMs: 7 * 86_400_000,
+      sweepIntervalMs: 500,
+      allowHttpUrls: true,
+      allowedPrivateNetworks: '127.0.0.0/8',
+      rateLimitPerSecond: 7,
+      dnsServers: ['127.0.0.1:53', '[::1]:5353'],
+      smtpUrl: 'smtps://user:hunter2@mail.example.com',
+      publicUrl: 'https://gapless.example.com',
+      logLevel: 'debug',
+      otlpEndpoint: 'http://collector:4318',
+    });
+  });
+
+  it('takes a variable that is set to nothing as unset', () => {
+    expect(loadConfig({ ...REQUIRED, PORT: '', RETENTION: ' ' })).toEqual(loadConfig(REQUIRED));
+  });
+
+  it('cannot be changed', () => {
+    expect(Object.isFrozen(loadConfig(REQUIRED))).toBe(true);
+  });
+
+  it('tells of every problem at once, each by its name', () => {
+    const problems = problemsOf({ PORT: '65536', RETENTION: 'long', ALLOW_HTTP_URLS: 'yes', RATE_LIMIT: '0/s' });
+    const names = problems.map((problem) => /^[A-Z_]+/.exec(problem)?.[0]);
+    expect(names.sort()).toEqual(
+      [
+        'DATABASE_URL',
+        'KAFKA_BROKERS',
+        'PORT',
+        'RETENTION',
+        'ALLOW_HTTP_URLS',
+        'SECRET_ENCRYPTION_KEYS',
+        'RATE_LIMIT',
+      ].sort(),
+    );
+    expect(new ConfigError(problems).message).toContain('PORT=65536: expected an integer from 0 to 65535');
+  });
+
+  it.each([
+    ['DATABASE_URL', 'mysql://localhost/gapless'],
+    ['DATABASE_URL', 'localhost:5432'],
+    ['KAFKA_BROKERS', 'kafka'],
+    ['KAFKA_BROKERS', 'kafka:9092,'],
+    ['PORT', '-1'],
+    ['PORT', '3000.5'],
+    ['PARTITIONS', '0'],
+    ['TOPIC_PREFIX', 'a b'],
+    ['RETRY_SCHEDULE', '10s,,1m'],
+    ['RETRY_SCHEDULE', '10'],
+    ['RETRY_SCHEDULE', Array.from({ length: 21 }, () => '1s').join(',')],
+    ['DELIVERY_TIMEOUT', '0s'],
+    ['AUTO_DISABLE_AFTER', '0'],
+    ['SECRET_ENCRYPTION_KEYS', 'first:c2hvcnQ='],
+    ['SECRET_ENCRYPTION_KEYS', Buffer.alloc(32).toString('base64')],
+    ['SECRET_ENCRYPTION_KEYS', `${KEY},`],
+    ['RATE_LIMIT', '100'],
+    ['RATE_LIMIT', '100/m'],
+    ['DNS_SERVERS', '127.0.0.1'],
+    ['SMTP_URL', 'https://mail.example.com'],
+    ['PUBLIC_URL', 'gapless.example.com'],
+    ['LOG_LEVEL', 'loud'],
+  ])('refuses %s=%s', (name, text) => {
+    expect(problemsOf({ ...REQUIRED, [name]: text })).toEqual([expect.stringMatching(`^${name}=`)]);
+  });
+
+  it.each([
+    ['DATABASE_URL', 'mysql://gapless:hunter2@localhost/gapless'],
+    ['SECRET_ENCRYPTION_KEYS', 'first:hunter2'],
+    ['SMTP_URL', 'smpt://user:hunter2@mail.example.com'],
+  ])('does not tell the secret in a bad %s', (name, text) => {
+    const [problem] = problemsOf({ ...REQUIRED, [name]: text });
+    expect(problem).toContain(name);
+    expect(problem).not.toContain('hunter2');
+  });
+});

@@ -1,0 +1,34 @@
+import { describe, expect, it } from '@jest/globals';
+import { HealthBoard } from './health-board.js';
+
+describe('HealthBoard', () => {
+  it('is ready when every part is', () => {
+    const board = new HealthBoard();
+    board.waiting('kafka', 'starting');
+    board.waiting('postgres', 'starting');
+    board.ready('kafka');
+    expect(board.isReady).toBe(false);
+    board.ready('postgres');
+    expect(board.isReady).toBe(true);
+  });
+
+  it('is not ready any more when a part waits again, and tells why', () => {
+    const board = new HealthBoard();
+    board.ready('kafka');
+    board.ready('postgres');
+    board.waiting('postgres', 'connection refused');
+    expect(board.isReady).toBe(false);
+    expect(board.parts()).toEqual({
+      kafka: { status: 'ready' },
+      postgres: { status: 'waiting', reason: 'connection refused' },
+    });
+  });
+
+  it('is held up no longer by a part that is forgotten', () => {
+    const board = new HealthBoard();
+    board.waiting('partition 3', 'restoring');
+    board.forget('partition 3');
+    expect(board.isReady).toBe(true);
+    expect(board.parts()).toEqual({});
+  });
+});

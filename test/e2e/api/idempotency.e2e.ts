@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { anOrgId } from '../../support/ids.js';
+import { eventually } from '../../support/infrastructure/eventually.js';
+import { aReceiver, type Receiver } from '../../support/receiver.js';
+import { ApiSuite, posting, type KeyedAsk } from './support/api-suite.js';
+import { OPERATIONS, type Named } from './support/operations.js';
+
+const WEBHOOKS = '/api/v1/external/webhooks';
+const KEYS = '/api/v1/external/api-keys';
+const FEED = '/api/v1/external/events?limit=1000';
+const POSTS = OPERATIONS.filter(({ ask }) => ask(nothing()).method === 'POST');
+
+function nothing(): Named {
+  return { orgId: anOrgId(), endpointUrl: '', endpointId: '', deliveryId: '', apiKeyId: '' };
+}
+
+let suite: ApiSuite;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  suite = await ApiSuite.start();
+  receiver = await aReceiver();
+});
+
+afterAll(async () => {
+  await receiver.close();
+  await suite.stop();
+});
+
+interface Org {
+  readonly key: string;
+  readonly named: Named;
+}
+
+async function anOrg(): Promise<Org> {
+  const orgId = anOrgId();
+  const key = await suite.aKey(orgId);
+  const hook = { url: receiver.url, events: ['ticket.created'] };
+  const { id: endpointId } = await suite.data<{ id: string }>({ key, ...posting(WEBHOOKS, hook) }, 201);
+  const test = { key, method: 'POST', path: `${WEBHOOKS}/${endpointId}/test` };
+  const { id: deliveryId } = await suite.data<{ id: string }>(test, 202);
+  return { key, named: { orgId, endpointUrl: receiver.url, endpointId, deliveryId, apiKeyId: '' } };
+}
+
+const keyed = (ask: KeyedAsk, idempotencyKey: string): KeyedAsk => ({
+  ...ask,
+  headers: { ...ask.headers, 'idempotency-key': idempotencyKey },
+});
+
+const listed = async ({ key }: Org, path: string) =>
+  (await suite.data<{ id: string }[]>({ key, method: 'GET', path }, 200)).map(({ id }) => id);
+
+/**
+ * What the org has, once everything that it was asked for so far has had its effect: one more event is submitted, and is
+ * pushed behind all the others.
+ */
+async function settled(org: Org): Promise<unknown> {
+  const { key, named } = org;
+  const emit = posting('/api/v1/internal/events', { events: [{ event: 'ticket.created', data: { marks: true } }] });
+  const [marker] = await suite.data<{ id: string }[]>({ key, ...emit }, 202);
+  const log = `${WEBHOOKS}/${named.endpointId}/deliveries`;
+  await eventually(async () => {
+    const deliveries = await suite.data<{ event_id: string; status: string }[]>({ key, method: 'GET', path: log }, 200);
+    expect(deliveries).toContainEqual(expect.objectContaining({ event_id: marker!.id }));
+    expect(deliveries.filter(({ status }) => status !== 'delivered')).toEqual([]);
+  });
+  const events = await suite.data<{ id: string; data: object }[]>({ key, method: 'GET', path: FEED }, 200);
+  const tested = { key, method: 'GET', path: `${log}/${named.deliveryId}` };
+  return {
+    endpoints: await listed(org, WEBHOOKS),
+    keys: await listed(org, KEYS),
+    events: events.filter(({ data }) => !('marks' in data)).map(({ id }) => id),
+    attempts: (await suite.data<{ attempts_log: unknown[] }>(tested, 200)).attempts_log.length,
+  };
+}
+
+describe.each(POSTS)('$id with an Idempotency-Key (decisions, sections 3 and 11)', ({ status, ask }) => {
+  it('has its effect once, and answers whoever repeats it the same to the byte', async () => {
+    const org = await anOrg();
+    const request = keyed({ ...ask(org.named), key: org.key }, 'once');
+    const first = await suite.ask(request);
+    expect([first.status, first.text]).toEqual([status, first.text]);
+    const after = await settled(org);
+    for (const again of [await suite.ask(request), await suite.ask(request)]) {
+      expect([again.status, again.text]).toEqual([first.status, first.text]);
+      expect(again.headers['content-type']).toBe(first.headers['content-type']);
+    }
+    expect(await settled(org)).toEqual(after);
+  });
+
+  it('has one effect when it is sent many times at once', async () => {
+    const org = await anOrg();
+    const before = (await settled(org)) as Readonly<Record<string, string[] | number>>;
+    const request = keyed({ ...ask(org.named), key: org.key }, 'at once');
+    const answers = await Promise.all(Array.from({ length: 6 }, () => suite.ask(request)));
+    const good = answers.filter((answer) => answer.status === status);
+    expect(new Set(good.map(({ text }) => text)).size).toBe(1);
+    for (const { status: refused, text, headers } of answers.filter((answer) => !good.includes(answer))) {
+      expect([refused, (JSON.parse(text) as { code: string }).code]).toEqual([409, 'idempotency_conflict']);
+      expect(headers['retry-after']).toBe('1');
+    }
+    const after = (await settled(org)) as typeof before;
+    const size = (of: string[] | number | undefined) => (Array.isArray(of) ? of.length : (of ?? 0));
+    const more = Object.keys(after).map((what) => size(after[what]) - size(before[what]));
+    expect(more.reduce((sum, one) => sum + one)).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  const create = (org: Org, key: string, name: string | null = null) =>
+    keyed({ ...posting(WEBHOOKS, { url: receiver.url, events: ['ticket.created'], name }), key: org.key }, key);
+
+  it('replays the secret of the first answer', async () => {
+    const org = await anOrg();
+    const { secret } = await suite.data<{ secret: string }>(create(org, 'a'), 201);
+    expect((await suite.data<{ secret: string }>(create(org, 'a'), 201)).secret).toBe(secret);
+  });
+
+  it('is a conflict with another body, which has no effect', async () => {
+    const org = await anOrg();
+    await suite.data(create(org, 'a'), 201);
+    const problem = await suite.refusal(create(org, 'a', 'another'));
+    expect([problem.status, problem.code]).toEqual([409, 'idempotency_conflict']);
+    expect(await listed(org, WEBHOOKS)).toHaveLength(2);
+  });
+
+  it('stands for one path', async () => {
+    const { key, named } = await anOrg();
+    const post = (what: string) => keyed({ key, method: 'POST', path: `${WEBHOOKS}/${named.endpointId}/${what}` }, 'a');
+    const { secret } = await suite.data<{ secret: string }>(post('rotate-secret'), 200);
+    expect(secret).toMatch(/^whsec_/);
+    expect(await suite.data(post('test'), 202)).toMatchObject({ event: 'test' });
+  });
+
+  it('stands for one API key', async () => {
+    const org = await anOrg();
+    const colleague = { ...org, key: await suite.aKey(org.named.orgId) };
+    const { id } = await suite.data<{ id: string }>(create(org, 'a'), 201);
+    expect((await suite.data<{ id: string }>(create(colleague, 'a'), 201)).id).not.toBe(id);
+  });
+
+  it('is free again after a refusal', async () => {
+    const org = await anOrg();
+    const bad = keyed({ ...posting(WEBHOOKS, { url: 'http://10.0.0.1/', events: ['ticket.created'] }), key: org.key }, 'a');
+    expect((await suite.refusal(bad)).code).toBe('url_private_network');
+    await suite.data(create(org, 'a'), 201);
+  });
+});
+
+describe('the answers of this suite', () => {
+  it('are such as the OpenAPI document declares', () => {
+    expect(suite.described.faults).toEqual([]);
+  });
+});

@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { setTimeout as pause } from 'node:timers/promises';
+import { ApiModule } from '../../../apps/api/src/api.module.js';
+import { anOrgId } from '../../support/ids.js';
+import { ApiSuite, posting } from './support/api-suite.js';
+import { OPERATIONS, type Named } from './support/operations.js';
+
+/** `RATE_LIMIT`, requests per second: a key may send twice as many at once, and 40 times as many events. */
+const RATE = 2;
+const BURST = 2 * RATE;
+const EVENTS = 20 * BURST;
+
+let suite: ApiSuite;
+
+beforeAll(async () => {
+  suite = await ApiSuite.start({ RATE_LIMIT: `${RATE}/s` }, [ApiModule]);
+});
+
+afterAll(async () => {
+  await suite.stop();
+});
+
+const remaining = (header: unknown) => Number(/;r=(\d+)/.exec(String(header))?.[1]);
+
+const anEvent = { event: 'ticket.created', data: {} };
+const ingest = (count: number) => posting('/api/v1/internal/events', { events: Array(count).fill(anEvent) });
+
+describe('the rate limit (decisions, sections 2 and 11)', () => {
+  const named: Named = {
+    orgId: anOrgId(),
+    endpointUrl: 'http://127.0.0.1:9/',
+    endpointId: 'whe_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
+    deliveryId: 'whd_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
+    apiKeyId: 'gk_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
+  };
+
+  it.each(OPERATIONS)('holds for $id, whether it is accepted or refused', async ({ id, ask }) => {
+    const key = await suite.aKey(named.orgId);
+    const isIngest = id === 'ingestEvents';
+    if (isIngest) await suite.ask({ key, ...ingest(EVENTS) });
+    else for (let i = 0; i < BURST; i++) await suite.ask({ key, method: 'GET', path: '/api/v1/external/event-types' });
+    const answer = await suite.ask({ key, ...ask(named) });
+    expect([answer.status, remaining(answer.headers.ratelimit)]).toEqual([429, 0]);
+    expect(Number(answer.headers['retry-after'])).toBeLessThanOrEqual(2);
+  });
+
+  it('counts what is refused', async () => {
+    const key = await suite.aKey(anOrgId());
+    const paths = ['webhooks/nonsense', 'webhooks?colour=red', 'events?since=x', 'api-keys'];
+    const left: number[] = [];
+    for (const path of paths) {
+      const answer = await suite.ask({ key, method: 'GET', path: `/api/v1/external/${path}` });
+      left.push(remaining(answer.headers.ratelimit));
+    }
+    expect(left).toEqual([3, 2, 1, 0]);
+  });
+
+  it('lets the key go on after the time of Retry-After', async () => {
+    const key = await suite.aKey(anOrgId());
+    const ask = { key, method: 'GET', path: '/api/v1/external/event-types' };
+    const answers = await Promise.all(Array.from({ length: BURST + 1 }, () => suite.ask(ask)));
+    const refused = answers.find(({ status }) => status === 429);
+    await pause(Number(refused!.headers['retry-after']) * 1_000);
+    expect((await suite.ask(ask)).status).toBe(200);
+  });
+
+  it('counts the events of a request, and apart from requests', async () => {
+    const key = await suite.aKey(anOrgId());
+    const first = await suite.ask({ key, ...ingest(EVENTS - 5) });
+    expect([first.status, remaining(first.headers.ratelimit)]).toEqual([202, 5]);
+    const other = await suite.ask({ key, method: 'GET', path: '/api/v1/external/event-types' });
+    expect(other.headers).toMatchObject({ ratelimit: '"requests";r=3;t=2', 'ratelimit-policy': '"requests";q=4;w=2' });
+    expect((await suite.ask({ key, ...ingest(6) })).status).toBe(429);
+  });
+
+  it('takes none of the events of a request that goes beyond it', async () => {
+    const orgId = anOrgId();
+    const [key, reader] = [await suite.aKey(orgId), await suite.aKey(orgId)];
+    const refused = await suite.ask({ key, ...ingest(EVENTS) });
+    expect(refused.status).toBe(202);
+    expect((await suite.ask({ key, ...ingest(1) })).status).toBe(429);
+    expect((await suite.ask({ key: reader, ...ingest(1) })).status).toBe(202);
+  });
+});
+
+describe('the answers of this suite', () => {
+  it('are such as the OpenAPI document declares', () => {
+    expect(suite.described.faults).toEqual([]);
+  });
+});
