@@ -162,6 +162,7 @@ describe('DeliveryProjection', () => {
       facts.push(scheduled(nth), attempted(nth, 1, 'retry'), attempted(nth, 2, 'delivered'));
     // The last one counts: a failure that is counted twice would show.
     facts.push(scheduled(21), attempted(21, 1, 'retry'));
+    await apply(aProjection(), 0, facts.slice(0, 1));
     await Promise.all(
       [4, 7].map(async (size) => {
         const projection = aProjection();

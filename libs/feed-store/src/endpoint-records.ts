@@ -227,10 +227,31 @@ export class EndpointRecords {
       // The projector holds a key-share lock on the row while it writes the history, so nothing comes in behind this.
       const deleted = await runner.manager.delete(EndpointEntity, { id });
       if ((deleted.affected ?? 0) === 0) return false;
-      await runner.query('delete from delivery_attempts where endpoint_id = $1', [id]);
-      await runner.query('delete from deliveries where endpoint_id = $1', [id]);
+      await deleteHistory(runner, 'delivery_attempts', id);
+      await deleteHistory(runner, 'deliveries', id);
       await runner.query('delete from endpoint_health where endpoint_id = $1', [id]);
       return true;
     });
+  }
+}
+
+/** Rows that are deleted by one statement: so many that few are needed, so few that none takes long. */
+const DELETE_CHUNK = 20_000;
+
+async function deleteHistory(
+  runner: QueryRunner,
+  table: 'deliveries' | 'delivery_attempts',
+  endpointId: EndpointId,
+): Promise<void> {
+  for (;;) {
+    const [deleted] = (await runner.query(
+      `with gone as (
+         delete from ${table} where (tableoid, ctid) in (
+           select tableoid, ctid from ${table} where endpoint_id = $1 limit ${DELETE_CHUNK}
+         ) returning 1
+       ) select count(*)::int as count from gone`,
+      [endpointId],
+    )) as { count: number }[];
+    if ((deleted?.count ?? 0) < DELETE_CHUNK) return;
   }
 }

@@ -93,6 +93,7 @@ describe('FeedProjection', () => {
   });
 
   it('stores each event once when two projectors work on the same partition at the same time', async () => {
+    await apply(new FeedProjection(store), 0, 1);
     const projections = [new FeedProjection(store), new FeedProjection(store)];
     // A batch that the other one is not at yet is refused; both go on until everything is applied.
     await Promise.all(
@@ -150,6 +151,19 @@ describe('FeedProjection', () => {
     await apply(one, 3, 8);
     await apply(other, 6, 10);
     expect(await seqs()).toEqual(oneTo(10));
+  });
+
+  it('leaves out repeats of what another projector has stored meanwhile', async () => {
+    const one = new FeedProjection(store);
+    await apply(one, 0, 3);
+    await apply(new FeedProjection(store), 3, 6);
+    const later = { appendedAtMs: APPENDED_AT_MS + DAY_MS };
+    await one.apply(stretch(6, 9), [
+      anEvent(5, { offset: 6, ...later }),
+      anEvent(6, { offset: 7, ...later }),
+      anEvent(7, { offset: 8, ...later }),
+    ]);
+    expect(await seqs()).toEqual(oneTo(7));
   });
 
   it('keeps partitions apart', async () => {

@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { types } from 'node:util';
 import type { Pool, QueryResultRow } from 'pg';
 import { DataSource, type QueryRunner } from 'typeorm';
+import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { OrgId } from '#libs/domain';
 import { untilItWorks, type Logger } from '#libs/runtime';
@@ -14,6 +15,9 @@ const MIGRATION_LOCK = 4_711_0815;
 
 const POOL_SIZE = 20;
 
+/** A server that takes longer is as good as away: whoever waits is told so, and stages try again. */
+const QUERY_TIMEOUT_MS = 10_000;
+
 /** SQLSTATE classes of a server that is away or going away: connection, operator intervention, resources. */
 const AWAY = /^(08|57P|53)/;
 const AWAY_ERRORS = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN']);
@@ -23,7 +27,7 @@ export function isPostgresAway(error: unknown): boolean {
   if (!types.isNativeError(error)) return false;
   const { code } = error as { code?: unknown };
   if (typeof code === 'string' && (AWAY.test(code) || AWAY_ERRORS.has(code))) return true;
-  return /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
+  return /Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
     error.message,
   );
 }
@@ -37,11 +41,12 @@ export interface StoreOptions {
 /** One process' access to Postgres. */
 export class Store {
   readonly dataSource: DataSource;
+  readonly #settings: PostgresDataSourceOptions;
   readonly #logger: Logger;
 
   constructor(options: StoreOptions) {
     this.#logger = options.logger;
-    this.dataSource = new DataSource({
+    this.#settings = {
       type: 'postgres',
       url: options.databaseUrl,
       applicationName: options.applicationName,
@@ -49,12 +54,15 @@ export class Store {
       migrations: MIGRATIONS,
       migrationsTransactionMode: 'each',
       synchronize: false,
-      poolSize: POOL_SIZE,
       connectTimeoutMS: 3_000,
       poolErrorHandler: (error: Error) => {
         this.#logger.warn({ reason: error.message }, 'postgres.connection_lost');
       },
-      extra: { keepAlive: true },
+    };
+    this.dataSource = new DataSource({
+      ...this.#settings,
+      poolSize: POOL_SIZE,
+      extra: { keepAlive: true, query_timeout: QUERY_TIMEOUT_MS },
     });
   }
 
@@ -62,8 +70,8 @@ export class Store {
   async open(onWait: (reason: string) => void, signal?: AbortSignal): Promise<void> {
     await untilItWorks(
       async () => {
-        if (!this.dataSource.isInitialized) await this.dataSource.initialize();
         await this.#migrate();
+        if (!this.dataSource.isInitialized) await this.dataSource.initialize();
       },
       {
         ...(signal === undefined ? {} : { signal }),
@@ -130,18 +138,18 @@ export class Store {
     }
   }
 
+  /** On connections of its own: a migration takes as long as it takes. */
   async #migrate(): Promise<void> {
-    const runner = this.dataSource.createQueryRunner();
+    const dataSource = await new DataSource({ ...this.#settings, poolSize: 2 }).initialize();
+    const runner = dataSource.createQueryRunner();
     try {
       await runner.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
-      try {
-        const done = await this.dataSource.runMigrations();
-        for (const migration of done) this.#logger.info({ migration: migration.name }, 'postgres.migrated');
-      } finally {
-        await runner.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]);
-      }
+      const done = await dataSource.runMigrations();
+      for (const migration of done) this.#logger.info({ migration: migration.name }, 'postgres.migrated');
     } finally {
       await runner.release();
+      // The connections end, and with them the lock.
+      await dataSource.destroy();
     }
   }
 }

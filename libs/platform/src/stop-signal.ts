@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** A terminal and npm both pass a Ctrl-C on: what comes within this time of the first signal is the same one. */
@@ -6,6 +7,8 @@ const SAME_SIGNAL_MS = 1_000;
 /** Aborted by SIGINT or SIGTERM. A second one, later than an echo of the first, ends the process at once. */
 export function stopSignal(): AbortSignal {
   const controller = new AbortController();
+  // Everything that waits for something listens to it.
+  setMaxListeners(0, controller.signal);
   let echoes = false;
   const stop = (name: NodeJS.Signals) => {
     if (!controller.signal.aborted) {

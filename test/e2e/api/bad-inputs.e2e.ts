@@ -134,7 +134,9 @@ describe('a path is refused', () => {
   ];
 
   it.each(paths)('%s %s', async (method, path, expected) => {
-    const { status, code } = JSON.parse((await suite.port.ask({ method, path, headers: { 'x-api-key': key } })).text) as {
+    const { status, code } = JSON.parse(
+      (await suite.port.ask({ method, path, headers: { 'x-api-key': key } })).text,
+    ) as {
       status: number;
       code: string;
     };
@@ -168,7 +170,11 @@ describe('an endpoint is refused', () => {
     ['a name that is too long', hook({ name: 'n'.repeat(121) }), invalid(['#/name', 'out_of_range'])],
     ['a name with a control character', hook({ name: 'a\u0000b' }), invalid(['#/name', 'invalid_format'])],
     ['a name with half a character', hook({ name: 'a\ud800' }), invalid(['#/name', 'invalid_format'])],
-    ['a description that is too long', hook({ description: 'd'.repeat(1_001) }), invalid(['#/description', 'out_of_range'])],
+    [
+      'a description that is too long',
+      hook({ description: 'd'.repeat(1_001) }),
+      invalid(['#/description', 'out_of_range']),
+    ],
     ['a description that is an object', hook({ description: {} }), invalid(['#/description', 'wrong_type'])],
     ['widgets that are a text', hook({ widget_ids: WIDGET }), invalid(['#/widget_ids', 'wrong_type'])],
     ['a widget that is no UUID', hook({ widget_ids: [WIDGET, 'x'] }), invalid(['#/widget_ids/1', 'invalid_format'])],
@@ -208,11 +214,18 @@ describe('an endpoint is refused', () => {
   ];
 
   it.each(changes)('a change: %s', async (_what, body, expected) => {
-    expect(await said({ key, ...withJson({ method: 'PATCH', path: `${WEBHOOKS}/${endpointId}` }, body) })).toEqual(expected);
+    expect(await said({ key, ...withJson({ method: 'PATCH', path: `${WEBHOOKS}/${endpointId}` }, body) })).toEqual(
+      expected,
+    );
   });
 
   const urls: Readonly<Record<string, readonly string[]>> = {
-    url_not_https: ['http://hooks.example.com/', 'HTTP://hooks.example.com/', 'ftp://hooks.example.com/', 'wss://hooks.example.com/'],
+    url_not_https: [
+      'http://hooks.example.com/',
+      'HTTP://hooks.example.com/',
+      'ftp://hooks.example.com/',
+      'wss://hooks.example.com/',
+    ],
     url_private_network: [
       'https://127.0.0.1/',
       'https://127.1/',
@@ -281,12 +294,11 @@ describe('an endpoint is refused', () => {
     ],
   };
 
-  it.each(Object.entries(urls).flatMap(([code, refused]) => refused.map((url) => [url.slice(0, 80), code, url] as const)))(
-    'with the url %j, as %s',
-    async (_shown, code, url) => {
-      expect(await said({ key, ...posting(WEBHOOKS, hook({ url })) })).toEqual([422, code, ['#/url', code]]);
-    },
-  );
+  it.each(
+    Object.entries(urls).flatMap(([code, refused]) => refused.map((url) => [url.slice(0, 80), code, url] as const)),
+  )('with the url %j, as %s', async (_shown, code, url) => {
+    expect(await said({ key, ...posting(WEBHOOKS, hook({ url })) })).toEqual([422, code, ['#/url', code]]);
+  });
 
   it('not when it subscribes to lead.captured', async () => {
     const other = await suite.aKey(anOrgId());
@@ -353,7 +365,11 @@ describe('ingest is refused', () => {
     ['whose id has an underscore', event({ id: 'evt_0123456789_0123456789' }), invalid([at('/id'), 'invalid_format'])],
     ['that occurred some day', event({ occurred_at: 'yesterday' }), invalid([at('/occurred_at'), 'invalid_format'])],
     ['that occurred at a number', event({ occurred_at: 1 }), invalid([at('/occurred_at'), 'wrong_type'])],
-    ['that occurred nowhere', event({ occurred_at: '2026-01-01T00:00:00' }), invalid([at('/occurred_at'), 'invalid_format'])],
+    [
+      'that occurred nowhere',
+      event({ occurred_at: '2026-01-01T00:00:00' }),
+      invalid([at('/occurred_at'), 'invalid_format']),
+    ],
     ['that is far ahead', event({ occurred_at: tomorrowPlus() }), invalid([at('/occurred_at'), 'out_of_range'])],
     ['of another org', event({ org_id: WIDGET }), [403, 'insufficient_scope', [at('/org_id'), 'insufficient_scope']]],
     ['of no org', event({ org_id: 'x' }), invalid([at('/org_id'), 'invalid_format'])],
@@ -423,23 +439,27 @@ describe('ingest is refused', () => {
 
 describe('a body is refused', () => {
   const json = { 'content-type': 'application/json' };
-  const bodies: readonly (readonly [what: string, headers: Readonly<Record<string, string>>, body: string | Buffer, Said])[] =
-    [
-      ['that is empty', json, '', unreadable()],
-      ['that is cut off', json, '{"events":[', unreadable()],
-      ['with a comma too many', json, '{"events":[],}', unreadable()],
-      ['with single quotes', json, "{'events':[]}", unreadable()],
-      ['with a byte order mark', json, '\ufeff{"events":[]}', unreadable()],
-      ['with NaN', json, '{"events":NaN}', unreadable()],
-      ['that is not UTF-8', json, Buffer.from([0x22, 0xc3, 0x28, 0x22]), unreadable()],
-      ['that is UTF-16', json, Buffer.from('{"events":[]}', 'utf16le'), unreadable()],
-      ['that is text', { 'content-type': 'text/plain' }, '{}', [415, 'unsupported_media_type']],
-      ['that is a form', { 'content-type': 'application/x-www-form-urlencoded' }, 'a=b', [415, 'unsupported_media_type']],
-      ['that is XML', { 'content-type': 'application/xml' }, '<a/>', [415, 'unsupported_media_type']],
-      ['of no type', {}, '{}', [415, 'unsupported_media_type']],
-      ['of a type that is none', { 'content-type': 'json' }, '{}', [415, 'unsupported_media_type']],
-      ['that is compressed', { ...json, 'content-encoding': 'gzip' }, '{}', [415, 'unsupported_media_type']],
-    ];
+  const bodies: readonly (readonly [
+    what: string,
+    headers: Readonly<Record<string, string>>,
+    body: string | Buffer,
+    Said,
+  ])[] = [
+    ['that is empty', json, '', unreadable()],
+    ['that is cut off', json, '{"events":[', unreadable()],
+    ['with a comma too many', json, '{"events":[],}', unreadable()],
+    ['with single quotes', json, "{'events':[]}", unreadable()],
+    ['with a byte order mark', json, '\ufeff{"events":[]}', unreadable()],
+    ['with NaN', json, '{"events":NaN}', unreadable()],
+    ['that is not UTF-8', json, Buffer.from([0x22, 0xc3, 0x28, 0x22]), unreadable()],
+    ['that is UTF-16', json, Buffer.from('{"events":[]}', 'utf16le'), unreadable()],
+    ['that is text', { 'content-type': 'text/plain' }, '{}', [415, 'unsupported_media_type']],
+    ['that is a form', { 'content-type': 'application/x-www-form-urlencoded' }, 'a=b', [415, 'unsupported_media_type']],
+    ['that is XML', { 'content-type': 'application/xml' }, '<a/>', [415, 'unsupported_media_type']],
+    ['of no type', {}, '{}', [415, 'unsupported_media_type']],
+    ['of a type that is none', { 'content-type': 'json' }, '{}', [415, 'unsupported_media_type']],
+    ['that is compressed', { ...json, 'content-encoding': 'gzip' }, '{}', [415, 'unsupported_media_type']],
+  ];
 
   it.each(bodies)('%s', async (_what, headers, body, expected) => {
     for (const path of [WEBHOOKS, INGEST]) {
@@ -449,7 +469,10 @@ describe('a body is refused', () => {
 
   it('of more than 256 KiB, where nothing is said of more', async () => {
     const body = JSON.stringify({ url: 'x'.repeat(256 * 1_024) });
-    expect(await said({ key, method: 'POST', path: WEBHOOKS, headers: json, body })).toEqual([413, 'payload_too_large']);
+    expect(await said({ key, method: 'POST', path: WEBHOOKS, headers: json, body })).toEqual([
+      413,
+      'payload_too_large',
+    ]);
   });
 });
 

@@ -35,7 +35,10 @@ interface Org {
 async function anOrg(orgId: OrgId = anOrgId()): Promise<Org> {
   const { key } = await suite.aKeyWith(orgId);
   const hook = { url: receiver.url, events: ['ticket.created'] };
-  const { id: endpointId } = await suite.data<{ id: string }>({ key, ...posting('/api/v1/external/webhooks', hook) }, 201);
+  const { id: endpointId } = await suite.data<{ id: string }>(
+    { key, ...posting('/api/v1/external/webhooks', hook) },
+    201,
+  );
   const test = { method: 'POST', path: `/api/v1/external/webhooks/${endpointId}/test` };
   const { id: deliveryId } = await suite.data<{ id: string }>({ key, ...test }, 202);
   const { id: apiKeyId } = await suite.aKeyWith(orgId);
@@ -106,7 +109,8 @@ describe.each(OPERATIONS)('$id', ({ id, scope, status, ids, ask }) => {
     const asks = (named: Partial<Named>) => suite.ask({ ...ask({ ...stranger.named, ...named }), key: stranger.key });
     // All of them at once, and each by itself among the stranger's own.
     for (const wrong of [ids, ...ids.map((one) => [one])]) {
-      const from = (source: Readonly<Record<string, unknown>>) => Object.fromEntries(wrong.map((one) => [one, source[one]]));
+      const from = (source: Readonly<Record<string, unknown>>) =>
+        Object.fromEntries(wrong.map((one) => [one, source[one]]));
       const [other, unknown] = await Promise.all([asks(from({ ...org.named })), asks(from(UNKNOWN))]);
       const problem = JSON.parse(other.text) as Problem;
       expect([problem.status, problem.code]).toEqual([404, 'not_found']);

@@ -27,7 +27,7 @@ beforeAll(async () => {
   names = await startDnsServer();
   suite = await ApiSuite.start({ RATE_LIMIT: '1000000/s', DNS_SERVERS: names.address });
   const { key } = await suite.aKeyWith(orgId);
-  keys.push(key, key, key, key, await suite.aKey(null), 'nonsense', '');
+  keys.push(key, await suite.aKey(null), 'nonsense', '');
   for (let i = 0; i < 20; i++) {
     const hook = { url: receiver.url, events: ['ticket.created'] };
     const { id } = await suite.data<{ id: string }>({ key, ...posting('/api/v1/external/webhooks', hook) }, 201);
@@ -45,22 +45,37 @@ afterAll(async () => {
   await names.close();
 });
 
-/** Picks by index, so that what is picked from can be filled later than the arbitrary is made. */
-const oneOf = (pool: readonly string[]) => fc.nat().map((index) => pool[index % pool.length]!);
+/** By index, because they are not there yet when the arbitrary is made: the key that may do everything, mostly. */
+const someKey = fc.noBias(fc.nat({ max: 30 })).map((index) => keys[index] ?? keys[0]!);
 
 const junkText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
-  fc.constantFrom('', '0', '-1', '1e3', '9007199254740992', 'null', '__proto__', '../..', '\u0000', '\u{10ffff}', '\ud800'),
+  fc.constantFrom(
+    '',
+    '0',
+    '-1',
+    '1e3',
+    '9007199254740992',
+    'null',
+    '__proto__',
+    '../..',
+    '\u0000',
+    '\u{10ffff}',
+    '\ud800',
+  ),
 );
 
+/** Lone surrogates have no UTF-8 form. */
+const encoded = (text: string) => encodeURIComponent(text.replaceAll(/\p{Surrogate}/gu, '\ufffd'));
+
 const junkSegment = fc.oneof(
-  junkText.map((text) => encodeURIComponent(text.toWellFormed())),
+  junkText.map((text) => encoded(text)),
   fc.constantFrom('%', '%zz', '%ff', '%00', '%2e%2e', '.', '..', ';', 'a%2Fb', 'x'.repeat(5_000)),
   fc.constantFrom('whe_01K2Z8Q4T7WJ5M3N9R6XBCDEFG', 'whd_01K2Z8Q4T7WJ5M3N9R6XBCDEFG', 'gk_01K2Z8Q4T7WJ5M3N9R6XBCDEFG'),
 );
 /** The number of an endpoint and of its delivery, or junk for either. */
 const segments = fc.record({
-  index: fc.nat(),
+  index: fc.noBias(fc.nat({ max: 31 })),
   junk: fc.option(fc.tuple(junkSegment, junkSegment), { freq: 2 }),
 });
 
@@ -82,11 +97,22 @@ const query = fc.oneof(
         { maxLength: 4 },
       )
       .map((pairs) => {
-        const texts = pairs.map(([name, value]) => `${encodeURIComponent(name.toWellFormed())}=${encodeURIComponent(value.toWellFormed())}`);
+        const texts = pairs.map(([name, value]) => `${encoded(name)}=${encoded(value)}`);
         return `?${texts.join('&')}`;
       }),
   },
-  { weight: 1, arbitrary: fc.constantFrom('?', '?%', '?%zz=%ff', '?&&=&', '?since', '?since=1;limit=2', `?${'a=1&'.repeat(1_500)}`) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      '?',
+      '?%',
+      '?%zz=%ff',
+      '?&&=&',
+      '?since',
+      '?since=1;limit=2',
+      `?${'a=1&'.repeat(1_500)}`,
+    ),
+  },
 );
 
 const json = fc.oneof({ weight: 3, arbitrary: fc.jsonValue({ maxDepth: 4 }) }, { weight: 1, arbitrary: junkText });
@@ -99,81 +125,93 @@ const eventType = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom('lead.created', 'help_article.published', 'test', 'lead.captured', 'nope') },
 );
 const time = fc.oneof(
-  fc.date({ noInvalidDate: true }).map((date) => date.toISOString()),
+  fc.date({ noInvalidDate: true, min: new Date(0), max: new Date('2026-10-01') }).map((date) => date.toISOString()),
   fc.constantFrom('2026-01-01T00:00:00Z', '2026-01-01T00:00:00+14:00', '2016-12-31T23:59:60Z', 'now'),
 );
-const someOf = (members: Readonly<Record<string, fc.Arbitrary<unknown>>>) => fc.record(members, { requiredKeys: [] });
+/** Some of the members, those that are required mostly among them. */
+const someOf = (members: Readonly<Record<string, fc.Arbitrary<unknown>>>, required: readonly string[] = []) =>
+  fc.oneof(
+    { weight: 5, arbitrary: fc.record(members, { requiredKeys: [...required] }) },
+    { weight: 1, arbitrary: fc.record(members, { requiredKeys: [] }) },
+  );
 const url = fc.oneof(
-  fc.constantFrom('http://127.0.0.1:9/', 'http://localhost:9/hook?x=1'),
-  fc.constantFrom( 'https://nowhere.example.com/', 'http://[::1]:9/', 'https://10.0.0.1/'),
-  fc.webUrl({ withFragments: true, withQueryParameters: true }),
-  junkText.map((text) => `https://${text}/`),
+  { weight: 6, arbitrary: fc.constantFrom('http://127.0.0.1:9/', 'http://localhost:9/hook?x=1', 'http://[::1]:9/') },
+  { weight: 1, arbitrary: fc.constantFrom('https://nowhere.example.com/', 'https://10.0.0.1/') },
+  { weight: 1, arbitrary: fc.webUrl({ withFragments: true, withQueryParameters: true }) },
+  { weight: 1, arbitrary: junkText.map((text) => `https://${text}/`) },
 );
 
-const webhook = someOf({
+const scope = fc.constantFrom('events:read', 'events:write', 'webhooks:write', 'keys:write', 'nope');
+const hookMembers = {
   url: mostly(url),
   events: mostly(fc.uniqueArray(mostly(eventType), { minLength: 1, maxLength: 3 })),
-  name: mostly(fc.string({ maxLength: 130 })),
-  description: mostly(fc.string({ maxLength: 40 })),
+  name: mostly(fc.option(fc.string({ maxLength: 130 }))),
+  description: mostly(fc.option(fc.string({ maxLength: 40 }))),
   widget_ids: mostly(fc.option(fc.array(mostly(fc.uuid()), { maxLength: 3 }))),
-  is_active: mostly(fc.boolean()),
-});
-const recovery = someOf({
-  since_seq: mostly(fc.oneof(fc.nat(), fc.nat(), fc.double())),
-  since: mostly(time),
-  until: mostly(time),
+};
+const newWebhook = someOf(hookMembers, ['url', 'events']);
+const webhookChange = someOf({ ...hookMembers, is_active: mostly(fc.boolean()) });
+const recoveryMembers = {
+  until: mostly(fc.constant('2100-01-01T00:00:00Z')),
   status: mostly(fc.constantFrom('failed', 'missed')),
   dry_run: mostly(fc.boolean()),
-});
-const apiKey = someOf({
-  scopes: mostly(fc.array(fc.constantFrom('events:read', 'webhooks:write', 'keys:write', 'nope'), { minLength: 1, maxLength: 2 })),
-  expires_at: mostly(time),
-});
-const submission = someOf({
-  events: mostly(
-    fc.array(
-      mostly(
-        someOf({
-          id: mostly(fc.stringMatching(/^evt_[0-9A-Za-z]{16,64}$/)),
-          event: mostly(eventType),
-          occurred_at: mostly(time),
-          org_id: mostly(fc.constant(orgId)),
-          widget_id: mostly(fc.option(fc.uuid())),
-          data: mostly(fc.dictionary(junkText, json, { maxKeys: 4 })),
-        }),
-      ),
-      { minLength: 1, maxLength: 3 },
-    ),
-  ),
-});
+};
+const recovery = fc.oneof(
+  someOf({ ...recoveryMembers, since_seq: mostly(fc.oneof(fc.nat(), fc.nat(), fc.double())) }, ['since_seq']),
+  someOf({ ...recoveryMembers, since: mostly(time) }, ['since']),
+  someOf({ ...recoveryMembers, since_seq: fc.nat(), since: time }),
+);
+const apiKey = someOf(
+  {
+    scopes: mostly(fc.uniqueArray(scope, { minLength: 1, maxLength: 2 })),
+    expires_at: mostly(fc.option(time)),
+  },
+  ['scopes'],
+);
+const anEvent = someOf(
+  {
+    id: mostly(fc.stringMatching(/^evt_[0-9A-Za-z]{16,64}$/)),
+    event: mostly(eventType),
+    occurred_at: mostly(time),
+    org_id: mostly(fc.constant(orgId)),
+    widget_id: mostly(fc.option(fc.uuid())),
+    data: mostly(fc.dictionary(junkText, json, { maxKeys: 4 })),
+  },
+  ['event', 'data'],
+);
+const submission = someOf({ events: mostly(fc.array(mostly(anEvent), { minLength: 1, maxLength: 3 })) }, ['events']);
 
 /** Of the shape that the operation asks for, mostly; of another one; or of none. */
 const bodies = fc.record({
-  createWebhook: webhook,
-  updateWebhook: webhook,
+  createWebhook: newWebhook,
+  updateWebhook: webhookChange,
   recoverDeliveries: recovery,
   createApiKey: apiKey,
   ingestEvents: submission,
 });
 const text = (value: unknown) => JSON.stringify(value);
 const junkBody: fc.Arbitrary<string | Buffer | undefined> = fc.oneof(
-  fc.oneof(webhook, recovery, apiKey, submission, json).map(text),
+  fc.oneof(newWebhook, recovery, apiKey, submission, json).map(text),
   fc.constant(undefined),
   fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
   fc.constantFrom('', '{', '[', '['.repeat(20_000), '{"a":'.repeat(5_000), '\ufeff{}', '{"events":[{}],"events":1}'),
 );
 
-const headerText = fc.string({ unit: fc.constantFrom(...'az09 _-:;,="\'/*\u00e4'), maxLength: 60 });
+const headerText = fc.string({ unit: fc.constantFrom(...Array.from('az09 _-:;,="\'/*\u00e4')), maxLength: 60 });
 /** Left out, most of the time: what is refused for a header shows nothing of what is behind it. */
-const rarely = <T>(arbitrary: fc.Arbitrary<T>) => fc.oneof({ weight: 5, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
+const rarely = <T>(arbitrary: fc.Arbitrary<T>) =>
+  fc.oneof({ weight: 5, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
 const headers = fc
   .record({
     'content-type': fc.oneof(
       { weight: 12, arbitrary: fc.constant('application/json') },
-      { weight: 1, arbitrary: fc.constantFrom('application/json; charset=utf-8', 'application/json;charset=latin1', 'text/plain') },
+      {
+        weight: 1,
+        arbitrary: fc.constantFrom('application/json; charset=utf-8', 'application/json;charset=latin1', 'text/plain'),
+      },
       { weight: 1, arbitrary: headerText },
     ),
-    'x-api-key': fc.oneof({ weight: 15, arbitrary: oneOf(keys) }, { weight: 1, arbitrary: headerText }),
+    'x-api-key': fc.oneof({ weight: 30, arbitrary: someKey }, { weight: 1, arbitrary: headerText }),
     'idempotency-key': rarely(fc.oneof(headerText, fc.constantFrom('a', 'b'))),
     'x-request-id': rarely(headerText),
     'last-event-id': rarely(headerText),
@@ -183,12 +221,16 @@ const headers = fc
     'content-encoding': rarely(fc.constantFrom('identity', 'gzip')),
     cookie: rarely(headerText),
   })
-  .map((given) => Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Record<string, string>);
+  .map(
+    (given) =>
+      Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Record<string, string>,
+  );
 
 /** A request for any of the operations that are described, or for one that is not. */
 const ask: fc.Arbitrary<Ask> = fc
   .record({
-    operation: fc.nat(),
+    // Without the usual bias to the first and the last: each operation is asked about as often.
+    operation: fc.noBias(fc.nat({ max: 16 })),
     method: fc.option(fc.constantFrom('GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'), { freq: 10 }),
     segments,
     query,
@@ -196,18 +238,28 @@ const ask: fc.Arbitrary<Ask> = fc
     bodies,
     junk: fc.option(junkBody, { freq: 3 }),
   })
-  .map(({ operation: number, method, segments: { index, junk }, query: search, headers: given, bodies: shaped, ...rest }) => {
-    const operation = suite.described.operations[number % suite.described.operations.length]!;
-    const { operationId, template } = operation;
-    const asked = method ?? operation.method;
-    const at = (pool: readonly string[], position: number) => junk?.[position] ?? pool[index % pool.length]!;
-    const path = template
-      .replace('{id}', at(asked === 'DELETE' ? named.mortal : named.endpoints, 0))
-      .replace('{deliveryId}', at(named.deliveries, 1));
-    const own = operationId in shaped ? text(shaped[operationId as keyof typeof shaped]) : undefined;
-    const body = rest.junk === null ? own : rest.junk;
-    return { method: asked, path: `${path}${search}`, headers: given, ...(body === undefined ? {} : { body }) };
-  });
+  .map(
+    ({
+      operation: number,
+      method,
+      segments: { index, junk },
+      query: search,
+      headers: given,
+      bodies: shaped,
+      ...rest
+    }) => {
+      const operation = suite.described.operations[number % suite.described.operations.length]!;
+      const { operationId, template } = operation;
+      const asked = method ?? operation.method;
+      const at = (pool: readonly string[], position: number) => junk?.[position] ?? pool[index % pool.length]!;
+      const path = template
+        .replace('{id}', at(asked === 'DELETE' ? named.mortal : named.endpoints, 0))
+        .replace('{deliveryId}', at(named.deliveries, 1));
+      const own = operationId in shaped ? text(shaped[operationId as keyof typeof shaped]) : undefined;
+      const body = rest.junk === null ? own : rest.junk;
+      return { method: asked, path: `${path}${search}`, headers: given, ...(body === undefined ? {} : { body }) };
+    },
+  );
 
 describe('whatever is asked', () => {
   it(`is answered in bounded time, and where it is refused, by a problem and never by a 5xx`, async () => {
@@ -223,7 +275,6 @@ describe('whatever is asked', () => {
             // A HEAD is answered without the problem.
             if (answer.status >= 400 && one.method !== 'HEAD') expectProblem(one, answer);
             suite.described.note(one, answer);
-{const c=((globalThis as any).cnt??={}); const o=suite.described.operationOf(one)?.operationId??'-'; const m=(c[o]??={}); m[answer.status]=(m[answer.status]??0)+1;}
           }),
         );
       }),
@@ -235,7 +286,6 @@ describe('whatever is asked', () => {
   it('has reached every operation, with good answers and with bad ones', () => {
     for (const { operationId } of suite.described.operations) {
       const statuses = [...suite.described.statusesOf(operationId)];
-      process.stderr.write(operationId+' '+statuses.join()+'|'+JSON.stringify((globalThis as any).cnt?.[operationId])+'\n');
       expect([operationId, statuses.some((status) => status < 300)]).toEqual([operationId, true]);
       expect([operationId, statuses.some((status) => status >= 400)]).toEqual([operationId, true]);
     }

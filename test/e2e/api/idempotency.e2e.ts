@@ -141,7 +141,10 @@ describe('an Idempotency-Key', () => {
 
   it('is free again after a refusal', async () => {
     const org = await anOrg();
-    const bad = keyed({ ...posting(WEBHOOKS, { url: 'http://10.0.0.1/', events: ['ticket.created'] }), key: org.key }, 'a');
+    const bad = keyed(
+      { ...posting(WEBHOOKS, { url: 'http://10.0.0.1/', events: ['ticket.created'] }), key: org.key },
+      'a',
+    );
     expect((await suite.refusal(bad)).code).toBe('url_private_network');
     await suite.data(create(org, 'a'), 201);
   });

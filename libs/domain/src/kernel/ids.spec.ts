@@ -27,7 +27,7 @@ describe('deliveryIdOf', () => {
 
   it('is whd_ and the first 130 bits of a SHA-256 in Crockford base32', () => {
     const digest = createHash('sha256').update(`${EVENT}\n${ENDPOINT}`).digest('hex');
-    const bits = [...digest].map((digit) => parseInt(digit, 16).toString(2).padStart(4, '0')).join('');
+    const bits = Array.from(digest, (digit) => parseInt(digit, 16).toString(2).padStart(4, '0')).join('');
     const text = Array.from({ length: 26 }, (_, n) =>
       '0123456789ABCDEFGHJKMNPQRSTVWXYZ'.charAt(parseInt(bits.slice(n * 5, n * 5 + 5), 2)),
     ).join('');

@@ -1,16 +1,16 @@
 import type { Attempted, DeliveryRef, Ended, Replayed, Scheduled } from '../delivery/index.js';
-import { deliveryIdOf, parseEndpointId, parseEventId, parseOrgId, type EndpointId, type Seq } from '../kernel/index.js';
+import { deliveryIdOf, type EndpointId, type EventId, type OrgId, type Seq } from '../kernel/index.js';
 
 /** When the events of these facts were appended, in epoch milliseconds. */
 export const CREATED_AT_MS = 1_700_000_000_000;
 
 /** The nth delivery to the endpoint. */
-export function aDelivery(nth = 1, endpoint: EndpointId = parseEndpointId(`whe_${'E'.repeat(26)}`)!): DeliveryRef {
-  const eventId = parseEventId(`evt_${String(nth).padStart(26, '0')}`)!;
+export function aDelivery(nth = 1, endpoint: EndpointId = `whe_${'E'.repeat(26)}` as EndpointId): DeliveryRef {
+  const eventId = `evt_${String(nth).padStart(26, '0')}` as EventId;
   return {
     deliveryId: deliveryIdOf(eventId, endpoint),
     endpointId: endpoint,
-    orgId: parseOrgId('0f8fad5b-d9cb-469f-a165-70867728950e')!,
+    orgId: '0f8fad5b-d9cb-469f-a165-70867728950e' as OrgId,
     eventId,
     event: 'ticket.created',
     seq: nth as Seq,

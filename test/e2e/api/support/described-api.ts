@@ -25,7 +25,9 @@ function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== 'object' || schema === null) return schema;
   const members = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, closed(value)]));
-  return 'properties' in members && members['type'] === 'object' ? { additionalProperties: false, ...members } : members;
+  return 'properties' in members && members['type'] === 'object'
+    ? { additionalProperties: false, ...members }
+    : members;
 }
 
 const escaped = (pointer: string) => encodeURIComponent(pointer.replaceAll('~', '~0').replaceAll('/', '~1'));

@@ -28,7 +28,14 @@ export class HttpPort {
     const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
     return new Promise((resolve, reject) => {
       const sent = request(
-        { agent: this.#agent, hostname, port, method, path, headers: { ...length, ...headers } as Record<string, string> },
+        {
+          agent: this.#agent,
+          hostname,
+          port,
+          method,
+          path,
+          headers: { ...length, ...headers } as Record<string, string>,
+        },
         (response) => {
           const chunks: Buffer[] = [];
           response.on('data', (chunk: Buffer) => chunks.push(chunk));
