@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { deliveryIdOf, systemClock, type DeliveryRef, type DueAttempt, type OrgId } from '#libs/domain';
 import {
   DeliveryLog,
@@ -55,6 +55,10 @@ describe('the reconciler', () => {
 
   afterAll(async () => {
     await gapless.stop();
+  });
+
+  afterEach(async () => {
+    await receiver.close();
   });
 
   async function anEndpoint() {
@@ -180,7 +184,6 @@ describe('the reconciler', () => {
       'x-service-delivery-id': delivery.deliveryId,
     });
     expect(await attemptRecordsOf(delivery)).toHaveLength(1);
-    await receiver.close();
   });
 
   it('leaves an attempt alone that is in flight, when it runs out of patience and when that ends in time', async () => {
@@ -198,7 +201,6 @@ describe('the reconciler', () => {
     expect((await stored(delivery)).delivery.status).toBe('delivered');
     expect(receiver.received).toHaveLength(1);
     expect(await attemptRecordsOf(delivery)).toHaveLength(1);
-    await receiver.close();
   });
 
   it('leaves an attempt alone that waits in a retry tier, however late it is', async () => {
@@ -214,6 +216,5 @@ describe('the reconciler', () => {
     expect(await aReconciler({ aheadMs: 2 * HOUR_MS }).round()).toBe(0);
     expect(await attemptRecordsOf(delivery)).toHaveLength(1);
     expect(receiver.received).toHaveLength(1);
-    await receiver.close();
   });
 });
