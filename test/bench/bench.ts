@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { GaplessApi } from './gapless-api.js';
 import { GaplessProcess } from './gapless-process.js';
 import { Load } from './load.js';
@@ -31,6 +32,8 @@ export class Bench {
 
   constructor(private readonly options: BenchOptions) {
     this.signal = AbortSignal.any([options.signal, this.#ending.signal]);
+    // Each request that is on its way listens.
+    setMaxListeners(0, this.signal);
     this.tell = options.tell;
   }
 

@@ -129,6 +129,8 @@ export class Sequencer {
     if (last === undefined) return;
     try {
       const { log, deadLetters } = this.#fold(state, chunk);
+      // First, since a restart goes on behind the last record of the log; one that comes twice does no harm.
+      await this.use.appender.append(deadLetters);
       if (log.length > 0) {
         this.#assertLease(partition, state, session);
         const offset = await this.use.writer.write(this.use.topics.log, partition, log);
@@ -136,7 +138,6 @@ export class Sequencer {
         state.uncheckpointed.records += log.length;
         state.uncheckpointed.bytes += log.reduce((sum, record) => sum + (record.value?.length ?? 0), 0);
       }
-      await this.use.appender.append(deadLetters);
     } catch (error) {
       // The fold ran ahead of the log, and whether the write happened only the log can tell.
       this.#states.delete(partition);

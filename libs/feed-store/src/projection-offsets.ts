@@ -73,19 +73,20 @@ export class ProjectionOffsets {
 
   /** A projection that has not begun begins with the first stretch that it is given. */
   async #read({ projection, topic, partition, firstOffset }: Stretch): Promise<number> {
-    const rows = await this.store.query<{ next_offset: string }>(
-      `with begun as (
-         insert into projection_offsets (projection, topic, partition, next_offset) values ($1, $2, $3, $4)
-         on conflict do nothing returning next_offset
-       )
-       select next_offset from begun
-       union all
-       select next_offset from projection_offsets where projection = $1 and topic = $2 and partition = $3`,
-      [projection, topic, partition, firstOffset],
-    );
-    const [row] = rows;
-    if (row === undefined) throw new Error('the place of the projection was made by another process just now');
-    return Number(row.next_offset);
+    for (;;) {
+      const [row] = await this.store.query<{ next_offset: string }>(
+        `with begun as (
+           insert into projection_offsets (projection, topic, partition, next_offset) values ($1, $2, $3, $4)
+           on conflict do nothing returning next_offset
+         )
+         select next_offset from begun
+         union all
+         select next_offset from projection_offsets where projection = $1 and topic = $2 and partition = $3`,
+        [projection, topic, partition, firstOffset],
+      );
+      // Without a row, another process has begun it just now: the next look sees it.
+      if (row !== undefined) return Number(row.next_offset);
+    }
   }
 }
 

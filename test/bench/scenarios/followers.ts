@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'undici';
 import type { Bench, Scenario } from '../bench.js';
@@ -40,6 +41,7 @@ class Followers {
     const pool = new Pool(this.gapless.credentials.base_url, { connections: count, pipelining: 1 });
     const over = new AbortController();
     const signal = AbortSignal.any([over.signal, this.bench.signal]);
+    setMaxListeners(0, signal);
     this.bench.onEnd(async () => {
       over.abort();
       await pool.destroy();

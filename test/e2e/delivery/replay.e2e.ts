@@ -124,7 +124,7 @@ describe('a replay (spec 3.1; decisions, section 3)', () => {
   );
 
   it.concurrent('of a failed one delivers it; the log keeps the attempts of the earlier run', async () => {
-    const sent = await anEventTo(asTheEventSays(), '{\"answers\":[500, 502, 204]}');
+    const sent = await anEventTo(asTheEventSays(), '{"answers":[500, 502, 204]}');
     const failed = await once(sent, { status: 'failed', attempts: 2, last_error: 'http_status: 502' });
     await sent.operator.replay(sent.endpoint.id, sent.id);
     const delivered = await once(sent, {
@@ -144,7 +144,7 @@ describe('a replay (spec 3.1; decisions, section 3)', () => {
   });
 
   it.concurrent('that fails has all its retries again, and can be replayed again', async () => {
-    const sent = await anEventTo(asTheEventSays(), '{\"answers\":[500, 500, 500, 500, 200]}');
+    const sent = await anEventTo(asTheEventSays(), '{"answers":[500, 500, 500, 500, 200]}');
     await once(sent, { status: 'failed', attempts: 2 });
     await sent.operator.replay(sent.endpoint.id, sent.id);
     await eventually(() => {
@@ -157,7 +157,7 @@ describe('a replay (spec 3.1; decisions, section 3)', () => {
   });
 
   it.concurrent('keeps the waiting retry of the earlier run from being sent', async () => {
-    const sent = await anEventTo(asTheEventSays(), '{\"answers\":[500, 200]}');
+    const sent = await anEventTo(asTheEventSays(), '{"answers":[500, 200]}');
     await once(sent, { status: 'pending', attempts: 1, response_status: 500 });
     await sent.operator.replay(sent.endpoint.id, sent.id);
     const delivered = await once(sent, { status: 'delivered', attempts: 1 });
@@ -167,7 +167,7 @@ describe('a replay (spec 3.1; decisions, section 3)', () => {
   });
 
   it.concurrent('that fails is retried once, not once more for the earlier run', async () => {
-    const sent = await anEventTo(asTheEventSays(), '{\"answers\":[500]}');
+    const sent = await anEventTo(asTheEventSays(), '{"answers":[500]}');
     await once(sent, { status: 'pending', attempts: 1, response_status: 500 });
     await sent.operator.replay(sent.endpoint.id, sent.id);
     await once(sent, { status: 'failed', attempts: 2 });

@@ -1,0 +1,341 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { inboxValue, systemClock, type EventId, type OrgId } from '#libs/domain';
+import {
+  Appender,
+  KafkaConnection,
+  PartitionWriter,
+  topicNames,
+  topicPlans,
+  type ConsumerSession,
+  type NewRecord,
+  type StoredRecord,
+  type TopicNames,
+} from '#libs/kafka-log';
+import { createLogger } from '#libs/runtime';
+import { anEventId, anOrgId } from '../../../test/support/ids.js';
+import { readLog, readTopic } from '../../../test/support/log-reader.js';
+import { oneTo } from '../../../test/support/sequence.js';
+import { makeTopics } from '../../../test/support/topics.js';
+import { LeaseLostError, Sequencer } from './sequencer.js';
+
+const brokers = process.env['TEST_KAFKA_BROKERS']!;
+const logger = createLogger('silent', 'test');
+const connection = new KafkaConnection({ brokers: brokers.split(','), clientId: 'test', logger });
+/** When the inbox records were appended. */
+const RECEIVED_AT_MS = Date.parse('2026-03-02T09:12:44.000Z');
+
+/** A writer whose next write goes wrong as it is told. */
+class FaultyWriter extends PartitionWriter {
+  fault: 'lost' | 'answer lost' | null = null;
+
+  override async write(...call: Parameters<PartitionWriter['write']>): Promise<number> {
+    const { fault } = this;
+    this.fault = null;
+    if (fault === 'lost') throw new Error('the request was lost');
+    const offset = await super.write(...call);
+    if (fault === 'answer lost') throw new Error('the answer was lost');
+    return offset;
+  }
+}
+
+/** An appender whose next append goes wrong when it is told so. */
+class FaultyAppender extends Appender {
+  isFaulty = false;
+
+  override async append(records: readonly NewRecord[]): Promise<void> {
+    if (this.isFaulty && records.length > 0) {
+      this.isFaulty = false;
+      throw new Error('the brokers are away');
+    }
+    await super.append(records);
+  }
+}
+
+let writer: FaultyWriter;
+let appender: FaultyAppender;
+let prefix: string;
+let topics: TopicNames;
+let sequencer: Sequencer;
+let orgId: OrgId;
+let inboxEnd: number;
+
+beforeAll(async () => {
+  writer = new FaultyWriter(connection);
+  appender = new FaultyAppender(connection, { retries: 3 });
+  await appender.connect();
+});
+
+afterAll(async () => {
+  await Promise.all([appender.close(), writer.close()]);
+});
+
+beforeEach(async () => {
+  prefix = `t${randomBytes(4).toString('hex')}`;
+  topics = topicNames(prefix, [1_000]);
+  const settings = { partitions: 1, retentionMs: 86_400_000, retrySchedule: [1_000] };
+  await makeTopics(connection, topicPlans(topics, settings));
+  sequencer = aSequencer();
+  orgId = anOrgId();
+  inboxEnd = 0;
+});
+
+/** One that knows nothing yet, as after a start. */
+function aSequencer(): Sequencer {
+  return new Sequencer({ connection, topics, writer, appender, clock: systemClock, logger });
+}
+
+function aSession(generation = 1, holdsLease: () => boolean = () => true): ConsumerSession {
+  return { generation, assigned: { [topics.inbox]: [0] }, holdsLease };
+}
+
+function aRecord(value: Buffer, key: string = orgId, headers: Record<string, string> = {}): StoredRecord {
+  const record = { topic: topics.inbox, partition: 0, key: Buffer.from(key), value, headers };
+  return { ...record, offset: inboxEnd++, timestampMs: RECEIVED_AT_MS };
+}
+
+function eventRecord(id: EventId = anEventId(), org: OrgId = orgId): StoredRecord {
+  const event = { id, event: 'ticket.created', occurredAt: '2026-03-02T09:00:00.000Z', orgId: org, widgetId: null };
+  return aRecord(inboxValue({ ...event, dataJson: '{"n": 1.0}' }), org);
+}
+
+async function logOf(org: OrgId = orgId) {
+  return (await readLog(brokers, prefix)).get(org) ?? [];
+}
+
+async function expectLog(count: number): Promise<void> {
+  const events = await logOf();
+  expect(events.map(({ seq }) => seq)).toEqual(oneTo(count));
+  expect(new Set(events.map(({ id }) => id)).size).toBe(count);
+}
+
+describe('a record of the log', () => {
+  it('is the envelope, with seq and CloudEvents headers, keyed by its org', async () => {
+    const id = anEventId();
+    const record = eventRecord(id);
+    await sequencer.sequence(0, [{ ...record, headers: { traceparent: '00-trace-01' } }], aSession());
+    const [stored] = await readTopic(brokers, topics.log);
+    expect(stored).toMatchObject({ partition: 0, offset: 0, key: orgId });
+    expect(stored!.headers).toEqual({
+      seq: '1',
+      'content-type': 'application/json',
+      ce_specversion: '1.0',
+      ce_id: id,
+      ce_type: 'ticket.created',
+      ce_source: `/orgs/${orgId}`,
+      ce_time: '2026-03-02T09:00:00.000Z',
+      'inbox-offset': '0',
+      traceparent: '00-trace-01',
+    });
+    expect(stored!.value.toString()).toBe(
+      `{"id":"${id}","seq":1,"event":"ticket.created","occurred_at":"2026-03-02T09:00:00.000Z",` +
+        `"timestamp":"2026-03-02T09:00:00.000Z","org_id":"${orgId}","widget_id":null,"data":{"n": 1.0}}`,
+    );
+  });
+
+  it('takes the time of the inbox record where the event does not tell its own', async () => {
+    const id = anEventId();
+    const value = Buffer.from(`{"id":"${id}","event":"ticket.created","org_id":"${orgId}","data":{}}`);
+    await sequencer.sequence(0, [aRecord(value)], aSession());
+    const [event] = await logOf();
+    expect(JSON.parse(event!.envelope)).toMatchObject({ occurred_at: '2026-03-02T09:12:44.000Z' });
+  });
+});
+
+describe('the seqs of an org', () => {
+  it('count its own events, whatever the order of the orgs in the inbox', async () => {
+    const others = [anOrgId(), anOrgId()];
+    const records = oneTo(30).map((n) => eventRecord(anEventId(), [orgId, ...others][n % 3]));
+    await sequencer.sequence(0, records, aSession());
+    for (const org of [orgId, ...others]) expect((await logOf(org)).map(({ seq }) => seq)).toEqual(oneTo(10));
+  });
+
+  it('go on in the next stretch, and a stretch that comes again changes nothing', async () => {
+    const [first, second] = [oneTo(5).map(() => eventRecord()), oneTo(5).map(() => eventRecord())];
+    await sequencer.sequence(0, first, aSession());
+    await sequencer.sequence(0, first, aSession());
+    await sequencer.sequence(0, [...first.slice(3), ...second], aSession());
+    await expectLog(10);
+    expect(await readTopic(brokers, topics.log)).toHaveLength(10);
+  });
+
+  it('skip ids that the org has already, in the same stretch or in an earlier one', async () => {
+    const [a, b] = [anEventId(), anEventId()];
+    await sequencer.sequence(0, [eventRecord(a), eventRecord(b), eventRecord(a)], aSession());
+    await sequencer.sequence(0, [eventRecord(b), eventRecord(), eventRecord(a)], aSession());
+    await expectLog(3);
+  });
+
+  it('go on behind the log after a restart', async () => {
+    const first = oneTo(5).map(() => eventRecord());
+    await sequencer.sequence(0, first, aSession());
+    const restarted = aSequencer();
+    await restarted.sequence(0, [...first, eventRecord(), eventRecord()], aSession());
+    await expectLog(7);
+    expect(await readTopic(brokers, topics.log)).toHaveLength(7);
+  });
+
+  it('go on behind the log with a new assignment, whatever another member did meanwhile', async () => {
+    await sequencer.sequence(0, [eventRecord()], aSession(1));
+    const meanwhile = oneTo(3).map(() => eventRecord());
+    await aSequencer().sequence(0, meanwhile, aSession(1));
+    await sequencer.sequence(0, [...meanwhile, eventRecord()], aSession(2));
+    await expectLog(5);
+    expect(await readTopic(brokers, topics.log)).toHaveLength(5);
+  });
+});
+
+describe('a write that is not certain', () => {
+  it.each(['lost', 'answer lost'] as const)(
+    'leaves neither gap nor repeat when it is made again (%s)',
+    async (fault) => {
+      await sequencer.sequence(0, [eventRecord()], aSession());
+      const records = oneTo(3).map(() => eventRecord());
+      writer.fault = fault;
+      await expect(sequencer.sequence(0, records, aSession())).rejects.toThrow();
+      await sequencer.sequence(0, records, aSession());
+      await sequencer.sequence(0, [eventRecord()], aSession());
+      await expectLog(5);
+      expect(await readTopic(brokers, topics.log)).toHaveLength(5);
+    },
+  );
+
+  it('is not made without a lease', async () => {
+    let holdsLease = true;
+    const session = aSession(1, () => holdsLease);
+    await sequencer.sequence(0, [eventRecord()], session);
+    holdsLease = false;
+    const record = eventRecord();
+    await expect(sequencer.sequence(0, [record], session)).rejects.toThrow(LeaseLostError);
+    await sequencer.checkpointAll(session).catch(() => undefined);
+    expect(await readTopic(brokers, topics.log)).toHaveLength(1);
+    expect(await readTopic(brokers, topics.sequences)).toHaveLength(0);
+    holdsLease = true;
+    await sequencer.sequence(0, [record], session);
+    await expectLog(2);
+  });
+});
+
+describe('two sequencers that both write, since one was frozen between its lease check and its write', () => {
+  it('write the same bytes, and the log read by the rule has neither gap nor repeat', async () => {
+    const [frozen, successor] = [sequencer, aSequencer()];
+    const records = oneTo(20).map((n) => eventRecord(undefined, n % 4 === 0 ? anOrgId() : orgId));
+    await Promise.all([frozen.restoreAssigned(aSession()), successor.restoreAssigned(aSession())]);
+    await successor.sequence(0, records.slice(0, 10), aSession());
+    await frozen.sequence(0, records.slice(0, 15), aSession());
+    await successor.sequence(0, records.slice(10), aSession());
+    await expectLog(15);
+    const stored = await readTopic(brokers, topics.log);
+    const events = new Map<string, unknown>();
+    for (const { key, value, headers } of stored) {
+      const same = { value: value.toString(), headers };
+      const name = `${key}/${headers['seq']!}`;
+      expect(events.get(name) ?? same).toEqual(same);
+      events.set(name, same);
+    }
+    expect(stored.length).toBeGreaterThan(20);
+    expect(events.size).toBe(20);
+    await aSequencer().sequence(0, [...records, eventRecord()], aSession(2));
+    await expectLog(16);
+  });
+});
+
+describe('a checkpoint', () => {
+  /** Removes what the log holds, as retention does. */
+  async function pruneLog(): Promise<void> {
+    await connection.withAdmin(async (admin) => {
+      const [end] = await admin.fetchTopicOffsets(topics.log);
+      await admin.deleteTopicRecords({ topic: topics.log, partitions: [{ partition: 0, offset: end!.high }] });
+    });
+  }
+
+  it('keeps the seqs and the known ids of orgs whose events retention has removed', async () => {
+    const ids = oneTo(5).map(() => anEventId());
+    const first = ids.map((id) => eventRecord(id));
+    await sequencer.sequence(0, first, aSession());
+    await sequencer.checkpointAll(aSession());
+    await pruneLog();
+    const restarted = aSequencer();
+    await restarted.sequence(0, [...first, eventRecord(ids[2]), eventRecord(ids[4]), eventRecord()], aSession());
+    expect((await logOf()).map(({ seq }) => seq)).toEqual([6]);
+  });
+
+  it('is completed by what the log holds behind it', async () => {
+    await sequencer.sequence(0, [eventRecord(), eventRecord()], aSession());
+    await sequencer.checkpointAll(aSession());
+    await pruneLog();
+    const behind = [eventRecord(), eventRecord()];
+    await sequencer.sequence(0, behind, aSession());
+    await aSequencer().sequence(0, [...behind, eventRecord()], aSession());
+    expect((await logOf()).map(({ seq }) => seq)).toEqual([3, 4, 5]);
+  });
+
+  it('of a sequencer that was frozen does not set back a newer one', async () => {
+    const frozen = sequencer;
+    const records = oneTo(3).map(() => eventRecord());
+    await frozen.sequence(0, records, aSession());
+    const successor = aSequencer();
+    const more = oneTo(3).map(() => eventRecord());
+    await successor.sequence(0, [...records, ...more], aSession());
+    await successor.checkpointAll(aSession());
+    await frozen.checkpointAll(aSession());
+    await pruneLog();
+    await aSequencer().sequence(0, [...records, ...more, eventRecord()], aSession());
+    expect((await logOf()).map(({ seq }) => seq)).toEqual([7]);
+  });
+
+  it('stands for the orgs of many stretches, and is made by itself when many events have come', async () => {
+    const records = oneTo(5_001).map((n) => eventRecord(undefined, n % 2 === 0 ? orgId : anOrgId()));
+    await sequencer.sequence(0, records, aSession());
+    expect((await readTopic(brokers, topics.sequences)).length).toBeGreaterThan(2_500);
+    await pruneLog();
+    await aSequencer().sequence(0, [...records, eventRecord()], aSession());
+    expect((await logOf()).map(({ seq }) => seq)).toEqual([2_501]);
+  });
+});
+
+describe('a record of the inbox that cannot be read', () => {
+  it('goes to the dead-letter topic with the reason and its origin, and stops nothing', async () => {
+    const first = eventRecord();
+    const bad = aRecord(Buffer.from('{"id":'), orgId, { 'x-of': 'the producer' });
+    await sequencer.sequence(0, [first, bad, eventRecord()], aSession());
+    await expectLog(2);
+    const [letter] = await readTopic(brokers, topics.deadLetter);
+    expect(letter).toMatchObject({ key: orgId, value: Buffer.from('{"id":') });
+    expect(letter!.headers).toEqual({
+      'x-of': 'the producer',
+      'x-error-code': 'malformed_request',
+      'x-error-detail': expect.any(String),
+      'x-origin': `${topics.inbox}/0/1`,
+    });
+  });
+
+  it.each([
+    ['without an id', '{"event":"ticket.created","org_id":"ORG","data":{}}', 'validation_failed'],
+    ['of an unknown type', '{"id":"evt_0123456789ABCDEF","event":"x","org_id":"ORG","data":{}}', 'unknown_event_type'],
+    [
+      'of another org than its key',
+      `{"id":"evt_0123456789ABCDEF","event":"ticket.created","org_id":"${anOrgId()}","data":{}}`,
+      'validation_failed',
+    ],
+    [
+      'that is a test event without a target',
+      '{"id":"evt_0123456789ABCDEF","event":"test","org_id":"ORG","data":{}}',
+      'unknown_event_type',
+    ],
+  ])('such as one %s', async (_what, text, code) => {
+    await sequencer.sequence(0, [aRecord(Buffer.from(text.replace('ORG', orgId)))], aSession());
+    expect(await readTopic(brokers, topics.log)).toHaveLength(0);
+    const [letter] = await readTopic(brokers, topics.deadLetter);
+    expect(letter!.headers['x-error-code']).toBe(code);
+  });
+
+  it('gets there even when the brokers go away between the log and the dead letters', async () => {
+    const records = [aRecord(Buffer.from('not JSON')), eventRecord()];
+    appender.isFaulty = true;
+    await expect(sequencer.sequence(0, records, aSession())).rejects.toThrow('the brokers are away');
+    await sequencer.sequence(0, records, aSession());
+    await expectLog(1);
+    expect((await readTopic(brokers, topics.deadLetter)).map(({ value }) => value.toString())).toContain('not JSON');
+  });
+});
