@@ -245,7 +245,14 @@ describe('a service whose Kafka goes away in the middle of pushes and submission
 describe('a service whose Postgres goes away in the middle of pushes and submissions', () => {
   it.each([
     { how: 'is cut off', leave: () => postgres.close(), answerMs: ANSWER_MS },
-    { how: 'freezes', leave: () => postgres.freeze(), answerMs: FROZEN_ANSWER_MS },
+    {
+      how: 'freezes',
+      leave: () => {
+        postgres.freeze();
+        return Promise.resolve();
+      },
+      answerMs: FROZEN_ANSWER_MS,
+    },
   ])('and $how: it answers 503, and loses nothing', async ({ leave, answerMs }) => {
     receiver.answer = (_request, response) => response.end();
     const publishers = new Publishers(10);
