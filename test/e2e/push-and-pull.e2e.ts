@@ -163,9 +163,9 @@ describe('an event that is pushed and pulled', () => {
       const [t = '', v1 = ''] = header.split(',').map((part) => part.slice(part.indexOf('=') + 1));
       expect(v1).toBe(createHmac('sha256', webhook.secret).update(`${t}.`).update(body).digest('hex'));
       expect(Math.abs(Number(t) * 1_000 - push.atMs)).toBeLessThan(5_000);
-      expect(verifySignature({ body: Buffer.concat([body, Buffer.from(' ')]), header, secret: webhook.secret })).toEqual(
-        { valid: false, reason: 'mismatch' },
-      );
+      expect(
+        verifySignature({ body: Buffer.concat([body, Buffer.from(' ')]), header, secret: webhook.secret }),
+      ).toEqual({ valid: false, reason: 'mismatch' });
     }
   });
 
@@ -192,7 +192,8 @@ describe('an event that is pushed and pulled', () => {
 
   it('goes on with the trace of the request that submitted it', () => {
     const parents = pushes.map((push) => headerOf(push, 'traceparent'));
-    for (const parent of parents) expect(parent).toMatch(new RegExp(`^00-${traceId}-(?!b7ad6b7169203331)[0-9a-f]{16}-01$`));
+    for (const parent of parents)
+      expect(parent).toMatch(new RegExp(`^00-${traceId}-(?!b7ad6b7169203331)[0-9a-f]{16}-01$`));
     expect(new Set(parents).size).toBe(pushes.length);
   });
 
@@ -246,10 +247,18 @@ describe('widget scoping (spec 6.3)', () => {
   };
   const orgWide = ['of no widget', 'of help desk content', 'of verification'];
   const rows = [
-    { scope: 'null: every widget and org-wide events', widget_ids: null, widgets: ['of widget 1', 'of widget 2', 'of widget 3'] },
+    {
+      scope: 'null: every widget and org-wide events',
+      widget_ids: null,
+      widgets: ['of widget 1', 'of widget 2', 'of widget 3'],
+    },
     { scope: '[]: org-wide events only', widget_ids: [], widgets: [] },
     { scope: '[a widget]: that one and org-wide events', widget_ids: [widget1], widgets: ['of widget 1'] },
-    { scope: '[widgets]: those and org-wide events', widget_ids: [widget3, widget2], widgets: ['of widget 2', 'of widget 3'] },
+    {
+      scope: '[widgets]: those and org-wide events',
+      widget_ids: [widget3, widget2],
+      widgets: ['of widget 2', 'of widget 3'],
+    },
   ];
   const got = new Map<string, readonly string[]>();
 
@@ -270,7 +279,10 @@ describe('widget scoping (spec 6.3)', () => {
       const names = receiver.received.map((push) => (envelopeOf(push).data as { name: string }).name);
       got.set(rows[index]!.scope, names);
     }
-    got.set('stranger', stranger.receiver.received.map(({ path }) => path));
+    got.set(
+      'stranger',
+      stranger.receiver.received.map(({ path }) => path),
+    );
   });
 
   it.each(rows)('$scope', ({ scope, widgets }) => {

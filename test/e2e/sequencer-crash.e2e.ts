@@ -235,13 +235,10 @@ describe('the log after', () => {
     await Promise.all([...ordeals.values()].map((ordeal) => ordeal.end()));
   });
 
-  it.each(Object.keys(stories))(
-    '%s: each seq is there once, and so is each acknowledged event',
-    async (name) => {
-      await outcomes.get(name);
-      ordeals.get(name)!.expectUnbrokenSequences();
-    },
-  );
+  it.each(Object.keys(stories))('%s: each seq is there once, and so is each acknowledged event', async (name) => {
+    await outcomes.get(name);
+    ordeals.get(name)!.expectUnbrokenSequences();
+  });
 
   it('holds 2,000 events and more of the killed one', () => {
     expect(ordeals.get(Object.keys(stories)[0]!)!.acknowledgedCount).toBeGreaterThanOrEqual(2_000);

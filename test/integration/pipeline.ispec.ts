@@ -63,9 +63,15 @@ describe('the pipeline', () => {
         { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' },
       ),
     ]);
-    await eventually(() => { expect(receiver.received).toHaveLength(1); });
+    await eventually(() => {
+      expect(receiver.received).toHaveLength(1);
+    });
     const page = await eventually(async () => {
-      const found = await new FeedReader(app.app.get(Store), 86_400_000).page(orgId, { since: 0 as Seq, limit: 10 }, Date.now());
+      const found = await new FeedReader(app.app.get(Store), 86_400_000).page(
+        orgId,
+        { since: 0 as Seq, limit: 10 },
+        Date.now(),
+      );
       expect(found.items).toHaveLength(1);
       return found;
     });

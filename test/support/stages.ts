@@ -8,7 +8,13 @@ import { RouterModule } from '../../apps/router/src/router.module.js';
 import { SequencerModule } from '../../apps/sequencer/src/sequencer.module.js';
 
 /** The stages that carry an event from HTTP to HTTP. */
-export const ALL_STAGES: readonly Type[] = [ApiModule, SequencerModule, RouterModule, DispatcherModule, ProjectorModule];
+export const ALL_STAGES: readonly Type[] = [
+  ApiModule,
+  SequencerModule,
+  RouterModule,
+  DispatcherModule,
+  ProjectorModule,
+];
 
 /** What a process with the api needs besides its module. */
 export const API_HTTP: NonNullable<GaplessAppOptions['http']> = apiHttp;
