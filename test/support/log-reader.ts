@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { Kafka, logLevel, type KafkaMessage } from 'kafkajs';
+import { Kafka, logLevel, type EachBatchPayload, type KafkaMessage } from 'kafkajs';
+import { eventually } from './infrastructure/eventually.js';
 
 /** A record of a topic, as kafkajs hands it over. */
 export interface TopicRecord {
@@ -29,45 +30,59 @@ function toRecord(partition: number, message: KafkaMessage): TopicRecord {
   };
 }
 
-/** Every record that the topic holds at this moment, partition by partition in the order of their offsets. */
-export async function readTopic(brokers: string, topic: string): Promise<readonly TopicRecord[]> {
-  const kafka = new Kafka({ clientId: 'test-reader', brokers: brokers.split(','), logLevel: logLevel.NOTHING });
-  const admin = kafka.admin();
-  await admin.connect();
-  const ends = await admin.fetchTopicOffsets(topic);
-  const open = new Map(
-    ends.filter(({ low, high }) => Number(low) < Number(high)).map((end) => [end.partition, Number(end.high)]),
-  );
+/** Reads the partitions up to the given ends, each in the order of its offsets. */
+async function readTo(
+  kafka: Kafka,
+  groupId: string,
+  topic: string,
+  ends: ReadonlyMap<number, number>,
+): Promise<readonly TopicRecord[]> {
+  const open = new Map(ends);
   const records: TopicRecord[] = [];
-  const groupId = `test-reader-${randomUUID()}`;
-  if (open.size > 0) {
-    const consumer = kafka.consumer({ groupId });
+  const consumer = kafka.consumer({ groupId });
+  try {
     await consumer.connect();
     await consumer.subscribe({ topics: [topic], fromBeginning: true });
     await new Promise<void>((resolve, reject) => {
       consumer.on(consumer.events.CRASH, ({ payload }) => {
         reject(payload.error);
       });
-      consumer
-        .run({
-          autoCommit: false,
-          eachBatch: ({ batch }) => {
-            const end = open.get(batch.partition) ?? 0;
-            for (const message of batch.messages) {
-              if (Number(message.offset) < end) records.push(toRecord(batch.partition, message));
-            }
-            if (Number(batch.lastOffset()) >= end - 1) open.delete(batch.partition);
-            if (open.size === 0) resolve();
-            return Promise.resolve();
-          },
-        })
-        .catch(reject);
+      const eachBatch = ({ batch }: EachBatchPayload) => {
+        const end = open.get(batch.partition) ?? 0;
+        for (const message of batch.messages) {
+          if (Number(message.offset) < end) records.push(toRecord(batch.partition, message));
+        }
+        if (Number(batch.lastOffset()) >= end - 1) open.delete(batch.partition);
+        if (open.size === 0) resolve();
+        return Promise.resolve();
+      };
+      consumer.run({ autoCommit: false, eachBatch }).catch(reject);
     });
+  } finally {
     await consumer.disconnect();
-    await admin.deleteGroups([groupId]);
   }
-  await admin.disconnect();
   return records;
+}
+
+/** Every record that the topic holds at this moment, partition by partition in the order of their offsets. */
+export async function readTopic(brokers: string, topic: string): Promise<readonly TopicRecord[]> {
+  const kafka = new Kafka({ clientId: 'test-reader', brokers: brokers.split(','), logLevel: logLevel.NOTHING });
+  const admin = kafka.admin();
+  await admin.connect();
+  try {
+    const offsets = await admin.fetchTopicOffsets(topic);
+    const ends = new Map(
+      offsets.filter(({ low, high }) => Number(low) < Number(high)).map((end) => [end.partition, Number(end.high)]),
+    );
+    if (ends.size === 0) return [];
+    const groupId = `test-reader-${randomUUID()}`;
+    // A broker that has just started may still be loading what it knows of groups.
+    const records = await eventually(() => readTo(kafka, groupId, topic, ends), { timeoutMs: 10_000 });
+    await admin.deleteGroups([groupId]);
+    return records;
+  } finally {
+    await admin.disconnect();
+  }
 }
 
 /**

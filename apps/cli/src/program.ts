@@ -1,4 +1,6 @@
 import { Command } from 'commander';
+import { emitCommand } from './commands/emit.command.js';
+import { tailCommand } from './commands/tail.command.js';
 import { keysCommand, type CliContext } from './keys.command.js';
 
 /** The command line: `gapless <command>`. */
@@ -6,5 +8,7 @@ export function gaplessProgram(context: CliContext): Command {
   return new Command('gapless')
     .description('Operates a Gapless installation: the one at DATABASE_URL, else the one that npm start runs here.')
     .showHelpAfterError('(try --help)')
-    .addCommand(keysCommand(context));
+    .addCommand(keysCommand(context))
+    .addCommand(emitCommand(context))
+    .addCommand(tailCommand(context));
 }

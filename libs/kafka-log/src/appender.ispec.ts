@@ -4,6 +4,7 @@ import { createLogger } from '#libs/runtime';
 import { aPrivateKafka, type PrivateKafka } from '../../../test/support/private-kafka.js';
 import { eventually } from '../../../test/support/infrastructure/eventually.js';
 import { readTopic } from '../../../test/support/log-reader.js';
+import { makeTopics } from '../../../test/support/topics.js';
 import { Appender } from './appender.js';
 import { KafkaConnection } from './kafka-connection.js';
 
@@ -33,9 +34,7 @@ afterAll(async () => {
 
 async function aTopic(partitions = 1): Promise<string> {
   const topic = `t${randomBytes(6).toString('hex')}`;
-  await connection.withAdmin((admin) =>
-    admin.createTopics({ topics: [{ topic, numPartitions: partitions }], waitForLeaders: true }),
-  );
+  await makeTopics(connection, [{ topic, partitions, retentionMs: -1, compacted: false, appendTime: false }]);
   return topic;
 }
 

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createLogger, HealthBoard } from '#libs/runtime';
 import { forgetMembers, membersOf } from '../../../test/support/group-members.js';
 import { eventually } from '../../../test/support/infrastructure/eventually.js';
+import { makeTopics } from '../../../test/support/topics.js';
 import { Appender } from './appender.js';
 import { BatchConsumer, type BatchConsumerOptions, type BatchContext } from './batch-consumer.js';
 import type { ConsumerSession } from './consumer-sessions.js';
@@ -33,7 +34,7 @@ beforeEach(async () => {
   topic = `t${randomBytes(6).toString('hex')}`;
   groupId = `${topic}-group`;
   health = new HealthBoard();
-  await connection.withAdmin((admin) => admin.createTopics({ topics: [{ topic, numPartitions: 1 }] }));
+  await makeTopics(connection, [{ topic, partitions: 1, retentionMs: -1, compacted: false, appendTime: false }]);
 });
 
 afterEach(async () => {

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ProjectorModule } from '../../../apps/projector/src/projector.module.js';
+import { aGapless } from '../../support/gapless.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
 import { readTopic } from '../../support/log-reader.js';
 import type { Receiver } from '../../support/receiver.js';
 import { oneTo } from '../../support/sequence.js';
+import { ALL_STAGES, API_HTTP } from '../../support/stages.js';
 import { always, asTheEventSays, HeldPushes } from './support/answers.js';
 import { DeliverySuite } from './support/delivery-suite.js';
 import type { Delivery, Endpoint, EndpointHealth, EndpointWithSecret, Operator } from './support/operator.js';
@@ -491,5 +494,47 @@ describe('an endpoint that is deleted (spec 4.1; decisions, section 6)', () => {
     await projected(to.endpoint.id, 4);
     expect(Object.values(await rowsOf(to.endpoint.id))).toEqual([0, 0, 0, 0, 0]);
     await nothingMoreComes(to.receiver, RETRY_WITHIN_MS);
+  });
+});
+
+describe('an endpoint that is disabled or deleted while the projection lags behind', () => {
+  let lagging: DeliverySuite;
+
+  beforeAll(async () => {
+    const gapless = await aGapless({ RETRY_SCHEDULE: '1s' });
+    const stages = ALL_STAGES.filter((stage) => stage !== ProjectorModule);
+    lagging = new DeliverySuite(gapless, await gapless.start(stages, { http: API_HTTP }));
+  });
+
+  afterAll(() => lagging.stop());
+
+  it('gets no attempt any more all the same, and ends as it should once the projection is there', async () => {
+    const operator = await lagging.anOperator();
+    const [active, disabled, deleted] = [
+      await lagging.aReceiver(always(500)),
+      await lagging.aReceiver(always(500)),
+      await lagging.aReceiver(always(500)),
+    ];
+    const [, toDisable, toDelete] = await Promise.all(
+      [active, disabled, deleted].map(({ url }) => operator.register({ url, events: ['ticket.created'] })),
+    );
+    await operator.emit({ event: 'ticket.created', data: {} });
+    await eventually(() => {
+      for (const { received } of [active, disabled, deleted]) expect(received).toHaveLength(1);
+    });
+    await operator.change(toDisable!.id, { is_active: false });
+    await operator.remove(toDelete!.id);
+    await eventually(() => {
+      expect(active.received.map(attemptOf)).toEqual([1, 2]);
+    });
+    // Their retries were due at the same time as the one that has come.
+    await nothingMoreComes(active, 1_000);
+    expect([disabled.received.length, deleted.received.length]).toEqual([1, 1]);
+    await lagging.gapless.start([ProjectorModule]);
+    await eventually(async () => {
+      expect(await operator.deliveries(toDisable!.id)).toMatchObject([
+        { status: 'failed', last_error: 'endpoint_disabled', attempts: 1, next_attempt_at: null },
+      ]);
+    });
   });
 });

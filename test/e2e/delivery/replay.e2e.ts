@@ -166,6 +166,16 @@ describe('a replay (spec 3.1; decisions, section 3)', () => {
     expect(await sent.operator.delivery(sent.endpoint.id, sent.id)).toEqual(delivered);
   });
 
+  it.concurrent('asked for several times at once makes each of its attempts once', async () => {
+    const sent = await anEventTo(asTheEventSays(), '{"answers":[200, 500]}');
+    await once(sent, { status: 'delivered' });
+    await Promise.all([1, 2, 3].map(() => sent.operator.replay(sent.endpoint.id, sent.id)));
+    const failed = await once(sent, { status: 'failed', attempts: 2 });
+    await nothingMoreComes(sent.receiver, 500);
+    // The operator's requests are one replay, or one follows another: no attempt of either is made twice.
+    expect(sent.receiver.received).toHaveLength(failed.attempts_log.length);
+  });
+
   it.concurrent('that fails is retried once, not once more for the earlier run', async () => {
     const sent = await anEventTo(asTheEventSays(), '{"answers":[500]}');
     await once(sent, { status: 'pending', attempts: 1, response_status: 500 });

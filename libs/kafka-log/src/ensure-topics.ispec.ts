@@ -1,0 +1,137 @@
+import { randomBytes } from 'node:crypto';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { ConfigResourceTypes, type Admin } from 'kafkajs';
+import { createLogger } from '#libs/runtime';
+import { eventually } from '../../../test/support/infrastructure/eventually.js';
+import { ensureTopics, TopicMismatchError } from './ensure-topics.js';
+import { KafkaConnection } from './kafka-connection.js';
+import { topicNames, topicPlans, type TopicNames, type TopicPlan } from './topics.js';
+
+const DAY_MS = 86_400_000;
+const SETTINGS = { partitions: 3, retentionMs: 30 * DAY_MS, retrySchedule: [10_000, 6 * 3_600_000] };
+
+const connection = new KafkaConnection({
+  brokers: process.env['TEST_KAFKA_BROKERS']!.split(','),
+  clientId: 'test',
+  logger: createLogger('silent', 'test'),
+});
+
+let names: TopicNames;
+let plans: readonly TopicPlan[];
+
+beforeEach(() => {
+  names = topicNames(`t${randomBytes(4).toString('hex')}`, SETTINGS.retrySchedule);
+  plans = topicPlans(names, SETTINGS);
+});
+
+function ensure(wanted: readonly TopicPlan[] = plans): Promise<void> {
+  return connection.withAdmin((admin) => ensureTopics(admin, wanted));
+}
+
+async function partitionsOf(admin: Admin, topic: string): Promise<number> {
+  const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
+  return topics[0]!.partitions.length;
+}
+
+/** What the broker says of the topic. */
+async function found(topic: string): Promise<Readonly<Record<string, string | number>>> {
+  return connection.withAdmin(async (admin) => {
+    const { resources } = await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: [{ type: ConfigResourceTypes.TOPIC, name: topic }],
+    });
+    const config = new Map(resources[0]!.configEntries.map((entry) => [entry.configName, entry.configValue]));
+    return {
+      partitions: await partitionsOf(admin, topic),
+      retention: Number(config.get('retention.ms')),
+      cleanup: config.get('cleanup.policy')!,
+      timestamps: config.get('message.timestamp.type')!,
+    };
+  });
+}
+
+async function create(topic: string, numPartitions: number, config: Readonly<Record<string, string>>): Promise<void> {
+  const configEntries = Object.entries(config).map(([name, value]) => ({ name, value }));
+  await connection.withAdmin(async (admin) => {
+    await admin.createTopics({ topics: [{ topic, numPartitions, configEntries }], waitForLeaders: false });
+    await eventually(() => admin.fetchTopicOffsets(topic));
+  });
+}
+
+/** What is complained of; empty when all is well. */
+async function mismatches(): Promise<readonly string[]> {
+  try {
+    await ensure();
+    return [];
+  } catch (error) {
+    if (error instanceof TopicMismatchError) return error.mismatches;
+    throw error;
+  }
+}
+
+describe('the topics', () => {
+  it('are made with the partitions, the retention and the clean-up of the architecture', async () => {
+    await ensure();
+    const work = { partitions: 3, retention: 7 * DAY_MS, cleanup: 'delete', timestamps: 'CreateTime' };
+    expect(await found(names.inbox)).toEqual(work);
+    expect(await found(names.log)).toEqual({ ...work, retention: 32 * DAY_MS, timestamps: 'LogAppendTime' });
+    expect(await found(names.sequences)).toEqual({ ...work, retention: -1, cleanup: 'compact' });
+    expect(await found(names.attempts)).toEqual(work);
+    expect(await found(names.attemptsSlow)).toEqual(work);
+    expect(await found(names.retry[0]!)).toEqual({ ...work, retention: 7 * DAY_MS + 10_000 });
+    expect(await found(names.retry[1]!)).toEqual({ ...work, retention: 7 * DAY_MS + 6 * 3_600_000 });
+    expect(await found(names.deliveries)).toEqual({ ...work, retention: 32 * DAY_MS });
+    expect(await found(names.deadLetter)).toEqual({ ...work, retention: 30 * DAY_MS });
+    expect(await found(names.staffAlerts)).toEqual(work);
+  });
+
+  it('are left as they are when they are there already', async () => {
+    await ensure();
+    expect(await mismatches()).toEqual([]);
+  });
+
+  it('are made once by processes that start at the same time', async () => {
+    await Promise.all([ensure(), ensure(), ensure()]);
+    await eventually(async () => {
+      expect(await mismatches()).toEqual([]);
+    });
+  });
+
+  it('are completed when some of them are there', async () => {
+    await ensure(plans.filter(({ topic }) => topic !== names.log));
+    await ensure();
+    expect(await found(names.log)).toMatchObject({ partitions: 3 });
+  });
+});
+
+describe('topics that do not fit the settings', () => {
+  it('are refused with everything that differs, each with what is there and what is needed', async () => {
+    await create(names.log, 2, { 'retention.ms': String(DAY_MS) });
+    await create(names.sequences, 3, { 'cleanup.policy': 'delete' });
+    await create(names.inbox, 3, { 'max.message.bytes': '1000' });
+    const told = await mismatches();
+    const expected = [
+      `${names.log} has 2 partitions, PARTITIONS asks for 3`,
+      `${names.log} keeps records for ${DAY_MS} ms, at least ${32 * DAY_MS} ms are needed`,
+      `${names.log} has message.timestamp.type=CreateTime, LogAppendTime is needed`,
+      `${names.sequences} has cleanup.policy=delete, compact is needed`,
+      `${names.inbox} takes max.message.bytes 1000, at least `,
+    ];
+    for (const text of expected) expect(told).toContainEqual(expect.stringContaining(text));
+    // The embedded broker's own limit is above what is needed, another one's need not be.
+    const others = told.filter((text) => !expected.some((start) => text.startsWith(start)));
+    for (const text of others) expect(text).toMatch(/takes max\.message\.bytes/);
+  });
+
+  it('may keep records for longer than is needed, and for ever', async () => {
+    const others = { 'message.timestamp.type': 'LogAppendTime', 'max.message.bytes': String(16 * 1024 * 1024) };
+    await create(names.log, 3, { ...others, 'retention.ms': String(400 * DAY_MS) });
+    await create(names.inbox, 3, { 'max.message.bytes': others['max.message.bytes'], 'retention.ms': '-1' });
+    expect(await mismatches()).toEqual([]);
+  });
+
+  it('say in their message what an operator can do', async () => {
+    await create(names.log, 2, {});
+    await expect(ensure()).rejects.toThrow(/existing topics do not fit the settings:[^]*Change the settings/);
+  });
+});
