@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLogger } from '#libs/runtime';
+import { eventually } from '../../../test/support/infrastructure/eventually.js';
 import { makeTopics } from '../../../test/support/topics.js';
 import { oneTo } from '../../../test/support/sequence.js';
 import { KafkaConnection } from './kafka-connection.js';
@@ -18,20 +19,26 @@ let writer: PartitionWriter;
 let topic: string;
 let other: string;
 
-beforeAll(() => {
+beforeAll(async () => {
   writer = new PartitionWriter(connection);
+  await makeNewTopics();
+  await write(topic, 0, 1);
+  // A broker that has just started may still be loading what it knows of groups.
+  await eventually(() => read({ topic, partition: 0, from: 0 }));
 });
 
 afterAll(async () => {
   await writer.close();
 });
 
-beforeEach(async () => {
+beforeEach(makeNewTopics);
+
+async function makeNewTopics(): Promise<void> {
   const prefix = `t${randomBytes(4).toString('hex')}`;
   [topic, other] = [`${prefix}.a`, `${prefix}.b`];
   const plan = { partitions: 3, retentionMs: -1, compacted: false, appendTime: false };
   await makeTopics(connection, [topic, other].map((name) => ({ topic: name, ...plan })));
-});
+}
 
 /** @returns the offset of the first of them */
 async function write(to: string, partition: number, count: number): Promise<number> {
@@ -46,6 +53,15 @@ async function read(...stretches: readonly PartitionStretch[]) {
   });
   const values = records.map((record) => `${record.topic === topic ? 'a' : 'b'}${record.partition}/${record.offset}`);
   return { values, ends: Object.fromEntries(ends) };
+}
+
+/** Removes the first records of partition 0, as retention does. */
+async function removeBefore(offset: number): Promise<void> {
+  await connection.withAdmin(async (admin) => {
+    // kafkajs deletes from topics only that it has met before.
+    await admin.fetchTopicOffsets(topic);
+    await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: String(offset) }] });
+  });
 }
 
 describe('writing to a partition', () => {
@@ -90,14 +106,12 @@ describe('reading stretches of partitions', () => {
     expect(ends).toEqual({ [`${topic}/0`]: 2, [`${topic}/1`]: 0 });
   });
 
-  it('begins at the first record that is still kept', async () => {
+  it('begins at the first record that is still kept, if any is', async () => {
     await write(topic, 0, 5);
-    await connection.withAdmin(async (admin) => {
-      // kafkajs deletes from topics only that it has met before.
-      await admin.fetchTopicOffsets(topic);
-      await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '3' }] });
-    });
+    await removeBefore(3);
     expect((await read({ topic, partition: 0, from: 1 })).values).toEqual(['a0/3', 'a0/4']);
+    await removeBefore(5);
+    expect(await read({ topic, partition: 0, from: 1 })).toEqual({ values: [], ends: { [`${topic}/0`]: 5 } });
   });
 
   it('leaves no consumer group behind', async () => {

@@ -12,7 +12,7 @@ import type { Delivery, Endpoint, EndpointHealth, EndpointWithSecret, Operator }
 import { attemptOf, envelopeOf, isSignedWith, nothingMoreComes, seqOf } from './support/pushes.js';
 
 /** One retry, far enough away for something to happen before it. */
-const TIER_MS = 3_000;
+const TIER_MS = 4_000;
 /** How long a retry that waits could still be sent: its time, and what it may take to start. */
 const RETRY_WITHIN_MS = TIER_MS + 1_000;
 /** Of the spec, section 8: the default of `AUTO_DISABLE_AFTER`. */
