@@ -37,7 +37,10 @@ async function makeNewTopics(): Promise<void> {
   const prefix = `t${randomBytes(4).toString('hex')}`;
   [topic, other] = [`${prefix}.a`, `${prefix}.b`];
   const plan = { partitions: 3, retentionMs: -1, compacted: false, appendTime: false };
-  await makeTopics(connection, [topic, other].map((name) => ({ topic: name, ...plan })));
+  await makeTopics(
+    connection,
+    [topic, other].map((name) => ({ topic: name, ...plan })),
+  );
 }
 
 /** @returns the offset of the first of them */
