@@ -12,8 +12,12 @@ const BACKLOG = 480;
 /** More than there are partitions, so that some share one with the endpoint that hangs. */
 const HEALTHY_ENDPOINTS = 6;
 const WAVE = 30;
-/** Far above what a push takes on an idle machine, far below the time that an attempt may hang. */
-const HEALTHY_WITHIN_MS = 2_000;
+/** How long each attempt hangs, and whatever waits behind it. */
+const HANG_MS = 20_000;
+/** Far above what a push takes on an idle machine … */
+const HALF_WITHIN_MS = 2_000;
+/** … and on a busy one; far below the time that an attempt hangs. */
+const ALL_WITHIN_MS = 8_000;
 
 describe('an endpoint that hangs with thousands of events', () => {
   let suite: DeliverySuite;
@@ -21,17 +25,19 @@ describe('an endpoint that hangs with thousands of events', () => {
   let hanging: Receiver;
   let hangingEndpoint: EndpointWithSecret;
   let healthy: readonly Receiver[];
+  const unanswered: (() => void)[] = [];
   let isHanging = true;
 
   beforeAll(async () => {
     suite = await DeliverySuite.start({
-      DELIVERY_TIMEOUT: '6s',
+      DELIVERY_TIMEOUT: `${HANG_MS}ms`,
       RETRY_SCHEDULE: '200ms,200ms',
       AUTO_DISABLE_AFTER: '100000',
     });
     operator = await suite.anOperator();
     hanging = await suite.aReceiver((_request, response) => {
-      if (!isHanging) response.end();
+      if (isHanging) unanswered.push(() => response.end());
+      else response.end();
     });
     hangingEndpoint = await operator.register({ url: hanging.url, events: ['ticket.updated'] });
     healthy = await Promise.all(oneTo(HEALTHY_ENDPOINTS).map(() => suite.aReceiver()));
@@ -55,20 +61,25 @@ describe('an endpoint that hangs with thousands of events', () => {
   it('delays no other endpoint of the org: not when it begins to hang, nor while it does', async () => {
     // Connections are made, code is compiled: what a process does once is not what this is about.
     await wave();
+    const delays: number[] = [];
     for (let n = 0; n < BACKLOGS; n++) {
       await operator.emit(...oneTo(BACKLOG).map((n) => ({ event: 'ticket.updated', data: { n } })));
-      expect(Math.max(...(await wave()))).toBeLessThan(HEALTHY_WITHIN_MS);
+      delays.push(...(await wave()));
     }
-    expect(hanging.received.length).toBeGreaterThan(0);
     await eventually(async () => {
       const { health } = await operator.endpoint(hangingEndpoint.id);
       expect(health).toMatchObject({ pending: BACKLOGS * BACKLOG, delivered_24h: 0 });
     });
-    expect(Math.max(...(await wave()))).toBeLessThan(HEALTHY_WITHIN_MS);
+    delays.push(...(await wave()));
+    expect(unanswered.length).toBeGreaterThan(0);
+    delays.sort((a, b) => a - b);
+    expect(delays[delays.length / 2]).toBeLessThan(HALF_WITHIN_MS);
+    expect(delays.at(-1)).toBeLessThan(ALL_WITHIN_MS);
   });
 
   it('gets all of them once it answers again', async () => {
     isHanging = false;
+    for (const answer of unanswered) answer();
     await eventually(
       async () => {
         const { health } = await operator.endpoint(hangingEndpoint.id);

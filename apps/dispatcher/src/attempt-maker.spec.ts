@@ -1,0 +1,213 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { decodeFact, type DueAttempt } from '#libs/domain';
+import type { DispatchLookupResult } from '#libs/feed-store';
+import { topicNames } from '#libs/kafka-log';
+import { createLogger } from '#libs/runtime';
+import { verifySignature } from '#libs/webhook-signature';
+import type { PushClient } from '#libs/webhook-transport';
+import { aDueAttempt } from '../../../test/support/due-attempts.js';
+import { FakeAppender } from '../../../test/support/fake-appender.js';
+import { AttemptMaker } from './attempt-maker.js';
+import type { DispatchLookup } from './dispatch-lookup.js';
+import { Flight } from './lane.js';
+
+type PushRequest = Parameters<PushClient['post']>[0];
+type PushOutcome = Awaited<ReturnType<PushClient['post']>>;
+
+const NOW_MS = 1_750_000_000_999;
+const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKY0=';
+const SCHEDULE = [10_000, 60_000];
+const topics = topicNames('gapless', SCHEDULE);
+const due = aDueAttempt();
+
+let appender: FakeAppender;
+let found: DispatchLookupResult;
+let outcome: PushOutcome;
+let posts: PushRequest[];
+let ending: AbortController;
+let maker: AttemptMaker;
+
+beforeEach(() => {
+  appender = new FakeAppender();
+  found = {
+    kind: 'target',
+    target: { id: due.delivery.endpointId, url: 'https://example.com/hook', secret: SECRET, activation: 3 },
+  };
+  outcome = answered(200);
+  posts = [];
+  ending = new AbortController();
+  maker = new AttemptMaker({
+    lookup: { find: () => Promise.resolve(found) } as unknown as DispatchLookup,
+    client: {
+      post: (request) => {
+        posts.push(request);
+        return Promise.resolve(outcome);
+      },
+      close: () => Promise.resolve(),
+    },
+    appender: appender.asAppender,
+    topics,
+    schedule: SCHEDULE,
+    timeoutMs: 10_000,
+    clock: { now: () => NOW_MS },
+    logger: createLogger('silent', 'test'),
+    signal: ending.signal,
+  });
+});
+
+function answered(status: number): PushOutcome {
+  return { kind: 'answered', status, durationMs: 41.6, responseExcerpt: 'thanks' };
+}
+
+function make(attempt: DueAttempt = due): Promise<void> {
+  return maker.make(attempt, new Flight(() => 0));
+}
+
+function facts() {
+  return appender.records.filter(({ topic }) => topic === topics.deliveries).map(({ value }) => decodeFact(value));
+}
+
+function retries() {
+  return appender.records.filter(({ topic }) => topic !== topics.deliveries);
+}
+
+describe('an attempt that is due', () => {
+  it('POSTs the stored bytes to the url of this moment, signed with the secret of this moment', async () => {
+    await make();
+    const [post] = posts;
+    expect(post).toMatchObject({ url: 'https://example.com/hook', timeoutMs: 10_000 });
+    expect(post!.body.equals(due.envelope)).toBe(true);
+    const header = post!.headers['x-service-signature'];
+    const verdict = verifySignature({ body: due.envelope, header, secret: SECRET, now: new Date(NOW_MS) });
+    expect(verdict).toEqual({ valid: true, timestamp: 1_750_000_000 });
+  });
+
+  it.each([200, 201, 204, 299])('succeeds with %d (spec 3.1)', async (status) => {
+    outcome = answered(status);
+    await make();
+    expect(facts()).toMatchObject([{ type: 'attempted', responseStatus: status, error: null, next: 'delivered' }]);
+    expect(retries()).toEqual([]);
+  });
+
+  it.each([300, 301, 304, 400, 401, 404, 429, 500, 503])('fails with %d (spec 7.1)', async (status) => {
+    outcome = answered(status);
+    await make();
+    expect(facts()).toMatchObject([
+      { type: 'attempted', responseStatus: status, error: `http_status: ${status}`, next: 'retry' },
+    ]);
+  });
+
+  it.each(['timeout', 'dns', 'connect', 'tls', 'blocked_address'] as const)('fails with a %s error', async (error) => {
+    outcome = { kind: 'failed', error, detail: 'in words', durationMs: 10 };
+    await make();
+    expect(facts()).toMatchObject([
+      { responseStatus: null, error: `${error}: in words`, responseExcerpt: null, next: 'retry' },
+    ]);
+  });
+
+  it('tells everything of itself in its fact', async () => {
+    await make({ ...due, run: 2, attempt: 2 });
+    expect(facts()).toEqual([
+      {
+        type: 'attempted',
+        delivery: due.delivery,
+        run: 2,
+        attempt: 2,
+        activation: 3,
+        startedAtMs: NOW_MS,
+        durationMs: 42,
+        responseStatus: 200,
+        error: null,
+        responseExcerpt: 'thanks',
+        next: 'delivered',
+        nextAttemptAtMs: null,
+      },
+    ]);
+  });
+});
+
+describe('an attempt that failed', () => {
+  it('is followed by one in the tier of its number, due that tier’s delay behind its end (spec 8)', async () => {
+    outcome = answered(500);
+    for (const [index, delayMs] of SCHEDULE.entries()) {
+      appender.appends.length = 0;
+      await make({ ...due, attempt: index + 1 });
+      const dueAtMs = NOW_MS + 42 + delayMs;
+      expect(facts()).toMatchObject([{ next: 'retry', nextAttemptAtMs: dueAtMs }]);
+      const [retry] = retries();
+      expect(retry).toMatchObject({ topic: topics.retry[index], key: due.delivery.endpointId, value: due.envelope });
+      expect(retry!.headers).toMatchObject({ attempt: String(index + 2), run: '0', 'due-at-ms': String(dueAtMs) });
+    }
+  });
+
+  it('is the last one when its retries are used up', async () => {
+    outcome = answered(500);
+    await make({ ...due, attempt: SCHEDULE.length + 1 });
+    expect(facts()).toMatchObject([{ next: 'exhausted', nextAttemptAtMs: null }]);
+    expect(retries()).toEqual([]);
+  });
+
+  it('goes to Kafka together with what follows from it', async () => {
+    outcome = answered(500);
+    await make();
+    expect(appender.appends).toHaveLength(1);
+    expect(appender.records).toHaveLength(2);
+  });
+});
+
+describe('an attempt that is not made', () => {
+  it.each(['gone', 'superseded'] as const)('leaves nothing behind when it is %s', async (kind) => {
+    found = { kind };
+    await make();
+    expect(posts).toEqual([]);
+    expect(appender.records).toEqual([]);
+  });
+
+  it('ends its delivery when the endpoint is inactive (decisions, section 4)', async () => {
+    found = { kind: 'inactive' };
+    await make({ ...due, run: 1 });
+    expect(posts).toEqual([]);
+    expect(facts()).toEqual([{ type: 'ended', delivery: due.delivery, run: 1, reason: 'endpoint_disabled' }]);
+    expect(retries()).toEqual([]);
+  });
+});
+
+describe('an attempt and the troubles around it', () => {
+  it('is made once, and told as soon as Kafka is there', async () => {
+    appender.failures = 2;
+    outcome = answered(500);
+    await make();
+    expect(posts).toHaveLength(1);
+    expect(appender.appends).toHaveLength(1);
+  });
+
+  it('is not made again when its record comes twice', async () => {
+    await Promise.all([make(), make()]);
+    await make();
+    expect(posts).toHaveLength(1);
+    expect(facts()).toHaveLength(1);
+  });
+
+  it('is left to be made again when the process ends before it is known what came of it', async () => {
+    const reason = new Error('the process ends');
+    const interrupted = new AttemptMaker({
+      lookup: { find: () => Promise.resolve(found) } as unknown as DispatchLookup,
+      client: {
+        post: () => {
+          ending.abort(reason);
+          return Promise.resolve({ kind: 'failed', error: 'connect', detail: 'the attempt was ended', durationMs: 1 });
+        },
+        close: () => Promise.resolve(),
+      },
+      appender: appender.asAppender,
+      topics,
+      schedule: SCHEDULE,
+      timeoutMs: 10_000,
+      clock: { now: () => NOW_MS },
+      logger: createLogger('silent', 'test'),
+      signal: ending.signal,
+    });
+    await expect(interrupted.make(due, new Flight(() => 0))).rejects.toBe(reason);
+    expect(appender.records).toEqual([]);
+  });
+});

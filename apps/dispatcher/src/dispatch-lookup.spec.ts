@@ -1,0 +1,77 @@
+import { describe, expect, it } from '@jest/globals';
+import type { DueAttempt } from '#libs/domain';
+import type { DispatchLookupResult, EndpointDirectory } from '#libs/feed-store';
+import { createLogger } from '#libs/runtime';
+import { aDueAttempt } from '../../../test/support/due-attempts.js';
+import { oneTo } from '../../../test/support/sequence.js';
+import { DispatchLookup } from './dispatch-lookup.js';
+
+type Answer = (attempts: readonly DueAttempt[]) => Promise<readonly DispatchLookupResult[]>;
+
+/** What is found of an attempt tells which one it was. */
+function resultOf({ delivery }: DueAttempt): DispatchLookupResult {
+  return {
+    kind: 'target',
+    target: { id: delivery.endpointId, url: `https://${delivery.seq}`, secret: '', activation: 1 },
+  };
+}
+
+function aLookup(answer: Answer, signal = new AbortController().signal) {
+  const queries: number[] = [];
+  const directory = {
+    lookUp: (attempts: readonly DueAttempt[]) => {
+      queries.push(attempts.length);
+      return answer(attempts);
+    },
+  };
+  const lookup = new DispatchLookup(directory as unknown as EndpointDirectory, createLogger('silent', 'test'), signal);
+  return { lookup, queries };
+}
+
+describe('looking up many attempts at the same time', () => {
+  it('takes few queries, and gives each its own result', async () => {
+    const { lookup, queries } = aLookup((attempts) => Promise.resolve(attempts.map(resultOf)));
+    const attempts = oneTo(600).map((n) => aDueAttempt(n));
+    const results = await Promise.all(attempts.map((due) => lookup.find(due)));
+    expect(results).toEqual(attempts.map(resultOf));
+    expect(queries).toEqual([256, 256, 88]);
+  });
+
+  it('asks again for what is asked while a query is on its way: its answer may be outdated', async () => {
+    let release: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { lookup, queries } = aLookup(async (attempts) => {
+      if (queries.length === 1) await gate;
+      return attempts.map(resultOf);
+    });
+    const first = lookup.find(aDueAttempt());
+    await Promise.resolve();
+    await Promise.resolve();
+    const second = lookup.find(aDueAttempt());
+    release();
+    await Promise.all([first, second]);
+    expect(queries).toEqual([1, 1]);
+  });
+});
+
+describe('a look-up while Postgres is away', () => {
+  it('waits for as long as it takes', async () => {
+    let failures = 3;
+    const { lookup, queries } = aLookup((attempts) =>
+      failures-- > 0 ? Promise.reject(new Error('away')) : Promise.resolve(attempts.map(resultOf)),
+    );
+    expect(await lookup.find(aDueAttempt())).toEqual(resultOf(aDueAttempt()));
+    expect(queries).toEqual([1, 1, 1, 1]);
+  });
+
+  it('ends with the process', async () => {
+    const ending = new AbortController();
+    const { lookup } = aLookup(() => {
+      ending.abort(new Error('the process ends'));
+      return Promise.reject(new Error('away'));
+    }, ending.signal);
+    await expect(lookup.find(aDueAttempt())).rejects.toThrow();
+  });
+});

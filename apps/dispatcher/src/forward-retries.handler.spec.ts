@@ -1,0 +1,76 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { topicNames, type Handled } from '#libs/kafka-log';
+import { aDueAttempt, storedAttempt } from '../../../test/support/due-attempts.js';
+import { FakeAppender } from '../../../test/support/fake-appender.js';
+import { ForwardRetriesHandler } from './forward-retries.handler.js';
+
+const NOW_MS = 1_750_000_000_000;
+const topics = topicNames('gapless', [10_000, 60_000]);
+const retryTopic = topics.retry[0]!;
+
+let appender: FakeAppender;
+
+beforeEach(() => {
+  appender = new FakeAppender();
+});
+
+/** Hands over the retries that are due at these times, from offset 100 on. */
+function handle(...dueAtMs: readonly number[]): Promise<Handled> {
+  const records = dueAtMs.map((at, index) =>
+    storedAttempt(aDueAttempt(index + 1, undefined, { attempt: 2, dueAtMs: at }), 100 + index, retryTopic),
+  );
+  const handler = new ForwardRetriesHandler(appender.asAppender, topics, { now: () => NOW_MS });
+  return handler.handle({ topic: retryTopic, partition: 0, records });
+}
+
+function forwarded(): readonly (string | Buffer | undefined)[] {
+  return appender.records.map(({ headers }) => headers?.['seq']);
+}
+
+describe('a batch of retries', () => {
+  it('is handed over as a whole when all of them are due', async () => {
+    expect(await handle(NOW_MS - 500, NOW_MS - 1, NOW_MS)).toBeUndefined();
+    expect(forwarded()).toEqual(['1', '2', '3']);
+  });
+
+  it('rests at the first that is not due yet, for just as long as that has to wait', async () => {
+    expect(await handle(NOW_MS - 500, NOW_MS, NOW_MS + 1_234, NOW_MS + 2_000)).toEqual({
+      kind: 'later',
+      nextOffset: 102,
+      waitMs: 1_234,
+    });
+    expect(forwarded()).toEqual(['1', '2']);
+  });
+
+  it('hands nothing over while the first is not due', async () => {
+    expect(await handle(NOW_MS + 1, NOW_MS + 2)).toEqual({ kind: 'later', nextOffset: 100, waitMs: 1 });
+    expect(appender.records).toEqual([]);
+  });
+
+  it('never hands one over before those in front of it', async () => {
+    // Clocks of two dispatchers may differ, so that a later record is due earlier.
+    expect(await handle(NOW_MS + 700, NOW_MS - 1)).toMatchObject({ nextOffset: 100, waitMs: 700 });
+    expect(appender.records).toEqual([]);
+  });
+
+  it('is handed over again when Kafka did not take it', async () => {
+    appender.failures = 1;
+    await expect(handle(NOW_MS)).rejects.toThrow('the brokers are away');
+    expect(await handle(NOW_MS)).toBeUndefined();
+    expect(forwarded()).toEqual(['1']);
+  });
+});
+
+describe('a retry that is due', () => {
+  it('becomes a due attempt that is the same in key, bytes and headers', async () => {
+    const due = aDueAttempt(7, undefined, { run: 2, attempt: 3, dueAtMs: NOW_MS, traceparent: '00-trace-span-01' });
+    const record = storedAttempt(due, 0, retryTopic);
+    await new ForwardRetriesHandler(appender.asAppender, topics, { now: () => NOW_MS }).handle({
+      topic: retryTopic,
+      partition: 0,
+      records: [record],
+    });
+    const { key, value, headers } = record;
+    expect(appender.records).toEqual([{ topic: topics.attempts, key, value, headers }]);
+  });
+});

@@ -1,0 +1,250 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { DueAttempt } from '#libs/domain';
+import { ConsumerSessions, topicNames, type BatchContext, type Handled, type StoredRecord } from '#libs/kafka-log';
+import { createLogger } from '#libs/runtime';
+import { aDueAttempt, anEndpointId, storedAttempt } from '../../../test/support/due-attempts.js';
+import { FakeAppender } from '../../../test/support/fake-appender.js';
+import { eventually } from '../../../test/support/infrastructure/eventually.js';
+import { LaneFeeder } from './lane-feeder.js';
+import { Lane, type LaneLimits } from './lane.js';
+
+const GROUP = 'dispatcher';
+const TOPIC = 'attempts';
+const LIMITS: LaneLimits = { held: 100, inFlightPerEndpoint: 50, heldPerEndpoint: 3, heldPerSluggishEndpoint: 1 };
+const topics = topicNames('gapless', [10_000]);
+
+let appender: FakeAppender;
+let sessions: ConsumerSessions;
+let ending: AbortController;
+let feeders: LaneFeeder[];
+/** The attempts that are being made, by seq; each ends when it is told to. */
+let making: Map<number, { readonly end: () => void; readonly fail: (error: Error) => void }>;
+let made: number[];
+let commits: string[];
+let resumed: string[];
+
+beforeEach(() => {
+  appender = new FakeAppender();
+  sessions = new ConsumerSessions();
+  ending = new AbortController();
+  feeders = [];
+  making = new Map();
+  made = [];
+  commits = [];
+  resumed = [];
+  assign(0, 1);
+});
+
+afterEach(async () => {
+  ending.abort(new Error('the process ends'));
+  for (const { fail } of making.values()) fail(new Error('the process ends'));
+  await Promise.all(feeders.map((feeder) => feeder.drain(0)));
+});
+
+function assign(...partitions: readonly number[]): void {
+  sessions.joined(GROUP, { generation: 1, assigned: { [TOPIC]: partitions }, holdsLease: () => true });
+}
+
+function aFeeder(divert?: (record: StoredRecord) => Promise<void>): LaneFeeder {
+  const feeder = new LaneFeeder(
+    {
+      group: GROUP,
+      lane: new Lane(LIMITS, () => performance.now()),
+      make: ({ delivery }: DueAttempt) => {
+        made.push(delivery.seq);
+        return new Promise<void>((resolve, reject) => {
+          making.set(delivery.seq, { end: resolve, fail: reject });
+        });
+      },
+      ...(divert === undefined ? {} : { divert }),
+    },
+    {
+      appender: appender.asAppender,
+      sessions,
+      topics,
+      logger: createLogger('silent', 'test'),
+      signal: ending.signal,
+    },
+  );
+  feeders.push(feeder);
+  return feeder;
+}
+
+function aContext(): BatchContext {
+  return {
+    generation: 1,
+    holdsLease: () => true,
+    isStale: () => false,
+    seek: () => undefined,
+    resume: (topic, partition) => {
+      resumed.push(`${topic}/${partition}`);
+    },
+    commit: (topic, partition, nextOffset) => {
+      commits.push(`${topic}/${partition}/${nextOffset}`);
+      return Promise.resolve();
+    },
+  };
+}
+
+/** The attempt of the event `seq`, at the offset of the same number; each to an endpoint of its own unless told. */
+function record(seq: number, endpoint = 1_000 + seq, partition = 0): StoredRecord {
+  return storedAttempt(aDueAttempt(seq, anEndpointId(endpoint)), seq, TOPIC, partition);
+}
+
+function feed(feeder: LaneFeeder, records: readonly StoredRecord[]): Promise<Handled> {
+  return feeder.feed({ topic: TOPIC, partition: records[0]!.partition, records }, aContext());
+}
+
+function end(...seqs: readonly number[]): void {
+  for (const seq of seqs) making.get(seq)!.end();
+}
+
+async function expectCommits(...expected: readonly string[]): Promise<void> {
+  await eventually(() => {
+    expect(commits).toEqual(expected);
+  });
+}
+
+describe('the offset of a partition', () => {
+  it('moves behind what has ended and has nothing before it that has not', async () => {
+    const feeder = aFeeder();
+    expect(await feed(feeder, [record(5), record(6), record(7), record(8)])).toBeUndefined();
+    expect(made).toEqual([5, 6, 7, 8]);
+    end(6, 8);
+    end(5);
+    await expectCommits(`${TOPIC}/0/7`);
+    end(7);
+    await expectCommits(`${TOPIC}/0/7`, `${TOPIC}/0/9`);
+  });
+
+  it('is each partition’s own', async () => {
+    const feeder = aFeeder();
+    await feed(feeder, [record(5), record(6)]);
+    await feed(feeder, [record(50, 1, 1)]);
+    end(50);
+    await expectCommits(`${TOPIC}/1/51`);
+  });
+
+  it('is not moved once the partition is another member’s', async () => {
+    const feeder = aFeeder();
+    await feed(feeder, [record(5)]);
+    await feed(feeder, [record(50, 1, 1)]);
+    assign(1);
+    end(5, 50);
+    await expectCommits(`${TOPIC}/1/51`);
+  });
+
+  it('is not moved behind an attempt that the end of the process interrupts', async () => {
+    const feeder = aFeeder();
+    await feed(feeder, [record(5), record(6)]);
+    end(6);
+    ending.abort(new Error('the process ends'));
+    making.get(5)!.fail(new Error('the process ends'));
+    await feeder.drain(1_000);
+    expect(commits).toEqual([]);
+  });
+
+  it('moves behind a record that is not an attempt, which goes to the dead letters', async () => {
+    const feeder = aFeeder();
+    await feed(feeder, [{ ...record(5), headers: {} }, record(6)]);
+    expect(appender.records).toMatchObject([
+      { topic: topics.deadLetter, headers: { 'x-error-code': 'malformed_request', 'x-origin': `${TOPIC}/0/5` } },
+    ]);
+    await expectCommits(`${TOPIC}/0/6`);
+    end(6);
+    await expectCommits(`${TOPIC}/0/6`, `${TOPIC}/0/7`);
+  });
+});
+
+describe('attempts that are handed over again behind a rebalance', () => {
+  it('are not made again by the process that is making them or has made them', async () => {
+    const feeder = aFeeder();
+    await feed(feeder, [record(5), record(6)]);
+    end(5);
+    await feed(feeder, [record(5), record(6), record(7)]);
+    expect(made).toEqual([5, 6, 7]);
+    end(6, 7);
+    await expectCommits(`${TOPIC}/0/8`);
+  });
+
+  it('are made when others have had the partition in between', async () => {
+    const feeder = aFeeder();
+    await feed(feeder, [record(5), record(6)]);
+    await feed(feeder, [record(30), record(31)]);
+    end(30, 31);
+    await expectCommits(`${TOPIC}/0/32`);
+  });
+});
+
+describe('an endpoint without room', () => {
+  const ONE = 1;
+
+  it('gives what is too much to whoever takes it, in their order, and the offset moves on', async () => {
+    const diverted: number[] = [];
+    const feeder = aFeeder(({ offset }) => {
+      diverted.push(offset);
+      return Promise.resolve();
+    });
+    await feed(
+      feeder,
+      [1, 2, 3, 4, 5].map((seq) => record(seq, ONE)),
+    );
+    expect(made).toEqual([1, 2, 3]);
+    expect(diverted).toEqual([4, 5]);
+    end(1, 2, 3);
+    await expectCommits(`${TOPIC}/0/6`);
+  });
+
+  it('waits for itself where nobody takes it, and holds up no other endpoint of the partition', async () => {
+    const feeder = aFeeder();
+    await feed(feeder, [...[1, 2, 3, 4, 5].map((seq) => record(seq, ONE)), record(6, 2)]);
+    expect(made).toEqual([1, 2, 3, 6]);
+    end(2);
+    await eventually(() => {
+      expect(made).toEqual([1, 2, 3, 6, 4]);
+    });
+    end(1, 3);
+    await eventually(() => {
+      expect(made).toEqual([1, 2, 3, 6, 4, 5]);
+    });
+    end(4, 5, 6);
+    await eventually(() => {
+      expect(commits.at(-1)).toBe(`${TOPIC}/0/7`);
+    });
+  });
+
+  it('lets its partition rest when too much waits for it, and go on when there is less', async () => {
+    const feeder = aFeeder();
+    const large = (seq: number): StoredRecord => ({ ...record(seq, ONE), value: Buffer.alloc(1_500_000, ' ') });
+    const handled = await feed(feeder, [1, 2, 3, 4, 5, 6].map(large));
+    expect(handled).toMatchObject({ kind: 'later', nextOffset: 7 });
+    expect(resumed).toEqual([]);
+    end(1, 2);
+    await eventually(() => {
+      expect(made).toHaveLength(5);
+      expect(resumed).toEqual([`${TOPIC}/0`]);
+    });
+  });
+});
+
+describe('a feeder that drains', () => {
+  it('takes up no more, and ends as soon as what is in flight has ended', async () => {
+    const feeder = aFeeder();
+    await feed(feeder, [record(5)]);
+    const drained = feeder.drain(60_000);
+    expect(await feed(feeder, [record(6)])).toMatchObject({ kind: 'later', nextOffset: 6 });
+    expect(made).toEqual([5]);
+    end(5);
+    await drained;
+    expect(commits).toEqual([`${TOPIC}/0/6`]);
+  });
+
+  it('does not wait for ever', async () => {
+    const feeder = aFeeder();
+    await feed(feeder, [record(5)]);
+    const startedAt = performance.now();
+    await feeder.drain(50);
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(commits).toEqual([]);
+  });
+});

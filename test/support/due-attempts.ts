@@ -1,0 +1,54 @@
+import {
+  deliveryIdOf,
+  parseEndpointId,
+  parseEventId,
+  parseOrgId,
+  type DueAttempt,
+  type EndpointId,
+  type Seq,
+} from '#libs/domain';
+import { attemptRecord, type StoredRecord } from '#libs/kafka-log';
+
+const ORG = parseOrgId('0f8fad5b-d9cb-469f-a165-70867728950e')!;
+
+/** The nth endpoint. */
+export function anEndpointId(nth = 1): EndpointId {
+  return parseEndpointId(`whe_${String(nth).padStart(26, '0')}`)!;
+}
+
+/** The first attempt of the delivery of the nth event to an endpoint, unless `other` says otherwise. */
+export function aDueAttempt(nth = 1, endpointId = anEndpointId(), other: Partial<DueAttempt> = {}): DueAttempt {
+  const eventId = parseEventId(`evt_${String(nth).padStart(26, '0')}`)!;
+  return {
+    delivery: {
+      deliveryId: deliveryIdOf(eventId, endpointId),
+      endpointId,
+      orgId: ORG,
+      eventId,
+      event: 'ticket.created',
+      seq: nth as Seq,
+      createdAtMs: 1_750_000_000_000,
+    },
+    run: 0,
+    attempt: 1,
+    dueAtMs: 1_750_000_000_000,
+    traceparent: null,
+    envelope: Buffer.from(`{"seq":${nth},"data":{ "n": 1.0 }}`),
+    ...other,
+  };
+}
+
+/** The attempt as it stands in a topic. */
+export function storedAttempt(due: DueAttempt, offset: number, topic = 'attempts', partition = 0): StoredRecord {
+  const { key, value, headers } = attemptRecord(topic, due);
+  const texts = Object.entries(headers ?? {}).map(([name, text]) => [name, text.toString()] as const);
+  return {
+    topic,
+    partition,
+    offset,
+    key: Buffer.from(key ?? ''),
+    value,
+    headers: Object.fromEntries(texts),
+    timestampMs: due.dueAtMs,
+  };
+}
