@@ -19,7 +19,13 @@ export const ownAppender: FactoryProvider<Appender> = {
 @Module({})
 export class PlatformModule {
   /** @param stages the modules of what the process does */
-  static forProcess(name: string, config: Config, logger: Logger, stages: readonly Type[]): DynamicModule {
+  static forProcess(
+    name: string,
+    config: Config,
+    logger: Logger,
+    health: HealthBoard,
+    stages: readonly Type[],
+  ): DynamicModule {
     const connection = new KafkaConnection({ brokers: config.kafkaBrokers, clientId: `gapless-${name}`, logger });
     const providers = [
       { provide: CONFIG, useValue: config },
@@ -27,7 +33,7 @@ export class PlatformModule {
       { provide: LOGGER, useValue: logger },
       { provide: TOPICS, useValue: topicNames(config.topicPrefix, config.retrySchedule) },
       { provide: ConsumerSessions, useValue: new ConsumerSessions() },
-      { provide: HealthBoard, useValue: new HealthBoard() },
+      { provide: HealthBoard, useValue: health },
       { provide: KafkaConnection, useValue: connection },
       { provide: Appenders, useValue: new Appenders(connection) },
       ownAppender,
