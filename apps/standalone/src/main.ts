@@ -6,6 +6,7 @@ import { ConfigError, type Environment } from '#libs/runtime';
 import { writeCredentials } from './demo-credentials.js';
 import { embeddedEnvironment } from './embedded-environment.js';
 import { readyText } from './ready-text.js';
+import { AlertingModule } from '../../alerting/src/alerting.module.js';
 import { ApiModule } from '../../api/src/api.module.js';
 import { apiHttp } from '../../api/src/http/api-http.js';
 import { DispatcherModule } from '../../dispatcher/src/dispatcher.module.js';
@@ -48,7 +49,7 @@ async function run(servers: Server[]): Promise<void> {
   const running = await startGaplessApp(
     {
       name: 'standalone',
-      modules: [ApiModule, SequencerModule, RouterModule, DispatcherModule, ProjectorModule],
+      modules: [ApiModule, SequencerModule, RouterModule, DispatcherModule, ProjectorModule, AlertingModule],
       defaultPort: 3000,
       http: apiHttp,
     },
