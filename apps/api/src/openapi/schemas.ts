@@ -134,7 +134,7 @@ const staffAlertSettings = {
     type: 'array',
     maxItems: 50,
     uniqueItems: true,
-    items: { type: 'string', format: 'email', maxLength: 254 },
+    items: { type: 'string', maxLength: 254 },
     description: 'Who gets each staff alert by mail, where SMTP is configured.',
   },
 };
