@@ -15,6 +15,9 @@ import { AlertPublisher } from './alert-publisher.js';
 import { CaughtUpPartitions } from './caught-up-partitions.js';
 import { Sweep } from './sweep.js';
 
+/** How long a sweep waits for partitions that lag, however short the interval is: the fold gathers what it is given. */
+const LEAST_PATIENCE_MS = 5_000;
+
 /** Sweeps at the interval of the settings; a sweep that takes longer is not joined by another one. */
 @Injectable()
 export class SweepRegularly implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -41,7 +44,7 @@ export class SweepRegularly implements OnApplicationBootstrap, BeforeApplication
         projection: new ChatQueueProjection(store),
         topics,
         sequencerGroup: `${config.topicPrefix}-${SEQUENCER_GROUP}`,
-        patienceMs: config.sweepIntervalMs,
+        patienceMs: Math.max(LEAST_PATIENCE_MS, config.sweepIntervalMs),
         signal: this.#ending.signal,
       }),
       claims: new AlertClaims(store),

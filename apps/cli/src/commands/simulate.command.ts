@@ -2,7 +2,6 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Command, InvalidArgumentError } from 'commander';
 import { parseOrgId, type Clock, type OrgId } from '#libs/domain';
-import { stopSignal } from '#libs/platform';
 import type { Environment } from '#libs/runtime';
 import { LiveChatSimulation, type Happening } from '../simulation/live-chat-simulation.js';
 import { GaplessClient, refusal } from './gapless-client.js';
@@ -46,7 +45,7 @@ export function simulateCommand(context: SimulateContext, environment: Environme
 }
 
 async function simulateLiveChat(
-  { clock, print, signal = stopSignal() }: SimulateContext,
+  { clock, print, signal = interruption() }: SimulateContext,
   { org, rate, chats, speed }: SimulateFlags,
   environment: Environment,
 ): Promise<void> {
@@ -71,6 +70,17 @@ async function simulateLiveChat(
   }
   await tell(simulation.end(clock.now()));
   print(`Ended: ${[...counts].map(([event, count]) => `${count} ${event.replace('conversation.', '')}`).join(', ')}`);
+}
+
+/** Aborted by SIGINT or SIGTERM; that npm passes on what the terminal has sent already changes nothing. */
+function interruption(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(name, () => {
+      controller.abort();
+    });
+  }
+  return controller.signal;
 }
 
 /** @returns whether the time has passed without the signal being aborted */
