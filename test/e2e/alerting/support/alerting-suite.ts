@@ -8,7 +8,7 @@ import {
   SEQUENCER_GROUP,
   type TopicNames,
 } from '#libs/kafka-log';
-import type { EventId, OrgId } from '#libs/domain';
+import type { EventId, OrgId, WidgetId } from '#libs/domain';
 import { TOPICS, type GaplessApp } from '#libs/platform';
 import { createLogger } from '#libs/runtime';
 import { AlertPublisher } from '../../../../apps/alerting/src/alert-publisher.js';
@@ -60,17 +60,15 @@ class DeadPublisher extends AlertPublisher {
 
 /** An org and its conversations; `afterSeconds` counts from the time at which all are handed off, unless told otherwise. */
 export class OrgUnderTest {
-  readonly orgId: OrgId = anOrgId();
-
-  constructor(
+  private constructor(
     private readonly suite: AlertingSuite,
+    readonly orgId: OrgId,
     readonly api: ApiClient,
   ) {}
 
   static async of(suite: AlertingSuite): Promise<OrgUnderTest> {
-    const org = new OrgUnderTest(suite, null as unknown as ApiClient);
-    const key = await anApiKey(suite.store, org.orgId);
-    return Object.assign(org, { api: new ApiClient(suite.app.url, key) });
+    const orgId = anOrgId();
+    return new OrgUnderTest(suite, orgId, new ApiClient(suite.app.url, await anApiKey(suite.store, orgId)));
   }
 
   /** Submits events of conversations, in this order. */
@@ -80,7 +78,7 @@ export class OrgUnderTest {
       readonly conversation?: string;
       readonly afterSeconds?: number;
       readonly data?: object;
-      readonly widgetId?: string;
+      readonly widgetId?: WidgetId;
     }[]
   ): Promise<void> {
     const records = events.map(({ event, conversation = 'cnv_1', afterSeconds = 0, data, widgetId }) =>
@@ -91,7 +89,7 @@ export class OrgUnderTest {
           event: `conversation.${event}`,
           occurredAt: new Date(HANDED_OFF_AT_MS + afterSeconds * 1_000).toISOString(),
           orgId: this.orgId,
-          widgetId: (widgetId ?? null) as never,
+          widgetId: widgetId ?? null,
           dataJson: JSON.stringify(data ?? dataOf(event, conversation)),
         },
         { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' },
