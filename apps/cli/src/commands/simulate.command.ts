@@ -63,7 +63,7 @@ async function simulateLiveChat(
       print(lineOf(happening, simulation.waiting));
     }
   };
-  for (let { nextAtMs } = simulation; nextAtMs !== undefined; { nextAtMs } = simulation) {
+  for (let nextAtMs = simulation.nextAtMs; nextAtMs !== undefined; nextAtMs = simulation.nextAtMs) {
     const isInTime = await untilOrAborted(nextAtMs - clock.now(), signal);
     if (!isInTime) break;
     await tell(simulation.advance(clock.now()));
