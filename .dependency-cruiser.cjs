@@ -2,7 +2,7 @@
 const RANKS = [
   ['^libs/domain/src/kernel/', '^libs/webhook-signature/'],
   ['^libs/domain/src/events/'],
-  ['^libs/domain/src/(delivery|sequencing)/'],
+  ['^libs/domain/src/(delivery|sequencing|alerting)/'],
   ['^libs/domain/src/index\\.ts$'],
   ['^libs/(runtime|event-validation|webhook-transport|http-problems|embedded-stack)/'],
   ['^libs/kafka-log/', '^libs/feed-store/'],
@@ -14,6 +14,7 @@ const TECHNOLOGIES = [
   { name: 'kafkajs', home: '^libs/(kafka-log|embedded-stack)/' },
   { name: 'typeorm', home: '^libs/feed-store/' },
   { name: 'undici', home: '^libs/webhook-transport/' },
+  { name: 'nodemailer', home: '^apps/alerting/src/mail/' },
 ];
 
 module.exports = {

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { emitCommand } from './commands/emit.command.js';
+import { simulateCommand } from './commands/simulate.command.js';
 import { tailCommand } from './commands/tail.command.js';
 import { keysCommand, type CliContext } from './keys.command.js';
 
@@ -10,5 +11,6 @@ export function gaplessProgram(context: CliContext): Command {
     .showHelpAfterError('(try --help)')
     .addCommand(keysCommand(context))
     .addCommand(emitCommand(context))
-    .addCommand(tailCommand(context));
+    .addCommand(tailCommand(context))
+    .addCommand(simulateCommand(context));
 }

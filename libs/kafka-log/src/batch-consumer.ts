@@ -261,8 +261,12 @@ export class BatchConsumer {
       await consumer.commitOffsets(handled.map(([, place]) => place));
       for (const [key, place] of handled) if (this.#handled.get(key) === place) this.#handled.delete(key);
     } catch (error) {
-      // They stay, and go with the next commit; a new assignment begins at what was committed.
+      // They stay, and are tried again: others tell by them what has been handled. A new assignment begins at what was
+      // committed.
       this.logger.debug({ group: this.options.groupId, err: error }, 'commit.failed');
+      if (this.#consumer === consumer && !this.#stopping) {
+        this.#committing ??= setTimeout(() => void this.#commitHandled(consumer), COMMIT_EVERY_MS);
+      }
     }
   }
 
