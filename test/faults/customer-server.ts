@@ -2,11 +2,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { CustomerEndpoint } from './customer.js';
 
-/** The customers' HTTP server on loopback. It measures how long nothing new came. */
+/** The customers' HTTP server on loopback. */
 export class CustomerServer {
   readonly endpoints: CustomerEndpoint[] = [];
-  #lastNewAt: number | null = null;
-  #longestStallMs = 0;
 
   private constructor(private readonly server: Server) {}
 
@@ -23,17 +21,6 @@ export class CustomerServer {
   add(endpoint: CustomerEndpoint): string {
     const { port } = this.server.address() as AddressInfo;
     return `http://127.0.0.1:${port}/${this.endpoints.push(endpoint) - 1}`;
-  }
-
-  /** From now on it counts when nothing new comes. */
-  watchStalls(): void {
-    this.#lastNewAt = performance.now();
-    this.#longestStallMs = 0;
-  }
-
-  /** The longest time without an event that had not come before, up to the last that came. */
-  get longestStallMs(): number {
-    return this.#longestStallMs;
   }
 
   /** How many events came, to all endpoints together. */
@@ -62,21 +49,13 @@ export class CustomerServer {
         return;
       }
       const { headers } = request;
-      const { status, isNew } = endpoint.receive({
+      const status = endpoint.receive({
         eventId: String(headers['x-service-event-id']),
         attempt: Number(headers['x-service-attempt']),
         signature: String(headers['x-service-signature']),
         body: Buffer.concat(chunks),
       });
-      if (isNew) this.#noticeNew();
       response.writeHead(status).end();
     });
-  }
-
-  #noticeNew(): void {
-    if (this.#lastNewAt === null) return;
-    const now = performance.now();
-    this.#longestStallMs = Math.max(this.#longestStallMs, now - this.#lastNewAt);
-    this.#lastNewAt = now;
   }
 }

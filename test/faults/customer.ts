@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { SubmittedEvent } from './ledger.js';
+import { StallWatch } from './stall-watch.js';
 
 /** What an endpoint of the customer subscribes to. */
 export interface Subscription {
@@ -39,6 +40,7 @@ export class CustomerEndpoint {
   readonly arrivals = new Map<string, Arrival>();
   /** Pushes whose signature or bytes were wrong, in words. */
   readonly wrong: string[] = [];
+  readonly stalls = new StallWatch();
   secret = '';
 
   /** @param refusesFirstOf every how many events the first attempt is answered 500; 0 for none */
@@ -48,18 +50,19 @@ export class CustomerEndpoint {
     private readonly refusesFirstOf: number,
   ) {}
 
-  /** @returns the status to answer, and whether the event is new here */
-  receive(push: Push): { readonly status: number; readonly isNew: boolean } {
+  /** @returns the status to answer */
+  receive(push: Push): number {
     if (!this.#isSigned(push)) this.wrong.push(`${this.name} got ${push.eventId} with a wrong signature`);
-    if (this.#refuses(push)) return { status: 500, isNew: false };
+    if (this.#refuses(push)) return 500;
     const known = this.arrivals.get(push.eventId);
     if (known === undefined) {
       this.arrivals.set(push.eventId, { body: push.body, accepted: 1 });
-      return { status: 200, isNew: true };
+      this.stalls.noticeNew();
+      return 200;
     }
     known.accepted++;
     if (!known.body.equals(push.body)) this.wrong.push(`${this.name} got ${push.eventId} with two different bodies`);
-    return { status: 200, isNew: false };
+    return 200;
   }
 
   /** By the event's id, so that a refused event is the same one whichever process makes the attempt. */

@@ -27,7 +27,7 @@ mismatches     events of which submission, log, feed and push differ in a byte; 
 not pushed     events that an endpoint never got; has to be 0
 pushed twice   events that an endpoint got and accepted again; allowed, with the same id
 skipped        byte-identical repeats in the log that its readers skip; allowed
-longest stall  seconds without any event arriving that had not arrived before`;
+longest stall  the longest time that an endpoint or a reader of a feed got nothing new`;
 
 function cellsOf({ fault, outcome }: Row): readonly string[] {
   switch (outcome.kind) {
@@ -46,7 +46,7 @@ function cellsOf({ fault, outcome }: Row): readonly string[] {
 /** The faults, a row each, and what their columns mean. */
 export function reportTable(rows: readonly Row[]): string {
   const cells = [HEADINGS, ...rows.map(cellsOf)];
-  const widths = HEADINGS.map((_, column) => Math.max(...cells.slice(0).map((row) => widthOf(row, column))));
+  const widths = HEADINGS.map((_, column) => Math.max(...cells.map((row) => widthOf(row, column))));
   const lines = cells.map((row) =>
     row
       .map((cell, column) => {

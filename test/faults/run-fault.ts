@@ -71,5 +71,5 @@ async function strikeAndProve(fault: Fault, world: World): Promise<Extract<Outco
   const missed = fault.missed?.(verdict);
   const problems = [...verdict.problems, ...unsettled, ...(missed === undefined ? [] : [missed])];
   const kind = holds(verdict) && problems.length === 0 ? 'held' : 'broken';
-  return { kind, verdict, longestStallMs: world.customers.longestStallMs, problems };
+  return { kind, verdict, longestStallMs: world.longestStallMs, problems };
 }

@@ -14,10 +14,12 @@ import { ROOT } from '../support/root.js';
 import { drawsFrom } from '../support/sequence.js';
 import { CustomerServer } from './customer-server.js';
 import { CustomerEndpoint, isFor } from './customer.js';
+import { FeedReader } from './feed-reader.js';
 import { Ledger } from './ledger.js';
 import { PostgresServer } from './postgres-server.js';
 import { SmallVolume, unmount } from './small-volume.js';
 import { StageFleet, type Stage } from './stage-fleet.js';
+import type { StallWatch } from './stall-watch.js';
 import { SteadyLoad } from './steady-load.js';
 import type { FeedPage, LogRecord } from './verdict.js';
 
@@ -63,6 +65,7 @@ export class World {
   readonly #signal: AbortSignal;
   readonly #cleanUps: (() => Promise<void>)[] = [];
   readonly #orgs: Org[] = [];
+  readonly #readers: FeedReader[] = [];
   #kafka: EmbeddedKafkaCluster | undefined;
   #postgres: PostgresServer | undefined;
   #volume: SmallVolume | undefined;
@@ -114,6 +117,11 @@ export class World {
 
   get logTopic(): string {
     return `${this.#topicPrefix}.log.v1`;
+  }
+
+  /** The longest time that an endpoint or a reader of a feed got nothing new, though events were submitted. */
+  get longestStallMs(): number {
+    return Math.max(...this.#waiting.map(({ stalls }) => stalls.longestMs));
   }
 
   groupOf(stage: Stage): string {
@@ -223,10 +231,16 @@ export class World {
       this.draw,
     );
     this.#load = load;
+    for (const { apiKey } of this.#orgs) {
+      const reader = new FeedReader(() => this.#client(apiKey));
+      this.#readers.push(reader);
+      this.#cleanUps.push(() => reader.close());
+      reader.start();
+    }
     this.#cleanUps.push(() => load.close());
     load.start();
     await this.untilFlowing();
-    this.customers.watchStalls();
+    for (const { stalls } of this.#waiting) stalls.begin();
   }
 
   async #startServers(): Promise<void> {
@@ -323,6 +337,12 @@ export class World {
       }
     }
     return unsettled;
+  }
+
+  /** Whoever waits for every event: to the others, events come seldom anyway. */
+  get #waiting(): readonly { readonly stalls: StallWatch }[] {
+    const endpoints = this.customers.endpoints.filter(({ subscription }) => subscription.widgetIds === null);
+    return [...endpoints, ...this.#readers];
   }
 
   #client(apiKey: string): ApiClient {
