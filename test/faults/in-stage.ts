@@ -23,7 +23,7 @@ const trueNow = TrueDate.now.bind(TrueDate);
 const now = (): number => trueNow() + clockOffMs;
 
 globalThis.Date = new Proxy(TrueDate, {
-  construct: (target, given: [], newTarget: typeof Date) =>
+  construct: (target, given: unknown[], newTarget: typeof Date) =>
     Reflect.construct(target, given.length === 0 ? [now()] : given, newTarget) as Date,
   get: (target, name) => (name === 'now' ? now : (Reflect.get(target, name) as unknown)),
 });

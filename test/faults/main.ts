@@ -78,6 +78,8 @@ function endOfRun(): AbortSignal {
 }
 
 async function runAll(names: readonly string[], { seed }: Flags): Promise<void> {
+  // Every process that is started listens to the end of this one.
+  process.setMaxListeners(0);
   const faults = names.length === 0 ? FAULTS : names.map(faultNamed);
   const signal = endOfRun();
   const began = performance.now();

@@ -32,7 +32,7 @@ export class SteadyLoad {
   #isOver = false;
   #made = 0;
   /** Why the load had to give up: an answer that nobody may get. */
-  #failure: unknown = null;
+  #failure: Error | null = null;
 
   constructor(
     private readonly target: LoadTarget,
@@ -81,7 +81,7 @@ export class SteadyLoad {
     const submission = this.#untilAcknowledged(events)
       .then(() => (isRepeated ? this.#untilAcknowledged(events) : undefined))
       .catch((error: unknown) => {
-        if (!this.#ending.signal.aborted) this.#failure ??= error;
+        if (!this.#ending.signal.aborted) this.#failure ??= error instanceof Error ? error : new Error(String(error));
       })
       .finally(() => this.#underWay.delete(submission));
     this.#underWay.add(submission);
