@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { bootstrap, ROOT, runMain } from './bootstrap.mjs';
+import { bringOutsideClients } from './outside-clients.mjs';
 import { StepError } from './run-tool.mjs';
 
 const bin = (path) => join(ROOT, 'node_modules', path);
@@ -76,6 +77,8 @@ await runMain(async () => {
   const infrastructure = TEST_INFRA || (DATABASE_URL && KAFKA_BROKERS ? 'external' : 'embedded');
   const needsServers = phases.some(({ name }) => name === 'integration' || name === 'e2e');
   await bootstrap({ build: true, embeddedKafka: needsServers && infrastructure === 'embedded' });
+
+  if (phases.some(({ name }) => name === 'e2e')) await bringOutsideClients(ROOT, console.log);
 
   const reports = mkdtempSync(join(tmpdir(), 'gapless-reports-'));
   const total = { passed: 0, failed: 0 };
