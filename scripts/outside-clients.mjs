@@ -103,7 +103,7 @@ export async function bringOutsideClients(root, print) {
     },
     {
       name: 'Standard Webhooks for Go',
-      isDone: () => existsSync(go),
+      isDone: () => existsSync(join(go, 'standardwebhooks')),
       canBe: () => answers('go', 'version'),
       // Compiled once here; what the tests compile again is taken from the cache.
       act: () =>

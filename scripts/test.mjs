@@ -78,12 +78,14 @@ await runMain(async () => {
   const needsServers = phases.some(({ name }) => name === 'integration' || name === 'e2e');
   await bootstrap({ build: true, embeddedKafka: needsServers && infrastructure === 'embedded' });
 
-  if (phases.some(({ name }) => name === 'e2e')) await bringOutsideClients(ROOT, console.log);
+  // Beside the phases that come before the one that needs them.
+  const outsideClients = phases.some(({ name }) => name === 'e2e') ? bringOutsideClients(ROOT, console.log) : undefined;
 
   const reports = mkdtempSync(join(tmpdir(), 'gapless-reports-'));
   const total = { passed: 0, failed: 0 };
   let broken;
   for (const { name, args, isJest = false } of phases) {
+    if (name === 'e2e') await outsideClients;
     console.log(`\n=== ${name}`);
     const began = performance.now();
     const reportFile = join(reports, `${name}.json`);

@@ -27,10 +27,13 @@ export function exampleEnvelope({ event, scope, example }: CatalogEntry): JsonOb
   };
 }
 
+/** A schema as a part of a document, which says for the whole of it which dialect it is in. */
+export function partOf(schema: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(schema).filter(([keyword]) => keyword !== '$schema'));
+}
+
 /** The envelope of one type: what all have in common is in the envelope's own file. */
 function eventFile(entry: CatalogEntry): SchemaFile {
-  // The dialect is the document's, and is not said again inside it.
-  const { $schema: _dialect, ...data } = entry.schema;
   const name = `${entry.event}.json`;
   return {
     name,
@@ -43,7 +46,7 @@ function eventFile(entry: CatalogEntry): SchemaFile {
       properties: {
         event: { const: entry.event },
         ...(entry.scope === 'org' ? { widget_id: { type: 'null' } } : {}),
-        data,
+        data: partOf(entry.schema),
       },
       examples: [exampleEnvelope(entry)],
     },

@@ -1,1 +1,1 @@
-export { EVENT_SCHEMA_FILES, exampleEnvelope } from './event-schema-files.js';
+export { exampleEnvelope, partOf } from './event-schema-files.js';

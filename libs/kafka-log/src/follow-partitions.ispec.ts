@@ -48,7 +48,13 @@ function follow(from: ReadonlyMap<number, number>, onEach: () => void = () => un
     },
     stop.signal,
   );
-  return { came, ended, stop: () => stop.abort() };
+  return {
+    came,
+    ended,
+    stop: () => {
+      stop.abort();
+    },
+  };
 }
 
 describe('followPartitions', () => {

@@ -7,7 +7,7 @@ import {
   type CatalogEntry,
   type JsonObject,
 } from '#libs/domain';
-import { exampleEnvelope } from '#libs/event-schemas';
+import { exampleEnvelope, partOf } from '#libs/event-schemas';
 
 const EMITTED = CATALOG.filter(({ deprecated }) => !deprecated);
 const ref = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
@@ -95,8 +95,6 @@ export const MESSAGE_SCHEMAS: JsonObject = {
 
 function logMessage(entry: CatalogEntry): JsonObject {
   const { event, description, schema } = entry;
-  // The dialect is the document's.
-  const { $schema: _dialect, ...data } = schema;
   const envelope = exampleEnvelope(entry);
   return {
     name: event,
@@ -104,7 +102,9 @@ function logMessage(entry: CatalogEntry): JsonObject {
     summary: description,
     contentType: 'application/json',
     headers: { allOf: [ref('LogHeaders'), { type: 'object', properties: { ce_type: { const: event } } }] },
-    payload: { allOf: [ref('Envelope'), { type: 'object', properties: { event: { const: event }, data } }] },
+    payload: {
+      allOf: [ref('Envelope'), { type: 'object', properties: { event: { const: event }, data: partOf(schema) } }],
+    },
     bindings: KEYED_BY_ORG,
     examples: [
       {

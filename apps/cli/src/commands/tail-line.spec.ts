@@ -26,7 +26,7 @@ describe('a line of tail', () => {
 
   it('is the same text in colour', () => {
     const coloured = tailLine(EVENT, 'always');
-    expect(coloured.replaceAll(/\u001B\[[\d;]+m/g, '')).toBe(tailLine(EVENT, 'never'));
+    expect(coloured.replaceAll(new RegExp(`${ESCAPE}\\[[\\d;]+m`, 'g'), '')).toBe(tailLine(EVENT, 'never'));
   });
 
   it.each([

@@ -134,17 +134,23 @@ async function positionsFrom(
   }
 }
 
+/** The members that kafkajs' errors have; one that gave up trying names the last failure as its cause. */
+interface KafkaFailure {
+  readonly name?: string;
+  readonly message?: string;
+  readonly type?: string;
+  readonly cause?: KafkaFailure;
+}
+
 /** In words for a person, as far as it is about Kafka. */
 function explained(error: unknown, brokers: readonly string[], topic: string): unknown {
-  const { name = '', message = '', type } = error as { name?: string; message?: string; type?: unknown };
-  if (type === 'UNKNOWN_TOPIC_OR_PARTITION') {
-    return new CliError(
-      `there is no topic ${topic} at ${brokers.join(',')}; TOPIC_PREFIX says what its name begins with`,
-    );
-  }
+  const { name = '', message = '', type, cause } = error as KafkaFailure;
   if (!name.startsWith('KafkaJS')) return error;
+  const place = brokers.join(',');
   return new CliError(
-    `Kafka does not answer at ${brokers.join(',')} (${message}): start Gapless first (npm start), or set KAFKA_BROKERS`,
+    (type ?? cause?.type) === 'UNKNOWN_TOPIC_OR_PARTITION'
+      ? `there is no topic ${topic} at ${place}; TOPIC_PREFIX says what its name begins with`
+      : `Kafka does not answer at ${place} (${message}): start Gapless first (npm start), or set KAFKA_BROKERS`,
   );
 }
 
