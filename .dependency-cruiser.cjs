@@ -4,7 +4,7 @@ const RANKS = [
   ['^libs/domain/src/events/'],
   ['^libs/domain/src/(delivery|sequencing|alerting)/'],
   ['^libs/domain/src/index\\.ts$'],
-  ['^libs/(runtime|event-validation|webhook-transport|http-problems|embedded-stack)/'],
+  ['^libs/(runtime|event-validation|webhook-transport|http-problems|embedded-stack|event-schemas)/'],
   ['^libs/kafka-log/', '^libs/feed-store/'],
   ['^libs/platform/'],
   ['^apps/'],

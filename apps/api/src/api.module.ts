@@ -17,6 +17,7 @@ import {
 import { ProblemFilter } from '#libs/http-problems';
 import { CONFIG, LOGGER } from '#libs/platform';
 import type { Config, Logger } from '#libs/runtime';
+import { AsyncApiController } from './asyncapi/asyncapi.controller.js';
 import { CreateApiKeyController } from './api-keys/create-api-key.controller.js';
 import { ListApiKeysController } from './api-keys/list-api-keys.controller.js';
 import { RevokeApiKeyController } from './api-keys/revoke-api-key.controller.js';
@@ -80,6 +81,7 @@ function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyReco
     DeleteWebhookController,
     ListEventTypesController,
     OpenApiController,
+    AsyncApiController,
     DescribeProblemController,
     CreateApiKeyController,
     ListApiKeysController,

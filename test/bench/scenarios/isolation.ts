@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Partitioners } from 'kafkajs';
+import { partitionOf } from '#libs/kafka-log';
 import type { Bench, Scenario } from '../bench.js';
 import { ingestBody } from '../event-bodies.js';
 import type { Endpoint, GaplessApi } from '../gapless-api.js';
@@ -26,18 +26,6 @@ const PARTITIONS = 4;
 
 /** Runs beside the healthy endpoint until it is done with what it does. */
 type Neighbour = (stage: Stage) => Promise<readonly Figure[]>;
-
-/** The partition of an endpoint's attempts: murmur2 of its id, as all Kafka clients have it. */
-function partitionOf({ id }: Endpoint): number {
-  const partitionMetadata = Array.from({ length: PARTITIONS }, (_, partitionId) => ({
-    partitionErrorCode: 0,
-    partitionId,
-    leader: 0,
-    replicas: [],
-    isr: [],
-  }));
-  return Partitioners.DefaultPartitioner()({ topic: '', partitionMetadata, message: { key: id, value: null } });
-}
 
 /** A healthy endpoint, and room for a neighbour that is as near as can be. */
 class Stage {
@@ -77,7 +65,7 @@ class Stage {
     const inbox = this.receiver.inbox(manner);
     for (;;) {
       const endpoint = await this.api.createEndpoint(inbox.url, [NEIGHBOUR_EVENT]);
-      if (partitionOf(endpoint) === partitionOf(this.healthy)) return { endpoint, inbox };
+      if (partitionOf(endpoint.id, PARTITIONS) === partitionOf(this.healthy.id, PARTITIONS)) return { endpoint, inbox };
       await this.api.deleteEndpoint(endpoint);
     }
   }

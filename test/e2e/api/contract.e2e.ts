@@ -137,7 +137,7 @@ describe.each(OPERATIONS)('$id', ({ id, scope, status, ids, ask }) => {
 });
 
 describe('rate limit headers (decisions, section 11: RATE_LIMIT)', () => {
-  it.each(['/health/live', '/health/ready', '/docs', '/openapi.json', '/nowhere', '/api/v1/nowhere'])(
+  it.each(['/health/live', '/health/ready', '/docs', '/openapi.json', '/asyncapi.json', '/nowhere', '/api/v1/nowhere'])(
     'are not on %s',
     async (path) => {
       expectHeaders(await suite.port.ask({ method: 'GET', path }), 'nothing');

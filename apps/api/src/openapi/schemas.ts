@@ -1,4 +1,4 @@
-import { CATALOG, EVENT_TYPES, isIngestable, isSubscribable, type JsonObject } from '#libs/domain';
+import { CATALOG, ENVELOPE_SCHEMA, EVENT_TYPES, isIngestable, isSubscribable, type JsonObject } from '#libs/domain';
 import { API_KEY_SCOPES } from '#libs/feed-store';
 import { PROBLEM_TYPES } from '#libs/http-problems';
 
@@ -89,15 +89,10 @@ const delivery = {
   created_at: TIMESTAMP,
 };
 
-const envelope = {
-  id: { ...EVENT_ID, description: 'Stable, unique, never reused: deduplicate on it.' },
-  seq: { type: 'integer', minimum: 1, description: 'Counts the events of the organization, without a gap.' },
-  event: { type: 'string', enum: EVENT_TYPES },
-  occurred_at: { ...TIMESTAMP, description: 'When it happened.' },
-  timestamp: { ...TIMESTAMP, deprecated: true, description: 'Alias of occurred_at.' },
-  org_id: UUID,
-  widget_id: { type: ['string', 'null'], format: 'uuid', description: 'The owning widget; null for org-wide events.' },
-  data: { type: 'object', description: 'The payload; its schema depends on the type: see /external/event-types.' },
+/** The envelope as the feed has it: of no other types than the catalog's. */
+const envelope: JsonObject = {
+  ...ENVELOPE_SCHEMA,
+  properties: { ...ENVELOPE_SCHEMA.properties, event: { type: 'string', enum: EVENT_TYPES } },
 };
 
 const apiKey = {
@@ -215,7 +210,7 @@ export const SCHEMAS: JsonObject = {
     [],
   ),
   RecoveryResult: objectOf({ matched: COUNT, scheduled: COUNT }),
-  Envelope: objectOf(envelope, 'An event: the same bytes in pushes and in the feed.'),
+  Envelope: envelope,
   NewEvent: newEvent,
   EventType: objectOf({
     event: { type: 'string', enum: EVENT_TYPES },

@@ -5,7 +5,6 @@ import { parseOrgId, type OrgId } from '#libs/domain';
 import type { Environment } from '#libs/runtime';
 import { CliError } from '../cli-error.js';
 
-/** Beside the time that an operation is asked to wait. */
 const TIMEOUT_MS = 10_000;
 
 /** Of `DATA_DIR/credentials.json` (decisions, section 9): where Gapless is, and as whom to speak to it. */
@@ -19,7 +18,6 @@ interface Credentials {
 /** An answer, its body as the text that came. */
 export interface Answer {
   readonly status: number;
-  readonly headers: Readonly<Record<string, unknown>>;
   readonly text: string;
 }
 
@@ -64,11 +62,6 @@ export class GaplessClient {
     return orgId;
   }
 
-  /** @param waitMs how long the operation was asked to wait before it answers */
-  async get(path: string, waitMs = 0): Promise<Answer> {
-    return this.#reach(() => this.#http.get<string>(path, { timeout: TIMEOUT_MS + waitMs }));
-  }
-
   async post(path: string, json: string): Promise<Answer> {
     const headers: RawAxiosRequestHeaders = { 'Content-Type': 'application/json' };
     return this.#reach(() => this.#http.post<string>(path, json, { headers, timeout: TIMEOUT_MS }));
@@ -76,8 +69,8 @@ export class GaplessClient {
 
   async #reach(act: () => Promise<AxiosResponse<string>>): Promise<Answer> {
     try {
-      const { status, headers, data } = await act();
-      return { status, headers, text: data };
+      const { status, data } = await act();
+      return { status, text: data };
     } catch (error) {
       const reason = axios.isAxiosError(error) ? (error.code ?? error.message) : String(error);
       throw new CliError(
