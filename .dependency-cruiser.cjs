@@ -35,7 +35,11 @@ module.exports = {
       name: 'libs-are-entered-by-their-index',
       severity: 'error',
       from: { path: '^(libs|apps)/([^/]+)/' },
-      to: { path: '^libs/[^/]+/src/', pathNot: ['^libs/$2/', '^libs/[^/]+/src/index\\.ts$'] },
+      to: {
+        path: '^libs/[^/]+/src/',
+        // The postgres entry is a subpath of the package.
+        pathNot: ['^libs/$2/', '^libs/[^/]+/src/index\\.ts$', '^libs/consumer/src/postgres/index\\.ts$'],
+      },
     },
     {
       name: 'apps-know-no-other-app',

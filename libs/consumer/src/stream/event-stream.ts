@@ -32,6 +32,8 @@ export interface EventStreamOptions<Transaction> {
   readonly handle: (event: GaplessEvent, context: HandlingContext<Transaction>) => void | Promise<void>;
   /** Told of what `handle` throws, and of what keeps the stores or the feed from answering; all of it is tried again. */
   readonly onError: (error: unknown, event?: GaplessEvent) => void;
+  /** Told the seq behind which the stream begins, once that is known. */
+  readonly onReady?: (position: number) => void;
   /** Told, before the feed is read for it, that events behind this seq did not come by push. */
   readonly onGap?: (after: number) => void;
   /** As in `readFeed`. */
@@ -131,12 +133,13 @@ export class EventStream<Transaction> {
 
   /** `undefined` when aborted before it is known where to begin. */
   async #begin(signal: AbortSignal): Promise<SequenceBuffer<Held> | undefined> {
-    const { feed, cursor, startAt = 'beginning' } = this.#options;
+    const { feed, cursor, startAt = 'beginning', onReady } = this.#options;
     const position = await this.#untilDone(() => startingSeq(feed, cursor, startAt, signal), signal);
     if (position === undefined) return undefined;
     const buffer = new SequenceBuffer<Held>(position, this.#capacity);
     this.#buffer = buffer;
     for (const event of this.#pushed.splice(0)) this.#takePushed(buffer, event);
+    onReady?.(position);
     return buffer;
   }
 
@@ -212,7 +215,7 @@ export class EventStream<Transaction> {
         failures = 0;
         lastReadMs = performance.now();
       } catch (error) {
-        if (signal.aborted) return;
+        if (isAborted(signal)) return;
         this.#throwIfFinal(error);
         this.#options.onError(error);
         restUntilMs = performance.now() + backOffMs(++failures, randomFraction());
@@ -249,12 +252,12 @@ export class EventStream<Transaction> {
       try {
         return await act();
       } catch (error) {
-        if (signal.aborted) return undefined;
+        if (isAborted(signal)) return undefined;
         // What a handler throws is never final, whatever it is.
         if (event === undefined) this.#throwIfFinal(error);
         this.#options.onError(error, event);
         await delay(backOffMs(failures, randomFraction()), undefined, { signal }).catch(() => undefined);
-        if (signal.aborted) return undefined;
+        if (isAborted(signal)) return undefined;
       }
     }
   }
@@ -262,4 +265,9 @@ export class EventStream<Transaction> {
   #throwIfFinal(error: unknown): void {
     if (error instanceof FeedPrunedError || (error instanceof ApiError && error.kind === 'refused')) throw error;
   }
+}
+
+/** Asked by way of a function, since it changes while somebody awaits. */
+function isAborted(signal: AbortSignal): boolean {
+  return signal.aborted;
 }

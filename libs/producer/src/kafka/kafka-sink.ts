@@ -7,7 +7,7 @@ export interface KafkaSinkOptions {
   readonly kafka: Kafka;
   /** What the service's topic names begin with; `gapless` if not given. */
   readonly topicPrefix?: string;
-  /** How often kafkajs tries again before `send` rejects; 5 times if not given. */
+  /** How often kafkajs tries again before `send` rejects, at least once; 5 times if not given. */
   readonly retries?: number;
 }
 

@@ -1,6 +1,6 @@
 import axios, { type AxiosInstance, type AxiosResponse } from 'axios';
 import type { Credentials } from './credentials.js';
-import { ReceiverError } from './receiver-error.js';
+import { ConsumerError } from './consumer-error.js';
 
 const TIMEOUT_MS = 10_000;
 
@@ -10,7 +10,7 @@ export interface RegisteredEndpoint {
   readonly secret: string;
 }
 
-/** The two management operations that a receiver needs (spec 4.1). */
+/** The two management operations that a consumer needs (spec 4.1). */
 export class Registration {
   readonly #http: AxiosInstance;
 
@@ -25,19 +25,19 @@ export class Registration {
     });
   }
 
-  /** @throws ReceiverError that tells what Gapless says against it */
+  /** @throws ConsumerError that tells what Gapless says against it */
   async register(url: string, events: readonly string[]): Promise<RegisteredEndpoint> {
     const body = { url, events, name: 'npm run receiver' };
     const answer = await this.#reach(() => this.#http.post<{ data: RegisteredEndpoint }>('/external/webhooks', body));
-    if (answer.status !== 201) throw new ReceiverError(`the endpoint was not registered: ${problemText(answer)}`);
+    if (answer.status !== 201) throw new ConsumerError(`the endpoint was not registered: ${problemText(answer)}`);
     const { id, secret } = answer.data.data;
     return { id, secret };
   }
 
-  /** @throws ReceiverError when the endpoint is there still */
+  /** @throws ConsumerError when the endpoint is there still */
   async remove(id: string): Promise<void> {
     const answer = await this.#reach(() => this.#http.delete(`/external/webhooks/${id}`));
-    if (answer.status !== 204 && answer.status !== 404) throw new ReceiverError(problemText(answer));
+    if (answer.status !== 204 && answer.status !== 404) throw new ConsumerError(problemText(answer));
   }
 
   async #reach<T>(act: () => Promise<T>): Promise<T> {
@@ -45,7 +45,7 @@ export class Registration {
       return await act();
     } catch (error) {
       const reason = axios.isAxiosError(error) ? (error.code ?? error.message) : String(error);
-      throw new ReceiverError(
+      throw new ConsumerError(
         `Gapless does not answer at ${this.credentials.base_url} (${reason}): start it first (npm start)`,
       );
     }

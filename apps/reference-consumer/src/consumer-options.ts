@@ -1,9 +1,9 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { EVENT_TYPES, isIngestable } from '#libs/domain';
+import { EVENT_TYPES } from '#libs/consumer';
 import { parseDuration } from '#libs/runtime';
 
 /** What the command line asks for. */
-export interface ReceiverOptions {
+export interface ConsumerOptions {
   readonly port: number;
   /** Whether to register an endpoint, and delete it at the end. */
   readonly register: boolean;
@@ -13,10 +13,9 @@ export interface ReceiverOptions {
   readonly status: number;
   /** Milliseconds. */
   readonly delay: number;
+  /** Url of the Postgres that remembers what was handled. */
+  readonly database?: string;
 }
-
-/** All types that an endpoint may subscribe to and that are ever emitted. */
-const ALL_EVENTS = EVENT_TYPES.filter(isIngestable);
 
 function integerFrom(min: number, max: number): (text: string) => number {
   return (text) => {
@@ -37,17 +36,18 @@ function readEvents(text: string): readonly string[] {
 }
 
 /** @param act what is done with the options */
-export function receiverProgram(act: (options: ReceiverOptions) => Promise<void>): Command {
+export function consumerProgram(act: (options: ConsumerOptions) => Promise<void>): Command {
   const program = new Command('receiver')
     .description(
-      "A customer's webhook receiver: registers itself as an endpoint with the Gapless that npm start runs here,\n" +
-        'verifies what it is pushed and prints it. Ctrl-C ends it and deletes the endpoint.',
+      "A customer's consumer: registers itself as an endpoint with the Gapless that npm start runs here, verifies what it\n" +
+        'is pushed, reads from the feed what it is not, and prints every event once, in order, and the alerts that they\n' +
+        'raise and clear. Ctrl-C ends it and deletes the endpoint.',
     )
     .addOption(
       new Option('--port <port>', 'where to listen, on 127.0.0.1').argParser(integerFrom(0, 65_535)).default(0, 'any'),
     )
     .addOption(
-      new Option('--events <a,b>', 'event types to subscribe to').argParser(readEvents).default(ALL_EVENTS, 'all'),
+      new Option('--events <a,b>', 'event types to subscribe to').argParser(readEvents).default(EVENT_TYPES, 'all'),
     )
     .option('--no-register', 'only listen, for an endpoint that is registered already; needs --secret')
     .option('--secret <secret>', 'what pushes are signed with, with --no-register')
@@ -57,8 +57,9 @@ export function receiverProgram(act: (options: ReceiverOptions) => Promise<void>
         .argParser(readDelay)
         .default(0, 'none'),
     )
+    .option('--database <url>', 'remember in this Postgres what was handled, and go on behind it the next time')
     .showHelpAfterError('(try --help)')
-    .action(async (options: ReceiverOptions) => {
+    .action(async (options: ConsumerOptions) => {
       if (options.register && options.secret !== undefined) {
         program.error(
           'error: --secret goes with --no-register: an endpoint that is registered gets a secret of its own',
