@@ -14,15 +14,13 @@ import type { PushClient } from '#libs/webhook-transport';
 import type { DispatchLookup } from './dispatch-lookup.js';
 import type { Flight } from './lane.js';
 import { pushHeaders } from './push-headers.js';
-import { RecentAttempts } from './recent-attempts.js';
-
-/** How far the projection may be behind, beyond the time that an attempt takes. */
-const PROJECTION_LAG_MS = 5_000;
+import type { RecentAttempts } from './recent-attempts.js';
 
 export interface AttemptMakerDependencies {
   readonly lookup: DispatchLookup;
   readonly client: PushClient;
   readonly appender: Appender;
+  readonly recent: RecentAttempts;
   readonly topics: TopicNames;
   readonly schedule: RetrySchedule;
   readonly timeoutMs: number;
@@ -34,11 +32,7 @@ export interface AttemptMakerDependencies {
 
 /** Makes attempts: looks up the endpoint, signs, POSTs, and appends what came of it. Never writes Postgres. */
 export class AttemptMaker {
-  readonly #recent: RecentAttempts;
-
-  constructor(private readonly use: AttemptMakerDependencies) {
-    this.#recent = new RecentAttempts(use.timeoutMs + PROJECTION_LAG_MS, () => use.clock.now());
-  }
+  constructor(private readonly use: AttemptMakerDependencies) {}
 
   /**
    * Resolves once everything that follows from the attempt is in Kafka, so that its offset may move.
@@ -57,7 +51,7 @@ export class AttemptMaker {
         ]);
         return;
       case 'target':
-        if (this.#recent.begin(due)) await this.#push(due, found.target, flight);
+        if (this.use.recent.begin(due)) await this.#push(due, found.target, flight);
     }
   }
 

@@ -23,6 +23,8 @@ export interface GaplessAppOptions {
   readonly name: string;
   readonly modules: readonly Type[];
   readonly defaultPort: number;
+  /** Where its parts tell how they are; its own unless given. */
+  readonly health?: HealthBoard;
   /** Prepares the Fastify instance before Nest sets it up. */
   readonly http?: {
     readonly adapter: () => FastifyAdapter;
@@ -50,7 +52,8 @@ export async function startGaplessApp(
 ): Promise<GaplessApp> {
   const config = loadConfig({ ...environment, PORT: environment['PORT'] ?? String(options.defaultPort) });
   const logger = createLogger(config.logLevel, options.name);
-  const root = PlatformModule.forProcess(options.name, config, logger, options.modules);
+  const health = options.health ?? new HealthBoard();
+  const root = PlatformModule.forProcess(options.name, config, logger, health, options.modules);
   const app = await NestFactory.create<NestFastifyApplication>(root, options.http?.adapter() ?? new FastifyAdapter(), {
     logger: new NestLog(logger),
     abortOnError: false,
@@ -66,7 +69,7 @@ export async function startGaplessApp(
           topics: app.get<TopicNames>(TOPICS),
           prefix: config.topicPrefix,
           logger,
-          health: app.get(HealthBoard),
+          health,
           sessions: app.get(ConsumerSessions),
         }),
       },

@@ -1,6 +1,6 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Store } from '#libs/feed-store';
-import { Appender, ensureTopics, KafkaConnection, topicPlans, type TopicNames } from '#libs/kafka-log';
+import { Appenders, ensureTopics, KafkaConnection, topicPlans, type TopicNames } from '#libs/kafka-log';
 import { HealthBoard, untilItWorks, type Config, type Logger } from '#libs/runtime';
 import { CONFIG, LOGGER, TOPICS } from './tokens.js';
 
@@ -13,7 +13,7 @@ export class Platform implements OnApplicationShutdown {
     @Inject(TOPICS) private readonly topics: TopicNames,
     private readonly health: HealthBoard,
     private readonly kafka: KafkaConnection,
-    private readonly appender: Appender,
+    private readonly appenders: Appenders,
     private readonly store: Store,
   ) {}
 
@@ -28,7 +28,7 @@ export class Platform implements OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.appender.close();
+    await this.appenders.close();
     await this.store.close();
   }
 
@@ -37,7 +37,7 @@ export class Platform implements OnApplicationShutdown {
       this.health.waiting('kafka', reason);
     }, signal);
     await this.kafka.withAdmin((admin) => ensureTopics(admin, topicPlans(this.topics, this.config)));
-    await untilItWorks(() => this.appender.connect(), {
+    await untilItWorks(() => this.appenders.connect(), {
       signal,
       onFailure: (error, failures, waitMs) => {
         this.logger.warn({ err: error, failures, wait_ms: waitMs }, 'kafka.waiting');

@@ -1,0 +1,76 @@
+import { Worker } from 'node:worker_threads';
+import type { Environment, HealthBoard, PartHealth } from '#libs/runtime';
+
+/** What a stage thread tells. */
+export type FromStageThread =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'health'; readonly parts: Readonly<Record<string, PartHealth>> }
+  | { readonly kind: 'failed'; readonly reason: string };
+
+/** What a stage thread is told; it ends with the order. */
+export interface ToStageThread {
+  readonly kind: 'stop';
+}
+
+const ENTRY = new URL('./stage-thread-main.js', import.meta.url);
+
+/**
+ * The stages that push and project, on a thread of their own: they and those that take events in would otherwise
+ * share one processor, however many there are.
+ */
+export class StageThread {
+  /** Resolves when the thread ends without having been stopped. */
+  readonly died: Promise<Error>;
+  readonly #ready: Promise<void>;
+  readonly #ended: Promise<void>;
+  readonly #worker: Worker;
+  #isStopping = false;
+
+  /** @param health where the parts of the thread are shown, too */
+  constructor(environment: Environment, health: HealthBoard) {
+    // Options of the process, such as those of a profiler, are the main thread's.
+    this.#worker = new Worker(ENTRY, { env: { ...environment } });
+    let failure = 'the thread of the pushing stages ended';
+    this.#ended = new Promise((resolve) => {
+      this.#worker.once('exit', () => {
+        resolve();
+      });
+    });
+    this.#worker.on('error', (error) => {
+      failure = error.stack ?? error.message;
+    });
+    this.#ready = new Promise((resolve) => {
+      this.#worker.on('message', (message: FromStageThread) => {
+        switch (message.kind) {
+          case 'ready':
+            resolve();
+            return;
+          case 'health':
+            health.include('push', message.parts);
+            return;
+          case 'failed':
+            failure = message.reason;
+        }
+      });
+    });
+    this.died = this.#ended.then(() => (this.#isStopping ? new Promise<never>(() => undefined) : new Error(failure)));
+  }
+
+  /** Resolves once its stages run. @throws what they failed with, or the signal's reason */
+  async ready(signal: AbortSignal): Promise<void> {
+    const died = this.died.then((error) => Promise.reject(error));
+    const stopped = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => {
+        reject(signal.reason as Error);
+      });
+    });
+    await Promise.race([this.#ready, died, stopped]);
+  }
+
+  /** Finishes what is under way; may be called more than once. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#worker.postMessage({ kind: 'stop' } satisfies ToStageThread);
+    await this.#ended;
+  }
+}
