@@ -4,15 +4,15 @@ const RANKS = [
   ['^libs/domain/src/events/'],
   ['^libs/domain/src/(delivery|sequencing|alerting)/'],
   ['^libs/domain/src/index\\.ts$'],
-  ['^libs/(runtime|event-validation|webhook-transport|http-problems|embedded-stack|event-schemas)/'],
-  ['^libs/kafka-log/', '^libs/feed-store/'],
+  ['^libs/(runtime|event-validation|event-types|api-client|webhook-transport|http-problems|embedded-stack|event-schemas)/'],
+  ['^libs/kafka-log/', '^libs/feed-store/', '^libs/consumer/', '^libs/producer/'],
   ['^libs/platform/'],
   ['^apps/'],
 ];
 
 const TECHNOLOGIES = [
-  { name: 'kafkajs', home: '^libs/(kafka-log|embedded-stack)/' },
-  { name: 'typeorm', home: '^libs/feed-store/' },
+  { name: 'kafkajs', home: '^libs/(kafka-log|embedded-stack|producer/src/kafka)/' },
+  { name: 'typeorm', home: '^libs/(feed-store|producer/src/outbox)/' },
   { name: 'undici', home: '^libs/webhook-transport/' },
   { name: 'nodemailer', home: '^apps/alerting/src/mail/' },
 ];
@@ -36,7 +36,11 @@ module.exports = {
       name: 'libs-are-entered-by-their-index',
       severity: 'error',
       from: { path: '^(libs|apps)/([^/]+)/' },
-      to: { path: '^libs/[^/]+/src/', pathNot: ['^libs/$2/', '^libs/[^/]+/src/index\\.ts$'] },
+      to: {
+        path: '^libs/[^/]+/src/',
+        // The postgres entry is a subpath of the package.
+        pathNot: ['^libs/$2/', '^libs/[^/]+/src/index\\.ts$', '^libs/consumer/src/postgres/index\\.ts$'],
+      },
     },
     {
       name: 'apps-know-no-other-app',
@@ -50,6 +54,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^apps/standalone/' },
       to: { path: '^apps/', pathNot: ['^apps/standalone/', '\\.module\\.ts$', '^apps/api/src/http/api-http\\.ts$'] },
+    },
+    {
+      name: 'packages-hold-only-what-is-made-for-them',
+      comment: 'What they import of other libs becomes part of them.',
+      severity: 'error',
+      from: { path: '^libs/(consumer|producer|api-client)/', pathNot: '\\.i?spec\\.ts$' },
+      to: { path: '^(libs|apps)/', pathNot: '^libs/(consumer|producer|api-client|event-types|webhook-signature)/' },
     },
     ...TECHNOLOGIES.map(({ name, home }) => ({
       name: `only-one-lib-knows-${name}`,

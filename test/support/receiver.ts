@@ -9,7 +9,7 @@ export interface Received {
   readonly atMs: number;
 }
 
-type Answer = (request: IncomingMessage, response: ServerResponse, received: Received) => void;
+export type Answer = (request: IncomingMessage, response: ServerResponse, received: Received) => void;
 
 /** A customer's webhook receiver on loopback: answers 200, or as `answer` does, and keeps what it gets. */
 export interface Receiver {

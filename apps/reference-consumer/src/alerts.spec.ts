@@ -1,0 +1,59 @@
+import { describe, expect, it } from '@jest/globals';
+import type { EventType, GaplessEvent } from '#libs/consumer';
+import { catalogEntry } from '#libs/domain';
+import { alertText, Alerts } from './alerts.js';
+
+/** The catalog's example, of a conversation of its own. */
+function anEvent(seq: number, type: EventType, conversationId = 'cnv_1'): GaplessEvent {
+  const data = structuredClone(catalogEntry(type).example) as { conversation?: object };
+  if (data.conversation !== undefined) data.conversation = { ...data.conversation, id: conversationId };
+  return { seq, event: type, data } as unknown as GaplessEvent;
+}
+
+describe('alert pairs', () => {
+  const follow = (events: readonly GaplessEvent[]): readonly string[] => {
+    const alerts = new Alerts();
+    return events.flatMap((event) => {
+      const change = alerts.follow(event);
+      return change === undefined ? [] : [alertText(change, alerts.count).trimEnd()];
+    });
+  };
+
+  it('are raised, escalated and cleared', () => {
+    const events = [
+      anEvent(3, 'conversation.queued'),
+      anEvent(4, 'ticket.created'),
+      anEvent(5, 'conversation.queued.escalated'),
+      anEvent(9, 'conversation.picked_up'),
+    ];
+    expect(follow(events)).toEqual([
+      '▲  ALERT  cnv_1 "Where is my parcel?"  waiting for 62 s  1 open',
+      '▲▲ URGENT  cnv_1 "Where is my parcel?"  waiting for 301 s  1 open',
+      '▼  CLEAR  cnv_1 "Where is my parcel?"  picked up by Mara Lindt  raised by #3, escalated by #5, cleared by #9  0 open',
+    ]);
+  });
+
+  it('are kept apart by conversation, and abandoned ones are cleared as well', () => {
+    const events = [
+      anEvent(1, 'conversation.queued', 'cnv_1'),
+      anEvent(2, 'conversation.queued', 'cnv_2'),
+      anEvent(3, 'conversation.abandoned', 'cnv_1'),
+    ];
+    expect(follow(events).at(-1)).toBe(
+      '▼  CLEAR  cnv_1 "Where is my parcel?"  abandoned  raised by #1, cleared by #3  1 open',
+    );
+  });
+
+  it('may be cleared without a raise (spec 6.2)', () => {
+    expect(follow([anEvent(2, 'conversation.picked_up')])).toEqual([
+      '▼  CLEAR  cnv_1 "Where is my parcel?"  picked up by Mara Lindt  no alert was raised  0 open',
+    ]);
+  });
+
+  it('begin anew when the conversation is queued again', () => {
+    const queuedAgain = [anEvent(1, 'conversation.queued'), anEvent(2, 'conversation.picked_up')];
+    expect(follow([...queuedAgain, anEvent(7, 'conversation.queued'), anEvent(8, 'conversation.abandoned')])).toContain(
+      '▼  CLEAR  cnv_1 "Where is my parcel?"  abandoned  raised by #7, cleared by #8  0 open',
+    );
+  });
+});

@@ -1,0 +1,91 @@
+import type { EventEnvelope, GaplessEvent } from '#libs/consumer';
+
+type Raise = EventEnvelope<'conversation.queued'> | EventEnvelope<'conversation.queued.escalated'>;
+type Clear = EventEnvelope<'conversation.picked_up'> | EventEnvelope<'conversation.abandoned'>;
+
+/** A chat that nobody has answered: what has raised the alert, and what has made it urgent. */
+interface OpenAlert {
+  readonly raisedBy: number | undefined;
+  readonly escalatedBy: number | undefined;
+}
+
+/** What an event means for the alerts. */
+export type AlertChange =
+  | { readonly kind: 'raised' | 'escalated'; readonly event: Raise }
+  /** `alert` is undefined when none was raised, which is normal (spec 6.2). */
+  | { readonly kind: 'cleared'; readonly event: Clear; readonly alert: OpenAlert | undefined };
+
+/** The alerts that are open, by conversation (spec 6.2: raise on queued, urgent on escalated, clear on the others). */
+export class Alerts {
+  readonly #open = new Map<string, OpenAlert>();
+
+  get count(): number {
+    return this.#open.size;
+  }
+
+  /** `undefined` for an event that has nothing to do with alerts. */
+  follow(event: GaplessEvent): AlertChange | undefined {
+    // eslint-disable-next-line @typescript-eslint/switch-exhaustiveness-check -- the others raise and clear nothing
+    switch (event.event) {
+      case 'conversation.queued':
+        this.#update(event, { raisedBy: event.seq });
+        return { kind: 'raised', event };
+      case 'conversation.queued.escalated':
+        this.#update(event, { escalatedBy: event.seq });
+        return { kind: 'escalated', event };
+      case 'conversation.picked_up':
+      case 'conversation.abandoned':
+        return { kind: 'cleared', event, alert: this.#clear(event) };
+      default:
+        return undefined;
+    }
+  }
+
+  #update({ data }: Raise, change: Partial<OpenAlert>): void {
+    const { id } = data.conversation;
+    this.#open.set(id, { raisedBy: undefined, escalatedBy: undefined, ...this.#open.get(id), ...change });
+  }
+
+  #clear({ data }: Clear): OpenAlert | undefined {
+    const { id } = data.conversation;
+    const alert = this.#open.get(id);
+    this.#open.delete(id);
+    return alert;
+  }
+}
+
+/** One line about the alert; a clear names the events that it goes with. */
+export function alertText(change: AlertChange, open: number): string {
+  const { conversation } = change.event.data;
+  const parts = [`${conversation.id} "${conversation.subject}"`, ...details(change), `${open} open`];
+  return `${marks(change)}  ${parts.join('  ')}\n`;
+}
+
+function marks({ kind }: AlertChange): string {
+  switch (kind) {
+    case 'raised':
+      return '▲  ALERT';
+    case 'escalated':
+      return '▲▲ URGENT';
+    case 'cleared':
+      return '▼  CLEAR';
+  }
+}
+
+function details(change: AlertChange): readonly string[] {
+  if (change.kind !== 'cleared') return [`waiting for ${change.event.data.conversation.waited_seconds} s`];
+  const { event, alert } = change;
+  return [
+    event.event === 'conversation.picked_up' ? `picked up by ${event.data.picked_up_by.name}` : 'abandoned',
+    ...(alert === undefined ? ['no alert was raised'] : pairText(alert, event.seq)),
+  ];
+}
+
+function pairText({ raisedBy, escalatedBy }: OpenAlert, clearedBy: number): readonly string[] {
+  const steps = [
+    ...(raisedBy === undefined ? [] : [`raised by #${raisedBy}`]),
+    ...(escalatedBy === undefined ? [] : [`escalated by #${escalatedBy}`]),
+    `cleared by #${clearedBy}`,
+  ];
+  return [steps.join(', ')];
+}

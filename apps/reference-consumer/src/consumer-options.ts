@@ -1,0 +1,74 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { EVENT_TYPES } from '#libs/consumer';
+import { parseDuration } from '#libs/runtime';
+
+/** What the command line asks for. */
+export interface ConsumerOptions {
+  readonly port: number;
+  /** Whether to register an endpoint, and delete it at the end. */
+  readonly register: boolean;
+  readonly events: readonly string[];
+  /** Only with `register: false`. */
+  readonly secret?: string;
+  readonly status: number;
+  /** Milliseconds. */
+  readonly delay: number;
+  /** Url of the Postgres that remembers what was handled. */
+  readonly database?: string;
+}
+
+function integerFrom(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`expected an integer from ${min} to ${max}`);
+  };
+}
+
+function readDelay(text: string): number {
+  const delayMs = parseDuration(text);
+  if (delayMs === undefined) throw new InvalidArgumentError('expected a duration such as 500ms or 9s');
+  return delayMs;
+}
+
+function readEvents(text: string): readonly string[] {
+  return text.split(',').map((event) => event.trim());
+}
+
+/** @param act what is done with the options */
+export function consumerProgram(act: (options: ConsumerOptions) => Promise<void>): Command {
+  const program = new Command('receiver')
+    .description(
+      "A customer's consumer: registers itself as an endpoint with the Gapless that npm start runs here, verifies what it\n" +
+        'is pushed, reads from the feed what it is not, and prints every event once, in order, and the alerts that they\n' +
+        'raise and clear. Ctrl-C ends it and deletes the endpoint.',
+    )
+    .addOption(
+      new Option('--port <port>', 'where to listen, on 127.0.0.1').argParser(integerFrom(0, 65_535)).default(0, 'any'),
+    )
+    .addOption(
+      new Option('--events <a,b>', 'event types to subscribe to').argParser(readEvents).default(EVENT_TYPES, 'all'),
+    )
+    .option('--no-register', 'only listen, for an endpoint that is registered already; needs --secret')
+    .option('--secret <secret>', 'what pushes are signed with, with --no-register')
+    .option('--status <code>', 'answer pushes with this, to see them retried', integerFrom(200, 599), 200)
+    .addOption(
+      new Option('--delay <duration>', 'take this long to answer; 10 s count as a failure')
+        .argParser(readDelay)
+        .default(0, 'none'),
+    )
+    .option('--database <url>', 'remember in this Postgres what was handled, and go on behind it the next time')
+    .showHelpAfterError('(try --help)')
+    .action(async (options: ConsumerOptions) => {
+      if (options.register && options.secret !== undefined) {
+        program.error(
+          'error: --secret goes with --no-register: an endpoint that is registered gets a secret of its own',
+        );
+      }
+      if (!options.register && options.secret === undefined) {
+        program.error('error: --no-register needs --secret, the one that the endpoint was created with');
+      }
+      await act(options);
+    });
+  return program;
+}

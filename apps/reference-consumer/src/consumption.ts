@@ -1,0 +1,88 @@
+import { EventStream, type EventSource, type Feed, type GaplessEvent, type Push } from '#libs/consumer';
+import { ConsumerError } from './consumer-error.js';
+import type { ConsumerState } from './consumer-state.js';
+import type { EventPrinter } from './event-printer.js';
+import { gapText, repeatText } from './event-text.js';
+
+export interface ConsumptionOptions<Transaction> {
+  readonly orgId: string;
+  readonly feed: Feed;
+  readonly state: ConsumerState<Transaction>;
+  /** Types that are handled; the feed has the others as well. */
+  readonly events: readonly string[];
+  readonly printer: EventPrinter;
+  /** What pushes are answered with. */
+  readonly status: number;
+  readonly print: (text: string) => void;
+  /** Told the seq behind which it begins, once that is known: what is emitted from then on is handled. */
+  readonly onReady: (position: number) => void;
+}
+
+/** How often to look for a last event whose push was lost: often enough for whoever watches the terminal. */
+const POLL_INTERVAL_MS = 5_000;
+
+/** Handles every event of the organization once, in order, whether it is pushed or has to be read from the feed. */
+export class Consumption<Transaction> {
+  readonly #options: ConsumptionOptions<Transaction>;
+  readonly #stream: EventStream<Transaction>;
+  readonly #events: ReadonlySet<string>;
+  /** Of events that wait for their turn. */
+  readonly #pushes = new Map<string, Push>();
+
+  constructor(options: ConsumptionOptions<Transaction>) {
+    const { orgId, feed, state, print, onReady } = options;
+    this.#options = options;
+    this.#events = new Set(options.events);
+    this.#stream = new EventStream({
+      orgId,
+      feed,
+      cursor: state.cursor,
+      dedup: state.dedup,
+      startAt: 'head',
+      pollIntervalMs: POLL_INTERVAL_MS,
+      handle: (event, { source, transaction }) => this.#handle(event, source, transaction),
+      onReady,
+      onError: (error, event) => {
+        print(`${event === undefined ? 'trying again' : `#${event.seq} is tried again`}: ${String(error)}\n`);
+      },
+      onGap: (after) => {
+        print(gapText(after));
+      },
+      onPruned: (error) => {
+        print(`${error.message}\n`);
+      },
+    });
+  }
+
+  /** Takes a push that was verified. */
+  take(event: GaplessEvent, push: Push): void {
+    const { print, status } = this.#options;
+    if (event.seq <= (this.#stream.position ?? 0)) print(repeatText(event, push, status));
+    else {
+      this.#pushes.set(event.id, push);
+      this.#stream.push(event);
+    }
+  }
+
+  /**
+   * Handles events until the signal is aborted.
+   * @throws ConsumerError when the feed cannot be read
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#stream.run(signal);
+    } catch (error) {
+      throw new ConsumerError(`the feed cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  async #handle(event: GaplessEvent, source: EventSource, transaction: Transaction): Promise<void> {
+    const { state, printer, status } = this.#options;
+    if (this.#events.has(event.event)) {
+      await state.record(event, source, transaction);
+      const push = this.#pushes.get(event.id);
+      printer.handled(event, push === undefined ? { kind: 'read' } : { kind: 'pushed', push, status });
+    }
+    this.#pushes.delete(event.id);
+  }
+}

@@ -1,0 +1,28 @@
+import { describe, expect, it } from '@jest/globals';
+import type { GaplessEvent } from '#libs/consumer';
+import { eventText } from './event-text.js';
+
+const JSON_TEXT =
+  '{"id":"evt_1","seq":12,"event":"ticket.created","occurred_at":"2026-03-02T09:12:44.000Z","org_id":"o","widget_id":null,' +
+  '"data":{"n":1.0,"s":"a\\u00e9","none":[],"list":[{"a":null}, 2]}}';
+const EVENT = JSON.parse(JSON_TEXT) as GaplessEvent;
+
+describe('the text of an event', () => {
+  it('tells how it came, and shows what was pushed as it was sent but for the layout', () => {
+    const push = { body: Buffer.from(JSON_TEXT), deliveryId: 'whd_1', attempt: 2 };
+    const [line, ...body] = eventText(EVENT, { kind: 'pushed', push, status: 200 }).trimEnd().split('\n');
+    expect(line).toBe('#12  ticket.created  evt_1  attempt 2  signature verified ✓  answered 200');
+    const pretty = body.join('\n');
+    // 1.0 is still 1.0.
+    expect(pretty.replaceAll(/\s/g, '')).toBe(JSON_TEXT.replaceAll(/\s/g, ''));
+    expect(pretty).toBe(
+      JSON.stringify(EVENT, null, 2).replace('"n": 1,', '"n": 1.0,').replace('é', '\\u00e9').replaceAll(/^/gm, '    '),
+    );
+  });
+
+  it('tells that no push has come of what was read from the feed', () => {
+    const [line, ...body] = eventText(EVENT, { kind: 'read' }).trimEnd().split('\n');
+    expect(line).toBe('#12  ticket.created  evt_1  read from the feed');
+    expect(JSON.parse(body.join('\n'))).toEqual(EVENT);
+  });
+});

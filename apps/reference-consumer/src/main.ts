@@ -1,0 +1,143 @@
+import { FeedClient, type GaplessEvent, type Push } from '#libs/consumer';
+import { ConsumerError } from './consumer-error.js';
+import { consumerProgram, type ConsumerOptions } from './consumer-options.js';
+import { memoryState, postgresState, type ConsumerState } from './consumer-state.js';
+import { Consumption } from './consumption.js';
+import { credentialsPath, readCredentials, type Credentials } from './credentials.js';
+import { EventPrinter } from './event-printer.js';
+import { Registration } from './registration.js';
+import { takingPushes } from './taking-pushes.js';
+import { WebhookServer } from './webhook-server.js';
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** Aborted at the first Ctrl-C; npm passes it on as well, so it may come twice. */
+function interruption(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(name, () => {
+      controller.abort();
+    });
+  }
+  return controller.signal;
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise((resolve) => {
+    signal.addEventListener('abort', resolve, { once: true });
+  });
+}
+
+async function consume(options: ConsumerOptions): Promise<void> {
+  const path = credentialsPath(process.env['DATA_DIR']);
+  const credentials = await readCredentials(path);
+  const interrupted = interruption();
+  if (credentials === undefined) {
+    if (options.register || options.database !== undefined) {
+      throw new ConsumerError(
+        `${path} is not there: start Gapless first (npm start), or set DATA_DIR to where it keeps its data`,
+      );
+    }
+    print(`${path} is not there, so there is no feed: events are printed as they are pushed.`);
+    await receivePushes(options, interrupted);
+    return;
+  }
+  const state = options.database === undefined ? memoryState() : await postgresState(options.database);
+  try {
+    await consumeStream(options, credentials, state, interrupted);
+  } finally {
+    await state.close();
+  }
+}
+
+async function receivePushes(options: ConsumerOptions, interrupted: AbortSignal): Promise<void> {
+  const { status } = options;
+  const server = await listen(options, takingPushes({ printer: new EventPrinter(print), status, print }));
+  server.useSecret(options.secret ?? '');
+  await aborted(interrupted);
+  await server.close();
+}
+
+async function consumeStream<Transaction>(
+  options: ConsumerOptions,
+  credentials: Credentials,
+  state: ConsumerState<Transaction>,
+  interrupted: AbortSignal,
+): Promise<void> {
+  const { base_url: baseUrl, api_key: apiKey, org_id: orgId } = credentials;
+  let ready: (position: number) => void = () => undefined;
+  const readiness = new Promise<number>((resolve) => {
+    ready = resolve;
+  });
+  const consumption = new Consumption({
+    orgId,
+    feed: new FeedClient({ baseUrl, apiKey }),
+    state,
+    events: options.events,
+    printer: new EventPrinter(print),
+    status: options.status,
+    print,
+    onReady: (position) => {
+      ready(position);
+    },
+  });
+  const server = await listen(options, (event, push) => {
+    consumption.take(event, push);
+  });
+  try {
+    const running = consumption.run(interrupted);
+    // Before an endpoint is registered: what is pushed to it is behind where the stream begins.
+    const position = await Promise.race([readiness, running]);
+    if (position === undefined) return;
+    print(`Events behind #${position}, pushed or read from the feed:`);
+    if (!options.register) server.useSecret(options.secret ?? '');
+    await Promise.all([running, ...(options.register ? [registered(server, credentials, options, interrupted)] : [])]);
+  } finally {
+    await server.close();
+  }
+}
+
+async function listen(
+  { port, status, delay }: ConsumerOptions,
+  take: (event: GaplessEvent, push: Push) => void | Promise<void>,
+): Promise<WebhookServer> {
+  const server = await WebhookServer.listen({ port, status, delayMs: delay, take, print });
+  print(`Listening on ${server.url}`);
+  return server;
+}
+
+/** Registers an endpoint, and deletes it at the end. */
+async function registered(
+  server: WebhookServer,
+  credentials: Credentials,
+  { events }: ConsumerOptions,
+  interrupted: AbortSignal,
+): Promise<void> {
+  const registration = new Registration(credentials);
+  const endpoint = await registration.register(server.url, events);
+  server.useSecret(endpoint.secret);
+  print(
+    `Registered as endpoint ${endpoint.id} for ${events.length === 1 ? events[0] : `${events.length} event types`}.`,
+  );
+  print('To emit an event, in another terminal: npm run -s gapless -- emit');
+  print('Ctrl-C ends this and deletes the endpoint.\n');
+  await aborted(interrupted);
+  try {
+    await registration.remove(endpoint.id);
+    print(`\nEndpoint ${endpoint.id} is deleted.`);
+  } catch (error) {
+    throw new ConsumerError(`endpoint ${endpoint.id} is not deleted: ${(error as Error).message}`);
+  }
+}
+
+try {
+  await consumerProgram(consume).parseAsync();
+} catch (error) {
+  const told = error instanceof ConsumerError ? error.message : error instanceof Error ? error.stack : String(error);
+  process.stderr.write(`receiver: ${told ?? 'failed'}\n`);
+  process.exitCode = 1;
+}
+process.exit();

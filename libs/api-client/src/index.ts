@@ -1,0 +1,3 @@
+export * from './api-client.js';
+export * from './api-error.js';
+export * from './back-off.js';

@@ -1,0 +1,36 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Webhook } from '../webhook/webhook.js';
+
+/** What runtimes hand over that end a request with its answer: work that is to outlive it has to be told to them. */
+export interface FetchContext {
+  waitUntil?(work: Promise<unknown>): void;
+}
+
+/**
+ * Receives pushes where requests are those of the Fetch standard: `export const POST = fetchWebhook(webhook)`, or
+ * `Deno.serve(fetchWebhook(webhook))`. The work begins behind the answer; with a context, the runtime is asked to wait
+ * for it.
+ */
+export function fetchWebhook(webhook: Webhook): (request: Request, context?: FetchContext) => Promise<Response> {
+  return async (request, context) => {
+    if (request.method !== 'POST') return new Response(null, { status: 405, headers: { Allow: 'POST' } });
+    const body = await readBody(request, webhook.maxBodyBytes);
+    const reception = await webhook.receive({ body, header: (name) => request.headers.get(name) });
+    if (reception.kind === 'taken') {
+      const work = nextTurn().then(() => reception.begin());
+      context?.waitUntil?.(work);
+    }
+    return new Response(null, { status: reception.status });
+  };
+}
+
+async function readBody(request: Request, maxBytes: number): Promise<Buffer | 'too_large'> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of (request.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) return 'too_large';
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

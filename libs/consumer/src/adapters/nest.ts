@@ -1,0 +1,80 @@
+import type { ServerResponse } from 'node:http';
+import {
+  Controller,
+  HttpException,
+  Inject,
+  Module,
+  Post,
+  Req,
+  Res,
+  type DynamicModule,
+  type FactoryProvider,
+  type ModuleMetadata,
+  type Type,
+} from '@nestjs/common';
+import { Webhook, type WebhookOptions } from '../webhook/webhook.js';
+import type { NodeRequest } from './read-body.js';
+
+const WEBHOOK = Symbol('@gapless/consumer webhook');
+
+export interface GaplessWebhookModuleOptions extends Pick<ModuleMetadata, 'imports'> {
+  /** Such as `hooks`. */
+  readonly path: string;
+  /** What `useFactory` is given. */
+  readonly inject?: FactoryProvider['inject'];
+  // Nest itself types the arguments of factories like this.
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  readonly useFactory: (...dependencies: any[]) => WebhookOptions | Promise<WebhookOptions>;
+}
+
+/** Of Express, or of Fastify with Node's own response in `raw`. */
+type PlatformResponse = ServerResponse | { readonly raw: ServerResponse };
+
+function controllerAt(path: string): Type {
+  @Controller(path)
+  class GaplessWebhookController {
+    constructor(@Inject(WEBHOOK) readonly webhook: Webhook) {}
+
+    @Post()
+    async receive(
+      @Req() request: NodeRequest,
+      // Passed through: Nest still answers, and so do the application's filters and interceptors.
+      @Res({ passthrough: true }) response: PlatformResponse,
+    ): Promise<void> {
+      if (!Buffer.isBuffer(request.rawBody)) {
+        throw new TypeError('the raw body was not kept: create the application with { rawBody: true }');
+      }
+      const reception = await this.webhook.receive({
+        body: request.rawBody,
+        header: (name) => request.headers[name],
+      });
+      if (reception.kind === 'refused') throw new HttpException(reception.reason, reception.status);
+      const raw = 'raw' in response ? response.raw : response;
+      raw.once('close', () => void reception.begin());
+    }
+  }
+  return GaplessWebhookController;
+}
+
+/**
+ * Receives pushes in NestJS, on Express or Fastify. The application has to be created with `{ rawBody: true }`; on
+ * Express, raise the parser's limit as well: `app.useBodyParser('json', { limit: '1mb' })`.
+ */
+@Module({})
+export class GaplessWebhookModule {
+  static forRootAsync(options: GaplessWebhookModuleOptions): DynamicModule {
+    const { path, imports = [], inject = [], useFactory } = options;
+    return {
+      module: GaplessWebhookModule,
+      imports,
+      controllers: [controllerAt(path)],
+      providers: [
+        {
+          provide: WEBHOOK,
+          inject,
+          useFactory: async (...dependencies: unknown[]) => new Webhook(await useFactory(...dependencies)),
+        },
+      ],
+    };
+  }
+}

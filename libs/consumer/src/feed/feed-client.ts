@@ -1,0 +1,45 @@
+import { ApiClient, ApiError, type ApiAnswer, type ApiClientOptions } from '../../../api-client/src/index.js';
+import { isEvent } from '../webhook/read-event.js';
+import type { Feed, FeedPage, FeedQuery, FeedRequestOptions } from './feed.js';
+
+export type FeedClientOptions = Omit<ApiClientOptions, 'retries'>;
+
+/** Reads the pull feed over HTTP; an API key with `events:read` is all that it needs. */
+export class FeedClient implements Feed {
+  readonly #api: ApiClient;
+
+  constructor(options: FeedClientOptions) {
+    this.#api = new ApiClient({ ...options, retries: Number.POSITIVE_INFINITY });
+  }
+
+  async page(query: FeedQuery, options: FeedRequestOptions = {}): Promise<FeedPage> {
+    const answer = await this.#api.request({
+      ...options,
+      method: 'GET',
+      path: '/external/events',
+      query: {
+        since: query.since,
+        limit: query.limit,
+        ...(query.event === undefined ? {} : { event: query.event }),
+        ...(query.widgetId === undefined ? {} : { widget_id: query.widgetId }),
+        ...(query.waitSeconds === undefined ? {} : { wait: query.waitSeconds }),
+      },
+      waitMs: (query.waitSeconds ?? 0) * 1_000,
+    });
+    return readPage(answer);
+  }
+}
+
+/** @throws ApiError when it is not the feed that has answered */
+function readPage({ headers, body }: ApiAnswer): FeedPage {
+  const { data, next_seq: nextSeq } = (body ?? {}) as { readonly data?: unknown; readonly next_seq?: unknown };
+  if (!Array.isArray(data) || !data.every(isEvent) || (typeof nextSeq !== 'number' && nextSeq !== null)) {
+    throw new ApiError('refused', 200, 'unknown', 'the answer is no page of the feed: check the base url');
+  }
+  return {
+    events: data,
+    nextSeq,
+    oldestSeq: Number(headers['x-oldest-sequence'] ?? 0),
+    headSeq: Number(headers['x-head-sequence'] ?? 0),
+  };
+}

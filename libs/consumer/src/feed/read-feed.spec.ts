@@ -1,0 +1,91 @@
+import { describe, expect, it } from '@jest/globals';
+import { FakeFeed } from '../testing/fake-feed.js';
+import { MemoryCursor } from './cursor.js';
+import { FeedPrunedError } from './feed-start.js';
+import { readFeed, type ReadFeedOptions } from './read-feed.js';
+
+function aFeed(events: number): FakeFeed {
+  const feed = new FakeFeed();
+  feed.growTo(events);
+  return feed;
+}
+
+/** The seqs of each batch, to the end. */
+async function seqsOf(options: Omit<ReadFeedOptions, 'follow'>): Promise<readonly (readonly number[])[]> {
+  const batches: (readonly number[])[] = [];
+  for await (const events of readFeed({ ...options, follow: false })) batches.push(events.map(({ seq }) => seq));
+  return batches;
+}
+
+describe('readFeed', () => {
+  it('reads all that there is, batch by batch', async () => {
+    const cursor = new MemoryCursor();
+    expect(await seqsOf({ feed: aFeed(5), cursor, batchSize: 2 })).toEqual([[1, 2], [3, 4], [5]]);
+    expect(await cursor.load()).toBe(5);
+  });
+
+  it('stores the cursor behind a batch once the next one is asked for, not before (spec 4.2)', async () => {
+    const cursor = new MemoryCursor();
+    const batches = readFeed({ feed: aFeed(4), cursor, batchSize: 2, follow: false });
+    await batches.next();
+    expect(await cursor.load()).toBeUndefined();
+    await batches.next();
+    expect(await cursor.load()).toBe(2);
+    await batches.return();
+    expect(await cursor.load()).toBe(2);
+  });
+
+  it('reads a batch again whose handling failed', async () => {
+    const cursor = new MemoryCursor();
+    const feed = aFeed(3);
+    const failing = async () => {
+      for await (const events of readFeed({ feed, cursor, batchSize: 2, follow: false })) {
+        if (events.some(({ seq }) => seq === 3)) throw new Error('broken');
+      }
+    };
+    await expect(failing()).rejects.toThrow('broken');
+    expect(await seqsOf({ feed, cursor })).toEqual([[3]]);
+  });
+
+  it('waits for more by long poll until it is aborted', async () => {
+    const feed = aFeed(1);
+    const controller = new AbortController();
+    const seen: number[] = [];
+    for await (const events of readFeed({ feed, cursor: new MemoryCursor(), signal: controller.signal })) {
+      seen.push(...events.map(({ seq }) => seq));
+      if (seen.length === 3)
+        setImmediate(() => {
+          controller.abort();
+        });
+      else
+        setImmediate(() => {
+          feed.growTo(seen.length + 1);
+        });
+    }
+    expect(seen).toEqual([1, 2, 3]);
+    expect(feed.queries.every(({ waitSeconds }) => waitSeconds !== undefined)).toBe(true);
+  });
+
+  it('begins where it is told to, but for a cursor that knows better', async () => {
+    const feed = aFeed(3);
+    expect(await seqsOf({ feed, cursor: new MemoryCursor(), startAt: 2 })).toEqual([[3]]);
+    const cursor = new MemoryCursor();
+    expect(await seqsOf({ feed, cursor, startAt: 'head' })).toEqual([]);
+    feed.growTo(4);
+    expect(await seqsOf({ feed, cursor, startAt: 'beginning' })).toEqual([[4]]);
+  });
+
+  it('does not pass over what retention took away unless it is told to', async () => {
+    const feed = aFeed(9);
+    feed.pruneBelow(7);
+    const cursor = new MemoryCursor();
+    expect(await seqsOf({ feed, cursor })).toEqual([[7, 8, 9]]);
+    await cursor.save(4);
+    await expect(seqsOf({ feed, cursor })).rejects.toThrow(FeedPrunedError);
+    const told: unknown[] = [];
+    expect(
+      await seqsOf({ feed, cursor, onPruned: ({ since, oldestSeq }) => void told.push([since, oldestSeq]) }),
+    ).toEqual([[7, 8, 9]]);
+    expect(told).toEqual([[4, 7]]);
+  });
+});

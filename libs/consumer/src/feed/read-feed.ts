@@ -1,0 +1,69 @@
+import type { EventType, GaplessEvent } from '../../../event-types/src/index.js';
+import type { Cursor } from './cursor.js';
+import { checkPruned, startingSeq, type FeedStart, type OnPruned } from './feed-start.js';
+import type { Feed, FeedPage } from './feed.js';
+
+export interface ReadFeedOptions {
+  readonly feed: Feed;
+  /** Where the place is kept; a process that begins again goes on behind it. */
+  readonly cursor: Cursor;
+  /** Where to begin while the cursor holds nothing; at the beginning if not given. */
+  readonly startAt?: FeedStart;
+  /** Only events of this type. */
+  readonly event?: EventType;
+  /** Only events of this widget. */
+  readonly widgetId?: string;
+  /** How many events a batch has at most, 1 … 1,000; 500 if not given. */
+  readonly batchSize?: number;
+  /** Whether to wait for more once all is read; true if not given. */
+  readonly follow?: boolean;
+  /** Told of events that retention took away before they were read; without it, reading ends with a FeedPrunedError. */
+  readonly onPruned?: OnPruned;
+  /** Ends the reading. */
+  readonly signal?: AbortSignal;
+}
+
+const DEFAULT_BATCH_SIZE = 500;
+const WAIT_SECONDS = 25;
+
+/**
+ * Reads the feed batch by batch, in order, and follows it by long poll. The cursor moves when the next batch is asked
+ * for, so a batch whose handling throws, is left with `break`, or dies with the process is read again.
+ *
+ * When the service is not to be had it waits, as `Retry-After` says or with back-off, and goes on.
+ * @throws ApiError when the service refuses the request
+ * @throws FeedPrunedError
+ */
+export async function* readFeed(options: ReadFeedOptions): AsyncGenerator<readonly GaplessEvent[], void, void> {
+  const { feed, cursor, startAt = 'beginning', follow = true, signal, onPruned } = options;
+  try {
+    let since = await startingSeq(feed, cursor, startAt, signal);
+    for (;;) {
+      const page = await feed.page(queryOf(options, since, follow), { signal });
+      checkPruned(since, page, onPruned);
+      const last = page.events.at(-1);
+      if (last !== undefined) {
+        yield page.events;
+        since = last.seq;
+        await cursor.save(since);
+      }
+      if (isEnd(page, follow) || signal?.aborted === true) return;
+    }
+  } catch (error) {
+    if (signal?.aborted !== true) throw error;
+  }
+}
+
+function queryOf({ event, widgetId, batchSize }: ReadFeedOptions, since: number, follow: boolean) {
+  return {
+    since,
+    limit: batchSize ?? DEFAULT_BATCH_SIZE,
+    event,
+    widgetId,
+    waitSeconds: follow ? WAIT_SECONDS : undefined,
+  };
+}
+
+function isEnd(page: FeedPage, follow: boolean): boolean {
+  return page.nextSeq === null && !follow;
+}

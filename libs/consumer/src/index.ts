@@ -1,0 +1,16 @@
+export { ApiError, type ApiErrorKind, type ApiProblem } from '../../api-client/src/index.js';
+export * from '../../event-types/src/index.js';
+export {
+  verifySignature,
+  type SignatureProblem,
+  type SignatureVerdict,
+  type VerifySignatureOptions,
+} from '../../webhook-signature/src/index.js';
+export * from './feed/cursor.js';
+export * from './feed/feed.js';
+export { FeedClient, type FeedClientOptions } from './feed/feed-client.js';
+export { FeedPrunedError, type FeedStart, type OnPruned } from './feed/feed-start.js';
+export * from './feed/read-feed.js';
+export * from './stream/dedup.js';
+export { EventStream, type EventSource, type EventStreamOptions, type HandlingContext } from './stream/event-stream.js';
+export * from './webhook/webhook.js';

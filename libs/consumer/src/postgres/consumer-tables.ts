@@ -1,0 +1,46 @@
+import type { Pool } from 'pg';
+
+/** The tables of `PostgresCursor` and `PostgresDedup`, for migrations of one's own. */
+export const CONSUMER_TABLES = {
+  up: `
+    create table gapless_cursors (
+      name     text        not null,
+      seq      bigint      not null,
+      moved_at timestamptz not null default now(),
+      constraint gapless_cursors_pkey primary key (name)
+    );
+    create table gapless_handled_events (
+      consumer   text        not null,
+      org_id     uuid        not null,
+      event_id   text        not null,
+      handled_at timestamptz not null default now(),
+      constraint gapless_handled_events_pkey primary key (consumer, org_id, event_id)
+    );
+    create index gapless_handled_events_by_time on gapless_handled_events (consumer, handled_at);
+  `,
+  down: `
+    drop table gapless_handled_events;
+    drop table gapless_cursors;
+  `,
+} as const;
+
+/** Makes the tables where they are missing, for those who have no migrations. Several processes may do it at once. */
+export async function createConsumerTables(pool: Pool): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    await client.query(`set local lock_timeout = '10s'`);
+    // Held to the end of the transaction, so that another process sees the tables or waits for them.
+    await client.query(`select pg_advisory_xact_lock(hashtextextended('gapless consumer tables', 0))`);
+    const { rows } = await client.query<{ readonly found: string | null }>(
+      `select to_regclass('gapless_handled_events') as found`,
+    );
+    if (rows[0]?.found === null) await client.query(CONSUMER_TABLES.up);
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback');
+    throw error;
+  } finally {
+    client.release();
+  }
+}

@@ -1,0 +1,109 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Pool } from 'pg';
+import { createTestDatabase, type TestDatabase } from '../../../../test/support/infrastructure/database.js';
+import { oneTo } from '../../../../test/support/sequence.js';
+import { anEvent } from '../testing/an-event.js';
+import { CONSUMER_TABLES, createConsumerTables, PostgresCursor, PostgresDedup } from './index.js';
+
+describe("a consumer's place and memory in Postgres", () => {
+  let database: TestDatabase;
+  let pool: Pool;
+
+  beforeAll(async () => {
+    database = await createTestDatabase(() => Promise.resolve(), 'empty');
+    pool = new Pool({ connectionString: database.url });
+    // Connections are ended when the database is removed.
+    pool.on('error', () => undefined);
+    // Several processes begin at once.
+    await Promise.all(oneTo(4).map(() => createConsumerTables(pool)));
+    await pool.query('create table done (seq bigint not null)');
+  });
+
+  afterAll(async () => {
+    await pool.end();
+    await database.drop();
+  });
+
+  afterEach(async () => {
+    await pool.query('truncate gapless_cursors, gapless_handled_events, done');
+  });
+
+  async function done(): Promise<readonly number[]> {
+    const { rows } = await pool.query<{ readonly seq: string }>('select seq from done order by seq');
+    return rows.map(({ seq }) => Number(seq));
+  }
+
+  it('has tables that can be taken away, and made anew', async () => {
+    await pool.query(CONSUMER_TABLES.down);
+    await pool.query(CONSUMER_TABLES.up);
+    expect(await new PostgresCursor(pool, 'a').load()).toBeUndefined();
+  });
+
+  describe('a cursor', () => {
+    it('is kept by name', async () => {
+      await new PostgresCursor(pool, 'a').save(7);
+      expect(await new PostgresCursor(pool, 'a').load()).toBe(7);
+      expect(await new PostgresCursor(pool, 'b').load()).toBeUndefined();
+    });
+
+    it('never goes back', async () => {
+      const cursor = new PostgresCursor(pool, 'a');
+      for (const seq of [3, 9, 4]) await cursor.save(seq);
+      expect(await cursor.load()).toBe(9);
+    });
+  });
+
+  describe('a memory', () => {
+    let dedup: PostgresDedup;
+
+    beforeEach(() => {
+      dedup = new PostgresDedup(pool, 'a');
+    });
+
+    const work = (seq: number, as = dedup) =>
+      as.once(anEvent(seq), async (client) => {
+        await client.query('insert into done (seq) values ($1)', [seq]);
+      });
+
+    it('has the work of an id done once, for each consumer', async () => {
+      expect([await work(1), await work(1), await work(2)]).toEqual([true, false, true]);
+      expect(await work(1, new PostgresDedup(pool, 'b'))).toBe(true);
+      expect(await done()).toEqual([1, 1, 2]);
+    });
+
+    it('keeps nothing of work that throws, and lets it be done again', async () => {
+      const failing = dedup.once(anEvent(1), async (client) => {
+        await client.query('insert into done (seq) values (1)');
+        throw new Error('broken');
+      });
+      await expect(failing).rejects.toThrow('broken');
+      expect(await done()).toEqual([]);
+      expect(await work(1)).toBe(true);
+    });
+
+    it('keeps nothing of work whose connection breaks, and does not use that again', async () => {
+      const dying = dedup.once(anEvent(1), async (client) => {
+        client.on('error', () => undefined);
+        await client.query('insert into done (seq) values (1)');
+        await client.query('select pg_terminate_backend(pg_backend_pid())');
+      });
+      await expect(dying).rejects.toThrow();
+      expect(await work(1)).toBe(true);
+      expect(await done()).toEqual([1]);
+    });
+
+    it('lets all but one wait that come at the same time', async () => {
+      const results = await Promise.all(oneTo(8).map(() => work(5)));
+      expect(results.filter((isNew) => isNew)).toHaveLength(1);
+      expect(await done()).toEqual([5]);
+    });
+
+    it('forgets what is older than asked for', async () => {
+      await work(1);
+      await pool.query(`update gapless_handled_events set handled_at = now() - interval '31 days'`);
+      await work(2);
+      expect(await dedup.forget(new Date(Date.now() - 30 * 86_400_000))).toBe(1);
+      expect([await work(1), await work(2)]).toEqual([true, false]);
+    });
+  });
+});

@@ -1,0 +1,236 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { drawsFrom, oneTo, shuffled } from '../../../../test/support/sequence.js';
+import { ApiError } from '../../../api-client/src/index.js';
+import { MemoryCursor } from '../feed/cursor.js';
+import { FeedPrunedError } from '../feed/feed-start.js';
+import { anEvent, ORG } from '../testing/an-event.js';
+import { FakeFeed } from '../testing/fake-feed.js';
+import { MemoryDedup } from './dedup.js';
+import { EventStream, type EventStreamOptions } from './event-stream.js';
+
+const NEVER_MS = 3_600_000;
+
+describe('the stream of an organization', () => {
+  let feed: FakeFeed;
+  let cursor: MemoryCursor;
+  let dedup: MemoryDedup;
+  let handled: string[];
+  let errors: unknown[];
+  let gaps: number[];
+  const running: { readonly controller: AbortController; readonly done: Promise<void> }[] = [];
+
+  beforeEach(() => {
+    feed = new FakeFeed();
+    cursor = new MemoryCursor();
+    dedup = new MemoryDedup();
+    handled = [];
+    errors = [];
+    gaps = [];
+  });
+
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map(stop));
+  });
+
+  function aStream(options: Partial<EventStreamOptions<undefined>> = {}): EventStream<undefined> {
+    return new EventStream({
+      orgId: ORG,
+      feed,
+      cursor,
+      dedup,
+      handle: ({ seq }, { source }) => void handled.push(`${seq} ${source}`),
+      onError: (error) => void errors.push(error),
+      onGap: (after) => void gaps.push(after),
+      patienceMs: 20,
+      pollIntervalMs: NEVER_MS,
+      ...options,
+    });
+  }
+
+  function run(stream: EventStream<undefined>) {
+    const controller = new AbortController();
+    const run = { controller, done: stream.run(controller.signal) };
+    running.push(run);
+    return run;
+  }
+
+  async function stop({ controller, done }: (typeof running)[number]): Promise<void> {
+    controller.abort();
+    await done;
+  }
+
+  async function untilHandled(count: number): Promise<readonly string[]> {
+    return eventually(() => {
+      expect(handled).toHaveLength(count);
+      return handled;
+    });
+  }
+
+  const seqs = () => handled.map((text) => Number(text.split(' ')[0]));
+
+  it('begins with what the feed has, and goes on with what is pushed', async () => {
+    feed.growTo(3);
+    const stream = aStream();
+    run(stream);
+    await untilHandled(3);
+    for (const seq of [5, 4, 6]) stream.push(anEvent(seq));
+    expect(await untilHandled(6)).toEqual(['1 feed', '2 feed', '3 feed', '4 push', '5 push', '6 push']);
+    // Pushes that come out of order, but in time, cost no request.
+    expect(feed.queries).toHaveLength(1);
+    expect(stream.position).toBe(6);
+  });
+
+  it('fills a gap from the feed, and handles what is both pushed and read once (spec 6.2)', async () => {
+    const stream = aStream();
+    run(stream);
+    stream.push(anEvent(1));
+    await untilHandled(1);
+    feed.growTo(6);
+    for (const seq of [4, 6, 4]) stream.push(anEvent(seq));
+    expect(await untilHandled(6)).toEqual(['1 push', '2 feed', '3 feed', '4 push', '5 feed', '6 push']);
+    expect(gaps).toEqual([1]);
+    stream.push(anEvent(3));
+    stream.push(anEvent(7));
+    await untilHandled(7);
+    expect(seqs()).toEqual(oneTo(7));
+  });
+
+  it('finds a last event whose push was lost, at the latest with the next look', async () => {
+    run(aStream({ pollIntervalMs: 20 }));
+    await eventually(() => {
+      expect(feed.queries.length).toBeGreaterThan(1);
+    });
+    feed.growTo(2);
+    expect(await untilHandled(2)).toEqual(['1 feed', '2 feed']);
+  });
+
+  it('asks again when a push was ahead of the feed', async () => {
+    const stream = aStream();
+    run(stream);
+    stream.push(anEvent(3));
+    await eventually(() => {
+      expect(feed.queries.length).toBeGreaterThan(3);
+    });
+    expect(handled).toEqual([]);
+    feed.growTo(3);
+    await untilHandled(3);
+    expect(seqs()).toEqual(oneTo(3));
+  });
+
+  it('reads page by page what it was away for, no further ahead than it handles', async () => {
+    feed.growTo(2_600);
+    let longest = 0;
+    const stream = aStream({
+      handle: async ({ seq }, { source }) => {
+        await new Promise(setImmediate);
+        handled.push(`${seq} ${source}`);
+        longest = Math.max(longest, (feed.queries.at(-1)?.since ?? 0) - seq);
+      },
+    });
+    run(stream);
+    await untilHandled(2_600);
+    expect(seqs()).toEqual(oneTo(2_600));
+    expect(longest).toBeLessThanOrEqual(1_000);
+  });
+
+  it('goes on from its cursor, and does not do again what was done behind it', async () => {
+    feed.growTo(5);
+    await stop(await started(aStream(), 5));
+    expect(await cursor.load()).toBe(5);
+    // As if the process had died before the cursor was stored.
+    await cursor.save(2);
+    feed.growTo(6);
+    run(aStream());
+    await untilHandled(6);
+    expect(seqs()).toEqual(oneTo(6));
+    expect(feed.queries.at(-1)?.since).toBe(2);
+  });
+
+  async function started(stream: EventStream<undefined>, count: number): Promise<(typeof running)[number]> {
+    const run1 = run(stream);
+    await untilHandled(count);
+    return run1;
+  }
+
+  it('calls a handler again that throws, and lets nothing pass it by', async () => {
+    let failures = 1;
+    const stream = aStream({
+      handle: ({ seq }, { source }) => {
+        // Not to be mistaken for the feed's own refusal.
+        if (seq === 2 && failures-- > 0) throw new ApiError('refused', 403, 'insufficient_scope', 'not yours');
+        handled.push(`${seq} ${source}`);
+      },
+    });
+    run(stream);
+    for (const seq of [1, 2, 3]) stream.push(anEvent(seq));
+    expect(await untilHandled(3)).toEqual(['1 push', '2 push', '3 push']);
+    expect(errors).toHaveLength(1);
+  });
+
+  it('goes on with what is pushed while the feed is not to be had', async () => {
+    feed.failures.push(...oneTo(50).map(() => new ApiError('unavailable', 503, 'unavailable', '')));
+    const stream = aStream();
+    run(stream);
+    for (const seq of [2, 1]) stream.push(anEvent(seq));
+    expect(await untilHandled(2)).toEqual(['1 push', '2 push']);
+    expect(errors.length).toBeGreaterThan(0);
+  });
+
+  it('ends when the feed refuses its key', async () => {
+    feed.failures.push(new ApiError('refused', 401, 'invalid_api_key', ''));
+    await expect(aStream().run(new AbortController().signal)).rejects.toMatchObject({ code: 'invalid_api_key' });
+  });
+
+  it('does not pass over what retention took away unless it is told to', async () => {
+    feed.growTo(9);
+    feed.pruneBelow(7);
+    await cursor.save(3);
+    await expect(aStream().run(new AbortController().signal)).rejects.toThrow(FeedPrunedError);
+    const stream = aStream({ onPruned: ({ since }) => void gaps.push(since) });
+    run(stream);
+    await untilHandled(3);
+    expect(seqs()).toEqual([7, 8, 9]);
+    expect(gaps).toEqual([3]);
+  });
+
+  it('refuses events of another organization', () => {
+    expect(() => {
+      aStream().push(anEvent(1, '11111111-d9cb-469f-a165-70867728950e'));
+    }).toThrow(RangeError);
+  });
+
+  it('brings what it is handling to its end when it is stopped', async () => {
+    let finish: (() => void) | undefined;
+    const stream = aStream({
+      handle: () =>
+        new Promise<void>((resolve) => {
+          finish = resolve;
+        }),
+    });
+    const { controller, done } = run(stream);
+    stream.push(anEvent(1));
+    stream.push(anEvent(2));
+    await eventually(() => {
+      expect(finish).toBeDefined();
+    });
+    controller.abort();
+    finish?.();
+    await done;
+    expect(await cursor.load()).toBe(1);
+  });
+
+  it('is complete and in order when a tenth of the pushes is lost, and the others come in any order and again', async () => {
+    const draw = drawsFrom(7);
+    const stream = aStream({ capacity: 50, pollIntervalMs: 30 });
+    run(stream);
+    for (let from = 0; from < 1_000; from += 100) {
+      feed.growTo(from + 100);
+      const pushes = shuffled(oneTo(100), draw).filter(() => draw(10) > 0);
+      for (const n of [...pushes, ...pushes.slice(0, 20)]) stream.push(anEvent(from + n));
+      await new Promise(setImmediate);
+    }
+    await untilHandled(1_000);
+    expect(seqs()).toEqual(oneTo(1_000));
+  });
+});

@@ -1,0 +1,48 @@
+import type { GaplessEvent } from '../../../event-types/src/index.js';
+import type { Feed, FeedPage, FeedQuery, FeedRequestOptions } from '../feed/feed.js';
+import { anEvent } from './an-event.js';
+
+/** A feed in memory; asked to wait, it answers once there is an event. */
+export class FakeFeed implements Feed {
+  readonly events: GaplessEvent[] = [];
+  /** Of each request, in order. */
+  readonly queries: FeedQuery[] = [];
+  /** What the next requests reject with. */
+  readonly failures: unknown[] = [];
+  #grown: () => void = () => undefined;
+
+  /** Appends events up to this seq. */
+  growTo(seq: number): void {
+    for (let next = (this.events.at(-1)?.seq ?? 0) + 1; next <= seq; next++) this.events.push(anEvent(next));
+    this.#grown();
+  }
+
+  /** Retention takes what is below this seq. */
+  pruneBelow(seq: number): void {
+    this.events.splice(
+      0,
+      this.events.findIndex((event) => event.seq >= seq),
+    );
+  }
+
+  async page(query: FeedQuery, { signal }: FeedRequestOptions = {}): Promise<FeedPage> {
+    this.queries.push(query);
+    if (this.failures.length > 0) throw this.failures.shift();
+    while (query.waitSeconds !== undefined && (this.events.at(-1)?.seq ?? 0) <= query.since) {
+      await new Promise<void>((resolve, reject) => {
+        this.#grown = resolve;
+        signal?.addEventListener('abort', () => {
+          reject(signal.reason as Error);
+        });
+      });
+    }
+    const behind = this.events.filter(({ seq }) => seq > query.since);
+    const events = behind.slice(0, query.limit);
+    return {
+      events,
+      nextSeq: behind.length > events.length ? (events.at(-1)?.seq ?? null) : null,
+      oldestSeq: this.events[0]?.seq ?? 0,
+      headSeq: this.events.at(-1)?.seq ?? 0,
+    };
+  }
+}

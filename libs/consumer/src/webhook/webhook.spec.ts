@@ -1,0 +1,84 @@
+import { describe, expect, it } from '@jest/globals';
+import { serviceSignature } from '../../../webhook-signature/src/index.js';
+import { anEvent, anEventJson } from '../testing/an-event.js';
+import { Webhook, type IncomingPush, type WebhookOptions } from './webhook.js';
+
+const SECRET = 'whsec_c2VjcmV0';
+
+function aPush(json = anEventJson(7), secret = SECRET): IncomingPush {
+  const body = Buffer.from(json);
+  const headers: Record<string, string> = {
+    'x-service-signature': serviceSignature(secret, Math.floor(Date.now() / 1_000), body),
+    'x-service-delivery-id': 'whd_1',
+    'x-service-attempt': '3',
+  };
+  return { body, header: (name) => headers[name] };
+}
+
+function aWebhook(options: Partial<WebhookOptions> = {}): Webhook {
+  return new Webhook({ secret: SECRET, handle: () => undefined, onError: () => undefined, ...options });
+}
+
+describe('a webhook', () => {
+  it('takes a push whose signature verifies, and works once it is told that it is answered', async () => {
+    const handled: unknown[] = [];
+    const reception = await aWebhook({ handle: (...args) => void handled.push(args) }).receive(aPush());
+    expect(reception).toMatchObject({ kind: 'taken', status: 204 });
+    expect(handled).toEqual([]);
+    if (reception.kind === 'taken') await reception.begin();
+    expect(handled).toEqual([[anEvent(7), { body: Buffer.from(anEventJson(7)), deliveryId: 'whd_1', attempt: 3 }]]);
+  });
+
+  it('takes the next secret as well as the one before (spec 5.5)', async () => {
+    const webhook = aWebhook({ secret: () => Promise.resolve(['whsec_bmV4dA==', SECRET]) });
+    expect(await webhook.receive(aPush())).toMatchObject({ status: 204 });
+    expect(await webhook.receive(aPush(anEventJson(7), 'whsec_bmV4dA=='))).toMatchObject({ status: 204 });
+    expect(await webhook.receive(aPush(anEventJson(7), 'whsec_b3RoZXI='))).toMatchObject({ status: 401 });
+  });
+
+  it.each<[string, IncomingPush, number]>([
+    ['missing', { ...aPush(), header: () => undefined }, 401],
+    ['malformed', { ...aPush(), header: () => 't=1' }, 401],
+    ['mismatch', { ...aPush(), body: Buffer.from(anEventJson(8)) }, 401],
+    [
+      'expired',
+      { ...aPush(), header: () => serviceSignature(SECRET, 1_700_000_000, Buffer.from(anEventJson(7))) },
+      401,
+    ],
+    ['not_an_event', aPush('{"id":"evt_1"}'), 400],
+    ['not_an_event', aPush('no JSON'), 400],
+    ['too_large', aPush(`"${'x'.repeat(1024 * 1024)}"`), 413],
+    ['too_large', { ...aPush(), body: 'too_large' }, 413],
+  ])('refuses what is %s, and tells why', async (reason, push, status) => {
+    const told: unknown[] = [];
+    const reception = await aWebhook({ onRefused: (why) => void told.push(why) }).receive(push);
+    expect(reception).toEqual({ kind: 'refused', status, reason });
+    expect(told).toEqual([reason]);
+  });
+
+  it('asks for the push again when the secret cannot be found out', async () => {
+    const told: unknown[] = [];
+    const secret = () => Promise.reject(new Error('the vault is sealed'));
+    const webhook = aWebhook({ secret, onRefused: (...why) => void told.push(why) });
+    expect(await webhook.receive(aPush())).toMatchObject({ status: 503 });
+    expect(told).toEqual([['no_secret', new Error('the vault is sealed')]]);
+  });
+
+  it('tells what the work throws, and is idle once all work is done', async () => {
+    const errors: unknown[] = [];
+    let fail: (error: Error) => void = () => undefined;
+    const webhook = aWebhook({
+      handle: () =>
+        new Promise((_, reject) => {
+          fail = reject;
+        }),
+      onError: (error, event) => void errors.push([error, event.seq]),
+    });
+    const reception = await webhook.receive(aPush());
+    if (reception.kind === 'taken') void reception.begin();
+    const idle = webhook.idle().then(() => errors.length);
+    fail(new Error('broken'));
+    expect(await idle).toBe(1);
+    expect(errors).toEqual([[new Error('broken'), 7]]);
+  });
+});

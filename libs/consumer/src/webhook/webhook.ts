@@ -1,0 +1,138 @@
+import type { GaplessEvent } from '../../../event-types/src/index.js';
+import { verifySignature, type SignatureProblem } from '../../../webhook-signature/src/index.js';
+import { readEvent } from './read-event.js';
+
+/** Four times the largest event. */
+const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
+
+/** One secret; while one replaces another, both. */
+export type Secrets = string | readonly string[];
+
+/** A push whose signature was verified. */
+export interface Push {
+  /** The bytes that were signed. */
+  readonly body: Buffer;
+  /** The same for each attempt. */
+  readonly deliveryId: string | undefined;
+  /** 1 on the first try. */
+  readonly attempt: number;
+}
+
+export type RefusalReason =
+  | SignatureProblem
+  /** It is longer than `maxBodyBytes`. */
+  | 'too_large'
+  /** It was signed, and is no event. */
+  | 'not_an_event'
+  /** The secret could not be found out. */
+  | 'no_secret';
+
+export interface WebhookOptions {
+  /** What pushes are signed with, or what finds it out for each of them. */
+  readonly secret: Secrets | (() => Secrets | Promise<Secrets>);
+  /** The work. It begins once the push is answered, so what it throws cannot refuse the push: see `onError`. */
+  readonly handle: (event: GaplessEvent, push: Push) => void | Promise<void>;
+  /** Told of what `handle` throws. The push counts as delivered: the event has to be found in the feed again. */
+  readonly onError: (error: unknown, event: GaplessEvent) => void;
+  /** Told why a push was refused; of the push itself nothing, as it is not to be trusted. */
+  readonly onRefused?: (reason: RefusalReason, error?: unknown) => void;
+  /** 1 MiB if not given. */
+  readonly maxBodyBytes?: number;
+  /** How old a signature may be, seconds; 300 if not given. */
+  readonly toleranceSeconds?: number;
+}
+
+/** A push as an adapter has it. */
+export interface IncomingPush {
+  /** The raw body; `too_large` if it was longer than `maxBodyBytes`. */
+  readonly body: Buffer | 'too_large';
+  /** By the name in lower case. */
+  readonly header: (name: string) => string | readonly string[] | null | undefined;
+}
+
+/** What is to be answered, and, for a push that was taken, what to begin once it is answered. */
+export type Reception =
+  | { readonly kind: 'taken'; readonly status: 204; readonly begin: () => Promise<void> }
+  | { readonly kind: 'refused'; readonly status: 400 | 401 | 413 | 503; readonly reason: RefusalReason };
+
+function statusOf(reason: RefusalReason): 400 | 401 | 413 | 503 {
+  switch (reason) {
+    case 'too_large':
+      return 413;
+    case 'not_an_event':
+      return 400;
+    case 'no_secret':
+      return 503;
+    case 'missing':
+    case 'malformed':
+    case 'expired':
+    case 'mismatch':
+      return 401;
+  }
+}
+
+/**
+ * Receives pushes as the spec asks for (5.3, 4.4): verifies the raw body before it looks at it, has 401 answered if
+ * that fails, and otherwise 2xx before the work begins. The adapters bring it to a framework.
+ */
+export class Webhook {
+  readonly maxBodyBytes: number;
+  readonly #options: WebhookOptions;
+  readonly #working = new Set<Promise<void>>();
+
+  constructor(options: WebhookOptions) {
+    this.#options = options;
+    this.maxBodyBytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES;
+  }
+
+  /** Never rejects. */
+  async receive({ body, header }: IncomingPush): Promise<Reception> {
+    if (body === 'too_large' || body.length > this.maxBodyBytes) return this.#refuse('too_large');
+    let secret: Secrets;
+    try {
+      secret = await this.#secret();
+    } catch (error) {
+      return this.#refuse('no_secret', error);
+    }
+    const { toleranceSeconds } = this.#options;
+    const verdict = verifySignature({ body, header: header('x-service-signature'), secret, toleranceSeconds });
+    if (!verdict.valid) return this.#refuse(verdict.reason);
+    const event = readEvent(body);
+    if (event === undefined) return this.#refuse('not_an_event');
+    const push: Push = {
+      body,
+      deliveryId: header('x-service-delivery-id')?.toString(),
+      attempt: Number(header('x-service-attempt') ?? 1),
+    };
+    return { kind: 'taken', status: 204, begin: () => this.#begin(event, push) };
+  }
+
+  /** Resolves once all work that has begun is done: for an orderly stop, behind the server's. */
+  async idle(): Promise<void> {
+    while (this.#working.size > 0) await Promise.all(this.#working);
+  }
+
+  async #secret(): Promise<Secrets> {
+    const { secret } = this.#options;
+    return typeof secret === 'function' ? secret() : secret;
+  }
+
+  #refuse(reason: RefusalReason, error?: unknown): Reception {
+    this.#options.onRefused?.(reason, error);
+    return { kind: 'refused', status: statusOf(reason), reason };
+  }
+
+  #begin(event: GaplessEvent, push: Push): Promise<void> {
+    const work = this.#work(event, push).finally(() => this.#working.delete(work));
+    this.#working.add(work);
+    return work;
+  }
+
+  async #work(event: GaplessEvent, push: Push): Promise<void> {
+    try {
+      await this.#options.handle(event, push);
+    } catch (error) {
+      this.#options.onError(error, event);
+    }
+  }
+}

@@ -1,0 +1,28 @@
+import type { EventDataByType, OrgWideEventType } from './event-data.js';
+
+/** A type that an event may have: the catalog (spec 6.1) and `test`. */
+export type EventType = keyof EventDataByType;
+
+/** An event of one type, as a push carries it and as the feed shows it (spec 2.2). */
+export interface EventEnvelope<Type extends EventType> {
+  /** Stable and unique in the organization: deduplicate on it. */
+  readonly id: string;
+  /** 1, 2, 3 … in each organization, without a gap. */
+  readonly seq: number;
+  readonly event: Type;
+  /** When the thing happened, ISO 8601. */
+  readonly occurred_at: string;
+  /** @deprecated the same as `occurred_at` */
+  readonly timestamp: string;
+  readonly org_id: string;
+  /** The owning widget; null for org-wide events. */
+  readonly widget_id: Type extends OrgWideEventType ? null : string | null;
+  readonly data: EventDataByType[Type];
+}
+
+/**
+ * Any event. `event` tells which, and narrows `data`:
+ * `if (event.event === 'conversation.queued') event.data.stage`. Types are added in time, so leave room for those that
+ * are not known here yet.
+ */
+export type GaplessEvent = { [Type in EventType]: EventEnvelope<Type> }[EventType];

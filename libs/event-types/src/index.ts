@@ -1,0 +1,2 @@
+export * from './event-data.js';
+export * from './gapless-event.js';

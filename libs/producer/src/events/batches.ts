@@ -1,0 +1,27 @@
+import type { ReadyEvent } from './ready-event.js';
+
+/** What one request takes at most. */
+export interface BatchLimits {
+  readonly events: number;
+  /** Of the events' JSON, with a separator for each. */
+  readonly bytes: number;
+}
+
+/** Shares the events out among as few requests as will do, in their order. An event that is too large gets its own. */
+export function batchesOf(events: readonly ReadyEvent[], limits: BatchLimits): readonly (readonly ReadyEvent[])[] {
+  const batches: ReadyEvent[][] = [];
+  let batch: ReadyEvent[] = [];
+  let bytes = 0;
+  for (const event of events) {
+    const size = Buffer.byteLength(event.json) + 1;
+    if (batch.length > 0 && (batch.length === limits.events || bytes + size > limits.bytes)) {
+      batches.push(batch);
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(event);
+    bytes += size;
+  }
+  if (batch.length > 0) batches.push(batch);
+  return batches;
+}

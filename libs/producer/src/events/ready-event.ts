@@ -1,0 +1,42 @@
+import { ulid } from 'ulid';
+import type { NewEvent } from './new-event.js';
+
+/** An event that is on its way: what has its id and its bytes can be sent as often as need be, and is one event. */
+export interface ReadyEvent {
+  readonly id: string;
+  readonly orgId: string;
+  /** `{id, event, occurred_at, org_id, widget_id, data}`, as an ingest request and the inbox topic hold it. */
+  readonly json: string;
+}
+
+const EVENT_ID = /^evt_[0-9A-Za-z]{16,64}$/;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const MAX_EVENT_BYTES = 256 * 1024;
+
+/** The event can never be accepted as it is. Nothing was sent. */
+export class InvalidEventError extends Error {
+  override readonly name = 'InvalidEventError';
+}
+
+function occurredAt({ occurred_at: given }: NewEvent): string {
+  // eslint-disable-next-line no-restricted-syntax -- whoever emits has no clock to hand in
+  const time = new Date(given ?? Date.now());
+  if (Number.isNaN(time.getTime())) throw new InvalidEventError(`occurred_at is not a time: ${String(given)}`);
+  return time.toISOString();
+}
+
+/**
+ * Names the event, if nobody has, and writes it down.
+ * @throws InvalidEventError for what the types cannot tell; the rest is the service's to check
+ */
+export function readyEvent(event: NewEvent): ReadyEvent {
+  const { id = `evt_${ulid()}`, org_id, widget_id = null, data } = event;
+  if (!EVENT_ID.test(id)) throw new InvalidEventError(`id is not evt_ and 16 to 64 letters and digits: ${id}`);
+  if (!UUID.test(org_id)) throw new InvalidEventError(`org_id is not a UUID: ${org_id}`);
+  // Lower case, as it is the key that decides where an organization's events are kept in order.
+  const orgId = org_id.toLowerCase();
+  const members = { id, event: event.event, occurred_at: occurredAt(event), org_id: orgId, widget_id, data };
+  const json = JSON.stringify(members);
+  if (Buffer.byteLength(json) > MAX_EVENT_BYTES) throw new InvalidEventError(`${id} is larger than 256 KiB`);
+  return { id, orgId, json };
+}

@@ -1,0 +1,99 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { oneTo } from '../../../../test/support/sequence.js';
+import type { NewEvent } from '../events/new-event.js';
+import { Producer } from '../events/producer.js';
+import { HttpSink } from './http-sink.js';
+
+const ORG = '0f8fad5b-d9cb-469f-a165-70867728950e';
+
+function anEvent(n: number, bytes = 1): NewEvent {
+  return { event: 'ticket.created', org_id: ORG, data: { n, text: 'x'.repeat(bytes) } };
+}
+
+interface Submitted {
+  readonly id: string;
+  readonly data: { readonly n: number };
+}
+
+describe('a producer over HTTP', () => {
+  let server: Server;
+  let producer: Producer;
+  /** The events of each request. */
+  let requests: (readonly Submitted[])[];
+  let bytes: number[];
+  /** How the next requests are answered; 202 behind these. */
+  let answers: ('break' | { readonly status: number; readonly body?: object })[];
+
+  beforeEach(async () => {
+    requests = [];
+    bytes = [];
+    answers = [];
+    server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const body = Buffer.concat(chunks);
+        bytes.push(body.length);
+        requests.push((JSON.parse(body.toString()) as { events: Submitted[] }).events);
+        const answer = answers.shift() ?? { status: 202 };
+        if (answer === 'break') request.socket.destroy();
+        else {
+          response.writeHead(answer.status, { 'content-type': 'application/json' });
+          response.end(JSON.stringify(answer.body ?? {}));
+        }
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    producer = new Producer(new HttpSink({ baseUrl, apiKey: 'gk_1', retries: 2 }));
+  });
+
+  afterEach(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  it('sends an event again with the same id when it is not told that it has arrived', async () => {
+    answers = ['break', { status: 503 }];
+    const ids = await producer.emit(anEvent(1));
+    expect(ids).toHaveLength(1);
+    expect(requests.map((events) => events.map(({ id }) => id))).toEqual([ids, ids, ids]);
+  });
+
+  it('gives up after as many tries as it may take', async () => {
+    answers = ['break', 'break', 'break'];
+    await expect(producer.emit(anEvent(1))).rejects.toMatchObject({ kind: 'unavailable' });
+    expect(requests).toHaveLength(3);
+  });
+
+  it('tells what is wrong with an event that is refused', async () => {
+    const errors = [{ pointer: '#/events/0/data', code: 'required', detail: 'is required' }];
+    answers = [{ status: 422, body: { code: 'validation_failed', detail: 'is required', errors } }];
+    await expect(producer.emit(anEvent(1))).rejects.toMatchObject({
+      kind: 'refused',
+      code: 'validation_failed',
+      problems: errors,
+    });
+    expect(requests).toHaveLength(1);
+  });
+
+  it('shares many events out among requests, in their order', async () => {
+    await producer.emit(oneTo(1_201).map((n) => anEvent(n)));
+    expect(requests.map((events) => events.length)).toEqual([500, 500, 201]);
+    expect(requests.flat().map(({ data }) => data.n)).toEqual(oneTo(1_201));
+  });
+
+  it('keeps each request below the 4 MiB that are taken', async () => {
+    await producer.emit(oneTo(40).map((n) => anEvent(n, 250_000)));
+    expect(requests.flat().map(({ data }) => data.n)).toEqual(oneTo(40));
+    expect(Math.max(...bytes)).toBeLessThanOrEqual(4 * 1024 * 1024);
+    expect(requests.length).toBeLessThanOrEqual(3);
+  });
+
+  it('sends nothing when one of the events cannot be accepted', async () => {
+    await expect(producer.emit([anEvent(1), { ...anEvent(2), org_id: 'acme' }])).rejects.toThrow(/not a UUID/);
+    expect(requests).toEqual([]);
+  });
+});

@@ -1,0 +1,84 @@
+import { CompressionTypes, Partitioners, type Kafka, type Producer } from 'kafkajs';
+import { batchesOf, type BatchLimits } from '../events/batches.js';
+import type { EventSink } from '../events/event-sink.js';
+import type { ReadyEvent } from '../events/ready-event.js';
+
+export interface KafkaSinkOptions {
+  readonly kafka: Kafka;
+  /** What the service's topic names begin with; `gapless` if not given. */
+  readonly topicPrefix?: string;
+  /** How often kafkajs tries again before `send` rejects, at least once; 5 times if not given. */
+  readonly retries?: number;
+}
+
+const DEFAULT_RETRIES = 5;
+/** Well below the megabyte that a broker takes at once if nobody has told it otherwise. */
+const REQUEST: BatchLimits = { events: 500, bytes: 512 * 1024 };
+
+/**
+ * Appends events to the inbox topic itself, keyed by organization, by an idempotent producer. Nobody answers for what is
+ * in them: an event that is not valid goes to the dead-letter topic.
+ */
+export class KafkaSink implements EventSink {
+  readonly #options: KafkaSinkOptions;
+  #producer: Promise<Producer> | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: KafkaSinkOptions) {
+    this.#options = options;
+  }
+
+  send(events: readonly ReadyEvent[]): Promise<void> {
+    // One request at a time: a producer's sequence numbers have to arrive in their order.
+    const sent = this.#last.then(() => this.#send(events));
+    this.#last = sent.catch(() => undefined);
+    return sent;
+  }
+
+  /** Waits for what is being sent. */
+  async close(): Promise<void> {
+    await this.#last;
+    await this.#discard();
+  }
+
+  async #send(events: readonly ReadyEvent[]): Promise<void> {
+    try {
+      this.#producer ??= this.#connect();
+      const producer = await this.#producer;
+      for (const batch of batchesOf(events, REQUEST)) await this.#append(producer, batch);
+    } catch (error) {
+      // The brokers may have the records although we were not told. A producer that goes on would give their sequence
+      // numbers to the next ones, and the brokers would take those for repeats and drop them.
+      await this.#discard();
+      throw error;
+    }
+  }
+
+  async #append(producer: Producer, batch: readonly ReadyEvent[]): Promise<void> {
+    await producer.send({
+      topic: `${this.#options.topicPrefix ?? 'gapless'}.inbox.v1`,
+      acks: -1,
+      compression: CompressionTypes.None,
+      messages: batch.map(({ orgId, json }) => ({ key: orgId, value: json })),
+    });
+  }
+
+  async #connect(): Promise<Producer> {
+    const producer = this.#options.kafka.producer({
+      idempotent: true,
+      maxInFlightRequests: 1,
+      allowAutoTopicCreation: false,
+      // The partitioner of the service, so that an organization has one partition whoever writes.
+      createPartitioner: Partitioners.DefaultPartitioner,
+      retry: { retries: this.#options.retries ?? DEFAULT_RETRIES },
+    });
+    await producer.connect();
+    return producer;
+  }
+
+  async #discard(): Promise<void> {
+    const producer = await this.#producer?.catch(() => undefined);
+    this.#producer = undefined;
+    await producer?.disconnect().catch(() => undefined);
+  }
+}

@@ -1,0 +1,3 @@
+export { emitInTransaction } from './emit-in-transaction.js';
+export * from './outbox-relay.js';
+export * from './outbox-table.js';

@@ -1,0 +1,229 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { DataSource } from 'typeorm';
+import { createTestDatabase, type TestDatabase } from '../../../../test/support/infrastructure/database.js';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { anOrgId } from '../../../../test/support/ids.js';
+import { oneTo } from '../../../../test/support/sequence.js';
+import { ApiError } from '../../../api-client/src/index.js';
+import type { EventSink } from '../events/event-sink.js';
+import type { NewEvent } from '../events/new-event.js';
+import type { ReadyEvent } from '../events/ready-event.js';
+import { emitInTransaction, GaplessOutbox1700000000000, OutboxRelay } from './index.js';
+
+function anEvent(orgId: string, n: number): NewEvent {
+  return { event: 'ticket.updated', org_id: orgId, data: { n } };
+}
+
+function numberOf({ json }: ReadyEvent): number {
+  return (JSON.parse(json) as { data: { n: number } }).data.n;
+}
+
+/** Keeps what it is sent. */
+class FakeSink implements EventSink {
+  readonly sent: ReadyEvent[] = [];
+  /** Decides about each batch before it counts as sent. */
+  gate: (events: readonly ReadyEvent[]) => Promise<void> | void = () => undefined;
+
+  async send(events: readonly ReadyEvent[]): Promise<void> {
+    await this.gate(events);
+    this.sent.push(...events);
+  }
+
+  /** The numbers that were sent of the organization, repeats by their first time. */
+  numbers(orgId: string): readonly number[] {
+    return [...new Set(this.sent.filter((event) => event.orgId === orgId).map(numberOf))];
+  }
+}
+
+describe('the outbox', () => {
+  let database: TestDatabase;
+  let dataSource: DataSource;
+  let sink: FakeSink;
+  let refused: string[];
+
+  beforeAll(async () => {
+    database = await createTestDatabase(() => Promise.resolve(), 'empty');
+    dataSource = new DataSource({ type: 'postgres', url: database.url, migrations: [GaplessOutbox1700000000000] });
+    await dataSource.initialize();
+    await dataSource.runMigrations();
+    await dataSource.query('create table tickets (n integer not null)');
+  });
+
+  afterAll(async () => {
+    await dataSource.destroy();
+    await database.drop();
+  });
+
+  beforeEach(() => {
+    sink = new FakeSink();
+    refused = [];
+  });
+
+  afterEach(async () => {
+    await dataSource.query('truncate tickets, gapless_outbox');
+  });
+
+  function aRelay(to: EventSink = sink): OutboxRelay {
+    return new OutboxRelay({
+      dataSource,
+      sink: to,
+      onError: () => undefined,
+      onRefused: (id) => void refused.push(id),
+      pollIntervalMs: 5,
+    });
+  }
+
+  /** Writes a ticket and its event in one transaction. */
+  async function change(orgId: string, n: number, fail = false): Promise<string> {
+    return dataSource.transaction(async (manager) => {
+      await manager.query('insert into tickets (n) values ($1)', [n]);
+      const id = await emitInTransaction(manager, anEvent(orgId, n));
+      if (fail) throw new Error('rolled back');
+      return id;
+    });
+  }
+
+  async function waiting(): Promise<number> {
+    const [row] = await dataSource.query<{ count: string }[]>('select count(*) from gapless_outbox');
+    return Number(row?.count);
+  }
+
+  it('emits an event if its transaction commits, and only then', async () => {
+    const orgId = anOrgId();
+    const id = await change(orgId, 1);
+    await expect(change(orgId, 2, true)).rejects.toThrow('rolled back');
+    expect(await aRelay().relay()).toBe(1);
+    expect(sink.sent).toMatchObject([{ id, orgId }]);
+    expect(JSON.parse(sink.sent[0]!.json)).toMatchObject({ id, event: 'ticket.updated', data: { n: 1 } });
+    expect(await waiting()).toBe(0);
+    expect(await aRelay().relay()).toBe(0);
+  });
+
+  it('does not write outside of a transaction', async () => {
+    await expect(emitInTransaction(dataSource.manager, anEvent(anOrgId(), 1))).rejects.toThrow(/transaction/);
+    expect(await waiting()).toBe(0);
+  });
+
+  it('keeps what could not be sent, and sends it again as the same event', async () => {
+    const orgId = anOrgId();
+    const id = await change(orgId, 1);
+    sink.gate = () => {
+      throw new ApiError('unavailable', 503, 'unavailable', '');
+    };
+    await expect(aRelay().relay()).rejects.toThrow(ApiError);
+    expect(await waiting()).toBe(1);
+    // Sent, but the relay dies before it can take the event from the table.
+    sink.gate = () => undefined;
+    const dying: EventSink = {
+      async send(events) {
+        await sink.send(events);
+        throw new Error('killed');
+      },
+    };
+    await expect(aRelay(dying).relay()).rejects.toThrow('killed');
+    await aRelay().relay();
+    expect(sink.sent.map((event) => event.id)).toEqual([id, id]);
+    expect(await waiting()).toBe(0);
+  });
+
+  it('puts aside what will never be accepted, and goes on with the rest', async () => {
+    const orgId = anOrgId();
+    for (const n of [1, 2, 3]) await change(orgId, n);
+    const problems = [{ pointer: '#/events/0/data', code: 'required', detail: 'is required' }];
+    sink.gate = (events) => {
+      if (events.some((event) => numberOf(event) === 2)) {
+        throw new ApiError('refused', 422, 'validation_failed', 'no', problems);
+      }
+    };
+    await aRelay().relay();
+    expect(sink.numbers(orgId)).toEqual([1, 3]);
+    expect(refused).toHaveLength(1);
+    const rows = await dataSource.query<{ event_id: string; refusal: string }[]>(
+      'select event_id, refusal from gapless_outbox where refused_at is not null',
+    );
+    expect(rows).toEqual([{ event_id: refused[0], refusal: '422 validation_failed no; #/events/0/data is required' }]);
+    expect(await aRelay().relay()).toBe(0);
+  });
+
+  it('keeps everything when it is the key that is refused', async () => {
+    await change(anOrgId(), 1);
+    sink.gate = () => {
+      throw new ApiError('refused', 403, 'insufficient_scope', '');
+    };
+    await expect(aRelay().relay()).rejects.toThrow(ApiError);
+    expect(await waiting()).toBe(1);
+    expect(refused).toEqual([]);
+  });
+
+  it('lets no second relay near an organization, and none wait for another organization', async () => {
+    const [busy, other] = [anOrgId(), anOrgId()];
+    await change(busy, 1);
+    let proceed: () => void = () => undefined;
+    const held = new FakeSink();
+    held.gate = () =>
+      new Promise((resolve) => {
+        proceed = resolve;
+      });
+    const first = aRelay(held).relay();
+    await eventually(async () => {
+      const [row] = await dataSource.query<{ count: string }[]>(
+        'select count(*) from (select from gapless_outbox for update skip locked) free',
+      );
+      expect(Number(row?.count)).toBe(0);
+    });
+    await change(busy, 2);
+    await change(other, 1);
+    expect(await aRelay().relay()).toBe(1);
+    expect([sink.numbers(busy), sink.numbers(other)]).toEqual([[], [1]]);
+    proceed();
+    await first;
+    await aRelay().relay();
+    expect([...held.numbers(busy), ...sink.numbers(busy)]).toEqual([1, 2]);
+  });
+
+  it('keeps the order of each organization with several relays, failures and writers at once', async () => {
+    const orgs = oneTo(5).map(anOrgId);
+    let batches = 0;
+    sink.gate = () => {
+      if (++batches % 7 === 0) throw new ApiError('unavailable', 503, 'unavailable', '');
+    };
+    const controller = new AbortController();
+    // Failures are what this is about, and not how long one waits after them.
+    const relays = oneTo(3).map(async () => {
+      const relay = aRelay();
+      while (!controller.signal.aborted) await relay.relay().catch(() => undefined);
+    });
+    const write = async (orgId: string) => {
+      for (const n of oneTo(100)) await change(orgId, n);
+    };
+    await Promise.all(orgs.map(write));
+    await eventually(async () => {
+      expect(await waiting()).toBe(0);
+    });
+    controller.abort();
+    await Promise.all(relays);
+    for (const orgId of orgs) expect(sink.numbers(orgId)).toEqual(oneTo(100));
+  });
+
+  it('is relayed until it is told to stop, whatever fails on the way', async () => {
+    const orgId = anOrgId();
+    sink.gate = () => {
+      sink.gate = () => undefined;
+      throw new Error('away');
+    };
+    const controller = new AbortController();
+    const running = aRelay().run(controller.signal);
+    await change(orgId, 1);
+    await eventually(() => {
+      expect(sink.numbers(orgId)).toEqual([1]);
+    });
+    controller.abort();
+    await running;
+  });
+
+  it('has a table that can be taken away', async () => {
+    await dataSource.undoLastMigration();
+    expect(await dataSource.query(`select to_regclass('gapless_outbox') as found`)).toEqual([{ found: null }]);
+    await dataSource.runMigrations();
+  });
+});
