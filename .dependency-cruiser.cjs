@@ -2,9 +2,9 @@
 const RANKS = [
   ['^libs/domain/src/kernel/', '^libs/webhook-signature/'],
   ['^libs/domain/src/events/'],
-  ['^libs/domain/src/(delivery|sequencing)/'],
+  ['^libs/domain/src/(delivery|sequencing|alerting)/'],
   ['^libs/domain/src/index\\.ts$'],
-  ['^libs/(runtime|event-validation|event-types|api-client|webhook-transport|http-problems|embedded-stack)/'],
+  ['^libs/(runtime|event-validation|event-types|api-client|webhook-transport|http-problems|embedded-stack|event-schemas)/'],
   ['^libs/kafka-log/', '^libs/feed-store/', '^libs/consumer/', '^libs/producer/'],
   ['^libs/platform/'],
   ['^apps/'],
@@ -14,6 +14,7 @@ const TECHNOLOGIES = [
   { name: 'kafkajs', home: '^libs/(kafka-log|embedded-stack|producer/src/kafka)/' },
   { name: 'typeorm', home: '^libs/(feed-store|producer/src/outbox)/' },
   { name: 'undici', home: '^libs/webhook-transport/' },
+  { name: 'nodemailer', home: '^apps/alerting/src/mail/' },
 ];
 
 module.exports = {

@@ -32,7 +32,7 @@ const withInfrastructure = {
 
 export default {
   projects: [
-    { ...shared, displayName: 'unit', testMatch: ['<rootDir>/{apps,libs,scripts}/**/*.spec.ts'] },
+    { ...shared, displayName: 'unit', testMatch: ['<rootDir>/{apps,libs,scripts,test}/**/*.spec.ts'] },
     {
       ...withInfrastructure,
       displayName: 'integration',

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { dirname, join } from 'node:path';
 import { runTool } from './run-tool.mjs';
 
-const SOURCES = ['apps', 'libs'];
+const SOURCES = ['apps', 'libs', 'test/bench', 'test/faults', 'test/mutations', 'test/support'];
 const SETTINGS = ['tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
 
 /** Beside the output, so that whoever removes `dist` removes it too. */

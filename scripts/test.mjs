@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { bootstrap, ROOT, runMain } from './bootstrap.mjs';
+import { bringOutsideClients } from './outside-clients.mjs';
 import { StepError } from './run-tool.mjs';
 
 const bin = (path) => join(ROOT, 'node_modules', path);
@@ -23,6 +24,11 @@ const PHASES = [
   { name: 'depcruise', args: node('dependency-cruiser/bin/dependency-cruise.mjs', 'apps', 'libs') },
   { name: 'knip', args: node('knip/bin/knip.js', '--tsConfig', 'tsconfig.build.json') },
   { name: 'openapi', args: [join(ROOT, 'dist/apps/api/src/openapi/write-openapi.js'), 'docs/openapi.json', '--check'] },
+  {
+    name: 'asyncapi',
+    args: [join(ROOT, 'dist/apps/api/src/asyncapi/write-asyncapi.js'), 'docs/asyncapi.json', '--check'],
+  },
+  { name: 'schemas', args: [join(ROOT, 'dist/libs/event-schemas/src/write-schemas.js'), 'schemas', '--check'] },
   { name: 'types', args: node('typescript/bin/tsc', '-p', 'tsconfig.json', '--noEmit') },
   { name: 'unit', args: jest('unit'), isJest: true },
   { name: 'integration', args: jest('integration'), isJest: true },
@@ -72,10 +78,14 @@ await runMain(async () => {
   const needsServers = phases.some(({ name }) => name === 'integration' || name === 'e2e');
   await bootstrap({ build: true, embeddedKafka: needsServers && infrastructure === 'embedded' });
 
+  // Beside the phases that come before the one that needs them.
+  const outsideClients = phases.some(({ name }) => name === 'e2e') ? bringOutsideClients(ROOT, console.log) : undefined;
+
   const reports = mkdtempSync(join(tmpdir(), 'gapless-reports-'));
   const total = { passed: 0, failed: 0 };
   let broken;
   for (const { name, args, isJest = false } of phases) {
+    if (name === 'e2e') await outsideClients;
     console.log(`\n=== ${name}`);
     const began = performance.now();
     const reportFile = join(reports, `${name}.json`);

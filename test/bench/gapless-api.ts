@@ -35,10 +35,18 @@ export class GaplessApi {
   async untilDelivered(endpoints: readonly Endpoint[], eventsEach: number): Promise<void> {
     for (const { id } of endpoints) {
       await this.#until(`all of ${id}'s deliveries`, async () => {
-        const { data } = await this.#call<{ data: { health: EndpointHealth } }>('GET', `/external/webhooks/${id}`);
-        return data.health.delivered_24h >= eventsEach && data.health.pending === 0;
+        const health = await this.#healthOf(id);
+        return health.delivered_24h >= eventsEach && health.pending === 0;
       });
     }
+  }
+
+  /** Waits until the delivery log has all of the deliveries, delivered or not. */
+  async untilScheduled({ id }: Endpoint, events: number): Promise<void> {
+    await this.#until(`all of ${id}'s deliveries`, async () => {
+      const health = await this.#healthOf(id);
+      return health.delivered_24h + health.pending >= events;
+    });
   }
 
   /** The seq of the newest event in the feed. */
@@ -50,6 +58,11 @@ export class GaplessApi {
 
   async untilHead(seq: number): Promise<void> {
     await this.#until(`event ${seq}`, async () => (await this.head()) >= seq);
+  }
+
+  async #healthOf(endpointId: string): Promise<EndpointHealth> {
+    const { data } = await this.#call<{ data: { health: EndpointHealth } }>('GET', `/external/webhooks/${endpointId}`);
+    return data.health;
   }
 
   async #until(what: string, holds: () => Promise<boolean>): Promise<void> {

@@ -8,8 +8,9 @@ import { isolation } from './scenarios/isolation.js';
 import { read } from './scenarios/read.js';
 import { smoke } from './scenarios/smoke.js';
 import { steady } from './scenarios/steady.js';
+import { sweep } from './scenarios/sweep.js';
 
-const SCENARIOS: readonly Scenario[] = [smoke, burst, fanOut, steady, isolation, read, followers];
+const SCENARIOS: readonly Scenario[] = [smoke, burst, fanOut, steady, isolation, read, followers, sweep];
 
 interface Flags {
   readonly json?: true;

@@ -3,6 +3,7 @@ import type { Type } from '@nestjs/common';
 import { Store } from '#libs/feed-store';
 import { startGaplessApp, type GaplessApp, type GaplessAppOptions } from '#libs/platform';
 import { createLogger, type Environment } from '#libs/runtime';
+import { anEnvironment } from './environment.js';
 import { createTestDatabase } from './infrastructure/database.js';
 import { ALL_STAGES, API_HTTP } from './stages.js';
 
@@ -38,14 +39,9 @@ export async function aGapless(env: Readonly<Record<string, string>> = {}): Prom
     DATABASE_URL: database.url,
     KAFKA_BROKERS: process.env['TEST_KAFKA_BROKERS'] ?? '',
     TOPIC_PREFIX: `t${randomBytes(4).toString('hex')}`,
-    PARTITIONS: '3',
     PORT: '0',
     LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'fatal',
-    ALLOW_HTTP_URLS: 'true',
-    ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8,::1/128',
-    SECRET_ENCRYPTION_KEYS: `test:${randomBytes(32).toString('base64')}`,
-    // What a suite sends in a second is not what these suites are about.
-    RATE_LIMIT: '100000/s',
+    ...anEnvironment(),
     ...env,
   };
   const running: GaplessApp[] = [];

@@ -1,22 +1,27 @@
-import { spawn } from 'node:child_process';
+import { spawn, type Serializable } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
 import { eventually } from './infrastructure/eventually.js';
 import { freePort } from './free-port.js';
+import { ROOT } from './root.js';
 
-const BUILT_APPS = resolve(import.meta.dirname, '../../dist/apps');
+const BUILT_APPS = resolve(ROOT, 'dist/apps');
 
 /** A line of a process' structured log. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
 /** A process of its own that runs what `npm run build` made. */
 export interface StageProcess {
+  readonly pid: number;
   readonly url: string;
   /** What it has logged so far. */
   readonly log: readonly LogLine[];
   signal(name: NodeJS.Signals): void;
+  /** Tells something to the module that was loaded before the stage; to a process that has ended, nothing. */
+  send(message: Serializable): void;
   /** Resolves with the exit code, `null` after a signal, once the process has ended. */
   readonly ended: Promise<number | null>;
   /** Resolves once `/health/ready` answers 200. */
@@ -25,20 +30,27 @@ export interface StageProcess {
   stop(): Promise<number | null>;
 }
 
-/** Starts `apps/<stage>` as operators do. */
+/**
+ * Starts `apps/<stage>` as operators do.
+ * @param preload a module that the process loads before the stage, and that can be sent messages
+ */
 export async function aStageProcess(
   stage: string,
   environment: Readonly<Record<string, string>>,
+  preload?: string,
 ): Promise<StageProcess> {
   const main = resolve(BUILT_APPS, stage, 'src/main.js');
   if (!existsSync(main)) throw new Error(`${main} is missing: run npm run build first`);
   const port = await freePort();
-  const child = spawn(process.execPath, ['--enable-source-maps', main], {
+  const imports = preload === undefined ? [] : ['--import', pathToFileURL(preload).href];
+  const child = spawn(process.execPath, ['--enable-source-maps', ...imports, main], {
     env: { PATH: process.env['PATH'], ...environment, LOG_LEVEL: 'info', PORT: String(port) },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit', ...(preload === undefined ? [] : ['ipc' as const])],
   });
+  const { stdout } = child;
+  if (stdout === null) throw new Error(`${stage} has no output`);
   const log: LogLine[] = [];
-  createInterface({ input: child.stdout }).on('line', (line) => {
+  createInterface({ input: stdout }).on('line', (line) => {
     log.push(line.startsWith('{') ? (JSON.parse(line) as LogLine) : { text: line });
   });
   // A test that fails half-way must leave nothing running.
@@ -50,11 +62,15 @@ export async function aStageProcess(
   });
   const url = `http://127.0.0.1:${port}`;
   return {
+    pid: child.pid ?? 0,
     url,
     log,
     ended,
     signal(name) {
       child.kill(name);
+    },
+    send(message) {
+      if (child.connected) child.send(message, () => undefined);
     },
     ready: (timeoutMs = 30_000) =>
       eventually(

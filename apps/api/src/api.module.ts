@@ -2,12 +2,14 @@ import { Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import {
   ApiKeyRecords,
+  ChatQueueReader,
   DeliveryLog,
   EndpointHealthReader,
   EndpointRecords,
   FeedReader,
   IdempotencyRecords,
   isPostgresAway,
+  LiveChatSettingsRecords,
   RecoverySource,
   SecretCipher,
   Store,
@@ -15,6 +17,7 @@ import {
 import { ProblemFilter } from '#libs/http-problems';
 import { CONFIG, LOGGER } from '#libs/platform';
 import type { Config, Logger } from '#libs/runtime';
+import { AsyncApiController } from './asyncapi/asyncapi.controller.js';
 import { CreateApiKeyController } from './api-keys/create-api-key.controller.js';
 import { ListApiKeysController } from './api-keys/list-api-keys.controller.js';
 import { RevokeApiKeyController } from './api-keys/revoke-api-key.controller.js';
@@ -40,6 +43,10 @@ import { DescribeProblemController } from './http/describe-problem.controller.js
 import { RefuseParametersInterceptor } from './http/refuse-parameters.interceptor.js';
 import { OpenApiController } from './openapi/openapi.controller.js';
 import { IdempotencyPruner } from './idempotency/idempotency-pruner.js';
+import { GetLiveChatSettingsController } from './live-chat/get-live-chat-settings.controller.js';
+import { ListAlertsController } from './live-chat/list-alerts.controller.js';
+import { ListWaitingConversationsController } from './live-chat/list-waiting-conversations.controller.js';
+import { PutLiveChatSettingsController } from './live-chat/put-live-chat-settings.controller.js';
 import { RateLimits } from './rate-limits/rate-limits.js';
 import { CreateWebhookController } from './webhooks/create-webhook.controller.js';
 import { DeleteWebhookController } from './webhooks/delete-webhook.controller.js';
@@ -74,6 +81,7 @@ function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyReco
     DeleteWebhookController,
     ListEventTypesController,
     OpenApiController,
+    AsyncApiController,
     DescribeProblemController,
     CreateApiKeyController,
     ListApiKeysController,
@@ -85,6 +93,10 @@ function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyReco
     GetDeliveryController,
     ReplayDeliveryController,
     RecoverDeliveriesController,
+    GetLiveChatSettingsController,
+    PutLiveChatSettingsController,
+    ListWaitingConversationsController,
+    ListAlertsController,
   ],
   providers: [
     { provide: ApiKeyRecords, useFactory: (store: Store) => new ApiKeyRecords(store), inject: [Store] },
@@ -102,6 +114,12 @@ function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyReco
       useFactory: (store: Store, config: Config) => new FeedReader(store, config.retentionMs),
       inject: [Store, CONFIG],
     },
+    {
+      provide: LiveChatSettingsRecords,
+      useFactory: (store: Store) => new LiveChatSettingsRecords(store),
+      inject: [Store],
+    },
+    { provide: ChatQueueReader, useFactory: (store: Store) => new ChatQueueReader(store), inject: [Store] },
     KeyUses,
     ApiKeyAuthenticator,
     RateLimits,

@@ -1,13 +1,22 @@
 import { systemClock } from '#libs/domain';
 import { CliError } from './cli-error.js';
+import { coloursFor } from './commands/tail-line.js';
+import { interruption } from './interruption.js';
 import { gaplessProgram } from './program.js';
 import { withStore } from './with-store.js';
+
+// Whoever reads us may have seen enough (`gapless tail | head`).
+process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+  process.exit(code === 'EPIPE' ? 0 : 1);
+});
 
 try {
   await gaplessProgram({
     clock: systemClock,
     withStore: (act) => withStore(process.env, act),
     print: (line) => process.stdout.write(`${line}\n`),
+    colours: coloursFor(process.stdout.isTTY, process.env),
+    interruption,
   }).parseAsync();
 } catch (error) {
   const told = error instanceof CliError ? error.message : error instanceof Error ? error.stack : String(error);

@@ -1,14 +1,16 @@
 import { Command } from 'commander';
 import { emitCommand } from './commands/emit.command.js';
-import { tailCommand } from './commands/tail.command.js';
+import { simulateCommand } from './commands/simulate.command.js';
+import { tailCommand, type TailContext } from './commands/tail.command.js';
 import { keysCommand, type CliContext } from './keys.command.js';
 
 /** The command line: `gapless <command>`. */
-export function gaplessProgram(context: CliContext): Command {
+export function gaplessProgram(context: CliContext & TailContext): Command {
   return new Command('gapless')
     .description('Operates a Gapless installation: the one at DATABASE_URL, else the one that npm start runs here.')
     .showHelpAfterError('(try --help)')
     .addCommand(keysCommand(context))
     .addCommand(emitCommand(context))
-    .addCommand(tailCommand(context));
+    .addCommand(tailCommand(context))
+    .addCommand(simulateCommand(context));
 }

@@ -12,9 +12,8 @@ import {
   type RecordBatch,
   type TopicNames,
 } from '#libs/kafka-log';
-import { CONFIG, LOGGER, TOPICS } from '#libs/platform';
+import { CONFIG, LOGGER, ProjectionPlace, TOPICS } from '#libs/platform';
 import type { Config, Logger } from '#libs/runtime';
-import { ProjectionPlace } from './projection-place.js';
 
 /** Folds the delivery facts into the delivery log and the endpoints' health. */
 @Controller()

@@ -2,9 +2,8 @@ import { Controller, Inject } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
 import { FeedProjection, Store } from '#libs/feed-store';
 import { KafkaBatches, readLogRecord, type BatchContext, type Handled, type RecordBatch } from '#libs/kafka-log';
-import { LOGGER } from '#libs/platform';
+import { LOGGER, ProjectionPlace } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
-import { ProjectionPlace } from './projection-place.js';
 
 /** Folds the log into the feed. */
 @Controller()

@@ -13,6 +13,7 @@ import {
   KafkaBatches,
   KafkaConnection,
   PartitionWriter,
+  SEQUENCER_GROUP,
   type BatchContext,
   type ConsumerSession,
   type Handled,
@@ -22,8 +23,6 @@ import {
 import { CLOCK, LOGGER, TOPICS } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
 import { LeaseLostError, Sequencer } from './sequencer.js';
-
-const GROUP = 'sequencer';
 
 /** How soon after an assignment its partitions are restored, so that the first event does not have to wait for it. */
 const RESTORE_EVERY_MS = 500;
@@ -48,9 +47,9 @@ export class SequenceInboxHandler implements OnApplicationBootstrap, BeforeAppli
     this.#sequencer = new Sequencer({ connection, topics, writer: this.#writer, appender, clock, logger });
   }
 
-  @KafkaBatches({ group: GROUP, topics: (names) => [names.inbox] })
+  @KafkaBatches({ group: SEQUENCER_GROUP, topics: (names) => [names.inbox] })
   async handle(@Payload() batch: RecordBatch, @Ctx() context: BatchContext): Promise<Handled> {
-    const session = this.sessions.of(GROUP);
+    const session = this.sessions.of(SEQUENCER_GROUP);
     if (session?.generation !== context.generation) throw new LeaseLostError('the assignment has changed');
     await this.#sequencer.sequence(batch.partition, batch.records, session);
     return undefined;
@@ -72,7 +71,7 @@ export class SequenceInboxHandler implements OnApplicationBootstrap, BeforeAppli
 
   #every(intervalMs: number, act: (session: ConsumerSession) => Promise<void>): void {
     const attempt = async () => {
-      const session = this.sessions.of(GROUP);
+      const session = this.sessions.of(SEQUENCER_GROUP);
       if (session?.holdsLease() !== true) return;
       try {
         await act(session);

@@ -21,7 +21,7 @@ export function readyText(url: string, config: Config, credentialsPath: string |
     '  Try in another terminal:',
     '    npm run -s receiver             # registers an endpoint and prints what it is pushed',
     '    npm run -s gapless -- emit      # emits an event',
-    '    npm run -s gapless -- tail      # reads the feed',
+    '    npm run -s gapless -- tail      # follows the log',
     '',
     '  Ctrl-C stops everything.',
     '',

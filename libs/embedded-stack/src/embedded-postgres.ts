@@ -29,6 +29,8 @@ export interface EmbeddedPostgres {
   readonly died: Promise<Error>;
   /** Ends the server, by force after 6 s; may be called any number of times. */
   readonly stop: () => Promise<void>;
+  /** Ends the server and its sessions as a crash does; another start recovers what was committed. */
+  readonly kill: () => Promise<void>;
 }
 
 const DEFAULT_PORT = 5432;
@@ -72,7 +74,7 @@ export async function startEmbeddedPostgres(o: {
   const urlOf = (port: number, database: string): string =>
     `postgres://${USER}:${password}@127.0.0.1:${port}/${database}`;
 
-  const { port, died, stop } = await runServer({
+  const { port, died, stop, kill } = await runServer({
     name: 'Postgres',
     dataDir,
     home,
@@ -102,7 +104,7 @@ export async function startEmbeddedPostgres(o: {
     },
     answers: (port) => createDatabase(urlOf(port, 'postgres')),
   });
-  return { url: urlOf(port, DATABASE), died, stop };
+  return { url: urlOf(port, DATABASE), died, stop, kill };
 }
 
 /** Makes the cluster's directory; under another name until it is whole, so that one that was cut short is made again. */

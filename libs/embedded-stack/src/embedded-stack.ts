@@ -1,6 +1,8 @@
 import { join } from 'node:path';
-import { KAFKA_STOP_STEPS, startEmbeddedKafka } from './embedded-kafka.js';
+import { nodeDirectories } from './embedded-kafka-cluster.js';
+import { startEmbeddedKafka } from './embedded-kafka.js';
 import { POSTGRES_STOP_STEPS, startEmbeddedPostgres } from './embedded-postgres.js';
+import { KAFKA_STOP_STEPS } from './kafka-node.js';
 import { endLeftover } from './server-claim.js';
 
 export interface EmbeddedStack {
@@ -71,7 +73,9 @@ export async function startEmbeddedStack(o: {
  */
 export async function stopLeftovers(dataDir: string): Promise<boolean> {
   const free = await Promise.all([
-    endLeftover(join(dataDir, 'kafka.pid'), KAFKA_STOP_STEPS),
+    ...[dataDir, ...nodeDirectories(dataDir)].map((directory) =>
+      endLeftover(join(directory, 'kafka.pid'), KAFKA_STOP_STEPS),
+    ),
     endLeftover(join(dataDir, 'postgres.pid'), POSTGRES_STOP_STEPS),
   ]);
   return free.every(Boolean);

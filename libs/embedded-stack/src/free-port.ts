@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 
@@ -26,6 +27,24 @@ export async function freePort(...wanted: readonly (number | undefined)[]): Prom
   const any = await tryPort(0);
   if (any === undefined) throw new Error('no free port on 127.0.0.1');
   return any;
+}
+
+/** Below the ports that the system hands out by itself. */
+const QUIET_PORTS = { from: 20_000, to: 32_000 };
+const QUIET_TRIES = 100;
+
+/**
+ * A free loopback port, the wanted one if it is: one that nobody is given by chance while its server is away. For servers
+ * whose address others remember.
+ * @param taken ports that are spoken for, though nobody listens on them yet
+ */
+export async function quietPort(wanted: number | undefined, taken: ReadonlySet<number>): Promise<number> {
+  let port = wanted ?? randomInt(QUIET_PORTS.from, QUIET_PORTS.to);
+  for (let tries = 0; tries < QUIET_TRIES; tries++) {
+    if (!taken.has(port) && (await tryPort(port)) !== undefined) return port;
+    port = randomInt(QUIET_PORTS.from, QUIET_PORTS.to);
+  }
+  throw new Error(`no free port from ${QUIET_PORTS.from} to ${QUIET_PORTS.to} on 127.0.0.1`);
 }
 
 /** The server lost its port to somebody between our look and its own. */

@@ -1,4 +1,9 @@
 export { startEmbeddedKafka, type EmbeddedKafka } from './embedded-kafka.js';
+export {
+  startEmbeddedKafkaCluster,
+  type EmbeddedKafkaCluster,
+  type EmbeddedKafkaNode,
+} from './embedded-kafka-cluster.js';
 export { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded-postgres.js';
 export { startEmbeddedStack, stopLeftovers, type EmbeddedStack } from './embedded-stack.js';
 export { DataDirInUseError } from './server-claim.js';

@@ -17,11 +17,29 @@ function metadataRequest(): Buffer {
   return body;
 }
 
+/** Size, correlation id and throttle time come before the count of brokers, four bytes each. */
+const COUNT_AT = 12;
+
+/** The node ids of the brokers that a Metadata answer lists; `undefined` while the answer is not whole. */
+function brokersIn(answer: Buffer): readonly number[] | undefined {
+  if (answer.length < 4 || answer.length < 4 + answer.readInt32BE(0)) return undefined;
+  const nodeIds: number[] = [];
+  let at = COUNT_AT + 4;
+  for (let left = answer.readInt32BE(COUNT_AT); left > 0; left--) {
+    nodeIds.push(answer.readInt32BE(at));
+    const hostAt = at + 4;
+    const rackAt = hostAt + 2 + answer.readInt16BE(hostAt) + 4;
+    // A rack that there is none of has length -1.
+    at = rackAt + 2 + Math.max(0, answer.readInt16BE(rackAt));
+  }
+  return nodeIds;
+}
+
 /**
- * Whether a broker answers on the loopback port and counts itself as serving: a broker that is still starting, or that
- * its controller has not let in yet, answers with an empty list of brokers or not at all.
+ * Whether a broker answers on the loopback port and counts itself as serving: one that is still starting, or that the
+ * controller has not let in yet, answers with a list of brokers that it is not on, or not at all.
  */
-export function kafkaAnswers(port: number): Promise<boolean> {
+export function kafkaAnswers(port: number, nodeId: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port, timeout: PROBE_TIMEOUT_MS });
     let answer = Buffer.alloc(0);
@@ -32,8 +50,8 @@ export function kafkaAnswers(port: number): Promise<boolean> {
     socket.once('connect', () => socket.write(metadataRequest()));
     socket.on('data', (chunk) => {
       answer = Buffer.concat([answer, chunk]);
-      // Size, correlation id and throttle time come before the count of brokers, four bytes each.
-      if (answer.length >= 16) settle(answer.readInt32BE(12) > 0);
+      const brokers = brokersIn(answer);
+      if (brokers !== undefined) settle(brokers.includes(nodeId));
     });
     socket.once('timeout', () => {
       settle(false);

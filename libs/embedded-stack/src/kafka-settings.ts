@@ -1,31 +1,45 @@
 /** Messages of up to 16 MiB: 500 events of one ingest request fit with room to spare. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
-/** `server.properties` of a single broker that is its own controller. Everything listens on loopback only. */
+/** A node of a cluster as the others know it: each is a broker and a controller. */
+export interface KafkaPeer {
+  readonly nodeId: number;
+  readonly controllerPort: number;
+}
+
+/** Records are kept as often as there are nodes, up to what production systems do. */
+const MOST_REPLICAS = 3;
+
+/** `server.properties` of a node that is broker and controller. Everything listens on loopback only. */
 export function kafkaServerProperties(o: {
   readonly port: number;
-  readonly controllerPort: number;
+  readonly node: KafkaPeer;
+  /** All nodes, this one included. */
+  readonly peers: readonly KafkaPeer[];
   readonly dataDir: string;
 }): string {
+  const { nodeId, controllerPort } = o.node;
+  const replicas = Math.min(MOST_REPLICAS, o.peers.length);
+  // One node may be away and every record is still written twice, if there are three.
+  const inSync = Math.max(1, replicas - 1);
   const settings: Record<string, string | number | boolean> = {
     'process.roles': 'broker,controller',
-    'node.id': 1,
-    'controller.quorum.voters': `1@127.0.0.1:${o.controllerPort}`,
-    listeners: `BROKER://127.0.0.1:${o.port},CONTROLLER://127.0.0.1:${o.controllerPort}`,
+    'node.id': nodeId,
+    'controller.quorum.voters': o.peers.map((peer) => `${peer.nodeId}@127.0.0.1:${peer.controllerPort}`).join(','),
+    listeners: `BROKER://127.0.0.1:${o.port},CONTROLLER://127.0.0.1:${controllerPort}`,
     'advertised.listeners': `BROKER://127.0.0.1:${o.port}`,
     'listener.security.protocol.map': 'BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT',
     'inter.broker.listener.name': 'BROKER',
     'controller.listener.names': 'CONTROLLER',
     'log.dirs': o.dataDir,
 
-    // There is one broker to keep each record.
-    'default.replication.factor': 1,
-    'min.insync.replicas': 1,
-    'offsets.topic.replication.factor': 1,
-    'transaction.state.log.replication.factor': 1,
-    'transaction.state.log.min.isr': 1,
-    'share.coordinator.state.topic.replication.factor': 1,
-    'share.coordinator.state.topic.min.isr': 1,
+    'default.replication.factor': replicas,
+    'min.insync.replicas': inSync,
+    'offsets.topic.replication.factor': replicas,
+    'transaction.state.log.replication.factor': replicas,
+    'transaction.state.log.min.isr': inSync,
+    'share.coordinator.state.topic.replication.factor': replicas,
+    'share.coordinator.state.topic.min.isr': inSync,
 
     // Topics have the partitions and the retention that the stages ask for, or do not exist.
     'auto.create.topics.enable': false,

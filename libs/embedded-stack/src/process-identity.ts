@@ -27,6 +27,25 @@ export function commandLineOf(pid: number): string {
   }
 }
 
+/** The processes that this one has started itself and that are still there. */
+export function childrenOf(pid: number): readonly ProcessIdentity[] {
+  return childPidsOf(pid)
+    .map(identifyProcess)
+    .filter((child) => child !== undefined);
+}
+
+function childPidsOf(pid: number): readonly number[] {
+  try {
+    const text =
+      process.platform === 'linux'
+        ? readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+        : execFileSync('pgrep', ['-P', String(pid)], { encoding: 'utf8' });
+    return text.split(/\s+/).filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}
+
 function startedByProc(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -26,6 +26,11 @@ export interface RunningServer {
   readonly port: number;
   readonly died: Promise<Error>;
   readonly stop: () => Promise<void>;
+  /** Ends the server as a crash does, by SIGKILL; it can be started again on what it left. */
+  readonly kill: () => Promise<void>;
+  /** Freezes the server without ending it. */
+  readonly pause: () => void;
+  readonly resume: () => void;
 }
 
 const START_TIMEOUT_MS = 60_000;
@@ -60,6 +65,16 @@ export async function runServer(plan: ServerPlan): Promise<RunningServer> {
         stop: async () => {
           await server.stop();
           claim.release();
+        },
+        kill: async () => {
+          await server.kill();
+          claim.release();
+        },
+        pause: () => {
+          server.signal('SIGSTOP');
+        },
+        resume: () => {
+          server.signal('SIGCONT');
         },
       };
     });

@@ -13,6 +13,7 @@ interface PidRecord {
 export interface ServerClaim {
   /** Writes down the server's process, so that a later start recognises it if we are killed. */
   readonly record: (server: ProcessIdentity) => void;
+  /** May be called any number of times. */
   readonly release: () => void;
 }
 
@@ -45,6 +46,7 @@ export async function claimServer(o: {
         `Stop that one (kill ${holder}), or set DATA_DIR to another directory.`,
     );
   }
+  let isReleased = false;
   return {
     record(server) {
       const draft = `${o.pidFile}.new`;
@@ -52,7 +54,9 @@ export async function claimServer(o: {
       renameSync(draft, o.pidFile);
     },
     release() {
-      rmSync(o.pidFile, { force: true });
+      // By the second time the file may be the claim of whoever came next.
+      if (!isReleased) rmSync(o.pidFile, { force: true });
+      isReleased = true;
     },
   };
 }

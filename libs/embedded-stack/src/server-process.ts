@@ -3,7 +3,7 @@ import { closeSync, openSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { endProcess, signalProcess, type StopSteps } from './end-process.js';
 import { logTail, rotateLog } from './log-tail.js';
-import { identifyProcess, type ProcessIdentity } from './process-identity.js';
+import { childrenOf, identifyProcess, type ProcessIdentity } from './process-identity.js';
 
 export interface ServerCommand {
   readonly name: string;
@@ -29,6 +29,10 @@ export interface ServerProcess {
   ready(probe: () => Promise<boolean>, o: { timeoutMs: number; signal: AbortSignal | undefined }): Promise<void>;
   /** Ends the server; may be called any number of times. */
   readonly stop: () => Promise<void>;
+  /** Ends the server and its children by SIGKILL, as a crash does; resolves once it is gone. */
+  readonly kill: () => Promise<void>;
+  /** Stops the server's process without ending it, or lets it go on. */
+  readonly signal: (name: 'SIGSTOP' | 'SIGCONT') => void;
 }
 
 const PROBE_INTERVAL_MS = 40;
@@ -105,6 +109,19 @@ export function launchServer(
         process.off('exit', onExit);
       })();
       return stopping;
+    },
+    kill() {
+      stopping ??= (async () => {
+        // The children are asked for first: once the server is gone they are nobody's.
+        const victims = identity === undefined ? [] : [identity, ...childrenOf(identity.pid)];
+        for (const victim of victims) signalProcess(victim, 'SIGKILL');
+        await exit;
+        process.off('exit', onExit);
+      })();
+      return stopping;
+    },
+    signal(name) {
+      if (identity !== undefined) signalProcess(identity, name);
     },
   };
 }

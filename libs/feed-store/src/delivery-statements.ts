@@ -5,7 +5,10 @@ import { MOVED } from './projection-offsets.js';
 /** Times in epoch milliseconds: `timestamptz` has microseconds, of which only whole milliseconds were ever written. */
 const epochMs = (column: string) => `(extract(epoch from ${column}) * 1000)::bigint`;
 
-/** What a batch of facts works on, in one row: `LoadedFacts`. */
+/**
+ * What a batch of facts works on, in one row: `LoadedFacts`. Rows are looked up one by one (`lateral … limit 1`): the plan is
+ * made once, and one that was made while the tables were small would join by reading them whole.
+ */
 export const LOAD_FACTS = `
   select
     coalesce((select json_agg(e.id) from endpoints e where e.id = any($1::text[])), '[]') as endpoints,
@@ -21,13 +24,19 @@ export const LOAD_FACTS = `
         'responseStatus', d.response_status, 'lastError', d.last_error,
         'nextAttemptAtMs', ${epochMs('d.next_attempt_at')}, 'deliveredAtMs', ${epochMs('d.delivered_at')}))
       from unnest($2::text[], $3::bigint[]) as wanted(id, created_ms)
-      join deliveries d on d.id = wanted.id and d.created_at = to_timestamp(wanted.created_ms / 1000.0)
+      cross join lateral (
+        select * from deliveries
+        where id = wanted.id and created_at = to_timestamp(wanted.created_ms / 1000.0) limit 1
+      ) d
     ), '[]') as deliveries,
     coalesce((
       select json_agg(a.delivery_id || '/' || a.run || '/' || a.attempt)
       from unnest($4::text[], $5::int[], $6::int[], $7::bigint[]) as made(id, run, attempt, created_ms)
-      join delivery_attempts a on a.delivery_id = made.id and a.run = made.run and a.attempt = made.attempt
-        and a.delivery_created_at = to_timestamp(made.created_ms / 1000.0)
+      cross join lateral (
+        select delivery_id, run, attempt from delivery_attempts
+        where delivery_id = made.id and run = made.run and attempt = made.attempt
+          and delivery_created_at = to_timestamp(made.created_ms / 1000.0) limit 1
+      ) a
     ), '[]') as attempts`;
 
 export interface LoadedFacts {

@@ -74,7 +74,10 @@ export class EndpointDirectory {
       `select e.url, e.secret_ciphertext, e.is_active, e.activation, d.run, d.attempts, d.status
        from unnest($1::text[], $2::text[], $3::bigint[]) with ordinality as due(endpoint_id, delivery_id, created_ms, place)
        left join endpoints e on e.id = due.endpoint_id
-       left join deliveries d on d.id = due.delivery_id and d.created_at = to_timestamp(due.created_ms / 1000.0)
+       left join lateral (
+         select run, attempts, status from deliveries
+         where id = due.delivery_id and created_at = to_timestamp(due.created_ms / 1000.0) limit 1
+       ) d on true
        order by due.place`,
       [
         attempts.map(({ delivery }) => delivery.endpointId),

@@ -175,6 +175,17 @@ describe('FeedProjection', () => {
     expect(rows).toHaveLength(2);
   });
 
+  it('moves its offset with its rows: a batch that cannot be stored leaves both as they were', async () => {
+    const one = new FeedProjection(store);
+    await apply(one, 0, 2);
+    const unstorable = anEvent(4, { event: null as unknown as string });
+    await expect(one.apply(stretch(2, 4), [anEvent(3), unstorable])).rejects.toThrow('event_type');
+    expect(await seqs()).toEqual(oneTo(2));
+    expect(await nextOffset()).toBe(2);
+    expect(await apply(one, 2, 4)).toEqual({ kind: 'applied' });
+    expect(await seqs()).toEqual(oneTo(4));
+  });
+
   it('moves on over offsets that hold nothing for it', async () => {
     await new FeedProjection(store).apply(stretch(0, 50), []);
     expect(await nextOffset()).toBe(50);

@@ -1,4 +1,10 @@
+export * from './alert-claims.js';
+export * from './alert-mails.js';
+export * from './alert-outbox.js';
 export * from './api-key-records.js';
+export * from './append-times.js';
+export * from './chat-queue-projection.js';
+export * from './chat-queue-reader.js';
 export * from './day-partitions.js';
 export * from './delivery-log.js';
 export * from './delivery-projection.js';
@@ -9,6 +15,7 @@ export * from './feed-projection.js';
 export * from './feed-reader.js';
 export * from './head-notifications.js';
 export * from './idempotency-records.js';
+export * from './live-chat-settings-records.js';
 export * from './overdue-deliveries.js';
 export type { Projected, Stretch } from './projection-offsets.js';
 export * from './recovery-source.js';

@@ -1,4 +1,5 @@
 import { seqFromText, type DeliveryId, type DueAttempt, type EndpointId, type EventId, type OrgId } from '#libs/domain';
+import { projectedUpTo } from './projection-offsets.js';
 import type { Store } from './store.js';
 
 interface Row {
@@ -51,10 +52,6 @@ export class OverdueDeliveries {
 
   /** How far a projection is in each partition of a topic. */
   async projectedUpTo(projection: string, topic: string): Promise<ReadonlyMap<number, number>> {
-    const rows = await this.store.query<{ partition: number; next_offset: string }>(
-      'select partition, next_offset from projection_offsets where projection = $1 and topic = $2',
-      [projection, topic],
-    );
-    return new Map(rows.map((row) => [row.partition, Number(row.next_offset)]));
+    return projectedUpTo(this.store, projection, topic);
   }
 }

@@ -42,6 +42,19 @@ export type Place =
   | { readonly kind: 'done' }
   | { readonly kind: 'behind'; readonly nextOffset: number };
 
+/** How far a projection is in each partition of a topic: everything before these offsets is in Postgres. */
+export async function projectedUpTo(
+  store: Store,
+  projection: string,
+  topic: string,
+): Promise<ReadonlyMap<number, number>> {
+  const rows = await store.query<{ partition: number; next_offset: string }>(
+    'select partition, next_offset from projection_offsets where projection = $1 and topic = $2',
+    [projection, topic],
+  );
+  return new Map(rows.map((row) => [row.partition, Number(row.next_offset)]));
+}
+
 /** Where a projection goes on in each partition, as this process last knew it. */
 export class ProjectionOffsets {
   readonly #known = new Map<string, number>();

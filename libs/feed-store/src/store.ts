@@ -32,6 +32,12 @@ export function isPostgresAway(error: unknown): boolean {
   );
 }
 
+/**
+ * All that a stage asks for has an index. Plans are kept for as long as a connection, and one that was made while a table
+ * was small would go on reading it whole when it is large.
+ */
+const PLANNER_OPTIONS = '-c enable_seqscan=off';
+
 export interface StoreOptions {
   readonly databaseUrl: string;
   readonly applicationName: string;
@@ -62,7 +68,7 @@ export class Store {
     this.dataSource = new DataSource({
       ...this.#settings,
       poolSize: POOL_SIZE,
-      extra: { keepAlive: true, query_timeout: QUERY_TIMEOUT_MS },
+      extra: { keepAlive: true, query_timeout: QUERY_TIMEOUT_MS, options: PLANNER_OPTIONS },
     });
   }
 

@@ -1,11 +1,23 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { deliveryIdOf, systemClock, type EventId, type OrgId, type Seq } from '#libs/domain';
+import {
+  decideAlerts,
+  DEFAULT_LIVE_CHAT_SETTINGS,
+  deliveryIdOf,
+  systemClock,
+  type EventId,
+  type OrgId,
+  type Seq,
+} from '#libs/domain';
 import { Identifiers } from '#libs/runtime';
+import { handedOff } from '../../../test/support/conversations.js';
 import { anOrgId } from '../../../test/support/ids.js';
+import { AlertClaims } from './alert-claims.js';
 import { ApiKeyRecords } from './api-key-records.js';
+import { ChatQueueProjection } from './chat-queue-projection.js';
 import { DeliveryProjection } from './delivery-projection.js';
 import { EndpointRecords } from './endpoint-records.js';
 import { FeedProjection } from './feed-projection.js';
+import { LiveChatSettingsRecords } from './live-chat-settings-records.js';
 import type { Store } from './store.js';
 import { aCipher, aTestStore } from './testing/a-test-store.js';
 import { anEndpoint } from './testing/an-endpoint.js';
@@ -84,6 +96,7 @@ async function fill(orgId: OrgId, partition: number): Promise<void> {
   );
   const records = new EndpointRecords(store, aCipher());
   await records.update(orgId, endpointId, { isActive: false }, new Date(CREATED_AT_MS), () => Promise.resolve());
+  await aChatWithAnAlert(orgId, partition);
   await new ApiKeyRecords(store).create({
     id: new Identifiers(systemClock).apiKeyId(),
     orgId,
@@ -94,17 +107,35 @@ async function fill(orgId: OrgId, partition: number): Promise<void> {
   });
 }
 
+/** A conversation that waits, and an alert of it, by settings of the org's own. */
+async function aChatWithAnAlert(orgId: OrgId, partition: number): Promise<void> {
+  await new LiveChatSettingsRecords(store).replace(orgId, DEFAULT_LIVE_CHAT_SETTINGS, new Date(CREATED_AT_MS));
+  await new ChatQueueProjection(store).apply(
+    { projection: 'alerting', topic: 'log', partition, firstOffset: 0, nextOffset: 1 },
+    [{ ...handedOff({ orgId }), offset: 0 }],
+  );
+  const claims = new AlertClaims(store);
+  const nowMs = CREATED_AT_MS + 3_600_000;
+  const [due] = await claims.due([partition], nowMs, 10);
+  const alerts = decideAlerts(due!.queue, due!.settings, nowMs).slice(0, 1);
+  await claims.claim([{ waiting: due!.queue.waiting[0]!, partition, alerts, mails: false }]);
+}
+
 describe('row-level security', () => {
   it('is about every table of orgs, each of which holds rows of both', async () => {
     expect(tables).toEqual([
+      'alerts',
       'api_keys',
+      'chat_queues',
       'deliveries',
       'delivery_attempts',
       'endpoint_health',
       'endpoint_inactive_periods',
       'endpoints',
       'events',
+      'live_chat_settings',
       'org_heads',
+      'waiting_conversations',
     ]);
     for (const table of tables) {
       const rows = await store.query<{ org_id: OrgId }>(`select org_id from ${table}`);

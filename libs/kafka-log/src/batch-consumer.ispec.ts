@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createLogger, HealthBoard } from '#libs/runtime';
 import { forgetMembers, membersOf } from '../../../test/support/group-members.js';
 import { eventually } from '../../../test/support/infrastructure/eventually.js';
@@ -216,6 +216,52 @@ describe('a batch consumer', () => {
     await eventually(() => {
       expect(seen).toEqual(['a']);
     });
+  });
+
+  it('keeps its place in the group when the clock is set back', async () => {
+    const seen: string[] = [];
+    await start(({ records }) => {
+      seen.push(...records.map(({ value }) => String(value)));
+      return Promise.resolve(undefined);
+    });
+    const now = Date.now.bind(Date);
+    const clock = jest.spyOn(Date, 'now').mockImplementation(() => now() - 600_000);
+    try {
+      const setAt = performance.now();
+      // Longer than a lease lasts without heartbeats.
+      await eventually(() => {
+        expect(performance.now() - setAt).toBeGreaterThan(6_500);
+      });
+      await append('a');
+      await eventually(() => {
+        expect(seen).toEqual(['a']);
+        expect(sessions.at(-1)?.holdsLease()).toBe(true);
+      });
+    } finally {
+      clock.mockRestore();
+    }
+  });
+
+  it('lets a partition rest no longer than it should when the clock is set', async () => {
+    const calls: string[][] = [];
+    await append('a');
+    await start(({ records }) => {
+      calls.push(records.map(({ value }) => String(value)));
+      // As a retry does that is due in ten minutes by a clock that is wrong.
+      return Promise.resolve(calls.length === 1 ? { kind: 'later', nextOffset: 0, waitMs: 600_000 } : undefined);
+    });
+    await eventually(() => {
+      expect(calls).toHaveLength(1);
+    });
+    const now = Date.now.bind(Date);
+    const clock = jest.spyOn(Date, 'now').mockImplementation(() => now() + 600_000);
+    try {
+      await eventually(() => {
+        expect(calls).toEqual([['a'], ['a']]);
+      });
+    } finally {
+      clock.mockRestore();
+    }
   });
 
   it('tells a batch that its partition is lost once another assignment has come', async () => {

@@ -1,7 +1,9 @@
 import { performance } from 'node:perf_hooks';
 import type { Consumer, EachBatchPayload } from 'kafkajs';
+import { systemClock } from '#libs/domain';
 import { backOffMs, type HealthBoard, type Logger } from '#libs/runtime';
 import { setTimeout as delay } from 'node:timers/promises';
+import { ClockWatch } from './clock-watch.js';
 import type { ConsumerSession } from './consumer-sessions.js';
 import type { KafkaConnection } from './kafka-connection.js';
 import { LARGEST_BATCH_BYTES } from './limits.js';
@@ -68,6 +70,8 @@ export class BatchConsumer {
     { readonly topic: string; readonly partition: number; readonly offset: string }
   >();
   #committing: NodeJS.Timeout | null = null;
+  #watching: NodeJS.Timeout | null = null;
+  #onJoined: () => void = () => undefined;
 
   constructor(
     private readonly connection: KafkaConnection,
@@ -79,8 +83,10 @@ export class BatchConsumer {
   /** Resolves once the group has assigned this member its partitions. */
   async start(): Promise<void> {
     this.health.waiting(this.options.groupId, 'joining its consumer group');
+    this.#watching = this.#watchClock();
     await new Promise<void>((resolve) => {
-      void this.#run(resolve);
+      this.#onJoined = resolve;
+      void this.#run();
     });
   }
 
@@ -88,13 +94,15 @@ export class BatchConsumer {
   async stop(): Promise<void> {
     this.#stopping = true;
     if (this.#restart !== null) clearTimeout(this.#restart);
+    if (this.#watching !== null) clearInterval(this.#watching);
     for (const timer of this.#paused.values()) clearTimeout(timer);
     if (this.#consumer !== null) await this.#commitHandled(this.#consumer);
     await this.#consumer?.disconnect();
     this.options.onSession(null);
   }
 
-  async #run(onJoined: () => void): Promise<void> {
+  async #run(): Promise<void> {
+    this.#restart = null;
     const consumer = this.connection.kafka.consumer({
       groupId: this.options.groupId,
       sessionTimeout: SESSION_TIMEOUT_MS,
@@ -123,15 +131,15 @@ export class BatchConsumer {
       });
       this.health.ready(this.options.groupId);
       this.logger.info({ group: this.options.groupId, assignment: payload.memberAssignment }, 'consumer.joined');
-      onJoined();
+      this.#onJoined();
     });
     consumer.on(consumer.events.REBALANCING, () => {
       void this.#commitHandled(consumer);
     });
     consumer.on(consumer.events.CRASH, ({ payload }) => {
-      this.#aliveAt = -Infinity;
-      this.options.onSession(null);
-      this.#restartAfter(payload.error, onJoined);
+      if (this.#consumer !== consumer) return;
+      this.#endSession();
+      this.#restartAfter(payload.error);
     });
     try {
       await consumer.connect();
@@ -144,8 +152,37 @@ export class BatchConsumer {
       });
     } catch (error) {
       await consumer.disconnect().catch(() => undefined);
-      this.#restartAfter(error, onJoined);
+      if (this.#consumer === consumer) this.#restartAfter(error);
     }
+  }
+
+  /**
+   * kafkajs times its heartbeats by the wall clock: once that is set back it sends none until the clock is where it was,
+   * and the group gives the member up. Rests of partitions were reckoned by the old time as well. A new consumer knows
+   * nothing of it.
+   */
+  #watchClock(): NodeJS.Timeout {
+    const watch = new ClockWatch(systemClock, () => performance.now());
+    return setInterval(() => {
+      if (watch.wasSet()) void this.#startAnew();
+    }, HEARTBEAT_MS);
+  }
+
+  async #startAnew(): Promise<void> {
+    const consumer = this.#consumer;
+    // One that has crashed is made anew anyway.
+    if (consumer === null || this.#restart !== null) return;
+    this.#consumer = null;
+    this.#endSession();
+    this.logger.warn({ group: this.options.groupId }, 'consumer.clock_was_set');
+    await this.#commitHandled(consumer);
+    await consumer.disconnect().catch(() => undefined);
+    if (!this.#stopping) await this.#run();
+  }
+
+  #endSession(): void {
+    this.#aliveAt = -Infinity;
+    this.options.onSession(null);
   }
 
   /** Half of the session's time is left for the answer to the heartbeat, and for what is sent on this promise. */
@@ -153,7 +190,7 @@ export class BatchConsumer {
     return performance.now() - this.#aliveAt < SESSION_TIMEOUT_MS / 2;
   }
 
-  #restartAfter(error: unknown, onJoined: () => void): void {
+  #restartAfter(error: unknown): void {
     if (this.#stopping) return;
     this.#crashes++;
     const waitMs = backOffMs(this.#crashes);
@@ -161,7 +198,7 @@ export class BatchConsumer {
     this.health.waiting(this.options.groupId, 'Kafka cannot be reached');
     this.logger.warn({ group: this.options.groupId, reason, wait_ms: waitMs }, 'consumer.waiting');
     if (this.#restart !== null) clearTimeout(this.#restart);
-    this.#restart = setTimeout(() => void this.#run(onJoined), waitMs);
+    this.#restart = setTimeout(() => void this.#run(), waitMs);
   }
 
   async #eachBatch(consumer: Consumer, payload: EachBatchPayload): Promise<void> {
@@ -261,8 +298,12 @@ export class BatchConsumer {
       await consumer.commitOffsets(handled.map(([, place]) => place));
       for (const [key, place] of handled) if (this.#handled.get(key) === place) this.#handled.delete(key);
     } catch (error) {
-      // They stay, and go with the next commit; a new assignment begins at what was committed.
+      // They stay, and are tried again: others tell by them what has been handled. A new assignment begins at what was
+      // committed.
       this.logger.debug({ group: this.options.groupId, err: error }, 'commit.failed');
+      if (this.#consumer === consumer && !this.#stopping) {
+        this.#committing ??= setTimeout(() => void this.#commitHandled(consumer), COMMIT_EVERY_MS);
+      }
     }
   }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { AssignerProtocol, type Consumer, type PartitionAssigner } from 'kafkajs';
+import type { Consumer } from 'kafkajs';
+import { fixedAssignment } from './fixed-assignment.js';
 import type { KafkaConnection } from './kafka-connection.js';
 import { LARGEST_BATCH_BYTES } from './limits.js';
 import { toStoredRecord, type StoredRecord } from './record.js';
@@ -13,33 +14,6 @@ export interface PartitionStretch {
 
 /** Longer than any tail that a sequencer or a rebuild reads between two records, shorter than anyone would wait. */
 const STALL_MS = 15_000;
-
-const ASSIGNER = 'gapless-stretch';
-
-/** Gives the group's only member just the wanted partitions, since kafkajs has no assignment by hand. */
-function assignerOf(wanted: ReadonlyMap<string, readonly number[]>): PartitionAssigner {
-  return () => ({
-    name: ASSIGNER,
-    version: 1,
-    assign: ({ members }) => {
-      const assignment = Object.fromEntries([...wanted].map(([topic, partitions]) => [topic, [...partitions]]));
-      return Promise.resolve(
-        members.map(({ memberId }) => ({
-          memberId,
-          memberAssignment: AssignerProtocol.MemberAssignment.encode({
-            version: 1,
-            assignment,
-            userData: Buffer.alloc(0),
-          }),
-        })),
-      );
-    },
-    protocol: ({ topics }) => ({
-      name: ASSIGNER,
-      metadata: AssignerProtocol.MemberMetadata.encode({ version: 1, topics, userData: Buffer.alloc(0) }),
-    }),
-  });
-}
 
 function partitionKey(topic: string, partition: number): string {
   return `${topic}/${partition}`;
@@ -135,7 +109,7 @@ export async function readPartitions(
     const groupId = `gapless-reader-${randomUUID()}`;
     const consumer = connection.kafka.consumer({
       groupId,
-      partitionAssigners: [assignerOf(wanted)],
+      partitionAssigners: [fixedAssignment(wanted)],
       maxBytesPerPartition: LARGEST_BATCH_BYTES,
       maxWaitTimeInMs: 50,
       retry: { retries: 3 },

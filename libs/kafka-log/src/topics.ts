@@ -29,6 +29,9 @@ const WORK_RETENTION_MS = 7 * DAY_MS;
 /** The log and the facts outlive the feed, so that whatever the feed still shows can be rebuilt. */
 const LOG_MARGIN_MS = 2 * DAY_MS;
 
+/** The consumer group, without the prefix, that turns the inbox into the log: where it is tells what is in the log. */
+export const SEQUENCER_GROUP = 'sequencer';
+
 export function topicNames(prefix: string, schedule: RetrySchedule): TopicNames {
   return {
     inbox: `${prefix}.inbox.v1`,

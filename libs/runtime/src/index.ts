@@ -1,4 +1,5 @@
 export * from './back-off.js';
+export * from './committed-file.js';
 export * from './config.js';
 export * from './duration.js';
 export * from './health-board.js';

@@ -8,6 +8,7 @@ import { expectHeaders, type Problem } from './support/expect-answer.js';
 import { OPERATIONS, type Named } from './support/operations.js';
 
 const UNKNOWN = {
+  orgId: anOrgId(),
   endpointId: 'whe_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
   deliveryId: 'whd_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
   apiKeyId: 'gk_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
@@ -95,7 +96,7 @@ describe.each(OPERATIONS)('$id', ({ id, scope, status, ids, ask }) => {
   });
 
   it('is not for a service key where it takes an organization', async () => {
-    const isForServices = scope === 'any' || scope === 'events:write';
+    const isForServices = scope === 'any' || scope === 'events:write' || scope.startsWith('settings:');
     // The second kind cannot be made; were there one, it would still have no organization.
     for (const key of [await suite.aKey(null), (await suite.aKeyWith(null)).key]) {
       const answer = await suite.ask({ ...ask(org.named), key });
@@ -136,7 +137,7 @@ describe.each(OPERATIONS)('$id', ({ id, scope, status, ids, ask }) => {
 });
 
 describe('rate limit headers (decisions, section 11: RATE_LIMIT)', () => {
-  it.each(['/health/live', '/health/ready', '/docs', '/openapi.json', '/nowhere', '/api/v1/nowhere'])(
+  it.each(['/health/live', '/health/ready', '/docs', '/openapi.json', '/asyncapi.json', '/nowhere', '/api/v1/nowhere'])(
     'are not on %s',
     async (path) => {
       expectHeaders(await suite.port.ask({ method: 'GET', path }), 'nothing');

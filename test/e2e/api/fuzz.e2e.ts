@@ -9,7 +9,7 @@ import type { Ask } from './support/http-port.js';
 
 /** Each run sends so many requests at once. */
 const AT_ONCE = 8;
-const RUNS = 40;
+const RUNS = 64;
 /** No request takes longer: the patience of a `test` or `replay` (decisions, section 11), and time for a busy machine. */
 const PATIENCE_MS = 15_000;
 
@@ -173,6 +173,17 @@ const apiKey = someOf(
   },
   ['scopes'],
 );
+const someSeconds = fc.oneof({ weight: 9, arbitrary: fc.nat({ max: 700_000 }) }, { weight: 1, arbitrary: fc.double() });
+const liveChatSettings = someOf(
+  {
+    first_alert_seconds: mostly(someSeconds),
+    second_alert_seconds: mostly(someSeconds),
+    staff_alerts: mostly(
+      fc.option(someOf({ enabled: mostly(fc.boolean()), emails: mostly(fc.array(mostly(fc.emailAddress()))) })),
+    ),
+  },
+  ['first_alert_seconds', 'second_alert_seconds'],
+);
 const anEvent = someOf(
   {
     id: mostly(fc.stringMatching(/^evt_[0-9A-Za-z]{16,64}$/)),
@@ -193,6 +204,7 @@ const bodies = fc.record({
   recoverDeliveries: recovery,
   createApiKey: apiKey,
   ingestEvents: submission,
+  putLiveChatSettings: liveChatSettings,
 });
 const text = (value: unknown) => JSON.stringify(value);
 const junkBody: fc.Arbitrary<string | Buffer | undefined> = fc.oneof(
@@ -232,7 +244,7 @@ const headers = fc
 const ask: fc.Arbitrary<Ask> = fc
   .record({
     // Without the usual bias to the first and the last: each operation is asked about as often.
-    operation: fc.noBias(fc.nat({ max: 16 })),
+    operation: fc.noBias(fc.nat({ max: 20 })),
     method: rarely(fc.constantFrom('GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS')),
     segments,
     query,
@@ -255,6 +267,7 @@ const ask: fc.Arbitrary<Ask> = fc
       const asked = method ?? operation.method;
       const at = (pool: readonly string[], position: number) => junk?.[position] ?? pool[index % pool.length]!;
       const path = template
+        .replace('{orgId}', junk?.[1] ?? orgId)
         .replace('{id}', at(asked === 'DELETE' ? named.mortal : named.endpoints, 0))
         .replace('{deliveryId}', at(named.deliveries, 1));
       const own = operationId in shaped ? text(shaped[operationId as keyof typeof shaped]) : undefined;

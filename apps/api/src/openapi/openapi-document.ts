@@ -26,6 +26,7 @@ export const OPENAPI_DOCUMENT: JsonObject = {
     { name: 'Deliveries', description: 'What became of them.' },
     { name: 'API keys', description: 'Who may do what.' },
     { name: 'For product services', description: 'Operations that feed the log.' },
+    { name: 'Live chat', description: 'Conversations that nobody has answered.' },
     { name: 'Pushes', description: 'What endpoints receive.' },
   ],
   paths: PATHS,

@@ -59,7 +59,7 @@ export const dataOf = (schema: JsonObject): JsonObject => ({
 export const listOf = (name: string): JsonObject => ({ type: 'array', items: ref(name) });
 
 /** The whole operation of the document. */
-export function operation(method: 'get' | 'post' | 'patch' | 'delete', sketch: OperationSketch): JsonObject {
+export function operation(method: 'get' | 'post' | 'put' | 'patch' | 'delete', sketch: OperationSketch): JsonObject {
   const codes = new Set([
     ...EVERYWHERE,
     ...(sketch.scope === 'any' ? [] : WITH_SCOPE),

@@ -7,6 +7,7 @@ const DELIVERIES = 'Deliveries';
 const EVENTS = 'Events';
 const KEYS = 'API keys';
 const INTERNAL = 'For product services';
+const LIVE_CHAT = 'Live chat';
 
 function pathParameter(name: string, description: string): JsonObject {
   return { name, in: 'path', required: true, description, schema: { type: 'string' } };
@@ -18,6 +19,7 @@ function queryParameter(name: string, description: string, schema: JsonObject): 
 
 const ENDPOINT = pathParameter('id', 'The id of the endpoint.');
 const DELIVERY = pathParameter('deliveryId', 'The id of the delivery.');
+const ORG = pathParameter('orgId', 'The organization; for a key that is bound to one, its own.');
 const URL_ERRORS = ['url_invalid', 'url_not_https', 'url_private_network', 'url_unresolvable'] as const;
 
 const webhooks: JsonObject = {
@@ -289,6 +291,74 @@ const ingest: JsonObject = {
   }),
 };
 
+const liveChatSettings: JsonObject = {
+  get: operation('get', {
+    id: 'getLiveChatSettings',
+    tag: LIVE_CHAT,
+    summary: 'Read when staff is told that nobody has answered',
+    scope: 'settings:read',
+    parameters: [ORG],
+    success: { status: 200, description: 'What is set, or the defaults.', content: dataOf(ref('LiveChatSettings')) },
+    errors: ['not_found'],
+  }),
+  put: operation('put', {
+    id: 'putLiveChatSettings',
+    tag: LIVE_CHAT,
+    summary: 'Set when staff is told that nobody has answered',
+    description: 'Holds from the next sweep on, also for conversations that wait already.',
+    scope: 'settings:write',
+    parameters: [ORG],
+    body: {
+      schema: ref('NewLiveChatSettings'),
+      example: {
+        first_alert_seconds: 45,
+        second_alert_seconds: 180,
+        staff_alerts: { enabled: true, emails: ['night-shift@example.com'] },
+      },
+    },
+    success: { status: 200, description: 'The settings as they are now.', content: dataOf(ref('LiveChatSettings')) },
+    errors: ['not_found'],
+  }),
+};
+
+const waitingConversations: JsonObject = {
+  get: operation('get', {
+    id: 'listWaitingConversations',
+    tag: LIVE_CHAT,
+    summary: 'List the conversations that wait for an agent',
+    scope: 'settings:read',
+    parameters: [
+      ORG,
+      queryParameter('limit', 'How many at most.', { type: 'integer', minimum: 1, maximum: 1_000, default: 100 }),
+    ],
+    success: {
+      status: 200,
+      description: 'Those that wait longest first; `waiting` counts all.',
+      content: {
+        'application/json': {
+          schema: objectOf({ data: listOf('WaitingConversation'), waiting: { type: 'integer', minimum: 0 } }),
+        },
+      },
+    },
+    errors: ['not_found'],
+  }),
+};
+
+const alerts: JsonObject = {
+  get: operation('get', {
+    id: 'listAlerts',
+    tag: LIVE_CHAT,
+    summary: 'List the alerts that nobody has answered',
+    scope: 'settings:read',
+    parameters: [
+      ORG,
+      queryParameter('limit', 'How many at most.', { type: 'integer', minimum: 1, maximum: 1_000, default: 50 }),
+    ],
+    success: { status: 200, description: 'Newest first.', content: dataOf(listOf('Alert')) },
+    errors: ['not_found'],
+  }),
+};
+
 /** `paths` of the document. */
 export const PATHS: JsonObject = {
   '/api/v1/external/webhooks': webhooks,
@@ -304,4 +374,7 @@ export const PATHS: JsonObject = {
   '/api/v1/external/api-keys': apiKeys,
   '/api/v1/external/api-keys/{id}': apiKey,
   '/api/v1/internal/events': ingest,
+  '/api/v1/internal/orgs/{orgId}/live-chat-settings': liveChatSettings,
+  '/api/v1/internal/orgs/{orgId}/waiting-conversations': waitingConversations,
+  '/api/v1/internal/orgs/{orgId}/alerts': alerts,
 };

@@ -1,4 +1,4 @@
-import { CATALOG, EVENT_TYPES, isIngestable, isSubscribable, type JsonObject } from '#libs/domain';
+import { CATALOG, ENVELOPE_SCHEMA, EVENT_TYPES, isIngestable, isSubscribable, type JsonObject } from '#libs/domain';
 import { API_KEY_SCOPES } from '#libs/feed-store';
 import { PROBLEM_TYPES } from '#libs/http-problems';
 
@@ -89,15 +89,10 @@ const delivery = {
   created_at: TIMESTAMP,
 };
 
-const envelope = {
-  id: { ...EVENT_ID, description: 'Stable, unique, never reused: deduplicate on it.' },
-  seq: { type: 'integer', minimum: 1, description: 'Counts the events of the organization, without a gap.' },
-  event: { type: 'string', enum: EVENT_TYPES },
-  occurred_at: { ...TIMESTAMP, description: 'When it happened.' },
-  timestamp: { ...TIMESTAMP, deprecated: true, description: 'Alias of occurred_at.' },
-  org_id: UUID,
-  widget_id: { type: ['string', 'null'], format: 'uuid', description: 'The owning widget; null for org-wide events.' },
-  data: { type: 'object', description: 'The payload; its schema depends on the type: see /external/event-types.' },
+/** The envelope as the feed has it: of no other types than the catalog's. */
+const envelope: JsonObject = {
+  ...ENVELOPE_SCHEMA,
+  properties: { ...ENVELOPE_SCHEMA.properties, event: { type: 'string', enum: EVENT_TYPES } },
 };
 
 const apiKey = {
@@ -121,6 +116,31 @@ const newEvent = bodyOf(
   },
   ['event', 'data'],
 );
+
+const WAIT_SECONDS: JsonObject = { type: 'integer', minimum: 1, maximum: 604_800 };
+const MAYBE_NAMED: JsonObject = {
+  anyOf: [objectOf({ id: { type: 'string' }, name: { type: 'string' } }), { type: 'null' }],
+};
+const CONVERSATION_ID: JsonObject = { type: 'string', maxLength: 255 };
+
+const staffAlertSettings = {
+  enabled: { type: 'boolean', description: 'false silences staff alerts; the events are emitted all the same.' },
+  emails: {
+    type: 'array',
+    maxItems: 50,
+    uniqueItems: true,
+    items: { type: 'string', maxLength: 254 },
+    description: 'Who gets each staff alert by mail, where SMTP is configured.',
+  },
+};
+
+const liveChatSettings = {
+  first_alert_seconds: { ...WAIT_SECONDS, description: 'Waited so long, conversation.queued is raised.' },
+  second_alert_seconds: {
+    ...WAIT_SECONDS,
+    description: 'Waited so long, conversation.queued.escalated is raised; more than the first.',
+  },
+};
 
 /** `components.schemas` of the document. */
 export const SCHEMAS: JsonObject = {
@@ -190,7 +210,7 @@ export const SCHEMAS: JsonObject = {
     [],
   ),
   RecoveryResult: objectOf({ matched: COUNT, scheduled: COUNT }),
-  Envelope: objectOf(envelope, 'An event: the same bytes in pushes and in the feed.'),
+  Envelope: envelope,
   NewEvent: newEvent,
   EventType: objectOf({
     event: { type: 'string', enum: EVENT_TYPES },
@@ -210,6 +230,43 @@ export const SCHEMAS: JsonObject = {
     },
     ['scopes'],
   ),
+  LiveChatSettings: objectOf({ ...liveChatSettings, staff_alerts: objectOf(staffAlertSettings) }),
+  NewLiveChatSettings: bodyOf(
+    {
+      ...liveChatSettings,
+      staff_alerts: {
+        ...bodyOf(staffAlertSettings, ['enabled', 'emails']),
+        type: ['object', 'null'],
+        description: 'Stay as they are, if left out.',
+      },
+    },
+    ['first_alert_seconds', 'second_alert_seconds'],
+  ),
+  WaitingConversation: objectOf({
+    conversation_id: CONVERSATION_ID,
+    subject: { type: 'string' },
+    visitor_name: MAYBE_TEXT,
+    widget: MAYBE_NAMED,
+    department: MAYBE_NAMED,
+    url: { type: 'string', description: 'Deep link into the agent dashboard.' },
+    waiting_since: TIMESTAMP,
+    stage: { type: 'integer', enum: [0, 1, 2], description: 'The highest threshold that it was alerted for; 0: none.' },
+  }),
+  Alert: objectOf({
+    alert_id: { type: 'string', pattern: '^alr_[0-9A-HJKMNP-TV-Z]{26}$' },
+    conversation_id: CONVERSATION_ID,
+    subject: { type: 'string' },
+    visitor_name: MAYBE_TEXT,
+    stage: { type: 'integer', enum: [1, 2] },
+    event_id: { ...EVENT_ID, description: 'Of the conversation.queued or conversation.queued.escalated.' },
+    raised_at: TIMESTAMP,
+    cleared_at: { ...MAYBE_TIMESTAMP, description: 'When the wait ended; null while it goes on.' },
+    cleared_by: {
+      type: ['string', 'null'],
+      enum: ['picked_up', 'abandoned', 'completed', 'handed_off', null],
+      description: 'What ended the wait; handed_off: the conversation entered the queue anew.',
+    },
+  }),
   Problem: {
     type: 'object',
     description: 'RFC 9457.',

@@ -1,33 +1,37 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import axios, { type AxiosInstance, type AxiosResponse, type RawAxiosRequestHeaders } from 'axios';
+import { parseOrgId, type OrgId } from '#libs/domain';
 import type { Environment } from '#libs/runtime';
 import { CliError } from '../cli-error.js';
 
-/** Beside the time that an operation is asked to wait. */
 const TIMEOUT_MS = 10_000;
 
 /** Of `DATA_DIR/credentials.json` (decisions, section 9): where Gapless is, and as whom to speak to it. */
 interface Credentials {
   readonly base_url: string;
   readonly api_key: string;
+  readonly org_id?: unknown;
+  readonly service_key?: unknown;
 }
 
 /** An answer, its body as the text that came. */
 export interface Answer {
   readonly status: number;
-  readonly headers: Readonly<Record<string, unknown>>;
   readonly text: string;
 }
 
-/** Speaks to the Gapless that `npm start` runs here, as its demo org. */
+/** Speaks to the Gapless that `npm start` runs here. */
 export class GaplessClient {
   readonly #http: AxiosInstance;
 
-  private constructor(private readonly credentials: Credentials) {
+  private constructor(
+    private readonly credentials: Credentials,
+    apiKey: string,
+  ) {
     this.#http = axios.create({
       baseURL: `${credentials.base_url}/api/v1`,
-      headers: { 'X-Api-Key': credentials.api_key },
+      headers: { 'X-Api-Key': apiKey },
       // Gapless is on this machine, whatever proxy the environment names.
       proxy: false,
       // Bodies are kept as they come: parsing and printing them again would change how numbers are spelled.
@@ -37,14 +41,25 @@ export class GaplessClient {
     });
   }
 
-  /** @throws CliError when no Gapless has written credentials */
+  /** As its demo org. @throws CliError when no Gapless has written credentials */
   static async connect(environment: Environment): Promise<GaplessClient> {
-    return new GaplessClient(await readCredentials(environment['DATA_DIR']));
+    const credentials = await readCredentials(environment['DATA_DIR']);
+    return new GaplessClient(credentials, credentials.api_key);
   }
 
-  /** @param waitMs how long the operation was asked to wait before it answers */
-  async get(path: string, waitMs = 0): Promise<Answer> {
-    return this.#reach(() => this.#http.get<string>(path, { timeout: TIMEOUT_MS + waitMs }));
+  /** As a product service, which submits events of any org. @throws CliError when no Gapless has written credentials */
+  static async connectAsService(environment: Environment): Promise<GaplessClient> {
+    const credentials = await readCredentials(environment['DATA_DIR']);
+    const { service_key: serviceKey } = credentials;
+    if (typeof serviceKey !== 'string') throw new CliError('credentials.json names no service_key');
+    return new GaplessClient(credentials, serviceKey);
+  }
+
+  /** The id of the demo org. @throws CliError when the credentials name none */
+  get demoOrgId(): OrgId {
+    const orgId = parseOrgId(this.credentials.org_id);
+    if (orgId === undefined) throw new CliError('credentials.json names no org_id');
+    return orgId;
   }
 
   async post(path: string, json: string): Promise<Answer> {
@@ -54,8 +69,8 @@ export class GaplessClient {
 
   async #reach(act: () => Promise<AxiosResponse<string>>): Promise<Answer> {
     try {
-      const { status, headers, data } = await act();
-      return { status, headers, text: data };
+      const { status, data } = await act();
+      return { status, text: data };
     } catch (error) {
       const reason = axios.isAxiosError(error) ? (error.code ?? error.message) : String(error);
       throw new CliError(
@@ -101,8 +116,8 @@ async function readCredentials(dataDir: string | undefined): Promise<Credentials
     );
   });
   try {
-    const { base_url, api_key } = JSON.parse(text) as Partial<Record<keyof Credentials, unknown>>;
-    if (typeof base_url === 'string' && typeof api_key === 'string') return { base_url, api_key };
+    const { base_url, api_key, ...others } = JSON.parse(text) as Partial<Record<keyof Credentials, unknown>>;
+    if (typeof base_url === 'string' && typeof api_key === 'string') return { ...others, base_url, api_key };
   } catch {
     // Told below, like members that are missing.
   }

@@ -1,78 +1,172 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Command, InvalidArgumentError } from 'commander';
-import type { Environment } from '#libs/runtime';
-import { GaplessClient, refusal, type Answer } from './gapless-client.js';
-import { readTailPage, tailLine } from './tail-page.js';
+import { EVENT_TYPES, isFeedFilter, parseOrgId, SeqGate, type Clock, type OrgId } from '#libs/domain';
+import { AppendTimes, type Store } from '#libs/feed-store';
+import {
+  followPartitions,
+  KafkaConnection,
+  LogPositions,
+  partitionOf,
+  readLogRecord,
+  readPartitions,
+  topicNames,
+  type Positions,
+  type StoredRecord,
+} from '#libs/kafka-log';
+import { createLogger, type Environment } from '#libs/runtime';
+import { CliError } from '../cli-error.js';
+import { findKafkaBrokers } from '../kafka-brokers.js';
+import { tailLine, type Colours } from './tail-line.js';
+import { parseTailStart, type TailStart } from './tail-start.js';
 
-const PAGE = 1_000;
-const WAIT_SECONDS = 25;
-const POLL_MS = 1_000;
+/** What `tail` works with. */
+export interface TailContext {
+  readonly clock: Clock;
+  readonly withStore: <T>(act: (store: Store) => Promise<T>) => Promise<T>;
+  /** Writes a line to standard output. */
+  readonly print: (line: string) => void;
+  readonly colours: Colours;
+  /** Aborted when the person has seen enough; asked for when there is something to interrupt. */
+  readonly interruption: () => AbortSignal;
+}
 
 interface TailFlags {
-  readonly since?: number;
+  readonly org?: OrgId;
+  readonly event?: string;
+  readonly from?: TailStart;
   readonly json?: boolean;
   readonly follow: boolean;
 }
 
-/** `tail`: reads the feed of the demo org (spec 4.2), and goes on as events come. */
-export function tailCommand(
-  context: { readonly print: (line: string) => void },
-  environment: Environment = process.env,
-): Command {
+/**
+ * `tail`: reads the log itself, of all orgs or of one, and goes on as events come. Which events it shows is decided by
+ * the headers of their records, so what is printed are the log's bytes.
+ */
+export function tailCommand(context: TailContext, environment: Environment = process.env): Command {
   return new Command('tail')
-    .description('read the feed of the Gapless that npm start runs here, and follow it until Ctrl-C')
-    .option('--since <seq>', 'begin behind this; at the newest event, if left out', readSeq)
+    .description('read the log, and follow it until Ctrl-C; by KAFKA_BROKERS, else the one that npm start runs here')
+    .option('--org <uuid>', 'only the events of this organization', readOrg)
+    .option('--event <type>', 'only events of this type', readEvent)
+    .option(
+      '--from <seq|time>',
+      'where to begin: an event of the organization (4128), a time (2026-03-01T12:00:00Z) or how long ago (15m); ' +
+        'with what comes next, if left out',
+      (text) => readFrom(text, context.clock.now()),
+    )
     .option('--no-follow', 'end when there are no more events')
-    .option('--json', 'print the envelopes as they are, one per line')
-    .action(async (flags: TailFlags) => {
-      const feed = new Feed(await GaplessClient.connect(environment));
-      const printed = flags.json === true ? (envelope: string) => envelope : tailLine;
-      let since = flags.since ?? (await feed.head());
-      if (flags.json !== true) context.print(`Events behind #${since}:`);
-      for (;;) {
-        const { envelopes, isCaughtUp, lastSeq } = readTailPage(await feed.page(since, flags.follow));
-        for (const envelope of envelopes) context.print(printed(envelope));
-        since = lastSeq ?? since;
-        if (isCaughtUp && !flags.follow) return;
-        if (isCaughtUp && !feed.canWait) await delay(POLL_MS);
-      }
-    });
+    .option('--json', 'print the envelopes as they are')
+    .action((flags: TailFlags) => tail(context, environment, flags));
 }
 
-class Feed {
-  /** Whether the server holds a request until there are events. */
-  canWait = true;
-
-  constructor(private readonly client: GaplessClient) {}
-
-  /** The seq of the newest event; 0 without any. */
-  async head(): Promise<number> {
-    const answer = await this.client.get('/external/events?limit=1');
-    if (answer.status !== 200) throw refusal(answer);
-    return Number(answer.headers['x-head-sequence'] ?? 0);
+async function tail(context: TailContext, environment: Environment, flags: TailFlags): Promise<void> {
+  const start: TailStart = flags.from ?? { kind: 'next' };
+  if (start.kind === 'seq' && flags.org === undefined) {
+    throw new CliError('--from with a seq needs --org: each organization counts its own events');
   }
-
-  /** The text of the page behind `since`. @param wait hold the request until there is an event, if the server can */
-  async page(since: number, wait: boolean): Promise<string> {
-    const path = `/external/events?limit=${PAGE}&since=${since}`;
-    const waits = wait && this.canWait;
-    const answer = await this.client.get(
-      waits ? `${path}&wait=${WAIT_SECONDS}` : path,
-      waits ? WAIT_SECONDS * 1_000 : 0,
-    );
-    if (answer.status === 200) return answer.text;
-    if (!waits || !refusesToWait(answer)) throw refusal(answer);
-    this.canWait = false;
-    return this.page(since, wait);
+  const brokers = await findKafkaBrokers(environment);
+  const connection = new KafkaConnection({ brokers, clientId: 'gapless-cli', logger: createLogger('silent', 'cli') });
+  const topic = topicNames(environment['TOPIC_PREFIX']?.trim() || 'gapless', []).log;
+  try {
+    const from = await positionsOf(context, connection, topic, start, flags.org);
+    const show = shower(context, flags, start);
+    if (flags.follow) {
+      if (flags.json !== true) context.print(`Events of ${flags.org ?? 'all organizations'}; Ctrl-C ends it:`);
+      await followPartitions(connection, topic, from, show, context.interruption());
+    } else {
+      const stretches = [...from].map(([partition, offset]) => ({ topic, partition, from: offset }));
+      await readPartitions(connection, stretches, show);
+    }
+  } catch (error) {
+    throw explained(error, brokers, topic);
   }
 }
 
-function refusesToWait({ status, text }: Answer): boolean {
-  return status === 422 && text.includes('wait');
+/** Prints what the flags ask for; of each org, a seq once. */
+function shower(context: TailContext, flags: TailFlags, start: TailStart): (record: StoredRecord) => void {
+  const gate = new SeqGate();
+  return (record) => {
+    const event = { ...readLogRecord(record), appendedAtMs: record.timestampMs };
+    if (flags.org !== undefined && event.orgId !== flags.org) return;
+    const { fresh, remember } = gate.sift([event]);
+    remember();
+    if (fresh.length === 0 || (start.kind === 'seq' && event.seq < start.seq)) return;
+    if (flags.event !== undefined && event.event !== flags.event) return;
+    context.print(flags.json === true ? event.envelope.toString() : tailLine(event, context.colours));
+  };
 }
 
-function readSeq(text: string): number {
-  const seq = Number(text);
-  if (/^\d+$/.test(text) && Number.isSafeInteger(seq)) return seq;
-  throw new InvalidArgumentError('expected the seq of an event, or 0');
+/** Where to begin in each partition that is read: an org has one, all of them together have all. */
+async function positionsOf(
+  context: TailContext,
+  connection: KafkaConnection,
+  topic: string,
+  start: TailStart,
+  org: OrgId | undefined,
+): Promise<Positions> {
+  const log = new LogPositions(connection);
+  const ends = await log.ends(topic);
+  const all = await positionsFrom(context, log, topic, ends, start, org);
+  if (org === undefined) return all;
+  const partition = partitionOf(org, ends.size);
+  return new Map([[partition, all.get(partition) ?? 0]]);
+}
+
+async function positionsFrom(
+  context: TailContext,
+  log: LogPositions,
+  topic: string,
+  ends: Positions,
+  start: TailStart,
+  org: OrgId | undefined,
+): Promise<Positions> {
+  switch (start.kind) {
+    case 'next':
+      return ends;
+    case 'time':
+      return log.endsBefore(topic, start.timeMs);
+    case 'seq': {
+      // Kafka finds records by time, the store knows at what time a seq was appended. What the feed does not have any
+      // more, the log may: then it is read from its beginning.
+      const appendedAtMs =
+        org === undefined ? undefined : await context.withStore((store) => new AppendTimes(store).upTo(org, start.seq));
+      if (appendedAtMs !== undefined) return log.endsBefore(topic, appendedAtMs);
+      return new Map([...ends].map(([partition]) => [partition, 0]));
+    }
+  }
+}
+
+/** The members that kafkajs' errors have; one that gave up trying names the last failure as its cause. */
+interface KafkaFailure {
+  readonly name?: string;
+  readonly message?: string;
+  readonly type?: string;
+  readonly cause?: KafkaFailure;
+}
+
+/** In words for a person, as far as it is about Kafka. */
+function explained(error: unknown, brokers: readonly string[], topic: string): unknown {
+  const { name = '', message = '', type, cause } = error as KafkaFailure;
+  if (!name.startsWith('KafkaJS')) return error;
+  const place = brokers.join(',');
+  return new CliError(
+    (type ?? cause?.type) === 'UNKNOWN_TOPIC_OR_PARTITION'
+      ? `there is no topic ${topic} at ${place}; TOPIC_PREFIX says what its name begins with`
+      : `Kafka does not answer at ${place} (${message}): start Gapless first (npm start), or set KAFKA_BROKERS`,
+  );
+}
+
+function readOrg(text: string): OrgId {
+  const orgId = parseOrgId(text);
+  if (orgId === undefined) throw new InvalidArgumentError('expected a UUID');
+  return orgId;
+}
+
+function readEvent(text: string): string {
+  if (isFeedFilter(text)) return text;
+  throw new InvalidArgumentError(`there are no events of this type; there are ${EVENT_TYPES.join(', ')}`);
+}
+
+function readFrom(text: string, nowMs: number): TailStart {
+  const start = parseTailStart(text, nowMs);
+  if (start !== undefined) return start;
+  throw new InvalidArgumentError('expected a seq (4128), a time (2026-03-01T12:00:00Z) or how long ago (15m)');
 }

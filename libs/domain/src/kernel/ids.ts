@@ -13,11 +13,17 @@ export type EndpointId = Brand<string, 'EndpointId'>;
 export type DeliveryId = Brand<string, 'DeliveryId'>;
 /** `gk_` + ULID. */
 export type ApiKeyId = Brand<string, 'ApiKeyId'>;
+/** A conversation's own id, as the product services spell it: up to 255 characters, none of them a control character. */
+export type ConversationId = Brand<string, 'ConversationId'>;
+/** `alr_` + 26 characters of base32: a staff alert. */
+export type AlertId = Brand<string, 'AlertId'>;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const BASE32_26 = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 const EVENT_ID = /^evt_[0-9A-Za-z]{16,64}$/;
+// Postgres stores no NUL, UTF-8 has no lone surrogate, and an index takes no text of any length.
+const CONVERSATION_ID = /^[^\p{Control}\p{Surrogate}]{1,255}$/u;
 
 function parseUuid(text: unknown): string | undefined {
   return typeof text === 'string' && UUID.test(text) ? text.toLowerCase() : undefined;
@@ -40,6 +46,8 @@ export const parseDeliveryId = (text: unknown): DeliveryId | undefined =>
   parsePrefixed(text, 'whd_') as DeliveryId | undefined;
 export const parseApiKeyId = (text: unknown): ApiKeyId | undefined =>
   parsePrefixed(text, 'gk_') as ApiKeyId | undefined;
+export const parseConversationId = (text: unknown): ConversationId | undefined =>
+  typeof text === 'string' && CONVERSATION_ID.test(text) ? (text as ConversationId) : undefined;
 
 /** The first 26 Crockford base32 characters of a digest. */
 function base32(digest: Buffer): string {
@@ -67,4 +75,9 @@ export function deliveryIdOf(eventId: EventId, endpointId: EndpointId): Delivery
 /** An event id that is a function of the given parts, for producers that must name the same event twice. */
 export function derivedEventId(...parts: readonly string[]): EventId {
   return `evt_${base32(createHash('sha256').update(parts.join('\n')).digest())}` as EventId;
+}
+
+/** The staff alert that tells the same as the event: the event's 26 characters under another prefix. */
+export function alertIdOf(eventId: EventId): AlertId {
+  return `alr_${eventId.slice('evt_'.length)}` as AlertId;
 }

@@ -2,10 +2,16 @@ import { Projections1700000000001 } from './0001-projections.js';
 import { Records1700000000002 } from './0002-records.js';
 import { TenantWall1700000000003 } from './0003-tenant-wall.js';
 import { IdempotencyKeys1700000000010 } from './0010-idempotency-keys.js';
+import { ChatQueue1700000000020 } from './0020-chat-queue.js';
+import { LiveChatSettings1700000000021 } from './0021-live-chat-settings.js';
+import { Alerts1700000000022 } from './0022-alerts.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
   Records1700000000002,
   TenantWall1700000000003,
   IdempotencyKeys1700000000010,
+  ChatQueue1700000000020,
+  LiveChatSettings1700000000021,
+  Alerts1700000000022,
 ];

@@ -20,13 +20,14 @@ export interface Operation {
   /** The status of its good answer. */
   readonly status: number;
   /** What in its path is an id. */
-  readonly ids: readonly ('endpointId' | 'deliveryId' | 'apiKeyId')[];
+  readonly ids: readonly ('orgId' | 'endpointId' | 'deliveryId' | 'apiKeyId')[];
   /** A request that is accepted. */
   readonly ask: (named: Named) => Ask;
 }
 
 const ROOT = '/api/v1/external/webhooks';
 const endpoint = ({ endpointId }: Named) => `${ROOT}/${endpointId}`;
+const org = ({ orgId }: Named) => `/api/v1/internal/orgs/${orgId}`;
 const delivery = (named: Named) => `${endpoint(named)}/deliveries/${named.deliveryId}`;
 
 export const OPERATIONS: readonly Operation[] = [
@@ -149,5 +150,41 @@ export const OPERATIONS: readonly Operation[] = [
     ids: [],
     ask: ({ orgId }) =>
       posting('/api/v1/internal/events', { events: [{ event: 'ticket.created', org_id: orgId, data: {} }] }),
+  },
+  {
+    id: 'getLiveChatSettings',
+    scope: 'settings:read',
+    status: 200,
+    ids: ['orgId'],
+    ask: (named) => ({ method: 'GET', path: `${org(named)}/live-chat-settings` }),
+  },
+  {
+    id: 'putLiveChatSettings',
+    scope: 'settings:write',
+    status: 200,
+    ids: ['orgId'],
+    ask: (named) =>
+      withJson(
+        { method: 'PUT', path: `${org(named)}/live-chat-settings` },
+        {
+          first_alert_seconds: 30,
+          second_alert_seconds: 90,
+          staff_alerts: { enabled: false, emails: ['night-shift@example.com'] },
+        },
+      ),
+  },
+  {
+    id: 'listWaitingConversations',
+    scope: 'settings:read',
+    status: 200,
+    ids: ['orgId'],
+    ask: (named) => ({ method: 'GET', path: `${org(named)}/waiting-conversations?limit=1000` }),
+  },
+  {
+    id: 'listAlerts',
+    scope: 'settings:read',
+    status: 200,
+    ids: ['orgId'],
+    ask: (named) => ({ method: 'GET', path: `${org(named)}/alerts?limit=10` }),
   },
 ];

@@ -30,7 +30,7 @@ export class ProjectionPlace {
       this.#sentBackTo.set(partition, projected.nextOffset);
       this.logger.warn(
         { projection: this.projection, topic, partition, to: projected.nextOffset },
-        'projector.sent_back',
+        'projection.sent_back',
       );
       context.seek(topic, partition, projected.nextOffset);
       return { kind: 'later', nextOffset: firstOffset, waitMs: 0 };
@@ -38,7 +38,7 @@ export class ProjectionPlace {
     // It was sent there and came back with a later record, so the topic does not hold what lies between any more.
     this.logger.error(
       { projection: this.projection, topic, partition, from: projected.nextOffset, to: firstOffset },
-      'projector.records_lost',
+      'projection.records_lost',
     );
     await apply({ ...stretch, firstOffset: projected.nextOffset });
     return undefined;

@@ -1,0 +1,86 @@
+import type { Clock, EventId } from '#libs/domain';
+import type { AlertOutbox, UnpublishedAlert } from '#libs/feed-store';
+import {
+  readPartitions,
+  type Appender,
+  type KafkaConnection,
+  type LogPositions,
+  type PartitionWriter,
+  type TopicNames,
+} from '#libs/kafka-log';
+import { alertEventRecord, alertIdIn, staffAlertRecord } from './alert-records.js';
+
+/** Alerts in one transaction: some hundred kilobytes, mostly. */
+const BATCH = 200;
+/** How far the clocks of those who raise and those who write may be apart. */
+const CLOCK_SKEW_MS = 600_000;
+
+export interface AlertPublisherDependencies {
+  readonly outbox: AlertOutbox;
+  readonly connection: KafkaConnection;
+  readonly positions: LogPositions;
+  readonly appender: Appender;
+  readonly writer: PartitionWriter;
+  readonly topics: TopicNames;
+  readonly clock: Clock;
+}
+
+/**
+ * Writes what was decided to Kafka: the event to the inbox, and the staff alert to its topic. A decision that may have
+ * been published before, by a process that died or met an error, is published only as far as it is not there: the
+ * log and the end of the staff alerts tell.
+ */
+export class AlertPublisher {
+  constructor(private readonly use: AlertPublisherDependencies) {}
+
+  /**
+   * @param partitions of the log that are caught up: an event of theirs that is not known to be in the log is not there
+   * @param raised the events of alerts that this process has just raised, which nobody can have published
+   * @returns how many alerts were published
+   */
+  async publish(partitions: readonly number[], raised: ReadonlySet<EventId>): Promise<number> {
+    if (raised.size === 0 && !(await this.use.outbox.hasAny(partitions))) return 0;
+    let published = 0;
+    for (;;) {
+      const options = { limit: BATCH, nowMs: this.use.clock.now() };
+      const count = await this.use.outbox.publish(partitions, options, (alerts) => this.#write(alerts, raised));
+      published += count;
+      if (count < BATCH) return published;
+    }
+  }
+
+  async #write(alerts: readonly UnpublishedAlert[], raised: ReadonlySet<EventId>): Promise<void> {
+    const { appender, topics } = this.use;
+    // Twice does no harm: the sequencer leaves out an id that it has just seen.
+    await appender.append(
+      alerts.filter(({ isLogged }) => !isLogged).map((alert) => alertEventRecord(topics.inbox, alert)),
+    );
+    const staffAlerts = alerts.filter(({ tellsStaff }) => tellsStaff);
+    const uncertain = staffAlerts.filter(({ eventId }) => !raised.has(eventId));
+    const written = await this.#alreadyWritten(uncertain);
+    const missing = staffAlerts.filter(({ alertId }) => !written.has(alertId));
+    for (const partition of new Set(missing.map((alert) => alert.partition))) {
+      const records = missing.filter((alert) => alert.partition === partition).map(staffAlertRecord);
+      await this.use.writer.write(topics.staffAlerts, partition, records);
+    }
+  }
+
+  /** The alerts, of those that were raised when these were or later, that stand in the topic. */
+  async #alreadyWritten(alerts: readonly UnpublishedAlert[]): Promise<ReadonlySet<string>> {
+    const found = new Set<string>();
+    if (alerts.length === 0) return found;
+    const { connection, positions, topics } = this.use;
+    const earliestMs = Math.min(...alerts.map(({ raisedAtMs }) => raisedAtMs));
+    const starts = await positions.endsBefore(topics.staffAlerts, earliestMs - CLOCK_SKEW_MS);
+    const stretches = [...new Set(alerts.map(({ partition }) => partition))].map((partition) => ({
+      topic: topics.staffAlerts,
+      partition,
+      from: starts.get(partition) ?? 0,
+    }));
+    await readPartitions(connection, stretches, ({ value }) => {
+      const alertId = alertIdIn(value);
+      if (alertId !== undefined) found.add(alertId);
+    });
+    return found;
+  }
+}

@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+import type { EventId } from '#libs/domain';
+import type { UnpublishedAlert } from '#libs/feed-store';
+import { inboxRecord, type NewRecord } from '#libs/kafka-log';
+
+/** An alert begins a trace of its own; it is the same one whenever the alert is published. */
+function traceparentOf(eventId: EventId): string {
+  const digest = createHash('sha256').update(eventId).digest('hex');
+  return `00-${digest.slice(0, 32)}-${digest.slice(32, 48)}-01`;
+}
+
+/** The alert's event as it is submitted to the log. */
+export function alertEventRecord(inbox: string, alert: UnpublishedAlert): NewRecord {
+  return inboxRecord(
+    inbox,
+    {
+      id: alert.eventId,
+      event: alert.stage === 1 ? 'conversation.queued' : 'conversation.queued.escalated',
+      occurredAt: new Date(alert.raisedAtMs).toISOString(),
+      orgId: alert.orgId,
+      widgetId: alert.widgetId,
+      dataJson: alert.dataJson,
+    },
+    { traceparent: traceparentOf(alert.eventId) },
+  );
+}
+
+/** A record of the staff alerts (decisions, section 11: Shapes), keyed by org id. */
+export function staffAlertRecord(alert: UnpublishedAlert): Omit<NewRecord, 'topic' | 'partition'> {
+  const { alertId, orgId, conversationId, stage, eventId, raisedAtMs, dataJson } = alert;
+  const head = JSON.stringify({
+    alert_id: alertId,
+    org_id: orgId,
+    conversation_id: conversationId,
+    stage,
+    event_id: eventId,
+    raised_at: new Date(raisedAtMs).toISOString(),
+  });
+  return { key: orgId, value: Buffer.from(`${head.slice(0, -1)},"data":${dataJson}}`) };
+}
+
+/** The alert that a record of the staff alerts is about; `undefined` for what is none. */
+export function alertIdIn(value: Buffer | null): string | undefined {
+  try {
+    const { alert_id: alertId } = JSON.parse(value?.toString() ?? 'null') as { readonly alert_id?: unknown };
+    return typeof alertId === 'string' ? alertId : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,68 @@
+import { performance } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ChatQueueProjection } from '#libs/feed-store';
+import type { LogPositions, Positions, TopicNames } from '#libs/kafka-log';
+
+const LOOK_EVERY_MS = 100;
+
+export interface CaughtUpDependencies {
+  readonly positions: LogPositions;
+  readonly projection: ChatQueueProjection;
+  readonly topics: TopicNames;
+  /** The sequencer's consumer group, with its prefix. */
+  readonly sequencerGroup: string;
+  /** How long lagging partitions are waited for. */
+  readonly patienceMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Whether a partition is read to the end that it had; one without records is. */
+function isReadTo(end: number | undefined, read: Positions, partition: number): boolean {
+  return end === 0 || (end !== undefined && (read.get(partition) ?? 0) >= end);
+}
+
+/**
+ * Tells of which partitions the queues hold all that was submitted before the question: the inbox as it was then is
+ * sequenced, and the log as it was after that is folded. Only of these can it be said that somebody still waits, and
+ * that an alert's event is not in the log.
+ */
+export class CaughtUpPartitions {
+  constructor(private readonly use: CaughtUpDependencies) {}
+
+  /**
+   * Yields partitions as they turn out to be caught up, each once; those that lag for too long are left out.
+   * @throws when Kafka or Postgres cannot be reached: then nothing is known of any of them
+   */
+  async *find(): AsyncGenerator<readonly number[]> {
+    const { positions, projection, topics, sequencerGroup, patienceMs, signal } = this.use;
+    const deadline = performance.now() + patienceMs;
+    const inboxEnds = await positions.ends(topics.inbox);
+    const logEnds = new Map<number, number>();
+    const open = new Set(inboxEnds.keys());
+    for (;;) {
+      await this.#noteLogEnds(open, inboxEnds, logEnds, () => positions.committed(sequencerGroup, topics.inbox));
+      const folded = await projection.foldedUpTo(topics.log);
+      const caughtUp = [...open].filter((partition) => isReadTo(logEnds.get(partition), folded, partition));
+      for (const partition of caughtUp) open.delete(partition);
+      if (caughtUp.length > 0) yield caughtUp;
+      if (open.size === 0 || performance.now() > deadline) return;
+      await delay(LOOK_EVERY_MS, undefined, { signal });
+    }
+  }
+
+  /** Notes where the log ends in the partitions whose inbox is sequenced as far as it went. */
+  async #noteLogEnds(
+    open: ReadonlySet<number>,
+    inboxEnds: Positions,
+    logEnds: Map<number, number>,
+    readCommitted: () => Promise<Positions>,
+  ): Promise<void> {
+    const unknown = [...open].filter((partition) => !logEnds.has(partition));
+    if (unknown.length === 0) return;
+    const committed = await readCommitted();
+    const sequenced = unknown.filter((partition) => isReadTo(inboxEnds.get(partition), committed, partition));
+    if (sequenced.length === 0) return;
+    const ends = await this.use.positions.ends(this.use.topics.log);
+    for (const partition of sequenced) logEnds.set(partition, ends.get(partition) ?? 0);
+  }
+}

@@ -1,0 +1,29 @@
+import { Controller, Inject } from '@nestjs/common';
+import { Ctx, Payload } from '@nestjs/microservices';
+import { readConversationEvent } from '#libs/domain';
+import { CHAT_QUEUE_PROJECTION, ChatQueueProjection, Store } from '#libs/feed-store';
+import { KafkaBatches, readLogRecord, type BatchContext, type Handled, type RecordBatch } from '#libs/kafka-log';
+import { LOGGER, ProjectionPlace } from '#libs/platform';
+import type { Logger } from '#libs/runtime';
+
+/** Folds the log into the queues of waiting conversations. */
+@Controller()
+export class FoldQueueHandler {
+  readonly #projection: ChatQueueProjection;
+  readonly #place: ProjectionPlace;
+
+  constructor(store: Store, @Inject(LOGGER) logger: Logger) {
+    this.#projection = new ChatQueueProjection(store);
+    this.#place = new ProjectionPlace(CHAT_QUEUE_PROJECTION, logger);
+  }
+
+  // Alerts are a matter of seconds, and most of the log concerns no queue: few large batches cost the least.
+  @KafkaBatches({ group: 'alerting', topics: (names) => [names.log], gather: { bytes: 256 * 1024, waitMs: 250 } })
+  async handle(@Payload() batch: RecordBatch, @Ctx() context: BatchContext): Promise<Handled> {
+    const events = batch.records.flatMap((record) => {
+      const event = readConversationEvent(readLogRecord(record));
+      return event === undefined ? [] : [{ ...event, offset: record.offset }];
+    });
+    return this.#place.project(batch, context, (stretch) => this.#projection.apply(stretch, events));
+  }
+}

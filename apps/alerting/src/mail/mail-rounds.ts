@@ -1,0 +1,62 @@
+import { mailRetryDelayMs, type Clock } from '#libs/domain';
+import type { AlertMail, AlertMails, MailOutcome } from '#libs/feed-store';
+import type { Logger } from '#libs/runtime';
+import type { MailTransport } from './mail-transport.js';
+import { staffMail, type StaffMailContext } from './staff-mail.js';
+
+const BATCH = 20;
+/** Longer than an attempt can take: connecting, greeting and each answer have their limits. */
+const HELD_MS = 120_000;
+const LONGEST_ERROR = 500;
+
+export interface MailRoundsDependencies {
+  readonly mails: AlertMails;
+  readonly transport: MailTransport;
+  readonly context: StaffMailContext;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Sends the mails that are due: one for each staff alert, tried again with back-off. A process that dies between the
+ * server's answer and the note of it has the mail sent again, under the same Message-ID.
+ */
+export class MailRounds {
+  constructor(private readonly use: MailRoundsDependencies) {}
+
+  /** @returns how many mails were tried */
+  async round(): Promise<number> {
+    let tried = 0;
+    for (;;) {
+      const nowMs = this.use.clock.now();
+      const mails = await this.use.mails.take(nowMs, nowMs + HELD_MS, BATCH);
+      await Promise.all(mails.map((mail) => this.#attempt(mail)));
+      tried += mails.length;
+      if (mails.length < BATCH) return tried;
+    }
+  }
+
+  async #attempt(mail: AlertMail): Promise<void> {
+    const outcome = await this.#send(mail);
+    await this.use.mails.settle(mail, outcome);
+    const line = { alert_id: mail.alertId, org_id: mail.orgId, attempt: mail.attempt, outcome: outcome.kind };
+    if (outcome.kind === 'failed') {
+      this.use.logger.warn({ ...line, reason: outcome.error, retry_at_ms: outcome.retryAtMs }, 'alert.not_mailed');
+    } else this.use.logger.info(line, 'alert.mailed');
+  }
+
+  async #send(mail: AlertMail): Promise<MailOutcome> {
+    if (mail.emails.length === 0) return { kind: 'unwanted' };
+    try {
+      await this.use.transport.send(staffMail(mail, this.use.context));
+      return { kind: 'sent' };
+    } catch (error) {
+      const delayMs = mailRetryDelayMs(mail.attempt);
+      return {
+        kind: 'failed',
+        error: (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_ERROR),
+        retryAtMs: delayMs === undefined ? undefined : this.use.clock.now() + delayMs,
+      };
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import { decideAlerts, type Alert, type Clock, type ConversationId, type EventId } from '#libs/domain';
+import type { AlertClaims, AlertClaim, DueQueue } from '#libs/feed-store';
+import type { Logger } from '#libs/runtime';
+import type { AlertPublisher } from './alert-publisher.js';
+import type { CaughtUpPartitions } from './caught-up-partitions.js';
+
+/** Conversations that are decided about at a time; the rest follows in the same sweep. */
+const BATCH = 500;
+
+export interface SweepDependencies {
+  readonly caughtUp: CaughtUpPartitions;
+  readonly claims: AlertClaims;
+  readonly publisher: AlertPublisher;
+  /** Whether staff alerts can be mailed. */
+  readonly mails: boolean;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What came of a sweep. */
+export interface Swept {
+  /** The partitions of the log whose queues were looked at; the others lag. */
+  readonly partitions: readonly number[];
+  readonly raised: number;
+  readonly published: number;
+}
+
+/** Raises the alerts of conversations that have waited past a threshold (decisions, section 7). Any number may sweep. */
+export class Sweep {
+  constructor(private readonly use: SweepDependencies) {}
+
+  /**
+   * Decides as of now, in the partitions whose queues hold all that happened until now.
+   * @throws when Kafka or Postgres cannot be reached; what was decided is published by a later sweep, of whichever process
+   */
+  async round(): Promise<Swept> {
+    const nowMs = this.use.clock.now();
+    const swept = { partitions: [] as number[], raised: 0, published: 0 };
+    for await (const partitions of this.use.caughtUp.find()) {
+      const raised = await this.#raise(partitions, nowMs);
+      swept.partitions.push(...partitions);
+      swept.raised += raised.size;
+      swept.published += await this.use.publisher.publish(partitions, raised);
+    }
+    return swept;
+  }
+
+  async #raise(partitions: readonly number[], nowMs: number): Promise<ReadonlySet<EventId>> {
+    const all = new Set<EventId>();
+    for (;;) {
+      const due = await this.use.claims.due(partitions, nowMs, BATCH);
+      const claims = due.flatMap((queue) => this.#decide(queue, nowMs));
+      const raised = await this.use.claims.claim(claims);
+      this.#tell(claims, raised);
+      for (const eventId of raised) all.add(eventId);
+      const count = due.reduce((sum, { queue }) => sum + queue.waiting.length, 0);
+      // Where nothing could be claimed, somebody else is at it: there is a next sweep.
+      if (count < BATCH || raised.size === 0) return all;
+    }
+  }
+
+  #decide({ queue, settings, partition }: DueQueue, nowMs: number): readonly AlertClaim[] {
+    const byConversation = new Map<ConversationId, Alert[]>();
+    for (const alert of decideAlerts(queue, settings, nowMs)) {
+      byConversation.set(alert.conversationId, [...(byConversation.get(alert.conversationId) ?? []), alert]);
+    }
+    const mails = this.use.mails && settings.staffAlerts.emails.length > 0;
+    return queue.waiting.flatMap((waiting) => {
+      const alerts = byConversation.get(waiting.conversationId);
+      return alerts === undefined ? [] : [{ waiting, partition, alerts, mails }];
+    });
+  }
+
+  #tell(claims: readonly AlertClaim[], raised: ReadonlySet<EventId>): void {
+    for (const alert of claims.flatMap(({ alerts }) => alerts)) {
+      if (!raised.has(alert.eventId)) continue;
+      this.use.logger.info(
+        {
+          org_id: alert.orgId,
+          conversation_id: alert.conversationId,
+          event_id: alert.eventId,
+          stage: alert.stage,
+          waited_seconds: alert.data.conversation.waited_seconds,
+        },
+        'alert.raised',
+      );
+    }
+  }
+}

@@ -1,0 +1,18 @@
+import { Controller, Get } from '@nestjs/common';
+import type { OrgId } from '#libs/domain';
+import { LiveChatSettingsRecords } from '#libs/feed-store';
+import { RequireScope } from '../auth/require-scope.js';
+import { liveChatSettingsJson } from './live-chat.presenter.js';
+import { OrgInPath } from './org-in-path.decorator.js';
+
+/** `GET /internal/orgs/:orgId/live-chat-settings`: what the org has set, or the defaults (decisions, section 7). */
+@Controller('api/v1/internal/orgs/:orgId/live-chat-settings')
+export class GetLiveChatSettingsController {
+  constructor(private readonly settings: LiveChatSettingsRecords) {}
+
+  @Get()
+  @RequireScope('settings:read')
+  async get(@OrgInPath() orgId: OrgId) {
+    return { data: liveChatSettingsJson(await this.settings.read(orgId)) };
+  }
+}

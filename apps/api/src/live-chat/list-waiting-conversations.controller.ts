@@ -1,0 +1,22 @@
+import { Controller, Get, Query } from '@nestjs/common';
+import type { OrgId } from '#libs/domain';
+import { ChatQueueReader } from '#libs/feed-store';
+import { RequireScope } from '../auth/require-scope.js';
+import { ReadsQuery } from '../http/refuse-parameters.interceptor.js';
+import { limitIn } from './list-query.js';
+import { waitingConversationJson } from './live-chat.presenter.js';
+import { OrgInPath } from './org-in-path.decorator.js';
+
+/** `GET /internal/orgs/:orgId/waiting-conversations`: the org's queue, who waits longest first. */
+@Controller('api/v1/internal/orgs/:orgId/waiting-conversations')
+export class ListWaitingConversationsController {
+  constructor(private readonly queues: ChatQueueReader) {}
+
+  @Get()
+  @ReadsQuery()
+  @RequireScope('settings:read')
+  async list(@OrgInPath() orgId: OrgId, @Query() query: unknown) {
+    const { longest, total } = await this.queues.waiting(orgId, limitIn(query, { max: 1_000, fallback: 100 }));
+    return { data: longest.map(waitingConversationJson), waiting: total };
+  }
+}

@@ -1,0 +1,35 @@
+import { Controller, Inject, Put } from '@nestjs/common';
+import type { Clock, LiveChatSettings, OrgId } from '#libs/domain';
+import { LiveChatSettingsRecords } from '#libs/feed-store';
+import { CLOCK } from '#libs/platform';
+import { RequireScope } from '../auth/require-scope.js';
+import { JsonBody } from '../http/json-body.decorator.js';
+import { throwIfInvalid } from '../http/validation-error.js';
+import { LiveChatSettingsDto } from './live-chat-settings.dto.js';
+import { liveChatSettingsJson } from './live-chat.presenter.js';
+import { OrgInPath } from './org-in-path.decorator.js';
+
+/** `PUT /internal/orgs/:orgId/live-chat-settings`: the next sweep goes by them, also for those who wait already. */
+@Controller('api/v1/internal/orgs/:orgId/live-chat-settings')
+export class PutLiveChatSettingsController {
+  constructor(
+    private readonly settings: LiveChatSettingsRecords,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  @Put()
+  @RequireScope('settings:write')
+  async put(@OrgInPath() orgId: OrgId, @JsonBody(LiveChatSettingsDto) body: LiveChatSettingsDto) {
+    if (body.second_alert_seconds <= body.first_alert_seconds) {
+      const detail = 'must be more than first_alert_seconds';
+      throwIfInvalid([{ pointer: '#/second_alert_seconds', code: 'out_of_range', detail }]);
+    }
+    const settings: LiveChatSettings = {
+      firstAlertSeconds: body.first_alert_seconds,
+      secondAlertSeconds: body.second_alert_seconds,
+      staffAlerts: body.staff_alerts ?? (await this.settings.read(orgId)).staffAlerts,
+    };
+    await this.settings.replace(orgId, settings, new Date(this.clock.now()));
+    return { data: liveChatSettingsJson(settings) };
+  }
+}

@@ -1,0 +1,128 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Command, InvalidArgumentError } from 'commander';
+import { parseOrgId, type Clock, type OrgId } from '#libs/domain';
+import type { Environment } from '#libs/runtime';
+import { LiveChatSimulation, type Happening } from '../simulation/live-chat-simulation.js';
+import { GaplessClient, refusal } from './gapless-client.js';
+
+/** Decisions, section 5: a request takes so many events. */
+const MAX_EVENTS = 500;
+const DEFAULT_CHATS_PER_MINUTE = 12;
+/** As many draws as a fraction has room for. */
+const DRAWS = 2 ** 47;
+const PER_MINUTE: Readonly<Record<string, number>> = { s: 60, m: 1, h: 1 / 60 };
+
+interface SimulateFlags {
+  readonly org?: OrgId;
+  readonly rate: number;
+  readonly chats: number;
+  readonly speed: number;
+}
+
+/** What a simulation runs by. */
+export interface SimulateContext {
+  readonly clock: Clock;
+  readonly print: (line: string) => void;
+  /** Ends the simulation when it is aborted; SIGINT and SIGTERM, if left out. */
+  readonly signal?: AbortSignal;
+}
+
+/** `simulate live-chat`: plausible chats, whose events are submitted as a product service does (decisions, section 5). */
+export function simulateCommand(context: SimulateContext, environment: Environment = process.env): Command {
+  const liveChat = new Command('live-chat')
+    .description(
+      'chats that come, wait, are answered or abandoned, and end, until Ctrl-C, which ends those that are open',
+    )
+    .option('--org <uuid>', 'the organization that they belong to; the demo organization, if left out', readOrg)
+    .option('--rate <n>', 'chats a minute, or n/s, n/m, n/h', readRate, DEFAULT_CHATS_PER_MINUTE)
+    .option('--chats <n>', 'how many, in all; without end, if left out', readPositive, Infinity)
+    .option('--speed <n>', 'how many times faster than life', readPositive, 1)
+    .action((flags: SimulateFlags) => simulateLiveChat(context, flags, environment));
+  return new Command('simulate')
+    .description('make up events for the Gapless that npm start runs here')
+    .addCommand(liveChat);
+}
+
+async function simulateLiveChat(
+  { clock, print, signal = interruption() }: SimulateContext,
+  { org, rate, chats, speed }: SimulateFlags,
+  environment: Environment,
+): Promise<void> {
+  const client = await GaplessClient.connectAsService(environment);
+  const orgId = org ?? client.demoOrgId;
+  const dashboardUrl = 'https://dashboard.example.com';
+  const random = () => randomInt(DRAWS) / DRAWS;
+  const simulation = new LiveChatSimulation({ chatsPerMinute: rate, chats, speed, dashboardUrl }, random, clock.now());
+  print(`Chats of org ${orgId}, ${rate * speed} a minute; Ctrl-C ends them.`);
+  const counts = new Map<string, number>();
+  const tell = async (happenings: readonly Happening[]) => {
+    await submit(client, orgId, happenings);
+    for (const happening of happenings) {
+      counts.set(happening.event, (counts.get(happening.event) ?? 0) + 1);
+      print(lineOf(happening, simulation.waiting));
+    }
+  };
+  for (let nextAtMs = simulation.nextAtMs; nextAtMs !== undefined; nextAtMs = simulation.nextAtMs) {
+    const isInTime = await untilOrAborted(nextAtMs - clock.now(), signal);
+    if (!isInTime) break;
+    await tell(simulation.advance(clock.now()));
+  }
+  await tell(simulation.end(clock.now()));
+  print(`Ended: ${[...counts].map(([event, count]) => `${count} ${event.replace('conversation.', '')}`).join(', ')}`);
+}
+
+/** Aborted by SIGINT or SIGTERM; that npm passes on what the terminal has sent already changes nothing. */
+function interruption(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(name, () => {
+      controller.abort();
+    });
+  }
+  return controller.signal;
+}
+
+/** @returns whether the time has passed without the signal being aborted */
+async function untilOrAborted(waitMs: number, signal: AbortSignal): Promise<boolean> {
+  return delay(Math.max(0, waitMs), true, { signal }).catch(() => false);
+}
+
+async function submit(client: GaplessClient, orgId: OrgId, happenings: readonly Happening[]): Promise<void> {
+  for (let from = 0; from < happenings.length; from += MAX_EVENTS) {
+    const events = happenings.slice(from, from + MAX_EVENTS).map(({ event, widget_id, data, atMs }) => ({
+      event,
+      occurred_at: new Date(atMs).toISOString(),
+      org_id: orgId,
+      widget_id,
+      data,
+    }));
+    const answer = await client.post('/internal/events', JSON.stringify({ events }));
+    if (answer.status !== 202) throw refusal(answer);
+  }
+}
+
+function lineOf({ event, chat, atMs }: Happening, waiting: number): string {
+  const { conversationId, visitor, subject, department } = chat.plan;
+  const what = event.replace('conversation.', '').padEnd('transferred'.length);
+  const who = `${visitor.name}, ${department.name}: ${subject}`;
+  return [new Date(atMs).toISOString(), what, conversationId, who, `(${waiting} waiting)`].join('  ');
+}
+
+function readOrg(text: string): OrgId {
+  const orgId = parseOrgId(text);
+  if (orgId === undefined) throw new InvalidArgumentError('expected a UUID');
+  return orgId;
+}
+
+function readPositive(text: string): number {
+  const value = Number(text);
+  if (/^\d+(\.\d+)?$/.test(text) && value > 0) return value;
+  throw new InvalidArgumentError('expected a number above 0');
+}
+
+/** Chats a minute. */
+function readRate(text: string): number {
+  const [, count = '', unit = 'm'] = /^([\d.]+)(?:\/([smh]))?$/.exec(text) ?? [];
+  return readPositive(count) * (PER_MINUTE[unit] ?? 1);
+}

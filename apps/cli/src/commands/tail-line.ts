@@ -1,0 +1,63 @@
+import { catalogEntry, isEventType, type EventFamily, type LogEvent } from '#libs/domain';
+
+/** How a line is coloured: `always` writes ANSI sequences, `never` plain text. */
+export type Colours = 'always' | 'never';
+
+/** Of the 16 colours that every terminal has and its user may have chosen. */
+const SGR = {
+  dim: 2,
+  bold: 1,
+  red: 31,
+  boldRed: '1;31',
+  green: 32,
+  yellow: 33,
+  blue: 34,
+  magenta: 35,
+  cyan: 36,
+  plain: 0,
+} as const;
+type Style = keyof typeof SGR;
+
+const FAMILY_STYLES: Readonly<Record<EventFamily, Style>> = {
+  conversation: 'cyan',
+  ticket: 'blue',
+  visitor: 'green',
+  call_request: 'magenta',
+  verification: 'yellow',
+  help_desk_content: 'plain',
+  test: 'dim',
+};
+
+/** Alerts stand out: raised, escalated, cleared (spec 6.2). */
+const ALERT_STYLES: ReadonlyMap<string, Style> = new Map<string, Style>([
+  ['conversation.queued', 'red'],
+  ['conversation.queued.escalated', 'boldRed'],
+  ['conversation.picked_up', 'green'],
+  ['conversation.abandoned', 'green'],
+]);
+
+function styleOf(event: string): Style {
+  return ALERT_STYLES.get(event) ?? (isEventType(event) ? FAMILY_STYLES[catalogEntry(event).family] : 'plain');
+}
+
+/**
+ * Whether to colour what is written to a terminal or elsewhere: not where `NO_COLOR` is set to anything, nor on a terminal
+ * that knows no colours.
+ */
+export function coloursFor(isTerminal: boolean, environment: Readonly<Record<string, string | undefined>>): Colours {
+  return isTerminal && !environment['NO_COLOR'] && environment['TERM'] !== 'dumb' ? 'always' : 'never';
+}
+
+/** An event on one line: when it was appended, whose it is and which, its type, its id, its widget. */
+export function tailLine(event: LogEvent & { readonly appendedAtMs: number }, colours: Colours): string {
+  const paint = (style: Style, text: string) =>
+    colours === 'never' || style === 'plain' ? text : `\u001B[${SGR[style]}m${text}\u001B[0m`;
+  return [
+    paint('dim', new Date(event.appendedAtMs).toISOString()),
+    event.orgId,
+    paint('bold', `#${event.seq}`),
+    paint(styleOf(event.event), event.event),
+    event.id,
+    ...(event.widgetId === null ? [] : [paint('dim', `widget ${event.widgetId}`)]),
+  ].join('  ');
+}

@@ -1,0 +1,95 @@
+import type { ChatPlan, ChatStep } from './chat-plan.js';
+
+/** Where a chat is. */
+export type ChatPhase = 'started' | 'waiting' | 'with_agent' | 'over';
+
+/** What a step of a chat is told by: an event, without its org. */
+export interface ChatEvent {
+  readonly event: string;
+  readonly widget_id: string;
+  readonly data: object;
+}
+
+const STATUS: Readonly<Record<ChatStep['kind'], string>> = {
+  created: 'active',
+  handed_off: 'waiting_for_agent',
+  transferred: 'waiting_for_agent',
+  picked_up: 'active',
+  abandoned: 'abandoned',
+  completed: 'resolved',
+};
+
+/** A chat that goes through its plan. */
+export class SimulatedChat {
+  #phase: ChatPhase = 'started';
+  #queuedAtMs: number | null = null;
+  #department;
+
+  constructor(
+    readonly plan: ChatPlan,
+    private readonly dashboardUrl: string,
+  ) {
+    this.#department = plan.department;
+  }
+
+  get phase(): ChatPhase {
+    return this.#phase;
+  }
+
+  /**
+   * Takes the step.
+   * @param others how many other chats wait
+   * @returns the event that tells of it
+   */
+  take(step: ChatStep, nowMs: number, others: number): ChatEvent {
+    const waitedMs = this.#queuedAtMs === null ? 0 : nowMs - this.#queuedAtMs;
+    switch (step.kind) {
+      case 'created':
+        break;
+      case 'handed_off':
+        this.#phase = 'waiting';
+        this.#queuedAtMs = nowMs;
+        break;
+      case 'transferred':
+        this.#department = step.department;
+        break;
+      case 'picked_up':
+        this.#phase = 'with_agent';
+        this.#queuedAtMs = null;
+        break;
+      case 'abandoned':
+      case 'completed':
+        this.#phase = 'over';
+        break;
+    }
+    const data = this.#data(step, Math.floor(waitedMs / 1_000), others + Number(this.#phase === 'waiting'));
+    return { event: `conversation.${step.kind}`, widget_id: this.plan.widget.id, data };
+  }
+
+  /** How the chat ends if it has to end now. */
+  end(): ChatStep {
+    return { afterSeconds: 0, kind: this.#phase === 'waiting' ? 'abandoned' : 'completed' };
+  }
+
+  /** `data` as in spec 2.3. */
+  #data(step: ChatStep, waitedSeconds: number, queueDepth: number): object {
+    const { conversationId: id, subject, firstMessage, widget, visitor } = this.plan;
+    return {
+      conversation: {
+        id,
+        subject,
+        first_message: firstMessage,
+        status: STATUS[step.kind],
+        waited_seconds: step.kind === 'completed' ? 0 : waitedSeconds,
+        queue_depth: queueDepth,
+        url: `${this.dashboardUrl}/conversations/${id}`,
+      },
+      widget,
+      channel: 'widget',
+      department: this.#department,
+      visitor,
+      ...(step.kind === 'picked_up' ? { picked_up_by: step.agent } : {}),
+      ...(step.kind === 'transferred' ? { transferred_to: { type: 'department', ...step.department } } : {}),
+    };
+  }
+}

@@ -1,0 +1,3 @@
+module example.com/gapless
+
+go 1.21

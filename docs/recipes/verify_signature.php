@@ -1,0 +1,44 @@
+<?php
+// Verifies X-Service-Signature. PHP 8.0 or later, no dependencies.
+//
+//   $problem = signature_problem($_SERVER['HTTP_X_SERVICE_SIGNATURE'] ?? null, file_get_contents('php://input'), $secret);
+//   if ($problem !== null) { http_response_code(401); exit; }
+//
+// The body is what php://input gives, before json_decode.
+
+declare(strict_types=1);
+
+const GAPLESS_TOLERANCE_SECONDS = 300;
+
+/** null if the signature is good; else 'missing', 'malformed', 'expired' or 'mismatch'. */
+function signature_problem(?string $header, string $body, string $secret, ?int $now = null): ?string
+{
+    if ($header === null || $header === '') {
+        return 'missing';
+    }
+
+    // Members of other names are left for later versions; t and v1 must each be there once.
+    $members = [];
+    foreach (explode(',', $header) as $text) {
+        // The modifier D, since $ alone lets a line feed pass at the end.
+        if (preg_match('/^([a-z][a-z0-9]*)=([!-~]+)$/D', $text, $match) !== 1 || isset($members[$match[1]])) {
+            return 'malformed';
+        }
+        $members[$match[1]] = $match[2];
+    }
+    $t = $members['t'] ?? '';
+    $v1 = $members['v1'] ?? '';
+    if (preg_match('/^(0|[1-9][0-9]{0,11})$/D', $t) !== 1 || preg_match('/^[0-9a-f]+$/D', $v1) !== 1) {
+        return 'malformed';
+    }
+
+    if (abs(($now ?? time()) - (int) $t) > GAPLESS_TOLERANCE_SECONDS) {
+        return 'expired';
+    }
+
+    // Anyone can sign with an empty key.
+    if ($secret === '') {
+        return 'mismatch';
+    }
+    return hash_equals(hash_hmac('sha256', "$t.$body", $secret), $v1) ? null : 'mismatch';
+}

@@ -1,0 +1,41 @@
+# frozen_string_literal: true
+
+# Verifies X-Service-Signature. Ruby 2.7 or later, no dependencies.
+#
+#   problem = Gapless.signature_problem(request.get_header('HTTP_X_SERVICE_SIGNATURE'), request.body.read, secret)
+#   return head :unauthorized unless problem.nil?
+#
+# The body is what request.body gives (request.raw_post in Rails), before anything has parsed it.
+
+require 'openssl'
+
+module Gapless
+  TOLERANCE_SECONDS = 300
+
+  # nil if the signature is good; else :missing, :malformed, :expired or :mismatch.
+  def self.signature_problem(header, body, secret, now = Time.now.to_i)
+    return :missing if header.nil? || header.empty?
+
+    # Members of other names are left for later versions; t and v1 must each be there once.
+    members = {}
+    # As bytes, since a header need not be UTF-8; without the limit, split drops empty members at the end.
+    header.b.split(',', -1).each do |text|
+      # \A and \z, since ^ and $ match at line feeds.
+      match = /\A([a-z][a-z0-9]*)=([!-~]+)\z/.match(text)
+      return :malformed if match.nil? || members.key?(match[1])
+
+      members[match[1]] = match[2]
+    end
+    t = members.fetch('t', '')
+    v1 = members.fetch('v1', '')
+    return :malformed unless t.match?(/\A(0|[1-9][0-9]{0,11})\z/) && v1.match?(/\A[0-9a-f]+\z/)
+
+    return :expired if (now - t.to_i).abs > TOLERANCE_SECONDS
+
+    # Anyone can sign with an empty key.
+    return :mismatch if secret.empty?
+
+    expected = OpenSSL::HMAC.hexdigest('SHA256', secret, "#{t}.".b + body.b)
+    OpenSSL.secure_compare(expected, v1) ? nil : :mismatch
+  end
+end

@@ -1,0 +1,92 @@
+import {
+  alertIdOf,
+  derivedEventId,
+  type AlertId,
+  type ConversationId,
+  type EventId,
+  type OrgId,
+  type WidgetId,
+} from '../kernel/index.js';
+import type { WaitingConversation } from './chat-queue.js';
+import type { IdAndName, Visitor } from './conversation-snapshot.js';
+
+/** `data` of an alerting event and of its staff alert (spec 2.3). */
+export interface AlertData {
+  readonly conversation: {
+    readonly id: ConversationId;
+    readonly subject: string;
+    readonly first_message?: string;
+    readonly status: 'waiting_for_agent';
+    readonly waited_seconds: number;
+    readonly queue_depth: number;
+    readonly url: string;
+  };
+  readonly widget: IdAndName | null;
+  readonly channel: string;
+  readonly department: IdAndName | null;
+  readonly visitor: Visitor;
+  readonly stage: 1 | 2;
+}
+
+/** The one decision that a threshold was crossed: of it come one event and one staff alert. */
+export interface Alert {
+  readonly alertId: AlertId;
+  readonly eventId: EventId;
+  readonly event: 'conversation.queued' | 'conversation.queued.escalated';
+  readonly orgId: OrgId;
+  readonly conversationId: ConversationId;
+  /** The stay in the queue that it is about. */
+  readonly entry: EventId;
+  readonly stage: 1 | 2;
+  readonly widgetId: WidgetId | null;
+  readonly raisedAtMs: number;
+  readonly data: AlertData;
+  /** Whether the staff is told beside the event; not if the org has silenced staff alerts. */
+  readonly tellsStaff: boolean;
+}
+
+/** The same for the same crossing, however often and by whomever it is decided (decisions, section 7). */
+export function alertEventId(
+  { orgId, conversationId, entry }: Pick<WaitingConversation, 'orgId' | 'conversationId' | 'entry'>,
+  stage: 1 | 2,
+): EventId {
+  return derivedEventId('alert', orgId, conversationId, entry, String(stage));
+}
+
+/** The alert that the conversation has waited past the threshold of the stage. */
+export function raiseAlert(
+  waiting: WaitingConversation,
+  stage: 1 | 2,
+  raised: { readonly atMs: number; readonly queueDepth: number; readonly tellsStaff: boolean },
+): Alert {
+  const { snapshot, conversationId: id } = waiting;
+  const eventId = alertEventId(waiting, stage);
+  return {
+    alertId: alertIdOf(eventId),
+    eventId,
+    event: stage === 1 ? 'conversation.queued' : 'conversation.queued.escalated',
+    orgId: waiting.orgId,
+    conversationId: id,
+    entry: waiting.entry,
+    stage,
+    widgetId: waiting.widgetId,
+    raisedAtMs: raised.atMs,
+    data: {
+      conversation: {
+        id,
+        subject: snapshot.subject,
+        ...(snapshot.firstMessage === null ? {} : { first_message: snapshot.firstMessage }),
+        status: 'waiting_for_agent',
+        waited_seconds: Math.max(0, Math.floor((raised.atMs - waiting.waitingSinceMs) / 1_000)),
+        queue_depth: raised.queueDepth,
+        url: snapshot.url,
+      },
+      widget: snapshot.widget,
+      channel: snapshot.channel,
+      department: snapshot.department,
+      visitor: snapshot.visitor,
+      stage,
+    },
+    tellsStaff: raised.tellsStaff,
+  };
+}

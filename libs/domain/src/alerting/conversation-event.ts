@@ -1,0 +1,62 @@
+import type { EventType, JsonObject, LogEvent } from '../events/index.js';
+import type { ConversationId, EventId, OrgId, Seq, WidgetId } from '../kernel/index.js';
+import { conversationIdIn, readSnapshotChange, type SnapshotChange } from './conversation-snapshot.js';
+
+/** How a conversation leaves its org's queue (decisions, section 7). */
+export type Departure = 'picked_up' | 'abandoned' | 'completed';
+
+/** What an event of the log means for the queue of its org. */
+export type QueueChange =
+  | { readonly kind: 'entered'; readonly told: SnapshotChange }
+  | { readonly kind: 'transferred'; readonly told: SnapshotChange }
+  | { readonly kind: 'left'; readonly how: Departure }
+  | { readonly kind: 'alerted'; readonly stage: 1 | 2 };
+
+/** An event of the log that concerns a queue. */
+export interface ConversationEvent {
+  readonly orgId: OrgId;
+  readonly conversationId: ConversationId;
+  readonly id: EventId;
+  readonly seq: Seq;
+  readonly widgetId: WidgetId | null;
+  readonly occurredAtMs: number;
+  readonly change: QueueChange;
+}
+
+/** The kinds of `QueueChange`, by the events that make them. */
+const CHANGES: ReadonlyMap<string, (data: JsonObject) => QueueChange> = new Map<
+  EventType,
+  (data: JsonObject) => QueueChange
+>([
+  ['conversation.handed_off', (data) => ({ kind: 'entered', told: readSnapshotChange(data) })],
+  ['conversation.transferred', (data) => ({ kind: 'transferred', told: readSnapshotChange(data) })],
+  ['conversation.picked_up', () => ({ kind: 'left', how: 'picked_up' })],
+  ['conversation.abandoned', () => ({ kind: 'left', how: 'abandoned' })],
+  ['conversation.completed', () => ({ kind: 'left', how: 'completed' })],
+  ['conversation.queued', () => ({ kind: 'alerted', stage: 1 })],
+  ['conversation.queued.escalated', () => ({ kind: 'alerted', stage: 2 })],
+]);
+
+/**
+ * What the event means for its org's queue.
+ * @returns `undefined` for one that concerns no queue, or names no conversation that can be kept
+ */
+export function readConversationEvent(event: LogEvent): ConversationEvent | undefined {
+  const changeOf = CHANGES.get(event.event);
+  if (changeOf === undefined) return undefined;
+  const envelope = JSON.parse(event.envelope.toString()) as {
+    readonly occurred_at: string;
+    readonly data: JsonObject;
+  };
+  const conversationId = conversationIdIn(envelope.data);
+  if (conversationId === undefined) return undefined;
+  return {
+    orgId: event.orgId,
+    conversationId,
+    id: event.id,
+    seq: event.seq,
+    widgetId: event.widgetId,
+    occurredAtMs: Date.parse(envelope.occurred_at),
+    change: changeOf(envelope.data),
+  };
+}

@@ -1,0 +1,20 @@
+/** When an org's staff is told that nobody has answered, and how (decisions, section 7). */
+export interface LiveChatSettings {
+  /** Seconds waited after which the first alert is raised. */
+  readonly firstAlertSeconds: number;
+  /** Seconds waited after which it escalates; more than the first. */
+  readonly secondAlertSeconds: number;
+  readonly staffAlerts: {
+    /** `false` silences staff alerts; the events are emitted all the same. */
+    readonly enabled: boolean;
+    /** Who gets each staff alert by mail. */
+    readonly emails: readonly string[];
+  };
+}
+
+/** Of an org that has set nothing. */
+export const DEFAULT_LIVE_CHAT_SETTINGS: LiveChatSettings = {
+  firstAlertSeconds: 60,
+  secondAlertSeconds: 300,
+  staffAlerts: { enabled: true, emails: [] },
+};

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Kafka, logLevel } from 'kafkajs';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { eventually } from '../../../test/support/infrastructure/eventually.js';
+import { startEmbeddedKafkaCluster, type EmbeddedKafkaCluster } from './index.js';
+import { kafkaAnswers } from './kafka-probe.js';
+
+const NODES = 3;
+const topic = 'written';
+const patience = { timeoutMs: 40_000, intervalMs: 200 };
+
+let dataDir: string;
+let cluster: EmbeddedKafkaCluster;
+let kafka: Kafka;
+
+beforeAll(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'gapless-cluster-'));
+  cluster = await startEmbeddedKafkaCluster({
+    dataDir,
+    jarsDir: resolve('.cache/kafka-4.3.1'),
+    nodes: NODES,
+    log: () => undefined,
+  });
+  kafka = new Kafka({ brokers: cluster.brokers.split(','), logLevel: logLevel.NOTHING });
+}, 90_000);
+
+afterAll(async () => {
+  await cluster.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+async function withAdmin<T>(act: (admin: ReturnType<Kafka['admin']>) => Promise<T>): Promise<T> {
+  const admin = kafka.admin();
+  await admin.connect();
+  try {
+    return await act(admin);
+  } finally {
+    await admin.disconnect();
+  }
+}
+
+async function inSync(): Promise<number> {
+  const { topics } = await withAdmin((admin) => admin.fetchTopicMetadata({ topics: [topic] }));
+  return topics[0]!.partitions[0]!.isr.length;
+}
+
+async function write(value: string): Promise<void> {
+  const producer = kafka.producer({ allowAutoTopicCreation: false });
+  await producer.connect();
+  await producer.send({ topic, acks: -1, messages: [{ value }] });
+  await producer.disconnect();
+}
+
+// One story, told in order.
+describe('a cluster of three nodes', () => {
+  it('keeps each record on all of them', async () => {
+    await withAdmin((admin) =>
+      admin.createTopics({ topics: [{ topic, numPartitions: 1, replicationFactor: -1 }], waitForLeaders: true }),
+    );
+    await eventually(async () => {
+      expect(await inSync()).toBe(NODES);
+    }, patience);
+    await write('with all');
+  });
+
+  it('takes writes while one of them is killed, and has it back on its port and with its records', async () => {
+    const leader = await withAdmin(async (admin) => {
+      const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
+      return topics[0]!.partitions[0]!.leader;
+    });
+    const node = cluster.nodes.find(({ id }) => id === leader)!;
+    const port = Number(node.broker.split(':')[1]);
+    await node.kill();
+    expect(node.isRunning).toBe(false);
+    expect(await kafkaAnswers(port, node.id)).toBe(false);
+    await eventually(() => write('without one'), patience);
+    await node.start();
+    expect(node.isRunning).toBe(true);
+    expect(await kafkaAnswers(port, node.id)).toBe(true);
+    await eventually(async () => {
+      expect(await inSync()).toBe(NODES);
+    }, patience);
+    const [end] = await withAdmin((admin) => admin.fetchTopicOffsets(topic));
+    // A write whose answer was lost may have been made again.
+    expect(Number(end!.high)).toBeGreaterThanOrEqual(2);
+  }, 90_000);
+
+  it('does not answer while it is paused', async () => {
+    const [node] = cluster.nodes;
+    const port = Number(node!.broker.split(':')[1]);
+    node!.pause();
+    try {
+      expect(await kafkaAnswers(port, node!.id)).toBe(false);
+    } finally {
+      node!.resume();
+    }
+    await eventually(async () => {
+      expect(await kafkaAnswers(port, node!.id)).toBe(true);
+    });
+  });
+});

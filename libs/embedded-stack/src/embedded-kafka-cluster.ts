@@ -1,0 +1,205 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { quietPort, rememberedPort, rememberPort } from './free-port.js';
+import { newKafkaClusterId } from './kafka-cluster-id.js';
+import { runKafkaNode, type KafkaMembership } from './kafka-node.js';
+import type { RunningServer } from './run-server.js';
+
+/** One node of a cluster; broker and controller. Its address and its records stay while it is away. */
+export interface EmbeddedKafkaNode {
+  /** From 1. */
+  readonly id: number;
+  /** `127.0.0.1:<port>`. */
+  readonly broker: string;
+  readonly isRunning: boolean;
+  /** Ends it as a crash does, by SIGKILL; resolves once it is gone. */
+  kill(): Promise<void>;
+  /** Ends it in order. */
+  stop(): Promise<void>;
+  /** Starts it again; resolves once the cluster has let it in, which may be before its replicas have caught up. */
+  start(): Promise<void>;
+  /** Freezes it: its connections stay open, and nothing answers. */
+  pause(): void;
+  resume(): void;
+}
+
+export interface EmbeddedKafkaCluster {
+  /** `127.0.0.1:<port>` of every node, comma-separated. */
+  readonly brokers: string;
+  readonly nodes: readonly EmbeddedKafkaNode[];
+  /** Settles with the reason when a node ends without being asked to; never, otherwise. */
+  readonly died: Promise<Error>;
+  /** Ends all nodes, by force after 6 s; may be called any number of times. */
+  stop(): Promise<void>;
+}
+
+/** The directory of a node; its number is the node's id. */
+const NODE_DIRECTORY = /^kafka-\d+$/;
+
+/** The directories of the nodes that a cluster has left under `dataDir`. */
+export function nodeDirectories(dataDir: string): readonly string[] {
+  if (!existsSync(dataDir)) return [];
+  return readdirSync(dataDir)
+    .filter((name) => NODE_DIRECTORY.test(name))
+    .map((name) => join(dataDir, name));
+}
+
+class Node implements EmbeddedKafkaNode {
+  #running: RunningServer | undefined;
+  #starting: Promise<void> | undefined;
+
+  constructor(
+    readonly id: number,
+    private readonly port: number,
+    private readonly launch: () => Promise<RunningServer>,
+    private readonly onDied: (reason: Error) => void,
+  ) {}
+
+  get broker(): string {
+    return `127.0.0.1:${this.port}`;
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== undefined;
+  }
+
+  async kill(): Promise<void> {
+    await this.#end((server) => server.kill());
+  }
+
+  async stop(): Promise<void> {
+    await this.#end((server) => server.stop());
+  }
+
+  async start(): Promise<void> {
+    this.#starting ??= this.#start();
+    try {
+      await this.#starting;
+    } finally {
+      this.#starting = undefined;
+    }
+  }
+
+  pause(): void {
+    this.#running?.pause();
+  }
+
+  resume(): void {
+    this.#running?.resume();
+  }
+
+  async #start(): Promise<void> {
+    if (this.#running !== undefined) return;
+    const server = await this.launch();
+    if (server.port !== this.port) {
+      await server.stop();
+      throw new Error(`somebody took the port of Kafka's node ${this.id} (${this.broker}) while it was away`);
+    }
+    this.#running = server;
+    void server.died.then(this.onDied);
+  }
+
+  async #end(how: (server: RunningServer) => Promise<void>): Promise<void> {
+    await this.#starting?.catch(() => undefined);
+    const server = this.#running;
+    this.#running = undefined;
+    if (server !== undefined) await how(server);
+  }
+}
+
+/**
+ * Runs Kafka as a cluster under `<dataDir>/kafka-1` … `kafka-<nodes>`, on loopback, each node on a port that it keeps.
+ * With three nodes or more, records have three replicas of which two have to take a write; `nodes: 1` makes a broker that
+ * can be killed and started again. Nodes that a killed Gapless left behind are stopped first.
+ *
+ * A node flushes when the operating system does: what it acknowledged survives its own crash, since the operating system
+ * has the bytes, but not a crash of the machine.
+ * @throws DataDirInUseError when another Gapless that is alive uses the directory.
+ * @throws Error with the end of a node's log when it does not start; the signal's reason when aborted. Nothing runs then.
+ */
+export async function startEmbeddedKafkaCluster(o: {
+  readonly dataDir: string;
+  readonly jarsDir: string;
+  readonly nodes: number;
+  readonly log: (line: string) => void;
+  readonly signal?: AbortSignal;
+}): Promise<EmbeddedKafkaCluster> {
+  const dataDir = resolve(o.dataDir);
+  mkdirSync(dataDir, { recursive: true });
+  const clusterId = clusterIdIn(join(dataDir, 'kafka-cluster.id'));
+  const plans = await planNodes(dataDir, o.nodes);
+  const peers = plans.map(({ nodeId, controllerPort }) => ({ nodeId, controllerPort }));
+  const failed = new AbortController();
+  const starting = o.signal === undefined ? failed.signal : AbortSignal.any([o.signal, failed.signal]);
+  let isUp = false;
+  let onDied: (reason: Error) => void = () => undefined;
+  const died = new Promise<Error>((settle) => {
+    onDied = settle;
+  });
+
+  const nodes = plans.map(({ nodeId, controllerPort, port, directory }) => {
+    const membership: KafkaMembership = { node: { nodeId, controllerPort }, peers, clusterId };
+    const launch = () =>
+      runKafkaNode({
+        dataDir: directory,
+        jarsDir: o.jarsDir,
+        log: o.log,
+        // What ends a start of the whole cluster has nothing to say about one node's start later on.
+        signal: isUp ? o.signal : starting,
+        port,
+        membership: () => Promise.resolve(membership),
+      });
+    return new Node(nodeId, port, launch, onDied);
+  });
+
+  // At the same time, since none of them is let in before most of them are there.
+  const outcomes = await Promise.allSettled(
+    nodes.map((node) =>
+      node.start().catch((error: unknown) => {
+        failed.abort(error);
+        throw error;
+      }),
+    ),
+  );
+  const stop = async (): Promise<void> => {
+    await Promise.all(nodes.map((node) => node.stop()));
+  };
+  if (outcomes.some(({ status }) => status === 'rejected')) {
+    await stop();
+    throw starting.reason;
+  }
+  isUp = true;
+  return { brokers: nodes.map(({ broker }) => broker).join(','), nodes, died, stop };
+}
+
+interface NodePlan {
+  readonly nodeId: number;
+  readonly directory: string;
+  readonly port: number;
+  readonly controllerPort: number;
+}
+
+/** The ports of the last run where they are free, so that clients keep their addresses. */
+async function planNodes(dataDir: string, count: number): Promise<readonly NodePlan[]> {
+  const taken = new Set<number>();
+  const portFor = async (file: string): Promise<number> => {
+    const port = await quietPort(rememberedPort(file), taken);
+    taken.add(port);
+    rememberPort(file, port);
+    return port;
+  };
+  const plans: NodePlan[] = [];
+  for (let nodeId = 1; nodeId <= count; nodeId++) {
+    const directory = join(dataDir, `kafka-${nodeId}`);
+    mkdirSync(directory, { recursive: true });
+    const port = await portFor(join(directory, 'kafka.port'));
+    const controllerPort = await portFor(join(directory, 'controller.port'));
+    plans.push({ nodeId, directory, port, controllerPort });
+  }
+  return plans;
+}
+
+function clusterIdIn(file: string): string {
+  if (!existsSync(file)) writeFileSync(file, newKafkaClusterId());
+  return readFileSync(file, 'utf8').trim();
+}

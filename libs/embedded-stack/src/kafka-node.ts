@@ -1,0 +1,103 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import type { StopSteps } from './end-process.js';
+import { kafkaAnswers } from './kafka-probe.js';
+import { kafkaLogging, kafkaServerProperties, type KafkaPeer } from './kafka-settings.js';
+import { runServer, type RunningServer } from './run-server.js';
+import { serverEnvironment } from './server-process.js';
+
+/** A node's place in its cluster. */
+export interface KafkaMembership {
+  readonly node: KafkaPeer;
+  /** All nodes, this one included. */
+  readonly peers: readonly KafkaPeer[];
+  /** 22 characters of base64url, the same for all nodes; counts when the node's storage is prepared, and never again. */
+  readonly clusterId: string;
+}
+
+export interface KafkaNodeOptions {
+  /** Takes `kafka.pid`, `kafka.port` and the directory `kafka`. */
+  readonly dataDir: string;
+  readonly jarsDir: string;
+  readonly log: (line: string) => void;
+  readonly signal: AbortSignal | undefined;
+  /** The port to prefer when the last run's is not free; 0 takes any free one. */
+  readonly port: number;
+  /** Asked for at each launch. */
+  readonly membership: () => Promise<KafkaMembership>;
+}
+
+export const KAFKA_STOP_STEPS: StopSteps = [
+  { signal: 'SIGTERM', waitMs: 6000 },
+  { signal: 'SIGKILL', waitMs: 2000 },
+];
+/**
+ * Serial collector and first compiler tier: measured on 2 cores they start in 1.5 s instead of 1.8 s, halve the CPU time
+ * of the first seconds, take 50 MB less, and append as fast.
+ */
+const JVM_FLAGS = [
+  '-XX:+UseSerialGC',
+  '-XX:TieredStopAtLevel=1',
+  '-Djava.awt.headless=true',
+  '-Dlog4j2.disableJmx=true',
+];
+
+/** Runs one node under `<dataDir>/kafka`. It answers once its cluster has let it in. */
+export async function runKafkaNode(o: KafkaNodeOptions): Promise<RunningServer> {
+  const dataDir = resolve(o.dataDir);
+  const home = join(dataDir, 'kafka');
+  const records = join(home, 'records');
+  const logFile = join(home, 'kafka.log');
+  const propertiesFile = join(home, 'server.properties');
+  const loggingFile = join(home, 'log4j2.xml');
+  const javaHome = process.env['JAVA_HOME'];
+  const java = javaHome === undefined || javaHome === '' ? 'java' : join(javaHome, 'bin', 'java');
+  const flags = [...JVM_FLAGS, `-Dlog4j2.configurationFile=${loggingFile}`, '-cp', join(resolve(o.jarsDir), '*')];
+  const env = serverEnvironment('JAVA_HOME', 'JAVA_TOOL_OPTIONS');
+  let nodeId = 0;
+
+  const format = async (clusterId: string): Promise<void> => {
+    const args = [...flags, 'kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', propertiesFile];
+    try {
+      await promisify(execFile)(java, args, { env, ...(o.signal && { signal: o.signal }) });
+    } catch (error) {
+      o.signal?.throwIfAborted();
+      throw new Error(
+        `Kafka's storage could not be prepared by ${java} (Java 17 or later, from JAVA_HOME or PATH) ` +
+          `with the jars in ${o.jarsDir}: ${String(error)}`,
+        { cause: error },
+      );
+    }
+  };
+
+  return runServer({
+    name: 'Kafka',
+    dataDir,
+    home,
+    port: o.port,
+    stopSteps: KAFKA_STOP_STEPS,
+    log: o.log,
+    signal: o.signal,
+    prepare: () => writeFile(loggingFile, kafkaLogging(logFile)),
+    commandFor: async (port) => {
+      const { node, peers, clusterId } = await o.membership();
+      nodeId = node.nodeId;
+      await writeFile(propertiesFile, kafkaServerProperties({ port, node, peers, dataDir: records }));
+      // The formatter writes this file last, so a format that was cut short is done again.
+      if (!existsSync(join(records, 'meta.properties'))) await format(clusterId);
+      return {
+        name: 'Kafka',
+        command: java,
+        args: ['-Xmx512m', ...flags, 'kafka.Kafka', propertiesFile],
+        env,
+        cwd: home,
+        outputFile: join(home, 'output.log'),
+        logFile,
+      };
+    },
+    answers: (port) => kafkaAnswers(port, nodeId),
+  });
+}

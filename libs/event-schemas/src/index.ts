@@ -1,0 +1,1 @@
+export { exampleEnvelope, partOf } from './event-schema-files.js';

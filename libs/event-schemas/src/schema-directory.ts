@@ -1,0 +1,44 @@
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { JsonObject } from '#libs/domain';
+import type { SchemaFile } from './event-schema-files.js';
+import { breakingChanges } from './schema-changes.js';
+
+const textOf = (schema: JsonObject): string => `${JSON.stringify(schema, null, 2)}\n`;
+
+/** The committed schemas, by the name of their file; none where there is no directory yet. */
+async function committedTexts(directory: string): Promise<ReadonlyMap<string, string>> {
+  const names = await readdir(directory).catch((): string[] => []);
+  const schemas = names.filter((name) => name.endsWith('.json'));
+  return new Map(
+    await Promise.all(schemas.map(async (name) => [name, await readFile(join(directory, name), 'utf8')] as const)),
+  );
+}
+
+/** The files that are not what the sources describe, those that should not be there included. */
+export async function driftedFiles(directory: string, files: readonly SchemaFile[]): Promise<readonly string[]> {
+  const committed = await committedTexts(directory);
+  const wanted = new Map(files.map(({ name, schema }) => [name, textOf(schema)]));
+  const names = new Set([...committed.keys(), ...wanted.keys()]);
+  return [...names].filter((name) => committed.get(name) !== wanted.get(name)).toSorted();
+}
+
+/** What would break a consumer if the files took the place of the committed ones, one line each. */
+export async function breakingLines(directory: string, files: readonly SchemaFile[]): Promise<readonly string[]> {
+  const wanted = new Map(files.map(({ name, schema }) => [name, schema]));
+  return [...(await committedTexts(directory))].flatMap(([name, text]) => {
+    const schema = wanted.get(name);
+    if (schema === undefined) return [`${name}: breaks deployed consumers: is not described any more`];
+    return breakingChanges(JSON.parse(text) as JsonObject, schema).map(
+      ({ pointer, breaks, detail }) => `${name}#${pointer}: breaks ${breaks} consumers: ${detail}`,
+    );
+  });
+}
+
+/** Makes the directory hold the files, and no other schema. */
+export async function writeSchemas(directory: string, files: readonly SchemaFile[]): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  const wanted = new Set(files.map(({ name }) => name));
+  for (const name of (await committedTexts(directory)).keys()) if (!wanted.has(name)) await rm(join(directory, name));
+  for (const { name, schema } of files) await writeFile(join(directory, name), textOf(schema));
+}

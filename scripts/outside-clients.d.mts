@@ -1,0 +1,7 @@
+/** Where what the tests look at Gapless with from outside is kept. */
+export function outsideClientPaths(root: string): {
+  readonly kafkaTools: string;
+  readonly pythonPackages: string;
+  readonly go: string;
+};
+export function goEnvironment(root: string): NodeJS.ProcessEnv;

@@ -1,0 +1,61 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { CustomerEndpoint } from './customer.js';
+
+/** The customers' HTTP server on loopback. */
+export class CustomerServer {
+  readonly endpoints: CustomerEndpoint[] = [];
+
+  private constructor(private readonly server: Server) {}
+
+  static async start(): Promise<CustomerServer> {
+    const server = createServer({ keepAliveTimeout: 30_000 }, (request, response) => {
+      customers.#receive(request, response);
+    });
+    const customers = new CustomerServer(server);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return customers;
+  }
+
+  /** @returns the url at which the endpoint is pushed to */
+  add(endpoint: CustomerEndpoint): string {
+    const { port } = this.server.address() as AddressInfo;
+    return `http://127.0.0.1:${port}/${this.endpoints.push(endpoint) - 1}`;
+  }
+
+  /** How many events came, to all endpoints together. */
+  get arrived(): number {
+    return this.endpoints.reduce((sum, endpoint) => sum + endpoint.arrivals.size, 0);
+  }
+
+  async close(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.server.close(() => {
+        resolve();
+      });
+      this.server.closeAllConnections();
+    });
+  }
+
+  #receive(request: IncomingMessage, response: ServerResponse): void {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    // What is cut off by the death of whoever pushes did not come.
+    request.on('error', () => undefined);
+    request.on('end', () => {
+      const endpoint = this.endpoints[Number(request.url?.slice(1))];
+      if (endpoint === undefined) {
+        response.writeHead(404).end();
+        return;
+      }
+      const { headers } = request;
+      const status = endpoint.receive({
+        eventId: String(headers['x-service-event-id']),
+        attempt: Number(headers['x-service-attempt']),
+        signature: String(headers['x-service-signature']),
+        body: Buffer.concat(chunks),
+      });
+      response.writeHead(status).end();
+    });
+  }
+}

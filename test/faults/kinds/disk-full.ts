@@ -1,0 +1,44 @@
+import type { Fault } from '../fault.js';
+import { obstacleToVolumes, SmallVolume } from '../small-volume.js';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A fresh cluster takes 40 MB, its log of changes up to 80 MB before it is trimmed. */
+const VOLUME_MIB = 256;
+const FULL_MS = 15_000;
+const NO_ROOM = /No space left on device/;
+
+/** Postgres refuses to write, or ends; then somebody makes room. */
+export const diskFull: Fault = {
+  name: 'disk-full',
+  description: `Postgres' volume full for ${FULL_MS / 1_000} s; takes root, for a volume in memory`,
+  limitMs: 180_000,
+  plan: { postgresVolumeMiB: VOLUME_MIB },
+  obstacle: () => obstacleToVolumes() ?? obstacleToMounting(),
+  async strike(world) {
+    const projectors = world.stages.of('projector');
+    world.volume.fill();
+    const hasStruck = () =>
+      world.postgres.hasDied || projectors.some(({ log }) => log.some((line) => NO_ROOM.test(line)));
+    await world.until(hasStruck, 'a write that finds no room');
+    world.tell(`full for ${FULL_MS / 1_000} s`);
+    await world.pause(FULL_MS);
+    world.tell(`room again; Postgres ${world.postgres.hasDied ? 'has ended, and is started again' : 'is still there'}`);
+    world.volume.free();
+    await world.postgres.start();
+  },
+};
+
+/** A sandbox may forbid it to root, too. */
+function obstacleToMounting(): string | undefined {
+  const directory = mkdtempSync(join(tmpdir(), 'gapless-volume-'));
+  try {
+    SmallVolume.mount(directory, 1).unmount();
+    return undefined;
+  } catch {
+    return 'this sandbox forbids mounting a volume';
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}

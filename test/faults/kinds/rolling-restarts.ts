@@ -1,0 +1,18 @@
+import { STAGES } from '../stage-fleet.js';
+import type { Fault } from '../fault.js';
+
+const TWO_OF_EACH = Object.fromEntries(STAGES.map((stage) => [stage, 2]));
+
+/** As a new version is brought out: one process after the other, each successor ready before the next one goes. */
+export const rollingRestarts: Fault = {
+  name: 'rolling-restarts',
+  description: 'two processes of every stage, each of the ten restarted in order (SIGTERM)',
+  limitMs: 240_000,
+  plan: { instances: TWO_OF_EACH },
+  async strike(world) {
+    for (const member of world.stages.members) {
+      world.tell(`restarting a ${member.stage}`);
+      await member.restart();
+    }
+  },
+};

@@ -1,0 +1,16 @@
+import type { Fault } from '../fault.js';
+import { killBroker } from './broker-kill.js';
+
+const BROKER_AWAY_MS = 500;
+
+/** The most telling kills at once, for whoever cannot wait for the whole suite. */
+export const shortForm: Fault = {
+  name: 'short-form',
+  description: 'sequencer, dispatcher and projector killed (-9) at once, and the only Kafka broker with them',
+  limitMs: 100_000,
+  async strike(world) {
+    const victims = world.stages.members.filter(({ stage }) => stage !== 'api' && stage !== 'router');
+    world.tell('sequencer, dispatcher, projector and broker killed');
+    await Promise.all([...victims.map((victim) => victim.killAndReplace()), killBroker(world, BROKER_AWAY_MS)]);
+  },
+};

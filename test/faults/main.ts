@@ -1,0 +1,131 @@
+import { join } from 'node:path';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { Command, InvalidArgumentError } from 'commander';
+import { stopLeftovers } from '#libs/embedded-stack';
+import { ROOT } from '../support/root.js';
+import type { Fault } from './fault.js';
+import { brokerFreeze } from './kinds/broker-freeze.js';
+import { brokerKill } from './kinds/broker-kill.js';
+import { brokerOfThree } from './kinds/broker-of-three.js';
+import { clockSteps } from './kinds/clock-steps.js';
+import { diskFull } from './kinds/disk-full.js';
+import { postgresKill } from './kinds/postgres-kill.js';
+import { rollingRestarts } from './kinds/rolling-restarts.js';
+import { shortForm } from './kinds/short-form.js';
+import { stageKills } from './kinds/stage-kills.js';
+import { zombieSequencer } from './kinds/zombie-sequencer.js';
+import { problemLines, reportTable, type Row } from './report.js';
+import { runFault } from './run-fault.js';
+import { unmount } from './small-volume.js';
+
+const FAULTS: readonly Fault[] = [
+  stageKills,
+  brokerKill,
+  postgresKill,
+  brokerOfThree,
+  brokerFreeze,
+  diskFull,
+  rollingRestarts,
+  zombieSequencer,
+  clockSteps,
+];
+
+/** The short form is a part of `npm test`, and shows nothing that the others do not. */
+const NAMED: readonly Fault[] = [...FAULTS, shortForm];
+
+/** Whatever happens, the whole run has an end. */
+const RUN_LIMIT_MS = 15 * 60_000;
+const RUNS = join(ROOT, '.data/fault-runs');
+const LOGS = join(ROOT, '.data/fault-logs');
+
+interface Flags {
+  readonly seed: number;
+}
+
+function faultNamed(name: string): Fault {
+  const fault = NAMED.find((one) => one.name === name);
+  if (fault !== undefined) return fault;
+  throw new Error(`there is no fault ${name}; there are ${NAMED.map((one) => one.name).join(', ')}`);
+}
+
+function parseSeed(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It is a whole number.');
+  return Number(text);
+}
+
+/** A run that was killed could not tidy up. */
+async function removeFinishedRuns(): Promise<void> {
+  for (const run of existsSync(RUNS) ? readdirSync(RUNS) : []) {
+    const dataDir = join(RUNS, run);
+    if (!(await stopLeftovers(dataDir))) continue;
+    unmount(join(dataDir, 'postgres'));
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+/** Aborted by Ctrl-C, by SIGTERM, and when the run has taken too long. */
+function endOfRun(): AbortSignal {
+  const ending = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(name, () => {
+      ending.abort(new Error('interrupted'));
+    });
+  }
+  setTimeout(() => {
+    ending.abort(new Error(`the run took longer than ${RUN_LIMIT_MS / 60_000} minutes`));
+  }, RUN_LIMIT_MS).unref();
+  return ending.signal;
+}
+
+async function runAll(names: readonly string[], { seed }: Flags): Promise<void> {
+  // Every process that is started listens to the end of this one.
+  process.setMaxListeners(0);
+  const faults = names.length === 0 ? FAULTS : names.map(faultNamed);
+  const signal = endOfRun();
+  const began = performance.now();
+  const rows: Row[] = [];
+  await removeFinishedRuns();
+  for (const { name: fault } of faults) {
+    if (signal.aborted) break;
+    const outcome = await runFault(faultNamed(fault), {
+      dataDir: join(RUNS, String(process.pid)),
+      logsDir: join(LOGS, fault),
+      seed,
+      signal,
+      tell: (progress) => {
+        const seconds = Math.round((performance.now() - began) / 1_000);
+        process.stderr.write(`${String(seconds).padStart(4)} s  ${fault}: ${progress}\n`);
+      },
+    });
+    rows.push({ fault, outcome });
+  }
+  process.stdout.write(`\n${reportTable(rows)}\n`);
+  for (const line of rows.flatMap(problemLines)) process.stdout.write(`\n${line}`);
+  const isSound = !signal.aborted && rows.every(({ outcome }) => outcome.kind === 'held' || outcome.kind === 'skipped');
+  if (!isSound) {
+    process.stdout.write(`\nThe logs of the stages are in ${LOGS}; the seed was ${seed}.\n`);
+    process.exitCode = 1;
+  }
+}
+
+const width = Math.max(...NAMED.map(({ name }) => name.length));
+const list = NAMED.map(({ name, description }) => `  ${name.padEnd(width)}  ${description}`).join('\n');
+const program = new Command('faults')
+  .description(
+    'Brings faults about, one after the other: each in a Gapless of its own, whose stages are processes of their own ' +
+      'on embedded Kafka and Postgres, under a steady load. Behind each it reads the log, the feeds and what the ' +
+      'endpoints got, and compares them with a ledger of its own. Ends with 1 when a promise was broken.',
+  )
+  .argument('[fault...]', 'which; all but the short form if none is named')
+  .option('--seed <n>', 'what chance is drawn from', parseSeed, 1)
+  .showHelpAfterError('(try --help)')
+  .addHelpText('after', `\nFaults:\n${list}`)
+  .action(runAll);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.stderr.write(`faults: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}
+process.exit();

@@ -1,0 +1,70 @@
+import type { Outcome } from './run-fault.js';
+
+export interface Row {
+  readonly fault: string;
+  readonly outcome: Outcome;
+}
+
+const HEADINGS = [
+  'fault',
+  'acknowledged',
+  'lost',
+  'repeated',
+  'gaps',
+  'mismatches',
+  'not pushed',
+  'pushed twice',
+  'skipped',
+  'longest stall',
+  '',
+];
+
+const LEGEND = `acknowledged   events that the service answered 202 for
+lost           of those, what the log or the feed does not have; has to be 0
+repeated       ids that the log has more than once; has to be 0
+gaps           seqs that the log leaves out; has to be 0
+mismatches     events of which submission, log, feed and push differ in a byte; has to be 0
+not pushed     events that an endpoint never got; has to be 0
+pushed twice   events that an endpoint got and accepted again; allowed, with the same id
+skipped        byte-identical repeats in the log that its readers skip; allowed
+longest stall  the longest time that an endpoint or a reader of a feed got nothing new`;
+
+function cellsOf({ fault, outcome }: Row): readonly string[] {
+  switch (outcome.kind) {
+    case 'skipped':
+    case 'failed':
+      return [fault, '', '', '', '', '', '', '', '', '', `${outcome.kind}: ${outcome.reason}`];
+    case 'held':
+    case 'broken': {
+      const { acknowledged, lost, repeated, gaps, mismatches, unpushed, pushedTwice, skipped } = outcome.verdict;
+      const counts = [acknowledged, lost, repeated, gaps, mismatches, unpushed, pushedTwice, skipped].map(String);
+      return [fault, ...counts, `${(outcome.longestStallMs / 1_000).toFixed(1)} s`, outcome.kind];
+    }
+  }
+}
+
+/** The faults, a row each, and what their columns mean. */
+export function reportTable(rows: readonly Row[]): string {
+  const cells = [HEADINGS, ...rows.map(cellsOf)];
+  const widths = HEADINGS.map((_, column) => Math.max(...cells.map((row) => widthOf(row, column))));
+  const lines = cells.map((row) =>
+    row
+      .map((cell, column) => {
+        const width = widths[column] ?? 0;
+        return column === 0 || column === HEADINGS.length - 1 ? cell.padEnd(width) : cell.padStart(width);
+      })
+      .join('  ')
+      .trimEnd(),
+  );
+  return [...lines, '', LEGEND].join('\n');
+}
+
+/** The last column's words need no room beside them. */
+function widthOf(row: readonly string[], column: number): number {
+  return column === HEADINGS.length - 1 ? 0 : (row[column]?.length ?? 0);
+}
+
+/** What is wrong with the fault, a line each; nothing if nothing is. */
+export function problemLines({ fault, outcome }: Row): readonly string[] {
+  return outcome.kind === 'broken' ? outcome.problems.map((problem) => `${fault}: ${problem}`) : [];
+}

@@ -1,0 +1,70 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+
+const CHUNK = Buffer.alloc(1024 * 1024);
+
+/** Why no volume can be mounted here; `undefined` if one can. */
+export function obstacleToVolumes(): string | undefined {
+  if (process.platform !== 'linux') return 'a volume of its own is mounted on Linux only';
+  if (process.getuid?.() !== 0) return 'mounting a volume takes root';
+  return undefined;
+}
+
+function isMounted(directory: string): boolean {
+  // Blanks of a path stand there as \040.
+  const path = directory.replaceAll(' ', '\\040');
+  return readFileSync('/proc/mounts', 'utf8')
+    .split('\n')
+    .some((line) => line.split(' ')[1] === path);
+}
+
+/** Takes the volume off the directory, if one is mounted there. */
+export function unmount(directory: string): void {
+  if (process.platform === 'linux' && isMounted(directory)) execFileSync('umount', ['-l', directory]);
+}
+
+/** A small volume in memory that can be filled up. */
+export class SmallVolume {
+  readonly #filler: string;
+
+  private constructor(private readonly directory: string) {
+    this.#filler = join(directory, 'filler');
+  }
+
+  /** @throws when the sandbox forbids it */
+  static mount(directory: string, mebibytes: number): SmallVolume {
+    mkdirSync(directory, { recursive: true });
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m,mode=755`, 'tmpfs', directory], { stdio: 'pipe' });
+    return new SmallVolume(directory);
+  }
+
+  /** Takes all that is free, down to the last page. */
+  fill(): void {
+    const file = openSync(this.#filler, 'a');
+    try {
+      for (let size = CHUNK.length; size >= 4096;) {
+        try {
+          writeSync(file, CHUNK, 0, size);
+        } catch (error) {
+          if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+          size /= 2;
+        }
+      }
+    } finally {
+      closeSync(file);
+    }
+  }
+
+  /** Gives back what `fill` took. */
+  free(): void {
+    const file = openSync(this.#filler, 'r+');
+    ftruncateSync(file, 0);
+    closeSync(file);
+    rmSync(this.#filler);
+  }
+
+  unmount(): void {
+    unmount(this.directory);
+  }
+}

@@ -1,0 +1,124 @@
+import { join } from 'node:path';
+import { ROOT } from '../support/root.js';
+import { aStageProcess, type StageProcess } from '../support/stage-process.js';
+import type { StageOrder } from './in-stage.js';
+
+export const STAGES = ['api', 'sequencer', 'router', 'dispatcher', 'projector'] as const;
+
+export type Stage = (typeof STAGES)[number];
+
+const IN_STAGE = join(ROOT, 'dist/test/faults/in-stage.js');
+/** A group waits for a dead member's session of 10 s before it goes on; on a busy machine the rest takes its time. */
+const READY_MS = 60_000;
+
+/** A process of a stage; when it is killed, another one takes its place. */
+export class Member {
+  #process: StageProcess;
+  /** What the processes before this one have logged. */
+  readonly #ended: StageProcess[] = [];
+
+  private constructor(
+    readonly stage: Stage,
+    private readonly environment: Readonly<Record<string, string>>,
+    process: StageProcess,
+  ) {
+    this.#process = process;
+  }
+
+  static async start(stage: Stage, environment: Readonly<Record<string, string>>): Promise<Member> {
+    return new Member(stage, environment, await aStageProcess(stage, environment, IN_STAGE));
+  }
+
+  get url(): string {
+    return this.#process.url;
+  }
+
+  get pid(): number {
+    return this.#process.pid;
+  }
+
+  /** What this process and those before it have logged, a line each. */
+  get log(): readonly string[] {
+    return [...this.#ended, this.#process].flatMap(({ log }) => log.map((line) => JSON.stringify(line)));
+  }
+
+  /** The assignment of each time that this process joined the consumer group. */
+  assignmentsOf(group: string): readonly Readonly<Record<string, readonly number[]>>[] {
+    return this.#process.log
+      .filter((line) => line['msg'] === 'consumer.joined' && line['group'] === group)
+      .map(({ assignment }) => assignment as Record<string, readonly number[]>);
+  }
+
+  order(order: StageOrder): void {
+    this.#process.send(order);
+  }
+
+  signal(name: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#process.signal(name);
+  }
+
+  async ready(): Promise<void> {
+    await this.#process.ready(READY_MS);
+  }
+
+  /** Kills it and starts another one at once, which need not be ready when this returns. */
+  async killAndReplace(): Promise<void> {
+    this.#process.signal('SIGKILL');
+    await this.#process.ended;
+    await this.#replace();
+  }
+
+  /** Ends it in order, as an operator does who brings a new version, and waits until its successor is ready. */
+  async restart(): Promise<void> {
+    await this.#process.stop();
+    await this.#replace();
+    await this.ready();
+  }
+
+  async end(): Promise<void> {
+    this.#process.signal('SIGKILL');
+    await this.#process.ended;
+  }
+
+  async #replace(): Promise<void> {
+    this.#ended.push(this.#process);
+    this.#process = await aStageProcess(this.stage, this.environment, IN_STAGE);
+  }
+}
+
+/** The processes of all stages. */
+export class StageFleet {
+  private constructor(readonly members: readonly Member[]) {}
+
+  /** @param instances how many processes of each stage; one where nothing is said */
+  static async start(
+    environment: Readonly<Record<string, string>>,
+    instances: Partial<Readonly<Record<Stage, number>>>,
+  ): Promise<StageFleet> {
+    const wanted = STAGES.flatMap((stage) => Array.from({ length: instances[stage] ?? 1 }, () => stage));
+    const fleet = new StageFleet(await Promise.all(wanted.map((stage) => Member.start(stage, environment))));
+    try {
+      await fleet.ready();
+      return fleet;
+    } catch (error) {
+      await fleet.end();
+      throw error;
+    }
+  }
+
+  of(stage: Stage): readonly Member[] {
+    return this.members.filter((member) => member.stage === stage);
+  }
+
+  order(order: StageOrder): void {
+    for (const member of this.members) member.order(order);
+  }
+
+  async ready(): Promise<void> {
+    await Promise.all(this.members.map((member) => member.ready()));
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.members.map((member) => member.end()));
+  }
+}

@@ -1,0 +1,155 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Arrival } from './customer.js';
+import type { SubmittedEvent } from './ledger.js';
+import { holds, judge, type Evidence, type LogRecord, type Verdict } from './verdict.js';
+
+const ORG = '0f8fad5b-d9cb-469f-a165-70867728950e';
+const OTHER_ORG = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
+
+function anEvent(n: number, orgId = ORG): SubmittedEvent {
+  const id = `evt_${String(n).padStart(26, '0')}`;
+  return { id, orgId, event: 'ticket.created', widgetId: null, dataJson: `{"n": ${n}.0}` };
+}
+
+function envelopeOf({ id, orgId, event, dataJson }: SubmittedEvent, seq: number): Buffer {
+  const at = '2026-03-02T09:00:00.000Z';
+  return Buffer.from(
+    `{"id":"${id}","seq":${seq},"event":"${event}","occurred_at":"${at}","timestamp":"${at}",` +
+      `"org_id":"${orgId}","widget_id":null,"data":${dataJson}}`,
+  );
+}
+
+function aRecord(event: SubmittedEvent, seq: number, envelope = envelopeOf(event, seq)): LogRecord {
+  return { orgId: event.orgId, seq, id: event.id, envelope };
+}
+
+function pageOf(records: readonly LogRecord[], orgId = ORG) {
+  return { orgId, text: `{"data":[${records.map(({ envelope }) => envelope.toString()).join(',')}],"next_seq":null}` };
+}
+
+const EVENTS = [anEvent(1), anEvent(2), anEvent(3)];
+const RECORDS = EVENTS.map((event, index) => aRecord(event, index + 1));
+
+/** Three events that went through without a fault, but for what `change` says. */
+function evidence(change: Partial<Evidence> & { arrivals?: ReadonlyMap<string, Arrival> } = {}): Evidence {
+  const arrivals = change.arrivals ?? new Map(RECORDS.map(({ id, envelope }) => [id, { body: envelope, accepted: 1 }]));
+  const subscription = { orgId: ORG, events: ['ticket.created'], widgetIds: null };
+  return {
+    ledger: {
+      submitted: new Map(EVENTS.map((event) => [event.id, event])),
+      acknowledged: new Set(EVENTS.map(({ id }) => id)),
+    },
+    log: RECORDS,
+    feeds: [pageOf(change.log === undefined ? RECORDS : change.log.filter(({ orgId }) => orgId === ORG))],
+    received: [{ name: 'all', subscription, arrivals, wrong: [] }],
+    ...change,
+  };
+}
+
+/** Of a verdict only what is not 0. */
+function counts({ lost, repeated, gaps, mismatches, unpushed, skipped, pushedTwice }: Verdict) {
+  const all = Object.entries({ lost, repeated, gaps, mismatches, unpushed, skipped, pushedTwice });
+  return Object.fromEntries(all.filter(([, count]) => count > 0));
+}
+
+describe('the verdict', () => {
+  it('is clean when everything is there once and equal', () => {
+    const verdict = judge(evidence());
+    expect(counts(verdict)).toEqual({});
+    expect(verdict.acknowledged).toBe(3);
+    expect(holds(verdict)).toBe(true);
+  });
+
+  it('tells what was acknowledged and is not in the log', () => {
+    const verdict = judge(evidence({ log: RECORDS.slice(0, 2) }));
+    expect(counts(verdict)).toMatchObject({ lost: 1 });
+    expect(verdict.problems[0]).toContain('not in the log');
+    expect(holds(verdict)).toBe(false);
+  });
+
+  it('lets an event be missing that was never acknowledged', () => {
+    const { ledger } = evidence();
+    const acknowledged = new Set([EVENTS[0]!.id, EVENTS[1]!.id]);
+    const arrivals = new Map(RECORDS.slice(0, 2).map(({ id, envelope }) => [id, { body: envelope, accepted: 1 }]));
+    const log = RECORDS.slice(0, 2);
+    expect(counts(judge(evidence({ ledger: { ...ledger, acknowledged }, log, arrivals })))).toEqual({});
+  });
+
+  it('tells what is in the log and not in the feed', () => {
+    const verdict = judge(evidence({ feeds: [pageOf(RECORDS.slice(0, 2))] }));
+    expect(counts(verdict)).toEqual({ lost: 1 });
+    expect(verdict.problems[0]).toContain('not in the feed');
+  });
+
+  it('counts each seq that is left out', () => {
+    const log = [RECORDS[0]!, aRecord(EVENTS[1]!, 4), aRecord(EVENTS[2]!, 5)];
+    expect(counts(judge(evidence({ log })))).toMatchObject({ gaps: 2 });
+  });
+
+  it('tells an id that has two seqs', () => {
+    const log = [...RECORDS, aRecord(EVENTS[0]!, 4)];
+    expect(counts(judge(evidence({ log })))).toMatchObject({ repeated: 1 });
+  });
+
+  it('counts equal repeats of a record as skipped, and holds', () => {
+    const verdict = judge(evidence({ log: [...RECORDS, RECORDS[1]!, RECORDS[2]!], feeds: [pageOf(RECORDS)] }));
+    expect(counts(verdict)).toEqual({ skipped: 2 });
+    expect(holds(verdict)).toBe(true);
+  });
+
+  it('tells a repeat that is not equal to the record', () => {
+    const different = aRecord(EVENTS[1]!, 2, Buffer.from('{}'));
+    const verdict = judge(evidence({ log: [...RECORDS, different], feeds: [pageOf(RECORDS)] }));
+    expect(counts(verdict)).toEqual({ skipped: 1, mismatches: 1 });
+    expect(holds(verdict)).toBe(false);
+  });
+
+  it('tells a payload that was parsed and printed again', () => {
+    const printed = Buffer.from(RECORDS[1]!.envelope.toString().replace('{"n": 2.0}', '{"n":2}'));
+    const log = [RECORDS[0]!, aRecord(EVENTS[1]!, 2, printed), RECORDS[2]!];
+    expect(counts(judge(evidence({ log })))).toMatchObject({ mismatches: 2 });
+  });
+
+  it('tells a feed that has other bytes than the log', () => {
+    const text = pageOf(RECORDS).text.replace('{"n": 2.0}', '{"n":2}');
+    expect(counts(judge(evidence({ feeds: [{ orgId: ORG, text }] })))).toEqual({ mismatches: 1 });
+  });
+
+  it('tells an event that nobody submitted', () => {
+    const log = [...RECORDS, aRecord(anEvent(4, OTHER_ORG), 1)];
+    expect(counts(judge(evidence({ log })))).toEqual({ mismatches: 1 });
+  });
+
+  it('tells an event that an endpoint never got', () => {
+    const arrivals = new Map([[RECORDS[0]!.id, { body: RECORDS[0]!.envelope, accepted: 1 }]]);
+    const verdict = judge(evidence({ arrivals }));
+    expect(counts(verdict)).toEqual({ unpushed: 2 });
+    expect(holds(verdict)).toBe(false);
+  });
+
+  it('counts what an endpoint accepted again, and holds', () => {
+    const arrivals = new Map(RECORDS.map(({ id, envelope }) => [id, { body: envelope, accepted: 3 }]));
+    const verdict = judge(evidence({ arrivals }));
+    expect(counts(verdict)).toEqual({ pushedTwice: 6 });
+    expect(holds(verdict)).toBe(true);
+  });
+
+  it('tells pushes of other bytes, and of events that are not for the endpoint', () => {
+    const arrivals = new Map(RECORDS.map(({ id, envelope }) => [id, { body: envelope, accepted: 1 }]));
+    arrivals.set(RECORDS[0]!.id, { body: Buffer.from('{}'), accepted: 1 });
+    arrivals.set('evt_of_somebody_else', { body: Buffer.from('{}'), accepted: 1 });
+    expect(counts(judge(evidence({ arrivals })))).toEqual({ mismatches: 2 });
+  });
+
+  it('names the first of what is wrong, and counts all of it', () => {
+    const log: readonly LogRecord[] = [];
+    const many = Array.from({ length: 40 }, (_, n) => anEvent(n + 1));
+    const ledger = {
+      submitted: new Map(many.map((event) => [event.id, event])),
+      acknowledged: new Set(many.map(({ id }) => id)),
+    };
+    const verdict = judge(evidence({ ledger, log, feeds: [], arrivals: new Map() }));
+    expect(verdict.lost).toBe(40);
+    expect(verdict.problems).toHaveLength(10);
+  });
+});

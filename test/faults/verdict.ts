@@ -1,0 +1,194 @@
+import { isFor, type Arrival, type Subscription } from './customer.js';
+import type { Ledger, SubmittedEvent } from './ledger.js';
+
+/** A record of the log topic as any Kafka client reads it. */
+export interface LogRecord {
+  readonly orgId: string;
+  readonly seq: number;
+  readonly id: string;
+  readonly envelope: Buffer;
+}
+
+/** A page of an org's feed as it was sent. */
+export interface FeedPage {
+  readonly orgId: string;
+  readonly text: string;
+}
+
+/** What an endpoint got. */
+export interface Received {
+  readonly name: string;
+  readonly subscription: Subscription;
+  readonly arrivals: ReadonlyMap<string, Arrival>;
+  readonly wrong: readonly string[];
+}
+
+/** What is there once everything has settled; read as data teams, clients and customers do. */
+export interface Evidence {
+  readonly ledger: Pick<Ledger, 'submitted' | 'acknowledged'>;
+  /** Every record of the log topic, partition by partition in the order of the offsets. */
+  readonly log: readonly LogRecord[];
+  readonly feeds: readonly FeedPage[];
+  readonly received: readonly Received[];
+}
+
+/** What the evidence comes to. All but `acknowledged`, `skipped` and `pushedTwice` have to be 0. */
+export interface Verdict {
+  readonly acknowledged: number;
+  /** Acknowledged events that the log or the feed does not have. */
+  readonly lost: number;
+  /** Ids that the log, read by the rule, has more than once. */
+  readonly repeated: number;
+  /** Seqs that the log, read by the rule, leaves out. */
+  readonly gaps: number;
+  /** Records of the log that the rule skips; each has to be equal to the one that it repeats. */
+  readonly skipped: number;
+  /** Events of which log, feed, pushes and submission do not have the same bytes. */
+  readonly mismatches: number;
+  /** Pushes that an endpoint never got. */
+  readonly unpushed: number;
+  /** Pushes that an endpoint accepted again. */
+  readonly pushedTwice: number;
+  /** The first of what is wrong, in words. */
+  readonly problems: readonly string[];
+}
+
+const TOLD_PROBLEMS = 10;
+
+/** Counts what is wrong and keeps the first of it in words. */
+class Findings {
+  readonly problems: string[] = [];
+  readonly counts = { lost: 0, repeated: 0, gaps: 0, mismatches: 0, unpushed: 0 };
+
+  add(kind: keyof Findings['counts'], problem: string, times = 1): void {
+    this.counts[kind] += times;
+    if (this.problems.length < TOLD_PROBLEMS) this.problems.push(problem);
+  }
+}
+
+/** Weighs what the suite knows against what the service shows. Nothing of the service's own code takes part. */
+export function judge({ ledger, log, feeds, received }: Evidence): Verdict {
+  const findings = new Findings();
+  const { byOrg, skipped } = readByTheRule(log, findings);
+  const inLog = new Map([...byOrg.values()].flat().map((record) => [record.id, record]));
+  for (const record of inLog.values()) checkEnvelope(record, ledger.submitted.get(record.id), findings);
+  const inFeed = new Set<string>();
+  for (const [orgId, records] of byOrg) {
+    const pages = feeds.filter((page) => page.orgId === orgId);
+    for (const id of compareFeed(records, pages, findings)) inFeed.add(id);
+  }
+  for (const id of ledger.acknowledged) {
+    if (!inLog.has(id)) findings.add('lost', `${id} was acknowledged and is not in the log`);
+    else if (!inFeed.has(id)) findings.add('lost', `${id} was acknowledged and is not in the feed`);
+  }
+  const events = [...ledger.submitted.values()].filter(({ id }) => inLog.has(id));
+  const pushedTwice = received.reduce((sum, endpoint) => sum + comparePushes(endpoint, events, inLog, findings), 0);
+  return {
+    acknowledged: ledger.acknowledged.size,
+    ...findings.counts,
+    skipped,
+    pushedTwice,
+    problems: findings.problems,
+  };
+}
+
+/** Ignores a record whose seq is not above the last seen of its org, as every reader of the log is told to. */
+function readByTheRule(
+  log: readonly LogRecord[],
+  findings: Findings,
+): { readonly byOrg: ReadonlyMap<string, readonly LogRecord[]>; readonly skipped: number } {
+  const byOrg = new Map<string, LogRecord[]>();
+  let skipped = 0;
+  for (const record of log) {
+    const read = byOrg.get(record.orgId) ?? [];
+    byOrg.set(record.orgId, read);
+    const last = read.at(-1)?.seq ?? 0;
+    if (record.seq <= last) {
+      skipped++;
+      const first = read.find(({ seq }) => seq === record.seq);
+      if (first?.envelope.equals(record.envelope) !== true) {
+        findings.add('mismatches', `seq ${record.seq} of ${record.orgId} stands twice in the log, differently`);
+      }
+      continue;
+    }
+    if (record.seq > last + 1) {
+      const text = `the log of ${record.orgId} goes from seq ${last} to ${record.seq}`;
+      findings.add('gaps', text, record.seq - last - 1);
+    }
+    read.push(record);
+  }
+  for (const [orgId, records] of byOrg) {
+    const seen = new Set<string>();
+    for (const { id } of records) {
+      if (seen.has(id)) findings.add('repeated', `${id} has two seqs in the log of ${orgId}`);
+      seen.add(id);
+    }
+  }
+  return { byOrg, skipped };
+}
+
+/** The envelope has to say what was submitted, in the very text of it, and nothing else (spec 2.2). */
+function checkEnvelope(record: LogRecord, submitted: SubmittedEvent | undefined, findings: Findings): void {
+  const text = record.envelope.toString();
+  if (submitted === undefined) {
+    findings.add('mismatches', `${record.id} is in the log and was never submitted`);
+    return;
+  }
+  const { occurred_at: occurredAt } = JSON.parse(text) as { occurred_at: string };
+  const widgetId = submitted.widgetId === null ? 'null' : `"${submitted.widgetId}"`;
+  const expected =
+    `{"id":"${submitted.id}","seq":${record.seq},"event":"${submitted.event}",` +
+    `"occurred_at":"${occurredAt}","timestamp":"${occurredAt}",` +
+    `"org_id":"${submitted.orgId}","widget_id":${widgetId},"data":${submitted.dataJson}}`;
+  if (text !== expected) findings.add('mismatches', `${record.id} is not in the log as it was submitted: ${text}`);
+}
+
+/** @returns the ids of the events that the feed has */
+function compareFeed(
+  records: readonly LogRecord[],
+  pages: readonly FeedPage[],
+  findings: Findings,
+): ReadonlySet<string> {
+  const found = new Set<string>();
+  let at = 0;
+  for (const { text } of pages) {
+    const { data } = JSON.parse(text) as { data: readonly { id: string; seq: number }[] };
+    const expected = records.slice(at, at + data.length);
+    at += data.length;
+    for (const { id } of data) found.add(id);
+    const items = expected.map(({ envelope }) => envelope.toString()).join(',');
+    if (text.startsWith(`{"data":[${items}],"next_seq":`)) continue;
+    for (const [index, item] of data.entries()) {
+      const record = expected[index];
+      if (record !== undefined && text.includes(record.envelope.toString()) && record.seq === item.seq) continue;
+      findings.add('mismatches', `the feed has ${item.id} at seq ${item.seq} otherwise than the log`);
+    }
+  }
+  return found;
+}
+
+/** @returns how often a push was accepted again */
+function comparePushes(
+  { name, subscription, arrivals, wrong }: Received,
+  events: readonly SubmittedEvent[],
+  inLog: ReadonlyMap<string, LogRecord>,
+  findings: Findings,
+): number {
+  for (const problem of wrong) findings.add('mismatches', problem);
+  const due = new Set(events.filter((event) => isFor(subscription, event)).map(({ id }) => id));
+  for (const id of due) if (!arrivals.has(id)) findings.add('unpushed', `${name} never got ${id}`);
+  let again = 0;
+  for (const [id, { body, accepted }] of arrivals) {
+    again += accepted - 1;
+    if (!due.has(id)) findings.add('mismatches', `${name} got ${id}, which is not for it`);
+    else if (inLog.get(id)?.envelope.equals(body) !== true) {
+      findings.add('mismatches', `${name} got other bytes of ${id} than the log has`);
+    }
+  }
+  return again;
+}
+
+/** Whether nothing is wrong that the service promises. */
+export function holds({ lost, repeated, gaps, mismatches, unpushed }: Verdict): boolean {
+  return lost + repeated + gaps + mismatches + unpushed === 0;
+}

@@ -1,0 +1,155 @@
+import type { Mutation } from './mutation.js';
+
+const SEQUENCER_SPEC = 'apps/sequencer/src/sequencer.ispec.ts';
+
+/** The breaks that would do the most harm, each with the test that stands in its way. */
+export const MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'skip-tail-read',
+    breaks: 'a sequencer that starts does not read the tail of the log',
+    file: 'apps/sequencer/src/restore-partitions.ts',
+    find: '      draft.sequences.replay(event.orgId, event.seq, event.id);\n',
+    replace: '',
+    caughtBy: { project: 'integration', file: SEQUENCER_SPEC, name: 'go on behind the log after a restart' },
+  },
+  {
+    name: 'trust-uncertain-write',
+    breaks: 'a sequencer goes on from what it meant to write, though it is not certain that it was written',
+    file: 'apps/sequencer/src/sequencer.ts',
+    find: `      // The fold ran ahead of the log, and whether the write happened only the log can tell.
+      this.#states.delete(partition);
+`,
+    replace: '',
+    caughtBy: {
+      project: 'integration',
+      file: SEQUENCER_SPEC,
+      name: 'leaves neither gap nor repeat when it is made again',
+    },
+  },
+  {
+    name: 'write-without-lease',
+    breaks: 'a sequencer writes whether or not its lease is certain',
+    file: 'apps/sequencer/src/sequencer.ts',
+    find: 'if (state.generation !== session.generation || !session.holdsLease()) {',
+    replace: 'if (state.generation !== session.generation) {',
+    caughtBy: { project: 'integration', file: SEQUENCER_SPEC, name: 'is not made without a lease' },
+  },
+  {
+    name: 'clock-in-envelope',
+    breaks: 'the time of sequencing gets into the envelope',
+    file: 'apps/sequencer/src/sequencer.ts',
+    find: 'envelope: envelopeBytes({ ...event, seq }),',
+    replace: 'envelope: envelopeBytes({ ...event, occurredAt: new Date(this.use.clock.now()).toISOString(), seq }),',
+    caughtBy: {
+      project: 'integration',
+      file: SEQUENCER_SPEC,
+      name: 'is the envelope, with seq and CloudEvents headers, keyed by its org',
+    },
+  },
+  {
+    name: 'skip-repeat-rule',
+    breaks: 'a reader of the log takes a byte-identical repeat for a new event',
+    file: 'libs/domain/src/sequencing/seq-gate.ts',
+    find: '      if (seq <= (seen.get(orgId) ?? this.#lastSeen.get(orgId) ?? SEQ_NONE)) return false;\n',
+    replace: '',
+    caughtBy: {
+      project: 'unit',
+      file: 'libs/domain/src/sequencing/seq-gate.spec.ts',
+      name: 'leaves repeats inside a batch out',
+    },
+  },
+  {
+    name: 'offset-apart-from-rows',
+    breaks: "the projector's offset moves in a transaction before that of its rows",
+    file: 'libs/feed-store/src/feed-projection.ts',
+    find: `    const [outcome] = await this.store.prepared<{ moved: string }>('apply_feed', APPLY, [
+      ...moveParameters(stretch, expected),
+`,
+    replace: `    await this.store.query(\`with \${MOVED} select from moved\`, moveParameters(stretch, expected));
+    const [outcome] = await this.store.prepared<{ moved: string }>('apply_feed', APPLY, [
+      ...moveParameters(stretch, stretch.nextOffset),
+`,
+    caughtBy: {
+      project: 'integration',
+      file: 'libs/feed-store/src/feed-projection.ispec.ts',
+      name: 'moves its offset with its rows',
+    },
+  },
+  {
+    name: 'outcome-counted-twice',
+    breaks: 'an outcome whose fact stands twice in the topic is counted twice',
+    file: 'libs/feed-store/src/delivery-projection.ts',
+    find: "const isNewAttempt = fact.type === 'attempted' && !known.has(key);",
+    replace: "const isNewAttempt = fact.type === 'attempted';",
+    caughtBy: {
+      project: 'integration',
+      file: 'libs/feed-store/src/delivery-projection.ispec.ts',
+      name: 'counts an attempt once whose fact was appended twice',
+    },
+  },
+  {
+    name: 'old-run-overwrites-replay',
+    breaks: 'a late outcome from before a replay overwrites the replay',
+    file: 'libs/domain/src/delivery/delivery-state.ts',
+    find: 'return fact.run < before.run || fact.attempt <= before.attempts ? before : afterAttempt(before, fact);',
+    replace: 'return fact.attempt <= before.attempts ? before : afterAttempt(before, fact);',
+    caughtBy: {
+      project: 'unit',
+      file: 'libs/domain/src/delivery/delivery-state.spec.ts',
+      name: 'from before it comes late',
+    },
+  },
+  {
+    name: 'commit-early',
+    breaks: 'the offset of an attempt moves before the attempt is made',
+    file: 'apps/dispatcher/src/lane-feeder.ts',
+    find: 'const make = (flight: Flight) => this.options.make(due, flight).then(complete, interrupted);',
+    replace: `complete();
+    const make = (flight: Flight) => this.options.make(due, flight).then(complete, interrupted);`,
+    caughtBy: {
+      project: 'unit',
+      file: 'apps/dispatcher/src/lane-feeder.spec.ts',
+      name: 'is not moved behind an attempt that the end of the process interrupts',
+    },
+  },
+  {
+    name: 'commit-out-of-order',
+    breaks: 'the offset moves behind the latest attempt that has ended, over those that have not',
+    file: 'libs/kafka-log/src/completion-tracker.ts',
+    find: 'while (this.#done.delete(this.#next)) this.#next++;',
+    replace: 'for (const offset of this.#done) this.#next = Math.max(this.#next, offset + 1);',
+    caughtBy: {
+      project: 'unit',
+      file: 'libs/kafka-log/src/completion-tracker.spec.ts',
+      name: 'does not move while the first one is open',
+    },
+  },
+  {
+    name: 'sign-printed-json',
+    breaks: 'the signature is that of the envelope parsed and printed again',
+    file: 'apps/dispatcher/src/push-headers.ts',
+    find: "'x-service-signature': serviceSignature(secret, timestamp, envelope),",
+    replace: `'x-service-signature': serviceSignature(
+      secret,
+      timestamp,
+      Buffer.from(JSON.stringify(JSON.parse(envelope.toString()))),
+    ),`,
+    caughtBy: {
+      project: 'unit',
+      file: 'apps/dispatcher/src/push-headers.spec.ts',
+      name: 'are what a consumer verifies, and only with the secret and the bytes that were signed',
+    },
+  },
+  {
+    name: 'retry-tier-off-by-one',
+    breaks: 'a retry waits as long as the one behind it should',
+    file: 'libs/domain/src/delivery/retry-schedule.ts',
+    find: 'schedule[attempt - 1]',
+    replace: 'schedule[attempt]',
+    caughtBy: {
+      project: 'unit',
+      file: 'libs/domain/src/delivery/retry-schedule.spec.ts',
+      name: 'due its tier later than the end of that attempt',
+    },
+  },
+];

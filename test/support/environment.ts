@@ -1,0 +1,13 @@
+import { randomBytes } from 'node:crypto';
+
+/** Settings with which a Gapless can be tried on loopback, beside where its servers are. */
+export function anEnvironment(): Readonly<Record<string, string>> {
+  return {
+    PARTITIONS: '3',
+    ALLOW_HTTP_URLS: 'true',
+    ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8,::1/128',
+    SECRET_ENCRYPTION_KEYS: `test:${randomBytes(32).toString('base64')}`,
+    // What a suite sends in a second is not what these suites are about.
+    RATE_LIMIT: '100000/s',
+  };
+}

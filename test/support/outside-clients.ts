@@ -1,0 +1,78 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { it } from '@jest/globals';
+import { goEnvironment, outsideClientPaths } from '../../scripts/outside-clients.mjs';
+
+export const ROOT = resolve(import.meta.dirname, '../..');
+const { kafkaTools, pythonPackages } = outsideClientPaths(ROOT);
+/** Of the embedded broker; they hold Kafka's own clients, and a JSON library. */
+export const KAFKA_JARS = join(ROOT, '.cache/kafka-4.3.1');
+
+/** Long enough for a compiler on a busy machine. */
+const PATIENCE_MS = 50_000;
+
+/** Runs a program to its end. @returns what it wrote to standard output */
+export function runProgram(
+  command: string,
+  args: readonly string[],
+  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
+): Promise<Buffer> {
+  return new Promise((settle, reject) => {
+    const limits = { encoding: 'buffer' as const, maxBuffer: 64 * 1024 * 1024, timeout: PATIENCE_MS };
+    execFile(command, args, { ...limits, ...options }, (error, stdout, stderr) => {
+      if (error === null) settle(stdout);
+      else reject(new Error(`${command}: ${error.message}\n${stderr.toString()}`));
+    });
+  });
+}
+
+/** Why this machine lacks something that a test is about; undefined if it has it. */
+type Lack = string | undefined;
+
+function lackOf(command: string, ...args: readonly string[]): Lack {
+  return spawnSync(command, args, { stdio: 'ignore' }).status === 0 ? undefined : `${command} is not installed`;
+}
+
+function lackOfFile(path: string): Lack {
+  return existsSync(path) ? undefined : `${path.slice(ROOT.length + 1)} is not there; npm test fetches it`;
+}
+
+/** What each needs of this machine. */
+export const LACKS = {
+  kcat: lackOf('kcat', '-V'),
+  kafkaTools: lackOf('java', '-version') ?? lackOfFile(KAFKA_JARS) ?? lackOfFile(kafkaTools),
+  python: lackOf('python3', '--version'),
+  pythonStandardWebhooks: lackOf('python3', '--version') ?? lackOfFile(pythonPackages),
+  go: lackOf('go', 'version'),
+  java: lackOf('javac', '-version') ?? lackOf('java', '-version') ?? lackOfFile(KAFKA_JARS),
+  php: lackOf('php', '--version'),
+  ruby: lackOf('ruby', '--version'),
+};
+
+/** The test, or the reason why it is skipped, in its name. */
+export function itUnless(lack: Lack, name: string, act: () => Promise<void>): void {
+  if (lack === undefined) it(name, act);
+  else it.skip(`${name} (skipped: ${lack})`, act);
+}
+
+/** Runs a main class of Kafka's tools, or of ours beside its libraries. */
+export function runJava(mainClass: string, args: readonly string[], classes: string = kafkaTools): Promise<Buffer> {
+  const flags = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', `${classes}:${KAFKA_JARS}/*`];
+  return runProgram('java', [...flags, mainClass, ...args]);
+}
+
+export async function compileJava(sources: readonly string[], into: string): Promise<void> {
+  await runProgram('javac', ['-proc:none', '-cp', `${KAFKA_JARS}/*`, '-d', into, ...sources], { cwd: ROOT });
+}
+
+/** Compiles the package in the directory, and runs it. */
+export async function runGo(directory: string, binary: string, args: readonly string[]): Promise<Buffer> {
+  await runProgram('go', ['build', '-o', binary, '.'], { cwd: directory, env: goEnvironment(ROOT) });
+  return runProgram(binary, args);
+}
+
+export function runPython(script: string, args: readonly string[]): Promise<Buffer> {
+  const env = { ...process.env, PYTHONPATH: pythonPackages, PYTHONDONTWRITEBYTECODE: '1' };
+  return runProgram('python3', [join(ROOT, script), ...args], { env });
+}
