@@ -1,4 +1,4 @@
-import { FeedClient, type GaplessEvent, type Push } from '#libs/consumer';
+import { ApiError, FeedClient, type GaplessEvent, type Push } from '#libs/consumer';
 import { ConsumerError } from './consumer-error.js';
 import { consumerProgram, type ConsumerOptions } from './consumer-options.js';
 import { memoryState, postgresState, type ConsumerState } from './consumer-state.js';
@@ -68,13 +68,15 @@ async function consumeStream<Transaction>(
   interrupted: AbortSignal,
 ): Promise<void> {
   const { base_url: baseUrl, api_key: apiKey, org_id: orgId } = credentials;
+  const feed = new FeedClient({ baseUrl, apiKey });
+  await checkFeed(feed, baseUrl);
   let ready: (position: number) => void = () => undefined;
   const readiness = new Promise<number>((resolve) => {
     ready = resolve;
   });
   const consumption = new Consumption({
     orgId,
-    feed: new FeedClient({ baseUrl, apiKey }),
+    feed,
     state,
     events: options.events,
     printer: new EventPrinter(print),
@@ -97,6 +99,20 @@ async function consumeStream<Transaction>(
     await Promise.all([running, ...(options.register ? [registered(server, credentials, options, interrupted)] : [])]);
   } finally {
     await server.close();
+  }
+}
+
+/** @throws ConsumerError that says what is wrong, instead of trying for ever */
+async function checkFeed(feed: FeedClient, baseUrl: string): Promise<void> {
+  try {
+    await feed.page({ since: 0, limit: 1 }, { retries: 0 });
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    throw new ConsumerError(
+      error.status === undefined
+        ? `Gapless does not answer at ${baseUrl} (${error.code}): start it first (npm start)`
+        : `the feed cannot be read: ${error.message}`,
+    );
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Cursor } from './cursor.js';
-import type { Feed, FeedPage } from './feed.js';
+import type { Feed, FeedPage, FeedRequestOptions } from './feed.js';
 
 /** Where to begin without a cursor: at the oldest event, behind the newest, or behind a seq. */
 export type FeedStart = 'beginning' | 'head' | number;
@@ -26,13 +26,13 @@ export async function startingSeq(
   feed: Feed,
   cursor: Cursor,
   start: FeedStart,
-  signal: AbortSignal | undefined,
+  request: FeedRequestOptions,
 ): Promise<number> {
   const seq = await cursor.load();
   if (seq !== undefined) return seq;
   if (typeof start === 'number') return start;
   if (start === 'beginning') return 0;
-  const { headSeq } = await feed.page({ since: 0, limit: 1 }, { signal });
+  const { headSeq } = await feed.page({ since: 0, limit: 1 }, request);
   // From here on it counts, even if nothing comes before the process ends.
   await cursor.save(headSeq);
   return headSeq;

@@ -37,7 +37,7 @@ const WAIT_SECONDS = 25;
 export async function* readFeed(options: ReadFeedOptions): AsyncGenerator<readonly GaplessEvent[], void, void> {
   const { feed, cursor, startAt = 'beginning', follow = true, signal, onPruned } = options;
   try {
-    let since = await startingSeq(feed, cursor, startAt, signal);
+    let since = await startingSeq(feed, cursor, startAt, { signal });
     for (;;) {
       const page = await feed.page(queryOf(options, since, follow), { signal });
       checkPruned(since, page, onPruned);

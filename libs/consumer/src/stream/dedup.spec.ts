@@ -8,7 +8,10 @@ describe('a memory of what was handled', () => {
   it('has the work of an id done once', async () => {
     const dedup = new MemoryDedup();
     let done = 0;
-    const work = () => Promise.resolve(void done++);
+    const work = () => {
+      done++;
+      return Promise.resolve();
+    };
     expect(await dedup.once(anEvent(1), work)).toBe(true);
     expect(await dedup.once(anEvent(1), work)).toBe(false);
     expect(await dedup.once(anEvent(1, OTHER_ORG), work)).toBe(true);

@@ -134,7 +134,7 @@ export class EventStream<Transaction> {
   /** `undefined` when aborted before it is known where to begin. */
   async #begin(signal: AbortSignal): Promise<SequenceBuffer<Held> | undefined> {
     const { feed, cursor, startAt = 'beginning', onReady } = this.#options;
-    const position = await this.#untilDone(() => startingSeq(feed, cursor, startAt, signal), signal);
+    const position = await this.#untilDone(() => startingSeq(feed, cursor, startAt, { signal, retries: 0 }), signal);
     if (position === undefined) return undefined;
     const buffer = new SequenceBuffer<Held>(position, this.#capacity);
     this.#buffer = buffer;
