@@ -2,6 +2,8 @@ import { Command } from 'commander';
 import { emitCommand } from './commands/emit.command.js';
 import { tailCommand } from './commands/tail.command.js';
 import { keysCommand, type CliContext } from './keys.command.js';
+import { rebuildCommand } from './rebuild/rebuild.command.js';
+import { verifyCommand } from './verify/verify.command.js';
 
 /** The command line: `gapless <command>`. */
 export function gaplessProgram(context: CliContext): Command {
@@ -10,5 +12,7 @@ export function gaplessProgram(context: CliContext): Command {
     .showHelpAfterError('(try --help)')
     .addCommand(keysCommand(context))
     .addCommand(emitCommand(context))
-    .addCommand(tailCommand(context));
+    .addCommand(tailCommand(context))
+    .addCommand(verifyCommand(context))
+    .addCommand(rebuildCommand(context));
 }

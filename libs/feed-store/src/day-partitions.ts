@@ -5,7 +5,7 @@ const DAY_MS = 86_400_000;
 /** The tables that are range-partitioned by day. */
 const TABLES = ['events', 'deliveries', 'delivery_attempts'] as const;
 
-/** Taken while a partition is made, so that two projectors do not make the same one. */
+/** Taken while a partition is made, so that two projectors do not make the same one; a shadow's are made besides. */
 const PARTITION_LOCK = 4_711_0816;
 
 function isoDay(dayMs: number): string {
@@ -16,6 +16,11 @@ function isoDay(dayMs: number): string {
 function endOfDay(table: string): number {
   const [, year, month, day] = /_(\d{4})(\d{2})(\d{2})$/.exec(table) ?? [];
   return day === undefined ? Infinity : Date.UTC(Number(year), Number(month) - 1, Number(day)) + DAY_MS;
+}
+
+/** Before this, in epoch milliseconds, every day has passed out of retention as a whole: its tables may be dropped. */
+export function expiredBefore(nowMs: number, retentionMs: number): number {
+  return Math.floor((nowMs - retentionMs) / DAY_MS) * DAY_MS;
 }
 
 /** Makes the tables of the days that records fall on, and drops those of days past retention. */
@@ -47,7 +52,7 @@ export class DayPartitions {
     const rows = await this.store.query<{ name: string }>(
       `select child.relname as name from pg_inherits
        join pg_class child on child.oid = inhrelid join pg_class parent on parent.oid = inhparent
-       where parent.relname = any($1) and child.relnamespace = 'public'::regnamespace order by 1`,
+       where parent.relname = any($1) and child.relnamespace = current_schema()::regnamespace order by 1`,
       [TABLES],
     );
     const expired = rows.map(({ name }) => name).filter((name) => endOfDay(name) <= beforeMs);
@@ -65,7 +70,7 @@ export class DayPartitions {
   async #make(table: string, dayMs: number): Promise<void> {
     const day = isoDay(dayMs);
     await this.store.transaction(async (runner) => {
-      await runner.query('select pg_advisory_xact_lock($1)', [PARTITION_LOCK]);
+      await runner.query('select pg_advisory_xact_lock($1, hashtext(current_schema()))', [PARTITION_LOCK]);
       await runner.query(
         `create table if not exists ${table}_${day.replaceAll('-', '')} partition of ${table}
          for values from ('${day}T00:00:00Z') to ('${isoDay(dayMs + DAY_MS)}T00:00:00Z')`,

@@ -36,6 +36,10 @@ export interface StoreOptions {
   readonly databaseUrl: string;
   readonly applicationName: string;
   readonly logger: Logger;
+  /** Default 10 s; a person who asks for a look at everything waits longer. */
+  readonly queryTimeoutMs?: number;
+  /** A schema, which has to exist, whose tables stand before those of `public`, and which is migrated instead of it. */
+  readonly shadowSchema?: string;
 }
 
 /** One process' access to Postgres. */
@@ -55,6 +59,9 @@ export class Store {
       migrationsTransactionMode: 'each',
       synchronize: false,
       connectTimeoutMS: 3_000,
+      ...(options.shadowSchema === undefined
+        ? {}
+        : { schema: options.shadowSchema, extra: { options: `-c search_path=${options.shadowSchema},public` } }),
       poolErrorHandler: (error: Error) => {
         this.#logger.warn({ reason: error.message }, 'postgres.connection_lost');
       },
@@ -62,7 +69,11 @@ export class Store {
     this.dataSource = new DataSource({
       ...this.#settings,
       poolSize: POOL_SIZE,
-      extra: { keepAlive: true, query_timeout: QUERY_TIMEOUT_MS },
+      extra: {
+        ...(this.#settings.extra as object | undefined),
+        keepAlive: true,
+        query_timeout: options.queryTimeoutMs ?? QUERY_TIMEOUT_MS,
+      },
     });
   }
 
@@ -115,6 +126,11 @@ export class Store {
     return this.#inTransaction('begin', act);
   }
 
+  /** One transaction over all orgs that changes nothing, and in which every query sees the same moment. */
+  async snapshot<T>(act: (runner: QueryRunner) => Promise<T>): Promise<T> {
+    return this.#inTransaction('begin isolation level repeatable read read only', act);
+  }
+
   /** One transaction that sees and changes rows of this org alone, held by row-level security. */
   async forOrg<T>(orgId: OrgId, act: (runner: QueryRunner) => Promise<T>): Promise<T> {
     // An OrgId is a UUID by construction, so it can stand in the text, and one round trip does.
@@ -132,6 +148,22 @@ export class Store {
       } catch (error) {
         await runner.query('rollback').catch(() => undefined);
         throw error;
+      }
+    } finally {
+      await runner.release();
+    }
+  }
+
+  /** Keeps every other process from the work that the lock stands for. @returns `null` when one is at it */
+  async exclusively<T>(lock: number, act: () => Promise<T>): Promise<T | null> {
+    const runner = this.dataSource.createQueryRunner();
+    try {
+      const [row] = (await runner.query('select pg_try_advisory_lock($1) as taken', [lock])) as { taken: boolean }[];
+      if (row?.taken !== true) return null;
+      try {
+        return await act();
+      } finally {
+        await runner.query('select pg_advisory_unlock($1)', [lock]);
       }
     } finally {
       await runner.release();
