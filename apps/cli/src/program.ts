@@ -3,6 +3,7 @@ import { emitCommand } from './commands/emit.command.js';
 import { tailCommand } from './commands/tail.command.js';
 import { keysCommand, type CliContext } from './keys.command.js';
 import { rebuildCommand } from './rebuild/rebuild.command.js';
+import { secretsCommand } from './secrets/secrets.command.js';
 import { verifyCommand } from './verify/verify.command.js';
 
 /** The command line: `gapless <command>`. */
@@ -14,5 +15,6 @@ export function gaplessProgram(context: CliContext): Command {
     .addCommand(emitCommand(context))
     .addCommand(tailCommand(context))
     .addCommand(verifyCommand(context))
-    .addCommand(rebuildCommand(context));
+    .addCommand(rebuildCommand(context))
+    .addCommand(secretsCommand(context));
 }

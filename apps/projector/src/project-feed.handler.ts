@@ -5,6 +5,7 @@ import { KafkaBatches, readLogRecord, type BatchContext, type Handled, type Reco
 import { LOGGER } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
 import { ProjectionPlace } from './projection-place.js';
+import { TailCheck } from './tail-check.js';
 
 /** Folds the log into the feed. */
 @Controller()
@@ -12,7 +13,11 @@ export class ProjectFeedHandler {
   readonly #projection: FeedProjection;
   readonly #place: ProjectionPlace;
 
-  constructor(store: Store, @Inject(LOGGER) logger: Logger) {
+  constructor(
+    store: Store,
+    private readonly tail: TailCheck,
+    @Inject(LOGGER) logger: Logger,
+  ) {
     this.#projection = new FeedProjection(store);
     this.#place = new ProjectionPlace('feed', logger);
   }
@@ -24,6 +29,8 @@ export class ProjectFeedHandler {
       offset: record.offset,
       appendedAtMs: record.timestampMs,
     }));
-    return this.#place.project(batch, context, (stretch) => this.#projection.apply(stretch, events));
+    const handled = await this.#place.project(batch, context, (stretch) => this.#projection.apply(stretch, events));
+    if (handled === undefined) this.tail.add(batch.partition, events);
+    return handled;
   }
 }

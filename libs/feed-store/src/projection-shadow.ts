@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { QueryRunner } from 'typeorm';
-import { types } from 'node:util';
 import type { EndpointId } from '#libs/domain';
 import { DayPartitions } from './day-partitions.js';
 import { HEADS_CHANNEL } from './feed-projection.js';
@@ -10,7 +9,7 @@ import {
   type ProjectionName,
   type ProjectionPositions,
 } from './projection-tables.js';
-import { Store, type StoreOptions } from './store.js';
+import { isLockNotAvailable, Store, type StoreOptions } from './store.js';
 
 /** Where projections are built, and where those that they replace are put before they are dropped. */
 const SHADOW = 'gapless_shadow';
@@ -25,8 +24,6 @@ const LOCK_ATTEMPTS = 20;
 const LOCK_PAUSE_MS = 200;
 /** What the projectors' own statements take at the most. */
 const PROJECTORS_TIMEOUT = '10s';
-
-const LOCK_NOT_AVAILABLE = '55P03';
 
 /** Readers or writers were at the tables all the time: nothing was replaced, and all is as it was. */
 export class TablesInUseError extends Error {
@@ -155,10 +152,6 @@ async function lockServed(runner: QueryRunner, projections: readonly ProjectionN
       await delay(LOCK_PAUSE_MS);
     }
   }
-}
-
-function isLockNotAvailable(error: unknown): boolean {
-  return types.isNativeError(error) && (error as { code?: unknown }).code === LOCK_NOT_AVAILABLE;
 }
 
 /** What the log tells of no more, because it is longer ago than the log reaches. */

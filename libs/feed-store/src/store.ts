@@ -32,6 +32,11 @@ export function isPostgresAway(error: unknown): boolean {
   );
 }
 
+/** Whether the error says that a lock was not to be had within the `lock_timeout`. */
+export function isLockNotAvailable(error: unknown): boolean {
+  return types.isNativeError(error) && (error as { code?: unknown }).code === '55P03';
+}
+
 export interface StoreOptions {
   readonly databaseUrl: string;
   readonly applicationName: string;

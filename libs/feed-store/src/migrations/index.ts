@@ -2,10 +2,14 @@ import { Projections1700000000001 } from './0001-projections.js';
 import { Records1700000000002 } from './0002-records.js';
 import { TenantWall1700000000003 } from './0003-tenant-wall.js';
 import { IdempotencyKeys1700000000010 } from './0010-idempotency-keys.js';
+import { DayFunctions1700000000030 } from './0030-day-functions.js';
+import { Roles1700000000031 } from './0031-roles.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
   Records1700000000002,
   TenantWall1700000000003,
   IdempotencyKeys1700000000010,
+  DayFunctions1700000000030,
+  Roles1700000000031,
 ];
