@@ -5,11 +5,13 @@ import { burst } from './scenarios/burst.js';
 import { fanOut } from './scenarios/fan-out.js';
 import { followers } from './scenarios/followers.js';
 import { isolation } from './scenarios/isolation.js';
+import { proof } from './scenarios/proof.js';
+import { prune } from './scenarios/prune.js';
 import { read } from './scenarios/read.js';
 import { smoke } from './scenarios/smoke.js';
 import { steady } from './scenarios/steady.js';
 
-const SCENARIOS: readonly Scenario[] = [smoke, burst, fanOut, steady, isolation, read, followers];
+const SCENARIOS: readonly Scenario[] = [smoke, burst, fanOut, steady, isolation, read, followers, proof, prune];
 
 interface Flags {
   readonly json?: true;

@@ -9,6 +9,7 @@ import { anApiKey } from '../support/api-keys.js';
 import { runCommand } from '../support/command.js';
 import { aGapless, aStore, migrateTestDatabase, type GaplessUnderTest } from '../support/gapless.js';
 import { anOrgId } from '../support/ids.js';
+import { aDatabaseLogin, type DatabaseLogin } from '../support/database-login.js';
 import { createTestDatabase } from '../support/infrastructure/database.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import { readLog } from '../support/log-reader.js';
@@ -34,6 +35,9 @@ const RECORDS = ['endpoints', 'endpoint_inactive_periods', 'api_keys'];
 const EVENTS = 60;
 
 let gapless: GaplessUnderTest;
+/** Those who log in with least privilege: the stages write, who verifies reads. */
+let writer: DatabaseLogin;
+let reader: DatabaseLogin;
 let receiver: Receiver;
 let app: GaplessApp;
 let api: ApiClient;
@@ -49,7 +53,8 @@ async function rowsOf(table: string, from: Store = store): Promise<readonly stri
 }
 
 async function verify(...args: readonly string[]): Promise<Verified & { readonly exitCode: number }> {
-  const { lines, failure } = await runCommand(verifyCommand, gapless.environment, ['--json', ...args]);
+  const environment = { ...gapless.environment, DATABASE_URL: reader.url };
+  const { lines, failure } = await runCommand(verifyCommand, environment, ['--json', ...args]);
   const [line] = lines;
   if (line === undefined) throw failure ?? new Error('it printed nothing');
   return { ...(JSON.parse(line) as Verified), exitCode: failure === null ? 0 : (failure.exitCode ?? 1) };
@@ -81,7 +86,11 @@ beforeAll(async () => {
   receiver = await aReceiver((request, response) => {
     response.writeHead(request.url === '/failing' ? 500 : 200).end();
   });
-  app = await gapless.startAll();
+  [writer, reader] = await Promise.all([
+    aDatabaseLogin(gapless.environment['DATABASE_URL']!, 'gapless_writer'),
+    aDatabaseLogin(gapless.environment['DATABASE_URL']!, 'gapless_reader'),
+  ]);
+  app = await gapless.startAll({ DATABASE_URL: writer.url });
   store = app.app.get(Store);
   orgId = anOrgId();
   api = new ApiClient(app.url, await anApiKey(store, orgId));
@@ -100,6 +109,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await gapless.stop();
+  await Promise.all([writer.drop(), reader.drop()]);
   await receiver.close();
 });
 
@@ -227,6 +237,13 @@ describe('rebuild', () => {
       `org ${orgId}: seq 5 has another event_type in the feed than in the log`,
     ]);
     await store.query(`update events set event_type = 'ticket.created' where org_id = $1 and seq = 5`, [orgId]);
+  });
+
+  it('takes who owns the tables, and leaves everything as it is for anybody else', async () => {
+    const asWriter = { ...gapless.environment, DATABASE_URL: writer.url };
+    const { failure } = await runCommand(rebuildCommand, asWriter, []);
+    expect(failure?.message).toMatch(/permission denied/);
+    expect((await verify()).differences).toEqual({ count: 0, first: [] });
   });
 
   it('leaves the schema as the migrations make it', async () => {
