@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { OrgId } from '#libs/domain';
+import { SEQ_NONE, type OrgId } from '#libs/domain';
 import { Store } from '#libs/feed-store';
 import type { GaplessApp } from '#libs/platform';
 import { rebuildCommand } from '../../apps/cli/src/rebuild/rebuild.command.js';
+import { withInstallation } from '../../apps/cli/src/installation.js';
+import { Differences } from '../../apps/cli/src/verify/difference.js';
+import { verifyDeliveries } from '../../apps/cli/src/verify/verify-deliveries.js';
 import { verifyCommand } from '../../apps/cli/src/verify/verify.command.js';
 import { ApiClient, type Webhook } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
@@ -32,6 +35,7 @@ interface Verified {
 
 const PROJECTED = ['events', 'org_heads', 'deliveries', 'delivery_attempts', 'endpoint_health'];
 const RECORDS = ['endpoints', 'endpoint_inactive_periods', 'api_keys'];
+const DAY_TABLES = ['events', 'deliveries', 'delivery_attempts'];
 const EVENTS = 60;
 
 let gapless: GaplessUnderTest;
@@ -45,6 +49,7 @@ let orgId: OrgId;
 /** Nothing holds these. */
 let failing: Webhook;
 let store: Store;
+let owner: Store;
 
 /** Every row of a table as text, in an order of its own. */
 async function rowsOf(table: string, from: Store = store): Promise<readonly string[]> {
@@ -69,6 +74,13 @@ async function rebuild(environment: Readonly<Record<string, string>>, ...args: r
   };
 }
 
+async function days(): Promise<readonly string[]> {
+  const rows = await store.query<{ name: string }>(
+    `select inhrelid::regclass::text as name from pg_inherits where inhparent in ('events'::regclass, 'deliveries'::regclass)`,
+  );
+  return rows.map(({ name }) => name);
+}
+
 async function settled(): Promise<void> {
   await eventually(
     async () => {
@@ -90,6 +102,8 @@ beforeAll(async () => {
     aDatabaseLogin(gapless.environment['DATABASE_URL']!, 'gapless_writer'),
     aDatabaseLogin(gapless.environment['DATABASE_URL']!, 'gapless_reader'),
   ]);
+  owner = aStore(gapless.environment['DATABASE_URL']!);
+  await owner.open(() => undefined);
   app = await gapless.startAll({ DATABASE_URL: writer.url });
   store = app.app.get(Store);
   orgId = anOrgId();
@@ -108,6 +122,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
+  await owner.close();
   await gapless.stop();
   await Promise.all([writer.drop(), reader.drop()]);
   await receiver.close();
@@ -137,6 +152,18 @@ describe('verify', () => {
     expect(found).toMatchObject({ ok: true, feed: { compared: 10 } });
     expect(found.log.orgs).toMatchObject([{ org_id: orgId, first_seq: EVENTS - 9, last_seq: EVENTS }]);
     expect(found.deliveries.compared).toBeLessThan(3 * 10 + 1);
+  });
+
+  it('folds the facts of a large partition in rounds', async () => {
+    const differences = new Differences();
+    const scope = { orgId: null, from: SEQ_NONE, sinceMs: 0, patienceMs: 0 };
+    const progress = { begin: () => undefined, advance: () => undefined, end: () => undefined };
+    const [once, rounds] = await withInstallation(gapless.environment, async (installation) => [
+      await verifyDeliveries(installation, scope, differences, progress),
+      await verifyDeliveries(installation, scope, differences, progress, 40),
+    ]);
+    expect(rounds).toEqual(once);
+    expect(differences).toMatchObject({ count: 0 });
   });
 
   it('leaves out what is past retention', async () => {
@@ -188,6 +215,10 @@ describe('rebuild', () => {
     expect(lines.filter((line) => line.startsWith('- '))).toHaveLength(10);
     expect(lines.at(-1)).toBe('… and 2 more');
 
+    // A day that is there is there afterwards, with or without events.
+    for (const table of DAY_TABLES) await owner.query(`select gapless_make_day($1, '2031-01-01')`, [table]);
+    const daysBefore = await days();
+
     const acknowledged: string[] = [];
     const over = new AbortController();
     const load = (async () => {
@@ -206,6 +237,7 @@ describe('rebuild', () => {
     const differing = Object.fromEntries((report.tables ?? []).map((table) => [table.table, table.differing]));
     expect(differing).toEqual({ events: 4, org_heads: 0, deliveries: 6, delivery_attempts: 1, endpoint_health: 0 });
 
+    expect(await days()).toEqual(expect.arrayContaining([...daysBefore]));
     await settled();
     expect((await verify()).differences).toEqual({ count: 0, first: [] });
     const after = new Set(await rowsOf('events'));

@@ -12,7 +12,7 @@ const PARTITION_LOCK = 4_711_0816;
 /** So long do readers wait behind a drop that waits for another reader, at the most. */
 const DROP_LOCK_TIMEOUT = '100ms';
 const DROP_PAUSE_MS = 500;
-const DROP_ATTEMPTS = 20;
+const DROP_ATTEMPTS = 8;
 
 function isoDay(dayMs: number): string {
   return new Date(dayMs).toISOString().slice(0, 10);

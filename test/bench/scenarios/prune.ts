@@ -36,6 +36,7 @@ export const prune: Scenario = {
     const readings = reading(credentials.database_url, credentials.org_id, new Date(todayMs), over.signal);
     await delay(1_000);
     const began = performance.now();
+    const gone = untilGone(store).then(() => performance.now() - began);
     const dropped = await days.drop(oldDayMs + DAY_MS);
     const took = performance.now() - began;
     await delay(500);
@@ -43,12 +44,22 @@ export const prune: Scenario = {
     const { latencies, slowestMs } = await readings;
     if (!dropped.includes('events_20200101')) throw new Error('the day was not dropped');
     return [
-      figure('dropped', took, 'ms'),
+      figure('gone for all who read', await gone, 'ms'),
+      // Postgres removes the files once it has let go of all locks.
+      figure('gone from the disk', took, 'ms'),
       ...latencyFigures('a page of the feed meanwhile', latencies),
       figure('a page of the feed meanwhile, slowest', slowestMs, 'ms'),
     ];
   },
 };
+
+async function untilGone(store: Store): Promise<void> {
+  for (;;) {
+    const [row] = await store.query<{ table: string | null }>(`select to_regclass('events_20200101')::text as table`);
+    if (row?.table === null) return;
+    await delay(READ_EVERY_MS);
+  }
+}
 
 async function fill(store: Store, orgId: string, dayMs: number, rows: number, behindSeq: number): Promise<void> {
   await store.query(
