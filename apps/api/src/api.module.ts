@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import {
   ApiKeyRecords,
+  DashboardSessionRecords,
   DeliveryLog,
   EndpointHealthReader,
   EndpointRecords,
@@ -19,8 +20,14 @@ import { CreateApiKeyController } from './api-keys/create-api-key.controller.js'
 import { ListApiKeysController } from './api-keys/list-api-keys.controller.js';
 import { RevokeApiKeyController } from './api-keys/revoke-api-key.controller.js';
 import { ApiKeyAuthenticator } from './auth/api-key-authenticator.js';
+import { DashboardSessions } from './auth/dashboard-sessions.js';
 import { KeyUses } from './auth/key-uses.js';
+import { RequestAuthenticator } from './auth/request-authenticator.js';
 import { ScopeGuard } from './auth/scope.guard.js';
+import { LiveChatAlerts } from './dashboard/live-chat-alerts.js';
+import { ReadSessionController } from './dashboard/read-session.controller.js';
+import { SignInController } from './dashboard/sign-in.controller.js';
+import { SignOutController } from './dashboard/sign-out.controller.js';
 import { ListEventTypesController } from './event-types/list-event-types.controller.js';
 import { IngestEventsController } from './events/ingest-events.controller.js';
 import { ReadFeedController } from './events/read-feed.controller.js';
@@ -85,9 +92,17 @@ function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyReco
     GetDeliveryController,
     ReplayDeliveryController,
     RecoverDeliveriesController,
+    SignInController,
+    ReadSessionController,
+    SignOutController,
   ],
   providers: [
     { provide: ApiKeyRecords, useFactory: (store: Store) => new ApiKeyRecords(store), inject: [Store] },
+    {
+      provide: DashboardSessionRecords,
+      useFactory: (store: Store) => new DashboardSessionRecords(store),
+      inject: [Store],
+    },
     {
       provide: EndpointRecords,
       useFactory: (store: Store, cipher: SecretCipher) => new EndpointRecords(store, cipher),
@@ -104,6 +119,9 @@ function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyReco
     },
     KeyUses,
     ApiKeyAuthenticator,
+    DashboardSessions,
+    RequestAuthenticator,
+    LiveChatAlerts,
     RateLimits,
     { provide: IdempotencyRecords, useFactory: idempotencyRecords, inject: [Store, SecretCipher] },
     Idempotency,

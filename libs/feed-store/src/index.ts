@@ -1,4 +1,5 @@
 export * from './api-key-records.js';
+export * from './dashboard-session-records.js';
 export * from './day-partitions.js';
 export * from './delivery-log.js';
 export * from './delivery-projection.js';

@@ -6,6 +6,7 @@ const ENDPOINTS = 'Webhook endpoints';
 const DELIVERIES = 'Deliveries';
 const EVENTS = 'Events';
 const KEYS = 'API keys';
+const DASHBOARD = 'Dashboard';
 const INTERNAL = 'For product services';
 
 function pathParameter(name: string, description: string): JsonObject {
@@ -289,6 +290,42 @@ const ingest: JsonObject = {
   }),
 };
 
+const SET_COOKIE: JsonObject = {
+  'Set-Cookie': {
+    description: '`gapless_session`: HttpOnly, SameSite=Strict, and Secure by https.',
+    schema: { type: 'string' },
+  },
+};
+
+const session: JsonObject = {
+  post: operation('post', {
+    id: 'openDashboardSession',
+    tag: DASHBOARD,
+    summary: 'Sign in to the dashboard',
+    description: 'With a key of an organization. At most 30 times a minute from one address.',
+    scope: 'sign_in',
+    body: { schema: ref('NewSession'), example: { api_key: 'gk_<id>_<secret>' } },
+    success: { status: 200, description: 'The session.', content: dataOf(ref('Session')), headers: SET_COOKIE },
+  }),
+  get: operation('get', {
+    id: 'readDashboardSession',
+    tag: DASHBOARD,
+    summary: 'Read the session',
+    scope: 'session',
+    success: { status: 200, description: 'The session.', content: dataOf(ref('Session')) },
+    errors: ['not_found'],
+  }),
+  delete: operation('delete', {
+    id: 'closeDashboardSession',
+    tag: DASHBOARD,
+    summary: 'Sign out',
+    description: 'The session is over from the next request on.',
+    scope: 'session',
+    success: { status: 204, description: 'It is over.', headers: SET_COOKIE },
+    errors: ['not_found'],
+  }),
+};
+
 /** `paths` of the document. */
 export const PATHS: JsonObject = {
   '/api/v1/external/webhooks': webhooks,
@@ -303,5 +340,6 @@ export const PATHS: JsonObject = {
   '/api/v1/external/event-types': eventTypes,
   '/api/v1/external/api-keys': apiKeys,
   '/api/v1/external/api-keys/{id}': apiKey,
+  '/api/v1/dashboard/session': session,
   '/api/v1/internal/events': ingest,
 };

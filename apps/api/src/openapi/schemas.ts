@@ -210,6 +210,18 @@ export const SCHEMAS: JsonObject = {
     },
     ['scopes'],
   ),
+  Session: objectOf(
+    {
+      org_id: UUID,
+      key_id: apiKey.id,
+      scopes: apiKey.scopes,
+      expires_at: { ...TIMESTAMP, description: 'After 12 hours, or with the key.' },
+      csrf_token: { type: 'string', description: 'To be sent as X-CSRF-Token with what changes something.' },
+      live_chat_alerts: { type: 'boolean', description: 'Whether the operations of live-chat alerts are served here.' },
+    },
+    'Who is signed in to the dashboard.',
+  ),
+  NewSession: bodyOf({ api_key: { type: 'string', description: 'A key of the organization.' } }, ['api_key']),
   Problem: {
     type: 'object',
     description: 'RFC 9457.',
