@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import {
   ApiKeyRecords,
+  DashboardFigures,
   DashboardSessionRecords,
   DeliveryLog,
   EndpointHealthReader,
@@ -25,7 +26,12 @@ import { KeyUses } from './auth/key-uses.js';
 import { RequestAuthenticator } from './auth/request-authenticator.js';
 import { ScopeGuard } from './auth/scope.guard.js';
 import { LiveChatAlerts } from './dashboard/live-chat-alerts.js';
+import { ProjectionLag } from './dashboard/projection-lag.js';
+import { ReadActivityController } from './dashboard/read-activity.controller.js';
+import { ReadEventController } from './dashboard/read-event.controller.js';
+import { ReadOverviewController } from './dashboard/read-overview.controller.js';
 import { ReadSessionController } from './dashboard/read-session.controller.js';
+import { ShortMemory } from './dashboard/short-memory.js';
 import { SignInController } from './dashboard/sign-in.controller.js';
 import { SignOutController } from './dashboard/sign-out.controller.js';
 import { ListEventTypesController } from './event-types/list-event-types.controller.js';
@@ -95,9 +101,13 @@ function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyReco
     SignInController,
     ReadSessionController,
     SignOutController,
+    ReadOverviewController,
+    ReadActivityController,
+    ReadEventController,
   ],
   providers: [
     { provide: ApiKeyRecords, useFactory: (store: Store) => new ApiKeyRecords(store), inject: [Store] },
+    { provide: DashboardFigures, useFactory: (store: Store) => new DashboardFigures(store), inject: [Store] },
     {
       provide: DashboardSessionRecords,
       useFactory: (store: Store) => new DashboardSessionRecords(store),
@@ -122,6 +132,8 @@ function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyReco
     DashboardSessions,
     RequestAuthenticator,
     LiveChatAlerts,
+    ProjectionLag,
+    ShortMemory,
     RateLimits,
     { provide: IdempotencyRecords, useFactory: idempotencyRecords, inject: [Store, SecretCipher] },
     Idempotency,

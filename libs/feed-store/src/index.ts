@@ -1,4 +1,5 @@
 export * from './api-key-records.js';
+export * from './dashboard-figures.js';
 export * from './dashboard-session-records.js';
 export * from './day-partitions.js';
 export * from './delivery-log.js';
@@ -11,7 +12,7 @@ export * from './feed-reader.js';
 export * from './head-notifications.js';
 export * from './idempotency-records.js';
 export * from './overdue-deliveries.js';
-export type { Projected, Stretch } from './projection-offsets.js';
+export { projectedOffsets, type Projected, type Stretch } from './projection-offsets.js';
 export * from './recovery-source.js';
 export * from './secret-cipher.js';
 export * from './store.js';

@@ -1,16 +1,20 @@
 import { Controller, Get, Header, Param } from '@nestjs/common';
 import type { DeliveryId, EndpointId, OrgId } from '#libs/domain';
-import { DeliveryLog } from '#libs/feed-store';
+import { DeliveryLog, EndpointRecords } from '#libs/feed-store';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { EndpointIdPipe } from '../webhooks/endpoint-id.pipe.js';
 import { DeliveryIdPipe, noSuchDelivery } from './delivery-id.pipe.js';
 import { attemptJson, deliveryJson } from './delivery.presenter.js';
+import { sentRequest } from './sent-request.js';
 
-/** `GET /external/webhooks/:id/deliveries/:deliveryId`: a delivery with its attempts and its envelope. */
+/** `GET /external/webhooks/:id/deliveries/:deliveryId`: a delivery with its attempts, its envelope and what was sent. */
 @Controller('api/v1/external/webhooks/:id/deliveries/:deliveryId')
 export class GetDeliveryController {
-  constructor(private readonly log: DeliveryLog) {}
+  constructor(
+    private readonly log: DeliveryLog,
+    private readonly endpoints: EndpointRecords,
+  ) {}
 
   /** The envelope is spliced in as it is stored; null once retention has removed it. */
   @Get()
@@ -22,8 +26,14 @@ export class GetDeliveryController {
     @Param('deliveryId', DeliveryIdPipe) deliveryId: DeliveryId,
   ): Promise<string> {
     const found = await this.log.findWhole(orgId, id, deliveryId);
-    if (found === undefined) throw noSuchDelivery();
-    const members = { ...deliveryJson(found.delivery), attempts_log: found.attemptsLog.map(attemptJson) };
+    const target = await this.endpoints.pushTarget(orgId, id);
+    if (found === undefined || target === undefined) throw noSuchDelivery();
+    const members = {
+      ...deliveryJson(found.delivery),
+      endpoint_id: id,
+      attempts_log: found.attemptsLog.map(attemptJson),
+      request: sentRequest(found, target),
+    };
     return `{"data":${JSON.stringify(members).slice(0, -1)},"envelope":${found.envelope ?? 'null'}}}`;
   }
 }
