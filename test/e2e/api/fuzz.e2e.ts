@@ -92,7 +92,7 @@ const query = fc.oneof(
       .array(
         fc.oneof(
           fc.tuple(
-            fc.constantFrom('since', 'limit', 'cursor', 'status', 'event', 'widget_id'),
+            fc.constantFrom('since', 'until', 'limit', 'cursor', 'status', 'event', 'widget_id', 'minutes', 'hours'),
             fc.oneof(junkText, fc.nat().map(String), fc.constantFrom('test', 'ticket.created', 'failed', aWidgetId())),
           ),
           fc.tuple(fc.constant('wait'), fc.constantFrom('1', '0', '31', 'x', '')),
@@ -184,6 +184,7 @@ const anEvent = someOf(
   },
   ['event', 'data'],
 );
+const signIn = someOf({ api_key: mostly(someKey) }, ['api_key']);
 const submission = someOf({ events: mostly(fc.array(mostly(anEvent), { minLength: 1, maxLength: 3 })) }, ['events']);
 
 /** Of the shape that the operation asks for, mostly; of another one; or of none. */
@@ -192,6 +193,7 @@ const bodies = fc.record({
   updateWebhook: webhookChange,
   recoverDeliveries: recovery,
   createApiKey: apiKey,
+  openDashboardSession: signIn,
   ingestEvents: submission,
 });
 const text = (value: unknown) => JSON.stringify(value);
@@ -232,7 +234,7 @@ const headers = fc
 const ask: fc.Arbitrary<Ask> = fc
   .record({
     // Without the usual bias to the first and the last: each operation is asked about as often.
-    operation: fc.noBias(fc.nat({ max: 16 })),
+    operation: fc.noBias(fc.nat({ max: 9_999 })),
     method: rarely(fc.constantFrom('GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS')),
     segments,
     query,
@@ -256,6 +258,7 @@ const ask: fc.Arbitrary<Ask> = fc
       const at = (pool: readonly string[], position: number) => junk?.[position] ?? pool[index % pool.length]!;
       const path = template
         .replace('{id}', at(asked === 'DELETE' ? named.mortal : named.endpoints, 0))
+        .replace('{seq}', junk?.[0] ?? String(index))
         .replace('{deliveryId}', at(named.deliveries, 1));
       const own = operationId in shaped ? text(shaped[operationId as keyof typeof shaped]) : undefined;
       const body = rest.junk === undefined ? own : rest.junk.body;
