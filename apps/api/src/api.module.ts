@@ -34,6 +34,7 @@ import { ReadSessionController } from './dashboard/read-session.controller.js';
 import { ShortMemory } from './dashboard/short-memory.js';
 import { SignInController } from './dashboard/sign-in.controller.js';
 import { SignOutController } from './dashboard/sign-out.controller.js';
+import { WindowCounts } from './dashboard/window-counts.js';
 import { ListEventTypesController } from './event-types/list-event-types.controller.js';
 import { IngestEventsController } from './events/ingest-events.controller.js';
 import { ReadFeedController } from './events/read-feed.controller.js';
@@ -134,6 +135,7 @@ function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyReco
     LiveChatAlerts,
     ProjectionLag,
     ShortMemory,
+    WindowCounts,
     RateLimits,
     { provide: IdempotencyRecords, useFactory: idempotencyRecords, inject: [Store, SecretCipher] },
     Idempotency,

@@ -13,6 +13,8 @@ const MINUTE_MS = 60_000;
 /** Shortly before midnight, so that windows lie over two days' partitions. */
 const START_MS = Date.UTC(2026, 5, 1, 23, 50);
 
+const SINCE_START = { fromMs: START_MS, untilMs: null };
+
 let store: Store;
 let drop: () => Promise<void>;
 let figures: DashboardFigures;
@@ -155,16 +157,19 @@ describe('attempts per bucket', () => {
       attempted({ endpointId: one, seq: 4, createdAtMs: at(-1), startedAtMs: at(0) - 1, isDelivered: false }),
       attempted({ endpointId: other, seq: 1, createdAtMs: at(-5_000), startedAtMs: at(3), isDelivered: false }),
     ]);
-    expect(await figures.attemptCounts(orgId, buckets())).toEqual(
+    expect(await figures.attemptCounts(orgId, buckets(), SINCE_START)).toEqual(
       expect.arrayContaining([
         { endpointId: one, bucket: 0, delivered: 2, failed: 0 },
         { endpointId: one, bucket: 12, delivered: 0, failed: 1 },
         { endpointId: other, bucket: 3, delivered: 0, failed: 1 },
       ]),
     );
-    expect(await figures.attemptCounts(orgId, buckets())).toHaveLength(3);
-    expect(await figures.attemptCounts(orgId, buckets(), other)).toHaveLength(1);
-    expect(await figures.attemptCounts(anOrgId(), buckets(), other)).toEqual([]);
+    expect(await figures.attemptCounts(orgId, buckets(), SINCE_START)).toHaveLength(3);
+    expect(await figures.attemptCounts(orgId, buckets(), { fromMs: at(0) + 59_999, untilMs: at(12) })).toEqual(
+      expect.arrayContaining([expect.objectContaining({ endpointId: one, bucket: 0, delivered: 1 })]),
+    );
+    expect(await figures.attemptCounts(orgId, buckets(), SINCE_START, other)).toHaveLength(1);
+    expect(await figures.attemptCounts(anOrgId(), buckets(), SINCE_START, other)).toEqual([]);
   });
 });
 
@@ -180,9 +185,10 @@ describe('deliveries', () => {
       made(other, 2, true, START_MS - 1),
       { type: 'scheduled', delivery: delivery(other, 3, START_MS + 5) },
     ]);
-    expect(await figures.deliveries(orgId, new Date(START_MS))).toMatchObject({ delivered: 2, failed: 1, pending: 1 });
-    const none = { delivered: 0, failed: 0, pending: 0, p50Ms: null, p95Ms: null, samples: 0 };
-    expect(await figures.deliveries(anOrgId(), new Date(START_MS))).toEqual(none);
+    expect(await figures.outcomes(orgId, SINCE_START)).toEqual({ delivered: 2, failed: 1, pending: 1 });
+    const range = { fromMs: START_MS - 1, untilMs: START_MS + 5 };
+    expect(await figures.outcomes(orgId, range)).toEqual({ delivered: 3, failed: 1, pending: 0 });
+    expect(await figures.outcomes(anOrgId(), SINCE_START)).toEqual({ delivered: 0, failed: 0, pending: 0 });
   });
 
   it('take from the append of the event to the answer; replays do not count', async () => {
@@ -199,7 +205,8 @@ describe('deliveries', () => {
     );
     const replay = { seq: 101, createdAtMs: START_MS, startedAtMs: START_MS + 3_600_000, isDelivered: true, run: 1 };
     await apply([...facts, attempted({ endpointId, ...replay })]);
-    const found = await figures.deliveries(orgId, new Date(START_MS));
-    expect(found).toMatchObject({ delivered: 101, p50Ms: 50, p95Ms: 95, samples: 100 });
+    const since = new Date(START_MS);
+    expect(await figures.pushLatency(orgId, since)).toEqual({ p50Ms: 50, p95Ms: 95, samples: 100 });
+    expect(await figures.pushLatency(anOrgId(), since)).toEqual({ p50Ms: null, p95Ms: null, samples: 0 });
   });
 });

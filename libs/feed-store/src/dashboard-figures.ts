@@ -1,4 +1,4 @@
-import type { EndpointId, OrgId } from '#libs/domain';
+import { GaplessError, type EndpointId, type OrgId } from '#libs/domain';
 import type { Store } from './store.js';
 
 /** Equal stretches of time, one behind the other. */
@@ -19,12 +19,22 @@ export interface AttemptCounts {
   readonly failed: number;
 }
 
-/** What became of the deliveries of events that were appended since some time. */
-export interface DeliveryFigures {
+/** From one time on, up to before another; epoch milliseconds. */
+export interface TimeRange {
+  readonly fromMs: number;
+  /** `null` for all that there is. */
+  readonly untilMs: number | null;
+}
+
+/** What became of deliveries. */
+export interface Outcomes {
   readonly delivered: number;
   readonly failed: number;
   readonly pending: number;
-  /** From the event's append to the answer, milliseconds; replays do not count. `null` without any. */
+}
+
+/** From an event's append to the answer of the endpoint, milliseconds; `null` without any. */
+export interface PushLatency {
   readonly p50Ms: number | null;
   readonly p95Ms: number | null;
   /** How many deliveries they are taken from. */
@@ -32,7 +42,12 @@ export interface DeliveryFigures {
 }
 
 /** What the percentiles are taken from at most, of each endpoint: the latest. */
-const LATENCY_SAMPLES = 2_000;
+const LATENCY_SAMPLES = 500;
+
+/** Who looks at a page does not wait longer, and nobody else is to wait for them. */
+const STATEMENT_TIMEOUT_MS = 5_000;
+/** The SQLSTATE of a statement that took longer. */
+const QUERY_CANCELED = '57014';
 
 /**
  * Since `seq` counts without a gap, the events between two of them are their difference: only the edges of the buckets are
@@ -70,80 +85,95 @@ const COUNT_EVENTS = `
   select high_bucket as bucket, sum(high - low)::int as events from stretch
   where high_bucket >= 0 and (high_bucket <= low_bucket or high - low = 1) group by 1`;
 
+// Endpoint by endpoint, since the index of the attempts begins with it: joined, all orgs' attempts would be looked at.
+const COUNT_ATTEMPTS = `
+  select e.id as endpoint_id, round(extract(epoch from counts.at - $1::timestamptz) * 1000 / $2::int)::int as bucket,
+    counts.delivered, counts.failed
+  from endpoints e
+  cross join lateral (
+    select date_bin($2::int * interval '1 ms', started_at, $1::timestamptz) as at,
+      (count(*) filter (where error is null))::int as delivered,
+      (count(*) filter (where error is not null))::int as failed
+    from delivery_attempts
+    where endpoint_id = e.id and started_at >= $3 and started_at < $4 group by 1
+  ) counts
+  where $5::text is null or e.id = $5`;
+
+const COUNT_OUTCOMES = `
+  select coalesce(sum(counts.delivered), 0)::int as delivered, coalesce(sum(counts.failed), 0)::int as failed,
+    coalesce(sum(counts.pending), 0)::int as pending
+  from endpoints e
+  cross join lateral (
+    select count(*) filter (where status = 'delivered') as delivered, count(*) filter (where status = 'failed') as failed,
+      count(*) filter (where status = 'pending') as pending
+    from deliveries where endpoint_id = e.id and created_at >= $1 and created_at < $2
+  ) counts`;
+
+const MEASURE_LATENCY = `
+  select count(*)::int as samples, percentile_disc(0.5) within group (order by ms) as p50_ms,
+    percentile_disc(0.95) within group (order by ms) as p95_ms
+  from endpoints e
+  cross join lateral (
+    select (extract(epoch from delivered_at - created_at) * 1000)::int as ms from deliveries
+    where endpoint_id = e.id and created_at >= $1 and status = 'delivered' and run = 0
+    order by created_at desc, seq desc limit ${LATENCY_SAMPLES}
+  ) latest`;
+
 /** Reads what the dashboard shows at a glance: counts over a window, each by an index that is there for something else. */
 export class DashboardFigures {
   constructor(private readonly store: Store) {}
 
-  /** Of an org's events, by the time at which they were appended. */
-  async eventCounts(orgId: OrgId, buckets: Buckets): Promise<EventCounts> {
-    return this.store.forOrg(orgId, async (runner) => {
-      const rows = (await runner.query(COUNT_EVENTS, [orgId, new Date(buckets.startMs), buckets.sizeMs / 1_000])) as {
-        bucket: number;
-        events: number;
-      }[];
-      return new Map(rows.map(({ bucket, events }) => [bucket, events]));
-    });
+  /** Of an org's events, by the time at which they were appended. @throws GaplessError `unavailable`, as all of these */
+  async eventCounts(orgId: OrgId, { startMs, sizeMs }: Buckets): Promise<EventCounts> {
+    const parameters = [orgId, new Date(startMs), sizeMs / 1_000];
+    const rows = await this.#read<{ bucket: number; events: number }>(orgId, COUNT_EVENTS, parameters);
+    return new Map(rows.map(({ bucket, events }) => [bucket, events]));
   }
 
-  /** Of the attempts of an org's endpoints, or of one of them; buckets without any are missing. */
-  async attemptCounts(orgId: OrgId, buckets: Buckets, endpointId?: EndpointId): Promise<readonly AttemptCounts[]> {
-    return this.store.forOrg(orgId, async (runner) => {
-      const rows = (await runner.query(
-        `select a.endpoint_id, floor(extract(epoch from a.started_at - $1) / $2)::int as bucket,
-           (count(*) filter (where a.error is null))::int as delivered,
-           (count(*) filter (where a.error is not null))::int as failed
-         from endpoints e join delivery_attempts a on a.endpoint_id = e.id
-         where a.started_at >= $1 and ($3::text is null or e.id = $3)
-         group by 1, 2`,
-        [new Date(buckets.startMs), buckets.sizeMs / 1_000, endpointId ?? null],
-      )) as { endpoint_id: EndpointId; bucket: number; delivered: number; failed: number }[];
-      return rows.map(({ endpoint_id, ...row }) => ({ endpointId: endpoint_id, ...row }));
-    });
-  }
-
-  /** Of the deliveries of the org's endpoints whose events were appended since then. */
-  async deliveries(orgId: OrgId, since: Date): Promise<DeliveryFigures> {
-    const [row] = await this.store.forOrg(
+  /** Of the attempts that began in the range, by endpoint or of one of them; buckets without any are missing. */
+  async attemptCounts(
+    orgId: OrgId,
+    { startMs, sizeMs }: Buckets,
+    range: TimeRange,
+    endpointId?: EndpointId,
+  ): Promise<readonly AttemptCounts[]> {
+    const rows = await this.#read<{ endpoint_id: EndpointId; bucket: number; delivered: number; failed: number }>(
       orgId,
-      async (runner) =>
-        (await runner.query(
-          `select coalesce(sum(delivered), 0)::int as delivered, coalesce(sum(failed), 0)::int as failed,
-             coalesce(sum(pending), 0)::int as pending, latency.*
-           from endpoints e
-           cross join lateral (
-             select count(*) filter (where status = 'delivered') as delivered,
-               count(*) filter (where status = 'failed') as failed,
-               count(*) filter (where status = 'pending') as pending
-             from deliveries where endpoint_id = e.id and created_at >= $1
-           ) outcomes
-           cross join (
-             select count(*)::int as samples, percentile_disc(0.5) within group (order by ms) as p50_ms,
-               percentile_disc(0.95) within group (order by ms) as p95_ms
-             from endpoints e
-             cross join lateral (
-               select (extract(epoch from delivered_at - created_at) * 1000)::int as ms from deliveries
-               where endpoint_id = e.id and created_at >= $1 and status = 'delivered' and run = 0
-               order by created_at desc, seq desc limit ${LATENCY_SAMPLES}
-             ) latest
-           ) latency
-           group by samples, p50_ms, p95_ms`,
-          [since],
-        )) as {
-          delivered: number;
-          failed: number;
-          pending: number;
-          samples: number;
-          p50_ms: number | null;
-          p95_ms: number | null;
-        }[],
+      COUNT_ATTEMPTS,
+      [new Date(startMs), sizeMs, ...rangeParameters(range), endpointId ?? null],
     );
-    return {
-      delivered: row?.delivered ?? 0,
-      failed: row?.failed ?? 0,
-      pending: row?.pending ?? 0,
-      p50Ms: row?.p50_ms ?? null,
-      p95Ms: row?.p95_ms ?? null,
-      samples: row?.samples ?? 0,
-    };
+    return rows.map(({ endpoint_id, ...row }) => ({ endpointId: endpoint_id, ...row }));
   }
+
+  /** Of the deliveries of events that were appended in the range, to the org's endpoints. */
+  async outcomes(orgId: OrgId, range: TimeRange): Promise<Outcomes> {
+    const [row] = await this.#read<Outcomes>(orgId, COUNT_OUTCOMES, rangeParameters(range));
+    return row ?? { delivered: 0, failed: 0, pending: 0 };
+  }
+
+  /** Of the latest deliveries of events that were appended since then; replays do not count. */
+  async pushLatency(orgId: OrgId, since: Date): Promise<PushLatency> {
+    const [row] = await this.#read<{ samples: number; p50_ms: number | null; p95_ms: number | null }>(
+      orgId,
+      MEASURE_LATENCY,
+      [since],
+    );
+    return { p50Ms: row?.p50_ms ?? null, p95Ms: row?.p95_ms ?? null, samples: row?.samples ?? 0 };
+  }
+
+  async #read<Row>(orgId: OrgId, sql: string, parameters: readonly unknown[]): Promise<readonly Row[]> {
+    try {
+      return await this.store.forOrg(orgId, async (runner) => {
+        await runner.query(`set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
+        return (await runner.query(sql, [...parameters])) as Row[];
+      });
+    } catch (cause) {
+      if ((cause as { code?: unknown }).code !== QUERY_CANCELED) throw cause;
+      throw new GaplessError('unavailable', 'There is too much to count in time: look at a shorter window.', { cause });
+    }
+  }
+}
+
+function rangeParameters({ fromMs, untilMs }: TimeRange): readonly [Date, Date | 'infinity'] {
+  return [new Date(fromMs), untilMs === null ? 'infinity' : new Date(untilMs)];
 }

@@ -339,6 +339,37 @@ describe('the feed live', () => {
   });
 });
 
+describe('the pages', () => {
+  it('are for everybody, run nothing that is not theirs, and are framed by nobody', async () => {
+    const { status, headers } = await suite.port.ask({ method: 'GET', path: '/endpoints' });
+    // Until they are built, a text says how to do that.
+    expect([200, 503]).toContain(status);
+    expect(headers['content-security-policy']).toMatch(/default-src 'none'.*frame-ancestors 'none'/);
+    expect(headers['content-security-policy']).not.toContain('unsafe');
+    expect(headers['x-content-type-options']).toBe('nosniff');
+    expect(headers['referrer-policy']).toBe('no-referrer');
+    expect(headers['ratelimit']).toBeUndefined();
+  });
+
+  it.each(['/api/v1/nothing', '/docs/nothing', '/health', '/metrics/nothing', '/problems', '/a.js', '/assets/gone.js'])(
+    'do not stand in for %s',
+    async (path) => {
+      const { status, headers } = await suite.port.ask({ method: 'GET', path });
+      expect([status, headers['content-type']]).toEqual([404, 'application/problem+json']);
+    },
+  );
+
+  it('leave the other parts theirs', async () => {
+    const statuses = await Promise.all(
+      ['/docs', '/openapi.json', '/health/live', '/problems/not_found'].map(async (path) => {
+        const { status } = await suite.port.ask({ method: 'GET', path });
+        return status;
+      }),
+    );
+    expect(statuses).toEqual([200, 200, 200, 200]);
+  });
+});
+
 describe('the answers of this suite', () => {
   it('are such as the OpenAPI document declares', () => {
     expect(suite.described.faults).toEqual([]);

@@ -13,7 +13,11 @@ export function activityJson(
   attempts: readonly AttemptCounts[],
 ): readonly ActivityJson[] {
   const starts = bucketStarts(buckets).map((at) => at.toISOString());
-  const counts = new Map(attempts.map((one) => [`${one.endpointId} ${one.bucket}`, one]));
+  const counts = new Map<string, { readonly delivered: number; readonly failed: number }>();
+  for (const { endpointId, bucket, delivered, failed } of attempts) {
+    const before = counts.get(`${endpointId} ${bucket}`) ?? { delivered: 0, failed: 0 };
+    counts.set(`${endpointId} ${bucket}`, { delivered: before.delivered + delivered, failed: before.failed + failed });
+  }
   return endpoints.map(({ id }) => ({
     endpoint_id: id,
     buckets: starts.map((at, bucket) => {

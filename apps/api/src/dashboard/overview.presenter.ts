@@ -1,10 +1,11 @@
 import type {
   AttemptCounts,
   Buckets,
-  DeliveryFigures,
   EndpointRecord,
   EventCounts,
   FeedBounds,
+  Outcomes,
+  PushLatency,
 } from '#libs/feed-store';
 import { endpointStatus, type EndpointStatus } from '../webhooks/webhook.presenter.js';
 import { bucketStarts } from './activity-buckets.js';
@@ -18,13 +19,14 @@ export interface OverviewFigures {
   readonly endpoints: readonly EndpointRecord[];
   readonly events: EventCounts;
   readonly attempts: readonly AttemptCounts[];
-  readonly deliveries: DeliveryFigures;
+  readonly outcomes: Outcomes;
+  readonly latency: PushLatency;
 }
 
 export type OverviewJson = ReturnType<typeof overviewJson>;
 
 export function overviewJson(figures: OverviewFigures) {
-  const { bounds, buckets, deliveries, events } = figures;
+  const { bounds, buckets, events, latency } = figures;
   const delivered = sumByBucket(figures.attempts, (counts) => counts.delivered);
   const failed = sumByBucket(figures.attempts, (counts) => counts.failed);
   return {
@@ -38,8 +40,8 @@ export function overviewJson(figures: OverviewFigures) {
       delivered: delivered.get(minute) ?? 0,
       failed_attempts: failed.get(minute) ?? 0,
     })),
-    outcomes: { delivered: deliveries.delivered, failed: deliveries.failed, pending: deliveries.pending },
-    push_latency: { p50_ms: deliveries.p50Ms, p95_ms: deliveries.p95Ms, samples: deliveries.samples },
+    outcomes: figures.outcomes,
+    push_latency: { p50_ms: latency.p50Ms, p95_ms: latency.p95Ms, samples: latency.samples },
     endpoints: endpointsByStatus(figures.endpoints),
   };
 }

@@ -1,6 +1,6 @@
 import { Controller, Get, Inject, Query } from '@nestjs/common';
 import { parseEndpointId, type Clock, type EndpointId, type OrgId } from '#libs/domain';
-import { DashboardFigures, EndpointRecords } from '#libs/feed-store';
+import { EndpointRecords } from '#libs/feed-store';
 import { CLOCK } from '#libs/platform';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
@@ -10,6 +10,7 @@ import { noSuchEndpoint } from '../webhooks/endpoint-id.pipe.js';
 import { activityBuckets } from './activity-buckets.js';
 import { activityJson, type ActivityJson } from './activity.presenter.js';
 import { ShortMemory } from './short-memory.js';
+import { WindowCounts } from './window-counts.js';
 
 const DEFAULT_HOURS = 24;
 const MAX_HOURS = 720;
@@ -35,7 +36,7 @@ function parseActivityQuery(query: unknown): ActivityQuery {
 export class ReadActivityController {
   constructor(
     private readonly endpoints: EndpointRecords,
-    private readonly figures: DashboardFigures,
+    private readonly counts: WindowCounts,
     private readonly memory: ShortMemory,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -53,8 +54,9 @@ export class ReadActivityController {
     const all = await this.endpoints.list(orgId);
     const shown = endpointId === undefined ? all : all.filter(({ id }) => id === endpointId);
     if (endpointId !== undefined && shown.length === 0) throw noSuchEndpoint();
-    const buckets = activityBuckets(hours, this.clock.now());
-    const attempts = await this.figures.attemptCounts(orgId, buckets, endpointId);
+    const nowMs = this.clock.now();
+    const buckets = activityBuckets(hours, nowMs);
+    const attempts = await this.counts.attempts(orgId, buckets, nowMs, endpointId);
     return activityJson(shown, buckets, attempts);
   }
 }

@@ -10,6 +10,7 @@ import { minuteBuckets } from './activity-buckets.js';
 import { overviewJson, type OverviewJson } from './overview.presenter.js';
 import { ProjectionLag } from './projection-lag.js';
 import { ShortMemory } from './short-memory.js';
+import { WindowCounts } from './window-counts.js';
 
 const DEFAULT_MINUTES = 60;
 const MIN_MINUTES = 5;
@@ -29,6 +30,7 @@ export class ReadOverviewController {
     private readonly feed: FeedReader,
     private readonly endpoints: EndpointRecords,
     private readonly figures: DashboardFigures,
+    private readonly counts: WindowCounts,
     private readonly lag: ProjectionLag,
     private readonly memory: ShortMemory,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -45,14 +47,15 @@ export class ReadOverviewController {
   async #overview(orgId: OrgId, minutes: number): Promise<OverviewJson> {
     const asOfMs = this.clock.now();
     const buckets = minuteBuckets(minutes, asOfMs);
-    const [bounds, lagSeconds, endpoints, events, attempts, deliveries] = await Promise.all([
+    const [bounds, lagSeconds, endpoints, events, attempts, outcomes, latency] = await Promise.all([
       this.feed.bounds(orgId, asOfMs),
       this.memory.ask('lag', () => this.lag.seconds()),
       this.endpoints.list(orgId),
       this.figures.eventCounts(orgId, buckets),
-      this.figures.attemptCounts(orgId, buckets),
-      this.figures.deliveries(orgId, new Date(buckets.startMs)),
+      this.counts.attempts(orgId, buckets, asOfMs),
+      this.counts.outcomes(orgId, buckets.startMs, asOfMs),
+      this.figures.pushLatency(orgId, new Date(buckets.startMs)),
     ]);
-    return overviewJson({ asOfMs, buckets, bounds, lagSeconds, endpoints, events, attempts, deliveries });
+    return overviewJson({ asOfMs, buckets, bounds, lagSeconds, endpoints, events, attempts, outcomes, latency });
   }
 }

@@ -18,24 +18,20 @@ export class ShortMemory {
   constructor(@Inject(CLOCK) private readonly clock: Clock) {}
 
   /** @param name of the question, whose answers are all of one type; what failed is asked again */
-  async ask<T>(name: string, find: () => Promise<T>): Promise<T> {
+  async ask<T>(name: string, find: () => Promise<T>, rememberedMs = REMEMBERED_MS): Promise<T> {
     const nowMs = this.clock.now();
     const known = this.#remembered.get(name);
     if (known !== undefined && known.untilMs > nowMs) return known.answer as Promise<T>;
     this.#forgetOld(nowMs);
     const answer = find();
-    this.#remembered.set(name, { untilMs: nowMs + REMEMBERED_MS, answer });
+    this.#remembered.set(name, { untilMs: nowMs + rememberedMs, answer });
     answer.catch(() => {
       if (this.#remembered.get(name)?.answer === answer) this.#remembered.delete(name);
     });
     return answer;
   }
 
-  /** The first is the oldest: all are remembered for as long. */
   #forgetOld(nowMs: number): void {
-    for (const [name, { untilMs }] of this.#remembered) {
-      if (untilMs > nowMs) return;
-      this.#remembered.delete(name);
-    }
+    for (const [name, { untilMs }] of this.#remembered) if (untilMs <= nowMs) this.#remembered.delete(name);
   }
 }

@@ -335,7 +335,7 @@ const overview: JsonObject = {
     id: 'readOverview',
     tag: DASHBOARD,
     summary: 'See how the organization is doing',
-    description: 'May be two seconds old.',
+    description: 'May be two seconds old; attempts and outcomes of what is older than five minutes, a minute.',
     scope: 'webhooks:read',
     parameters: [
       queryParameter('minutes', 'How far to look back.', { type: 'integer', minimum: 5, maximum: 1_440, default: 60 }),
@@ -349,7 +349,7 @@ const activity: JsonObject = {
     id: 'readActivity',
     tag: DASHBOARD,
     summary: 'See what endpoints were sent over time',
-    description: 'May be two seconds old.',
+    description: 'May be two seconds old; attempts and outcomes of what is older than five minutes, a minute.',
     scope: 'webhooks:read',
     parameters: [
       queryParameter('hours', 'How far to look back.', { type: 'integer', minimum: 1, maximum: 720, default: 24 }),

@@ -268,7 +268,7 @@ export const SCHEMAS: JsonObject = {
       push_latency: objectOf(
         { p50_ms: MAYBE_INTEGER, p95_ms: MAYBE_INTEGER, samples: COUNT },
         'From the append of the event to the answer of the endpoint, for deliveries of events that were appended in these ' +
-          'minutes: the latest 2,000 of each endpoint, replays apart.',
+          'minutes: the latest 500 of each endpoint, replays apart.',
       ),
       endpoints: objectOf({ healthy: COUNT, failing: COUNT, disabled: COUNT }),
     },
