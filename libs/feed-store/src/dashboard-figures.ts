@@ -85,15 +85,16 @@ const COUNT_EVENTS = `
   select high_bucket as bucket, sum(high - low)::int as events from stretch
   where high_bucket >= 0 and (high_bucket <= low_bucket or high - low = 1) group by 1`;
 
-// Endpoint by endpoint, since the index of the attempts begins with it: joined, all orgs' attempts would be looked at.
+// Endpoint by endpoint, since the index of the attempts begins with it: joined, all orgs' attempts would be looked at. An
+// attempt is without error exactly when the answer was 2xx, which the index tells, and the error is not in it.
 const COUNT_ATTEMPTS = `
   select e.id as endpoint_id, round(extract(epoch from counts.at - $1::timestamptz) * 1000 / $2::int)::int as bucket,
     counts.delivered, counts.failed
   from endpoints e
   cross join lateral (
     select date_bin($2::int * interval '1 ms', started_at, $1::timestamptz) as at,
-      (count(*) filter (where error is null))::int as delivered,
-      (count(*) filter (where error is not null))::int as failed
+      (count(*) filter (where response_status between 200 and 299))::int as delivered,
+      (count(*) filter (where (response_status between 200 and 299) is not true))::int as failed
     from delivery_attempts
     where endpoint_id = e.id and started_at >= $3 and started_at < $4 group by 1
   ) counts
