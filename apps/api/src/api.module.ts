@@ -3,6 +3,8 @@ import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import {
   ApiKeyRecords,
   ChatQueueReader,
+  DashboardFigures,
+  DashboardSessionRecords,
   DeliveryLog,
   EndpointHealthReader,
   EndpointRecords,
@@ -22,8 +24,20 @@ import { CreateApiKeyController } from './api-keys/create-api-key.controller.js'
 import { ListApiKeysController } from './api-keys/list-api-keys.controller.js';
 import { RevokeApiKeyController } from './api-keys/revoke-api-key.controller.js';
 import { ApiKeyAuthenticator } from './auth/api-key-authenticator.js';
+import { DashboardSessions } from './auth/dashboard-sessions.js';
 import { KeyUses } from './auth/key-uses.js';
+import { RequestAuthenticator } from './auth/request-authenticator.js';
 import { ScopeGuard } from './auth/scope.guard.js';
+import { LiveChatAlerts } from './dashboard/live-chat-alerts.js';
+import { ProjectionLag } from './dashboard/projection-lag.js';
+import { ReadActivityController } from './dashboard/read-activity.controller.js';
+import { ReadEventController } from './dashboard/read-event.controller.js';
+import { ReadOverviewController } from './dashboard/read-overview.controller.js';
+import { ReadSessionController } from './dashboard/read-session.controller.js';
+import { ShortMemory } from './dashboard/short-memory.js';
+import { SignInController } from './dashboard/sign-in.controller.js';
+import { SignOutController } from './dashboard/sign-out.controller.js';
+import { WindowCounts } from './dashboard/window-counts.js';
 import { ListEventTypesController } from './event-types/list-event-types.controller.js';
 import { IngestEventsController } from './events/ingest-events.controller.js';
 import { ReadFeedController } from './events/read-feed.controller.js';
@@ -97,9 +111,21 @@ function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyReco
     PutLiveChatSettingsController,
     ListWaitingConversationsController,
     ListAlertsController,
+    SignInController,
+    ReadSessionController,
+    SignOutController,
+    ReadOverviewController,
+    ReadActivityController,
+    ReadEventController,
   ],
   providers: [
     { provide: ApiKeyRecords, useFactory: (store: Store) => new ApiKeyRecords(store), inject: [Store] },
+    { provide: DashboardFigures, useFactory: (store: Store) => new DashboardFigures(store), inject: [Store] },
+    {
+      provide: DashboardSessionRecords,
+      useFactory: (store: Store) => new DashboardSessionRecords(store),
+      inject: [Store],
+    },
     {
       provide: EndpointRecords,
       useFactory: (store: Store, cipher: SecretCipher) => new EndpointRecords(store, cipher),
@@ -126,6 +152,12 @@ function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyReco
     { provide: ChatQueueReader, useFactory: (store: Store) => new ChatQueueReader(store), inject: [Store] },
     KeyUses,
     ApiKeyAuthenticator,
+    DashboardSessions,
+    RequestAuthenticator,
+    LiveChatAlerts,
+    ProjectionLag,
+    ShortMemory,
+    WindowCounts,
     RateLimits,
     { provide: IdempotencyRecords, useFactory: idempotencyRecords, inject: [Store, SecretCipher] },
     Idempotency,

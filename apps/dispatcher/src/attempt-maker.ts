@@ -10,10 +10,9 @@ import {
 import type { DispatchTarget } from '#libs/feed-store';
 import { attemptRecord, factRecord, type Appender, type NewRecord, type TopicNames } from '#libs/kafka-log';
 import { untilItWorks, type Logger } from '#libs/runtime';
-import type { PushClient } from '#libs/webhook-transport';
+import { pushHeaders, type PushClient } from '#libs/webhook-transport';
 import type { DispatchLookup } from './dispatch-lookup.js';
 import type { Flight } from './lane.js';
-import { pushHeaders } from './push-headers.js';
 import type { RecentAttempts } from './recent-attempts.js';
 
 export interface AttemptMakerDependencies {

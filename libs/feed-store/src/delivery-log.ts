@@ -1,5 +1,6 @@
 import type { QueryRunner } from 'typeorm';
 import {
+  deliveryIdOf,
   seqFromText,
   type DeliveryId,
   type DeliveryRef,
@@ -31,6 +32,34 @@ export interface AttemptLogEntry {
   readonly responseStatus: number | null;
   readonly error: string | null;
   readonly responseExcerpt: string | null;
+}
+
+/** A delivery with all that is known of it. */
+export interface WholeDelivery {
+  readonly delivery: DeliveryRecord;
+  /** In the order in which they were made, earlier runs included. */
+  readonly attemptsLog: readonly AttemptLogEntry[];
+  /** The stored JSON text; `null` once retention has removed it. */
+  readonly envelope: string | null;
+}
+
+/** Where an event was delivered. */
+export interface EventDelivery extends DeliveryRecord {
+  readonly endpointName: string | null;
+  /** As it is now. */
+  readonly url: string;
+}
+
+/** Which deliveries of an endpoint are asked for. */
+export interface DeliveryQuery {
+  readonly status?: DeliveryStatus;
+  readonly event?: string;
+  /** Of events that were appended from then on. */
+  readonly since?: Date;
+  /** Of events that were appended before that. */
+  readonly until?: Date;
+  readonly after?: DeliveryPlace;
+  readonly limit: number;
 }
 
 /** A place between two deliveries of the list: behind this one, to older ones. */
@@ -83,14 +112,13 @@ export class DeliveryLog {
   constructor(private readonly store: Store) {}
 
   /** Newest first: by the time the event was appended, then by seq. */
-  async list(
-    orgId: OrgId,
-    endpointId: EndpointId,
-    query: { readonly status?: DeliveryStatus; readonly after?: DeliveryPlace; readonly limit: number },
-  ): Promise<readonly DeliveryRecord[]> {
+  async list(orgId: OrgId, endpointId: EndpointId, query: DeliveryQuery): Promise<readonly DeliveryRecord[]> {
     const parameters: unknown[] = [endpointId, query.limit];
     const filters: string[] = [];
     if (query.status !== undefined) filters.push(`and status = $${parameters.push(query.status)}`);
+    if (query.event !== undefined) filters.push(`and event_type = $${parameters.push(query.event)}`);
+    if (query.since !== undefined) filters.push(`and created_at >= $${parameters.push(query.since)}`);
+    if (query.until !== undefined) filters.push(`and created_at < $${parameters.push(query.until)}`);
     if (query.after !== undefined) {
       const time = parameters.push(query.after.createdAtMs);
       filters.push(`and (created_at, seq) < (to_timestamp($${time} / 1000.0), $${parameters.push(query.after.seq)})`);
@@ -107,6 +135,27 @@ export class DeliveryLog {
 
   async find(orgId: OrgId, endpointId: EndpointId, id: DeliveryId): Promise<DeliveryRecord | undefined> {
     return this.store.forOrg(orgId, (runner) => find(runner, endpointId, id));
+  }
+
+  /** The deliveries of an event to the endpoints that there are, in the order in which those were registered. */
+  async ofEvent(orgId: OrgId, eventId: EventId, appendedAt: Date): Promise<readonly EventDelivery[]> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const endpoints = (await runner.query('select id, name, url from endpoints order by created_at, id')) as {
+        id: EndpointId;
+        name: string | null;
+        url: string;
+      }[];
+      // A delivery's id follows from the event and the endpoint, so no index by event is needed.
+      const rows = (await runner.query(`select ${COLUMNS} from deliveries where id = any($1) and created_at = $2`, [
+        endpoints.map(({ id }) => deliveryIdOf(eventId, id)),
+        appendedAt,
+      ])) as DeliveryRow[];
+      const byEndpoint = new Map(rows.map((row) => [row.endpoint_id, toRecord(row)]));
+      return endpoints.flatMap(({ id, name, url }) => {
+        const delivery = byEndpoint.get(id);
+        return delivery === undefined ? [] : [{ ...delivery, endpointName: name, url }];
+      });
+    });
   }
 
   /** The stored bytes of an event that was appended since then; `undefined` for one that retention has removed. */
@@ -129,14 +178,7 @@ export class DeliveryLog {
     endpointId: EndpointId,
     id: DeliveryId,
     keptSince: Date,
-  ): Promise<
-    | {
-        readonly delivery: DeliveryRecord;
-        readonly attemptsLog: readonly AttemptLogEntry[];
-        readonly envelope: string | null;
-      }
-    | undefined
-  > {
+  ): Promise<WholeDelivery | undefined> {
     return this.store.forOrg(orgId, async (runner) => {
       const delivery = await find(runner, endpointId, id);
       if (delivery === undefined) return undefined;
@@ -156,8 +198,8 @@ export class DeliveryLog {
       }[];
       const [event] = (await runner.query(
         `select convert_from(envelope, 'UTF8') as envelope from events
-         where org_id = $1 and seq = $2 and appended_at >= $3`,
-        [orgId, delivery.seq, keptSince],
+         where org_id = $1 and seq = $2 and appended_at = to_timestamp($3 / 1000.0) and appended_at >= $4`,
+        [orgId, delivery.seq, delivery.createdAtMs, keptSince],
       )) as { envelope: string }[];
       return {
         delivery,

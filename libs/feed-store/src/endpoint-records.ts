@@ -44,6 +44,14 @@ export interface EndpointChanges {
   readonly isActive?: boolean;
 }
 
+/** Where to and with what an endpoint is pushed to, and since when: `null` for since its creation. */
+export interface PushTarget {
+  readonly url: string;
+  readonly urlChangedAt: Date | null;
+  readonly secret: string;
+  readonly secretChangedAt: Date | null;
+}
+
 interface EndpointRow {
   readonly id: EndpointId;
   readonly org_id: OrgId;
@@ -109,6 +117,16 @@ export class EndpointRecords {
     });
   }
 
+  /** With the secret: for what is to be signed, never to be shown. */
+  async pushTarget(orgId: OrgId, id: EndpointId): Promise<PushTarget | undefined> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const found = await runner.manager.findOneBy(EndpointEntity, { id });
+      if (found === null) return undefined;
+      const { url, urlChangedAt, secretCiphertext, secretChangedAt } = found;
+      return { url, urlChangedAt, secret: this.cipher.decrypt(secretCiphertext), secretChangedAt };
+    });
+  }
+
   /** @returns `limit_reached` when the org has `limit` endpoints already; then nothing is created */
   async create(endpoint: NewEndpoint, limit: number): Promise<EndpointRecord | 'limit_reached'> {
     return this.store.forOrg(endpoint.orgId, async (runner) => {
@@ -169,6 +187,7 @@ export class EndpointRecords {
         { id },
         {
           ...plain,
+          ...(plain.url === undefined || plain.url === before.url ? {} : { urlChangedAt: at }),
           ...(events === undefined ? {} : { events: [...events] }),
           ...(widgetIds === undefined ? {} : { widgetIds: widgetIds === null ? null : [...widgetIds] }),
           // An update of nothing is not a statement.
@@ -187,9 +206,10 @@ export class EndpointRecords {
   }
 
   /** Puts another signing secret in place of the endpoint's. @returns the endpoint; `undefined` when there is none */
-  async replaceSecret(orgId: OrgId, id: EndpointId, secret: string): Promise<EndpointRecord | undefined> {
+  async replaceSecret(orgId: OrgId, id: EndpointId, secret: string, at: Date): Promise<EndpointRecord | undefined> {
     return this.store.forOrg(orgId, async (runner) => {
-      await runner.manager.update(EndpointEntity, { id }, { secretCiphertext: this.cipher.encrypt(secret) });
+      const secretCiphertext = this.cipher.encrypt(secret);
+      await runner.manager.update(EndpointEntity, { id }, { secretCiphertext, secretChangedAt: at });
       const [row] = (await runner.query(`${SELECT} where e.id = $1`, [id])) as EndpointRow[];
       return row === undefined ? undefined : toRecord(row);
     });

@@ -17,14 +17,24 @@ export interface FeedItem {
   readonly envelope: string;
 }
 
+/** Of the oldest and the newest event that the org has in the feed; 0 without events. */
+export interface FeedBounds {
+  readonly oldestSeq: Seq;
+  readonly headSeq: Seq;
+}
+
 /** A page of the feed, ascending by seq. */
-export interface FeedPage {
+export interface FeedPage extends FeedBounds {
   readonly items: readonly FeedItem[];
   /** Where the next page begins; `null` when there are no more matching events. */
   readonly nextSeq: Seq | null;
-  /** Of the oldest and the newest event that the org has in the feed; 0 without events. */
-  readonly oldestSeq: Seq;
-  readonly headSeq: Seq;
+}
+
+/** One event, as it is stored. */
+export interface FeedEntry {
+  readonly id: EventId;
+  readonly appendedAt: Date;
+  readonly envelope: Buffer;
 }
 
 /** Names an event among those of all orgs: `<org id>/<event id>`. */
@@ -107,6 +117,33 @@ export class FeedReader {
       oldestSeq: oldestOf(rows[0]?.oldest ?? null, headSeq),
       headSeq,
     };
+  }
+
+  /** The event of that seq; `undefined` for one that is not there yet, or past retention. */
+  async find(orgId: OrgId, seq: Seq, nowMs: number): Promise<FeedEntry | undefined> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const [row] = (await runner.query(
+        'select event_id, appended_at, envelope from events where org_id = $1 and seq = $2 and appended_at >= $3',
+        [orgId, seq, new Date(nowMs - this.retentionMs)],
+      )) as { event_id: EventId; appended_at: Date; envelope: Buffer }[];
+      return row === undefined ? undefined : { id: row.event_id, appendedAt: row.appended_at, envelope: row.envelope };
+    });
+  }
+
+  /** Without a page: between which events the org's feed lies. */
+  async bounds(orgId: OrgId, nowMs: number): Promise<FeedBounds> {
+    const [row] = await this.store.forOrg(
+      orgId,
+      async (runner) =>
+        (await runner.query(
+          `select
+             (select last_seq from org_heads where org_id = $1) as head,
+             (select seq from events where org_id = $1 and appended_at >= $2 order by seq limit 1) as oldest`,
+          [orgId, new Date(nowMs - this.retentionMs)],
+        )) as { head: string | null; oldest: string | null }[],
+    );
+    const headSeq = seqFromText(row?.head ?? '0');
+    return { headSeq, oldestSeq: oldestOf(row?.oldest ?? null, headSeq) };
   }
 
   /** Which of the events the feed holds already; each is named as `eventKey` does. */

@@ -17,6 +17,7 @@ export const PROBLEM_TYPES: Readonly<Record<ProblemCode, ProblemType>> = {
   missing_api_key: { status: 401, title: 'An API key is required' },
   invalid_api_key: { status: 401, title: 'The API key is not valid' },
   insufficient_scope: { status: 403, title: 'The API key does not allow this' },
+  csrf_token_invalid: { status: 403, title: 'The request does not come from the dashboard' },
   not_found: { status: 404, title: 'Not found' },
   endpoint_inactive: { status: 409, title: 'The endpoint is inactive' },
   endpoint_limit_reached: { status: 409, title: 'The organization has as many endpoints as it may have' },

@@ -101,7 +101,29 @@ describe('a query is refused', () => {
     [`cursor=${Buffer.from('1.9999999999999999').toString('base64url')}`, invalid(['#/cursor', 'invalid_format'])],
     ['cursor=MS4x&cursor=MS4x', invalid(['#/cursor', 'repeated'])],
     ['page=2', invalid(['#/page', 'unknown_parameter'])],
+    ['event=ticket.exploded', unknownType('#/event')],
+    ['since=yesterday', unreadable(['#/since', 'invalid_format'])],
+    ['until=2026-02-30T00:00:00Z', unreadable(['#/until', 'invalid_format'])],
+    ['since=2026-01-02T00:00:00Z&until=2026-01-02T00:00:00Z', invalid(['#/until', 'out_of_range'])],
   ];
+
+  const dashboard: readonly (readonly [path: string, Said])[] = [
+    ['overview?minutes=4', invalid(['#/minutes', 'out_of_range'])],
+    ['overview?minutes=1441', invalid(['#/minutes', 'out_of_range'])],
+    ['overview?minutes=1h', unreadable(['#/minutes', 'invalid_format'])],
+    ['activity?hours=0', invalid(['#/hours', 'out_of_range'])],
+    ['activity?hours=721', invalid(['#/hours', 'out_of_range'])],
+    ['activity?endpoint_id=x', [404, 'not_found']],
+    ['events/0', [404, 'not_found']],
+    ['events/01', [404, 'not_found']],
+    ['events/1e3', [404, 'not_found']],
+    ['events/9007199254740992', [404, 'not_found']],
+    ['events/1', [404, 'not_found']],
+  ];
+
+  it.each(dashboard)('of the dashboard: %s', async (path, expected) => {
+    expect(await said({ key, method: 'GET', path: `/api/v1/dashboard/${path}` })).toEqual(expected);
+  });
 
   it.each(deliveries)('of the delivery log: %s', async (query, expected) => {
     expect(await said({ key, method: 'GET', path: `${WEBHOOKS}/${endpointId}/deliveries?${query}` })).toEqual(expected);

@@ -5,7 +5,7 @@ import { anOrgId } from '../../support/ids.js';
 import { aReceiver, type Receiver } from '../../support/receiver.js';
 import { ApiSuite, posting } from './support/api-suite.js';
 import { expectHeaders, type Problem } from './support/expect-answer.js';
-import { OPERATIONS, type Named } from './support/operations.js';
+import { OPERATIONS, SESSION_OPERATIONS, type Named } from './support/operations.js';
 
 const UNKNOWN = {
   orgId: anOrgId(),
@@ -136,6 +136,32 @@ describe.each(OPERATIONS)('$id', ({ id, scope, status, ids, ask }) => {
   });
 });
 
+describe('a dashboard session', () => {
+  const path = '/api/v1/dashboard/session';
+
+  it('is opened, read, used and closed', async () => {
+    const { key, named } = await anOrg();
+    const opened = await suite.ask({ key: null, ...posting(path, { api_key: key }) });
+    const { csrf_token: csrfToken } = (JSON.parse(opened.text) as { data: { csrf_token: string } }).data;
+    const cookie = opened.headers['set-cookie']?.[0]?.split(';', 1)[0] ?? '';
+    const asks = (ask: { method: string; path: string }, headers: Readonly<Record<string, string>> = {}) =>
+      suite.ask({ key: null, ...ask, headers: { cookie, ...headers } });
+    expect((await asks({ method: 'GET', path })).status).toBe(200);
+    for (const { id, status, ask } of OPERATIONS) {
+      const { headers, ...request } = ask(named);
+      const unsafe = request.method === 'GET' ? {} : { 'x-csrf-token': csrfToken };
+      if (request.method !== 'GET')
+        expect((await asks(request, { ...headers } as Record<string, string>)).status).toBe(403);
+      // Last of all, since nothing can be asked about it any more.
+      if (id === 'deleteWebhook' || id === 'revokeApiKey') continue;
+      const answer = await asks(request, { ...(headers as Record<string, string>), ...unsafe });
+      expect([id, answer.status]).toEqual([id, status]);
+    }
+    expect((await asks({ method: 'DELETE', path }, { 'x-csrf-token': csrfToken })).status).toBe(204);
+    expect((await asks({ method: 'GET', path })).status).toBe(401);
+  });
+});
+
 describe('rate limit headers (decisions, section 11: RATE_LIMIT)', () => {
   it.each(['/health/live', '/health/ready', '/docs', '/openapi.json', '/asyncapi.json', '/nowhere', '/api/v1/nowhere'])(
     'are not on %s',
@@ -148,7 +174,7 @@ describe('rate limit headers (decisions, section 11: RATE_LIMIT)', () => {
 describe('the answers of this suite', () => {
   it('are of every operation that is described, its good answer included', () => {
     expect(suite.described.operations.map(({ operationId }) => operationId).toSorted()).toEqual(
-      OPERATIONS.map(({ id }) => id).toSorted(),
+      [...OPERATIONS.map(({ id }) => id), ...SESSION_OPERATIONS].toSorted(),
     );
     for (const { id, status } of OPERATIONS) expect([...suite.described.statusesOf(id)]).toContain(status);
   });

@@ -92,7 +92,7 @@ const query = fc.oneof(
       .array(
         fc.oneof(
           fc.tuple(
-            fc.constantFrom('since', 'limit', 'cursor', 'status', 'event', 'widget_id'),
+            fc.constantFrom('since', 'until', 'limit', 'cursor', 'status', 'event', 'widget_id', 'minutes', 'hours'),
             fc.oneof(junkText, fc.nat().map(String), fc.constantFrom('test', 'ticket.created', 'failed', aWidgetId())),
           ),
           fc.tuple(fc.constant('wait'), fc.constantFrom('1', '0', '31', 'x', '')),
@@ -195,6 +195,7 @@ const anEvent = someOf(
   },
   ['event', 'data'],
 );
+const signIn = someOf({ api_key: mostly(someKey) }, ['api_key']);
 const submission = someOf({ events: mostly(fc.array(mostly(anEvent), { minLength: 1, maxLength: 3 })) }, ['events']);
 
 /** Of the shape that the operation asks for, mostly; of another one; or of none. */
@@ -203,6 +204,7 @@ const bodies = fc.record({
   updateWebhook: webhookChange,
   recoverDeliveries: recovery,
   createApiKey: apiKey,
+  openDashboardSession: signIn,
   ingestEvents: submission,
   putLiveChatSettings: liveChatSettings,
 });
@@ -244,7 +246,7 @@ const headers = fc
 const ask: fc.Arbitrary<Ask> = fc
   .record({
     // Without the usual bias to the first and the last: each operation is asked about as often.
-    operation: fc.noBias(fc.nat({ max: 20 })),
+    operation: fc.noBias(fc.nat({ max: 9_999 })),
     method: rarely(fc.constantFrom('GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS')),
     segments,
     query,
@@ -269,6 +271,7 @@ const ask: fc.Arbitrary<Ask> = fc
       const path = template
         .replace('{orgId}', junk?.[1] ?? orgId)
         .replace('{id}', at(asked === 'DELETE' ? named.mortal : named.endpoints, 0))
+        .replace('{seq}', junk?.[0] ?? String(index))
         .replace('{deliveryId}', at(named.deliveries, 1));
       const own = operationId in shaped ? text(shaped[operationId as keyof typeof shaped]) : undefined;
       const body = rest.junk === undefined ? own : rest.junk.body;

@@ -249,7 +249,8 @@ describe('the delivery log (spec 4.1; decisions, section 3)', () => {
     [422, 'limit=0'],
     [422, 'limit=251'],
     [400, 'limit=many'],
-    [422, 'since=5'],
+    [422, 'from=5'],
+    [400, 'since=5'],
     [422, 'limit=5&limit=6'],
   ])('answers %i to ?%s', async (status, query) => {
     const refusal = await operator.refusal('GET', `/external/webhooks/${endpoint.id}/deliveries?${query}`);
@@ -279,10 +280,12 @@ describe('a delivery (decisions, section 3)', () => {
     const attempt = { at: expect.any(String), duration_ms: expect.any(Number), response_excerpt: '' };
     expect(whole).toEqual({
       ...delivery,
+      endpoint_id: endpoint.id,
       attempts_log: [
         { ...attempt, attempt: 1, response_status: 503, error: 'http_status: 503' },
         { ...attempt, attempt: 2, response_status: 200, error: null },
       ],
+      request: expect.objectContaining({ url: receiver.url, body: receiver.received[1]?.body.toString() }),
       envelope: expect.any(Object),
     });
     const envelope = /^\{"data":\[(.*)\],"next_seq":null\}$/su.exec(await operator.api.feedText('since=0'))![1]!;

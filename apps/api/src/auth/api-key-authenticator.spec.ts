@@ -34,14 +34,9 @@ describe('authentication', () => {
     expect(used).toEqual([ID]);
   });
 
-  it.each([undefined, ''])('asks for a key when there is none: %p', async (header) => {
-    await expect(anAuthenticator().authenticator.authenticate(header)).rejects.toMatchObject({
-      code: 'missing_api_key',
-    });
-  });
-
   it('answers alike for a key that is unknown, wrong, revoked or expired', async () => {
     const cases = [
+      anAuthenticator().authenticator.authenticate(''),
       anAuthenticator().authenticator.authenticate('nonsense'),
       anAuthenticator().authenticator.authenticate(apiKeyText(ID, Buffer.alloc(32, 2))),
       anAuthenticator().authenticator.authenticate(KEY.replace('01K2', '01K3')),

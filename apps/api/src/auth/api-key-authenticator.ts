@@ -7,11 +7,11 @@ import type { AuthenticatedKey } from './authenticated-key.js';
 import { KeyUses } from './key-uses.js';
 
 /** Whether the key may be used at the time. */
-function isInForce(credential: ApiKeyCredential, nowMs: number): boolean {
+export function isInForce(credential: ApiKeyCredential, nowMs: number): boolean {
   return credential.revokedAt === null && (credential.expiresAt === null || credential.expiresAt.getTime() > nowMs);
 }
 
-/** Tells whose key a request carries (decisions, section 1). */
+/** Tells whose key it is (decisions, section 1). */
 @Injectable()
 export class ApiKeyAuthenticator {
   readonly #credentials: SharedQuery<ApiKeyId, ApiKeyCredential>;
@@ -26,14 +26,11 @@ export class ApiKeyAuthenticator {
   }
 
   /**
-   * @param header the value of `X-Api-Key`
-   * @throws GaplessError `missing_api_key`; `invalid_api_key` for one that is unknown, revoked or expired alike
+   * @param text the key as its owner was shown it
+   * @throws GaplessError `invalid_api_key` for one that is unknown, revoked or expired alike
    */
-  async authenticate(header: string | undefined): Promise<AuthenticatedKey> {
-    if (header === undefined || header === '') {
-      throw new GaplessError('missing_api_key', 'Send an API key in the X-Api-Key header.');
-    }
-    const presented = parseApiKey(header);
+  async authenticate(text: string): Promise<AuthenticatedKey> {
+    const presented = parseApiKey(text);
     if (presented === undefined) throw invalid();
     const credential = (await this.#credentials.ask([presented.id])).get(presented.id);
     const nowMs = this.clock.now();

@@ -1,19 +1,24 @@
 import type { FastifyInstance } from 'fastify';
-import type { ApiKeyAuthenticator } from './api-key-authenticator.js';
 import './authenticated-key.js';
+import './dashboard-session.js';
+import type { RequestAuthenticator } from './request-authenticator.js';
+import './sign-in.decorator.js';
 
 /** Everything below here is closed to whoever has no key. */
 const AUTHENTICATED = '/api/';
 
 /**
- * Checks the key of every request for a route below `/api/`, before its body is read; what it may do, the scope guard
- * decides. The route's pattern counts and not the request's path, which can be spelled in many ways.
+ * Checks the key, or the session, of every request for a route below `/api/`, before its body is read; what it may do, the
+ * scope guard decides. The route's pattern counts and not the request's path, which can be spelled in many ways.
  */
-export function authenticateRequests(instance: FastifyInstance, authenticator: ApiKeyAuthenticator): void {
+export function authenticateRequests(instance: FastifyInstance, authenticator: RequestAuthenticator): void {
   instance.decorateRequest('apiKey', null);
+  instance.decorateRequest('session', null);
   instance.addHook('onRequest', async (request) => {
-    if (request.is404 || request.routeOptions.url?.startsWith(AUTHENTICATED) !== true) return;
-    const header = request.headers['x-api-key'];
-    request.apiKey = await authenticator.authenticate(Array.isArray(header) ? header.join() : header);
+    const { url, config } = request.routeOptions;
+    if (request.is404 || url?.startsWith(AUTHENTICATED) !== true || config.signsIn === true) return;
+    const { key, session } = await authenticator.authenticate(request);
+    request.apiKey = key;
+    request.session = session;
   });
 }

@@ -1,6 +1,6 @@
 import { Controller, Get, Header, Inject, Param } from '@nestjs/common';
 import type { Clock, DeliveryId, EndpointId, OrgId } from '#libs/domain';
-import { DeliveryLog } from '#libs/feed-store';
+import { DeliveryLog, EndpointRecords } from '#libs/feed-store';
 import { CLOCK, CONFIG } from '#libs/platform';
 import type { Config } from '#libs/runtime';
 import { OrgOfKey } from '../auth/authenticated-key.js';
@@ -8,12 +8,14 @@ import { RequireScope } from '../auth/require-scope.js';
 import { EndpointIdPipe } from '../webhooks/endpoint-id.pipe.js';
 import { DeliveryIdPipe, noSuchDelivery } from './delivery-id.pipe.js';
 import { attemptJson, deliveryJson } from './delivery.presenter.js';
+import { sentRequest } from './sent-request.js';
 
-/** `GET /external/webhooks/:id/deliveries/:deliveryId`: a delivery with its attempts and its envelope. */
+/** `GET /external/webhooks/:id/deliveries/:deliveryId`: a delivery with its attempts, its envelope and what was sent. */
 @Controller('api/v1/external/webhooks/:id/deliveries/:deliveryId')
 export class GetDeliveryController {
   constructor(
     private readonly log: DeliveryLog,
+    private readonly endpoints: EndpointRecords,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -29,8 +31,14 @@ export class GetDeliveryController {
   ): Promise<string> {
     const keptSince = new Date(this.clock.now() - this.config.retentionMs);
     const found = await this.log.findWhole(orgId, id, deliveryId, keptSince);
-    if (found === undefined) throw noSuchDelivery();
-    const members = { ...deliveryJson(found.delivery), attempts_log: found.attemptsLog.map(attemptJson) };
+    const target = await this.endpoints.pushTarget(orgId, id);
+    if (found === undefined || target === undefined) throw noSuchDelivery();
+    const members = {
+      ...deliveryJson(found.delivery),
+      endpoint_id: id,
+      attempts_log: found.attemptsLog.map(attemptJson),
+      request: sentRequest(found, target),
+    };
     return `{"data":${JSON.stringify(members).slice(0, -1)},"envelope":${found.envelope ?? 'null'}}}`;
   }
 }

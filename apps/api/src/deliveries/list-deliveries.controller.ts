@@ -1,6 +1,7 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
-import type { DeliveryStatus, EndpointId, OrgId } from '#libs/domain';
-import { DeliveryLog, EndpointRecords, type DeliveryPlace } from '#libs/feed-store';
+import { isFeedFilter, type DeliveryStatus, type EndpointId, type OrgId } from '#libs/domain';
+import { parseTimestamp } from '#libs/event-validation';
+import { DeliveryLog, EndpointRecords, type DeliveryQuery } from '#libs/feed-store';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ReadsQuery } from '../http/refuse-parameters.interceptor.js';
@@ -17,18 +18,26 @@ function isStatus(text: string): text is DeliveryStatus {
   return STATUSES.includes(text);
 }
 
-interface ListQuery {
-  readonly status?: DeliveryStatus;
-  readonly after?: DeliveryPlace;
-  readonly limit: number;
+function timeOf(text: string): Date | undefined {
+  const ms = parseTimestamp(text);
+  return ms === undefined ? undefined : new Date(ms);
 }
 
-function parseListQuery(query: unknown): ListQuery {
-  const parameters = new QueryParameters(query, ['status', 'cursor', 'limit']);
+function parseListQuery(query: unknown): DeliveryQuery {
+  const parameters = new QueryParameters(query, ['status', 'event', 'since', 'until', 'cursor', 'limit']);
   const limit = parameters.integer('limit', 1, MAX_LIMIT) ?? DEFAULT_LIMIT;
   const status = parameters.text('status');
   if (status !== undefined && !isStatus(status)) {
     parameters.refuse('status', 'not_allowed', `must be one of ${STATUSES.join(', ')}`);
+  }
+  const event = parameters.text('event');
+  if (event !== undefined && !isFeedFilter(event)) {
+    parameters.refuse('event', 'unknown_event_type', 'is not an event type');
+  }
+  const since = parameters.read('since', timeOf, 'must be an RFC 3339 time');
+  const until = parameters.read('until', timeOf, 'must be an RFC 3339 time');
+  if (since !== undefined && until !== undefined && until <= since) {
+    parameters.refuse('until', 'out_of_range', 'must be later than since');
   }
   const cursor = parameters.text('cursor');
   const after = cursor === undefined ? undefined : decodeDeliveryCursor(cursor);
@@ -39,6 +48,9 @@ function parseListQuery(query: unknown): ListQuery {
   return {
     limit,
     ...(status !== undefined && isStatus(status) ? { status } : {}),
+    ...(event === undefined ? {} : { event }),
+    ...(since === undefined ? {} : { since }),
+    ...(until === undefined ? {} : { until }),
     ...(after === undefined ? {} : { after }),
   };
 }

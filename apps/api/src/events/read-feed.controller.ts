@@ -3,8 +3,8 @@ import { Controller, Get, Query, Req, Res, StreamableFile } from '@nestjs/common
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { OrgId, Seq } from '#libs/domain';
 import type { FeedPage, FeedQuery } from '#libs/feed-store';
-import { ApiKeyAuthenticator } from '../auth/api-key-authenticator.js';
-import { keyOf, OrgOfKey, type AuthenticatedKey } from '../auth/authenticated-key.js';
+import { OrgOfKey } from '../auth/authenticated-key.js';
+import { RequestAuthenticator } from '../auth/request-authenticator.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ReadsQuery } from '../http/refuse-parameters.interceptor.js';
 import { FeedFollower } from './feed-follower.js';
@@ -18,7 +18,7 @@ import {
 import { parseFeedQuery, parseLastEventId } from './feed-query.js';
 import { SharedReads } from './shared-reads.js';
 
-/** Decisions, section 11: Streaming. So often it is also checked that the key is still in force. */
+/** Decisions, section 11: Streaming. So often it is also checked that the key, or the session, is still in force. */
 const KEEP_ALIVE_MS = 15_000;
 
 /** `GET /external/events`: the pull feed (spec 4.1, 4.2), at once, by long poll, or as a stream. */
@@ -27,7 +27,7 @@ export class ReadFeedController {
   constructor(
     private readonly reads: SharedReads,
     private readonly follower: FeedFollower,
-    private readonly authenticator: ApiKeyAuthenticator,
+    private readonly authenticator: RequestAuthenticator,
   ) {}
 
   @Get()
@@ -67,18 +67,18 @@ export class ReadFeedController {
     reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no');
     const signal = untilClosed(reply);
     const pages = this.follower.follow(orgId, { ...query, since: since ?? headSeq }, KEEP_ALIVE_MS, signal);
-    const text = Readable.from(this.#texts(pages, keyOf(request)), { objectMode: false });
+    const text = Readable.from(this.#texts(pages, request), { objectMode: false });
     return new StreamableFile(text, { type: 'text/event-stream; charset=utf-8' });
   }
 
   async *#texts(
     pages: AsyncGenerator<FeedPage | null, void, undefined>,
-    key: AuthenticatedKey,
+    request: FastifyRequest,
   ): AsyncGenerator<string, void, undefined> {
     yield STREAM_START;
     for await (const page of pages) {
       if (page !== null) yield feedPageStream(page);
-      else if (await this.authenticator.isInForce(key.id)) yield STREAM_KEEP_ALIVE;
+      else if (await this.authenticator.isInForce(request)) yield STREAM_KEEP_ALIVE;
       else return;
     }
   }

@@ -1,8 +1,10 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { LOGGER } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
-import { ApiKeyAuthenticator } from '../auth/api-key-authenticator.js';
 import { authenticateRequests } from '../auth/authenticate-requests.js';
+import { refuseForgeries } from '../auth/refuse-forgeries.js';
+import { RequestAuthenticator } from '../auth/request-authenticator.js';
+import { serveDashboard } from '../dashboard/serve-dashboard.js';
 import { limitRequests } from '../rate-limits/limit-requests.js';
 import { RateLimits } from '../rate-limits/rate-limits.js';
 import { serveDocs } from '../openapi/serve-docs.js';
@@ -36,8 +38,10 @@ export function configureApi(app: NestFastifyApplication): void {
     done();
   });
   applyBodyLimits(instance);
-  authenticateRequests(instance, app.get(ApiKeyAuthenticator));
+  authenticateRequests(instance, app.get(RequestAuthenticator));
   limitRequests(instance, app.get(RateLimits));
+  refuseForgeries(instance);
   logAccess(instance, app.get<Logger>(LOGGER));
   serveDocs(instance);
+  serveDashboard(instance);
 }

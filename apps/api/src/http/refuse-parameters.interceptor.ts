@@ -16,9 +16,10 @@ export class RefuseParametersInterceptor implements NestInterceptor {
 
   /** @throws GaplessError `validation_failed` */
   intercept(context: ExecutionContext, next: CallHandler<unknown>): Observable<unknown> {
-    const { apiKey, query } = context.switchToHttp().getRequest<FastifyRequest>();
+    const { query, routeOptions } = context.switchToHttp().getRequest<FastifyRequest>();
     // What is open to everybody is for browsers, too, which are sent there with all sorts of parameters.
-    const readsQuery = this.reflector.get<boolean | undefined>(READS_QUERY, context.getHandler()) ?? apiKey === null;
+    const isForBrowsers = routeOptions.url?.startsWith('/api/') !== true;
+    const readsQuery = this.reflector.get<boolean | undefined>(READS_QUERY, context.getHandler()) ?? isForBrowsers;
     if (!readsQuery) new QueryParameters(query, []).throwIfAny();
     return next.handle();
   }

@@ -19,12 +19,12 @@ export const OPENAPI_DOCUMENT: JsonObject = {
   openapi: '3.1.0',
   info: { title: 'Gapless', version: '1.0.0', license: { name: 'MIT', identifier: 'MIT' }, description: DESCRIPTION },
   servers: [{ url: '/' }],
-  security: [{ apiKey: [] }],
   tags: [
     { name: 'Events', description: 'The pull feed and the catalog.' },
     { name: 'Webhook endpoints', description: 'Where events are pushed to.' },
     { name: 'Deliveries', description: 'What became of them.' },
     { name: 'API keys', description: 'Who may do what.' },
+    { name: 'Dashboard', description: 'Signing in, and what its pages show.' },
     { name: 'For product services', description: 'Operations that feed the log.' },
     { name: 'Live chat', description: 'Conversations that nobody has answered.' },
     { name: 'Pushes', description: 'What endpoints receive.' },
@@ -34,6 +34,18 @@ export const OPENAPI_DOCUMENT: JsonObject = {
   components: {
     securitySchemes: {
       apiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key', description: '`gk_<id>_<secret>`' },
+      session: {
+        type: 'apiKey',
+        in: 'cookie',
+        name: 'gapless_session',
+        description: 'Of who is signed in to the dashboard; does what their key does. A key in `X-Api-Key` wins.',
+      },
+      csrfToken: {
+        type: 'apiKey',
+        in: 'header',
+        name: 'X-CSRF-Token',
+        description: 'The `csrf_token` of the session: wanted with the cookie, where something is changed.',
+      },
     },
     headers: {
       'X-Request-Id': {

@@ -9,7 +9,8 @@ export interface OperationSketch {
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;
-  readonly scope: KeyRequirement;
+  /** What the key must have; or that the operation is about the caller's dashboard session, or makes one. */
+  readonly scope: KeyRequirement | 'session' | 'sign_in';
   readonly parameters?: readonly JsonObject[];
   readonly body?: { readonly schema: JsonObject; readonly example?: JsonObject };
   /** Whether an `Idempotency-Key` is honoured. */
@@ -18,19 +19,17 @@ export interface OperationSketch {
     readonly status: 200 | 201 | 202 | 204;
     readonly description: string;
     readonly content?: JsonObject;
+    readonly headers?: JsonObject;
   };
   /** The errors beyond those that every operation has. */
   readonly errors?: readonly ErrorCode[];
 }
 
-const EVERYWHERE: readonly ErrorCode[] = [
-  'missing_api_key',
-  'invalid_api_key',
-  'validation_failed',
-  'rate_limited',
-  'unavailable',
-];
+const EVERYWHERE: readonly ErrorCode[] = ['invalid_api_key', 'validation_failed', 'rate_limited', 'unavailable'];
+const WITH_CALLER: readonly ErrorCode[] = ['missing_api_key'];
 const WITH_SCOPE: readonly ErrorCode[] = ['insufficient_scope'];
+/** What an unsafe request with the cookie of the dashboard can be refused for. */
+const BY_COOKIE: readonly ErrorCode[] = ['csrf_token_invalid'];
 const WITH_PARAMETERS: readonly ErrorCode[] = ['malformed_request'];
 /** What a body can be refused for, also where none is asked for. */
 const REFUSED_BODY: readonly ErrorCode[] = ['payload_too_large', 'unsupported_media_type'];
@@ -62,7 +61,9 @@ export const listOf = (name: string): JsonObject => ({ type: 'array', items: ref
 export function operation(method: 'get' | 'post' | 'put' | 'patch' | 'delete', sketch: OperationSketch): JsonObject {
   const codes = new Set([
     ...EVERYWHERE,
-    ...(sketch.scope === 'any' ? [] : WITH_SCOPE),
+    ...(sketch.scope === 'sign_in' ? [] : WITH_CALLER),
+    ...(sketch.scope === 'any' || sketch.scope === 'session' ? [] : WITH_SCOPE),
+    ...(method === 'get' || sketch.scope === 'sign_in' ? [] : BY_COOKIE),
     ...(sketch.parameters === undefined ? [] : WITH_PARAMETERS),
     ...(method === 'get' ? [] : REFUSED_BODY),
     ...(sketch.body === undefined ? [] : WITH_BODY),
@@ -70,15 +71,16 @@ export function operation(method: 'get' | 'post' | 'put' | 'patch' | 'delete', s
     ...(sketch.errors ?? []),
   ]);
   const parameters = [...(sketch.parameters ?? []), ...(sketch.idempotent === true ? [IDEMPOTENCY_KEY] : [])];
-  const { status, description, content } = sketch.success;
+  const { status, description, content, headers } = sketch.success;
   return {
     operationId: sketch.id,
     tags: [sketch.tag],
     summary: sketch.summary,
     description: [
       ...(sketch.description === undefined ? [] : [sketch.description]),
-      sketch.scope === 'any' ? 'Any valid key.' : `Scope: \`${sketch.scope}\`.`,
+      ...requirementText(sketch.scope),
     ].join('\n\n'),
+    security: securityOf(method, sketch.scope),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(sketch.body === undefined
       ? {}
@@ -94,10 +96,22 @@ export function operation(method: 'get' | 'post' | 'put' | 'patch' | 'delete', s
           },
         }),
     responses: {
-      [status]: { description, headers: HEADERS, ...(content === undefined ? {} : { content }) },
+      [status]: { description, headers: { ...HEADERS, ...headers }, ...(content === undefined ? {} : { content }) },
       ...problemResponses([...codes]),
     },
   };
+}
+
+function requirementText(scope: OperationSketch['scope']): readonly string[] {
+  if (scope === 'session' || scope === 'sign_in') return [];
+  return [scope === 'any' ? 'Any valid key.' : `Scope: \`${scope}\`.`];
+}
+
+/** By key or by cookie; what the cookie is sent with by itself is not enough for what changes something. */
+function securityOf(method: string, scope: OperationSketch['scope']): readonly JsonObject[] {
+  if (scope === 'sign_in') return [];
+  const session = method === 'get' ? { session: [] } : { session: [], csrfToken: [] };
+  return scope === 'session' ? [session] : [{ apiKey: [] }, session];
 }
 
 /** One response for each status, which names its codes. */

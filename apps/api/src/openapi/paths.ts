@@ -6,6 +6,7 @@ const ENDPOINTS = 'Webhook endpoints';
 const DELIVERIES = 'Deliveries';
 const EVENTS = 'Events';
 const KEYS = 'API keys';
+const DASHBOARD = 'Dashboard';
 const INTERNAL = 'For product services';
 const LIVE_CHAT = 'Live chat';
 
@@ -20,6 +21,7 @@ function queryParameter(name: string, description: string, schema: JsonObject): 
 const ENDPOINT = pathParameter('id', 'The id of the endpoint.');
 const DELIVERY = pathParameter('deliveryId', 'The id of the delivery.');
 const ORG = pathParameter('orgId', 'The organization; for a key that is bound to one, its own.');
+const TIME: JsonObject = { type: 'string', format: 'date-time' };
 const URL_ERRORS = ['url_invalid', 'url_not_https', 'url_private_network', 'url_unresolvable'] as const;
 
 const webhooks: JsonObject = {
@@ -136,6 +138,9 @@ const deliveries: JsonObject = {
         type: 'string',
         enum: ['pending', 'delivered', 'failed'],
       }),
+      queryParameter('event', 'Only of this type.', { type: 'string', enum: EVENT_TYPES.filter(isFeedFilter) }),
+      queryParameter('since', 'Only from this created_at on.', TIME),
+      queryParameter('until', 'Only before this created_at.', TIME),
       queryParameter('cursor', 'The next_cursor of the page before.', { type: 'string' }),
       queryParameter('limit', 'Page size.', { type: 'integer', minimum: 1, maximum: 250, default: 50 }),
     ],
@@ -148,7 +153,7 @@ const deliveries: JsonObject = {
         },
       },
     },
-    errors: ['not_found'],
+    errors: ['not_found', 'unknown_event_type'],
   }),
 };
 
@@ -156,7 +161,7 @@ const delivery: JsonObject = {
   get: operation('get', {
     id: 'getDelivery',
     tag: DELIVERIES,
-    summary: 'Read a delivery with its attempts and its envelope',
+    summary: 'Read a delivery with its attempts, its envelope and the request as it was sent',
     scope: 'webhooks:read',
     parameters: [ENDPOINT, DELIVERY],
     success: { status: 200, description: 'The delivery.', content: dataOf(ref('DeliveryWithLog')) },
@@ -359,6 +364,84 @@ const alerts: JsonObject = {
   }),
 };
 
+const SET_COOKIE: JsonObject = {
+  'Set-Cookie': {
+    description: '`gapless_session`: HttpOnly, SameSite=Strict, and Secure by https.',
+    schema: { type: 'string' },
+  },
+};
+
+const session: JsonObject = {
+  post: operation('post', {
+    id: 'openDashboardSession',
+    tag: DASHBOARD,
+    summary: 'Sign in to the dashboard',
+    description: 'With a key of an organization. At most 30 times a minute from one address.',
+    scope: 'sign_in',
+    body: { schema: ref('NewSession'), example: { api_key: 'gk_<id>_<secret>' } },
+    success: { status: 200, description: 'The session.', content: dataOf(ref('Session')), headers: SET_COOKIE },
+  }),
+  get: operation('get', {
+    id: 'readDashboardSession',
+    tag: DASHBOARD,
+    summary: 'Read the session',
+    scope: 'session',
+    success: { status: 200, description: 'The session.', content: dataOf(ref('Session')) },
+    errors: ['not_found'],
+  }),
+  delete: operation('delete', {
+    id: 'closeDashboardSession',
+    tag: DASHBOARD,
+    summary: 'Sign out',
+    description: 'The session is over from the next request on.',
+    scope: 'session',
+    success: { status: 204, description: 'It is over.', headers: SET_COOKIE },
+    errors: ['not_found'],
+  }),
+};
+
+const overview: JsonObject = {
+  get: operation('get', {
+    id: 'readOverview',
+    tag: DASHBOARD,
+    summary: 'See how the organization is doing',
+    description: 'May be two seconds old; attempts and outcomes of what is older than five minutes, a minute.',
+    scope: 'webhooks:read',
+    parameters: [
+      queryParameter('minutes', 'How far to look back.', { type: 'integer', minimum: 5, maximum: 1_440, default: 60 }),
+    ],
+    success: { status: 200, description: 'The overview.', content: dataOf(ref('Overview')) },
+  }),
+};
+
+const activity: JsonObject = {
+  get: operation('get', {
+    id: 'readActivity',
+    tag: DASHBOARD,
+    summary: 'See what endpoints were sent over time',
+    description: 'May be two seconds old; attempts and outcomes of what is older than five minutes, a minute.',
+    scope: 'webhooks:read',
+    parameters: [
+      queryParameter('hours', 'How far to look back.', { type: 'integer', minimum: 1, maximum: 720, default: 24 }),
+      queryParameter('endpoint_id', 'Only this endpoint.', { type: 'string' }),
+    ],
+    success: { status: 200, description: 'Each endpoint.', content: dataOf(listOf('Activity')) },
+    errors: ['not_found'],
+  }),
+};
+
+const storedEvent: JsonObject = {
+  get: operation('get', {
+    id: 'readEvent',
+    tag: DASHBOARD,
+    summary: 'Read an event as it is stored, and where it was delivered',
+    scope: 'events:read',
+    parameters: [pathParameter('seq', 'The seq of the event.')],
+    success: { status: 200, description: 'The event.', content: dataOf(ref('StoredEvent')) },
+    errors: ['not_found'],
+  }),
+};
+
 /** `paths` of the document. */
 export const PATHS: JsonObject = {
   '/api/v1/external/webhooks': webhooks,
@@ -373,6 +456,10 @@ export const PATHS: JsonObject = {
   '/api/v1/external/event-types': eventTypes,
   '/api/v1/external/api-keys': apiKeys,
   '/api/v1/external/api-keys/{id}': apiKey,
+  '/api/v1/dashboard/session': session,
+  '/api/v1/dashboard/overview': overview,
+  '/api/v1/dashboard/activity': activity,
+  '/api/v1/dashboard/events/{seq}': storedEvent,
   '/api/v1/internal/events': ingest,
   '/api/v1/internal/orgs/{orgId}/live-chat-settings': liveChatSettings,
   '/api/v1/internal/orgs/{orgId}/waiting-conversations': waitingConversations,

@@ -181,6 +181,7 @@ export const SCHEMAS: JsonObject = {
   Delivery: objectOf(delivery, 'What became of an event on its way to an endpoint.'),
   DeliveryWithLog: objectOf({
     ...delivery,
+    endpoint_id: ENDPOINT_ID,
     attempts_log: {
       type: 'array',
       items: objectOf({
@@ -192,8 +193,30 @@ export const SCHEMAS: JsonObject = {
         response_excerpt: { ...MAYBE_TEXT, description: 'The first KB of the response body.' },
       }),
     },
+    request: {
+      anyOf: [ref('SentRequest'), { type: 'null' }],
+      description: 'null before the first attempt, and once the event is past retention.',
+    },
     envelope: { anyOf: [ref('Envelope'), { type: 'null' }], description: 'null once the event is past retention.' },
   }),
+  SentRequest: objectOf(
+    {
+      method: { type: 'string', const: 'POST' },
+      url: { ...MAYBE_TEXT, description: 'null once it has changed.' },
+      url_note: { ...MAYBE_TEXT, description: 'Why there is no url.' },
+      headers: {
+        type: 'object',
+        additionalProperties: MAYBE_TEXT,
+        description:
+          'By their names in lower case, without those of the connection (Host, Content-Length, Connection). null is what ' +
+          'is not known any more: signatures once the secret was rotated; the traceparent of an event that was not ' +
+          'replayed, whose trace is the producer’s. The user-agent is that of today.',
+      },
+      signature_note: { ...MAYBE_TEXT, description: 'Why there are no signatures.' },
+      body: { type: 'string', description: 'To the byte.' },
+    },
+    'The request of the latest attempt as it was sent.',
+  ),
   Recovery: bodyOf(
     {
       since_seq: { type: ['integer', 'null'], minimum: 0, description: 'Events with a greater seq; or else since.' },
@@ -265,6 +288,78 @@ export const SCHEMAS: JsonObject = {
       type: ['string', 'null'],
       enum: ['picked_up', 'abandoned', 'completed', 'handed_off', null],
       description: 'What ended the wait; handed_off: the conversation entered the queue anew.',
+    },
+  }),
+  Session: objectOf(
+    {
+      org_id: UUID,
+      key_id: apiKey.id,
+      scopes: apiKey.scopes,
+      expires_at: { ...TIMESTAMP, description: 'After 12 hours, or with the key.' },
+      csrf_token: { type: 'string', description: 'To be sent as X-CSRF-Token with what changes something.' },
+      live_chat_alerts: { type: 'boolean', description: 'Whether the operations of live-chat alerts are served here.' },
+    },
+    'Who is signed in to the dashboard.',
+  ),
+  NewSession: bodyOf({ api_key: { type: 'string', description: 'A key of the organization.' } }, ['api_key']),
+  Overview: objectOf(
+    {
+      as_of: TIMESTAMP,
+      head_seq: { ...COUNT, description: 'Of the newest event; 0 without events.' },
+      oldest_seq: { ...COUNT, description: 'Of the oldest event that is kept; 0 without events.' },
+      projection_lag_seconds: {
+        type: ['integer', 'null'],
+        minimum: 0,
+        description:
+          'What is older than this is shown: 0 when everything is, else 1, 2, 5, 10, 30 and so on; null when the brokers cannot be asked.',
+      },
+      minutes: {
+        type: 'array',
+        description: 'Oldest first; the last one is not over yet.',
+        items: objectOf({ at: TIMESTAMP, events: COUNT, delivered: COUNT, failed_attempts: COUNT }),
+      },
+      outcomes: objectOf(
+        { delivered: COUNT, failed: COUNT, pending: COUNT },
+        'Deliveries of the events that were appended in these minutes.',
+      ),
+      push_latency: objectOf(
+        { p50_ms: MAYBE_INTEGER, p95_ms: MAYBE_INTEGER, samples: COUNT },
+        'From the append of the event to the answer of the endpoint, for deliveries of events that were appended in these ' +
+          'minutes: the latest 500 of each endpoint, replays apart.',
+      ),
+      endpoints: objectOf({ healthy: COUNT, failing: COUNT, disabled: COUNT }),
+    },
+    'How the organization is doing.',
+  ),
+  Activity: objectOf({
+    endpoint_id: ENDPOINT_ID,
+    buckets: {
+      type: 'array',
+      minItems: 24,
+      maxItems: 60,
+      description: 'Oldest first; the last one is not over yet.',
+      items: objectOf({ at: TIMESTAMP, delivered: COUNT, failed_attempts: COUNT }),
+    },
+  }),
+  StoredEvent: objectOf({
+    envelope: ref('Envelope'),
+    raw: { type: 'string', description: 'The stored bytes.' },
+    sha256: { type: 'string', pattern: '^[0-9a-f]{64}$', description: 'Of the stored bytes.' },
+    appended_at: TIMESTAMP,
+    deliveries: {
+      type: ['array', 'null'],
+      description: 'To the endpoints that there are; null for a key without the scope `webhooks:read`.',
+      items: objectOf({
+        id: DELIVERY_ID,
+        endpoint_id: ENDPOINT_ID,
+        endpoint_name: MAYBE_TEXT,
+        url: { type: 'string', description: 'Of the endpoint as it is now.' },
+        status: delivery.status,
+        attempts: COUNT,
+        response_status: MAYBE_INTEGER,
+        last_error: MAYBE_TEXT,
+        delivered_at: MAYBE_TIMESTAMP,
+      }),
     },
   }),
   Problem: {

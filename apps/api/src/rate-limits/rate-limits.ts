@@ -1,12 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { GaplessError, type ApiKeyId } from '#libs/domain';
+import { GaplessError } from '#libs/domain';
 import { CONFIG } from '#libs/platform';
 import type { Config } from '#libs/runtime';
 
-/** What is counted. */
-export type Countable = 'requests' | 'events';
+/** What is counted: sign-ins by the address that they come from, all else by key. */
+export type Countable = 'requests' | 'events' | 'sign_ins';
 
 /**
  * A key may use in two seconds what it may use in two: on average the configured rate, and at most twice that at once
@@ -16,7 +16,11 @@ const WINDOW_SECONDS = 2;
 /** Events per request: ingest takes many in one. */
 const EVENTS_PER_REQUEST = 20;
 
-/** One quota of each key. */
+/** Nobody signs in so often, not even a whole office behind one address; and guessing gets nowhere. */
+const SIGN_INS = 30;
+const SIGN_IN_WINDOW_SECONDS = 60;
+
+/** One quota of each key, or address. */
 class Quota {
   readonly #limiter: RateLimiterMemory;
   /** The quota as `RateLimit-Policy` tells it (draft-ietf-httpapi-ratelimit-headers). */
@@ -25,19 +29,20 @@ class Quota {
   constructor(
     readonly name: Countable,
     readonly amount: number,
+    readonly windowSeconds: number,
   ) {
-    this.#limiter = new RateLimiterMemory({ points: amount, duration: WINDOW_SECONDS });
-    this.policy = `"${name}";q=${amount};w=${WINDOW_SECONDS}`;
+    this.#limiter = new RateLimiterMemory({ points: amount, duration: windowSeconds });
+    this.policy = `"${name}";q=${amount};w=${windowSeconds}`;
   }
 
-  async use(key: ApiKeyId, cost: number): Promise<{ readonly remaining: number; readonly resetSeconds: number }> {
+  async use(who: string, cost: number): Promise<{ readonly remaining: number; readonly resetSeconds: number }> {
     // What costs more than there can be is let through when nothing else is: it could never be otherwise.
-    const used = await this.#limiter.penalty(key, Math.min(cost, this.amount));
+    const used = await this.#limiter.penalty(who, Math.min(cost, this.amount));
     return { remaining: this.amount - used.consumedPoints, resetSeconds: Math.ceil(used.msBeforeNext / 1_000) };
   }
 }
 
-/** How often each API key may ask, counted in this process. */
+/** How often each API key may ask, and each address sign in, counted in this process. */
 @Injectable()
 export class RateLimits {
   readonly #quotas: Readonly<Record<Countable, Quota>>;
@@ -45,24 +50,28 @@ export class RateLimits {
   constructor(@Inject(CONFIG) config: Config) {
     const requests = config.rateLimitPerSecond * WINDOW_SECONDS;
     this.#quotas = {
-      requests: new Quota('requests', requests),
-      events: new Quota('events', requests * EVENTS_PER_REQUEST),
+      requests: new Quota('requests', requests, WINDOW_SECONDS),
+      events: new Quota('events', requests * EVENTS_PER_REQUEST, WINDOW_SECONDS),
+      sign_ins: new Quota('sign_ins', SIGN_INS, SIGN_IN_WINDOW_SECONDS),
     };
   }
 
   /**
    * Counts, and tells with `RateLimit` and `RateLimit-Policy` what is left.
+   * @param who the id of a key, or an address
    * @throws GaplessError `rate_limited` when nothing is
    */
-  async count(what: Countable, key: ApiKeyId, cost: number, reply: FastifyReply): Promise<void> {
+  async count(what: Countable, who: string, cost: number, reply: FastifyReply): Promise<void> {
     const quota = this.#quotas[what];
-    const { remaining, resetSeconds } = await quota.use(key, cost);
+    const { remaining, resetSeconds } = await quota.use(who, cost);
     reply.header('ratelimit-policy', quota.policy);
     reply.header('ratelimit', `"${what}";r=${Math.max(0, remaining)};t=${resetSeconds}`);
     if (remaining < 0) {
-      throw new GaplessError('rate_limited', `The key may use ${quota.amount} ${what} in ${WINDOW_SECONDS} seconds.`, {
-        retryAfterSeconds: Math.max(1, resetSeconds),
-      });
+      throw new GaplessError(
+        'rate_limited',
+        `At most ${quota.amount} ${what.replace('_', '-')} in ${quota.windowSeconds} seconds.`,
+        { retryAfterSeconds: Math.max(1, resetSeconds) },
+      );
     }
   }
 }

@@ -34,10 +34,17 @@ export function webhookWithSecretJson(endpoint: EndpointRecord, secret: string) 
   return { ...webhookJson(endpoint), secret };
 }
 
+export type EndpointStatus = 'healthy' | 'failing' | 'disabled';
+
+export function endpointStatus({ isActive, failureCount }: EndpointRecord): EndpointStatus {
+  if (!isActive) return 'disabled';
+  return failureCount > 0 ? 'failing' : 'healthy';
+}
+
 /** How an endpoint is doing (decisions, section 3). */
 export function webhookHealthJson(endpoint: EndpointRecord, health: EndpointHealthRecord) {
   return {
-    status: !endpoint.isActive ? 'disabled' : endpoint.failureCount > 0 ? 'failing' : 'healthy',
+    status: endpointStatus(endpoint),
     delivered_24h: health.delivered24h,
     failed_attempts_24h: health.failedAttempts24h,
     pending: health.pending,

@@ -4,6 +4,7 @@ export const ERROR_CODES = [
   'missing_api_key',
   'invalid_api_key',
   'insufficient_scope',
+  'csrf_token_invalid',
   'not_found',
   'endpoint_inactive',
   'endpoint_limit_reached',

@@ -42,6 +42,14 @@ export class EndpointEntity {
   @Column({ name: 'secret_ciphertext', type: 'bytea' })
   secretCiphertext!: Buffer;
 
+  /** `null` while it is the one that the endpoint was created with. */
+  @Column({ name: 'secret_changed_at', type: 'timestamptz', nullable: true })
+  secretChangedAt!: Date | null;
+
+  /** `null` while it is the one that the endpoint was created with. */
+  @Column({ name: 'url_changed_at', type: 'timestamptz', nullable: true })
+  urlChangedAt!: Date | null;
+
   @Column({ name: 'created_at', type: 'timestamptz' })
   createdAt!: Date;
 }

@@ -7,6 +7,9 @@ import { LiveChatSettings1700000000021 } from './0021-live-chat-settings.js';
 import { Alerts1700000000022 } from './0022-alerts.js';
 import { DayFunctions1700000000030 } from './0030-day-functions.js';
 import { Roles1700000000031 } from './0031-roles.js';
+import { DashboardSessions1700000000040 } from './0040-dashboard-sessions.js';
+import { EndpointChanges1700000000041 } from './0041-endpoint-changes.js';
+import { AttemptOutcomes1700000000042 } from './0042-attempt-outcomes.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
@@ -18,4 +21,7 @@ export const MIGRATIONS = [
   Alerts1700000000022,
   DayFunctions1700000000030,
   Roles1700000000031,
+  DashboardSessions1700000000040,
+  EndpointChanges1700000000041,
+  AttemptOutcomes1700000000042,
 ];

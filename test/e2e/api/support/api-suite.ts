@@ -13,6 +13,12 @@ import { HttpPort, type Answer, type Ask } from './http-port.js';
 
 const identifiers = new Identifiers(systemClock);
 
+/** What of an operation is counted, where it is not its requests by key. */
+const COUNTED: Readonly<Record<string, 'events' | 'sign_ins'>> = {
+  ingestEvents: 'events',
+  openDashboardSession: 'sign_ins',
+};
+
 /** A request and who makes it: `null` is nobody. */
 export interface KeyedAsk extends Ask {
   readonly key: string | null;
@@ -77,7 +83,7 @@ export class ApiSuite {
     const answer = await this.port.ask(keyed);
     const operation = this.described.operationOf(ask);
     const isCounted = operation !== undefined && answer.status !== 401;
-    expectHeaders(answer, isCounted ? (operation.operationId === 'ingestEvents' ? 'events' : 'requests') : 'nothing');
+    expectHeaders(answer, isCounted ? (COUNTED[operation.operationId] ?? 'requests') : 'nothing');
     if (answer.status >= 400) expectProblem(ask, answer);
     this.described.note(ask, answer);
     return answer;

@@ -5,7 +5,7 @@ import type { Answer, Ask } from './http-port.js';
 const CODES: Readonly<Record<number, readonly string[]>> = {
   400: ['malformed_request'],
   401: ['missing_api_key', 'invalid_api_key'],
-  403: ['insufficient_scope'],
+  403: ['insufficient_scope', 'csrf_token_invalid'],
   404: ['not_found'],
   409: ['endpoint_inactive', 'endpoint_limit_reached', 'event_pruned', 'idempotency_conflict'],
   413: ['payload_too_large'],
@@ -64,7 +64,7 @@ export function expectProblem(ask: Ask, answer: Answer): Problem {
 }
 
 /** Shows that the answer has the headers of every answer, and those of the rate limit where they belong. */
-export function expectHeaders(answer: Answer, counted: 'requests' | 'events' | 'nothing'): void {
+export function expectHeaders(answer: Answer, counted: 'requests' | 'events' | 'sign_ins' | 'nothing'): void {
   expect(answer.headers['x-request-id']).toMatch(/^[\w.:+/=-]{1,128}$/);
   const { ratelimit, 'ratelimit-policy': policy } = answer.headers;
   if (counted === 'nothing') {

@@ -144,6 +144,27 @@ export const OPERATIONS: readonly Operation[] = [
     ask: ({ apiKeyId }) => ({ method: 'DELETE', path: `/api/v1/external/api-keys/${apiKeyId}` }),
   },
   {
+    id: 'readOverview',
+    scope: 'webhooks:read',
+    status: 200,
+    ids: [],
+    ask: () => ({ method: 'GET', path: '/api/v1/dashboard/overview?minutes=5' }),
+  },
+  {
+    id: 'readActivity',
+    scope: 'webhooks:read',
+    status: 200,
+    ids: ['endpointId'],
+    ask: ({ endpointId }) => ({ method: 'GET', path: `/api/v1/dashboard/activity?hours=1&endpoint_id=${endpointId}` }),
+  },
+  {
+    id: 'readEvent',
+    scope: 'events:read',
+    status: 200,
+    ids: [],
+    ask: () => ({ method: 'GET', path: '/api/v1/dashboard/events/1' }),
+  },
+  {
     id: 'ingestEvents',
     scope: 'events:write',
     status: 202,
@@ -188,3 +209,6 @@ export const OPERATIONS: readonly Operation[] = [
     ask: (named) => ({ method: 'GET', path: `${org(named)}/alerts?limit=10` }),
   },
 ];
+
+/** Operations about who is signed in to the dashboard: not by key, so that nothing of the above can be said of them. */
+export const SESSION_OPERATIONS = ['openDashboardSession', 'readDashboardSession', 'closeDashboardSession'] as const;

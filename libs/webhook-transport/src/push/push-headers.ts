@@ -4,22 +4,29 @@ import { legacySignature, serviceSignature, standardWebhooksSignature } from '#l
 
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
+/** What of an attempt its headers are made of. */
+export type PushedAttempt = Pick<DueAttempt, 'delivery' | 'run' | 'attempt' | 'traceparent' | 'envelope'>;
+
+/** Those of the headers that nobody can make without the endpoint's secret. */
+export const SIGNATURE_HEADERS = ['x-service-signature', 'x-webhook-signature', 'webhook-signature'] as const;
+
 /**
  * The trace that the event came with goes on with a span of the attempt's own; an event without one begins a trace.
  * A function of the attempt, so that a repetition of it is seen as the same.
  */
-function traceparentOf(due: DueAttempt): string {
+function traceparentOf(due: PushedAttempt): string {
   const digest = createHash('sha256').update(`${due.delivery.deliveryId}/${due.run}/${due.attempt}`).digest('hex');
   const [, traceId, , flags] = TRACEPARENT.exec(due.traceparent ?? '') ?? [];
   return `00-${traceId ?? createHash('sha256').update(due.delivery.eventId).digest('hex').slice(0, 32)}-${digest.slice(0, 16)}-${flags ?? '00'}`;
 }
 
 /**
- * The headers of a push (spec 4.4; decisions, section 6), signed over the envelope's bytes.
- * @param secret of the endpoint, as it is at this moment
- * @param nowMs what the signatures are stamped with, in epoch milliseconds
+ * The headers of a push (spec 4.4; decisions, section 6), signed over the envelope's bytes. A function of its arguments
+ * alone, so that what was sent can be told again later.
+ * @param secret of the endpoint, as it is when the attempt is made
+ * @param nowMs when the attempt begins, and what the signatures are stamped with: in epoch milliseconds
  */
-export function pushHeaders(due: DueAttempt, secret: string, nowMs: number): Record<string, string> {
+export function pushHeaders(due: PushedAttempt, secret: string, nowMs: number): Record<string, string> {
   const { delivery, envelope } = due;
   const timestamp = Math.floor(nowMs / 1_000);
   return {

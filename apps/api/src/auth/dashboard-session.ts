@@ -1,0 +1,26 @@
+import type { FastifyRequest } from 'fastify';
+import { GaplessError } from '#libs/domain';
+import type { SessionName } from '#libs/feed-store';
+
+/** A session of the dashboard that a request belongs to, checked. */
+export interface DashboardSession {
+  readonly name: SessionName;
+  /** What its unsafe requests have to show in `X-CSRF-Token`. */
+  readonly csrfToken: string;
+  readonly expiresAt: Date;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** `null` for a request that brings an API key of its own, and outside of `/api/`. */
+    session: DashboardSession | null;
+  }
+}
+
+/** @throws GaplessError `not_found` for a request that was made with an API key */
+export function sessionOf(request: FastifyRequest): DashboardSession {
+  if (request.session === null) {
+    throw new GaplessError('not_found', 'The request is made with an API key: there is no dashboard session.');
+  }
+  return request.session;
+}

@@ -1,0 +1,24 @@
+import { describe, expect, it } from '@jest/globals';
+import { isSecure } from './is-secure.js';
+
+const by = (protocol: 'http' | 'https', forwarded?: string) => ({
+  protocol,
+  headers: forwarded === undefined ? {} : { 'x-forwarded-proto': forwarded },
+});
+
+describe('isSecure', () => {
+  it('is so by TLS, whatever else is said', () => {
+    expect(isSecure(by('https', 'http'), null)).toBe(true);
+  });
+
+  it('believes a proxy where the service is known to be reached by https', () => {
+    expect(isSecure(by('http', 'https'), 'https://gapless.example.com')).toBe(true);
+    expect(isSecure(by('http', 'https, http'), 'https://gapless.example.com')).toBe(true);
+    expect(isSecure(by('http', 'http, https'), 'https://gapless.example.com')).toBe(false);
+    expect(isSecure(by('http'), 'https://gapless.example.com')).toBe(false);
+  });
+
+  it.each([null, 'http://gapless.example.com'])('believes no header where it is not: %p', (publicUrl) => {
+    expect(isSecure(by('http', 'https'), publicUrl)).toBe(false);
+  });
+});

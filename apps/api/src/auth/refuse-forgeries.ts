@@ -1,0 +1,24 @@
+import type { FastifyInstance } from 'fastify';
+import { GaplessError } from '#libs/domain';
+import { isSameSecret, sha256OfSecret } from '#libs/feed-store';
+import './dashboard-session.js';
+
+/** Methods that change nothing (RFC 9110, section 9.2.1). */
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * Refuses unsafe requests that come with the dashboard's cookie but not from its scripts: a browser sends the cookie with
+ * whatever makes it ask, but only the dashboard knows the token. A key in a header is not sent by itself, and needs none.
+ */
+export function refuseForgeries(instance: FastifyInstance): void {
+  instance.addHook('onRequest', (request, _reply, done) => {
+    const { session, method } = request;
+    const shown = request.headers['x-csrf-token'];
+    const isGenuine =
+      session === null ||
+      SAFE_METHODS.has(method) ||
+      (typeof shown === 'string' && isSameSecret(shown, sha256OfSecret(session.csrfToken)));
+    if (isGenuine) done();
+    else done(new GaplessError('csrf_token_invalid', 'Send the csrf_token of the session in the X-CSRF-Token header.'));
+  });
+}

@@ -1,0 +1,41 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { GaplessError } from '#libs/domain';
+import { ApiKeyAuthenticator } from './api-key-authenticator.js';
+import { keyOf, type AuthenticatedKey } from './authenticated-key.js';
+import type { DashboardSession } from './dashboard-session.js';
+import { DashboardSessions } from './dashboard-sessions.js';
+import { sessionTokenIn } from './session-token.js';
+
+/** Who makes a request: always somebody with a key, be it shown or be it that of a dashboard session. */
+export interface Authenticated {
+  readonly key: AuthenticatedKey;
+  readonly session: DashboardSession | null;
+}
+
+/** Tells who makes a request: by `X-Api-Key`, else by the cookie of the dashboard. */
+@Injectable()
+export class RequestAuthenticator {
+  constructor(
+    private readonly keys: ApiKeyAuthenticator,
+    private readonly sessions: DashboardSessions,
+  ) {}
+
+  /**
+   * @throws GaplessError `missing_api_key` without either, or for a session that is over; `invalid_api_key` for a key that
+   *   is unknown, revoked or expired alike
+   */
+  async authenticate({ headers }: Pick<FastifyRequest, 'headers'>): Promise<Authenticated> {
+    const header = headers['x-api-key'];
+    const key = Array.isArray(header) ? header.join() : header;
+    if (key !== undefined && key !== '') return { key: await this.keys.authenticate(key), session: null };
+    const token = sessionTokenIn(headers.cookie);
+    if (token !== undefined) return this.sessions.resume(token);
+    throw new GaplessError('missing_api_key', 'Send an API key in the X-Api-Key header.');
+  }
+
+  /** Whether who made a request, a while ago by now, may still do so. */
+  async isInForce(request: FastifyRequest): Promise<boolean> {
+    return request.session === null ? this.keys.isInForce(keyOf(request).id) : this.sessions.isOpen(request.session);
+  }
+}

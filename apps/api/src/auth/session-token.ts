@@ -1,0 +1,48 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { parseCookie, stringifySetCookie } from 'cookie';
+import { sha256OfSecret, type SessionName } from '#libs/feed-store';
+
+/** What the browser holds of a session, in a cookie that no script can read. */
+const COOKIE = 'gapless_session';
+
+const TOKEN_BYTES = 32;
+const TOKEN = /^[\w-]{43}$/;
+
+export function newSessionToken(): string {
+  return randomBytes(TOKEN_BYTES).toString('base64url');
+}
+
+/** What the session is stored under: whoever reads the database cannot take a session over. */
+export function sessionNameOf(token: string): SessionName {
+  return sha256OfSecret(token).toString('hex');
+}
+
+/**
+ * What scripts of the dashboard show with unsafe requests, and those of other sites cannot know. A function of the token,
+ * so that nothing more is stored, and one that does not lead back to it.
+ */
+export function csrfTokenOf(token: string): string {
+  return createHmac('sha256', token).update('csrf token of a dashboard session').digest('base64url');
+}
+
+/** The token in the `Cookie` header; `undefined` without one, or for what is no token of ours. */
+export function sessionTokenIn(cookieHeader: string | undefined): string | undefined {
+  if (cookieHeader === undefined) return undefined;
+  const token = parseCookie(cookieHeader)[COOKIE];
+  return token !== undefined && TOKEN.test(token) ? token : undefined;
+}
+
+const ATTRIBUTES = { httpOnly: true, sameSite: 'strict', path: '/' } as const;
+
+/**
+ * The `Set-Cookie` that hands the token to the browser.
+ * @param isSecure whether the browser speaks https: it must not send the token otherwise then
+ */
+export function sessionCookie(token: string, maxAgeSeconds: number, isSecure: boolean): string {
+  return stringifySetCookie(COOKIE, token, { ...ATTRIBUTES, secure: isSecure, maxAge: maxAgeSeconds });
+}
+
+/** The `Set-Cookie` that takes the token away again. */
+export function clearedSessionCookie(isSecure: boolean): string {
+  return stringifySetCookie(COOKIE, '', { ...ATTRIBUTES, secure: isSecure, maxAge: 0 });
+}

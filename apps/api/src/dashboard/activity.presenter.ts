@@ -1,0 +1,28 @@
+import type { AttemptCounts, Buckets, EndpointRecord } from '#libs/feed-store';
+import { bucketStarts } from './activity-buckets.js';
+
+/** What an endpoint was sent, oldest bucket first; also those in which nothing was. */
+export interface ActivityJson {
+  readonly endpoint_id: string;
+  readonly buckets: readonly { readonly at: string; readonly delivered: number; readonly failed_attempts: number }[];
+}
+
+export function activityJson(
+  endpoints: readonly EndpointRecord[],
+  buckets: Buckets,
+  attempts: readonly AttemptCounts[],
+): readonly ActivityJson[] {
+  const starts = bucketStarts(buckets).map((at) => at.toISOString());
+  const counts = new Map<string, { readonly delivered: number; readonly failed: number }>();
+  for (const { endpointId, bucket, delivered, failed } of attempts) {
+    const before = counts.get(`${endpointId} ${bucket}`) ?? { delivered: 0, failed: 0 };
+    counts.set(`${endpointId} ${bucket}`, { delivered: before.delivered + delivered, failed: before.failed + failed });
+  }
+  return endpoints.map(({ id }) => ({
+    endpoint_id: id,
+    buckets: starts.map((at, bucket) => {
+      const found = counts.get(`${id} ${bucket}`);
+      return { at, delivered: found?.delivered ?? 0, failed_attempts: found?.failed ?? 0 };
+    }),
+  }));
+}

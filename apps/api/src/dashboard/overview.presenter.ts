@@ -1,0 +1,63 @@
+import type {
+  AttemptCounts,
+  Buckets,
+  EndpointRecord,
+  EventCounts,
+  FeedBounds,
+  Outcomes,
+  PushLatency,
+} from '#libs/feed-store';
+import { endpointStatus, type EndpointStatus } from '../webhooks/webhook.presenter.js';
+import { bucketStarts } from './activity-buckets.js';
+
+/** All that an overview is made of. */
+export interface OverviewFigures {
+  readonly asOfMs: number;
+  readonly buckets: Buckets;
+  readonly bounds: FeedBounds;
+  readonly lagSeconds: number | null;
+  readonly endpoints: readonly EndpointRecord[];
+  readonly events: EventCounts;
+  readonly attempts: readonly AttemptCounts[];
+  readonly outcomes: Outcomes;
+  readonly latency: PushLatency;
+}
+
+export type OverviewJson = ReturnType<typeof overviewJson>;
+
+export function overviewJson(figures: OverviewFigures) {
+  const { bounds, buckets, events, latency } = figures;
+  const delivered = sumByBucket(figures.attempts, (counts) => counts.delivered);
+  const failed = sumByBucket(figures.attempts, (counts) => counts.failed);
+  return {
+    as_of: new Date(figures.asOfMs).toISOString(),
+    head_seq: bounds.headSeq,
+    oldest_seq: bounds.oldestSeq,
+    projection_lag_seconds: figures.lagSeconds,
+    minutes: bucketStarts(buckets).map((at, minute) => ({
+      at: at.toISOString(),
+      events: events.get(minute) ?? 0,
+      delivered: delivered.get(minute) ?? 0,
+      failed_attempts: failed.get(minute) ?? 0,
+    })),
+    outcomes: figures.outcomes,
+    push_latency: { p50_ms: latency.p50Ms, p95_ms: latency.p95Ms, samples: latency.samples },
+    endpoints: endpointsByStatus(figures.endpoints),
+  };
+}
+
+/** Over all endpoints. */
+function sumByBucket(
+  attempts: readonly AttemptCounts[],
+  count: (counts: AttemptCounts) => number,
+): ReadonlyMap<number, number> {
+  const sums = new Map<number, number>();
+  for (const counts of attempts) sums.set(counts.bucket, (sums.get(counts.bucket) ?? 0) + count(counts));
+  return sums;
+}
+
+function endpointsByStatus(endpoints: readonly EndpointRecord[]): Record<EndpointStatus, number> {
+  const counts: Record<EndpointStatus, number> = { healthy: 0, failing: 0, disabled: 0 };
+  for (const endpoint of endpoints) counts[endpointStatus(endpoint)]++;
+  return counts;
+}

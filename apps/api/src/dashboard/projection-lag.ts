@@ -1,0 +1,61 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Clock } from '#libs/domain';
+import { projectedOffsets, Store } from '#libs/feed-store';
+import { hasReached, KafkaConnection, LogPositions, type Positions, type TopicNames } from '#libs/kafka-log';
+import { CLOCK, LOGGER, TOPICS } from '#libs/platform';
+import type { Logger } from '#libs/runtime';
+
+/** Lags that are told apart, seconds: how long exactly something is too long is of no use to anybody. */
+const LAGS = [1, 2, 5, 10, 30, 60, 300, 900, 3_600, 21_600, 86_400] as const;
+
+/** Who looks at the dashboard while the brokers are away is not kept waiting for them. */
+const PATIENCE_MS = 1_500;
+
+/** Tells how far what the api shows is behind the log and the delivery facts. */
+@Injectable()
+export class ProjectionLag {
+  readonly #positions: LogPositions;
+
+  constructor(
+    connection: KafkaConnection,
+    private readonly store: Store,
+    @Inject(TOPICS) private readonly topics: TopicNames,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {
+    this.#positions = new LogPositions(connection);
+  }
+
+  /** Seconds: what is older is shown. 0 when everything is; `null` when the brokers cannot be asked. */
+  async seconds(): Promise<number | null> {
+    const ended = new AbortController();
+    try {
+      return await Promise.race([this.#ask(), delay(PATIENCE_MS, null, { ref: false, signal: ended.signal })]);
+    } catch (error) {
+      this.logger.warn({ err: error }, 'dashboard.lag_unknown');
+      return null;
+    } finally {
+      ended.abort();
+    }
+  }
+
+  async #ask(): Promise<number> {
+    const lags = await Promise.all([
+      this.#lagOf('feed', this.topics.log),
+      this.#lagOf('deliveries', this.topics.deliveries),
+    ]);
+    return Math.max(...lags);
+  }
+
+  async #lagOf(projection: string, topic: string): Promise<number> {
+    const [ends, reached] = [await this.#positions.ends(topic), await projectedOffsets(this.store, projection, topic)];
+    if (hasReached(reached, ends)) return 0;
+    const nowMs = this.clock.now();
+    for (const seconds of LAGS) {
+      const before: Positions = await this.#positions.endsBefore(topic, nowMs - seconds * 1_000);
+      if (hasReached(reached, before)) return seconds;
+    }
+    return LAGS.at(-1) ?? 0;
+  }
+}

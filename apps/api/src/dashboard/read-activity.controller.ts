@@ -1,0 +1,62 @@
+import { Controller, Get, Inject, Query } from '@nestjs/common';
+import { parseEndpointId, type Clock, type EndpointId, type OrgId } from '#libs/domain';
+import { EndpointRecords } from '#libs/feed-store';
+import { CLOCK } from '#libs/platform';
+import { OrgOfKey } from '../auth/authenticated-key.js';
+import { RequireScope } from '../auth/require-scope.js';
+import { QueryParameters } from '../http/query-parameters.js';
+import { ReadsQuery } from '../http/refuse-parameters.interceptor.js';
+import { noSuchEndpoint } from '../webhooks/endpoint-id.pipe.js';
+import { activityBuckets } from './activity-buckets.js';
+import { activityJson, type ActivityJson } from './activity.presenter.js';
+import { ShortMemory } from './short-memory.js';
+import { WindowCounts } from './window-counts.js';
+
+const DEFAULT_HOURS = 24;
+const MAX_HOURS = 720;
+
+interface ActivityQuery {
+  readonly hours: number;
+  readonly endpointId: EndpointId | undefined;
+}
+
+/** @throws GaplessError `not_found` for what is not the id of an endpoint, as in a path */
+function parseActivityQuery(query: unknown): ActivityQuery {
+  const parameters = new QueryParameters(query, ['hours', 'endpoint_id']);
+  const hours = parameters.integer('hours', 1, MAX_HOURS) ?? DEFAULT_HOURS;
+  const text = parameters.text('endpoint_id');
+  parameters.throwIfAny();
+  const endpointId = parseEndpointId(text);
+  if (text !== undefined && endpointId === undefined) throw noSuchEndpoint();
+  return { hours, endpointId };
+}
+
+/** `GET /dashboard/activity`: what each endpoint was sent, over time. */
+@Controller('api/v1/dashboard/activity')
+export class ReadActivityController {
+  constructor(
+    private readonly endpoints: EndpointRecords,
+    private readonly counts: WindowCounts,
+    private readonly memory: ShortMemory,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  @Get()
+  @ReadsQuery()
+  @RequireScope('webhooks:read')
+  async read(@OrgOfKey() orgId: OrgId, @Query() query: unknown): Promise<{ readonly data: readonly ActivityJson[] }> {
+    const wanted = parseActivityQuery(query);
+    const name = `activity ${orgId} ${wanted.hours} ${wanted.endpointId ?? ''}`;
+    return { data: await this.memory.ask(name, () => this.#activity(orgId, wanted)) };
+  }
+
+  async #activity(orgId: OrgId, { hours, endpointId }: ActivityQuery): Promise<readonly ActivityJson[]> {
+    const all = await this.endpoints.list(orgId);
+    const shown = endpointId === undefined ? all : all.filter(({ id }) => id === endpointId);
+    if (endpointId !== undefined && shown.length === 0) throw noSuchEndpoint();
+    const nowMs = this.clock.now();
+    const buckets = activityBuckets(hours, nowMs);
+    const attempts = await this.counts.attempts(orgId, buckets, nowMs, endpointId);
+    return activityJson(shown, buckets, attempts);
+  }
+}

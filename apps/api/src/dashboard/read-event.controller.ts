@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { Controller, Get, Header, Inject, Param, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { Clock, OrgId, Seq } from '#libs/domain';
+import { DeliveryLog, FeedReader, type EventDelivery } from '#libs/feed-store';
+import { CLOCK } from '#libs/platform';
+import { keyOf, OrgOfKey } from '../auth/authenticated-key.js';
+import { RequireScope } from '../auth/require-scope.js';
+import { noSuchEvent, SeqPipe } from './seq.pipe.js';
+
+function eventDeliveryJson(delivery: EventDelivery) {
+  return {
+    id: delivery.deliveryId,
+    endpoint_id: delivery.endpointId,
+    endpoint_name: delivery.endpointName,
+    url: delivery.url,
+    status: delivery.status,
+    attempts: delivery.attempts,
+    response_status: delivery.responseStatus,
+    last_error: delivery.lastError,
+    delivered_at: delivery.deliveredAt?.toISOString() ?? null,
+  };
+}
+
+/** `GET /dashboard/events/:seq`: an event to the byte, and where it was delivered. */
+@Controller('api/v1/dashboard/events/:seq')
+export class ReadEventController {
+  constructor(
+    private readonly feed: FeedReader,
+    private readonly deliveries: DeliveryLog,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /** The envelope is spliced in as it is stored. Who may read events alone is not told of endpoints. */
+  @Get()
+  @RequireScope('events:read')
+  @Header('content-type', 'application/json; charset=utf-8')
+  async read(
+    @OrgOfKey() orgId: OrgId,
+    @Param('seq', SeqPipe) seq: Seq,
+    @Req() request: FastifyRequest,
+  ): Promise<string> {
+    const event = await this.feed.find(orgId, seq, this.clock.now());
+    if (event === undefined) throw noSuchEvent();
+    const deliveries = keyOf(request).scopes.includes('webhooks:read')
+      ? await this.deliveries.ofEvent(orgId, event.id, event.appendedAt)
+      : null;
+    const raw = event.envelope.toString();
+    const members = {
+      raw,
+      sha256: createHash('sha256').update(event.envelope).digest('hex'),
+      appended_at: event.appendedAt.toISOString(),
+      deliveries: deliveries?.map(eventDeliveryJson) ?? null,
+    };
+    return `{"data":{"envelope":${raw},${JSON.stringify(members).slice(1)}}`;
+  }
+}

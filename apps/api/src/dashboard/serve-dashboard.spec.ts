@@ -1,0 +1,123 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { brotliCompressSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fastify, { type FastifyInstance } from 'fastify';
+import { serveDashboard } from './serve-dashboard.js';
+
+const PAGE = '<!doctype html><title>Gapless</title>';
+const SCRIPT = 'export const answer = 42;\n'.repeat(50);
+
+let directory: string;
+let instance: FastifyInstance;
+let url: string;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'gapless-dashboard-'));
+  await mkdir(join(directory, 'assets'));
+  await writeFile(join(directory, 'index.html'), PAGE);
+  await writeFile(join(directory, 'favicon.svg'), '<svg/>');
+  await writeFile(join(directory, '.secret.txt'), 'not for anybody');
+  await writeFile(join(directory, 'assets/index-3f2a.js'), SCRIPT);
+  await writeFile(join(directory, 'assets/index-3f2a.js.br'), brotliCompressSync(SCRIPT));
+  instance = aServer(directory);
+  url = await instance.listen({ port: 0 });
+});
+
+afterAll(async () => {
+  await instance.close();
+  await rm(directory, { recursive: true });
+});
+
+function aServer(root: string): FastifyInstance {
+  const server = fastify();
+  server.setNotFoundHandler((_request, reply) => reply.status(404).send('nothing'));
+  server.get('/problems/:code', () => 'a problem');
+  serveDashboard(server, root);
+  return server;
+}
+
+/** Each with a connection of its own, so that none is left to wait for. */
+const get = (path: string, headers: Record<string, string> = {}) =>
+  fetch(`${url}${path}`, { headers: { connection: 'close', ...headers } });
+
+describe('the files of the dashboard', () => {
+  it.each(['/', '/endpoints', '/endpoints/whe_01K2Z8Q4T7WJ5M3N9R6XBCDEFG/deliveries', '/events?seq=4.2', '/apidocs'])(
+    'are one page for %s, which finds its way by itself',
+    async (path) => {
+      const answer = await get(path);
+      expect([answer.status, await answer.text()]).toEqual([200, PAGE]);
+      expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+      expect(answer.headers.get('cache-control')).toBe('no-cache');
+    },
+  );
+
+  it('run scripts of their own alone, and are framed by nobody', async () => {
+    const policy = String((await get('/')).headers.get('content-security-policy'));
+    const directives = new Map(policy.split('; ').map((text) => text.split(/ (.*)/) as [string, string]));
+    expect(directives.get('script-src')).toBe("'self'");
+    expect(directives.get('default-src')).toBe("'none'");
+    expect(directives.get('frame-ancestors')).toBe("'none'");
+    expect(directives.get('connect-src')).toBe("'self'");
+    expect(policy).not.toContain('unsafe-eval');
+  });
+
+  it('are kept for ever where their name has a hash in it', async () => {
+    const script = await get('/assets/index-3f2a.js');
+    expect([script.status, await script.text()]).toEqual([200, SCRIPT]);
+    expect(script.headers.get('content-type')).toMatch(/javascript/);
+    expect(script.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    const icon = await get('/favicon.svg');
+    expect([icon.status, icon.headers.get('cache-control')]).toEqual([200, 'no-cache']);
+  });
+
+  it('are sent compressed to those who accept that', async () => {
+    const answer = await get('/assets/index-3f2a.js', { 'accept-encoding': 'gzip, br' });
+    expect(answer.headers.get('content-encoding')).toBe('br');
+    expect(answer.headers.get('vary')).toMatch(/accept-encoding/i);
+    expect(answer.headers.get('cache-control')).toContain('immutable');
+    expect(await answer.text()).toBe(SCRIPT);
+  });
+
+  it('are asked about, and not sent again', async () => {
+    const etag = (await get('/')).headers.get('etag');
+    const again = await get('/', { 'if-none-match': String(etag), 'cache-control': 'max-age=0' });
+    expect([again.status, await again.text()]).toEqual([304, '']);
+  });
+
+  it.each([
+    '/api/v1/nothing',
+    '/api',
+    '/docs/nothing',
+    '/health',
+    '/metrics',
+    '/openapi.json',
+    '/asyncapi.json',
+    '/problems',
+    '/assets/index-gone.js',
+    '/robots.txt',
+    '/.secret.txt',
+    '/assets/..%2f.secret.txt',
+    '/..%2f..%2fetc/passwd.d',
+    '/assets//index-3f2a.js',
+    '/a%00.js',
+  ])('are not there for %s, and no page stands in for it', async (path) => {
+    const answer = await get(path);
+    expect([answer.status, await answer.text()]).toEqual([404, 'nothing']);
+    expect(answer.headers.get('cache-control')).toBeNull();
+  });
+
+  it('leave what another part answers to that', async () => {
+    expect(await (await get('/problems/not_found')).text()).toBe('a problem');
+  });
+
+  it('say how to build them while they are not there', async () => {
+    const server = aServer(join(directory, 'nowhere'));
+    const answer = await fetch(await server.listen({ port: 0 }), { headers: { connection: 'close' } });
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+    expect(await answer.text()).toContain('npm run bootstrap');
+    await server.close();
+  });
+});

@@ -1,0 +1,58 @@
+import { Controller, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '#libs/domain';
+import { CLOCK, CONFIG, LOGGER } from '#libs/platform';
+import type { Config, Logger } from '#libs/runtime';
+import { ApiKeyAuthenticator } from '../auth/api-key-authenticator.js';
+import type { AuthenticatedKey } from '../auth/authenticated-key.js';
+import { DashboardSessions } from '../auth/dashboard-sessions.js';
+import { isSecure } from '../auth/is-secure.js';
+import { sessionCookie } from '../auth/session-token.js';
+import { SignsIn } from '../auth/sign-in.decorator.js';
+import { JsonBody } from '../http/json-body.decorator.js';
+import { RateLimits } from '../rate-limits/rate-limits.js';
+import { LiveChatAlerts } from './live-chat-alerts.js';
+import { orgOf, sessionJson } from './session.presenter.js';
+import { SignInDto } from './sign-in.dto.js';
+
+/** `POST /dashboard/session`: signs in with an API key, for as long as a working day. */
+@Controller('api/v1/dashboard/session')
+export class SignInController {
+  constructor(
+    private readonly authenticator: ApiKeyAuthenticator,
+    private readonly sessions: DashboardSessions,
+    private readonly rateLimits: RateLimits,
+    private readonly alerts: LiveChatAlerts,
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  @Post()
+  @HttpCode(200)
+  @SignsIn()
+  async signIn(
+    @JsonBody(SignInDto) body: SignInDto,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    await this.rateLimits.count('sign_ins', request.ip, 1, reply);
+    const key = await this.#authenticate(body.api_key, reply);
+    const orgId = orgOf(key);
+    const { token, session } = await this.sessions.open(key);
+    const lifetimeSeconds = Math.floor((session.expiresAt.getTime() - this.clock.now()) / 1_000);
+    reply.header('set-cookie', sessionCookie(token, lifetimeSeconds, isSecure(request, this.config.publicUrl)));
+    this.logger.info({ org_id: orgId, key_id: key.id, request_id: request.id }, 'dashboard.signed_in');
+    return { data: sessionJson(key, session, this.alerts.areServed) };
+  }
+
+  /** Whoever is not known is told of no quota (decisions, section 11: RATE_LIMIT). */
+  async #authenticate(apiKey: string, reply: FastifyReply): Promise<AuthenticatedKey> {
+    try {
+      return await this.authenticator.authenticate(apiKey);
+    } catch (error) {
+      reply.removeHeader('ratelimit').removeHeader('ratelimit-policy');
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import { Controller, Delete, HttpCode, Inject, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { CONFIG } from '#libs/platform';
+import type { Config } from '#libs/runtime';
+import { sessionOf } from '../auth/dashboard-session.js';
+import { DashboardSessions } from '../auth/dashboard-sessions.js';
+import { isSecure } from '../auth/is-secure.js';
+import { AnyKey } from '../auth/require-scope.js';
+import { clearedSessionCookie } from '../auth/session-token.js';
+
+/** `DELETE /dashboard/session`: signs out. The session is over in the server, whatever becomes of the cookie. */
+@Controller('api/v1/dashboard/session')
+export class SignOutController {
+  constructor(
+    private readonly sessions: DashboardSessions,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  @Delete()
+  @HttpCode(204)
+  @AnyKey()
+  async signOut(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<void> {
+    await this.sessions.close(sessionOf(request));
+    reply.header('set-cookie', clearedSessionCookie(isSecure(request, this.config.publicUrl)));
+  }
+}

@@ -1,0 +1,65 @@
+import { Injectable } from '@nestjs/common';
+import type { EndpointId, OrgId } from '#libs/domain';
+import { DashboardFigures, type AttemptCounts, type Buckets, type Outcomes, type TimeRange } from '#libs/feed-store';
+import { ShortMemory } from './short-memory.js';
+
+/** What is older than this has mostly come to its end, and been projected. */
+const SETTLED_AFTER_MS = 60_000;
+/** The edge of what is settled moves in such steps, so that what lies before it is asked for seldom. */
+const STEP_MS = 5 * 60_000;
+/** Retries and replays change what is settled, too, so it is not remembered for long. */
+const SETTLED_REMEMBERED_MS = 60_000;
+
+/**
+ * Counts over long windows, as live as short ones: most of a window does not change any more, and is counted once a
+ * minute; only the last minutes are counted each time.
+ */
+@Injectable()
+export class WindowCounts {
+  constructor(
+    private readonly figures: DashboardFigures,
+    private readonly memory: ShortMemory,
+  ) {}
+
+  /** Of the org's endpoints, or of one of them; a bucket may come twice, with a part of the attempts each. */
+  async attempts(
+    orgId: OrgId,
+    buckets: Buckets,
+    nowMs: number,
+    endpointId?: EndpointId,
+  ): Promise<readonly AttemptCounts[]> {
+    const name = `attempts ${orgId} ${endpointId ?? ''} ${buckets.sizeMs}`;
+    const parts = await this.#count(name, buckets.startMs, nowMs, (range) =>
+      this.figures.attemptCounts(orgId, buckets, range, endpointId),
+    );
+    return parts.flat();
+  }
+
+  /** Of the deliveries of events that were appended since then. */
+  async outcomes(orgId: OrgId, sinceMs: number, nowMs: number): Promise<Outcomes> {
+    const parts = await this.#count(`outcomes ${orgId}`, sinceMs, nowMs, (range) =>
+      this.figures.outcomes(orgId, range),
+    );
+    return {
+      delivered: parts.reduce((sum, { delivered }) => sum + delivered, 0),
+      failed: parts.reduce((sum, { failed }) => sum + failed, 0),
+      pending: parts.reduce((sum, { pending }) => sum + pending, 0),
+    };
+  }
+
+  async #count<T>(
+    name: string,
+    fromMs: number,
+    nowMs: number,
+    count: (range: TimeRange) => Promise<T>,
+  ): Promise<readonly T[]> {
+    const settledMs = Math.floor((nowMs - SETTLED_AFTER_MS) / STEP_MS) * STEP_MS;
+    if (settledMs <= fromMs) return [await count({ fromMs, untilMs: null })];
+    const settled = this.memory.ask(
+      `${name} ${fromMs} ${settledMs}`,
+      () => count({ fromMs, untilMs: settledMs }),
+      SETTLED_REMEMBERED_MS,
+    );
+    return Promise.all([settled, count({ fromMs: settledMs, untilMs: null })]);
+  }
+}

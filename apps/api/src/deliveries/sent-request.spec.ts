@@ -1,0 +1,95 @@
+import { describe, expect, it } from '@jest/globals';
+import { deliveryIdOf, type EndpointId, type EventId, type OrgId, type Seq } from '#libs/domain';
+import type { PushTarget, WholeDelivery } from '#libs/feed-store';
+import { pushHeaders, SIGNATURE_HEADERS } from '#libs/webhook-transport';
+import { sentRequest } from './sent-request.js';
+
+const AT = new Date('2026-06-01T12:00:00.750Z');
+const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKY0=';
+const ENVELOPE = '{"data":{ "n": 1.0, "t": "ä" }}';
+const eventId = 'evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG' as EventId;
+const endpointId = `whe_${'E'.repeat(26)}` as EndpointId;
+
+const target = (change: Partial<PushTarget> = {}): PushTarget => ({
+  url: 'https://example.com/hook',
+  urlChangedAt: null,
+  secret: SECRET,
+  secretChangedAt: null,
+  ...change,
+});
+
+function aDelivery(change: Partial<WholeDelivery> = {}): WholeDelivery {
+  const entry = { run: 0, durationMs: 1, responseStatus: 500, error: 'http_status: 500', responseExcerpt: null };
+  return {
+    delivery: {
+      deliveryId: deliveryIdOf(eventId, endpointId),
+      endpointId,
+      orgId: '0f8fad5b-d9cb-469f-a165-70867728950e' as OrgId,
+      eventId,
+      event: 'ticket.created',
+      seq: 4128 as Seq,
+      createdAtMs: AT.getTime() - 60_000,
+      run: 0,
+      status: 'pending',
+      attempts: 2,
+      responseStatus: 500,
+      lastError: 'http_status: 500',
+      nextAttemptAt: null,
+      deliveredAt: null,
+    },
+    attemptsLog: [
+      { ...entry, attempt: 1, at: new Date(AT.getTime() - 10_000) },
+      { ...entry, attempt: 2, at: AT },
+    ],
+    envelope: ENVELOPE,
+    ...change,
+  };
+}
+
+const before = (ms: number) => new Date(AT.getTime() - ms);
+
+describe('the request of the latest attempt', () => {
+  it('has the headers that the dispatcher made at that time, but for the trace that is not stored', () => {
+    const whole = aDelivery();
+    const due = { delivery: whole.delivery, run: 0, attempt: 2, traceparent: null, envelope: Buffer.from(ENVELOPE) };
+    expect(sentRequest(whole, target())).toEqual({
+      method: 'POST',
+      url: 'https://example.com/hook',
+      url_note: null,
+      headers: { ...pushHeaders(due, SECRET, AT.getTime()), traceparent: null },
+      signature_note: null,
+      body: ENVELOPE,
+    });
+  });
+
+  it('knows the trace of a replay, which follows from the event', () => {
+    const [first, latest] = aDelivery().attemptsLog;
+    const replayed = aDelivery({ attemptsLog: [first!, { ...latest!, run: 1, attempt: 1 }] });
+    const request = sentRequest(replayed, target());
+    expect(request?.headers['traceparent']).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/);
+    expect(request?.headers['x-service-attempt']).toBe('1');
+  });
+
+  it('has no signatures, and says why, when the secret was rotated since, or right before', () => {
+    for (const secretChangedAt of [new Date(AT.getTime() + 1), AT, before(4_999)]) {
+      const request = sentRequest(aDelivery(), target({ secretChangedAt }));
+      for (const name of SIGNATURE_HEADERS) expect(request?.headers).toMatchObject({ [name]: null });
+      expect(request?.headers['webhook-timestamp']).toBe(String(Math.floor(AT.getTime() / 1_000)));
+      expect(request?.signature_note).toMatch(/rotated/);
+      expect(request?.url).not.toBeNull();
+    }
+    expect(sentRequest(aDelivery(), target({ secretChangedAt: before(5_001) }))?.signature_note).toBeNull();
+  });
+
+  it('has no url, and says why, when that has changed since, or right before', () => {
+    const changed = sentRequest(aDelivery(), target({ urlChangedAt: before(1_000) }));
+    expect(changed).toMatchObject({ url: null, url_note: expect.stringMatching(/changed/) as unknown });
+    expect(changed?.signature_note).toBeNull();
+    expect(sentRequest(aDelivery(), target({ urlChangedAt: before(5_001) }))?.url_note).toBeNull();
+  });
+
+  it('is none before the first attempt, and without the stored bytes', () => {
+    expect(sentRequest(aDelivery({ attemptsLog: [] }), target())).toBeNull();
+    expect(sentRequest(aDelivery({ envelope: null }), target())).toBeNull();
+  });
+});

@@ -1,0 +1,59 @@
+import type { PushTarget, WholeDelivery } from '#libs/feed-store';
+import { pushHeaders, SIGNATURE_HEADERS } from '#libs/webhook-transport';
+
+/**
+ * The dispatcher looks the endpoint up a moment before it begins an attempt, and its clock is not ours: an attempt from
+ * right behind a change may have been made with what was there before.
+ */
+const UNSURE_MS = 5_000;
+
+/** A push as it was sent; null stands for what is not known any more. */
+export interface SentRequestJson {
+  readonly method: 'POST';
+  readonly url: string | null;
+  /** Why there is no url. */
+  readonly url_note: string | null;
+  readonly headers: Readonly<Record<string, string | null>>;
+  /** Why there are no signatures. */
+  readonly signature_note: string | null;
+  readonly body: string;
+}
+
+function isAsThen(changedAt: Date | null, at: Date): boolean {
+  return changedAt === null || at.getTime() > changedAt.getTime() + UNSURE_MS;
+}
+
+/**
+ * The request of the latest attempt. It is not stored: it follows from the stored bytes, from when the attempt began, and
+ * from the endpoint's secret and url, as long as those are what they were then.
+ * @returns null before the first attempt, and once retention has removed the bytes
+ */
+export function sentRequest(
+  { delivery, attemptsLog, envelope }: WholeDelivery,
+  target: PushTarget,
+): SentRequestJson | null {
+  const latest = attemptsLog.at(-1);
+  if (latest === undefined || envelope === null) return null;
+  const { run, attempt, at } = latest;
+  const pushed = { delivery, run, attempt, traceparent: null, envelope: Buffer.from(envelope) };
+  const isUrlKnown = isAsThen(target.urlChangedAt, at);
+  const isSecretKnown = isAsThen(target.secretChangedAt, at);
+  const unknown = [
+    ...(isSecretKnown ? [] : SIGNATURE_HEADERS),
+    // Of an event that comes from the log, the trace is the producer's; a replay begins one that follows from the event.
+    ...(run > 0 ? [] : ['traceparent']),
+  ];
+  return {
+    method: 'POST',
+    url: isUrlKnown ? target.url : null,
+    url_note: isUrlKnown ? null : 'The url of the endpoint has changed since this attempt, or right before it.',
+    headers: {
+      ...pushHeaders(pushed, target.secret, at.getTime()),
+      ...Object.fromEntries(unknown.map((name) => [name, null])),
+    },
+    signature_note: isSecretKnown
+      ? null
+      : 'The secret of the endpoint was rotated since this attempt, or right before it: its signatures are not known any more.',
+    body: envelope,
+  };
+}
