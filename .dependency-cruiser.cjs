@@ -4,7 +4,7 @@ const RANKS = [
   ['^libs/domain/src/events/'],
   ['^libs/domain/src/(delivery|sequencing)/'],
   ['^libs/domain/src/index\\.ts$'],
-  ['^libs/(runtime|event-validation|webhook-transport|http-problems|embedded-stack)/'],
+  ['^libs/(runtime|metrics|event-validation|webhook-transport|http-problems|embedded-stack)/'],
   ['^libs/kafka-log/', '^libs/feed-store/'],
   ['^libs/platform/'],
   ['^apps/'],
@@ -14,6 +14,7 @@ const TECHNOLOGIES = [
   { name: 'kafkajs', home: '^libs/(kafka-log|embedded-stack)/' },
   { name: 'typeorm', home: '^libs/feed-store/' },
   { name: 'undici', home: '^libs/webhook-transport/' },
+  { name: 'prom-client', home: '^libs/metrics/' },
 ];
 
 module.exports = {

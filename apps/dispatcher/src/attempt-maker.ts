@@ -9,10 +9,12 @@ import {
 } from '#libs/domain';
 import type { DispatchTarget } from '#libs/feed-store';
 import { attemptRecord, factRecord, type Appender, type NewRecord, type TopicNames } from '#libs/kafka-log';
+import type { Metrics } from '#libs/metrics';
 import { untilItWorks, type Logger } from '#libs/runtime';
 import type { PushClient } from '#libs/webhook-transport';
 import type { DispatchLookup } from './dispatch-lookup.js';
 import type { Flight } from './lane.js';
+import { measureAttempt } from './measure-attempt.js';
 import { pushHeaders } from './push-headers.js';
 import { RecentAttempts } from './recent-attempts.js';
 
@@ -28,6 +30,7 @@ export interface AttemptMakerDependencies {
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly metrics: Metrics;
   /** Aborted when the process ends: what is in flight then is left to be made again. */
   readonly signal: AbortSignal;
 }
@@ -89,6 +92,7 @@ export class AttemptMaker {
       records.push(attemptRecord(retryTopic, { ...due, attempt: due.attempt + 1, dueAtMs: after.dueAtMs }));
     }
     await this.#append(records);
+    measureAttempt(this.use.metrics, due, outcome, after);
     this.use.logger.info(
       {
         org_id: due.delivery.orgId,

@@ -3,6 +3,7 @@ import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/comm
 import type { Clock } from '#libs/domain';
 import { EndpointDirectory, SecretCipher, Store } from '#libs/feed-store';
 import { Appender, ConsumerSessions, type NewRecord, type StoredRecord, type TopicNames } from '#libs/kafka-log';
+import { Metrics } from '#libs/metrics';
 import { CLOCK, CONFIG, LOGGER, TOPICS } from '#libs/platform';
 import { untilItWorks, type Config, type Logger } from '#libs/runtime';
 import { createPushClient, createResolver, parseNetworks, type PushClient } from '#libs/webhook-transport';
@@ -10,6 +11,7 @@ import { AttemptMaker } from './attempt-maker.js';
 import { DispatchLookup } from './dispatch-lookup.js';
 import { LaneFeeder } from './lane-feeder.js';
 import { Lane, type LaneLimits } from './lane.js';
+import { measureLane } from './measure-lane.js';
 import { YieldingPace } from './yielding-pace.js';
 
 export const MAIN_GROUP = 'dispatcher';
@@ -50,6 +52,7 @@ export class Dispatcher implements BeforeApplicationShutdown {
     cipher: SecretCipher,
     private readonly appender: Appender,
     sessions: ConsumerSessions,
+    private readonly metrics: Metrics,
     @Inject(CONFIG) config: Config,
     @Inject(TOPICS) private readonly topics: TopicNames,
     @Inject(CLOCK) clock: Clock,
@@ -73,12 +76,17 @@ export class Dispatcher implements BeforeApplicationShutdown {
       timeoutMs: config.deliveryTimeoutMs,
       clock,
       logger,
+      metrics,
       signal,
     });
     const dependencies = { appender, sessions, topics, logger, signal };
     const nowMs = () => performance.now();
     const mainLane = new Lane(MAIN_LANE, nowMs);
     const pace = new YieldingPace(nowMs, () => mainLane.servesModestEndpoints);
+    const slowLane = new Lane(SLOW_LANE, nowMs, pace.take);
+    measureLane(metrics, mainLane, 'main');
+    measureLane(metrics, slowLane, 'slow');
+    metrics.add('gapless_attempts_diverted_total', {}, 0);
     this.main = new LaneFeeder(
       {
         group: MAIN_GROUP,
@@ -91,7 +99,7 @@ export class Dispatcher implements BeforeApplicationShutdown {
     this.slow = new LaneFeeder(
       {
         group: SLOW_GROUP,
-        lane: new Lane(SLOW_LANE, nowMs, pace.take),
+        lane: slowLane,
         make: (due, flight) => maker.make(due, flight),
       },
       dependencies,
@@ -118,5 +126,6 @@ export class Dispatcher implements BeforeApplicationShutdown {
         this.logger.warn({ err: error, failures, wait_ms: waitMs }, 'dispatcher.waiting');
       },
     });
+    this.metrics.add('gapless_attempts_diverted_total', {});
   }
 }

@@ -1,8 +1,10 @@
 import { Controller, Inject } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
+import type { Clock } from '#libs/domain';
 import { FeedProjection, Store } from '#libs/feed-store';
 import { KafkaBatches, readLogRecord, type BatchContext, type Handled, type RecordBatch } from '#libs/kafka-log';
-import { LOGGER } from '#libs/platform';
+import { measureSequenceCheck, Metrics } from '#libs/metrics';
+import { CLOCK, LOGGER } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
 import { ProjectionPlace } from './projection-place.js';
 
@@ -12,9 +14,12 @@ export class ProjectFeedHandler {
   readonly #projection: FeedProjection;
   readonly #place: ProjectionPlace;
 
-  constructor(store: Store, @Inject(LOGGER) logger: Logger) {
-    this.#projection = new FeedProjection(store);
-    this.#place = new ProjectionPlace('feed', logger);
+  constructor(store: Store, metrics: Metrics, @Inject(CLOCK) clock: Clock, @Inject(LOGGER) logger: Logger) {
+    this.#projection = new FeedProjection(store, ({ orgId, after, found }) => {
+      logger.error({ org_id: orgId, after, found }, 'projector.gap');
+    });
+    this.#place = new ProjectionPlace('feed', { clock, logger, metrics });
+    measureSequenceCheck(metrics, 'projection', this.#projection);
   }
 
   @KafkaBatches({ group: 'projector-feed', topics: (names) => [names.log] })

@@ -13,6 +13,7 @@ import {
   type RecordBatch,
   type TopicNames,
 } from '#libs/kafka-log';
+import { Metrics } from '#libs/metrics';
 import { TOPICS } from '#libs/platform';
 
 /** Finds who receives each event of the log, and schedules a delivery and its first attempt for each of them. */
@@ -25,9 +26,11 @@ export class RouteLogHandler {
     store: Store,
     cipher: SecretCipher,
     private readonly appender: Appender,
+    private readonly metrics: Metrics,
     @Inject(TOPICS) private readonly topics: TopicNames,
   ) {
     this.#endpoints = new EndpointDirectory(store, cipher);
+    metrics.add('gapless_deliveries_scheduled_total', {}, 0);
   }
 
   /** A batch that comes again names the same deliveries, so that it changes nothing. */
@@ -36,17 +39,20 @@ export class RouteLogHandler {
     const events = batch.records.map((record) => ({ ...readLogRecord(record), appendedAtMs: record.timestampMs }));
     const { fresh, remember } = this.#gate.sift(events);
     const subscribers = await this.#endpoints.subscribersOf([...new Set(fresh.map((event) => event.orgId))]);
-    await this.appender.append(
-      fresh.flatMap((event) => this.#route(event, event.appendedAtMs, subscribers.get(event.orgId) ?? [])),
+    const deliveries = fresh.flatMap((event) =>
+      this.#route(event, event.appendedAtMs, subscribers.get(event.orgId) ?? []),
     );
+    await this.appender.append(deliveries.flat());
+    this.metrics.add('gapless_deliveries_scheduled_total', {}, deliveries.length);
     remember();
     return undefined;
   }
 
-  #route(event: LogEvent, appendedAtMs: number, subscribers: readonly Subscriber[]): readonly NewRecord[] {
+  /** What makes up each delivery of the event. */
+  #route(event: LogEvent, appendedAtMs: number, subscribers: readonly Subscriber[]): readonly (readonly NewRecord[])[] {
     return subscribers
       .filter((subscriber) => receives(subscriber, event))
-      .flatMap(({ id: endpointId }) => {
+      .map(({ id: endpointId }) => {
         const delivery = {
           deliveryId: deliveryIdOf(event.id, endpointId),
           endpointId,

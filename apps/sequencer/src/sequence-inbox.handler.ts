@@ -44,6 +44,7 @@ export class SequenceInboxHandler implements OnApplicationBootstrap, BeforeAppli
     @Inject(CLOCK) clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
+    connection.metrics.add('gapless_sequencer_repeats_total', {}, 0);
     this.#writer = new PartitionWriter(connection);
     this.#sequencer = new Sequencer({ connection, topics, writer: this.#writer, appender, clock, logger });
   }

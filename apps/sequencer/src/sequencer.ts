@@ -161,7 +161,10 @@ export class Sequencer {
       }
       const { event } = reading;
       const appending = state.sequences.append(event.orgId, event.id);
-      if (appending.kind === 'repeat') continue;
+      if (appending.kind === 'repeat') {
+        this.use.connection.metrics.add('gapless_sequencer_repeats_total', {});
+        continue;
+      }
       const { seq } = appending;
       log.push(
         logRecord(

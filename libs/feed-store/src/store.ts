@@ -85,6 +85,13 @@ export class Store {
     );
   }
 
+  /** How the connections are used, and how many queries wait for one. */
+  get connections(): { readonly busy: number; readonly idle: number; readonly waiting: number } {
+    if (!this.isOpen) return { busy: 0, idle: 0, waiting: 0 };
+    const { totalCount, idleCount, waitingCount } = this.#pool;
+    return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
+  }
+
   /** Whether it was opened, and can be asked. */
   get isOpen(): boolean {
     return this.dataSource.isInitialized;
@@ -105,8 +112,7 @@ export class Store {
    * @param name one for each text
    */
   async prepared<Row>(name: string, sql: string, parameters: readonly unknown[]): Promise<readonly Row[]> {
-    const pool = (this.dataSource.driver as PostgresDriver).master as Pool;
-    const { rows } = await pool.query<Row & QueryResultRow>({ name, text: sql, values: [...parameters] });
+    const { rows } = await this.#pool.query<Row & QueryResultRow>({ name, text: sql, values: [...parameters] });
     return rows;
   }
 
@@ -119,6 +125,10 @@ export class Store {
   async forOrg<T>(orgId: OrgId, act: (runner: QueryRunner) => Promise<T>): Promise<T> {
     // An OrgId is a UUID by construction, so it can stand in the text, and one round trip does.
     return this.#inTransaction(`begin; set local role gapless_tenant; set local gapless.org_id = '${orgId}'`, act);
+  }
+
+  get #pool(): Pool {
+    return (this.dataSource.driver as PostgresDriver).master as Pool;
   }
 
   async #inTransaction<T>(begin: string, act: (runner: QueryRunner) => Promise<T>): Promise<T> {

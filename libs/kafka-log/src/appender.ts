@@ -1,6 +1,8 @@
 import { CompressionTypes, Partitioners, type Message, type Producer } from 'kafkajs';
+import type { Metrics } from '#libs/metrics';
 import type { KafkaConnection } from './kafka-connection.js';
 import { PRODUCE_BYTES, PRODUCE_RECORDS } from './limits.js';
+import { measureProduce } from './measure-produce.js';
 import { recordBytes, toMessage, type NewRecord } from './record.js';
 
 interface Waiting {
@@ -16,11 +18,13 @@ interface Waiting {
  */
 export class Appender {
   readonly #producer: Producer;
+  readonly #metrics: Metrics;
   #waiting: Waiting[] = [];
   #sending: Promise<void> | null = null;
 
   /** @param retries how often kafkajs tries again before `append` rejects */
   constructor(connection: KafkaConnection, options: { readonly retries: number }) {
+    this.#metrics = connection.metrics;
     this.#producer = connection.kafka.producer({
       allowAutoTopicCreation: false,
       createPartitioner: Partitioners.DefaultPartitioner,
@@ -83,10 +87,9 @@ export class Appender {
       if (messages === undefined) byTopic.set(record.topic, [toMessage(record)]);
       else messages.push(toMessage(record));
     }
-    await this.#producer.sendBatch({
-      acks: -1,
-      compression: CompressionTypes.None,
-      topicMessages: [...byTopic].map(([topic, messages]) => ({ topic, messages })),
-    });
+    const topicMessages = [...byTopic].map(([topic, messages]) => ({ topic, messages }));
+    await measureProduce(this.#metrics, topicMessages, () =>
+      this.#producer.sendBatch({ acks: -1, compression: CompressionTypes.None, topicMessages }),
+    );
   }
 }

@@ -1,6 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { Clock } from '#libs/domain';
 import { ConsumerSessions, KafkaBatchServer, KafkaConnection, type TopicNames } from '#libs/kafka-log';
 import {
   ConfigError,
@@ -15,7 +16,7 @@ import { NestLog } from './nest-log.js';
 import { PlatformModule } from './platform.module.js';
 import { Platform } from './platform.js';
 import { stopSignal } from './stop-signal.js';
-import { TOPICS } from './tokens.js';
+import { CLOCK, TOPICS } from './tokens.js';
 
 /** What makes one process out of one or more stages. */
 export interface GaplessAppOptions {
@@ -68,6 +69,7 @@ export async function startGaplessApp(
           logger,
           health: app.get(HealthBoard),
           sessions: app.get(ConsumerSessions),
+          clock: app.get<Clock>(CLOCK),
         }),
       },
       { inheritAppConfig: false },

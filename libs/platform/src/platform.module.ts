@@ -2,8 +2,11 @@ import { Global, Module, type DynamicModule, type Type } from '@nestjs/common';
 import { systemClock } from '#libs/domain';
 import { SecretCipher, Store } from '#libs/feed-store';
 import { Appender, ConsumerSessions, KafkaConnection, topicNames } from '#libs/kafka-log';
+import { Metrics } from '#libs/metrics';
 import { HealthBoard, Identifiers, type Config, type Logger } from '#libs/runtime';
 import { HealthController } from './health.controller.js';
+import { measureProcess } from './measure-process.js';
+import { MetricsController } from './metrics.controller.js';
 import { Platform } from './platform.js';
 import { CLOCK, CONFIG, LOGGER, TOPICS } from './tokens.js';
 
@@ -16,20 +19,27 @@ const APPEND_RETRIES = 4;
 export class PlatformModule {
   /** @param stages the modules of what the process does */
   static forProcess(name: string, config: Config, logger: Logger, stages: readonly Type[]): DynamicModule {
-    const connection = new KafkaConnection({ brokers: config.kafkaBrokers, clientId: `gapless-${name}`, logger });
+    const metrics = new Metrics();
+    const health = new HealthBoard();
+    const connection = new KafkaConnection({
+      brokers: config.kafkaBrokers,
+      clientId: `gapless-${name}`,
+      logger,
+      metrics,
+    });
+    const store = new Store({ databaseUrl: config.databaseUrl, applicationName: `gapless-${name}`, logger });
+    measureProcess(metrics, name, health, store);
     const providers = [
       { provide: CONFIG, useValue: config },
       { provide: CLOCK, useValue: systemClock },
       { provide: LOGGER, useValue: logger },
       { provide: TOPICS, useValue: topicNames(config.topicPrefix, config.retrySchedule) },
       { provide: ConsumerSessions, useValue: new ConsumerSessions() },
-      { provide: HealthBoard, useValue: new HealthBoard() },
+      { provide: HealthBoard, useValue: health },
       { provide: KafkaConnection, useValue: connection },
       { provide: Appender, useValue: new Appender(connection, { retries: APPEND_RETRIES }) },
-      {
-        provide: Store,
-        useValue: new Store({ databaseUrl: config.databaseUrl, applicationName: `gapless-${name}`, logger }),
-      },
+      { provide: Store, useValue: store },
+      { provide: Metrics, useValue: metrics },
       { provide: SecretCipher, useValue: new SecretCipher(config.secretEncryptionKeys) },
       { provide: Identifiers, useValue: new Identifiers(systemClock) },
       Platform,
@@ -37,7 +47,7 @@ export class PlatformModule {
     return {
       module: PlatformModule,
       imports: [...stages],
-      controllers: [HealthController],
+      controllers: [HealthController, MetricsController],
       providers,
       exports: providers,
     };

@@ -1,6 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from '#libs/runtime';
 
+/** What is asked for all the time, by machines that look after the process. */
+const WATCHED = /^\/(health|metrics)(\/|$)/;
+
 /** One line per answer. The query is left out: what is in it may be secret. */
 export function logAccess(instance: FastifyInstance, logger: Logger): void {
   instance.addHook('onResponse', (request, reply, done) => {
@@ -15,7 +18,7 @@ export function logAccess(instance: FastifyInstance, logger: Logger): void {
       org_id: request.apiKey?.orgId ?? null,
       request_id: request.id,
     };
-    if (route?.startsWith('/health/')) logger.debug(line, 'http.request');
+    if (route !== undefined && WATCHED.test(route)) logger.debug(line, 'http.request');
     else logger.info(line, 'http.request');
     done();
   });

@@ -1,4 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Metrics } from '#libs/metrics';
 import { LOGGER } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
 import { ApiKeyAuthenticator } from '../auth/api-key-authenticator.js';
@@ -7,6 +8,7 @@ import { limitRequests } from '../rate-limits/limit-requests.js';
 import { RateLimits } from '../rate-limits/rate-limits.js';
 import { serveDocs } from '../openapi/serve-docs.js';
 import { logAccess } from './access-log.js';
+import { measureRequests } from './measure-requests.js';
 import { applyBodyLimits } from './operation-limits.js';
 
 /** What every answer needs that is not a page: it runs nothing, and nobody frames it. Pages set a policy of their own. */
@@ -39,5 +41,6 @@ export function configureApi(app: NestFastifyApplication): void {
   authenticateRequests(instance, app.get(ApiKeyAuthenticator));
   limitRequests(instance, app.get(RateLimits));
   logAccess(instance, app.get<Logger>(LOGGER));
+  measureRequests(instance, app.get(Metrics));
   serveDocs(instance);
 }
