@@ -4,7 +4,7 @@ const RANKS = [
   ['^libs/domain/src/events/'],
   ['^libs/domain/src/(delivery|sequencing)/'],
   ['^libs/domain/src/index\\.ts$'],
-  ['^libs/(runtime|metrics|event-validation|webhook-transport|http-problems|embedded-stack)/'],
+  ['^libs/(runtime|metrics|tracing|event-validation|webhook-transport|http-problems|embedded-stack)/'],
   ['^libs/kafka-log/', '^libs/feed-store/'],
   ['^libs/platform/'],
   ['^apps/'],
@@ -15,6 +15,7 @@ const TECHNOLOGIES = [
   { name: 'typeorm', home: '^libs/feed-store/' },
   { name: 'undici', home: '^libs/webhook-transport/' },
   { name: 'prom-client', home: '^libs/metrics/' },
+  { name: '@opentelemetry', home: '^libs/tracing/' },
 ];
 
 module.exports = {

@@ -29,7 +29,12 @@ export async function migrateTestDatabase(url: string): Promise<void> {
 
 /** A `Store` that says nothing; it is not open yet. */
 export function aStore(databaseUrl: string): Store {
-  return new Store({ databaseUrl, applicationName: 'test', logger: createLogger('silent', 'test') });
+  return new Store({
+    databaseUrl,
+    applicationName: 'test',
+    logger: createLogger('silent', 'test'),
+    migratesWhenOpened: true,
+  });
 }
 
 export async function aGapless(env: Readonly<Record<string, string>> = {}): Promise<GaplessUnderTest> {

@@ -1,14 +1,18 @@
 import { Command } from 'commander';
+import { configCommand, type ConfigContext } from './commands/config.command.js';
 import { emitCommand } from './commands/emit.command.js';
+import { migrateCommand, type MigrateContext } from './commands/migrate.command.js';
 import { tailCommand } from './commands/tail.command.js';
 import { keysCommand, type CliContext } from './keys.command.js';
 
 /** The command line: `gapless <command>`. */
-export function gaplessProgram(context: CliContext): Command {
+export function gaplessProgram(context: CliContext & MigrateContext & ConfigContext): Command {
   return new Command('gapless')
     .description('Operates a Gapless installation: the one at DATABASE_URL, else the one that npm start runs here.')
     .showHelpAfterError('(try --help)')
     .addCommand(keysCommand(context))
     .addCommand(emitCommand(context))
-    .addCommand(tailCommand(context));
+    .addCommand(tailCommand(context))
+    .addCommand(migrateCommand(context))
+    .addCommand(configCommand(context));
 }

@@ -4,6 +4,7 @@ import type { DispatchLookupResult } from '#libs/feed-store';
 import { topicNames } from '#libs/kafka-log';
 import { Metrics } from '#libs/metrics';
 import { createLogger } from '#libs/runtime';
+import { NO_TRACING } from '#libs/tracing';
 import { verifySignature } from '#libs/webhook-signature';
 import type { PushClient } from '#libs/webhook-transport';
 import { aDueAttempt } from '../../../test/support/due-attempts.js';
@@ -55,6 +56,7 @@ beforeEach(() => {
     clock: { now: () => NOW_MS },
     logger: createLogger('silent', 'test'),
     metrics,
+    tracing: NO_TRACING,
     signal: ending.signal,
   });
 });
@@ -228,6 +230,7 @@ describe('an attempt and the troubles around it', () => {
       clock: { now: () => NOW_MS },
       logger: createLogger('silent', 'test'),
       metrics,
+      tracing: NO_TRACING,
       signal: ending.signal,
     });
     await expect(interrupted.make(due, new Flight(() => 0))).rejects.toBe(reason);

@@ -11,12 +11,14 @@ import type { DispatchTarget } from '#libs/feed-store';
 import { attemptRecord, factRecord, type Appender, type NewRecord, type TopicNames } from '#libs/kafka-log';
 import type { Metrics } from '#libs/metrics';
 import { untilItWorks, type Logger } from '#libs/runtime';
+import type { Tracing } from '#libs/tracing';
 import type { PushClient } from '#libs/webhook-transport';
 import type { DispatchLookup } from './dispatch-lookup.js';
 import type { Flight } from './lane.js';
 import { measureAttempt } from './measure-attempt.js';
 import { pushHeaders } from './push-headers.js';
 import { RecentAttempts } from './recent-attempts.js';
+import { traceAttempt } from './trace-attempt.js';
 
 /** How far the projection may be behind, beyond the time that an attempt takes. */
 const PROJECTION_LAG_MS = 5_000;
@@ -31,6 +33,7 @@ export interface AttemptMakerDependencies {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly tracing: Tracing;
   /** Aborted when the process ends: what is in flight then is left to be made again. */
   readonly signal: AbortSignal;
 }
@@ -93,6 +96,7 @@ export class AttemptMaker {
     }
     await this.#append(records);
     measureAttempt(this.use.metrics, due, outcome, after);
+    traceAttempt(this.use.tracing, due, outcome, after);
     this.use.logger.info(
       {
         org_id: due.delivery.orgId,

@@ -4,8 +4,9 @@ import type { Clock } from '#libs/domain';
 import { EndpointDirectory, SecretCipher, Store } from '#libs/feed-store';
 import { Appender, ConsumerSessions, type NewRecord, type StoredRecord, type TopicNames } from '#libs/kafka-log';
 import { Metrics } from '#libs/metrics';
-import { CLOCK, CONFIG, LOGGER, TOPICS } from '#libs/platform';
+import { CLOCK, CONFIG, LOGGER, TOPICS, TRACING } from '#libs/platform';
 import { untilItWorks, type Config, type Logger } from '#libs/runtime';
+import type { Tracing } from '#libs/tracing';
 import { createPushClient, createResolver, parseNetworks, type PushClient } from '#libs/webhook-transport';
 import { AttemptMaker } from './attempt-maker.js';
 import { DispatchLookup } from './dispatch-lookup.js';
@@ -57,6 +58,7 @@ export class Dispatcher implements BeforeApplicationShutdown {
     @Inject(TOPICS) private readonly topics: TopicNames,
     @Inject(CLOCK) clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
+    @Inject(TRACING) tracing: Tracing,
   ) {
     const { signal } = this.#ending;
     // Every attempt that is held listens to it.
@@ -77,6 +79,7 @@ export class Dispatcher implements BeforeApplicationShutdown {
       clock,
       logger,
       metrics,
+      tracing,
       signal,
     });
     const dependencies = { appender, sessions, topics, logger, signal };

@@ -1,6 +1,6 @@
 import { Controller, Inject } from '@nestjs/common';
 import { Payload } from '@nestjs/microservices';
-import { deliveryIdOf, receives, SeqGate, type LogEvent, type Subscriber } from '#libs/domain';
+import { deliveryIdOf, receives, SeqGate, type Clock, type LogEvent, type Subscriber } from '#libs/domain';
 import { EndpointDirectory, SecretCipher, Store } from '#libs/feed-store';
 import {
   Appender,
@@ -14,7 +14,8 @@ import {
   type TopicNames,
 } from '#libs/kafka-log';
 import { Metrics } from '#libs/metrics';
-import { TOPICS } from '#libs/platform';
+import { CLOCK, TOPICS, TRACING } from '#libs/platform';
+import { BatchTrace, type Tracing } from '#libs/tracing';
 
 /** Finds who receives each event of the log, and schedules a delivery and its first attempt for each of them. */
 @Controller()
@@ -28,6 +29,8 @@ export class RouteLogHandler {
     private readonly appender: Appender,
     private readonly metrics: Metrics,
     @Inject(TOPICS) private readonly topics: TopicNames,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(TRACING) private readonly tracing: Tracing,
   ) {
     this.#endpoints = new EndpointDirectory(store, cipher);
     metrics.add('gapless_deliveries_scheduled_total', {}, 0);
@@ -36,13 +39,19 @@ export class RouteLogHandler {
   /** A batch that comes again names the same deliveries, so that it changes nothing. */
   @KafkaBatches({ group: 'router', topics: (names) => [names.log] })
   async handle(@Payload() batch: RecordBatch): Promise<Handled> {
+    const trace = new BatchTrace(this.tracing, 'route', this.clock.now());
     const events = batch.records.map((record) => ({ ...readLogRecord(record), appendedAtMs: record.timestampMs }));
     const { fresh, remember } = this.#gate.sift(events);
     const subscribers = await this.#endpoints.subscribersOf([...new Set(fresh.map((event) => event.orgId))]);
     const deliveries = fresh.flatMap((event) =>
-      this.#route(event, event.appendedAtMs, subscribers.get(event.orgId) ?? []),
+      this.#route(
+        { ...event, traceparent: trace.follow(event.traceparent, event) },
+        event.appendedAtMs,
+        subscribers.get(event.orgId) ?? [],
+      ),
     );
     await this.appender.append(deliveries.flat());
+    trace.end(this.clock.now());
     this.metrics.add('gapless_deliveries_scheduled_total', {}, deliveries.length);
     remember();
     return undefined;

@@ -12,6 +12,7 @@ import {
   type Environment,
   type Logger,
 } from '#libs/runtime';
+import { startTracing, type Tracing } from '#libs/tracing';
 import { NestLog } from './nest-log.js';
 import { PlatformModule } from './platform.module.js';
 import { Platform } from './platform.js';
@@ -24,6 +25,8 @@ export interface GaplessAppOptions {
   readonly name: string;
   readonly modules: readonly Type[];
   readonly defaultPort: number;
+  /** Where spans go, if not where the settings say. */
+  readonly tracing?: Tracing;
   /** Prepares the Fastify instance before Nest sets it up. */
   readonly http?: {
     readonly adapter: () => FastifyAdapter;
@@ -51,13 +54,18 @@ export async function startGaplessApp(
 ): Promise<GaplessApp> {
   const config = loadConfig({ ...environment, PORT: environment['PORT'] ?? String(options.defaultPort) });
   const logger = createLogger(config.logLevel, options.name);
-  const root = PlatformModule.forProcess(options.name, config, logger, options.modules);
+  const tracing = options.tracing ?? (await tracingOf(options.name, config, logger));
+  const root = PlatformModule.forProcess({ name: options.name, config, logger, tracing, stages: options.modules });
   const app = await NestFactory.create<NestFastifyApplication>(root, options.http?.adapter() ?? new FastifyAdapter(), {
     logger: new NestLog(logger),
     abortOnError: false,
   });
   let stopped: Promise<void> | null = null;
-  const stop = () => (stopped ??= app.close());
+  const stop = () => {
+    // Whoever sends requests here by readiness is told before anything closes.
+    app.get(HealthBoard).ending();
+    return (stopped ??= app.close());
+  };
   try {
     await options.http?.configure(app);
     app.connectMicroservice(
@@ -83,6 +91,16 @@ export async function startGaplessApp(
     await stop();
     throw error;
   }
+}
+
+function tracingOf(name: string, config: Config, logger: Logger): Promise<Tracing> {
+  return startTracing({
+    endpoint: config.otlpEndpoint,
+    serviceName: `gapless-${name}`,
+    onFailure: (reason) => {
+      logger.warn({ reason }, 'tracing.failed');
+    },
+  });
 }
 
 /** Settles when the signal is aborted, and only then. */
