@@ -23,6 +23,7 @@ const PHASES = [
   { name: 'depcruise', args: node('dependency-cruiser/bin/dependency-cruise.mjs', 'apps', 'libs') },
   { name: 'knip', args: node('knip/bin/knip.js', '--tsConfig', 'tsconfig.build.json') },
   { name: 'openapi', args: [join(ROOT, 'dist/apps/api/src/openapi/write-openapi.js'), 'docs/openapi.json', '--check'] },
+  { name: 'alerts', args: [join(ROOT, 'scripts/check-alerts.mjs')] },
   { name: 'types', args: node('typescript/bin/tsc', '-p', 'tsconfig.json', '--noEmit') },
   { name: 'unit', args: jest('unit'), isJest: true },
   { name: 'integration', args: jest('integration'), isJest: true },

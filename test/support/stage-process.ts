@@ -29,12 +29,13 @@ export interface StageProcess {
 export async function aStageProcess(
   stage: string,
   environment: Readonly<Record<string, string>>,
+  logLevel = 'info',
 ): Promise<StageProcess> {
   const main = resolve(BUILT_APPS, stage, 'src/main.js');
   if (!existsSync(main)) throw new Error(`${main} is missing: run npm run build first`);
   const port = await freePort();
   const child = spawn(process.execPath, ['--enable-source-maps', main], {
-    env: { PATH: process.env['PATH'], ...environment, LOG_LEVEL: 'info', PORT: String(port) },
+    env: { PATH: process.env['PATH'], ...environment, LOG_LEVEL: logLevel, PORT: String(port) },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const log: LogLine[] = [];

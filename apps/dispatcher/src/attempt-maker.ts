@@ -11,7 +11,7 @@ import type { DispatchTarget } from '#libs/feed-store';
 import { attemptRecord, factRecord, type Appender, type NewRecord, type TopicNames } from '#libs/kafka-log';
 import type { Metrics } from '#libs/metrics';
 import { untilItWorks, type Logger } from '#libs/runtime';
-import type { Tracing } from '#libs/tracing';
+import { parseTraceParent, type Tracing } from '#libs/tracing';
 import type { PushClient } from '#libs/webhook-transport';
 import type { DispatchLookup } from './dispatch-lookup.js';
 import type { Flight } from './lane.js';
@@ -103,6 +103,7 @@ export class AttemptMaker {
         endpoint_id: due.delivery.endpointId,
         delivery_id: due.delivery.deliveryId,
         event_id: due.delivery.eventId,
+        trace_id: parseTraceParent(due.traceparent)?.traceId ?? null,
         run: due.run,
         attempt: due.attempt,
         outcome: after.kind,

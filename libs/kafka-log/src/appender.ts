@@ -25,6 +25,7 @@ export class Appender {
   /** @param retries how often kafkajs tries again before `append` rejects */
   constructor(connection: KafkaConnection, options: { readonly retries: number }) {
     this.#metrics = connection.metrics;
+    this.#metrics.add('gapless_produce_failures_total', {}, 0);
     this.#producer = connection.kafka.producer({
       allowAutoTopicCreation: false,
       createPartitioner: Partitioners.DefaultPartitioner,

@@ -113,6 +113,7 @@ export class BatchConsumer {
 
   /** Resolves once the group has assigned this member its partitions. */
   async start(): Promise<void> {
+    this.connection.metrics.add('gapless_batch_failures_total', { group: this.options.group }, 0);
     this.health.waiting(this.options.groupId, 'joining its consumer group');
     await new Promise<void>((resolve) => {
       void this.#run(resolve);

@@ -3,7 +3,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { GaplessError, type Clock } from '#libs/domain';
 import { CLOCK, TRACING } from '#libs/platform';
-import { childTraceParent, type Tracing } from '#libs/tracing';
+import { childTraceParent, parseTraceParent, type Tracing } from '#libs/tracing';
+import '../http/access-log.js';
 import { callersTraceParent, traceParentOf } from './trace-parent.js';
 
 /** Gives requests that lead to events their place in a trace. */
@@ -17,10 +18,15 @@ export class RequestTraces {
   /** @param act is given the traceparent that its events are to carry */
   async trace<T>(name: string, request: FastifyRequest, act: (traceparent: string) => Promise<T>): Promise<T> {
     const header = request.headers['traceparent'];
-    if (!this.tracing.isOn) return act(traceParentOf(header));
+    if (!this.tracing.isOn) {
+      const given = traceParentOf(header);
+      request.traceId = parseTraceParent(given)?.traceId ?? null;
+      return act(given);
+    }
     const parent = callersTraceParent(header) ?? null;
     const seed = randomBytes(16).toString('hex');
     const traceparent = childTraceParent(parent, { trace: seed, span: seed, beginsSampled: true });
+    request.traceId = parseTraceParent(traceparent)?.traceId ?? null;
     const startedAtMs = this.clock.now();
     let error: string | null = null;
     try {

@@ -4,8 +4,16 @@ import type { Logger } from '#libs/runtime';
 /** What is asked for all the time, by machines that look after the process. */
 const WATCHED = /^\/(health|metrics)(\/|$)/;
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Of the events that the request led to; `null` if it led to none. */
+    traceId: string | null;
+  }
+}
+
 /** One line per answer. The query is left out: what is in it may be secret. */
 export function logAccess(instance: FastifyInstance, logger: Logger): void {
+  instance.decorateRequest('traceId', null);
   instance.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url;
     const line = {
@@ -17,6 +25,7 @@ export function logAccess(instance: FastifyInstance, logger: Logger): void {
       key_id: request.apiKey?.id ?? null,
       org_id: request.apiKey?.orgId ?? null,
       request_id: request.id,
+      trace_id: request.traceId,
     };
     if (route !== undefined && WATCHED.test(route)) logger.debug(line, 'http.request');
     else logger.info(line, 'http.request');
