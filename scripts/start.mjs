@@ -6,8 +6,6 @@ import { StepError } from './run-tool.mjs';
 
 // `npm start [-- stage]`: the stage runs in this very process, so that signals to npm or to the process group reach it
 // without a shell or a second Node in between.
-process.setSourceMapsEnabled(true);
-
 await runMain(async () => {
   const [stage = 'standalone', ...rest] = process.argv.slice(2);
   const stages = readdirSync(join(ROOT, 'apps')).filter((app) => existsSync(join(ROOT, 'apps', app, 'src/main.ts')));

@@ -29,6 +29,8 @@ const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'JAVA_HOME', 'JAVA_TOOL_OPTIONS', '
 const ENVIRONMENT = { NODE_ENV: 'production', PORT: '0', LOG_LEVEL: 'warn', RATE_LIMIT: '1000000/s' };
 
 const MAIN = resolve(import.meta.dirname, '../../apps/standalone/src/main.js');
+/** As `npm start` has it: small young generations, since each thread has its own and most of it is short-lived. */
+const NODE_OPTIONS = ['--max-semi-space-size=8'];
 const START_LIMIT_MS = 90_000;
 const STOP_LIMIT_MS = 30_000;
 const OUTPUT_TAIL = 4_000;
@@ -72,7 +74,7 @@ export class GaplessProcess {
     const environment = { ...ENVIRONMENT, DATA_DIR: dataDir, ...options.environment };
     const profiling =
       options.cpuProfileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(options.cpuProfileDir)}`];
-    const child = spawn(process.execPath, ['--enable-source-maps', ...profiling, MAIN], {
+    const child = spawn(process.execPath, [...NODE_OPTIONS, ...profiling, MAIN], {
       env: { ...Object.fromEntries(inherited), ...environment } as NodeJS.ProcessEnv,
       stdio: ['ignore', 'pipe', 'pipe'],
     });

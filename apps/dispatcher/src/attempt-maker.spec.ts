@@ -12,6 +12,7 @@ import { FakeAppender } from '../../../test/support/fake-appender.js';
 import { AttemptMaker } from './attempt-maker.js';
 import type { DispatchLookup } from './dispatch-lookup.js';
 import { Flight } from './lane.js';
+import { RecentAttempts } from './recent-attempts.js';
 
 type PushRequest = Parameters<PushClient['post']>[0];
 type PushOutcome = Awaited<ReturnType<PushClient['post']>>;
@@ -50,6 +51,7 @@ beforeEach(() => {
       close: () => Promise.resolve(),
     },
     appender: appender.asAppender,
+    recent: new RecentAttempts(15_000, () => NOW_MS),
     topics,
     schedule: SCHEDULE,
     timeoutMs: 10_000,
@@ -224,6 +226,7 @@ describe('an attempt and the troubles around it', () => {
         close: () => Promise.resolve(),
       },
       appender: appender.asAppender,
+      recent: new RecentAttempts(15_000, () => NOW_MS),
       topics,
       schedule: SCHEDULE,
       timeoutMs: 10_000,

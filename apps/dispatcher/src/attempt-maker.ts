@@ -17,16 +17,14 @@ import type { DispatchLookup } from './dispatch-lookup.js';
 import type { Flight } from './lane.js';
 import { measureAttempt } from './measure-attempt.js';
 import { pushHeaders } from './push-headers.js';
-import { RecentAttempts } from './recent-attempts.js';
+import type { RecentAttempts } from './recent-attempts.js';
 import { traceAttempt } from './trace-attempt.js';
-
-/** How far the projection may be behind, beyond the time that an attempt takes. */
-const PROJECTION_LAG_MS = 5_000;
 
 export interface AttemptMakerDependencies {
   readonly lookup: DispatchLookup;
   readonly client: PushClient;
   readonly appender: Appender;
+  readonly recent: RecentAttempts;
   readonly topics: TopicNames;
   readonly schedule: RetrySchedule;
   readonly timeoutMs: number;
@@ -40,11 +38,7 @@ export interface AttemptMakerDependencies {
 
 /** Makes attempts: looks up the endpoint, signs, POSTs, and appends what came of it. Never writes Postgres. */
 export class AttemptMaker {
-  readonly #recent: RecentAttempts;
-
-  constructor(private readonly use: AttemptMakerDependencies) {
-    this.#recent = new RecentAttempts(use.timeoutMs + PROJECTION_LAG_MS, () => use.clock.now());
-  }
+  constructor(private readonly use: AttemptMakerDependencies) {}
 
   /**
    * Resolves once everything that follows from the attempt is in Kafka, so that its offset may move.
@@ -63,7 +57,7 @@ export class AttemptMaker {
         ]);
         return;
       case 'target':
-        if (this.#recent.begin(due)) await this.#push(due, found.target, flight);
+        if (this.use.recent.begin(due)) await this.#push(due, found.target, flight);
     }
   }
 

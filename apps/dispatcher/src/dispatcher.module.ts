@@ -1,8 +1,12 @@
 import { Module } from '@nestjs/common';
+import { ownAppender } from '#libs/platform';
 import { DispatchAttemptsHandler } from './dispatch-attempts.handler.js';
 import { Dispatcher } from './dispatcher.js';
 import { ForwardRetriesHandler } from './forward-retries.handler.js';
 import { ReconcilePending } from './reconcile-pending.js';
 
-@Module({ controllers: [DispatchAttemptsHandler, ForwardRetriesHandler], providers: [Dispatcher, ReconcilePending] })
+@Module({
+  controllers: [DispatchAttemptsHandler, ForwardRetriesHandler],
+  providers: [ownAppender, Dispatcher, ReconcilePending],
+})
 export class DispatcherModule {}

@@ -2,7 +2,14 @@ import { setMaxListeners } from 'node:events';
 import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
 import { EndpointDirectory, SecretCipher, Store } from '#libs/feed-store';
-import { Appender, ConsumerSessions, type NewRecord, type StoredRecord, type TopicNames } from '#libs/kafka-log';
+import {
+  Appender,
+  Appenders,
+  ConsumerSessions,
+  type NewRecord,
+  type StoredRecord,
+  type TopicNames,
+} from '#libs/kafka-log';
 import { Metrics } from '#libs/metrics';
 import { CLOCK, CONFIG, LOGGER, TOPICS, TRACING } from '#libs/platform';
 import { untilItWorks, type Config, type Logger } from '#libs/runtime';
@@ -13,6 +20,7 @@ import { DispatchLookup } from './dispatch-lookup.js';
 import { LaneFeeder } from './lane-feeder.js';
 import { Lane, type LaneLimits } from './lane.js';
 import { measureLane } from './measure-lane.js';
+import { RecentAttempts } from './recent-attempts.js';
 import { YieldingPace } from './yielding-pace.js';
 
 export const MAIN_GROUP = 'dispatcher';
@@ -32,10 +40,16 @@ const MAIN_LANE: LaneLimits = {
 /** Here endpoints wait for themselves: what finds no room rests in its partition. */
 const SLOW_LANE: LaneLimits = {
   held: 1_000,
-  inFlightPerEndpoint: 32,
+  inFlightPerEndpoint: 64,
   heldPerEndpoint: 128,
   heldPerSluggishEndpoint: 128,
 };
+
+/** Outcomes of the slow lane come in larger batches, which cost less each. */
+const SLOW_GATHER_MS = 10;
+
+/** How far the projection may be behind, beyond the time that an attempt takes. */
+const PROJECTION_LAG_MS = 5_000;
 
 /** What is in flight when the process ends gets this long; the rest is made again after the restart. */
 const DRAIN_MS = 4_000;
@@ -51,6 +65,8 @@ export class Dispatcher implements BeforeApplicationShutdown {
   constructor(
     store: Store,
     cipher: SecretCipher,
+    appenders: Appenders,
+    /** For what goes from one lane to the other. */
     private readonly appender: Appender,
     sessions: ConsumerSessions,
     private readonly metrics: Metrics,
@@ -69,19 +85,26 @@ export class Dispatcher implements BeforeApplicationShutdown {
       allowHttp: config.allowHttpUrls,
       clock,
     });
-    const maker = new AttemptMaker({
-      lookup: new DispatchLookup(new EndpointDirectory(store, cipher), logger, signal),
-      client: this.#client,
-      appender,
-      topics,
-      schedule: config.retrySchedule,
-      timeoutMs: config.deliveryTimeoutMs,
-      clock,
-      logger,
-      metrics,
-      tracing,
-      signal,
-    });
+    const directory = new EndpointDirectory(store, cipher);
+    const recent = new RecentAttempts(config.deliveryTimeoutMs + PROJECTION_LAG_MS, () => clock.now());
+    // A lane waits for its own look-ups and its own appends: not for those of the other.
+    const aMaker = (outcomes: Appender) =>
+      new AttemptMaker({
+        lookup: new DispatchLookup(directory, logger, signal),
+        client: this.#client,
+        appender: outcomes,
+        recent,
+        topics,
+        schedule: config.retrySchedule,
+        timeoutMs: config.deliveryTimeoutMs,
+        clock,
+        logger,
+        metrics,
+        tracing,
+        signal,
+      });
+    const mainMaker = aMaker(appenders.open());
+    const slowMaker = aMaker(appenders.open({ gatherMs: SLOW_GATHER_MS }));
     const dependencies = { appender, sessions, topics, logger, signal };
     const nowMs = () => performance.now();
     const mainLane = new Lane(MAIN_LANE, nowMs);
@@ -94,7 +117,7 @@ export class Dispatcher implements BeforeApplicationShutdown {
       {
         group: MAIN_GROUP,
         lane: mainLane,
-        make: (due, flight) => maker.make(due, flight),
+        make: (due, flight) => mainMaker.make(due, flight),
         divert: (record) => this.#divert(record),
       },
       dependencies,
@@ -103,7 +126,7 @@ export class Dispatcher implements BeforeApplicationShutdown {
       {
         group: SLOW_GROUP,
         lane: slowLane,
-        make: (due, flight) => maker.make(due, flight),
+        make: (due, flight) => slowMaker.make(due, flight),
       },
       dependencies,
     );

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { DueAttempt } from '#libs/domain';
+import type { DueAttempt, EndpointId } from '#libs/domain';
 import {
   CompletionTracker,
   deadLetterRecord,
@@ -45,8 +45,37 @@ interface Waiting {
   readonly record: StoredRecord;
 }
 
-function bytesOf(waiting: readonly Waiting[]): number {
-  return waiting.reduce((sum, { due }) => sum + due.envelope.length, 0);
+/** Attempts that found no room, by endpoint: looking for room costs as much as there are endpoints, not attempts. */
+class WaitingRoom {
+  readonly #byEndpoint = new Map<EndpointId, Waiting[]>();
+  bytes = 0;
+
+  add(waiting: Waiting): void {
+    const { endpointId } = waiting.due.delivery;
+    const queue = this.#byEndpoint.get(endpointId);
+    if (queue === undefined) this.#byEndpoint.set(endpointId, [waiting]);
+    else queue.push(waiting);
+    this.bytes += waiting.due.envelope.length;
+  }
+
+  /** Whether earlier attempts of the endpoint wait, which this one must not overtake. */
+  holds({ delivery }: DueAttempt): boolean {
+    return this.#byEndpoint.has(delivery.endpointId);
+  }
+
+  /** Offers each endpoint's attempts in their order, until one is not taken. */
+  offer(isTaken: (waiting: Waiting) => boolean): void {
+    for (const [endpointId, queue] of this.#byEndpoint) {
+      let taken = 0;
+      for (const waiting of queue) {
+        if (!isTaken(waiting)) break;
+        this.bytes -= waiting.due.envelope.length;
+        taken++;
+      }
+      if (taken === queue.length) this.#byEndpoint.delete(endpointId);
+      else if (taken > 0) queue.splice(0, taken);
+    }
+  }
 }
 
 interface PartitionFlight {
@@ -54,7 +83,7 @@ interface PartitionFlight {
   readonly partition: number;
   readonly tracker: CompletionTracker;
   /** What was fetched and found no room in the lane yet. */
-  waiting: readonly Waiting[];
+  readonly waiting: WaitingRoom;
   isResting: boolean;
   committed: number;
   context: BatchContext;
@@ -87,7 +116,6 @@ export class LaneFeeder {
   /** Returns as soon as the attempts are taken up or found to wait, so that other partitions go on. */
   async feed(batch: RecordBatch, context: BatchContext): Promise<Handled> {
     const flight = this.#flightOf(batch, context);
-    const waiting: Waiting[] = [];
     for (const record of batch.records) {
       if (this.#draining) return { kind: 'later', nextOffset: record.offset, waitMs: LONGEST_REST_MS };
       if (record.offset < flight.tracker.next) continue;
@@ -98,11 +126,9 @@ export class LaneFeeder {
       }
       flight.tracker.take(record.offset);
       if (due === undefined) flight.tracker.complete(record.offset);
-      else if (!this.#offer(flight, { due, record })) waiting.push({ due, record });
+      else if (flight.waiting.holds(due) || !this.#offer(flight, { due, record })) flight.waiting.add({ due, record });
     }
-    if (waiting.length === 0) return undefined;
-    flight.waiting = [...flight.waiting, ...waiting];
-    flight.isResting = bytesOf(flight.waiting) > WAITING_BYTES;
+    flight.isResting = flight.waiting.bytes > WAITING_BYTES;
     if (!flight.isResting) return undefined;
     const nextOffset = (batch.records.at(-1)?.offset ?? 0) + 1;
     return { kind: 'later', nextOffset, waitMs: LONGEST_REST_MS };
@@ -127,7 +153,15 @@ export class LaneFeeder {
     }
     const { topic, partition } = batch;
     const tracker = new CompletionTracker(firstOffset);
-    const flight = { topic, partition, tracker, waiting: [], isResting: false, committed: firstOffset, context };
+    const flight = {
+      topic,
+      partition,
+      tracker,
+      waiting: new WaitingRoom(),
+      isResting: false,
+      committed: firstOffset,
+      context,
+    };
     this.#flights.set(partition, flight);
     return flight;
   }
@@ -155,9 +189,8 @@ export class LaneFeeder {
   #offerWaiting(): void {
     this.options.lane.advance();
     for (const flight of this.#flights.values()) {
-      if (flight.waiting.length === 0) continue;
-      flight.waiting = flight.waiting.filter((waiting) => !this.#offer(flight, waiting));
-      if (!flight.isResting || bytesOf(flight.waiting) > WAITING_BYTES / 2) continue;
+      flight.waiting.offer((waiting) => this.#offer(flight, waiting));
+      if (!flight.isResting || flight.waiting.bytes > WAITING_BYTES / 2) continue;
       flight.isResting = false;
       flight.context.resume(flight.topic, flight.partition);
     }

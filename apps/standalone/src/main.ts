@@ -1,15 +1,15 @@
 import { resolve } from 'node:path';
 import { Store } from '#libs/feed-store';
 import { DataDirInUseError, startEmbeddedKafka, startEmbeddedPostgres } from '#libs/embedded-stack';
-import { startGaplessApp, stopSignal, untilAborted } from '#libs/platform';
-import { ConfigError, type Environment } from '#libs/runtime';
+import { Metrics } from '#libs/metrics';
+import { startGaplessApp, stopSignal, untilAborted, type GaplessApp } from '#libs/platform';
+import { ConfigError, HealthBoard, type Environment } from '#libs/runtime';
 import { writeCredentials } from './demo-credentials.js';
 import { embeddedEnvironment } from './embedded-environment.js';
 import { readyText } from './ready-text.js';
+import { StageThread } from './stage-thread.js';
 import { ApiModule } from '../../api/src/api.module.js';
 import { apiHttp } from '../../api/src/http/api-http.js';
-import { DispatcherModule } from '../../dispatcher/src/dispatcher.module.js';
-import { ProjectorModule } from '../../projector/src/projector.module.js';
 import { RouterModule } from '../../router/src/router.module.js';
 import { SequencerModule } from '../../sequencer/src/sequencer.module.js';
 
@@ -43,19 +43,26 @@ async function startServers(servers: Server[]): Promise<Environment> {
 
 async function run(servers: Server[]): Promise<void> {
   tell(`Gapless starts; its data is in ${dataDir}`);
-  const environment = await startServers(servers);
+  const given = await startServers(servers);
   const isEmbedded = servers.length > 0;
-  const running = await startGaplessApp(
-    {
-      name: 'standalone',
-      modules: [ApiModule, SequencerModule, RouterModule, DispatcherModule, ProjectorModule],
-      defaultPort: 3000,
-      http: apiHttp,
-    },
-    isEmbedded ? await embeddedEnvironment(environment, dataDir) : environment,
-    signal,
-  );
+  const environment = isEmbedded ? await embeddedEnvironment(given, dataDir) : given;
+  const health = new HealthBoard();
+  const pushing = new StageThread(environment, health);
+  let running: GaplessApp | undefined;
   try {
+    running = await startGaplessApp(
+      {
+        name: 'standalone',
+        modules: [ApiModule, SequencerModule, RouterModule],
+        defaultPort: 3000,
+        http: apiHttp,
+        health,
+      },
+      environment,
+      signal,
+    );
+    running.app.get(Metrics).include(() => pushing.measured());
+    await pushing.ready(signal);
     const credentials = isEmbedded
       ? await writeCredentials(dataDir, running.app.get(Store), {
           base_url: running.url,
@@ -64,11 +71,11 @@ async function run(servers: Server[]): Promise<void> {
         })
       : null;
     tell(readyText(running.url, running.config, credentials === null ? null : resolve(dataDir, 'credentials.json')));
-    const death = await Promise.race([untilAborted(signal), ...servers.map((server) => server.died)]);
+    const death = await Promise.race([untilAborted(signal), pushing.died, ...servers.map((server) => server.died)]);
     if (death instanceof Error) throw death;
     tell('Gapless stops …');
   } finally {
-    await running.stop();
+    await Promise.all([running?.stop(), pushing.stop()]);
   }
 }
 

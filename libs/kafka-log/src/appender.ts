@@ -1,9 +1,17 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { CompressionTypes, Partitioners, type Message, type Producer } from 'kafkajs';
 import type { Metrics } from '#libs/metrics';
 import type { KafkaConnection } from './kafka-connection.js';
 import { PRODUCE_BYTES, PRODUCE_RECORDS } from './limits.js';
 import { measureProduce } from './measure-produce.js';
 import { recordBytes, toMessage, type NewRecord } from './record.js';
+
+export interface AppenderOptions {
+  /** How often kafkajs tries again before `append` rejects. */
+  readonly retries: number;
+  /** How long records wait for others to share a request with; none unless given. */
+  readonly gatherMs?: number;
+}
 
 interface Waiting {
   readonly records: readonly NewRecord[];
@@ -13,7 +21,7 @@ interface Waiting {
 
 /**
  * Appends records with `acks=all`. Calls that come while a request is on its way share the next one, so many small
- * appends cost few round trips and none of them waits for a timer. A record may be appended twice after a fault of the
+ * appends cost few round trips and, unless told to gather, none of them waits for a timer. A record may be appended twice after a fault of the
  * network: what reads it must not mind.
  */
 export class Appender {
@@ -22,8 +30,10 @@ export class Appender {
   #waiting: Waiting[] = [];
   #sending: Promise<void> | null = null;
 
-  /** @param retries how often kafkajs tries again before `append` rejects */
-  constructor(connection: KafkaConnection, options: { readonly retries: number }) {
+  constructor(
+    connection: KafkaConnection,
+    private readonly options: AppenderOptions,
+  ) {
     this.#metrics = connection.metrics;
     this.#metrics.add('gapless_produce_failures_total', {}, 0);
     this.#producer = connection.kafka.producer({
@@ -53,9 +63,8 @@ export class Appender {
   }
 
   async #sendAll(): Promise<void> {
-    // Appends of the same turn of the event loop share the first request, too.
-    await Promise.resolve();
     while (this.#waiting.length > 0) {
+      await this.#gather();
       const batch = this.#takeBatch();
       try {
         await this.#send(batch.flatMap((waiting) => waiting.records));
@@ -66,6 +75,13 @@ export class Appender {
     }
     // In the same turn as the look at what waits: what comes next begins to send by itself.
     this.#sending = null;
+  }
+
+  /** Appends of the same turn of the event loop share a request in any case. */
+  async #gather(): Promise<void> {
+    const { gatherMs = 0 } = this.options;
+    if (gatherMs > 0 && this.#waiting.length < PRODUCE_RECORDS) await delay(gatherMs);
+    else await Promise.resolve();
   }
 
   #takeBatch(): readonly Waiting[] {

@@ -1,4 +1,5 @@
-export * from './appender.js';
+export { Appender } from './appender.js';
+export * from './appenders.js';
 export type { BatchContext, Handled } from './batch-consumer.js';
 export * from './completion-tracker.js';
 export * from './consumer-sessions.js';

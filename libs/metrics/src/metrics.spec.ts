@@ -79,6 +79,26 @@ describe('Metrics', () => {
   });
 });
 
+describe('a process of two threads', () => {
+  it('tells what both measure, as one', async () => {
+    const [main, other] = [new Metrics(), new Metrics()];
+    main.include(() => other.measured());
+    for (const metrics of [main, other]) {
+      metrics.add('gapless_produced_records_total', { topic: 'log' }, 2);
+      metrics.observe('gapless_produce_duration_seconds', {}, 0.004);
+    }
+    main.set('gapless_ready', {}, 1);
+    other.set('gapless_ready', {}, 0);
+    other.set('gapless_attempts_held', { lane: 'main' }, 7);
+    const { text } = await main.scrape();
+    expect(text).toContain('gapless_produced_records_total{topic="log"} 4\n');
+    expect(text).toContain('gapless_produce_duration_seconds_bucket{le="0.005"} 2\n');
+    expect(text).toContain('gapless_produce_duration_seconds_count 2\n');
+    expect(text).toContain('gapless_ready 0\n');
+    expect(text).toContain('gapless_attempts_held{lane="main"} 7\n');
+  });
+});
+
 describe('measureSequenceCheck', () => {
   it('tells what was found since the beginning, and that nothing was', async () => {
     const metrics = new Metrics();

@@ -1,4 +1,14 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { isMainThread } from 'node:worker_threads';
+import {
+  AggregatorRegistry,
+  collectDefaultMetrics,
+  Counter,
+  Gauge,
+  Histogram,
+  Registry,
+  type MetricObjectWithValues,
+  type MetricValue,
+} from 'prom-client';
 import { METRICS, type MetricLabels, type MetricName } from './catalog.js';
 import type { MetricDefinition } from './metric-definition.js';
 
@@ -6,6 +16,9 @@ import type { MetricDefinition } from './metric-definition.js';
 const SOURCE_PATIENCE_MS = 2_000;
 
 type Source = () => Promise<void> | void;
+
+/** What another thread of the process measured; it can be sent between threads. */
+export type MeasuredMetrics = readonly MetricObjectWithValues<MetricValue<string>>[];
 
 /**
  * What a process tells of itself at `/metrics`. A metric is there from its first use on, so that a process tells only of
@@ -17,11 +30,13 @@ export class Metrics {
   readonly #gauges = new Map<string, Gauge>();
   readonly #histograms = new Map<string, Histogram>();
   readonly #sources: Source[] = [];
+  readonly #threads: (() => Promise<MeasuredMetrics>)[] = [];
   #refreshing: Promise<unknown> | null = null;
 
   /** Also measures what every Node process has: CPU, memory, the event loop, garbage collection. */
   measureProcess(): void {
-    collectDefaultMetrics({ register: this.#registry });
+    // They are the process' and not the thread's: told by one thread.
+    if (isMainThread) collectDefaultMetrics({ register: this.#registry });
   }
 
   /** Counts; by 0 it begins a series, so that its first increase is seen as one. */
@@ -37,7 +52,9 @@ export class Metrics {
   set<Name extends MetricName<'gauge'>>(name: Name, labels: MetricLabels<Name>, value: number): void {
     let gauge = this.#gauges.get(name);
     if (gauge === undefined) {
-      gauge = new Gauge({ ...described(name), registers: [this.#registry] });
+      // Of the threads of a process all must be ready; everything else adds up.
+      const aggregator = name === 'gapless_ready' ? 'min' : 'sum';
+      gauge = new Gauge({ ...described(name), aggregator, registers: [this.#registry] });
       this.#gauges.set(name, gauge);
     }
     gauge.set(labels, value);
@@ -58,14 +75,31 @@ export class Metrics {
     this.#sources.push(source);
   }
 
+  /** Has another thread of the process told with what is measured here: one process is one scrape. */
+  include(thread: () => Promise<MeasuredMetrics>): void {
+    this.#threads.push(thread);
+  }
+
   /** In Prometheus' text format. */
   async scrape(): Promise<{ readonly contentType: string; readonly text: string }> {
+    const [own, ...others] = await Promise.all([
+      this.measured(),
+      ...this.#threads.map((thread) => withinPatience(thread(), [])),
+    ]);
+    const { contentType } = this.#registry;
+    if (others.length === 0) return { contentType, text: await this.#registry.metrics() };
+    const registry = AggregatorRegistry.aggregate([own, ...others].map((measured) => [...measured]));
+    return { contentType, text: await registry.metrics() };
+  }
+
+  /** For the thread that tells. */
+  async measured(): Promise<MeasuredMetrics> {
     // One at a time: a source that hangs is not asked again and again.
     this.#refreshing ??= this.#refresh().finally(() => {
       this.#refreshing = null;
     });
-    await withinPatience(this.#refreshing);
-    return { contentType: this.#registry.contentType, text: await this.#registry.metrics() };
+    await withinPatience(this.#refreshing, undefined);
+    return this.#registry.getMetricsAsJSON();
   }
 
   /** A source that fails has told elsewhere why; the others are told all the same. */
@@ -79,11 +113,16 @@ function described(name: keyof typeof METRICS): { name: string; help: string; la
   return { name, help, labelNames: [...labels] };
 }
 
-async function withinPatience(work: Promise<unknown>): Promise<void> {
+async function withinPatience<T>(work: Promise<T>, otherwise: T): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
-  const patience = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, SOURCE_PATIENCE_MS);
+  const patience = new Promise<T>((resolve) => {
+    timer = setTimeout(() => {
+      resolve(otherwise);
+    }, SOURCE_PATIENCE_MS);
   });
-  await Promise.race([work, patience]);
-  clearTimeout(timer);
+  try {
+    return await Promise.race([work, patience]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -25,6 +25,8 @@ export interface GaplessAppOptions {
   readonly name: string;
   readonly modules: readonly Type[];
   readonly defaultPort: number;
+  /** Where its parts tell how they are; its own unless given. */
+  readonly health?: HealthBoard;
   /** Where spans go, if not where the settings say. */
   readonly tracing?: Tracing;
   /** Prepares the Fastify instance before Nest sets it up. */
@@ -55,7 +57,9 @@ export async function startGaplessApp(
   const config = loadConfig({ ...environment, PORT: environment['PORT'] ?? String(options.defaultPort) });
   const logger = createLogger(config.logLevel, options.name);
   const tracing = options.tracing ?? (await tracingOf(options.name, config, logger));
-  const root = PlatformModule.forProcess({ name: options.name, config, logger, tracing, stages: options.modules });
+  const health = options.health ?? new HealthBoard();
+  const parts = { name: options.name, config, logger, health, tracing, stages: options.modules };
+  const root = PlatformModule.forProcess(parts);
   const app = await NestFactory.create<NestFastifyApplication>(root, options.http?.adapter() ?? new FastifyAdapter(), {
     logger: new NestLog(logger),
     abortOnError: false,
@@ -63,7 +67,7 @@ export async function startGaplessApp(
   let stopped: Promise<void> | null = null;
   const stop = () => {
     // Whoever sends requests here by readiness is told before anything closes.
-    app.get(HealthBoard).ending();
+    health.ending();
     return (stopped ??= app.close());
   };
   try {
@@ -75,7 +79,7 @@ export async function startGaplessApp(
           topics: app.get<TopicNames>(TOPICS),
           prefix: config.topicPrefix,
           logger,
-          health: app.get(HealthBoard),
+          health,
           sessions: app.get(ConsumerSessions),
           clock: app.get<Clock>(CLOCK),
         }),

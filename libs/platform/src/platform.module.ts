@@ -1,7 +1,7 @@
-import { Global, Module, type DynamicModule, type Type } from '@nestjs/common';
+import { Global, Module, type DynamicModule, type FactoryProvider, type Type } from '@nestjs/common';
 import { systemClock } from '#libs/domain';
 import { SecretCipher, Store } from '#libs/feed-store';
-import { Appender, ConsumerSessions, KafkaConnection, topicNames } from '#libs/kafka-log';
+import { Appender, Appenders, ConsumerSessions, KafkaConnection, topicNames } from '#libs/kafka-log';
 import { Metrics } from '#libs/metrics';
 import { HealthBoard, Identifiers, type Config, type Logger } from '#libs/runtime';
 import type { Tracing } from '#libs/tracing';
@@ -11,14 +11,19 @@ import { MetricsController } from './metrics.controller.js';
 import { Platform } from './platform.js';
 import { CLOCK, CONFIG, LOGGER, TOPICS, TRACING } from './tokens.js';
 
-/** How often a produce request is tried again before its caller hears of it: some seconds, bounded for HTTP callers. */
-const APPEND_RETRIES = 4;
+/** An appender for what imports it: a stage that lists it among its providers waits for no other's records. */
+export const ownAppender: FactoryProvider<Appender> = {
+  provide: Appender,
+  useFactory: (appenders: Appenders) => appenders.open(),
+  inject: [Appenders],
+};
 
 /** What is settled before a process is put together. */
 export interface ProcessParts {
   readonly name: string;
   readonly config: Config;
   readonly logger: Logger;
+  readonly health: HealthBoard;
   readonly tracing: Tracing;
   /** The modules of what the process does. */
   readonly stages: readonly Type[];
@@ -28,9 +33,8 @@ export interface ProcessParts {
 @Global()
 @Module({})
 export class PlatformModule {
-  static forProcess({ name, config, logger, tracing, stages }: ProcessParts): DynamicModule {
+  static forProcess({ name, config, logger, health, tracing, stages }: ProcessParts): DynamicModule {
     const metrics = new Metrics();
-    const health = new HealthBoard();
     const connection = new KafkaConnection({
       brokers: config.kafkaBrokers,
       clientId: `gapless-${name}`,
@@ -53,7 +57,8 @@ export class PlatformModule {
       { provide: ConsumerSessions, useValue: new ConsumerSessions() },
       { provide: HealthBoard, useValue: health },
       { provide: KafkaConnection, useValue: connection },
-      { provide: Appender, useValue: new Appender(connection, { retries: APPEND_RETRIES }) },
+      { provide: Appenders, useValue: new Appenders(connection) },
+      ownAppender,
       { provide: Store, useValue: store },
       { provide: Metrics, useValue: metrics },
       { provide: SecretCipher, useValue: new SecretCipher(config.secretEncryptionKeys) },

@@ -1,6 +1,6 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Store } from '#libs/feed-store';
-import { Appender, ensureTopics, KafkaConnection, topicPlans, type TopicNames } from '#libs/kafka-log';
+import { Appenders, ensureTopics, KafkaConnection, topicPlans, type TopicNames } from '#libs/kafka-log';
 import { HealthBoard, untilItWorks, type Config, type Logger } from '#libs/runtime';
 import type { Tracing } from '#libs/tracing';
 import { CONFIG, LOGGER, TOPICS, TRACING } from './tokens.js';
@@ -15,7 +15,7 @@ export class Platform implements OnApplicationShutdown {
     @Inject(TRACING) private readonly tracing: Tracing,
     private readonly health: HealthBoard,
     private readonly kafka: KafkaConnection,
-    private readonly appender: Appender,
+    private readonly appenders: Appenders,
     private readonly store: Store,
   ) {}
 
@@ -30,7 +30,7 @@ export class Platform implements OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.appender.close();
+    await this.appenders.close();
     await this.store.close();
     await this.tracing.close();
   }
@@ -40,7 +40,7 @@ export class Platform implements OnApplicationShutdown {
       this.health.waiting('kafka', reason);
     }, signal);
     await this.kafka.withAdmin((admin) => ensureTopics(admin, topicPlans(this.topics, this.config)));
-    await untilItWorks(() => this.appender.connect(), {
+    await untilItWorks(() => this.appenders.connect(), {
       signal,
       onFailure: (error, failures, waitMs) => {
         this.logger.warn({ err: error, failures, wait_ms: waitMs }, 'kafka.waiting');

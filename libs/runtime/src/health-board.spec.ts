@@ -40,4 +40,18 @@ describe('HealthBoard', () => {
     expect(board.isReady).toBe(true);
     expect(board.parts()).toEqual({});
   });
+
+  it('shows what another board shows, each time in place of what that showed before', () => {
+    const board = new HealthBoard();
+    const other = new HealthBoard((parts) => {
+      board.include('push', parts);
+    });
+    board.ready('kafka');
+    other.waiting('kafka', 'connecting');
+    other.waiting('partition 3', 'restoring');
+    expect(board.isReady).toBe(false);
+    other.ready('kafka');
+    other.forget('partition 3');
+    expect(board.parts()).toEqual({ kafka: { status: 'ready' }, 'push/kafka': { status: 'ready' } });
+  });
 });

@@ -5,12 +5,17 @@ export type PartHealth = { readonly status: 'ready' } | { readonly status: 'wait
 export class HealthBoard {
   readonly #parts = new Map<string, PartHealth>();
 
+  /** @param onChange is told all parts whenever one of them changes */
+  constructor(private readonly onChange: (parts: Readonly<Record<string, PartHealth>>) => void = () => undefined) {}
+
   waiting(part: string, reason: string): void {
     this.#parts.set(part, { status: 'waiting', reason });
+    this.onChange(this.parts());
   }
 
   ready(part: string): void {
     this.#parts.set(part, { status: 'ready' });
+    this.onChange(this.parts());
   }
 
   /** Says for good that the process is not ready: it ends. */
@@ -21,6 +26,14 @@ export class HealthBoard {
   /** What is not this process' business any more holds it up no longer. */
   forget(part: string): void {
     this.#parts.delete(part);
+    this.onChange(this.parts());
+  }
+
+  /** Shows what another board shows, as `<name>/<part>`, in place of what it showed before. */
+  include(name: string, parts: Readonly<Record<string, PartHealth>>): void {
+    for (const part of this.#parts.keys()) if (part.startsWith(`${name}/`)) this.#parts.delete(part);
+    for (const [part, health] of Object.entries(parts)) this.#parts.set(`${name}/${part}`, health);
+    this.onChange(this.parts());
   }
 
   get isReady(): boolean {

@@ -3,8 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { InMemorySpanExporter } from '@opentelemetry/sdk-trace-base';
 import { OpenTelemetry } from './open-telemetry.js';
+import { startTracing } from './start-tracing.js';
 import { childTraceParent } from './trace-parent.js';
-import { NO_TRACING, startTracing, type FinishedSpan } from './tracing.js';
+import { NO_TRACING, type FinishedSpan } from './tracing.js';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = `00-${TRACE}-b7ad6b7169203331-01`;

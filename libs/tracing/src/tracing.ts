@@ -39,10 +39,3 @@ export interface TracingOptions {
   /** Told when spans cannot be sent. */
   readonly onFailure: (message: string) => void;
 }
-
-/** Spans are sent by OpenTelemetry, which is loaded only when there is where to send them to. */
-export async function startTracing({ endpoint, ...options }: TracingOptions): Promise<Tracing> {
-  if (endpoint === null) return NO_TRACING;
-  const { OpenTelemetry } = await import('./open-telemetry.js');
-  return OpenTelemetry.sendingTo(endpoint, options);
-}

@@ -1,0 +1,50 @@
+import { parentPort } from 'node:worker_threads';
+import { Metrics } from '#libs/metrics';
+import { startGaplessApp, untilAborted, type GaplessApp } from '#libs/platform';
+import { HealthBoard } from '#libs/runtime';
+import type { FromStageThread, ToStageThread } from './stage-thread.js';
+import { DispatcherModule } from '../../dispatcher/src/dispatcher.module.js';
+import { ProjectorModule } from '../../projector/src/projector.module.js';
+
+const stopping = new AbortController();
+
+function tell(message: FromStageThread): void {
+  parentPort?.postMessage(message);
+}
+
+parentPort?.on('message', ({ kind }: ToStageThread) => {
+  switch (kind) {
+    case 'stop':
+      stopping.abort(new Error(kind));
+      return;
+    case 'measure':
+      void tellMetrics();
+  }
+});
+
+let running: GaplessApp | undefined;
+
+async function tellMetrics(): Promise<void> {
+  tell({ kind: 'metrics', measured: (await running?.app.get(Metrics).measured()) ?? [] });
+}
+
+const health = new HealthBoard((parts) => {
+  tell({ kind: 'health', parts });
+});
+
+try {
+  running = await startGaplessApp(
+    // Its HTTP side is the main thread's business; a port of its own keeps the two apart.
+    { name: 'push', modules: [DispatcherModule, ProjectorModule], defaultPort: 0, health },
+    { ...process.env, HOST: '127.0.0.1', PORT: '0' },
+    stopping.signal,
+  );
+  tell({ kind: 'ready' });
+  await untilAborted(stopping.signal);
+  await running.stop();
+} catch (error) {
+  if (!stopping.signal.aborted) {
+    tell({ kind: 'failed', reason: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  }
+}
+process.exit();

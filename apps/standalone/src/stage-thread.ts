@@ -1,0 +1,90 @@
+import { Worker } from 'node:worker_threads';
+import type { MeasuredMetrics } from '#libs/metrics';
+import type { Environment, HealthBoard, PartHealth } from '#libs/runtime';
+
+/** What a stage thread tells. */
+export type FromStageThread =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'health'; readonly parts: Readonly<Record<string, PartHealth>> }
+  | { readonly kind: 'metrics'; readonly measured: MeasuredMetrics }
+  | { readonly kind: 'failed'; readonly reason: string };
+
+/** What a stage thread is told: to end, or to tell its metrics. */
+export interface ToStageThread {
+  readonly kind: 'stop' | 'measure';
+}
+
+const ENTRY = new URL('./stage-thread-main.js', import.meta.url);
+
+/**
+ * The stages that push and project, on a thread of their own: they and those that take events in would otherwise
+ * share one processor, however many there are.
+ */
+export class StageThread {
+  /** Resolves when the thread ends without having been stopped. */
+  readonly died: Promise<Error>;
+  readonly #ready: Promise<void>;
+  readonly #ended: Promise<void>;
+  readonly #worker: Worker;
+  #isStopping = false;
+  #asking: ((measured: MeasuredMetrics) => void)[] = [];
+
+  /** @param health where the parts of the thread are shown, too */
+  constructor(environment: Environment, health: HealthBoard) {
+    // Options of the process, such as those of a profiler, are the main thread's.
+    this.#worker = new Worker(ENTRY, { env: { ...environment } });
+    let failure = 'the thread of the pushing stages ended';
+    this.#ended = new Promise((resolve) => {
+      this.#worker.once('exit', () => {
+        resolve();
+      });
+    });
+    this.#worker.on('error', (error) => {
+      failure = error.stack ?? error.message;
+    });
+    this.#ready = new Promise((resolve) => {
+      this.#worker.on('message', (message: FromStageThread) => {
+        switch (message.kind) {
+          case 'ready':
+            resolve();
+            return;
+          case 'health':
+            health.include('push', message.parts);
+            return;
+          case 'metrics':
+            for (const answer of this.#asking.splice(0)) answer(message.measured);
+            return;
+          case 'failed':
+            failure = message.reason;
+        }
+      });
+    });
+    this.died = this.#ended.then(() => (this.#isStopping ? new Promise<never>(() => undefined) : new Error(failure)));
+  }
+
+  /** Resolves once its stages run. @throws what they failed with, or the signal's reason */
+  async ready(signal: AbortSignal): Promise<void> {
+    const died = this.died.then((error) => Promise.reject(error));
+    const stopped = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => {
+        reject(signal.reason as Error);
+      });
+    });
+    await Promise.race([this.#ready, died, stopped]);
+  }
+
+  /** What its stages measure. */
+  measured(): Promise<MeasuredMetrics> {
+    return new Promise((resolve) => {
+      this.#asking.push(resolve);
+      if (this.#asking.length === 1) this.#worker.postMessage({ kind: 'measure' } satisfies ToStageThread);
+    });
+  }
+
+  /** Finishes what is under way; may be called more than once. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#worker.postMessage({ kind: 'stop' } satisfies ToStageThread);
+    await this.#ended;
+  }
+}
