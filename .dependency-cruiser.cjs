@@ -4,7 +4,10 @@ const RANKS = [
   ['^libs/domain/src/events/'],
   ['^libs/domain/src/(delivery|sequencing|alerting)/'],
   ['^libs/domain/src/index\\.ts$'],
-  ['^libs/(runtime|event-validation|event-types|api-client|webhook-transport|http-problems|embedded-stack|event-schemas)/'],
+  ['^libs/tracing/'],
+  [
+    '^libs/(runtime|metrics|event-validation|event-types|api-client|webhook-transport|http-problems|embedded-stack|event-schemas)/',
+  ],
   ['^libs/kafka-log/', '^libs/feed-store/', '^libs/consumer/', '^libs/producer/'],
   ['^libs/platform/'],
   ['^apps/'],
@@ -15,6 +18,8 @@ const TECHNOLOGIES = [
   { name: 'typeorm', home: '^libs/(feed-store|producer/src/outbox)/' },
   { name: 'undici', home: '^libs/webhook-transport/' },
   { name: 'nodemailer', home: '^apps/alerting/src/mail/' },
+  { name: 'prom-client', home: '^libs/metrics/' },
+  { name: '@opentelemetry', home: '^libs/tracing/' },
 ];
 
 module.exports = {

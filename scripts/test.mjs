@@ -29,6 +29,7 @@ const PHASES = [
     args: [join(ROOT, 'dist/apps/api/src/asyncapi/write-asyncapi.js'), 'docs/asyncapi.json', '--check'],
   },
   { name: 'schemas', args: [join(ROOT, 'dist/libs/event-schemas/src/write-schemas.js'), 'schemas', '--check'] },
+  { name: 'alerts', args: [join(ROOT, 'scripts/check-alerts.mjs')] },
   { name: 'types', args: node('typescript/bin/tsc', '-p', 'tsconfig.json', '--noEmit') },
   { name: 'unit', args: jest('unit'), isJest: true },
   { name: 'integration', args: jest('integration'), isJest: true },

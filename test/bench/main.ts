@@ -12,18 +12,7 @@ import { smoke } from './scenarios/smoke.js';
 import { steady } from './scenarios/steady.js';
 import { sweep } from './scenarios/sweep.js';
 
-const SCENARIOS: readonly Scenario[] = [
-  smoke,
-  burst,
-  fanOut,
-  steady,
-  isolation,
-  read,
-  followers,
-  sweep,
-  proof,
-  prune,
-];
+const SCENARIOS: readonly Scenario[] = [smoke, burst, fanOut, steady, isolation, read, followers, sweep, proof, prune];
 
 interface Flags {
   readonly json?: true;

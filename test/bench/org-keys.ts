@@ -11,7 +11,12 @@ export interface OrgKey {
 
 /** Makes keys of new orgs, each with one key. */
 export async function createOrgs(databaseUrl: string, count: number): Promise<readonly OrgKey[]> {
-  const store = new Store({ databaseUrl, applicationName: 'gapless-bench', logger: createLogger('silent', 'bench') });
+  const store = new Store({
+    databaseUrl,
+    applicationName: 'gapless-bench',
+    logger: createLogger('silent', 'bench'),
+    migratesWhenOpened: false,
+  });
   await store.open(() => undefined);
   try {
     const keys = new ApiKeyRecords(store);

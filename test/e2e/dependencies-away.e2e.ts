@@ -7,6 +7,7 @@ import { anEventId, anOrgId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import { aPrivateKafka, type PrivateKafka } from '../support/private-kafka.js';
 import { aReceiver, type Receiver } from '../support/receiver.js';
+import { scrape, valueOf } from '../support/scrape.js';
 import { oneTo } from '../support/sequence.js';
 import { aStageProcess, type StageProcess } from '../support/stage-process.js';
 import { aTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
@@ -206,6 +207,22 @@ describe('a service whose Kafka and Postgres are not there yet', () => {
     });
     await publishers.finish();
     await expectNothingLost(publishers);
+  });
+});
+
+describe('a service that runs all stages', () => {
+  it('tells Prometheus of all of them in one place', async () => {
+    const samples = await scrape(service.url);
+    const oneOfEachStage = [
+      ['gapless_http_requests_total', {}],
+      ['gapless_produced_records_total', { topic: 'log' }],
+      ['gapless_deliveries_scheduled_total', {}],
+      ['gapless_attempts_total', { outcome: 'delivered' }],
+      ['gapless_projection_transaction_seconds', { projection: 'feed' }],
+      ['process_resident_memory_bytes', {}],
+    ] as const;
+    for (const [name, labels] of oneOfEachStage) expect(valueOf(samples, name, labels)).toBeGreaterThan(0);
+    expect(valueOf(samples, 'gapless_ready')).toBe(1);
   });
 });
 

@@ -283,7 +283,12 @@ export class World {
   /** @returns the key that the load submits with */
   async #createKeys(): Promise<string> {
     const logger = createLogger('silent', 'faults');
-    const store = new Store({ databaseUrl: this.postgres.url, applicationName: 'faults', logger });
+    const store = new Store({
+      databaseUrl: this.postgres.url,
+      applicationName: 'faults',
+      logger,
+      migratesWhenOpened: true,
+    });
     await store.open(() => undefined, this.#signal);
     try {
       for (let made = 0; made < ORGS; made++) {

@@ -3,6 +3,7 @@ import type { Type } from '@nestjs/common';
 import { Store } from '#libs/feed-store';
 import { startGaplessApp, type GaplessApp, type GaplessAppOptions } from '#libs/platform';
 import { createLogger, type Environment } from '#libs/runtime';
+import type { Tracing } from '#libs/tracing';
 import { anEnvironment } from './environment.js';
 import { createTestDatabase } from './infrastructure/database.js';
 import { ALL_STAGES, API_HTTP } from './stages.js';
@@ -14,7 +15,7 @@ export interface GaplessUnderTest {
   /** Starts one more process' worth of stages, in this process. */
   start(
     modules: readonly Type[],
-    options?: { env?: Environment; http?: GaplessAppOptions['http']; signal?: AbortSignal },
+    options?: { env?: Environment; http?: GaplessAppOptions['http']; tracing?: Tracing; signal?: AbortSignal },
   ): Promise<GaplessApp>;
   /** Starts all stages and the api as one process' worth. */
   startAll(env?: Environment): Promise<GaplessApp>;
@@ -30,7 +31,12 @@ export async function migrateTestDatabase(url: string): Promise<void> {
 
 /** A `Store` that says nothing; it is not open yet. */
 export function aStore(databaseUrl: string): Store {
-  return new Store({ databaseUrl, applicationName: 'test', logger: createLogger('silent', 'test') });
+  return new Store({
+    databaseUrl,
+    applicationName: 'test',
+    logger: createLogger('silent', 'test'),
+    migratesWhenOpened: true,
+  });
 }
 
 export async function aGapless(env: Readonly<Record<string, string>> = {}): Promise<GaplessUnderTest> {
@@ -47,7 +53,13 @@ export async function aGapless(env: Readonly<Record<string, string>> = {}): Prom
   const running: GaplessApp[] = [];
   const start: GaplessUnderTest['start'] = async (modules, options = {}) => {
     const app = await startGaplessApp(
-      { name: 'test', modules, defaultPort: 0, ...(options.http === undefined ? {} : { http: options.http }) },
+      {
+        name: 'test',
+        modules,
+        defaultPort: 0,
+        ...(options.http === undefined ? {} : { http: options.http }),
+        ...(options.tracing === undefined ? {} : { tracing: options.tracing }),
+      },
       { ...environment, ...options.env },
       options.signal ?? new AbortController().signal,
     );

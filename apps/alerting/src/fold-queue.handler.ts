@@ -1,9 +1,10 @@
 import { Controller, Inject } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
-import { readConversationEvent } from '#libs/domain';
+import { readConversationEvent, type Clock } from '#libs/domain';
 import { CHAT_QUEUE_PROJECTION, ChatQueueProjection, Store } from '#libs/feed-store';
 import { KafkaBatches, readLogRecord, type BatchContext, type Handled, type RecordBatch } from '#libs/kafka-log';
-import { LOGGER, ProjectionPlace } from '#libs/platform';
+import { Metrics } from '#libs/metrics';
+import { CLOCK, LOGGER, ProjectionPlace } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
 
 /** Folds the log into the queues of waiting conversations. */
@@ -12,9 +13,9 @@ export class FoldQueueHandler {
   readonly #projection: ChatQueueProjection;
   readonly #place: ProjectionPlace;
 
-  constructor(store: Store, @Inject(LOGGER) logger: Logger) {
+  constructor(store: Store, metrics: Metrics, @Inject(CLOCK) clock: Clock, @Inject(LOGGER) logger: Logger) {
     this.#projection = new ChatQueueProjection(store);
-    this.#place = new ProjectionPlace(CHAT_QUEUE_PROJECTION, logger);
+    this.#place = new ProjectionPlace(CHAT_QUEUE_PROJECTION, { clock, logger, metrics });
   }
 
   // Alerts are a matter of seconds, and most of the log concerns no queue: few large batches cost the least.

@@ -51,6 +51,7 @@ import { TestWebhookController } from './webhooks/test-webhook.controller.js';
 import { UpdateWebhookController } from './webhooks/update-webhook.controller.js';
 import { FeedFollower } from './events/feed-follower.js';
 import { FeedHeads } from './events/feed-heads.js';
+import { RequestTraces } from './events/request-traces.js';
 import { SharedReads } from './events/shared-reads.js';
 import { Idempotency } from './idempotency/idempotency.js';
 import { DescribeProblemController } from './http/describe-problem.controller.js';
@@ -166,6 +167,7 @@ function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyReco
     SharedReads,
     FeedFollower,
     EndpointUrlCheck,
+    RequestTraces,
     { provide: APP_GUARD, useClass: ScopeGuard },
     { provide: APP_INTERCEPTOR, useClass: RefuseParametersInterceptor },
     { provide: APP_FILTER, useFactory: problemFilter, inject: [Store, LOGGER] },

@@ -3,7 +3,7 @@ import { CliError } from './cli-error.js';
 import { coloursFor } from './commands/tail-line.js';
 import { interruption } from './interruption.js';
 import { gaplessProgram } from './program.js';
-import { withStore } from './with-store.js';
+import { withStore, withUnopenedStore } from './with-store.js';
 
 // Whoever reads us may have seen enough (`gapless tail | head`).
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
@@ -13,7 +13,9 @@ process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
 try {
   await gaplessProgram({
     clock: systemClock,
+    environment: process.env,
     withStore: (act) => withStore(process.env, act),
+    withUnopenedStore: (act) => withUnopenedStore(process.env, act),
     print: (line) => process.stdout.write(`${line}\n`),
     colours: coloursFor(process.stdout.isTTY, process.env),
     interruption,

@@ -1,5 +1,7 @@
 import { Command } from 'commander';
+import { configCommand, type ConfigContext } from './commands/config.command.js';
 import { emitCommand } from './commands/emit.command.js';
+import { migrateCommand, type MigrateContext } from './commands/migrate.command.js';
 import { simulateCommand } from './commands/simulate.command.js';
 import { tailCommand, type TailContext } from './commands/tail.command.js';
 import { keysCommand, type CliContext } from './keys.command.js';
@@ -8,7 +10,7 @@ import { secretsCommand } from './secrets/secrets.command.js';
 import { verifyCommand } from './verify/verify.command.js';
 
 /** The command line: `gapless <command>`. */
-export function gaplessProgram(context: CliContext & TailContext): Command {
+export function gaplessProgram(context: CliContext & TailContext & MigrateContext & ConfigContext): Command {
   return new Command('gapless')
     .description('Operates a Gapless installation: the one at DATABASE_URL, else the one that npm start runs here.')
     .showHelpAfterError('(try --help)')
@@ -18,5 +20,7 @@ export function gaplessProgram(context: CliContext & TailContext): Command {
     .addCommand(simulateCommand(context))
     .addCommand(verifyCommand(context))
     .addCommand(rebuildCommand(context))
-    .addCommand(secretsCommand(context));
+    .addCommand(secretsCommand(context))
+    .addCommand(migrateCommand(context))
+    .addCommand(configCommand(context));
 }

@@ -1,26 +1,52 @@
 import { isPostgresAway, Store } from '#libs/feed-store';
-import { createLogger, type Environment } from '#libs/runtime';
+import { createLogger, readSetting, SETTINGS, type Environment } from '#libs/runtime';
 import { CliError } from './cli-error.js';
 import { findDatabaseUrl } from './database-url.js';
+
+interface QueryOptions {
+  /** For a person who asks for a look at everything and waits for it. */
+  readonly queryTimeoutMs?: number;
+}
 
 /** Runs `act` with an open store, and closes it. @throws CliError when the database cannot be reached */
 export async function withStore<T>(
   environment: Environment,
   act: (store: Store) => Promise<T>,
-  options: { readonly queryTimeoutMs?: number } = {},
+  options: QueryOptions = {},
 ): Promise<T> {
-  const databaseUrl = await findDatabaseUrl(environment);
-  const logger = createLogger('silent', 'cli');
-  const store = new Store({ databaseUrl, applicationName: 'gapless-cli', logger, ...options });
-  const noDatabase = new AbortController();
+  const withOpenStore = async (store: Store): Promise<T> => {
+    const noDatabase = new AbortController();
+    try {
+      await store.open((reason) => {
+        // A server waits for its database; a person wants to know.
+        noDatabase.abort(new CliError(`the database cannot be used: ${reason}`));
+      }, noDatabase.signal);
+    } catch (error) {
+      throw noDatabase.signal.aborted ? noDatabase.signal.reason : error;
+    }
+    return act(store);
+  };
+  return withUnopenedStore(environment, withOpenStore, options);
+}
+
+/** The same with a store that is not open. */
+export async function withUnopenedStore<T>(
+  environment: Environment,
+  act: (store: Store) => Promise<T>,
+  options: QueryOptions = {},
+): Promise<T> {
+  const migrates = readSetting(SETTINGS.migrateAtStart, environment);
+  if (migrates.kind === 'problem') throw new CliError(migrates.problem);
+  const store = new Store({
+    databaseUrl: await findDatabaseUrl(environment),
+    applicationName: 'gapless-cli',
+    logger: createLogger('silent', 'cli'),
+    migratesWhenOpened: migrates.value,
+    ...options,
+  });
   try {
-    await store.open((reason) => {
-      // A server waits for its database; a person wants to know.
-      noDatabase.abort(new CliError(`the database cannot be reached: ${reason}`));
-    }, noDatabase.signal);
     return await act(store);
   } catch (error) {
-    if (noDatabase.signal.aborted) throw noDatabase.signal.reason;
     if (isPostgresAway(error)) throw new CliError(`the database cannot be reached: ${String(error)}`);
     throw error;
   } finally {

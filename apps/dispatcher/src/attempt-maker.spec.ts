@@ -2,7 +2,9 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { decodeFact, type DueAttempt } from '#libs/domain';
 import type { DispatchLookupResult } from '#libs/feed-store';
 import { topicNames } from '#libs/kafka-log';
+import { Metrics } from '#libs/metrics';
 import { createLogger } from '#libs/runtime';
+import { NO_TRACING } from '#libs/tracing';
 import { verifySignature } from '#libs/webhook-signature';
 import type { PushClient } from '#libs/webhook-transport';
 import { aDueAttempt } from '../../../test/support/due-attempts.js';
@@ -26,6 +28,7 @@ let found: DispatchLookupResult;
 let outcome: PushOutcome;
 let posts: PushRequest[];
 let ending: AbortController;
+let metrics: Metrics;
 let maker: AttemptMaker;
 
 beforeEach(() => {
@@ -37,6 +40,7 @@ beforeEach(() => {
   outcome = answered(200);
   posts = [];
   ending = new AbortController();
+  metrics = new Metrics();
   maker = new AttemptMaker({
     lookup: { find: () => Promise.resolve(found) } as unknown as DispatchLookup,
     client: {
@@ -53,6 +57,8 @@ beforeEach(() => {
     timeoutMs: 10_000,
     clock: { now: () => NOW_MS },
     logger: createLogger('silent', 'test'),
+    metrics,
+    tracing: NO_TRACING,
     signal: ending.signal,
   });
 });
@@ -157,6 +163,24 @@ describe('an attempt that failed', () => {
   });
 });
 
+describe('what is measured of an attempt', () => {
+  it('tells its outcome, the class of its error, how long the endpoint took and how old the event was', async () => {
+    await make();
+    outcome = answered(503);
+    await make({ ...due, attempt: 2 });
+    outcome = { kind: 'failed', error: 'timeout', detail: '', durationMs: 10_000 };
+    await make({ ...due, attempt: 3 });
+    const { text } = await metrics.scrape();
+    expect(text).toContain('gapless_attempts_total{outcome="delivered",error="none"} 1\n');
+    expect(text).toContain('gapless_attempts_total{outcome="retry",error="http_status"} 1\n');
+    expect(text).toContain('gapless_attempts_total{outcome="exhausted",error="timeout"} 1\n');
+    expect(text).toContain('gapless_push_duration_seconds_sum{result="succeeded"} 0.042\n');
+    expect(text).toContain('gapless_push_duration_seconds_count{result="failed"} 2\n');
+    // Of the first attempt alone.
+    expect(text).toContain('gapless_first_push_delay_seconds_count 1\n');
+  });
+});
+
 describe('an attempt that is not made', () => {
   it.each(['gone', 'superseded'] as const)('leaves nothing behind when it is %s', async (kind) => {
     found = { kind };
@@ -208,6 +232,8 @@ describe('an attempt and the troubles around it', () => {
       timeoutMs: 10_000,
       clock: { now: () => NOW_MS },
       logger: createLogger('silent', 'test'),
+      metrics,
+      tracing: NO_TRACING,
       signal: ending.signal,
     });
     await expect(interrupted.make(due, new Flight(() => 0))).rejects.toBe(reason);

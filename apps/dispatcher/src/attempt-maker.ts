@@ -9,11 +9,15 @@ import {
 } from '#libs/domain';
 import type { DispatchTarget } from '#libs/feed-store';
 import { attemptRecord, factRecord, type Appender, type NewRecord, type TopicNames } from '#libs/kafka-log';
+import type { Metrics } from '#libs/metrics';
 import { untilItWorks, type Logger } from '#libs/runtime';
+import { parseTraceParent, type Tracing } from '#libs/tracing';
 import { pushHeaders, type PushClient } from '#libs/webhook-transport';
 import type { DispatchLookup } from './dispatch-lookup.js';
 import type { Flight } from './lane.js';
+import { measureAttempt } from './measure-attempt.js';
 import type { RecentAttempts } from './recent-attempts.js';
+import { traceAttempt } from './trace-attempt.js';
 
 export interface AttemptMakerDependencies {
   readonly lookup: DispatchLookup;
@@ -25,6 +29,8 @@ export interface AttemptMakerDependencies {
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly tracing: Tracing;
   /** Aborted when the process ends: what is in flight then is left to be made again. */
   readonly signal: AbortSignal;
 }
@@ -82,12 +88,15 @@ export class AttemptMaker {
       records.push(attemptRecord(retryTopic, { ...due, attempt: due.attempt + 1, dueAtMs: after.dueAtMs }));
     }
     await this.#append(records);
+    measureAttempt(this.use.metrics, due, outcome, after);
+    traceAttempt(this.use.tracing, due, outcome, after);
     this.use.logger.info(
       {
         org_id: due.delivery.orgId,
         endpoint_id: due.delivery.endpointId,
         delivery_id: due.delivery.deliveryId,
         event_id: due.delivery.eventId,
+        trace_id: parseTraceParent(due.traceparent)?.traceId ?? null,
         run: due.run,
         attempt: due.attempt,
         outcome: after.kind,

@@ -10,13 +10,16 @@ import {
   type StoredRecord,
   type TopicNames,
 } from '#libs/kafka-log';
-import { CLOCK, CONFIG, LOGGER, TOPICS } from '#libs/platform';
+import { Metrics } from '#libs/metrics';
+import { CLOCK, CONFIG, LOGGER, TOPICS, TRACING } from '#libs/platform';
 import { untilItWorks, type Config, type Logger } from '#libs/runtime';
+import type { Tracing } from '#libs/tracing';
 import { createPushClient, createResolver, parseNetworks, type PushClient } from '#libs/webhook-transport';
 import { AttemptMaker } from './attempt-maker.js';
 import { DispatchLookup } from './dispatch-lookup.js';
 import { LaneFeeder } from './lane-feeder.js';
 import { Lane, type LaneLimits } from './lane.js';
+import { measureLane } from './measure-lane.js';
 import { RecentAttempts } from './recent-attempts.js';
 import { YieldingPace } from './yielding-pace.js';
 
@@ -66,10 +69,12 @@ export class Dispatcher implements BeforeApplicationShutdown {
     /** For what goes from one lane to the other. */
     private readonly appender: Appender,
     sessions: ConsumerSessions,
+    private readonly metrics: Metrics,
     @Inject(CONFIG) config: Config,
     @Inject(TOPICS) private readonly topics: TopicNames,
     @Inject(CLOCK) clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
+    @Inject(TRACING) tracing: Tracing,
   ) {
     const { signal } = this.#ending;
     // Every attempt that is held listens to it.
@@ -94,6 +99,8 @@ export class Dispatcher implements BeforeApplicationShutdown {
         timeoutMs: config.deliveryTimeoutMs,
         clock,
         logger,
+        metrics,
+        tracing,
         signal,
       });
     const mainMaker = aMaker(appenders.open());
@@ -102,6 +109,10 @@ export class Dispatcher implements BeforeApplicationShutdown {
     const nowMs = () => performance.now();
     const mainLane = new Lane(MAIN_LANE, nowMs);
     const pace = new YieldingPace(nowMs, () => mainLane.servesModestEndpoints);
+    const slowLane = new Lane(SLOW_LANE, nowMs, pace.take);
+    measureLane(metrics, mainLane, 'main');
+    measureLane(metrics, slowLane, 'slow');
+    metrics.add('gapless_attempts_diverted_total', {}, 0);
     this.main = new LaneFeeder(
       {
         group: MAIN_GROUP,
@@ -114,7 +125,7 @@ export class Dispatcher implements BeforeApplicationShutdown {
     this.slow = new LaneFeeder(
       {
         group: SLOW_GROUP,
-        lane: new Lane(SLOW_LANE, nowMs, pace.take),
+        lane: slowLane,
         make: (due, flight) => slowMaker.make(due, flight),
       },
       dependencies,
@@ -141,5 +152,6 @@ export class Dispatcher implements BeforeApplicationShutdown {
         this.logger.warn({ err: error, failures, wait_ms: waitMs }, 'dispatcher.waiting');
       },
     });
+    this.metrics.add('gapless_attempts_diverted_total', {});
   }
 }

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { topicNames, type Handled } from '#libs/kafka-log';
+import { Metrics } from '#libs/metrics';
 import { aDueAttempt, storedAttempt } from '../../../test/support/due-attempts.js';
 import { FakeAppender } from '../../../test/support/fake-appender.js';
 import { ForwardRetriesHandler } from './forward-retries.handler.js';
@@ -19,7 +20,7 @@ function handle(...dueAtMs: readonly number[]): Promise<Handled> {
   const records = dueAtMs.map((at, index) =>
     storedAttempt(aDueAttempt(index + 1, undefined, { attempt: 2, dueAtMs: at }), 100 + index, retryTopic),
   );
-  const handler = new ForwardRetriesHandler(appender.asAppender, topics, { now: () => NOW_MS });
+  const handler = new ForwardRetriesHandler(appender.asAppender, new Metrics(), topics, { now: () => NOW_MS });
   return handler.handle({ topic: retryTopic, partition: 0, records });
 }
 
@@ -65,7 +66,7 @@ describe('a retry that is due', () => {
   it('becomes a due attempt that is the same in key, bytes and headers', async () => {
     const due = aDueAttempt(7, undefined, { run: 2, attempt: 3, dueAtMs: NOW_MS, traceparent: '00-trace-span-01' });
     const record = storedAttempt(due, 0, retryTopic);
-    await new ForwardRetriesHandler(appender.asAppender, topics, { now: () => NOW_MS }).handle({
+    await new ForwardRetriesHandler(appender.asAppender, new Metrics(), topics, { now: () => NOW_MS }).handle({
       topic: retryTopic,
       partition: 0,
       records: [record],

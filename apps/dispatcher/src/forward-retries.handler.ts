@@ -2,6 +2,7 @@ import { Controller, Inject } from '@nestjs/common';
 import { Payload } from '@nestjs/microservices';
 import type { Clock } from '#libs/domain';
 import { Appender, dueAtMs, KafkaBatches, type Handled, type RecordBatch, type TopicNames } from '#libs/kafka-log';
+import { Metrics } from '#libs/metrics';
 import { CLOCK, TOPICS } from '#libs/platform';
 
 export const RETRY_GROUP = 'dispatcher-retry';
@@ -14,6 +15,7 @@ export const RETRY_GROUP = 'dispatcher-retry';
 export class ForwardRetriesHandler {
   constructor(
     private readonly appender: Appender,
+    private readonly metrics: Metrics,
     @Inject(TOPICS) private readonly topics: TopicNames,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -27,6 +29,11 @@ export class ForwardRetriesHandler {
     await this.appender.append(
       due.map(({ key, value, headers }) => ({ topic: this.topics.attempts, key, value, headers })),
     );
+    const [first] = due;
+    if (first !== undefined) {
+      const lateMs = Math.max(0, this.clock.now() - dueAtMs(first));
+      this.metrics.observe('gapless_retry_lateness_seconds', {}, lateMs / 1_000);
+    }
     if (waiting === undefined) return undefined;
     return { kind: 'later', nextOffset: waiting.offset, waitMs: dueAtMs(waiting) - nowMs };
   }

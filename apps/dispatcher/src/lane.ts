@@ -106,6 +106,18 @@ export class Lane {
     return this.#held;
   }
 
+  /** Attempts that are being made. */
+  get inFlight(): number {
+    let inFlight = 0;
+    for (const share of this.#shares.values()) inFlight += share.inFlight.size;
+    return inFlight;
+  }
+
+  get sluggishEndpoints(): number {
+    const nowMs = this.nowMs();
+    return [...this.#shares.values()].filter((share) => share.isSluggish(nowMs)).length;
+  }
+
   /**
    * @param giveUp is called in place of `make` when the endpoint turns out to be sluggish while the attempt waits
    */

@@ -2,6 +2,7 @@ import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationB
 import type { Clock } from '#libs/domain';
 import { OverdueDeliveries, Store } from '#libs/feed-store';
 import { Appender, ConsumerSessions, KafkaConnection, LogPositions, type TopicNames } from '#libs/kafka-log';
+import { Metrics } from '#libs/metrics';
 import { CLOCK, CONFIG, LOGGER, TOPICS } from '#libs/platform';
 import type { Config, Logger } from '#libs/runtime';
 import { MAIN_GROUP, SLOW_GROUP } from './dispatcher.js';
@@ -25,12 +26,14 @@ export class ReconcilePending implements OnApplicationBootstrap, BeforeApplicati
     connection: KafkaConnection,
     appender: Appender,
     private readonly sessions: ConsumerSessions,
+    metrics: Metrics,
     @Inject(CONFIG) config: Config,
     @Inject(TOPICS) private readonly topics: TopicNames,
     @Inject(CLOCK) clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     const named = (group: string) => `${config.topicPrefix}-${group}`;
+    metrics.add('gapless_attempts_reconciled_total', {}, 0);
     this.#reconciler = new Reconciler(
       { overdueMs: OVERDUE_MS, patienceMs: PATIENCE_MS },
       {
@@ -42,6 +45,7 @@ export class ReconcilePending implements OnApplicationBootstrap, BeforeApplicati
         schedule: config.retrySchedule,
         clock,
         logger,
+        metrics,
         signal: this.#ending.signal,
       },
     );

@@ -19,6 +19,7 @@ import {
   LogPositions,
   type TopicNames,
 } from '#libs/kafka-log';
+import { Metrics } from '#libs/metrics';
 import { TOPICS, type GaplessApp } from '#libs/platform';
 import { createLogger, Identifiers } from '#libs/runtime';
 import { aGapless, type GaplessUnderTest } from '../../../test/support/gapless.js';
@@ -156,6 +157,7 @@ describe('the reconciler', () => {
         schedule: app.config.retrySchedule,
         clock: { now: () => Date.now() + aheadMs },
         logger: createLogger('silent', 'test'),
+        metrics: new Metrics(),
         signal: new AbortController().signal,
       },
     );

@@ -9,6 +9,7 @@ import {
   type Positions,
   type TopicNames,
 } from '#libs/kafka-log';
+import type { Metrics } from '#libs/metrics';
 import type { Logger } from '#libs/runtime';
 
 /** Attempts that are put back at a time; the next round finds the rest. */
@@ -34,6 +35,7 @@ export interface ReconcilerDependencies {
   readonly schedule: RetrySchedule;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly metrics: Metrics;
   readonly signal: AbortSignal;
 }
 
@@ -67,6 +69,7 @@ export class Reconciler {
         'delivery.reconciled',
       );
     }
+    this.use.metrics.add('gapless_attempts_reconciled_total', {}, lost.length);
     return lost.length;
   }
 

@@ -1,6 +1,6 @@
 import { Controller, Inject } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
-import { decodeFact } from '#libs/domain';
+import { decodeFact, type Clock } from '#libs/domain';
 import { DeliveryProjection, Store, type FactAtOffset } from '#libs/feed-store';
 import {
   Appender,
@@ -12,7 +12,8 @@ import {
   type RecordBatch,
   type TopicNames,
 } from '#libs/kafka-log';
-import { CONFIG, LOGGER, ProjectionPlace, TOPICS } from '#libs/platform';
+import { Metrics } from '#libs/metrics';
+import { CLOCK, CONFIG, LOGGER, ProjectionPlace, TOPICS } from '#libs/platform';
 import type { Config, Logger } from '#libs/runtime';
 
 /** Folds the delivery facts into the delivery log and the endpoints' health. */
@@ -24,12 +25,14 @@ export class ProjectDeliveriesHandler {
   constructor(
     store: Store,
     private readonly appender: Appender,
+    metrics: Metrics,
     @Inject(CONFIG) config: Config,
     @Inject(TOPICS) private readonly topics: TopicNames,
+    @Inject(CLOCK) clock: Clock,
     @Inject(LOGGER) logger: Logger,
   ) {
     this.#projection = new DeliveryProjection(store, config.autoDisableAfter);
-    this.#place = new ProjectionPlace('deliveries', logger);
+    this.#place = new ProjectionPlace('deliveries', { clock, logger, metrics });
   }
 
   // A delivery is scheduled and attempted within a few milliseconds: together they cost one transaction instead of two.

@@ -1,8 +1,10 @@
 import { Controller, Inject } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
+import type { Clock } from '#libs/domain';
 import { FeedProjection, Store } from '#libs/feed-store';
 import { KafkaBatches, readLogRecord, type BatchContext, type Handled, type RecordBatch } from '#libs/kafka-log';
-import { LOGGER, ProjectionPlace } from '#libs/platform';
+import { measureSequenceCheck, Metrics } from '#libs/metrics';
+import { CLOCK, LOGGER, ProjectionPlace } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
 import { TailCheck } from './tail-check.js';
 
@@ -15,10 +17,16 @@ export class ProjectFeedHandler {
   constructor(
     store: Store,
     private readonly tail: TailCheck,
+    metrics: Metrics,
+    @Inject(CLOCK) clock: Clock,
     @Inject(LOGGER) logger: Logger,
   ) {
-    this.#projection = new FeedProjection(store);
-    this.#place = new ProjectionPlace('feed', logger);
+    this.#projection = new FeedProjection(store, ({ orgId, after, found }) => {
+      logger.error({ org_id: orgId, after, found }, 'projector.gap');
+    });
+    this.#place = new ProjectionPlace('feed', { clock, logger, metrics });
+    measureSequenceCheck(metrics, 'projection', this.#projection);
+    measureSequenceCheck(metrics, 'tail', tail);
   }
 
   @KafkaBatches({ group: 'projector-feed', topics: (names) => [names.log] })

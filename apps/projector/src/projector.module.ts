@@ -1,12 +1,13 @@
 import { Module } from '@nestjs/common';
 import { KeepDays } from './keep-days.js';
+import { MeasureEndpoints } from './measure-endpoints.js';
 import { ProjectDeliveriesHandler } from './project-deliveries.handler.js';
 import { ProjectFeedHandler } from './project-feed.handler.js';
 import { TailCheck } from './tail-check.js';
 
 @Module({
   controllers: [ProjectFeedHandler, ProjectDeliveriesHandler],
-  providers: [KeepDays, TailCheck],
+  providers: [KeepDays, MeasureEndpoints, TailCheck],
   exports: [TailCheck],
 })
 export class ProjectorModule {}

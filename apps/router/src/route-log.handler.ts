@@ -1,6 +1,6 @@
 import { Controller, Inject } from '@nestjs/common';
 import { Payload } from '@nestjs/microservices';
-import { deliveryIdOf, receives, SeqGate, type LogEvent, type Subscriber } from '#libs/domain';
+import { deliveryIdOf, receives, SeqGate, type Clock, type LogEvent, type Subscriber } from '#libs/domain';
 import { EndpointDirectory, SecretCipher, Store } from '#libs/feed-store';
 import {
   Appender,
@@ -13,7 +13,9 @@ import {
   type RecordBatch,
   type TopicNames,
 } from '#libs/kafka-log';
-import { TOPICS } from '#libs/platform';
+import { Metrics } from '#libs/metrics';
+import { CLOCK, TOPICS, TRACING } from '#libs/platform';
+import { BatchTrace, type Tracing } from '#libs/tracing';
 
 /** Finds who receives each event of the log, and schedules a delivery and its first attempt for each of them. */
 @Controller()
@@ -25,28 +27,41 @@ export class RouteLogHandler {
     store: Store,
     cipher: SecretCipher,
     private readonly appender: Appender,
+    private readonly metrics: Metrics,
     @Inject(TOPICS) private readonly topics: TopicNames,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(TRACING) private readonly tracing: Tracing,
   ) {
     this.#endpoints = new EndpointDirectory(store, cipher);
+    metrics.add('gapless_deliveries_scheduled_total', {}, 0);
   }
 
   /** A batch that comes again names the same deliveries, so that it changes nothing. */
   @KafkaBatches({ group: 'router', topics: (names) => [names.log] })
   async handle(@Payload() batch: RecordBatch): Promise<Handled> {
+    const trace = new BatchTrace(this.tracing, 'route', this.clock.now());
     const events = batch.records.map((record) => ({ ...readLogRecord(record), appendedAtMs: record.timestampMs }));
     const { fresh, remember } = this.#gate.sift(events);
     const subscribers = await this.#endpoints.subscribersOf([...new Set(fresh.map((event) => event.orgId))]);
-    await this.appender.append(
-      fresh.flatMap((event) => this.#route(event, event.appendedAtMs, subscribers.get(event.orgId) ?? [])),
+    const deliveries = fresh.flatMap((event) =>
+      this.#route(
+        { ...event, traceparent: trace.follow(event.traceparent, event) },
+        event.appendedAtMs,
+        subscribers.get(event.orgId) ?? [],
+      ),
     );
+    await this.appender.append(deliveries.flat());
+    trace.end(this.clock.now());
+    this.metrics.add('gapless_deliveries_scheduled_total', {}, deliveries.length);
     remember();
     return undefined;
   }
 
-  #route(event: LogEvent, appendedAtMs: number, subscribers: readonly Subscriber[]): readonly NewRecord[] {
+  /** What makes up each delivery of the event. */
+  #route(event: LogEvent, appendedAtMs: number, subscribers: readonly Subscriber[]): readonly (readonly NewRecord[])[] {
     return subscribers
       .filter((subscriber) => receives(subscriber, event))
-      .flatMap(({ id: endpointId }) => {
+      .map(({ id: endpointId }) => {
         const delivery = {
           deliveryId: deliveryIdOf(event.id, endpointId),
           endpointId,

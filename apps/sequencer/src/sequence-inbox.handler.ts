@@ -20,8 +20,9 @@ import {
   type RecordBatch,
   type TopicNames,
 } from '#libs/kafka-log';
-import { CLOCK, LOGGER, TOPICS } from '#libs/platform';
+import { CLOCK, LOGGER, TOPICS, TRACING } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
+import type { Tracing } from '#libs/tracing';
 import { LeaseLostError, Sequencer } from './sequencer.js';
 
 /** How soon after an assignment its partitions are restored, so that the first event does not have to wait for it. */
@@ -42,9 +43,11 @@ export class SequenceInboxHandler implements OnApplicationBootstrap, BeforeAppli
     @Inject(TOPICS) topics: TopicNames,
     @Inject(CLOCK) clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
+    @Inject(TRACING) tracing: Tracing,
   ) {
+    connection.metrics.add('gapless_sequencer_repeats_total', {}, 0);
     this.#writer = new PartitionWriter(connection);
-    this.#sequencer = new Sequencer({ connection, topics, writer: this.#writer, appender, clock, logger });
+    this.#sequencer = new Sequencer({ connection, topics, writer: this.#writer, appender, clock, logger, tracing });
   }
 
   @KafkaBatches({ group: SEQUENCER_GROUP, topics: (names) => [names.inbox] })

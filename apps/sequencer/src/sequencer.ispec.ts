@@ -13,6 +13,7 @@ import {
   type TopicNames,
 } from '#libs/kafka-log';
 import { createLogger } from '#libs/runtime';
+import { NO_TRACING } from '#libs/tracing';
 import { anEventId, anOrgId } from '../../../test/support/ids.js';
 import { readLog, readTopic } from '../../../test/support/log-reader.js';
 import { oneTo } from '../../../test/support/sequence.js';
@@ -82,7 +83,7 @@ beforeEach(async () => {
 
 /** One that knows nothing yet, as after a start. */
 function aSequencer(): Sequencer {
-  return new Sequencer({ connection, topics, writer, appender, clock: systemClock, logger });
+  return new Sequencer({ connection, topics, writer, appender, clock: systemClock, logger, tracing: NO_TRACING });
 }
 
 function aSession(generation = 1, holdsLease: () => boolean = () => true): ConsumerSession {

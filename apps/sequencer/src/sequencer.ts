@@ -17,6 +17,7 @@ import {
   type TopicNames,
 } from '#libs/kafka-log';
 import type { Logger } from '#libs/runtime';
+import { BatchTrace, type Tracing } from '#libs/tracing';
 import { checkpointBatches } from './checkpoint-records.js';
 import type { PartitionState } from './partition-state.js';
 import { restorePartitions } from './restore-partitions.js';
@@ -47,6 +48,7 @@ export interface SequencerDependencies {
   readonly appender: Appender;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly tracing: Tracing;
 }
 
 /**
@@ -128,13 +130,15 @@ export class Sequencer {
     const last = chunk.at(-1);
     if (last === undefined) return;
     try {
-      const { log, deadLetters } = this.#fold(state, chunk);
+      const trace = new BatchTrace(this.use.tracing, 'sequence', this.use.clock.now());
+      const { log, deadLetters } = this.#fold(state, chunk, trace);
       // First, since a restart goes on behind the last record of the log; one that comes twice does no harm.
       await this.use.appender.append(deadLetters);
       if (log.length > 0) {
         this.#assertLease(partition, state, session);
         const offset = await this.use.writer.write(this.use.topics.log, partition, log);
         state.appended = { logOffset: offset + log.length, inboxOffset: last.offset + 1 };
+        trace.end(this.use.clock.now());
         state.uncheckpointed.records += log.length;
         state.uncheckpointed.bytes += log.reduce((sum, record) => sum + (record.value?.length ?? 0), 0);
       }
@@ -146,7 +150,7 @@ export class Sequencer {
   }
 
   /** A pure fold: no clock, no randomness. */
-  #fold(state: PartitionState, chunk: readonly StoredRecord[]): Folded {
+  #fold(state: PartitionState, chunk: readonly StoredRecord[], trace: BatchTrace): Folded {
     const log: LogWrite[] = [];
     const deadLetters: NewRecord[] = [];
     for (const record of chunk) {
@@ -161,7 +165,10 @@ export class Sequencer {
       }
       const { event } = reading;
       const appending = state.sequences.append(event.orgId, event.id);
-      if (appending.kind === 'repeat') continue;
+      if (appending.kind === 'repeat') {
+        this.use.connection.metrics.add('gapless_sequencer_repeats_total', {});
+        continue;
+      }
       const { seq } = appending;
       log.push(
         logRecord(
@@ -172,7 +179,7 @@ export class Sequencer {
             event: event.event,
             widgetId: event.widgetId,
             targetEndpoint: event.event === 'test' ? targetEndpoint : null,
-            traceparent: record.headers[TRACEPARENT_HEADER] ?? null,
+            traceparent: trace.follow(record.headers[TRACEPARENT_HEADER] ?? null, event),
             envelope: envelopeBytes({ ...event, seq }),
           },
           { occurredAt: event.occurredAt, inboxOffset: record.offset },

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { Store } from '#libs/feed-store';
 import { DataDirInUseError, startEmbeddedKafka, startEmbeddedPostgres } from '#libs/embedded-stack';
+import { Metrics } from '#libs/metrics';
 import { startGaplessApp, stopSignal, untilAborted, type GaplessApp } from '#libs/platform';
 import { ConfigError, HealthBoard, type Environment } from '#libs/runtime';
 import { writeCredentials } from './demo-credentials.js';
@@ -60,6 +61,7 @@ async function run(servers: Server[]): Promise<void> {
       environment,
       signal,
     );
+    running.app.get(Metrics).include(() => pushing.measured());
     await pushing.ready(signal);
     const credentials = isEmbedded
       ? await writeCredentials(dataDir, running.app.get(Store), {

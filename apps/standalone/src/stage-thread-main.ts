@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads';
-import { startGaplessApp, untilAborted } from '#libs/platform';
+import { Metrics } from '#libs/metrics';
+import { startGaplessApp, untilAborted, type GaplessApp } from '#libs/platform';
 import { HealthBoard } from '#libs/runtime';
 import type { FromStageThread, ToStageThread } from './stage-thread.js';
 import { AlertingModule } from '../../alerting/src/alerting.module.js';
@@ -13,15 +14,27 @@ function tell(message: FromStageThread): void {
 }
 
 parentPort?.on('message', ({ kind }: ToStageThread) => {
-  stopping.abort(new Error(kind));
+  switch (kind) {
+    case 'stop':
+      stopping.abort(new Error(kind));
+      return;
+    case 'measure':
+      void tellMetrics();
+  }
 });
+
+let running: GaplessApp | undefined;
+
+async function tellMetrics(): Promise<void> {
+  tell({ kind: 'metrics', measured: (await running?.app.get(Metrics).measured()) ?? [] });
+}
 
 const health = new HealthBoard((parts) => {
   tell({ kind: 'health', parts });
 });
 
 try {
-  const running = await startGaplessApp(
+  running = await startGaplessApp(
     // Its HTTP side is the main thread's business; a port of its own keeps the two apart.
     { name: 'push', modules: [DispatcherModule, ProjectorModule, AlertingModule], defaultPort: 0, health },
     { ...process.env, HOST: '127.0.0.1', PORT: '0' },

@@ -1,15 +1,17 @@
 import { Worker } from 'node:worker_threads';
+import type { MeasuredMetrics } from '#libs/metrics';
 import type { Environment, HealthBoard, PartHealth } from '#libs/runtime';
 
 /** What a stage thread tells. */
 export type FromStageThread =
   | { readonly kind: 'ready' }
   | { readonly kind: 'health'; readonly parts: Readonly<Record<string, PartHealth>> }
+  | { readonly kind: 'metrics'; readonly measured: MeasuredMetrics }
   | { readonly kind: 'failed'; readonly reason: string };
 
-/** What a stage thread is told; it ends with the order. */
+/** What a stage thread is told: to end, or to tell its metrics. */
 export interface ToStageThread {
-  readonly kind: 'stop';
+  readonly kind: 'stop' | 'measure';
 }
 
 const ENTRY = new URL('./stage-thread-main.js', import.meta.url);
@@ -25,6 +27,7 @@ export class StageThread {
   readonly #ended: Promise<void>;
   readonly #worker: Worker;
   #isStopping = false;
+  #asking: ((measured: MeasuredMetrics) => void)[] = [];
 
   /** @param health where the parts of the thread are shown, too */
   constructor(environment: Environment, health: HealthBoard) {
@@ -48,6 +51,9 @@ export class StageThread {
           case 'health':
             health.include('push', message.parts);
             return;
+          case 'metrics':
+            for (const answer of this.#asking.splice(0)) answer(message.measured);
+            return;
           case 'failed':
             failure = message.reason;
         }
@@ -65,6 +71,14 @@ export class StageThread {
       });
     });
     await Promise.race([this.#ready, died, stopped]);
+  }
+
+  /** What its stages measure. */
+  measured(): Promise<MeasuredMetrics> {
+    return new Promise((resolve) => {
+      this.#asking.push(resolve);
+      if (this.#asking.length === 1) this.#worker.postMessage({ kind: 'measure' } satisfies ToStageThread);
+    });
   }
 
   /** Finishes what is under way; may be called more than once. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { EventId, OrgId, Seq } from '#libs/domain';
+import type { EventId, OrgId, Seq, SequenceGap } from '#libs/domain';
 import { anOrgId } from '../../../test/support/ids.js';
 import { oneTo } from '../../../test/support/sequence.js';
 import { FeedProjection, type FeedEvent } from './feed-projection.js';
@@ -73,6 +73,24 @@ async function nextOffset(): Promise<number> {
 }
 
 describe('FeedProjection', () => {
+  it('finds out and tells when a seq is missing in the log', async () => {
+    const gaps: SequenceGap[] = [];
+    const projection = new FeedProjection(store, (gap) => gaps.push(gap));
+    await apply(projection, 0, 5);
+    expect(projection.read()).toEqual({ checked: 5, gaps: 0, repeats: 0, mismatches: 0 });
+    await projection.apply(stretch(5, 8), [
+      anEvent(5, { offset: 5 }),
+      anEvent(8, { offset: 6 }),
+      anEvent(9, { offset: 7 }),
+    ]);
+    expect(projection.read()).toEqual({ checked: 8, gaps: 2, repeats: 1, mismatches: 0 });
+    expect(gaps).toEqual([{ orgId, after: 5, found: 8 }]);
+    // Another process, which knows the org from Postgres, finds the next one as well.
+    const other = new FeedProjection(store, (gap) => gaps.push(gap));
+    await other.apply(stretch(8, 9), [anEvent(11, { offset: 8 })]);
+    expect(gaps.at(-1)).toEqual({ orgId, after: 9, found: 11 });
+  });
+
   it('stores each event once, when the same batch comes again, to it and to another projector', async () => {
     const one = new FeedProjection(store);
     expect(await apply(one, 0, 5)).toEqual({ kind: 'applied' });

@@ -1,4 +1,14 @@
-import { SeqGate, seqFromText, type EventId, type OrgId, type Seq, type WidgetId } from '#libs/domain';
+import {
+  SeqGate,
+  seqFromText,
+  type EventId,
+  type OrgId,
+  type Seq,
+  type SequenceGap,
+  type Sifted,
+  type WidgetId,
+} from '#libs/domain';
+import type { SequenceCheck, SequenceFindings } from '#libs/metrics';
 import { DayPartitions } from './day-partitions.js';
 import { moveParameters, MOVED, ProjectionOffsets, type Projected, type Stretch } from './projection-offsets.js';
 import type { Store } from './store.js';
@@ -43,15 +53,23 @@ const APPLY = `
   )
   select (select count(*) from moved) as moved, (select count(*) from told) as told`;
 
-/** Folds the log into the feed: each event once, in order, together with the offset it stands for. */
-export class FeedProjection {
+/**
+ * Folds the log into the feed: each event once, in order, together with the offset it stands for. On the way it checks
+ * that the seqs of each org follow one another.
+ */
+export class FeedProjection implements SequenceCheck {
   readonly #partitions: DayPartitions;
   readonly #offsets: ProjectionOffsets;
   /** What the heads in Postgres say, for as long as nobody else moves an offset of this projection. */
   #gate = new SeqGate();
   readonly #gated = new Set<OrgId>();
+  #findings: SequenceFindings = { checked: 0, gaps: 0, repeats: 0, mismatches: 0 };
 
-  constructor(private readonly store: Store) {
+  /** @param onGap is told of each gap in the log; the feed goes on behind it */
+  constructor(
+    private readonly store: Store,
+    private readonly onGap: (gap: SequenceGap) => void = () => undefined,
+  ) {
     this.#partitions = new DayPartitions(store);
     this.#offsets = new ProjectionOffsets(store);
   }
@@ -66,14 +84,30 @@ export class FeedProjection {
       if (!place.continues) this.#forgetHeads();
       const unseen = events.filter((event) => event.offset >= place.expected);
       await this.#loadHeads(unseen);
-      const { fresh, remember } = this.#gate.sift(unseen);
-      if (await this.#write(stretch, place.expected, fresh)) {
-        remember();
+      const sifted = this.#gate.sift(unseen);
+      if (await this.#write(stretch, place.expected, sifted.fresh)) {
+        sifted.remember();
+        this.#note(unseen, sifted);
         this.#offsets.moved(stretch);
         return { kind: 'applied' };
       }
       this.#offsets.forget(stretch);
     }
+  }
+
+  read(): SequenceFindings {
+    return this.#findings;
+  }
+
+  #note(events: readonly FeedEvent[], { fresh, gaps }: Sifted<FeedEvent>): void {
+    const { checked, repeats } = this.#findings;
+    this.#findings = {
+      checked: checked + events.length,
+      gaps: this.#findings.gaps + gaps.reduce((missing, { after, found }) => missing + found - after - 1, 0),
+      repeats: repeats + events.length - fresh.length,
+      mismatches: 0,
+    };
+    for (const gap of gaps) this.onGap(gap);
   }
 
   async #loadHeads(events: readonly FeedEvent[]): Promise<void> {

@@ -11,6 +11,7 @@ export * from './day-partitions.js';
 export * from './delivery-log.js';
 export * from './delivery-log-audit.js';
 export * from './delivery-projection.js';
+export * from './endpoint-counts.js';
 export * from './endpoint-directory.js';
 export * from './endpoint-health-reader.js';
 export * from './endpoint-records.js';

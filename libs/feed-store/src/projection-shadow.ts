@@ -52,7 +52,7 @@ export class ProjectionShadow {
    */
   static async with<T>(
     served: Store,
-    options: Omit<StoreOptions, 'shadowSchema'>,
+    options: Omit<StoreOptions, 'shadowSchema' | 'migratesWhenOpened'>,
     topics: Readonly<Record<ProjectionName, string>>,
     act: (shadow: ProjectionShadow) => Promise<T>,
   ): Promise<T> {
@@ -60,7 +60,7 @@ export class ProjectionShadow {
       // What a rebuild that was killed has left.
       await dropSchemas(served);
       await served.query(`create schema ${SHADOW}`);
-      const store = new Store({ ...options, shadowSchema: SHADOW });
+      const store = new Store({ ...options, migratesWhenOpened: true, shadowSchema: SHADOW });
       try {
         await store.open(() => undefined);
         await keepProjectionsOnly(store);

@@ -47,10 +47,20 @@ export interface StoreOptions {
   readonly databaseUrl: string;
   readonly applicationName: string;
   readonly logger: Logger;
+  /** Whether opening brings the schema up to date; if not, it waits until somebody has. */
+  readonly migratesWhenOpened: boolean;
   /** Default 10 s; a person who asks for a look at everything waits longer. */
   readonly queryTimeoutMs?: number;
   /** A schema, which has to exist, whose tables stand before those of `public`, and which is migrated instead of it. */
   readonly shadowSchema?: string;
+}
+
+/** The schema is older than this code, and somebody else is to bring it up to date. */
+export class SchemaBehindError extends Error {
+  override readonly name = 'SchemaBehindError';
+  constructor(pending: readonly string[]) {
+    super(`the schema lacks ${pending.join(', ')}: run gapless migrate`);
+  }
 }
 
 /** One process' access to Postgres. */
@@ -58,9 +68,11 @@ export class Store {
   readonly dataSource: DataSource;
   readonly #settings: PostgresDataSourceOptions;
   readonly #logger: Logger;
+  readonly #migratesWhenOpened: boolean;
 
   constructor(options: StoreOptions) {
     this.#logger = options.logger;
+    this.#migratesWhenOpened = options.migratesWhenOpened;
     const searchPath = options.shadowSchema === undefined ? [] : [`-c search_path=${options.shadowSchema},public`];
     this.#settings = {
       type: 'postgres',
@@ -88,23 +100,30 @@ export class Store {
     });
   }
 
-  /** Waits with back-off until Postgres answers, tells so, and brings the schema up to date. */
+  /** Waits with back-off until Postgres answers and its schema is up to date, and tells what it waits for. */
   async open(onWait: (reason: string) => void, signal?: AbortSignal): Promise<void> {
     await untilItWorks(
       async () => {
-        await this.#migrate();
+        await this.#bringUpToDate();
         if (!this.dataSource.isInitialized) await this.dataSource.initialize();
       },
       {
         ...(signal === undefined ? {} : { signal }),
         onFailure: (error, failures, waitMs) => {
-          if (!isPostgresAway(error)) throw error;
+          if (!isPostgresAway(error) && !(error instanceof SchemaBehindError)) throw error;
           const reason = error instanceof Error && error.message !== '' ? error.message : 'Postgres cannot be reached';
           onWait(reason);
           this.#logger.warn({ reason, failures, wait_ms: waitMs }, 'postgres.waiting');
         },
       },
     );
+  }
+
+  /** How the connections are used, and how many queries wait for one. */
+  get connections(): { readonly busy: number; readonly idle: number; readonly waiting: number } {
+    if (!this.isOpen) return { busy: 0, idle: 0, waiting: 0 };
+    const { totalCount, idleCount, waitingCount } = this.#pool;
+    return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
   }
 
   /** Whether it was opened, and can be asked. */
@@ -127,8 +146,7 @@ export class Store {
    * @param name one for each text
    */
   async prepared<Row>(name: string, sql: string, parameters: readonly unknown[]): Promise<readonly Row[]> {
-    const pool = (this.dataSource.driver as PostgresDriver).master as Pool;
-    const { rows } = await pool.query<Row & QueryResultRow>({ name, text: sql, values: [...parameters] });
+    const { rows } = await this.#pool.query<Row & QueryResultRow>({ name, text: sql, values: [...parameters] });
     return rows;
   }
 
@@ -146,6 +164,10 @@ export class Store {
   async forOrg<T>(orgId: OrgId, act: (runner: QueryRunner) => Promise<T>): Promise<T> {
     // An OrgId is a UUID by construction, so it can stand in the text, and one round trip does.
     return this.#inTransaction(`begin; set local role gapless_tenant; set local gapless.org_id = '${orgId}'`, act);
+  }
+
+  get #pool(): Pool {
+    return (this.dataSource.driver as PostgresDriver).master as Pool;
   }
 
   async #inTransaction<T>(begin: string, act: (runner: QueryRunner) => Promise<T>): Promise<T> {
@@ -181,17 +203,50 @@ export class Store {
     }
   }
 
+  /** Brings the schema up to date. @returns the names of the migrations that were run */
+  async migrate(): Promise<readonly string[]> {
+    return this.#withMigrations(async (dataSource) => {
+      const runner = dataSource.createQueryRunner();
+      try {
+        await runner.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
+        const done = await dataSource.runMigrations();
+        for (const migration of done) this.#logger.info({ migration: migration.name }, 'postgres.migrated');
+        return done.map(({ name }) => name);
+      } finally {
+        // Its connection ends with the data source, and the lock with the connection.
+        await runner.release();
+      }
+    });
+  }
+
+  /** The names of the migrations that the schema lacks, in their order. */
+  async pendingMigrations(): Promise<readonly string[]> {
+    return this.#withMigrations(async (dataSource) => {
+      const [found] = await dataSource.query<{ is_there: boolean }[]>(
+        `select to_regclass('migrations') is not null as is_there`,
+      );
+      const done =
+        found?.is_there === true ? await dataSource.query<{ name: string }[]>('select name from migrations') : [];
+      const names = new Set(done.map(({ name }) => name));
+      return MIGRATIONS.map((migration) => new migration().name).filter((name) => !names.has(name));
+    });
+  }
+
+  async #bringUpToDate(): Promise<void> {
+    if (this.#migratesWhenOpened) {
+      await this.migrate();
+      return;
+    }
+    const pending = await this.pendingMigrations();
+    if (pending.length > 0) throw new SchemaBehindError(pending);
+  }
+
   /** On connections of its own: a migration takes as long as it takes. */
-  async #migrate(): Promise<void> {
+  async #withMigrations<T>(act: (dataSource: DataSource) => Promise<T>): Promise<T> {
     const dataSource = await new DataSource({ ...this.#settings, poolSize: 2 }).initialize();
-    const runner = dataSource.createQueryRunner();
     try {
-      await runner.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
-      const done = await dataSource.runMigrations();
-      for (const migration of done) this.#logger.info({ migration: migration.name }, 'postgres.migrated');
+      return await act(dataSource);
     } finally {
-      await runner.release();
-      // The connections end, and with them the lock.
       await dataSource.destroy();
     }
   }

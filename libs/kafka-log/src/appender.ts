@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CompressionTypes, Partitioners, type Message, type Producer } from 'kafkajs';
+import type { Metrics } from '#libs/metrics';
 import type { KafkaConnection } from './kafka-connection.js';
 import { PRODUCE_BYTES, PRODUCE_RECORDS } from './limits.js';
+import { measureProduce } from './measure-produce.js';
 import { recordBytes, toMessage, type NewRecord } from './record.js';
 
 export interface AppenderOptions {
@@ -24,6 +26,7 @@ interface Waiting {
  */
 export class Appender {
   readonly #producer: Producer;
+  readonly #metrics: Metrics;
   #waiting: Waiting[] = [];
   #sending: Promise<void> | null = null;
 
@@ -31,6 +34,8 @@ export class Appender {
     connection: KafkaConnection,
     private readonly options: AppenderOptions,
   ) {
+    this.#metrics = connection.metrics;
+    this.#metrics.add('gapless_produce_failures_total', {}, 0);
     this.#producer = connection.kafka.producer({
       allowAutoTopicCreation: false,
       createPartitioner: Partitioners.DefaultPartitioner,
@@ -99,10 +104,9 @@ export class Appender {
       if (messages === undefined) byTopic.set(record.topic, [toMessage(record)]);
       else messages.push(toMessage(record));
     }
-    await this.#producer.sendBatch({
-      acks: -1,
-      compression: CompressionTypes.None,
-      topicMessages: [...byTopic].map(([topic, messages]) => ({ topic, messages })),
-    });
+    const topicMessages = [...byTopic].map(([topic, messages]) => ({ topic, messages }));
+    await measureProduce(this.#metrics, topicMessages, () =>
+      this.#producer.sendBatch({ acks: -1, compression: CompressionTypes.None, topicMessages }),
+    );
   }
 }

@@ -50,6 +50,7 @@ async function start(
     connection,
     {
       groupId,
+      group: 'test',
       topics: [topic],
       commits: 'after',
       handle,

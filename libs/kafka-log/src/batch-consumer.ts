@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import type { Consumer, EachBatchPayload } from 'kafkajs';
+import type { Admin, Consumer, EachBatchPayload } from 'kafkajs';
 import { systemClock } from '#libs/domain';
 import { backOffMs, type HealthBoard, type Logger } from '#libs/runtime';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -7,6 +7,7 @@ import { ClockWatch } from './clock-watch.js';
 import type { ConsumerSession } from './consumer-sessions.js';
 import type { KafkaConnection } from './kafka-connection.js';
 import { LARGEST_BATCH_BYTES } from './limits.js';
+import { PartitionProgress } from './partition-progress.js';
 import { toStoredRecord, type RecordBatch } from './record.js';
 
 /** A session this long survives a long pause of garbage collection; after a crash another member takes over behind it. */
@@ -42,6 +43,8 @@ export interface BatchContext {
 export interface BatchConsumerOptions {
   /** Of the consumer group, and for logs and health. */
   readonly groupId: string;
+  /** The group without its prefix, for metrics. */
+  readonly group: string;
   readonly topics: readonly string[];
   /** `after`: the offset moves when the handler returns; `handler`: the handler commits by itself. */
   readonly commits: 'after' | 'handler';
@@ -72,6 +75,9 @@ export class BatchConsumer {
   #committing: NodeJS.Timeout | null = null;
   #watching: NodeJS.Timeout | null = null;
   #onJoined: () => void = () => undefined;
+  #assigned: Readonly<Record<string, readonly number[]>> = {};
+  /** How far this member is, by topic and partition. */
+  readonly #progress = new Map<string, PartitionProgress>();
 
   constructor(
     private readonly connection: KafkaConnection,
@@ -80,8 +86,38 @@ export class BatchConsumer {
     private readonly health: HealthBoard,
   ) {}
 
+  get group(): string {
+    return this.options.group;
+  }
+
+  get topics(): readonly string[] {
+    return this.options.topics;
+  }
+
+  /** How far this member is in the partitions of the topic that are its own. */
+  assignedOf(topic: string): ReadonlyMap<number, PartitionProgress> {
+    return new Map(
+      (this.#assigned[topic] ?? []).map((partition) => [partition, this.#progressOf(topic, partition)] as const),
+    );
+  }
+
+  /** Of partitions that nothing has come from yet, the broker knows where this member stands. */
+  async learnPlaces(admin: Admin): Promise<void> {
+    const topics = this.topics.filter((topic) =>
+      [...this.assignedOf(topic).values()].some(({ next }) => next === null),
+    );
+    if (topics.length === 0) return;
+    for (const { topic, partitions } of await admin.fetchOffsets({ groupId: this.options.groupId, topics })) {
+      for (const { partition, offset } of partitions) {
+        const progress = this.assignedOf(topic).get(partition);
+        if (progress?.next === null) progress.reached(Math.max(0, Number(offset)));
+      }
+    }
+  }
+
   /** Resolves once the group has assigned this member its partitions. */
   async start(): Promise<void> {
+    this.connection.metrics.add('gapless_batch_failures_total', { group: this.options.group }, 0);
     this.health.waiting(this.options.groupId, 'joining its consumer group');
     this.#watching = this.#watchClock();
     await new Promise<void>((resolve) => {
@@ -123,6 +159,8 @@ export class BatchConsumer {
       this.#aliveAt = performance.now();
       this.#generation++;
       this.#handled.clear();
+      this.#progress.clear();
+      this.#assigned = payload.memberAssignment;
       this.#crashes = 0;
       this.options.onSession({
         generation: this.#generation,
@@ -182,6 +220,7 @@ export class BatchConsumer {
 
   #endSession(): void {
     this.#aliveAt = -Infinity;
+    this.#assigned = {};
     this.options.onSession(null);
   }
 
@@ -229,6 +268,11 @@ export class BatchConsumer {
     const onRefused = () => {
       refused = true;
     };
+    const progress = this.#progressOf(topic, partition);
+    const firstOffset = Number(messages[0]?.offset ?? 0);
+    if (progress.next === null) progress.reached(firstOffset);
+    progress.arrived(firstOffset, Number(messages[0]?.timestamp ?? 0));
+    const startedAtMs = performance.now();
     const handled = await this.#withHeartbeat(payload, onRefused, () => this.#untilHandled(batch, context));
     if (handled === 'stale') {
       // Met here once more, the refusal reaches kafkajs, which joins the group again.
@@ -236,9 +280,13 @@ export class BatchConsumer {
       return;
     }
     const nextOffset = handled?.nextOffset ?? Number(last.offset) + 1;
-    if (nextOffset > Number(messages[0]?.offset ?? 0)) {
+    if (nextOffset > firstOffset) {
+      this.#measure(Math.min(messages.length, nextOffset - firstOffset), performance.now() - startedAtMs);
       payload.resolveOffset(nextOffset > Number(last.offset) ? last.offset : String(nextOffset - 1));
-      if (this.options.commits === 'after') this.#commitLater(consumer, topic, partition, nextOffset);
+      if (this.options.commits === 'after') {
+        progress.reached(nextOffset);
+        this.#commitLater(consumer, topic, partition, nextOffset);
+      }
     }
     if (handled !== undefined) this.#pauseFor(consumer, topic, partition, handled.waitMs);
     await payload.heartbeat();
@@ -257,6 +305,7 @@ export class BatchConsumer {
         return handled;
       } catch (error) {
         const waitMs = backOffMs(failures);
+        this.connection.metrics.add('gapless_batch_failures_total', { group: this.options.group });
         this.health.waiting(part, 'a batch cannot be handled yet');
         this.logger.warn(
           {
@@ -309,11 +358,29 @@ export class BatchConsumer {
 
   /** A commit that fails costs a repetition at most, and the next one covers it. */
   async #commit(consumer: Consumer, topic: string, partition: number, nextOffset: number): Promise<void> {
+    this.#progressOf(topic, partition).reached(nextOffset);
     try {
       await consumer.commitOffsets([{ topic, partition, offset: String(nextOffset) }]);
     } catch (error) {
       this.logger.debug({ group: this.options.groupId, topic, partition, err: error }, 'commit.failed');
     }
+  }
+
+  #progressOf(topic: string, partition: number): PartitionProgress {
+    const key = `${topic}/${partition}`;
+    let progress = this.#progress.get(key);
+    if (progress === undefined) {
+      progress = new PartitionProgress();
+      this.#progress.set(key, progress);
+    }
+    return progress;
+  }
+
+  #measure(records: number, durationMs: number): void {
+    const { metrics } = this.connection;
+    const labels = { group: this.options.group };
+    metrics.observe('gapless_batch_records', labels, records);
+    metrics.observe('gapless_batch_duration_seconds', labels, durationMs / 1_000);
   }
 
   #pauseFor(consumer: Consumer, topic: string, partition: number, waitMs: number): void {

@@ -1,10 +1,12 @@
 import { Server, type CustomTransportStrategy, type MessageHandler } from '@nestjs/microservices';
 import { firstValueFrom, isObservable } from 'rxjs';
+import type { Clock } from '#libs/domain';
 import type { HealthBoard, Logger } from '#libs/runtime';
 import { BatchConsumer, type BatchContext, type Handled } from './batch-consumer.js';
 import { KAFKA_BATCHES, type KafkaBatchesOptions } from './kafka-batches.js';
 import type { ConsumerSessions } from './consumer-sessions.js';
 import type { KafkaConnection } from './kafka-connection.js';
+import { LagMeter } from './lag-meter.js';
 import type { RecordBatch } from './record.js';
 import type { TopicNames } from './topics.js';
 
@@ -16,6 +18,7 @@ export interface KafkaBatchServerOptions {
   readonly logger: Logger;
   readonly health: HealthBoard;
   readonly sessions: ConsumerSessions;
+  readonly clock: Clock;
 }
 
 function optionsOf(handler: MessageHandler): KafkaBatchesOptions {
@@ -37,6 +40,9 @@ export class KafkaBatchServer extends Server implements CustomTransportStrategy 
   }
 
   listen(callback: (error?: unknown) => void): void {
+    const { connection, clock } = this.options;
+    const meter = new LagMeter(connection, this.#consumers, clock);
+    connection.metrics.beforeScrape(() => meter.measure());
     Promise.all([...this.messageHandlers.values()].map((handler) => this.#serve(handler))).then(
       () => {
         callback();
@@ -65,6 +71,7 @@ export class KafkaBatchServer extends Server implements CustomTransportStrategy 
       this.options.connection,
       {
         groupId: `${this.options.prefix}-${group}`,
+        group,
         topics: topics(this.options.topics),
         commits: commits ?? 'after',
         ...(gather === undefined ? {} : { gather }),

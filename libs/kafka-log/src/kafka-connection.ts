@@ -1,10 +1,13 @@
 import { Kafka, logLevel, type Admin, type LogEntry } from 'kafkajs';
+import { Metrics } from '#libs/metrics';
 import { untilItWorks, type Logger } from '#libs/runtime';
 
 export interface KafkaConnectionOptions {
   readonly brokers: readonly string[];
   readonly clientId: string;
   readonly logger: Logger;
+  /** Where what goes over the connection is measured, if somebody wants to know. */
+  readonly metrics?: Metrics;
 }
 
 /** What kafkajs reports as an error is mostly a fault that it waits out itself; the stages tell what it means. */
@@ -20,9 +23,11 @@ function relay(logger: Logger): (entry: LogEntry) => void {
 export class KafkaConnection {
   readonly kafka: Kafka;
   readonly logger: Logger;
+  readonly metrics: Metrics;
 
   constructor(options: KafkaConnectionOptions) {
     this.logger = options.logger;
+    this.metrics = options.metrics ?? new Metrics();
     this.kafka = new Kafka({
       clientId: options.clientId,
       brokers: [...options.brokers],

@@ -1,5 +1,7 @@
 import { CompressionTypes, Partitioners, type Producer } from 'kafkajs';
+import type { Metrics } from '#libs/metrics';
 import type { KafkaConnection } from './kafka-connection.js';
+import { measureProduce } from './measure-produce.js';
 import { toMessage, type NewRecord } from './record.js';
 
 /**
@@ -8,9 +10,11 @@ import { toMessage, type NewRecord } from './record.js';
  */
 export class PartitionWriter {
   readonly #producer: Producer;
+  readonly #metrics: Metrics;
   #connected: Promise<void> | null = null;
 
   constructor(connection: KafkaConnection) {
+    this.#metrics = connection.metrics;
     this.#producer = connection.kafka.producer({
       allowAutoTopicCreation: false,
       createPartitioner: Partitioners.DefaultPartitioner,
@@ -38,12 +42,10 @@ export class PartitionWriter {
       this.#connected = null;
       throw error;
     }
-    const [written] = await this.#producer.send({
-      topic,
-      acks: -1,
-      compression: CompressionTypes.None,
-      messages: records.map((record) => toMessage({ ...record, topic, partition })),
-    });
+    const messages = records.map((record) => toMessage({ ...record, topic, partition }));
+    const [written] = await measureProduce(this.#metrics, [{ topic, messages }], () =>
+      this.#producer.send({ topic, acks: -1, compression: CompressionTypes.None, messages }),
+    );
     return Number(written?.baseOffset ?? -1);
   }
 }

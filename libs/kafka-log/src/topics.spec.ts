@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { topicNames, topicPlans, type TopicPlan } from './topics.js';
+import { topicNames, topicPlans, topicRole, type TopicPlan } from './topics.js';
 
 const DAY_MS = 86_400_000;
 const SCHEDULE = [10_000, 60_000, 21_600_000];
@@ -23,6 +23,12 @@ describe('topicNames', () => {
       deadLetter: 'gapless.dead-letter.v1',
       staffAlerts: 'gapless.staff-alerts.v1',
     });
+  });
+});
+
+describe('topicRole', () => {
+  it('is the name without prefix and version', () => {
+    expect([NAMES.log, NAMES.deadLetter, NAMES.retry[2]!].map(topicRole)).toEqual(['log', 'dead-letter', 'retry-3']);
   });
 });
 

@@ -14,6 +14,11 @@ export interface TopicNames {
   readonly staffAlerts: string;
 }
 
+/** What a topic is for, whatever its prefix and version: `log`, `retry-3`. */
+export function topicRole(topic: string): string {
+  return topic.slice(topic.indexOf('.') + 1).replace(/\.v\d+$/, '');
+}
+
 /** What a topic has to be. */
 export interface TopicPlan {
   readonly topic: string;

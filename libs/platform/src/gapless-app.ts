@@ -1,6 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { Clock } from '#libs/domain';
 import {
   ConsumerSessions,
   KafkaBatchServer,
@@ -17,11 +18,12 @@ import {
   type Environment,
   type Logger,
 } from '#libs/runtime';
+import { startTracing, type Tracing } from '#libs/tracing';
 import { NestLog } from './nest-log.js';
 import { PlatformModule } from './platform.module.js';
 import { Platform } from './platform.js';
 import { stopSignal } from './stop-signal.js';
-import { TOPICS } from './tokens.js';
+import { CLOCK, TOPICS } from './tokens.js';
 
 /** What makes one process out of one or more stages. */
 export interface GaplessAppOptions {
@@ -31,6 +33,8 @@ export interface GaplessAppOptions {
   readonly defaultPort: number;
   /** Where its parts tell how they are; its own unless given. */
   readonly health?: HealthBoard;
+  /** Where spans go, if not where the settings say. */
+  readonly tracing?: Tracing;
   /** Prepares the Fastify instance before Nest sets it up. */
   readonly http?: {
     readonly adapter: () => FastifyAdapter;
@@ -58,14 +62,20 @@ export async function startGaplessApp(
 ): Promise<GaplessApp> {
   const config = loadConfig({ ...environment, PORT: environment['PORT'] ?? String(options.defaultPort) });
   const logger = createLogger(config.logLevel, options.name);
+  const tracing = options.tracing ?? (await tracingOf(options.name, config, logger));
   const health = options.health ?? new HealthBoard();
-  const root = PlatformModule.forProcess(options.name, config, logger, health, options.modules);
+  const parts = { name: options.name, config, logger, health, tracing, stages: options.modules };
+  const root = PlatformModule.forProcess(parts);
   const app = await NestFactory.create<NestFastifyApplication>(root, options.http?.adapter() ?? new FastifyAdapter(), {
     logger: new NestLog(logger),
     abortOnError: false,
   });
   let stopped: Promise<void> | null = null;
-  const stop = () => (stopped ??= app.close());
+  const stop = () => {
+    // Whoever sends requests here by readiness is told before anything closes.
+    health.ending();
+    return (stopped ??= app.close());
+  };
   try {
     await options.http?.configure(app);
     app.connectMicroservice(
@@ -77,6 +87,7 @@ export async function startGaplessApp(
           logger,
           health,
           sessions: app.get(ConsumerSessions),
+          clock: app.get<Clock>(CLOCK),
         }),
       },
       { inheritAppConfig: false },
@@ -90,6 +101,16 @@ export async function startGaplessApp(
     await stop();
     throw error;
   }
+}
+
+function tracingOf(name: string, config: Config, logger: Logger): Promise<Tracing> {
+  return startTracing({
+    endpoint: config.otlpEndpoint,
+    serviceName: `gapless-${name}`,
+    onFailure: (reason) => {
+      logger.warn({ reason }, 'tracing.failed');
+    },
+  });
 }
 
 /** Settles when the signal is aborted, and only then. */
@@ -132,6 +153,7 @@ export async function runGaplessApp(options: GaplessAppOptions): Promise<void> {
 /** What an operator can mend is told in its own words; anything else with its stack. */
 function reportFailure(error: unknown, logger: Logger): void {
   process.exitCode = 1;
-  if (error instanceof ConfigError || error instanceof TopicMismatchError) process.stderr.write(`gapless: ${error.message}\n`);
+  if (error instanceof ConfigError || error instanceof TopicMismatchError)
+    process.stderr.write(`gapless: ${error.message}\n`);
   else logger.fatal({ err: error }, 'app.failed');
 }

@@ -2,10 +2,14 @@ import { Global, Module, type DynamicModule, type FactoryProvider, type Type } f
 import { systemClock } from '#libs/domain';
 import { SecretCipher, Store } from '#libs/feed-store';
 import { Appender, Appenders, ConsumerSessions, KafkaConnection, topicNames } from '#libs/kafka-log';
+import { Metrics } from '#libs/metrics';
 import { HealthBoard, Identifiers, type Config, type Logger } from '#libs/runtime';
+import type { Tracing } from '#libs/tracing';
 import { HealthController } from './health.controller.js';
+import { measureProcess } from './measure-process.js';
+import { MetricsController } from './metrics.controller.js';
 import { Platform } from './platform.js';
-import { CLOCK, CONFIG, LOGGER, TOPICS } from './tokens.js';
+import { CLOCK, CONFIG, LOGGER, TOPICS, TRACING } from './tokens.js';
 
 /** An appender for what imports it: a stage that lists it among its providers waits for no other's records. */
 export const ownAppender: FactoryProvider<Appender> = {
@@ -14,33 +18,49 @@ export const ownAppender: FactoryProvider<Appender> = {
   inject: [Appenders],
 };
 
+/** What is settled before a process is put together. */
+export interface ProcessParts {
+  readonly name: string;
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly health: HealthBoard;
+  readonly tracing: Tracing;
+  /** The modules of what the process does. */
+  readonly stages: readonly Type[];
+}
+
 /** What every process of Gapless has: its settings, its log, its health, Kafka and Postgres. */
 @Global()
 @Module({})
 export class PlatformModule {
-  /** @param stages the modules of what the process does */
-  static forProcess(
-    name: string,
-    config: Config,
-    logger: Logger,
-    health: HealthBoard,
-    stages: readonly Type[],
-  ): DynamicModule {
-    const connection = new KafkaConnection({ brokers: config.kafkaBrokers, clientId: `gapless-${name}`, logger });
+  static forProcess({ name, config, logger, health, tracing, stages }: ProcessParts): DynamicModule {
+    const metrics = new Metrics();
+    const connection = new KafkaConnection({
+      brokers: config.kafkaBrokers,
+      clientId: `gapless-${name}`,
+      logger,
+      metrics,
+    });
+    const store = new Store({
+      databaseUrl: config.databaseUrl,
+      applicationName: `gapless-${name}`,
+      logger,
+      migratesWhenOpened: config.migrateAtStart,
+    });
+    measureProcess(metrics, name, health, store);
     const providers = [
       { provide: CONFIG, useValue: config },
       { provide: CLOCK, useValue: systemClock },
       { provide: LOGGER, useValue: logger },
+      { provide: TRACING, useValue: tracing },
       { provide: TOPICS, useValue: topicNames(config.topicPrefix, config.retrySchedule) },
       { provide: ConsumerSessions, useValue: new ConsumerSessions() },
       { provide: HealthBoard, useValue: health },
       { provide: KafkaConnection, useValue: connection },
       { provide: Appenders, useValue: new Appenders(connection) },
       ownAppender,
-      {
-        provide: Store,
-        useValue: new Store({ databaseUrl: config.databaseUrl, applicationName: `gapless-${name}`, logger }),
-      },
+      { provide: Store, useValue: store },
+      { provide: Metrics, useValue: metrics },
       { provide: SecretCipher, useValue: new SecretCipher(config.secretEncryptionKeys) },
       { provide: Identifiers, useValue: new Identifiers(systemClock) },
       Platform,
@@ -48,7 +68,7 @@ export class PlatformModule {
     return {
       module: PlatformModule,
       imports: [...stages],
-      controllers: [HealthController],
+      controllers: [HealthController, MetricsController],
       providers,
       exports: providers,
     };

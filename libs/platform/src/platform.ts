@@ -2,7 +2,8 @@ import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Store } from '#libs/feed-store';
 import { Appenders, ensureTopics, KafkaConnection, topicPlans, type TopicNames } from '#libs/kafka-log';
 import { HealthBoard, untilItWorks, type Config, type Logger } from '#libs/runtime';
-import { CONFIG, LOGGER, TOPICS } from './tokens.js';
+import type { Tracing } from '#libs/tracing';
+import { CONFIG, LOGGER, TOPICS, TRACING } from './tokens.js';
 
 /** Brings a process together with Kafka and Postgres, and parts it from them. */
 @Injectable()
@@ -11,6 +12,7 @@ export class Platform implements OnApplicationShutdown {
     @Inject(CONFIG) private readonly config: Config,
     @Inject(LOGGER) private readonly logger: Logger,
     @Inject(TOPICS) private readonly topics: TopicNames,
+    @Inject(TRACING) private readonly tracing: Tracing,
     private readonly health: HealthBoard,
     private readonly kafka: KafkaConnection,
     private readonly appenders: Appenders,
@@ -30,6 +32,7 @@ export class Platform implements OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
     await this.appenders.close();
     await this.store.close();
+    await this.tracing.close();
   }
 
   async #joinKafka(signal: AbortSignal): Promise<void> {

@@ -1,6 +1,14 @@
+import type { Clock } from '#libs/domain';
 import type { Projected, Stretch } from '#libs/feed-store';
 import type { BatchContext, Handled, RecordBatch } from '#libs/kafka-log';
+import type { Metrics } from '#libs/metrics';
 import type { Logger } from '#libs/runtime';
+
+export interface ProjectionPlaceDependencies {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
 
 /**
  * Keeps a projection and its consumer at the same place: the offset that counts is the one in Postgres, which moves
@@ -12,7 +20,7 @@ export class ProjectionPlace {
 
   constructor(
     private readonly projection: string,
-    private readonly logger: Logger,
+    private readonly use: ProjectionPlaceDependencies,
   ) {}
 
   async project(
@@ -24,11 +32,15 @@ export class ProjectionPlace {
     const firstOffset = records[0]?.offset ?? 0;
     const nextOffset = (records.at(-1)?.offset ?? 0) + 1;
     const stretch = { projection: this.projection, topic, partition, firstOffset, nextOffset };
+    const startedAtMs = performance.now();
     const projected = await apply(stretch);
-    if (projected.kind === 'applied') return undefined;
+    if (projected.kind === 'applied') {
+      this.#measure(performance.now() - startedAtMs, records[0]?.timestampMs ?? 0);
+      return undefined;
+    }
     if (this.#sentBackTo.get(partition) !== projected.nextOffset) {
       this.#sentBackTo.set(partition, projected.nextOffset);
-      this.logger.warn(
+      this.use.logger.warn(
         { projection: this.projection, topic, partition, to: projected.nextOffset },
         'projection.sent_back',
       );
@@ -36,11 +48,18 @@ export class ProjectionPlace {
       return { kind: 'later', nextOffset: firstOffset, waitMs: 0 };
     }
     // It was sent there and came back with a later record, so the topic does not hold what lies between any more.
-    this.logger.error(
+    this.use.logger.error(
       { projection: this.projection, topic, partition, from: projected.nextOffset, to: firstOffset },
       'projection.records_lost',
     );
     await apply({ ...stretch, firstOffset: projected.nextOffset });
     return undefined;
+  }
+
+  #measure(durationMs: number, oldestMs: number): void {
+    const { clock, metrics } = this.use;
+    const labels = { projection: this.projection };
+    metrics.observe('gapless_projection_transaction_seconds', labels, durationMs / 1_000);
+    metrics.observe('gapless_projection_age_seconds', labels, Math.max(0, clock.now() - oldestMs) / 1_000);
   }
 }

@@ -2,4 +2,5 @@
 export const CONFIG = Symbol('Config');
 export const CLOCK = Symbol('Clock');
 export const LOGGER = Symbol('Logger');
+export const TRACING = Symbol('Tracing');
 export const TOPICS = Symbol('TopicNames');

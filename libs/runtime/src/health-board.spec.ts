@@ -24,6 +24,15 @@ describe('HealthBoard', () => {
     });
   });
 
+  it('is not ready any more once the process ends, whatever its parts say', () => {
+    const board = new HealthBoard();
+    board.ready('kafka');
+    board.ending();
+    board.ready('postgres');
+    expect(board.isReady).toBe(false);
+    expect(board.parts()['process']).toEqual({ status: 'waiting', reason: 'stopping' });
+  });
+
   it('is held up no longer by a part that is forgotten', () => {
     const board = new HealthBoard();
     board.waiting('partition 3', 'restoring');

@@ -18,6 +18,11 @@ export class HealthBoard {
     this.onChange(this.parts());
   }
 
+  /** Says for good that the process is not ready: it ends. */
+  ending(): void {
+    this.waiting('process', 'stopping');
+  }
+
   /** What is not this process' business any more holds it up no longer. */
   forget(part: string): void {
     this.#parts.delete(part);

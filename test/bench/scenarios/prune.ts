@@ -21,6 +21,7 @@ export const prune: Scenario = {
       applicationName: 'bench',
       logger: createLogger('silent', 'bench'),
       queryTimeoutMs: 1_500_000,
+      migratesWhenOpened: false,
     });
     await store.open(() => undefined, bench.signal);
     bench.onEnd(() => store.close());

@@ -102,6 +102,7 @@ class Sweeper {
       databaseUrl: credentials.database_url,
       applicationName: 'gapless-bench',
       logger,
+      migratesWhenOpened: false,
     });
     const topics = topicNames(PREFIX, []);
     const positions = new LogPositions(connection);

@@ -13,7 +13,7 @@ import { Limits } from '../http/operation-limits.js';
 import { SharedQuery } from '../http/shared-query.js';
 import { Idempotency } from '../idempotency/idempotency.js';
 import { RateLimits } from '../rate-limits/rate-limits.js';
-import { traceParentOf } from './trace-parent.js';
+import { RequestTraces } from './request-traces.js';
 
 /** Bytes of requests that wait for Kafka at the same time; what comes on top is refused rather than piled up. */
 const MAX_PENDING_BYTES = 128 * 1024 * 1024;
@@ -36,6 +36,7 @@ export class IngestEventsController {
     private readonly identifiers: Identifiers,
     private readonly rateLimits: RateLimits,
     private readonly idempotency: Idempotency,
+    private readonly traces: RequestTraces,
     @Inject(TOPICS) private readonly topics: TopicNames,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {
@@ -51,11 +52,18 @@ export class IngestEventsController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<IngestAnswer | string> {
-    return this.idempotency.once(request, reply, (seed) => this.#accept(request, reply, seed));
+    return this.idempotency.once(request, reply, (seed) =>
+      this.traces.trace('ingest', request, (traceparent) => this.#accept(request, reply, seed, traceparent)),
+    );
   }
 
   /** @param seed names the events that bring no name, if the request may come again */
-  async #accept(request: FastifyRequest, reply: FastifyReply, seed: string | null): Promise<IngestAnswer> {
+  async #accept(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    seed: string | null,
+    traceparent: string,
+  ): Promise<IngestAnswer> {
     const body = bodyOf(request);
     const key = keyOf(request);
     const submitted = parseSubmission(body, { orgOfKey: key.orgId, nowMs: this.clock.now(), limits: INGEST_LIMITS });
@@ -63,10 +71,9 @@ export class IngestEventsController {
     if (submitted.length > 1) await this.rateLimits.count('events', key.id, submitted.length - 1, reply);
     const events = submitted.map((event, index) => ({ ...event, id: event.id ?? this.#newId(seed, index) }));
     const known = await this.#knownOf(seed === null ? events.filter((_, index) => submitted[index]?.id) : events);
-    const context = { traceparent: traceParentOf(request.headers['traceparent']) };
     const records = events
       .filter((event) => !known.has(eventKey(event.orgId, event.id)))
-      .map((event) => inboxRecord(this.topics.inbox, event, context));
+      .map((event) => inboxRecord(this.topics.inbox, event, { traceparent }));
     await this.#append(records, body.length);
     return { data: events.map(({ id }) => ({ id })) };
   }

@@ -3,11 +3,17 @@ import { randomBytes } from 'node:crypto';
 /** W3C Trace Context, section 3.2: version, trace id, parent id, flags; later versions may append more. */
 const TRACE_PARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?=$|-)/;
 
-/** The trace that the request belongs to: the caller's, if it names one properly, else a new one. */
-export function traceParentOf(header: string | string[] | undefined): string {
+/** Where the caller stands in its trace, if it says so properly. */
+export function callersTraceParent(header: string | string[] | undefined): string | undefined {
   const callers = typeof header === 'string' ? TRACE_PARENT.exec(header)?.[0] : undefined;
   // Of a later version than 00 only the part that is known is passed on, as version 00.
-  if (callers !== undefined) return callers.startsWith('00') ? callers : `00${callers.slice(2)}`;
+  return callers?.replace(/^../, '00');
+}
+
+/** The trace that the request belongs to: the caller's, if it names one properly, else a new one. */
+export function traceParentOf(header: string | string[] | undefined): string {
+  const callers = callersTraceParent(header);
+  if (callers !== undefined) return callers;
   const ids = randomBytes(24).toString('hex');
   return `00-${ids.slice(0, 32)}-${ids.slice(32)}-01`;
 }

@@ -1,8 +1,19 @@
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from '#libs/runtime';
 
+/** What is asked for all the time, by machines that look after the process. */
+const WATCHED = /^\/(health|metrics)(\/|$)/;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Of the events that the request led to; `null` if it led to none. */
+    traceId: string | null;
+  }
+}
+
 /** One line per answer. The query is left out: what is in it may be secret. */
 export function logAccess(instance: FastifyInstance, logger: Logger): void {
+  instance.decorateRequest('traceId', null);
   instance.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url;
     const line = {
@@ -14,8 +25,9 @@ export function logAccess(instance: FastifyInstance, logger: Logger): void {
       key_id: request.apiKey?.id ?? null,
       org_id: request.apiKey?.orgId ?? null,
       request_id: request.id,
+      trace_id: request.traceId,
     };
-    if (route?.startsWith('/health/')) logger.debug(line, 'http.request');
+    if (route !== undefined && WATCHED.test(route)) logger.debug(line, 'http.request');
     else logger.info(line, 'http.request');
     done();
   });

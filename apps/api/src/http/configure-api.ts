@@ -1,4 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Metrics } from '#libs/metrics';
 import { LOGGER } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
 import { authenticateRequests } from '../auth/authenticate-requests.js';
@@ -9,6 +10,7 @@ import { limitRequests } from '../rate-limits/limit-requests.js';
 import { RateLimits } from '../rate-limits/rate-limits.js';
 import { serveDocs } from '../openapi/serve-docs.js';
 import { logAccess } from './access-log.js';
+import { measureRequests } from './measure-requests.js';
 import { applyBodyLimits } from './operation-limits.js';
 
 /** What every answer needs that is not a page: it runs nothing, and nobody frames it. Pages set a policy of their own. */
@@ -42,6 +44,7 @@ export function configureApi(app: NestFastifyApplication): void {
   limitRequests(instance, app.get(RateLimits));
   refuseForgeries(instance);
   logAccess(instance, app.get<Logger>(LOGGER));
+  measureRequests(instance, app.get(Metrics));
   serveDocs(instance);
   serveDashboard(instance);
 }

@@ -10,7 +10,7 @@ import { RequireScope } from '../auth/require-scope.js';
 import { appendOrRefuse } from '../deliveries/append-or-refuse.js';
 import { deliveryJson, type DeliveryJson } from '../deliveries/delivery.presenter.js';
 import { ProjectedDelivery } from '../deliveries/projected-delivery.js';
-import { traceParentOf } from '../events/trace-parent.js';
+import { RequestTraces } from '../events/request-traces.js';
 import { Idempotent } from '../idempotency/idempotent.decorator.js';
 import { EndpointIdPipe, noSuchEndpoint } from './endpoint-id.pipe.js';
 import { refuseInactive } from './refuse-inactive.js';
@@ -23,6 +23,7 @@ export class TestWebhookController {
     private readonly appender: Appender,
     private readonly projected: ProjectedDelivery,
     private readonly identifiers: Identifiers,
+    private readonly traces: RequestTraces,
     @Inject(TOPICS) private readonly topics: TopicNames,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -42,13 +43,17 @@ export class TestWebhookController {
     const eventId = this.identifiers.eventId();
     const now = new Date(this.clock.now()).toISOString();
     const data = { message: 'This is a test delivery.', endpoint_id: id };
-    await appendOrRefuse(this.appender, [
-      inboxRecord(
-        this.topics.inbox,
-        { id: eventId, event: 'test', occurredAt: now, orgId, widgetId: null, dataJson: JSON.stringify(data) },
-        { traceparent: traceParentOf(request.headers['traceparent']), targetEndpoint: id },
-      ),
-    ]);
+    const event = {
+      id: eventId,
+      event: 'test',
+      occurredAt: now,
+      orgId,
+      widgetId: null,
+      dataJson: JSON.stringify(data),
+    };
+    await this.traces.trace('test', request, (traceparent) =>
+      appendOrRefuse(this.appender, [inboxRecord(this.topics.inbox, event, { traceparent, targetEndpoint: id })]),
+    );
     const delivery = await this.projected.of(orgId, id, deliveryIdOf(eventId, id), 0);
     return { data: delivery === undefined ? notYetProjected(eventId, id, now) : deliveryJson(delivery) };
   }

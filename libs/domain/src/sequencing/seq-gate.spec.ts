@@ -39,6 +39,16 @@ describe('SeqGate', () => {
     ]);
   });
 
+  it('tells of a seq that is missing behind one that it knows', () => {
+    const gate = new SeqGate();
+    gate.resume(ORG, 5 as Seq);
+    expect(gate.sift(events(ORG, 6, 6, 7)).gaps).toEqual([]);
+    expect(gate.sift([...events(ORG, 6, 9, 10, 12), ...events(OTHER, 7)]).gaps).toEqual([
+      { orgId: ORG, after: 6, found: 9 },
+      { orgId: ORG, after: 10, found: 12 },
+    ]);
+  });
+
   it('reads 1, 2, 3 … from a log that repeats stretches of itself, whatever the batches and failures', () => {
     const repeat = fc.record({ at: fc.nat(), back: fc.nat({ max: 8 }) });
     fc.assert(

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/infrastructure/database.js';
-import type { Store } from '../store.js';
+import { createLogger } from '#libs/runtime';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { Store } from '../store.js';
 import { storeOf } from '../testing/a-test-store.js';
 import { MIGRATIONS } from './index.js';
 
@@ -41,6 +43,35 @@ async function schema(): Promise<readonly string[]> {
   );
   return rows.map(({ line }) => line);
 }
+
+describe('a store that is told not to migrate', () => {
+  it('waits for whoever brings the schema up to date, and tells so; then it opens', async () => {
+    const empty = await createTestDatabase(() => Promise.resolve(), 'empty');
+    const waiting = new Store({
+      databaseUrl: empty.url,
+      applicationName: 'test',
+      logger: createLogger('silent', 'test'),
+      migratesWhenOpened: false,
+    });
+    const migrating = storeOf(empty.url);
+    const reasons: string[] = [];
+    try {
+      const opening = waiting.open((reason) => reasons.push(reason));
+      await eventually(() => {
+        expect(reasons[0]).toMatch(/^the schema lacks Projections1700000000001, .*: run gapless migrate$/);
+      });
+      expect(await migrating.pendingMigrations()).toHaveLength(MIGRATIONS.length);
+      expect(await migrating.migrate()).toHaveLength(MIGRATIONS.length);
+      expect(await migrating.migrate()).toEqual([]);
+      expect(await migrating.pendingMigrations()).toEqual([]);
+      await opening;
+      expect(waiting.isOpen).toBe(true);
+    } finally {
+      await waiting.close();
+      await empty.drop();
+    }
+  });
+});
 
 describe('the migrations', () => {
   it('make what the entities say: nothing has drifted', async () => {

@@ -6,7 +6,12 @@ import { Store } from '../store.js';
 
 /** A `Store` that says nothing; it is not open yet. */
 export function storeOf(databaseUrl: string): Store {
-  return new Store({ databaseUrl, applicationName: 'test', logger: createLogger('silent', 'test') });
+  return new Store({
+    databaseUrl,
+    applicationName: 'test',
+    logger: createLogger('silent', 'test'),
+    migratesWhenOpened: true,
+  });
 }
 
 async function migrate(url: string): Promise<void> {

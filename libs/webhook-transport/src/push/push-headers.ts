@@ -1,8 +1,6 @@
-import { createHash } from 'node:crypto';
 import { VERSION, type DueAttempt } from '#libs/domain';
+import { childTraceParent } from '#libs/tracing';
 import { legacySignature, serviceSignature, standardWebhooksSignature } from '#libs/webhook-signature';
-
-const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
 /** What of an attempt its headers are made of. */
 export type PushedAttempt = Pick<DueAttempt, 'delivery' | 'run' | 'attempt' | 'traceparent' | 'envelope'>;
@@ -14,10 +12,12 @@ export const SIGNATURE_HEADERS = ['x-service-signature', 'x-webhook-signature', 
  * The trace that the event came with goes on with a span of the attempt's own; an event without one begins a trace.
  * A function of the attempt, so that a repetition of it is seen as the same.
  */
-function traceparentOf(due: PushedAttempt): string {
-  const digest = createHash('sha256').update(`${due.delivery.deliveryId}/${due.run}/${due.attempt}`).digest('hex');
-  const [, traceId, , flags] = TRACEPARENT.exec(due.traceparent ?? '') ?? [];
-  return `00-${traceId ?? createHash('sha256').update(due.delivery.eventId).digest('hex').slice(0, 32)}-${digest.slice(0, 16)}-${flags ?? '00'}`;
+export function attemptTraceParent({ delivery, run, attempt, traceparent }: PushedAttempt): string {
+  return childTraceParent(traceparent, {
+    trace: delivery.eventId,
+    span: `${delivery.deliveryId}/${run}/${attempt}`,
+    beginsSampled: false,
+  });
 }
 
 /**
@@ -42,6 +42,6 @@ export function pushHeaders(due: PushedAttempt, secret: string, nowMs: number): 
     'webhook-id': delivery.eventId,
     'webhook-timestamp': String(timestamp),
     'webhook-signature': standardWebhooksSignature(secret, delivery.eventId, timestamp, envelope),
-    traceparent: traceparentOf(due),
+    traceparent: attemptTraceParent(due),
   };
 }

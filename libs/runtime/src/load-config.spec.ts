@@ -1,5 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { ConfigError, loadConfig, type Environment } from './config.js';
+import { ConfigError } from './config.js';
+import { inspectConfig, loadConfig } from './load-config.js';
+import type { Environment } from './setting.js';
+import { SETTINGS } from './settings.js';
 
 const KEY = `first:${Buffer.alloc(32, 1).toString('base64')}`;
 const REQUIRED = {
@@ -23,8 +26,12 @@ describe('loadConfig', () => {
     expect(loadConfig(REQUIRED)).toMatchObject({
       databaseUrl: REQUIRED.DATABASE_URL,
       kafkaBrokers: ['kafka-1:9092', 'kafka-2:9092'],
+      dataDir: '.data',
       host: '127.0.0.1',
       port: 3000,
+      partitions: 12,
+      topicPrefix: 'gapless',
+      migrateAtStart: true,
       retrySchedule: [10_000, 60_000, 300_000, 900_000, 3_600_000, 7_200_000, 14_400_000, 21_600_000],
       deliveryTimeoutMs: 10_000,
       autoDisableAfter: 20,
@@ -142,5 +149,36 @@ describe('loadConfig', () => {
     const [problem] = problemsOf({ ...REQUIRED, [name]: text });
     expect(problem).toContain(name);
     expect(problem).not.toContain('hunter2');
+  });
+});
+
+describe('inspectConfig', () => {
+  it('tells of every setting what it is and where that comes from', () => {
+    const { settings, problems } = inspectConfig({ ...REQUIRED, PORT: '8080' });
+    expect(problems).toEqual([]);
+    expect(settings.map(({ name }) => name)).toEqual(Object.values(SETTINGS).map(({ name }) => name));
+    expect(settings).toContainEqual({ name: 'PORT', shown: '8080', source: 'environment' });
+    expect(settings).toContainEqual({ name: 'RETENTION', shown: '30d', source: 'default' });
+    expect(settings).toContainEqual({ name: 'DNS_SERVERS', shown: null, source: 'default' });
+  });
+
+  it('shows no secret, good or bad', () => {
+    const good = inspectConfig({ ...REQUIRED, SMTP_URL: 'smtps://user:hunter2@mail.example.com' });
+    const bad = inspectConfig({ DATABASE_URL: 'mysql://u:hunter2@x', SECRET_ENCRYPTION_KEYS: 'first:hunter2' });
+    expect(good.settings).toContainEqual({ name: 'DATABASE_URL', shown: 'set', source: 'environment' });
+    expect(JSON.stringify([good, bad])).not.toMatch(/hunter2|AQEB/);
+  });
+
+  it('finds just the problems that stop a start', () => {
+    const environment = { PORT: '65536', RETENTION: 'long' };
+    const { settings, problems } = inspectConfig(environment);
+    expect(problems).toEqual(problemsOf(environment));
+    expect(settings.filter(({ source }) => source === 'problem').map(({ name }) => name)).toEqual([
+      'DATABASE_URL',
+      'KAFKA_BROKERS',
+      'PORT',
+      'RETENTION',
+      'SECRET_ENCRYPTION_KEYS',
+    ]);
   });
 });

@@ -1,0 +1,24 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Metrics } from '#libs/metrics';
+
+/** Where no route fits, what was asked for is anybody's invention. */
+const UNMATCHED = { method: 'any', route: 'unmatched' };
+
+/** Counts answers by the route's pattern, and measures how long they take. */
+export function measureRequests(instance: FastifyInstance, metrics: Metrics): void {
+  instance.addHook('onResponse', (request, reply, done) => {
+    const route = request.is404 ? undefined : request.routeOptions.url;
+    const labels = route === undefined ? UNMATCHED : { method: request.method, route };
+    metrics.add('gapless_http_requests_total', { ...labels, status: String(reply.statusCode) });
+    if (!waits(request, reply)) {
+      metrics.observe('gapless_http_request_duration_seconds', labels, reply.elapsedTime / 1_000);
+    }
+    done();
+  });
+}
+
+/** Whether the answer took its time because it was asked to: a long poll or a stream. */
+function waits(request: FastifyRequest, reply: FastifyReply): boolean {
+  const { wait } = request.query as { readonly wait?: unknown };
+  return wait !== undefined || String(reply.getHeader('content-type')).startsWith('text/event-stream');
+}

@@ -1,0 +1,33 @@
+import { Command } from 'commander';
+import { inspectConfig, type Environment, type ReadSetting } from '#libs/runtime';
+import { CliError } from '../cli-error.js';
+
+/** What the command works with. */
+export interface ConfigContext {
+  readonly environment: Environment;
+  /** Writes a line to standard output. */
+  readonly print: (line: string) => void;
+}
+
+/** `config check`: what a stage that is started with this environment would be told. */
+export function configCommand(context: ConfigContext): Command {
+  const config = new Command('config').description('look at the settings');
+  config
+    .command('check')
+    .description('print every setting, its source and its problems; fail if a stage would not start with them')
+    .option('--json', 'print JSON')
+    .action((flags: { readonly json?: boolean }) => {
+      const { settings, problems } = inspectConfig(context.environment);
+      if (flags.json === true) context.print(JSON.stringify({ settings, problems }));
+      else for (const line of settingLines(settings)) context.print(line);
+      if (problems.length > 0) {
+        throw new CliError(`the environment is not valid:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+      }
+    });
+  return config;
+}
+
+function settingLines(settings: readonly ReadSetting[]): readonly string[] {
+  const width = Math.max(...settings.map(({ name }) => name.length));
+  return settings.map(({ name, source, shown }) => `${name.padEnd(width)}  ${source.padEnd(11)}  ${shown ?? 'unset'}`);
+}

@@ -1,0 +1,24 @@
+import { Command } from 'commander';
+import type { Store } from '#libs/feed-store';
+
+/** What the command works with. */
+export interface MigrateContext {
+  /** Hands over a store that is not open: opening it may migrate. */
+  readonly withUnopenedStore: <T>(act: (store: Store) => Promise<T>) => Promise<T>;
+  /** Writes a line to standard output. */
+  readonly print: (line: string) => void;
+}
+
+/** `migrate`: brings the schema up to date, for processes that are told not to (`MIGRATE_AT_START=false`). */
+export function migrateCommand(context: MigrateContext): Command {
+  return new Command('migrate')
+    .description("bring the database's schema up to date; what is up to date stays as it is")
+    .option('--dry-run', 'only tell what the schema lacks')
+    .action(async ({ dryRun = false }: { readonly dryRun?: boolean }) => {
+      const migrations = await context.withUnopenedStore((store) =>
+        dryRun ? store.pendingMigrations() : store.migrate(),
+      );
+      for (const name of migrations) context.print(`${dryRun ? 'lacks' : 'made'} ${name}`);
+      if (migrations.length === 0) context.print('The schema is up to date.');
+    });
+}

@@ -1,0 +1,11 @@
+import type { Metrics } from '#libs/metrics';
+import type { Lane } from './lane.js';
+
+/** Tells how full a lane is. */
+export function measureLane(metrics: Metrics, lane: Lane, name: 'main' | 'slow'): void {
+  metrics.beforeScrape(() => {
+    metrics.set('gapless_attempts_in_flight', { lane: name }, lane.inFlight);
+    metrics.set('gapless_attempts_held', { lane: name }, lane.held);
+    metrics.set('gapless_sluggish_endpoints', { lane: name }, lane.sluggishEndpoints);
+  });
+}

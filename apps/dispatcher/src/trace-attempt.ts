@@ -1,0 +1,29 @@
+import type { AfterAttempt, AttemptOutcome, DueAttempt } from '#libs/domain';
+import type { Tracing } from '#libs/tracing';
+import { attemptTraceParent } from '#libs/webhook-transport';
+
+/** Tells a span of the attempt: the very one that its consumer was given as parent. */
+export function traceAttempt(tracing: Tracing, due: DueAttempt, outcome: AttemptOutcome, after: AfterAttempt): void {
+  if (!tracing.isOn) return;
+  const { delivery } = due;
+  tracing.record({
+    name: 'push',
+    kind: 'client',
+    traceparent: attemptTraceParent(due),
+    parent: due.traceparent,
+    startedAtMs: outcome.startedAtMs,
+    endedAtMs: outcome.startedAtMs + outcome.durationMs,
+    attributes: {
+      'gapless.org.id': delivery.orgId,
+      'gapless.event.id': delivery.eventId,
+      'gapless.event.type': delivery.event,
+      'gapless.endpoint.id': delivery.endpointId,
+      'gapless.delivery.id': delivery.deliveryId,
+      'gapless.attempt': due.attempt,
+      'gapless.outcome': after.kind,
+      'http.request.method': 'POST',
+      ...(outcome.responseStatus === null ? {} : { 'http.response.status_code': outcome.responseStatus }),
+    },
+    error: outcome.error?.kind ?? null,
+  });
+}

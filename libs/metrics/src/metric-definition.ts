@@ -1,0 +1,10 @@
+/** What a metric is called, measures and is told apart by; in Prometheus' terms. */
+export interface MetricDefinition {
+  readonly kind: 'counter' | 'gauge' | 'histogram';
+  /** One sentence, for `/metrics` and for docs/operations.md. */
+  readonly help: string;
+  /** Each has few values, which do not grow with what Gapless is used for: never an org, an endpoint, an event. */
+  readonly labels: readonly string[];
+  /** Upper bounds, of a histogram alone. */
+  readonly buckets?: readonly number[];
+}

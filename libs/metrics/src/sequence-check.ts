@@ -1,0 +1,27 @@
+import type { Metrics } from './metrics.js';
+
+/** What a check of the log has found since it began. */
+export interface SequenceFindings {
+  readonly checked: number;
+  readonly gaps: number;
+  readonly repeats: number;
+  readonly mismatches: number;
+}
+
+/** Whoever reads the log and checks that it is what it has to be. */
+export interface SequenceCheck {
+  read(): SequenceFindings;
+}
+
+/** Tells what a check has found, from 0 on: that there is no gap is told, too. @param name of the check, as its label */
+export function measureSequenceCheck(metrics: Metrics, name: string, check: SequenceCheck): void {
+  let told: SequenceFindings = { checked: 0, gaps: 0, repeats: 0, mismatches: 0 };
+  metrics.beforeScrape(() => {
+    const found = check.read();
+    metrics.add('gapless_sequence_checked_total', { check: name }, found.checked - told.checked);
+    metrics.add('gapless_sequence_gaps_total', { check: name }, found.gaps - told.gaps);
+    metrics.add('gapless_sequence_repeats_total', { check: name }, found.repeats - told.repeats);
+    metrics.add('gapless_sequence_mismatches_total', { check: name }, found.mismatches - told.mismatches);
+    told = { ...found };
+  });
+}

@@ -1,0 +1,27 @@
+/** An error as a line of the log tells it. */
+export interface DescribedError {
+  readonly type: string;
+  readonly message: string;
+  readonly stack: string;
+  readonly code?: string;
+  readonly cause?: DescribedError;
+}
+
+/** Causes have causes; further down nobody reads. */
+const DEEPEST = 5;
+
+/**
+ * What there is to tell of an error, and nothing else: errors of libraries carry what they were doing with them, such
+ * as the parameters of a query.
+ */
+export function describeError(error: unknown, depth = 0): DescribedError {
+  if (!(error instanceof Error)) return { type: typeof error, message: String(error), stack: '' };
+  const { code } = error as { readonly code?: unknown };
+  return {
+    type: error.name === 'Error' ? error.constructor.name : error.name,
+    message: error.message,
+    stack: error.stack ?? '',
+    ...(typeof code === 'string' ? { code } : {}),
+    ...(error.cause === undefined || depth >= DEEPEST ? {} : { cause: describeError(error.cause, depth + 1) }),
+  };
+}
