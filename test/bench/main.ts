@@ -5,12 +5,25 @@ import { burst } from './scenarios/burst.js';
 import { fanOut } from './scenarios/fan-out.js';
 import { followers } from './scenarios/followers.js';
 import { isolation } from './scenarios/isolation.js';
+import { proof } from './scenarios/proof.js';
+import { prune } from './scenarios/prune.js';
 import { read } from './scenarios/read.js';
 import { smoke } from './scenarios/smoke.js';
 import { steady } from './scenarios/steady.js';
 import { sweep } from './scenarios/sweep.js';
 
-const SCENARIOS: readonly Scenario[] = [smoke, burst, fanOut, steady, isolation, read, followers, sweep];
+const SCENARIOS: readonly Scenario[] = [
+  smoke,
+  burst,
+  fanOut,
+  steady,
+  isolation,
+  read,
+  followers,
+  sweep,
+  proof,
+  prune,
+];
 
 interface Flags {
   readonly json?: true;

@@ -44,11 +44,6 @@ export class PostgresServer {
     this.#running = undefined;
   }
 
-  async stop(): Promise<void> {
-    await this.#running?.stop();
-    this.#running = undefined;
-  }
-
   #take(running: EmbeddedPostgres): void {
     this.#running = running;
     this.#hasDied = false;

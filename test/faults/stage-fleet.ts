@@ -26,7 +26,7 @@ export class Member {
   }
 
   static async start(stage: Stage, environment: Readonly<Record<string, string>>): Promise<Member> {
-    return new Member(stage, environment, await aStageProcess(stage, environment, IN_STAGE));
+    return new Member(stage, environment, await aStageProcess(stage, environment, { preload: IN_STAGE }));
   }
 
   get url(): string {
@@ -82,7 +82,7 @@ export class Member {
 
   async #replace(): Promise<void> {
     this.#ended.push(this.#process);
-    this.#process = await aStageProcess(this.stage, this.environment, IN_STAGE);
+    this.#process = await aStageProcess(this.stage, this.environment, { preload: IN_STAGE });
   }
 }
 

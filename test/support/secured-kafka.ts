@@ -53,7 +53,8 @@ export async function aSecuredKafka(users: readonly string[]): Promise<SecuredKa
   const [properties, logging, adminProperties] = ['server.properties', 'log4j2.xml', 'admin.properties'].map((name) =>
     join(home, name),
   ) as [string, string, string];
-  const basics = kafkaServerProperties({ port, controllerPort, dataDir: join(home, 'records') });
+  const node = { nodeId: 1, controllerPort };
+  const basics = kafkaServerProperties({ port, node, peers: [node], dataDir: join(home, 'records') });
   // Of a name that comes twice the last counts.
   writeFileSync(properties, basics + linesOf(secured));
   writeFileSync(logging, kafkaLogging(join(home, 'kafka.log')));

@@ -30,21 +30,24 @@ export interface StageProcess {
   stop(): Promise<number | null>;
 }
 
-/**
- * Starts `apps/<stage>` as operators do.
- * @param preload a module that the process loads before the stage, and that can be sent messages
- */
+export interface StageProcessOptions {
+  /** A module that the process loads before the stage, and that can be sent messages. */
+  readonly preload?: string;
+  readonly logLevel?: string;
+}
+
+/** Starts `apps/<stage>` as operators do. */
 export async function aStageProcess(
   stage: string,
   environment: Readonly<Record<string, string>>,
-  preload?: string,
+  { preload, logLevel = 'info' }: StageProcessOptions = {},
 ): Promise<StageProcess> {
   const main = resolve(BUILT_APPS, stage, 'src/main.js');
   if (!existsSync(main)) throw new Error(`${main} is missing: run npm run build first`);
   const port = await freePort();
   const imports = preload === undefined ? [] : ['--import', pathToFileURL(preload).href];
   const child = spawn(process.execPath, ['--enable-source-maps', ...imports, main], {
-    env: { PATH: process.env['PATH'], ...environment, LOG_LEVEL: 'info', PORT: String(port) },
+    env: { PATH: process.env['PATH'], ...environment, LOG_LEVEL: logLevel, PORT: String(port) },
     stdio: ['ignore', 'pipe', 'inherit', ...(preload === undefined ? [] : ['ipc' as const])],
   });
   const { stdout } = child;

@@ -106,7 +106,11 @@ function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyReco
       inject: [Store, SecretCipher],
     },
     { provide: DeliveryLog, useFactory: (store: Store) => new DeliveryLog(store), inject: [Store] },
-    { provide: RecoverySource, useFactory: (store: Store) => new RecoverySource(store), inject: [Store] },
+    {
+      provide: RecoverySource,
+      useFactory: (store: Store, config: Config) => new RecoverySource(store, config.retentionMs),
+      inject: [Store, CONFIG],
+    },
     ProjectedDelivery,
     { provide: EndpointHealthReader, useFactory: (store: Store) => new EndpointHealthReader(store), inject: [Store] },
     {

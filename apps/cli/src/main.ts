@@ -21,5 +21,5 @@ try {
 } catch (error) {
   const told = error instanceof CliError ? error.message : error instanceof Error ? error.stack : String(error);
   process.stderr.write(`gapless: ${told ?? 'failed'}\n`);
-  process.exitCode = 1;
+  process.exitCode = error instanceof CliError ? error.exitCode : 1;
 }

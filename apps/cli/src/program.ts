@@ -3,6 +3,9 @@ import { emitCommand } from './commands/emit.command.js';
 import { simulateCommand } from './commands/simulate.command.js';
 import { tailCommand, type TailContext } from './commands/tail.command.js';
 import { keysCommand, type CliContext } from './keys.command.js';
+import { rebuildCommand } from './rebuild/rebuild.command.js';
+import { secretsCommand } from './secrets/secrets.command.js';
+import { verifyCommand } from './verify/verify.command.js';
 
 /** The command line: `gapless <command>`. */
 export function gaplessProgram(context: CliContext & TailContext): Command {
@@ -12,5 +15,8 @@ export function gaplessProgram(context: CliContext & TailContext): Command {
     .addCommand(keysCommand(context))
     .addCommand(emitCommand(context))
     .addCommand(tailCommand(context))
-    .addCommand(simulateCommand(context));
+    .addCommand(simulateCommand(context))
+    .addCommand(verifyCommand(context))
+    .addCommand(rebuildCommand(context))
+    .addCommand(secretsCommand(context));
 }

@@ -4,9 +4,14 @@ import { CliError } from './cli-error.js';
 import { findDatabaseUrl } from './database-url.js';
 
 /** Runs `act` with an open store, and closes it. @throws CliError when the database cannot be reached */
-export async function withStore<T>(environment: Environment, act: (store: Store) => Promise<T>): Promise<T> {
+export async function withStore<T>(
+  environment: Environment,
+  act: (store: Store) => Promise<T>,
+  options: { readonly queryTimeoutMs?: number } = {},
+): Promise<T> {
   const databaseUrl = await findDatabaseUrl(environment);
-  const store = new Store({ databaseUrl, applicationName: 'gapless-cli', logger: createLogger('silent', 'cli') });
+  const logger = createLogger('silent', 'cli');
+  const store = new Store({ databaseUrl, applicationName: 'gapless-cli', logger, ...options });
   const noDatabase = new AbortController();
   try {
     await store.open((reason) => {

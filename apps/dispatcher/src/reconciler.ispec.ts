@@ -138,7 +138,7 @@ describe('the reconciler', () => {
   }
 
   async function stored(delivery: DeliveryRef) {
-    const found = await new DeliveryLog(store).findWhole(orgId, delivery.endpointId, delivery.deliveryId);
+    const found = await new DeliveryLog(store).findWhole(orgId, delivery.endpointId, delivery.deliveryId, new Date(0));
     return found ?? Promise.reject(new Error('the delivery is not in the log yet'));
   }
 

@@ -4,6 +4,7 @@ import { FeedProjection, Store } from '#libs/feed-store';
 import { KafkaBatches, readLogRecord, type BatchContext, type Handled, type RecordBatch } from '#libs/kafka-log';
 import { LOGGER, ProjectionPlace } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
+import { TailCheck } from './tail-check.js';
 
 /** Folds the log into the feed. */
 @Controller()
@@ -11,7 +12,11 @@ export class ProjectFeedHandler {
   readonly #projection: FeedProjection;
   readonly #place: ProjectionPlace;
 
-  constructor(store: Store, @Inject(LOGGER) logger: Logger) {
+  constructor(
+    store: Store,
+    private readonly tail: TailCheck,
+    @Inject(LOGGER) logger: Logger,
+  ) {
     this.#projection = new FeedProjection(store);
     this.#place = new ProjectionPlace('feed', logger);
   }
@@ -23,6 +28,8 @@ export class ProjectFeedHandler {
       offset: record.offset,
       appendedAtMs: record.timestampMs,
     }));
-    return this.#place.project(batch, context, (stretch) => this.#projection.apply(stretch, events));
+    const handled = await this.#place.project(batch, context, (stretch) => this.#projection.apply(stretch, events));
+    if (handled === undefined) this.tail.add(batch.partition, events);
+    return handled;
   }
 }

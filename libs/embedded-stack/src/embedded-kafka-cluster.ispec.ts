@@ -27,7 +27,8 @@ beforeAll(async () => {
 }, 90_000);
 
 afterAll(async () => {
-  await cluster.stop();
+  // Quicker than an orderly stop, in which the nodes wait for each other.
+  await Promise.all(cluster.nodes.map((node) => node.kill()));
   rmSync(dataDir, { recursive: true, force: true });
 });
 

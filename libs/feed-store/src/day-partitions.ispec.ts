@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../../test/support/infrastructure/eventually.js';
 import { DayPartitions } from './day-partitions.js';
 import type { Store } from './store.js';
 import { aTestStore } from './testing/a-test-store.js';
@@ -47,5 +48,35 @@ describe('DayPartitions', () => {
     expect(await partitions.drop(Date.UTC(2025, 1, 1))).toEqual(TABLES.map((table) => `${table}_20250131`).sort());
     expect(await tablesOf('20250201')).toHaveLength(3);
     expect(await partitions.drop(Date.UTC(2025, 1, 1))).toEqual([]);
+  });
+
+  it('does not hold up who reads while somebody reads for long, and drops the day behind them', async () => {
+    const partitions = new DayPartitions(store);
+    await partitions.ensure([Date.UTC(2024, 0, 1)]);
+    let dropped: Promise<readonly string[]> | undefined;
+    await store.snapshot(async (reader) => {
+      await reader.query('select count(*) from deliveries');
+      let isDropped = false;
+      dropped = partitions.drop(Date.UTC(2024, 0, 2)).finally(() => {
+        isDropped = true;
+      });
+      // The drop waits for the reader now; who comes behind it would wait for as long, if it did not give way.
+      await eventually(async () => {
+        const [row] = await store.query<{ waiting: number }>(
+          `select count(*)::int as waiting from pg_locks where not granted and mode = 'AccessExclusiveLock'`,
+        );
+        expect(row?.waiting).toBe(1);
+      });
+      await store.query(`select count(*) from deliveries`);
+      expect(isDropped).toBe(false);
+      expect(await tablesOf('20240101')).toContain('deliveries_20240101');
+    });
+    await dropped;
+    expect(await tablesOf('20240101')).toEqual([]);
+  });
+
+  it('lets nobody make or drop other tables than those of days', async () => {
+    await expect(store.query(`select gapless_drop_day('endpoints', '2026-01-01')`)).rejects.toThrow(/no table of days/);
+    await expect(store.query(`select gapless_make_day('api_keys', '2026-01-01')`)).rejects.toThrow(/no table of days/);
   });
 });

@@ -120,11 +120,15 @@ export class DeliveryLog {
     });
   }
 
-  /** A delivery with all of its attempts, earlier runs included, and its envelope's JSON text while that is kept. */
+  /**
+   * A delivery with all of its attempts, earlier runs included, and its envelope's JSON text if that was appended since
+   * `keptSince`: what is past retention is not shown, whether or not it is dropped yet.
+   */
   async findWhole(
     orgId: OrgId,
     endpointId: EndpointId,
     id: DeliveryId,
+    keptSince: Date,
   ): Promise<
     | {
         readonly delivery: DeliveryRecord;
@@ -151,8 +155,9 @@ export class DeliveryLog {
         response_excerpt: string | null;
       }[];
       const [event] = (await runner.query(
-        `select convert_from(envelope, 'UTF8') as envelope from events where org_id = $1 and seq = $2`,
-        [orgId, delivery.seq],
+        `select convert_from(envelope, 'UTF8') as envelope from events
+         where org_id = $1 and seq = $2 and appended_at >= $3`,
+        [orgId, delivery.seq, keptSince],
       )) as { envelope: string }[];
       return {
         delivery,

@@ -20,9 +20,11 @@ export class DeliveryProjection {
   readonly #partitions: DayPartitions;
   readonly #offsets: ProjectionOffsets;
 
+  /** @param endpoints whether those that fail too often are disabled, or only what was pending of them ends */
   constructor(
     private readonly store: Store,
     private readonly autoDisableAfter: number,
+    private readonly endpoints: 'disable' | 'leave' = 'disable',
   ) {
     this.#partitions = new DayPartitions(store);
     this.#offsets = new ProjectionOffsets(store);
@@ -103,24 +105,24 @@ export class DeliveryProjection {
     return this.store.transaction(async (runner) => {
       const [outcome] = (await runner.query(APPLY_FACTS, parameters)) as { moved: string }[];
       if (outcome?.moved !== '1') return false;
-      await endEndpoints(runner, ledger);
+      await endPending(runner, ledger);
+      if (this.endpoints === 'disable') await disableEndpoints(runner, ledger);
       return true;
     });
   }
 }
 
-/**
- * The rows of this batch hold their outcome already; all others that are pending precede it. Disabling compares the
- * activation, so that a rebuild does not disable what an operator has enabled since.
- */
-async function endEndpoints(runner: QueryRunner, ledger: DeliveryLedger): Promise<void> {
-  if (ledger.endedEndpoints.size > 0) {
-    await runner.query(
-      `update deliveries set status = 'failed', last_error = 'endpoint_disabled', next_attempt_at = null
-       where endpoint_id = any($1) and status = 'pending' and id <> all($2)`,
-      [[...ledger.endedEndpoints], [...ledger.deliveries.keys()]],
-    );
-  }
+/** The rows of this batch hold their outcome already; all others that are pending precede it. */
+async function endPending(runner: QueryRunner, ledger: DeliveryLedger): Promise<void> {
+  await runner.query(
+    `update deliveries set status = 'failed', last_error = 'endpoint_disabled', next_attempt_at = null
+     where endpoint_id = any($1) and status = 'pending' and id <> all($2)`,
+    [[...ledger.endedEndpoints], [...ledger.deliveries.keys()]],
+  );
+}
+
+/** Compares the activation, so that a rebuild does not disable what an operator has enabled since. */
+async function disableEndpoints(runner: QueryRunner, ledger: DeliveryLedger): Promise<void> {
   for (const { endpointId, activation, atMs } of ledger.autoDisabled) {
     await runner.query(
       `with disabled as (

@@ -24,7 +24,7 @@ const REMEMBERED_ORGS = 100_000;
 
 /**
  * All rows of a batch in one statement, which is a transaction of its own. Readers that wait for events are told by
- * its commit, so none can read before there is something to read.
+ * its commit, so none can read before there is something to read; of a shadow there is nothing to be told.
  */
 const APPLY = `
   with ${MOVED}, added as (
@@ -39,7 +39,7 @@ const APPLY = `
     on conflict (org_id) do update set last_seq = excluded.last_seq
     returning org_id, last_seq
   ), told as (
-    select pg_notify('${HEADS_CHANNEL}', org_id || ':' || last_seq) from heads
+    select pg_notify('${HEADS_CHANNEL}', org_id || ':' || last_seq) from heads where current_schema() = 'public'
   )
   select (select count(*) from moved) as moved, (select count(*) from told) as told`;
 

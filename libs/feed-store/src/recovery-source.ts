@@ -49,9 +49,13 @@ interface Row {
   readonly envelope: Buffer;
 }
 
-/** Finds what an endpoint can recover, in seq order; events past retention are not there any more. */
+/** Finds what an endpoint can recover, in seq order. */
 export class RecoverySource {
-  constructor(private readonly store: Store) {}
+  /** @param retentionMs events appended longer ago are not found, whether or not they are pruned yet */
+  constructor(
+    private readonly store: Store,
+    private readonly retentionMs: number,
+  ) {}
 
   /** @param after the seq behind which to go on; at most `limit` are returned */
   async page(
@@ -61,6 +65,7 @@ export class RecoverySource {
     range: RecoveryRange,
     after: Seq,
     limit: number,
+    nowMs: number,
   ): Promise<readonly Recoverable[]> {
     const rows = await this.store.forOrg(
       orgId,
@@ -70,7 +75,7 @@ export class RecoverySource {
              e.event_id, e.event_type, e.seq, e.appended_at, coalesce(d.run, 0) as run, e.envelope
            from events e
            left join deliveries d on d.endpoint_id = $2 and d.created_at = e.appended_at and d.seq = e.seq
-           where e.org_id = $1 and e.seq > $3
+           where e.org_id = $1 and e.seq > $3 and e.appended_at >= $10
              and ($4::timestamptz is null or e.appended_at >= $4)
              and ($5::timestamptz is null or e.appended_at < $5)
              and (
@@ -96,6 +101,7 @@ export class RecoverySource {
             endpoint.events,
             endpoint.widgetIds satisfies readonly WidgetId[] | null,
             limit,
+            new Date(nowMs - this.retentionMs),
           ],
         )) as Row[],
     );

@@ -3,6 +3,11 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
+/** What is stored was encrypted with a key that is not configured (any more). */
+export class UnknownKeyError extends Error {
+  override readonly name = 'UnknownKeyError';
+}
+
 /**
  * AES-256-GCM for what is stored. A ciphertext is `<length of key id><key id><iv><tag><data>`, so keys can be rotated:
  * the first key encrypts, every key of the list decrypts.
@@ -21,6 +26,12 @@ export class SecretCipher {
     this.#currentId = entries[0]?.[0] ?? '';
   }
 
+  /** What a ciphertext of the first key begins with. */
+  get currentPrefix(): Buffer {
+    const id = Buffer.from(this.#currentId);
+    return Buffer.concat([Buffer.of(id.length), id]);
+  }
+
   encrypt(text: string): Buffer {
     const id = Buffer.from(this.#currentId);
     const iv = randomBytes(IV_BYTES);
@@ -29,7 +40,7 @@ export class SecretCipher {
     return Buffer.concat([Buffer.of(id.length), id, iv, cipher.getAuthTag(), data]);
   }
 
-  /** @throws when the key is not configured or the ciphertext was changed */
+  /** @throws UnknownKeyError, or an error of Node's when the ciphertext was changed */
   decrypt(ciphertext: Buffer): string {
     const idEnd = 1 + (ciphertext[0] ?? 0);
     const ivEnd = idEnd + IV_BYTES;
@@ -42,7 +53,7 @@ export class SecretCipher {
 
   #key(id: string): Buffer {
     const key = this.#keys.get(id);
-    if (key === undefined) throw new Error(`SECRET_ENCRYPTION_KEYS has no key with the id ${id}`);
+    if (key === undefined) throw new UnknownKeyError(`SECRET_ENCRYPTION_KEYS has no key with the id ${id}`);
     return key;
   }
 }

@@ -38,10 +38,19 @@ export function isPostgresAway(error: unknown): boolean {
  */
 const PLANNER_OPTIONS = '-c enable_seqscan=off';
 
+/** Whether the error says that a lock was not to be had within the `lock_timeout`. */
+export function isLockNotAvailable(error: unknown): boolean {
+  return types.isNativeError(error) && (error as { code?: unknown }).code === '55P03';
+}
+
 export interface StoreOptions {
   readonly databaseUrl: string;
   readonly applicationName: string;
   readonly logger: Logger;
+  /** Default 10 s; a person who asks for a look at everything waits longer. */
+  readonly queryTimeoutMs?: number;
+  /** A schema, which has to exist, whose tables stand before those of `public`, and which is migrated instead of it. */
+  readonly shadowSchema?: string;
 }
 
 /** One process' access to Postgres. */
@@ -52,6 +61,7 @@ export class Store {
 
   constructor(options: StoreOptions) {
     this.#logger = options.logger;
+    const searchPath = options.shadowSchema === undefined ? [] : [`-c search_path=${options.shadowSchema},public`];
     this.#settings = {
       type: 'postgres',
       url: options.databaseUrl,
@@ -61,6 +71,8 @@ export class Store {
       migrationsTransactionMode: 'each',
       synchronize: false,
       connectTimeoutMS: 3_000,
+      ...(options.shadowSchema === undefined ? {} : { schema: options.shadowSchema }),
+      extra: { options: [PLANNER_OPTIONS, ...searchPath].join(' ') },
       poolErrorHandler: (error: Error) => {
         this.#logger.warn({ reason: error.message }, 'postgres.connection_lost');
       },
@@ -68,7 +80,11 @@ export class Store {
     this.dataSource = new DataSource({
       ...this.#settings,
       poolSize: POOL_SIZE,
-      extra: { keepAlive: true, query_timeout: QUERY_TIMEOUT_MS, options: PLANNER_OPTIONS },
+      extra: {
+        ...(this.#settings.extra as object | undefined),
+        keepAlive: true,
+        query_timeout: options.queryTimeoutMs ?? QUERY_TIMEOUT_MS,
+      },
     });
   }
 
@@ -121,6 +137,11 @@ export class Store {
     return this.#inTransaction('begin', act);
   }
 
+  /** One transaction over all orgs that changes nothing, and in which every query sees the same moment. */
+  async snapshot<T>(act: (runner: QueryRunner) => Promise<T>): Promise<T> {
+    return this.#inTransaction('begin isolation level repeatable read read only', act);
+  }
+
   /** One transaction that sees and changes rows of this org alone, held by row-level security. */
   async forOrg<T>(orgId: OrgId, act: (runner: QueryRunner) => Promise<T>): Promise<T> {
     // An OrgId is a UUID by construction, so it can stand in the text, and one round trip does.
@@ -138,6 +159,22 @@ export class Store {
       } catch (error) {
         await runner.query('rollback').catch(() => undefined);
         throw error;
+      }
+    } finally {
+      await runner.release();
+    }
+  }
+
+  /** Keeps every other process from the work that the lock stands for. @returns `null` when one is at it */
+  async exclusively<T>(lock: number, act: () => Promise<T>): Promise<T | null> {
+    const runner = this.dataSource.createQueryRunner();
+    try {
+      const [row] = (await runner.query('select pg_try_advisory_lock($1) as taken', [lock])) as { taken: boolean }[];
+      if (row?.taken !== true) return null;
+      try {
+        return await act();
+      } finally {
+        await runner.query('select pg_advisory_unlock($1)', [lock]);
       }
     } finally {
       await runner.release();

@@ -109,6 +109,7 @@ describe('topics that do not fit the settings', () => {
     await create(names.log, 2, { 'retention.ms': String(DAY_MS) });
     await create(names.sequences, 3, { 'cleanup.policy': 'delete' });
     await create(names.inbox, 3, { 'max.message.bytes': '1000' });
+    await create(names.deliveries, 3, { 'retention.ms': String(32 * DAY_MS), 'retention.bytes': '1000000' });
     const told = await mismatches();
     const expected = [
       `${names.log} has 2 partitions, PARTITIONS asks for 3`,
@@ -116,6 +117,7 @@ describe('topics that do not fit the settings', () => {
       `${names.log} has message.timestamp.type=CreateTime, LogAppendTime is needed`,
       `${names.sequences} has cleanup.policy=delete, compact is needed`,
       `${names.inbox} takes max.message.bytes 1000, at least `,
+      `${names.deliveries} has retention.bytes=1000000, -1 is needed`,
     ];
     for (const text of expected) expect(told).toContainEqual(expect.stringContaining(text));
     // The embedded broker's own limit is above what is needed, another one's need not be.

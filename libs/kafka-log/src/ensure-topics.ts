@@ -17,6 +17,8 @@ function configOf(plan: TopicPlan): Readonly<Record<string, string>> {
   return {
     'cleanup.policy': plan.compacted ? 'compact' : 'delete',
     'retention.ms': String(plan.retentionMs),
+    // A broker may have a default that removes records before their time.
+    'retention.bytes': '-1',
     'message.timestamp.type': plan.appendTime ? 'LogAppendTime' : 'CreateTime',
     'max.message.bytes': String(LARGEST_BATCH_BYTES),
   };

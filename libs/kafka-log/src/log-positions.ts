@@ -3,6 +3,12 @@ import type { KafkaConnection } from './kafka-connection.js';
 /** Offsets by partition. */
 export type Positions = ReadonlyMap<number, number>;
 
+/** The offset of a partition's first record, and the one behind its last. */
+export interface PartitionBounds {
+  readonly begin: number;
+  readonly end: number;
+}
+
 /** Whether everything before `ends` lies before `reached`, in each partition. */
 export function hasReached(reached: Positions, ends: Positions): boolean {
   return [...ends].every(([partition, end]) => end === 0 || (reached.get(partition) ?? 0) >= end);
@@ -16,6 +22,12 @@ export class LogPositions {
   async ends(topic: string): Promise<Positions> {
     const offsets = await this.connection.withAdmin((admin) => admin.fetchTopicOffsets(topic));
     return new Map(offsets.map(({ partition, high, low }) => [partition, high === low ? 0 : Number(high)]));
+  }
+
+  /** What of each partition is kept: from its first record to behind its last. */
+  async bounds(topic: string): Promise<ReadonlyMap<number, PartitionBounds>> {
+    const offsets = await this.connection.withAdmin((admin) => admin.fetchTopicOffsets(topic));
+    return new Map(offsets.map(({ partition, low, high }) => [partition, { begin: Number(low), end: Number(high) }]));
   }
 
   /** Before the first record of each partition that was made at that time or later; the end if there is none. */

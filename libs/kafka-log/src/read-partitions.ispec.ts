@@ -6,7 +6,7 @@ import { makeTopics } from '../../../test/support/topics.js';
 import { oneTo } from '../../../test/support/sequence.js';
 import { KafkaConnection } from './kafka-connection.js';
 import { PartitionWriter } from './partition-writer.js';
-import { readPartitions, type PartitionStretch } from './read-partitions.js';
+import { readPartitions, streamPartitions, type PartitionStretch } from './read-partitions.js';
 import type { StoredRecord } from './record.js';
 
 const connection = new KafkaConnection({
@@ -122,6 +122,40 @@ describe('reading stretches of partitions', () => {
     await read({ topic, partition: 0, from: 0 });
     const { groups } = await connection.withAdmin((admin) => admin.listGroups());
     expect(groups.filter(({ groupId }) => groupId.startsWith('gapless-reader-'))).toEqual([]);
+  });
+
+  it('ends before the end where it is told to', async () => {
+    await write(topic, 0, 5);
+    expect(await read({ topic, partition: 0, from: 1, to: 3 })).toEqual({
+      values: ['a0/1', 'a0/2'],
+      ends: { [`${topic}/0`]: 3 },
+    });
+    expect((await read({ topic, partition: 0, from: 3, to: 9 })).ends).toEqual({ [`${topic}/0`]: 5 });
+  });
+
+  it('hands over no more than a thousand records at a time, the next once they are handled', async () => {
+    for (let nth = 0; nth < 3; nth++) await write(topic, 0, 900);
+    const sizes: number[] = [];
+    let underWay = 0;
+    await streamPartitions(connection, [{ topic, partition: 0, from: 0 }], async ({ records }) => {
+      expect(++underWay).toBe(1);
+      await new Promise(setImmediate);
+      sizes.push(records.length);
+      underWay--;
+    });
+    expect(sizes.reduce((sum, size) => sum + size)).toBe(2_700);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(1_000);
+  });
+
+  it('rejects with what the handling of records rejects with, and reads no further', async () => {
+    await write(topic, 0, 5);
+    let calls = 0;
+    const reading = streamPartitions(connection, [{ topic, partition: 0, from: 0 }], () => {
+      calls++;
+      return Promise.reject(new Error('not to be handled'));
+    });
+    await expect(reading).rejects.toThrow('not to be handled');
+    expect(calls).toBe(1);
   });
 
   it('rejects for a partition that does not exist', async () => {

@@ -1,19 +1,24 @@
 import { randomUUID } from 'node:crypto';
-import type { Consumer } from 'kafkajs';
+import type { Consumer, EachBatchPayload } from 'kafkajs';
 import { fixedAssignment } from './fixed-assignment.js';
 import type { KafkaConnection } from './kafka-connection.js';
 import { LARGEST_BATCH_BYTES } from './limits.js';
-import { toStoredRecord, type StoredRecord } from './record.js';
+import { toStoredRecord, type RecordBatch, type StoredRecord } from './record.js';
 
 /** A stretch of a partition: from an offset (or the first one that is still kept) to the end as it is now. */
 export interface PartitionStretch {
   readonly topic: string;
   readonly partition: number;
   readonly from: number;
+  /** Where to end before the end: behind the record that precedes this offset. */
+  readonly to?: number;
 }
 
 /** Longer than any tail that a sequencer or a rebuild reads between two records, shorter than anyone would wait. */
 const STALL_MS = 15_000;
+
+/** What is handed over at once: enough for one statement, and handled well within a heartbeat's patience. */
+const RECORDS_AT_ONCE = 1_000;
 
 function partitionKey(topic: string, partition: number): string {
   return `${topic}/${partition}`;
@@ -34,7 +39,7 @@ async function boundsOf(
     const found = offsets.get(stretch.topic)?.find((entry) => entry.partition === stretch.partition);
     if (found === undefined) throw new Error(`${stretch.topic} has no partition ${stretch.partition}`);
     const from = Math.max(stretch.from, Number(found.low));
-    const end = Number(found.high);
+    const end = Math.min(stretch.to ?? Infinity, Number(found.high));
     bounds.set(partitionKey(stretch.topic, stretch.partition), { ...stretch, from, end });
   }
   return bounds;
@@ -43,7 +48,7 @@ async function boundsOf(
 async function consumeAll(
   consumer: Consumer,
   bounds: ReadonlyMap<string, PartitionStretch & { readonly end: number }>,
-  onRecord: (record: StoredRecord) => void,
+  onRecords: (batch: RecordBatch) => Promise<void>,
 ): Promise<void> {
   const open = new Set(bounds.keys());
   await new Promise<void>((resolve, reject) => {
@@ -51,53 +56,70 @@ async function consumeAll(
       reject(new Error(`reading stalled before the end of ${[...open].join(', ')}`));
     };
     let watchdog = setTimeout(stalled, STALL_MS);
-    const settle = (act: () => void) => () => {
+    const settle = (act: () => void) => {
       clearTimeout(watchdog);
       act();
     };
-    consumer.on(consumer.events.CRASH, ({ payload }) => {
+    const fail = (error: unknown) => {
       settle(() => {
-        reject(payload.error);
-      })();
+        reject(error instanceof Error ? error : new Error(String(error)));
+      });
+    };
+    consumer.on(consumer.events.CRASH, ({ payload }) => {
+      fail(payload.error);
     });
     // Before the first fetch of every generation, so that nothing in front of the stretch is read.
     consumer.on(consumer.events.GROUP_JOIN, () => {
       for (const { topic, partition, from } of bounds.values())
         consumer.seek({ topic, partition, offset: String(from) });
     });
+    const handOver = async (payload: EachBatchPayload): Promise<void> => {
+      const { batch } = payload;
+      const { topic, partition } = batch;
+      const key = partitionKey(topic, partition);
+      const end = bounds.get(key)?.end ?? 0;
+      const records = open.has(key)
+        ? batch.messages
+            .filter((message) => Number(message.offset) < end)
+            .map((message) => toStoredRecord(topic, partition, message))
+        : [];
+      for (let from = 0; from < records.length; from += RECORDS_AT_ONCE) {
+        await onRecords({ topic, partition, records: records.slice(from, from + RECORDS_AT_ONCE) });
+        await payload.heartbeat();
+      }
+      if (Number(batch.lastOffset()) >= end - 1) open.delete(key);
+      if (open.size === 0) settle(resolve);
+    };
     consumer
       .run({
         autoCommit: false,
-        eachBatch: ({ batch }) => {
+        eachBatch: async (payload) => {
+          // How long the records take to be handled says nothing of the brokers.
           clearTimeout(watchdog);
-          watchdog = setTimeout(stalled, STALL_MS);
-          const key = partitionKey(batch.topic, batch.partition);
-          const end = bounds.get(key)?.end ?? 0;
-          for (const message of batch.messages) {
-            if (open.has(key) && Number(message.offset) < end)
-              onRecord(toStoredRecord(batch.topic, batch.partition, message));
+          try {
+            await handOver(payload);
+          } catch (error) {
+            // Not for kafkajs, which would hand the batch over again.
+            fail(error);
+            return;
           }
-          if (Number(batch.lastOffset()) >= end - 1) open.delete(key);
-          if (open.size === 0) settle(resolve)();
-          return Promise.resolve();
+          if (open.size > 0) watchdog = setTimeout(stalled, STALL_MS);
         },
       })
-      .catch((error: unknown) => {
-        settle(() => {
-          reject(error instanceof Error ? error : new Error(String(error)));
-        })();
-      });
+      .catch(fail);
   });
 }
 
 /**
- * Reads stretches of partitions to their present ends, each in the order of its offsets.
+ * Reads stretches of partitions to their ends, each in the order of its offsets, and reads on once what it has handed
+ * over is handled. Rejects with what `onRecords` rejects with.
+ * @param onRecords is given records of one partition at a time, a thousand at the most
  * @returns the end offset of each stretch, by `topic/partition`
  */
-export async function readPartitions(
+export async function streamPartitions(
   connection: KafkaConnection,
   stretches: readonly PartitionStretch[],
-  onRecord: (record: StoredRecord) => void,
+  onRecords: (batch: RecordBatch) => Promise<void>,
 ): Promise<ReadonlyMap<string, number>> {
   const all = await boundsOf(connection, stretches);
   const bounds = new Map([...all].filter(([, { from, end }]) => from < end));
@@ -117,7 +139,7 @@ export async function readPartitions(
     try {
       await consumer.connect();
       await consumer.subscribe({ topics: [...wanted.keys()], fromBeginning: true });
-      await consumeAll(consumer, bounds, onRecord);
+      await consumeAll(consumer, bounds, onRecords);
     } finally {
       await consumer.disconnect();
       // The group was for this reading only; what is left of it would expire by itself.
@@ -125,4 +147,16 @@ export async function readPartitions(
     }
   }
   return new Map([...all].map(([key, { end }]) => [key, end]));
+}
+
+/** The same for what is handled at once, record by record. */
+export async function readPartitions(
+  connection: KafkaConnection,
+  stretches: readonly PartitionStretch[],
+  onRecord: (record: StoredRecord) => void,
+): Promise<ReadonlyMap<string, number>> {
+  return streamPartitions(connection, stretches, ({ records }) => {
+    for (const record of records) onRecord(record);
+    return Promise.resolve();
+  });
 }

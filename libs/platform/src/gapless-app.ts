@@ -1,7 +1,13 @@
 import type { Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { ConsumerSessions, KafkaBatchServer, KafkaConnection, type TopicNames } from '#libs/kafka-log';
+import {
+  ConsumerSessions,
+  KafkaBatchServer,
+  KafkaConnection,
+  TopicMismatchError,
+  type TopicNames,
+} from '#libs/kafka-log';
 import {
   ConfigError,
   createLogger,
@@ -126,6 +132,6 @@ export async function runGaplessApp(options: GaplessAppOptions): Promise<void> {
 /** What an operator can mend is told in its own words; anything else with its stack. */
 function reportFailure(error: unknown, logger: Logger): void {
   process.exitCode = 1;
-  if (error instanceof ConfigError) process.stderr.write(`gapless: ${error.message}\n`);
+  if (error instanceof ConfigError || error instanceof TopicMismatchError) process.stderr.write(`gapless: ${error.message}\n`);
   else logger.fatal({ err: error }, 'app.failed');
 }

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ApiModule } from '../../../apps/api/src/api.module.js';
 import type { Submission } from '../../support/api-client.js';
 import { aWidgetId } from '../../support/ids.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
 import type { Receiver } from '../../support/receiver.js';
 import { oneTo } from '../../support/sequence.js';
+import { API_HTTP } from '../../support/stages.js';
 import { always, HeldPushes } from './support/answers.js';
 import { DeliverySuite } from './support/delivery-suite.js';
 import type { Delivery, EndpointWithSecret, Operator } from './support/operator.js';
@@ -244,6 +246,17 @@ describe('what an endpoint missed', () => {
     await to.operator.test(other.id);
     await to.operator.change(to.endpoint.id, { is_active: true });
     expect(await to.operator.recover(to.endpoint.id, { since_seq: 0 })).toEqual({ matched: 0, scheduled: 0 });
+  });
+});
+
+describe('what is past retention', () => {
+  it('is not recovered, whether or not it is dropped yet', async () => {
+    const { operator, endpoint, ...to } = await aSubscriber();
+    await missing({ operator, endpoint, ...to }, tickets(2));
+    const shortLived = await suite.gapless.start([ApiModule], { http: API_HTTP, env: { RETENTION: '1ms' } });
+    const late = await suite.anOperator(operator.orgId, shortLived);
+    expect(await late.recover(endpoint.id, { since_seq: 0 })).toEqual({ matched: 0, scheduled: 0 });
+    expect(await operator.recover(endpoint.id, { since_seq: 0, dry_run: true })).toMatchObject({ matched: 2 });
   });
 });
 

@@ -6,7 +6,7 @@ const FROZEN_MS = 30_000;
 export const brokerFreeze: Fault = {
   name: 'broker-freeze',
   description: `the only Kafka broker frozen (SIGSTOP) for ${FROZEN_MS / 1_000} s`,
-  limitMs: 150_000,
+  limitMs: 180_000,
   async strike(world) {
     const [broker] = world.kafka.nodes;
     if (broker === undefined) throw new Error('there is no broker');

@@ -8,7 +8,7 @@ const AWAY_MS = 3_000;
 export const brokerKill: Fault = {
   name: 'broker-kill',
   description: `the only Kafka broker killed (-9) and started again ${AWAY_MS / 1_000} s later, ${KILLS} times`,
-  limitMs: 150_000,
+  limitMs: 180_000,
   async strike(world) {
     for (let kill = 1; kill <= KILLS; kill++) {
       world.tell(`kill ${kill} of ${KILLS}`);

@@ -9,7 +9,7 @@ const AWAY_MS = 12_000;
 export const brokerOfThree: Fault = {
   name: 'broker-of-three',
   description: 'of three Kafka brokers one killed (-9), and another one after the first came back',
-  limitMs: 240_000,
+  limitMs: 270_000,
   plan: { brokers: NODES },
   async strike(world) {
     await world.until(() => isInSync(world), 'a replica of everything on each broker');

@@ -7,7 +7,7 @@ const BETWEEN_MS = 12_000;
 export const clockSteps: Fault = {
   name: 'clock-steps',
   description: `the clock of the stages stepped by ${STEP_MS / 60_000} minutes, back and forth`,
-  limitMs: 240_000,
+  limitMs: 270_000,
   async strike(world) {
     const { members } = world.stages;
     const setClocks = async (byMs: (index: number) => number, what: string) => {

@@ -7,7 +7,7 @@ const TWO_OF_EACH = Object.fromEntries(STAGES.map((stage) => [stage, 2]));
 export const rollingRestarts: Fault = {
   name: 'rolling-restarts',
   description: 'two processes of every stage, each of the ten restarted in order (SIGTERM)',
-  limitMs: 240_000,
+  limitMs: 270_000,
   plan: { instances: TWO_OF_EACH },
   async strike(world) {
     for (const member of world.stages.members) {

@@ -8,7 +8,7 @@ const BETWEEN_MS = { least: 1_500, most: 5_000 };
 export const stageKills: Fault = {
   name: 'stage-kills',
   description: `each stage killed (-9) in turn, then any of them at random: ${KILLS} kills`,
-  limitMs: 240_000,
+  limitMs: 270_000,
   async strike(world) {
     const { members } = world.stages;
     for (let kill = 0; kill < KILLS; kill++) {

@@ -13,7 +13,7 @@ const TAKEOVER_MS = 30_000;
 export const zombieSequencer: Fault = {
   name: 'zombie-sequencer',
   description: 'each of two sequencers frozen in the middle of a write until the other has taken over, then let go on',
-  limitMs: 200_000,
+  limitMs: 270_000,
   plan: { instances: { sequencer: 2 } },
   async strike(world) {
     const [first, second] = world.stages.of('sequencer');

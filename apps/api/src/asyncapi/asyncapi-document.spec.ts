@@ -19,7 +19,7 @@ const parse = async (text: string) => {
   const { document, diagnostics } = await new Parser().parse(text);
   const problems = diagnostics
     // Advice: tags, contact and the like.
-    .filter(({ severity }) => Number(severity) <= 1)
+    .filter(({ severity }) => severity <= 1)
     .map(({ message, path }) => `${path.join('.')}: ${message}`);
   return { document, problems };
 };

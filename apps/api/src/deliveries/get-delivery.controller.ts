@@ -1,6 +1,8 @@
-import { Controller, Get, Header, Param } from '@nestjs/common';
-import type { DeliveryId, EndpointId, OrgId } from '#libs/domain';
+import { Controller, Get, Header, Inject, Param } from '@nestjs/common';
+import type { Clock, DeliveryId, EndpointId, OrgId } from '#libs/domain';
 import { DeliveryLog } from '#libs/feed-store';
+import { CLOCK, CONFIG } from '#libs/platform';
+import type { Config } from '#libs/runtime';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { EndpointIdPipe } from '../webhooks/endpoint-id.pipe.js';
@@ -10,7 +12,11 @@ import { attemptJson, deliveryJson } from './delivery.presenter.js';
 /** `GET /external/webhooks/:id/deliveries/:deliveryId`: a delivery with its attempts and its envelope. */
 @Controller('api/v1/external/webhooks/:id/deliveries/:deliveryId')
 export class GetDeliveryController {
-  constructor(private readonly log: DeliveryLog) {}
+  constructor(
+    private readonly log: DeliveryLog,
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
 
   /** The envelope is spliced in as it is stored; null once retention has removed it. */
   @Get()
@@ -21,7 +27,8 @@ export class GetDeliveryController {
     @Param('id', EndpointIdPipe) id: EndpointId,
     @Param('deliveryId', DeliveryIdPipe) deliveryId: DeliveryId,
   ): Promise<string> {
-    const found = await this.log.findWhole(orgId, id, deliveryId);
+    const keptSince = new Date(this.clock.now() - this.config.retentionMs);
+    const found = await this.log.findWhole(orgId, id, deliveryId, keptSince);
     if (found === undefined) throw noSuchDelivery();
     const members = { ...deliveryJson(found.delivery), attempts_log: found.attemptsLog.map(attemptJson) };
     return `{"data":${JSON.stringify(members).slice(0, -1)},"envelope":${found.envelope ?? 'null'}}}`;

@@ -95,7 +95,7 @@ export class RecoverDeliveriesController implements BeforeApplicationShutdown {
   ): AsyncGenerator<readonly Recoverable[]> {
     for (let after = SEQ_NONE; ;) {
       this.#ending.signal.throwIfAborted();
-      const page = await this.source.page(endpoint.orgId, endpoint, kinds, range, after, PAGE);
+      const page = await this.source.page(endpoint.orgId, endpoint, kinds, range, after, PAGE, this.clock.now());
       const last = page.at(-1);
       if (last === undefined) return;
       yield page;

@@ -1,5 +1,6 @@
 export * from './attempt.js';
 export * from './decide-after-attempt.js';
+export * from './delivery-audit.js';
 export * from './delivery-fact.js';
 export * from './delivery-state.js';
 export * from './endpoint-health.js';

@@ -5,6 +5,8 @@ import { IdempotencyKeys1700000000010 } from './0010-idempotency-keys.js';
 import { ChatQueue1700000000020 } from './0020-chat-queue.js';
 import { LiveChatSettings1700000000021 } from './0021-live-chat-settings.js';
 import { Alerts1700000000022 } from './0022-alerts.js';
+import { DayFunctions1700000000030 } from './0030-day-functions.js';
+import { Roles1700000000031 } from './0031-roles.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
@@ -14,4 +16,6 @@ export const MIGRATIONS = [
   ChatQueue1700000000020,
   LiveChatSettings1700000000021,
   Alerts1700000000022,
+  DayFunctions1700000000030,
+  Roles1700000000031,
 ];

@@ -16,12 +16,17 @@ async function migrate(url: string): Promise<void> {
 }
 
 /** An open store of a database of a suite's own. */
-export async function aTestStore(): Promise<{ readonly store: Store; readonly drop: () => Promise<void> }> {
+export async function aTestStore(): Promise<{
+  readonly store: Store;
+  readonly url: string;
+  readonly drop: () => Promise<void>;
+}> {
   const database: TestDatabase = await createTestDatabase(migrate);
   const store = storeOf(database.url);
   await store.open(() => undefined);
   return {
     store,
+    url: database.url,
     async drop() {
       await store.close();
       await database.drop();

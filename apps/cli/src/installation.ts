@@ -1,0 +1,82 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Store } from '#libs/feed-store';
+import { KafkaConnection, topicNames, type TopicNames } from '#libs/kafka-log';
+import { createLogger, loadConfig, type Config, type Environment } from '#libs/runtime';
+import { CliError } from './cli-error.js';
+import { findDatabaseUrl } from './database-url.js';
+import { withStore } from './with-store.js';
+
+/** A Gapless as its operators work on it: its log, its database and the settings that it runs with. */
+export interface Installation {
+  readonly config: Config;
+  readonly topics: TopicNames;
+  readonly connection: KafkaConnection;
+  readonly store: Store;
+}
+
+/** A look at everything takes longer than anything that a service asks. */
+const QUERY_TIMEOUT_MS = 600_000;
+const CONNECT_TIMEOUT_MS = 10_000;
+
+/** Stands in for keys that are not given: what only compares and counts deciphers nothing. */
+const NO_KEYS = `none:${Buffer.alloc(32).toString('base64')}`;
+
+/**
+ * Runs `act` on the installation that the environment names, else on the one that `npm start` runs here.
+ * @throws CliError when a setting is missing or a server cannot be reached
+ */
+export async function withInstallation<T>(
+  environment: Environment,
+  act: (installation: Installation) => Promise<T>,
+): Promise<T> {
+  const config = loadConfig({
+    ...environment,
+    DATABASE_URL: await findDatabaseUrl(environment),
+    KAFKA_BROKERS: environment['KAFKA_BROKERS']?.trim() || (await embeddedBrokers(environment)),
+    SECRET_ENCRYPTION_KEYS: environment['SECRET_ENCRYPTION_KEYS']?.trim() || NO_KEYS,
+  });
+  const connection = new KafkaConnection({
+    brokers: config.kafkaBrokers,
+    clientId: 'gapless-cli',
+    logger: createLogger('silent', 'cli'),
+  });
+  await reach(connection);
+  return withStore(
+    environment,
+    (store) => act({ config, topics: topicNames(config.topicPrefix, config.retrySchedule), connection, store }),
+    { queryTimeoutMs: QUERY_TIMEOUT_MS },
+  );
+}
+
+async function reach(connection: KafkaConnection): Promise<void> {
+  const gaveUp = new AbortController();
+  let last = 'no answer';
+  const waiting = connection.waitUntilReachable((reason) => {
+    last = reason;
+  }, gaveUp.signal);
+  const timer = new AbortController();
+  const late = delay(CONNECT_TIMEOUT_MS, undefined, { signal: timer.signal }).then(() => {
+    gaveUp.abort(new CliError(`Kafka cannot be reached: ${last}`));
+  });
+  late.catch(() => undefined);
+  try {
+    await waiting;
+  } catch (error) {
+    throw gaveUp.signal.aborted ? gaveUp.signal.reason : error;
+  } finally {
+    timer.abort();
+  }
+}
+
+async function embeddedBrokers(environment: Environment): Promise<string> {
+  const path = resolve(join(environment['DATA_DIR']?.trim() || '.data', 'credentials.json'));
+  try {
+    const { kafka_brokers: brokers } = JSON.parse(await readFile(path, 'utf8')) as { kafka_brokers?: unknown };
+    if (typeof brokers === 'string') return brokers;
+  } catch {
+    // Said below, in the words that help.
+  }
+  throw new CliError(`no brokers: KAFKA_BROKERS is not set, and ${path} names none (npm start writes it)`);
+}

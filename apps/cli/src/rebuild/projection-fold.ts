@@ -1,0 +1,105 @@
+import { decodeFact, factEndpointId, type EndpointId } from '#libs/domain';
+import {
+  DeliveryProjection,
+  FeedProjection,
+  type Projected,
+  type ProjectionName,
+  type Store,
+  type Stretch,
+} from '#libs/feed-store';
+import {
+  LogPositions,
+  readLogRecord,
+  streamPartitions,
+  type KafkaConnection,
+  type Positions,
+  type RecordBatch,
+} from '#libs/kafka-log';
+import { CliError } from '../cli-error.js';
+
+/** Folds a batch into a projection, as the projector does. */
+type Apply = (stretch: Stretch, batch: RecordBatch) => Promise<Projected>;
+
+export function feedFold(store: Store): Apply {
+  const projection = new FeedProjection(store);
+  return (stretch, { records }) =>
+    projection.apply(
+      stretch,
+      records.map((record) => ({
+        ...readLogRecord(record),
+        offset: record.offset,
+        appendedAtMs: record.timestampMs,
+      })),
+    );
+}
+
+/** @param onEndpoint is told of each endpoint that the facts name */
+export function deliveryFold(projection: DeliveryProjection, onEndpoint: (id: EndpointId) => void): Apply {
+  return (stretch, { records }) => {
+    // What is not a fact was put with the dead letters by the projector.
+    const facts = records.flatMap(({ offset, value }) => {
+      const fact = decodeFact(value);
+      if (fact !== undefined) onEndpoint(factEndpointId(fact));
+      return fact === undefined ? [] : [{ offset, fact }];
+    });
+    return projection.apply(stretch, facts);
+  };
+}
+
+/** A projection that is folded anew from the first record that is kept. */
+export class ProjectionFold {
+  readonly #reached = new Map<number, number>();
+
+  constructor(
+    private readonly connection: KafkaConnection,
+    readonly projection: ProjectionName,
+    private readonly topic: string,
+    private readonly apply: Apply,
+    private readonly onRecords: (count: number) => void,
+  ) {}
+
+  /** Behind the last record of each partition. */
+  async ends(): Promise<Positions> {
+    return new LogPositions(this.connection).ends(this.topic);
+  }
+
+  /** How many records lie between here and there. */
+  distanceTo(targets: Positions): number {
+    return [...targets].reduce((sum, [partition, to]) => sum + Math.max(0, to - this.#at(partition)), 0);
+  }
+
+  /** Folds on to the targets. @throws CliError when the topic does not reach so far */
+  async foldTo(targets: Positions): Promise<void> {
+    const stretches = [...targets]
+      .filter(([partition, to]) => to > this.#at(partition))
+      .map(([partition, to]) => ({ topic: this.topic, partition, from: this.#at(partition), to }));
+    if (stretches.length === 0) return;
+    const ends = await streamPartitions(this.connection, stretches, (batch) => this.#fold(batch));
+    for (const { partition, to } of stretches) {
+      const end = ends.get(`${this.topic}/${partition}`) ?? 0;
+      if (end < to) {
+        throw new CliError(
+          `${this.topic}/${partition} ends at ${end}, but the ${this.projection} projection has come to ${to}: ` +
+            'records were lost, and what is served is all that is left of them',
+        );
+      }
+      this.#reached.set(partition, to);
+    }
+  }
+
+  async #fold(batch: RecordBatch): Promise<void> {
+    const { topic, partition, records } = batch;
+    const firstOffset = records[0]?.offset ?? 0;
+    const nextOffset = (records.at(-1)?.offset ?? 0) + 1;
+    const stretch = { projection: this.projection, topic, partition, firstOffset, nextOffset };
+    const projected = await this.apply(stretch, batch);
+    if (projected.kind === 'behind') {
+      throw new CliError(`${topic}/${partition} has lost what lies between ${projected.nextOffset} and ${firstOffset}`);
+    }
+    this.onRecords(records.length);
+  }
+
+  #at(partition: number): number {
+    return this.#reached.get(partition) ?? 0;
+  }
+}

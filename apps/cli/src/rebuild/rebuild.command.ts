@@ -1,0 +1,66 @@
+import { Command } from 'commander';
+import type { Clock } from '#libs/domain';
+import { ShadowInUseError, TablesInUseError, type ProjectionName } from '#libs/feed-store';
+import type { Environment } from '#libs/runtime';
+import { CliError } from '../cli-error.js';
+import { withInstallation } from '../installation.js';
+import { terminalProgress, type Progress } from '../verify/progress.js';
+import { rebuild, type RebuildReport } from './rebuild.js';
+
+interface RebuildFlags {
+  readonly deliveries?: boolean;
+  readonly fromEmpty?: boolean;
+  readonly json?: boolean;
+}
+
+const HELP = `
+Folds the log and the delivery facts into tables of their own, beside those that are served, while the service runs; compares the
+two at the same offsets; and puts the new ones in the place of the old ones in one transaction. Endpoints, keys and settings are
+records of their own and stay. RETENTION, AUTO_DISABLE_AFTER and TOPIC_PREFIX have to be those of the service.`;
+
+/** `rebuild`: makes the feed and the delivery log anew from Kafka. */
+export function rebuildCommand(
+  context: { readonly clock: Clock; readonly print: (line: string) => void; readonly progress?: Progress },
+  environment: Environment = process.env,
+): Command {
+  return new Command('rebuild')
+    .description('make the feed and the delivery log anew from Kafka, while the service runs')
+    .option('--deliveries', 'only the delivery log and the health of endpoints')
+    .option('--from-empty', 'the tables of events and deliveries were lost: do not compare with what is there')
+    .option('--json', 'print JSON')
+    .addHelpText('after', HELP)
+    .action(async (flags: RebuildFlags) => {
+      const projections: readonly ProjectionName[] =
+        flags.deliveries === true ? ['deliveries'] : ['feed', 'deliveries'];
+      const request = { projections, fromEmpty: flags.fromEmpty === true, nowMs: context.clock.now() };
+      const report = await told(
+        withInstallation(environment, (installation) =>
+          rebuild(installation, request, context.progress ?? terminalProgress()),
+        ),
+      );
+      for (const line of flags.json === true ? [reportJson(report)] : reportLines(report)) context.print(line);
+    });
+}
+
+/** What an operator can wait for is told without a stack. */
+async function told<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof ShadowInUseError || error instanceof TablesInUseError) throw new CliError(error.message);
+    throw error;
+  }
+}
+
+function reportJson({ records, compared }: RebuildReport): string {
+  return JSON.stringify({ records, tables: compared });
+}
+
+function reportLines({ records, compared }: RebuildReport): readonly string[] {
+  const tables = (compared ?? []).map(({ table, rows, differing }) =>
+    differing === 0
+      ? `${table}: ${rows} rows, as they were`
+      : `${table}: ${rows} rows, ${differing} of them not as they were`,
+  );
+  return [`${records} records folded`, ...tables, 'What was rebuilt is served now.'];
+}

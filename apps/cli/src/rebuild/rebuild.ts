@@ -1,0 +1,147 @@
+import type { EndpointId } from '#libs/domain';
+import {
+  compareProjections,
+  DayPartitions,
+  DeliveryProjection,
+  expiredBefore,
+  ProjectionShadow,
+  readPositions,
+  type ProjectionName,
+  type TableComparison,
+} from '#libs/feed-store';
+import type { Positions } from '#libs/kafka-log';
+import { createLogger } from '#libs/runtime';
+import type { Installation } from '../installation.js';
+import type { Progress } from '../verify/progress.js';
+import { deliveryFold, feedFold, ProjectionFold } from './projection-fold.js';
+
+export interface RebuildRequest {
+  readonly projections: readonly ProjectionName[];
+  /** What is served is lost or not to be trusted: it is neither waited for nor compared with. */
+  readonly fromEmpty: boolean;
+  readonly nowMs: number;
+}
+
+export interface RebuildReport {
+  /** Records that were folded. */
+  readonly records: number;
+  /** What was served before against what is served now, both at the same offsets; `null` from empty. */
+  readonly compared: readonly TableComparison[] | null;
+}
+
+/** As long as the projectors, which wait for it, are not kept from their work for longer than a moment. */
+const LAST_STRETCH = 500;
+/** Under any load that the projectors can bear, each round is shorter than the one before. */
+const ROUNDS = 50;
+
+/** Longer than any statement of a fold takes. */
+const QUERY_TIMEOUT_MS = 600_000;
+
+/**
+ * Folds the projections anew in a shadow while the service runs, compares the two at the very same offsets, and puts
+ * the shadow in the place of what was served.
+ */
+export async function rebuild(
+  installation: Installation,
+  request: RebuildRequest,
+  progress: Progress,
+): Promise<RebuildReport> {
+  const { config, store, topics } = installation;
+  const ofProjection = { feed: topics.log, deliveries: topics.deliveries };
+  const options = {
+    databaseUrl: config.databaseUrl,
+    applicationName: 'gapless-rebuild',
+    logger: createLogger('silent', 'cli'),
+    queryTimeoutMs: QUERY_TIMEOUT_MS,
+  };
+  return ProjectionShadow.with(store, options, ofProjection, async (shadow) => {
+    const run = new Rebuild(installation, request, shadow, progress);
+    await run.foldUntilClose();
+    const compared = request.fromEmpty ? null : await run.compare();
+    await run.takePlace();
+    return { records: run.records, compared };
+  });
+}
+
+class Rebuild {
+  records = 0;
+  readonly #endpoints = new Set<EndpointId>();
+  readonly #folds: readonly ProjectionFold[];
+
+  constructor(
+    private readonly installation: Installation,
+    private readonly request: RebuildRequest,
+    private readonly shadow: ProjectionShadow,
+    private readonly progress: Progress,
+  ) {
+    const { connection, topics, config } = installation;
+    const { store } = shadow;
+    // Endpoints that failed too often are inactive already, unless their records are older than the facts.
+    const deliveries = new DeliveryProjection(store, config.autoDisableAfter, request.fromEmpty ? 'disable' : 'leave');
+    const onRecords = (count: number) => {
+      this.records += count;
+      progress.advance(count);
+    };
+    const folds = {
+      feed: () => new ProjectionFold(connection, 'feed', topics.log, feedFold(store), onRecords),
+      deliveries: () => {
+        const apply = deliveryFold(deliveries, (id) => this.#endpoints.add(id));
+        return new ProjectionFold(connection, 'deliveries', topics.deliveries, apply, onRecords);
+      },
+    };
+    this.#folds = request.projections.map((name) => folds[name]());
+  }
+
+  /** Folds until there is so little left that the projectors can wait for the rest. */
+  async foldUntilClose(): Promise<void> {
+    for (let round = 0; round < ROUNDS; round++) {
+      const positions = await this.shadow.servedPositions();
+      const targets = await Promise.all(
+        this.#folds.map(async (fold) =>
+          this.request.fromEmpty ? furthest(await fold.ends(), positions[fold.projection]) : positions[fold.projection],
+        ),
+      );
+      const distance = this.#folds.reduce((sum, fold, index) => sum + fold.distanceTo(targets[index] ?? new Map()), 0);
+      if (distance < LAST_STRETCH && round > 0) break;
+      this.progress.begin(round === 0 ? 'folding anew' : 'catching up', distance);
+      try {
+        for (const [index, fold] of this.#folds.entries()) await fold.foldTo(targets[index] ?? new Map());
+      } finally {
+        this.progress.end();
+      }
+    }
+    await new DayPartitions(this.shadow.store).drop(this.#expiredBefore);
+  }
+
+  /** Compares with what is served at one moment, for which the shadow is brought to the same offsets. */
+  async compare(): Promise<readonly TableComparison[]> {
+    const { store, topics } = this.installation;
+    const ofProjection = { feed: topics.log, deliveries: topics.deliveries };
+    return store.snapshot(async (served) => {
+      const positions = await readPositions(served, ofProjection);
+      for (const fold of this.#folds) await fold.foldTo(positions[fold.projection]);
+      return this.shadow.store.snapshot((rebuilt) =>
+        compareProjections(served, rebuilt, this.request.projections, this.#expiredBefore),
+      );
+    });
+  }
+
+  async takePlace(): Promise<void> {
+    await this.shadow.takePlace(this.request.projections, this.#endpoints, async (positions) => {
+      for (const fold of this.#folds) await fold.foldTo(positions[fold.projection]);
+    });
+  }
+
+  get #expiredBefore(): number {
+    return expiredBefore(this.request.nowMs, this.installation.config.retentionMs);
+  }
+}
+
+function furthest(one: Positions, other: Positions): Positions {
+  return new Map(
+    [...new Set([...one.keys(), ...other.keys()])].map((partition) => [
+      partition,
+      Math.max(one.get(partition) ?? 0, other.get(partition) ?? 0),
+    ]),
+  );
+}

@@ -1,0 +1,66 @@
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { Command } from 'commander';
+import { SecretCipher, SecretRotation, UnknownKeyError, type RotatedSecrets } from '#libs/feed-store';
+import { loadConfig, type Environment } from '#libs/runtime';
+import { CliError } from '../cli-error.js';
+import { findDatabaseUrl } from '../database-url.js';
+import { withStore } from '../with-store.js';
+
+const HELP = `
+Put the new key before the old one in SECRET_ENCRYPTION_KEYS (new:…,old:…), restart the service with it, run this with the same
+value, and take the old key out. It can be broken off and run again at any time.`;
+
+/** `secrets rotate`: encrypts what is stored with the first of the encryption keys. */
+export function secretsCommand(
+  context: { readonly print: (line: string) => void },
+  environment: Environment = process.env,
+): Command {
+  const secrets = new Command('secrets').description('look after the secrets that are stored');
+  secrets
+    .command('rotate')
+    .description('encrypt all endpoint secrets and kept answers with the first key of SECRET_ENCRYPTION_KEYS')
+    .option('--json', 'print JSON')
+    .addHelpText('after', HELP)
+    .action(async ({ json }: { readonly json?: boolean }) => {
+      const cipher = new SecretCipher(await encryptionKeys(environment));
+      const rotated = await withStore(environment, (store) => told(new SecretRotation(store, cipher).rotate()));
+      context.print(
+        json === true
+          ? JSON.stringify(rotated)
+          : `encrypted anew: ${rotated.endpoints} endpoint secrets, ${rotated.idempotency_keys} kept answers`,
+      );
+    });
+  return secrets;
+}
+
+async function told(work: Promise<RotatedSecrets>): Promise<RotatedSecrets> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof UnknownKeyError) throw new CliError(`${error.message}; give it behind the first one`);
+    throw error;
+  }
+}
+
+/** The keys of the environment, else those of the embedded servers; checked as every process checks them. */
+async function encryptionKeys(environment: Environment): Promise<string> {
+  const given = environment['SECRET_ENCRYPTION_KEYS']?.trim() || (await embeddedKeys(environment));
+  const { secretEncryptionKeys } = loadConfig({
+    // Nothing here speaks to Kafka.
+    KAFKA_BROKERS: 'none:0',
+    ...environment,
+    DATABASE_URL: await findDatabaseUrl(environment),
+    SECRET_ENCRYPTION_KEYS: given,
+  });
+  return secretEncryptionKeys;
+}
+
+async function embeddedKeys(environment: Environment): Promise<string> {
+  const path = resolve(join(environment['DATA_DIR']?.trim() || '.data', 'secret-encryption-keys'));
+  try {
+    return (await readFile(path, 'utf8')).trim();
+  } catch {
+    throw new CliError(`no keys: SECRET_ENCRYPTION_KEYS is not set, and ${path} is not there (npm start writes it)`);
+  }
+}

@@ -1,0 +1,71 @@
+import type { DeliveryId, EndpointId, OrgId, Seq } from '#libs/domain';
+
+/** Something that is not as it has to be. */
+export type Difference =
+  | { readonly kind: 'unreadable'; readonly place: string }
+  | { readonly kind: 'gap'; readonly org_id: OrgId; readonly expected: Seq; readonly seq: Seq; readonly place: string }
+  | { readonly kind: 'repeated_id'; readonly org_id: OrgId; readonly seq: Seq; readonly id: string }
+  | { readonly kind: 'second_partition'; readonly org_id: OrgId; readonly place: string }
+  | { readonly kind: 'repeat_differs'; readonly org_id: OrgId; readonly seq: Seq; readonly place: string }
+  | { readonly kind: 'feed'; readonly org_id: OrgId; readonly seq: Seq; readonly columns: readonly string[] }
+  | { readonly kind: 'feed_has_more'; readonly org_id: OrgId; readonly rows: number }
+  | { readonly kind: 'head'; readonly org_id: OrgId; readonly head: number | null; readonly last_seq: Seq }
+  | {
+      readonly kind: 'delivery';
+      readonly delivery_id: DeliveryId;
+      readonly org_id: OrgId;
+      readonly seq: Seq;
+      readonly columns: readonly string[];
+    }
+  | {
+      readonly kind: 'delivery_count';
+      readonly endpoint_id: EndpointId;
+      readonly rows: number;
+      readonly told: number;
+    }
+  | { readonly kind: 'behind'; readonly projection: string; readonly place: string; readonly at: number };
+
+/** The difference in words. */
+export function differenceText(difference: Difference): string {
+  switch (difference.kind) {
+    case 'unreadable':
+      return `${difference.place} is not a record that the sequencer wrote`;
+    case 'gap':
+      return `org ${difference.org_id}: the log goes on with seq ${difference.seq} where ${difference.expected} has to follow (${difference.place})`;
+    case 'repeated_id':
+      return `org ${difference.org_id}: seq ${difference.seq} has the id ${difference.id}, which an earlier event has`;
+    case 'second_partition':
+      return `org ${difference.org_id}: its events stand in more than one partition (${difference.place})`;
+    case 'repeat_differs':
+      return `org ${difference.org_id}: the log repeats seq ${difference.seq} with other bytes (${difference.place})`;
+    case 'feed':
+      return difference.columns[0] === 'row'
+        ? `org ${difference.org_id}: seq ${difference.seq} is in the log and not in the feed`
+        : `org ${difference.org_id}: seq ${difference.seq} has another ${difference.columns.join(', ')} in the feed than in the log`;
+    case 'feed_has_more':
+      return `org ${difference.org_id}: the feed has ${difference.rows} events that the log has not`;
+    case 'head':
+      return `org ${difference.org_id}: the feed's head is ${difference.head ?? 'not there'}, the log's is ${difference.last_seq}`;
+    case 'delivery':
+      return difference.columns[0] === 'row'
+        ? `delivery ${difference.delivery_id} (org ${difference.org_id}, seq ${difference.seq}) is told by the facts and not in the delivery log`
+        : `delivery ${difference.delivery_id} (org ${difference.org_id}, seq ${difference.seq}) has another ${difference.columns.join(', ')} than the facts tell`;
+    case 'delivery_count':
+      return `endpoint ${difference.endpoint_id}: the delivery log has ${difference.rows} deliveries, the facts tell of ${difference.told}`;
+    case 'behind':
+      return `the ${difference.projection} projection is at ${difference.at} and does not come to ${difference.place}`;
+  }
+}
+
+const SHOWN = 10;
+
+/** All that was found: counted, and the first ten kept. */
+export class Differences {
+  readonly first: Difference[] = [];
+  count = 0;
+
+  add(difference: Difference): void {
+    this.count++;
+    if (this.first.length < SHOWN) this.first.push(difference);
+  }
+}

@@ -1,0 +1,30 @@
+import { SingleBar } from 'cli-progress';
+
+/** Tells a person how far something is. */
+export interface Progress {
+  begin(title: string, total: number): void;
+  advance(by: number): void;
+  end(): void;
+}
+
+/** A bar on a terminal's standard error; nothing anywhere else. */
+export function terminalProgress(): Progress {
+  const bar = new SingleBar({
+    format: '{title} [{bar}] {percentage}% {value}/{total}',
+    stream: process.stderr,
+    noTTYOutput: false,
+    clearOnComplete: true,
+    hideCursor: true,
+  });
+  return {
+    begin(title, total) {
+      bar.start(total, 0, { title });
+    },
+    advance(by) {
+      bar.increment(by);
+    },
+    end() {
+      bar.stop();
+    },
+  };
+}

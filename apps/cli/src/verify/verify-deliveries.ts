@@ -1,0 +1,131 @@
+import { decodeFact, DeliveryAudit, type AuditedDelivery, type DeliveryId, type EndpointId } from '#libs/domain';
+import { DeliveryLogAudit, type DeliveryLogSnapshot } from '#libs/feed-store';
+import { LogPositions, streamPartitions, type PartitionStretch } from '#libs/kafka-log';
+import type { Installation } from '../installation.js';
+import { awaitProjection } from './await-projection.js';
+import type { Differences } from './difference.js';
+import type { Progress } from './progress.js';
+import type { Scope } from './scope.js';
+
+/** What was found of the delivery log. */
+export interface DeliveryVerdict {
+  readonly facts: number;
+  /** Deliveries that were compared. */
+  readonly compared: number;
+}
+
+/** Facts of a partition that are folded in one round: their deliveries take some 200 MB of memory at the most. */
+const FACTS_AT_ONCE = 500_000;
+const DELIVERIES_AT_ONCE = 1_000;
+
+/**
+ * Folds the delivery facts anew, up to the very offsets at which the delivery log stood at one moment, and compares
+ * each delivery with it.
+ */
+export async function verifyDeliveries(
+  installation: Installation,
+  scope: Scope,
+  differences: Differences,
+  progress: Progress,
+  factsAtOnce = FACTS_AT_ONCE,
+): Promise<DeliveryVerdict> {
+  const { connection, topics, store } = installation;
+  const bounds = await new LogPositions(connection).bounds(topics.deliveries);
+  const projected = await awaitProjection(store, 'deliveries', topics.deliveries, bounds, scope.patienceMs);
+  for (const [partition, { begin, end }] of bounds) {
+    const at = projected.get(partition) ?? 0;
+    if (begin === end || at >= end) continue;
+    const place = `${topics.deliveries}/${partition}/${end}`;
+    differences.add({ kind: 'behind', projection: 'deliveries', place, at });
+  }
+  return new DeliveryLogAudit(store).atOneMoment(topics.deliveries, async (snapshot) => {
+    const verification = new DeliveryVerification(installation, snapshot, scope, differences, progress);
+    for (const [partition, { begin }] of bounds) {
+      const to = snapshot.offsets.get(partition) ?? begin;
+      const stretch = { topic: topics.deliveries, partition, from: begin, to };
+      if (to > begin) await verification.verify(stretch, Math.ceil((to - begin) / factsAtOnce));
+    }
+    return verification.finish();
+  });
+}
+
+class DeliveryVerification {
+  readonly #told = new Map<EndpointId, number>();
+  #facts = 0;
+  #compared = 0;
+
+  constructor(
+    private readonly installation: Installation,
+    private readonly snapshot: DeliveryLogSnapshot,
+    private readonly scope: Scope,
+    private readonly differences: Differences,
+    private readonly progress: Progress,
+  ) {}
+
+  /** @param rounds each of them folds its share of the deliveries */
+  async verify(stretch: PartitionStretch & { readonly to: number }, rounds: number): Promise<void> {
+    for (let round = 0; round < rounds; round++) {
+      const audit = new DeliveryAudit(this.installation.config.autoDisableAfter, (id) => shareOf(id, rounds) === round);
+      const isFirst = round === 0;
+      this.progress.begin(`deliveries, partition ${stretch.partition}`, stretch.to - stretch.from);
+      try {
+        await streamPartitions(this.installation.connection, [stretch], ({ records }) => {
+          for (const { value } of records) {
+            const fact = decodeFact(value);
+            if (fact !== undefined) audit.add(fact);
+            if (isFirst && fact !== undefined) this.#facts++;
+          }
+          this.progress.advance(records.length);
+          return Promise.resolve();
+        });
+      } finally {
+        this.progress.end();
+      }
+      await this.#compare(audit.deliveries());
+    }
+  }
+
+  async finish(): Promise<DeliveryVerdict> {
+    const { sinceMs, from: fromSeq, orgId } = this.scope;
+    const rows = await this.snapshot.rowsByEndpoint({ sinceMs, fromSeq, orgId });
+    const present = await this.snapshot.present([...this.#told.keys()]);
+    for (const endpointId of new Set([...rows.keys(), ...present])) {
+      const [stored, told] = [rows.get(endpointId) ?? 0, this.#told.get(endpointId) ?? 0];
+      // Fewer rows than deliveries are missing rows, each of which is told already.
+      if (stored > told) this.differences.add({ kind: 'delivery_count', endpoint_id: endpointId, rows: stored, told });
+    }
+    return { facts: this.#facts, compared: this.#compared };
+  }
+
+  async #compare(deliveries: Iterable<AuditedDelivery>): Promise<void> {
+    let page: AuditedDelivery[] = [];
+    for (const delivery of deliveries) {
+      if (!this.#isAskedFor(delivery)) continue;
+      const { endpointId } = delivery.ref;
+      this.#told.set(endpointId, (this.#told.get(endpointId) ?? 0) + 1);
+      page.push(delivery);
+      if (page.length < DELIVERIES_AT_ONCE) continue;
+      await this.#comparePage(page);
+      page = [];
+    }
+    if (page.length > 0) await this.#comparePage(page);
+  }
+
+  #isAskedFor({ ref }: AuditedDelivery): boolean {
+    const { orgId, from, sinceMs } = this.scope;
+    return (orgId === null || ref.orgId === orgId) && ref.seq >= from && ref.createdAtMs >= sinceMs;
+  }
+
+  async #comparePage(page: readonly AuditedDelivery[]): Promise<void> {
+    this.#compared += page.length;
+    for (const { delivery, columns } of await this.snapshot.mismatches(page)) {
+      const { deliveryId, orgId, seq } = delivery.ref;
+      this.differences.add({ kind: 'delivery', delivery_id: deliveryId, org_id: orgId, seq, columns });
+    }
+  }
+}
+
+/** The id is the text of a hash, so that its end spreads deliveries evenly. */
+function shareOf(id: DeliveryId, shares: number): number {
+  return Number.parseInt(id.slice(-4), 36) % shares;
+}

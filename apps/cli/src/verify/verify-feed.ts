@@ -1,0 +1,208 @@
+import { createHash } from 'node:crypto';
+import { LogAudit, SEQ_NONE, type OrgAudit, type OrgId, type Seq } from '#libs/domain';
+import { FeedAudit, type LoggedEvent } from '#libs/feed-store';
+import {
+  LogPositions,
+  readLogRecord,
+  streamPartitions,
+  type PartitionBounds,
+  type Positions,
+  type RecordBatch,
+  type StoredRecord,
+} from '#libs/kafka-log';
+import type { Installation } from '../installation.js';
+import { awaitProjection } from './await-projection.js';
+import type { Differences } from './difference.js';
+import type { Progress } from './progress.js';
+import type { Scope } from './scope.js';
+
+/** What was found of the log and of the feed. */
+export interface FeedVerdict {
+  readonly records: number;
+  /** Events of the log that were compared with the feed. */
+  readonly compared: number;
+  /** Events of the log that retention has removed from the feed, or may. */
+  readonly pruned: number;
+  readonly orgs: readonly OrgAudit[];
+}
+
+const ORGS_AT_ONCE = 500;
+
+/** What the feed has to hold of an org. */
+interface Expected {
+  readonly orgId: OrgId;
+  readonly firstSeq: Seq;
+  lastSeq: Seq;
+  rows: number;
+}
+
+/** Reads the log up to where it ends now, judges its sequences, and compares each event with the feed. */
+export async function verifyFeed(
+  installation: Installation,
+  scope: Scope,
+  differences: Differences,
+  progress: Progress,
+): Promise<FeedVerdict> {
+  const { connection, topics, store } = installation;
+  const bounds = await new LogPositions(connection).bounds(topics.log);
+  const projected = await awaitProjection(store, 'feed', topics.log, bounds, scope.patienceMs);
+  for (const [partition, { begin, end }] of bounds) {
+    const at = projected.get(partition) ?? 0;
+    if (begin === end || at >= end) continue;
+    differences.add({ kind: 'behind', projection: 'feed', place: `${topics.log}/${partition}/${end}`, at });
+  }
+  const verification = new FeedVerification(new FeedAudit(store), scope, differences, bounds, projected);
+  progress.begin(
+    'log and feed',
+    [...bounds.values()].reduce((sum, { begin, end }) => sum + end - begin, 0),
+  );
+  try {
+    await streamPartitions(
+      connection,
+      [...bounds].map(([partition, { begin, end }]) => ({ topic: topics.log, partition, from: begin, to: end })),
+      async (batch) => {
+        await verification.add(batch);
+        progress.advance(batch.records.length);
+      },
+    );
+  } finally {
+    progress.end();
+  }
+  return verification.finish();
+}
+
+class FeedVerification {
+  readonly #audits = new Map<number, LogAudit>();
+  readonly #partitionOf = new Map<OrgId, number>();
+  readonly #expected = new Map<OrgId, Expected>();
+  #records = 0;
+  #compared = 0;
+  #pruned = 0;
+  #lastAppendedMs = -Infinity;
+
+  constructor(
+    private readonly feed: FeedAudit,
+    private readonly scope: Scope,
+    private readonly differences: Differences,
+    bounds: ReadonlyMap<number, PartitionBounds>,
+    private readonly projected: Positions,
+  ) {
+    for (const [partition, { begin }] of bounds) {
+      this.#audits.set(partition, new LogAudit({ isWhole: begin === 0, from: scope.from }));
+    }
+  }
+
+  async add({ partition, records }: RecordBatch): Promise<void> {
+    const fresh: LoggedEvent[] = [];
+    const repeats: LoggedEvent[] = [];
+    for (const record of records) {
+      this.#lastAppendedMs = Math.max(this.#lastAppendedMs, record.timestampMs);
+      const event = this.#read(record);
+      if (event === undefined || (this.scope.orgId !== null && event.orgId !== this.scope.orgId)) continue;
+      this.#records++;
+      const isRepeat = this.#judge(record, event);
+      if (isRepeat === undefined || record.offset >= (this.projected.get(partition) ?? 0)) continue;
+      if (record.timestampMs < this.scope.sinceMs) this.#pruned++;
+      else (isRepeat ? repeats : fresh).push(event);
+    }
+    await this.#compare(fresh);
+    for (const { orgId, seq } of await this.feed.otherBytes(repeats)) {
+      this.differences.add({ kind: 'repeat_differs', org_id: orgId, seq, place: `partition ${partition}` });
+    }
+  }
+
+  async finish(): Promise<FeedVerdict> {
+    const expected = [...this.#expected.values()];
+    for (let from = 0; from < expected.length; from += ORGS_AT_ONCE) {
+      await this.#count(expected.slice(from, from + ORGS_AT_ONCE));
+    }
+    if (this.scope.orgId === null) await this.#lookForOthers();
+    const orgs = [...this.#audits.values()].flatMap((audit) => audit.orgs);
+    return { records: this.#records, compared: this.#compared, pruned: this.#pruned, orgs };
+  }
+
+  #read(record: StoredRecord): LoggedEvent | undefined {
+    try {
+      const event = readLogRecord(record);
+      const sha256 = createHash('sha256').update(event.envelope).digest();
+      return { ...event, appendedAtMs: record.timestampMs, sha256 };
+    } catch {
+      this.differences.add({ kind: 'unreadable', place: placeOf(record) });
+      return undefined;
+    }
+  }
+
+  /** @returns whether the record is a repeat; `undefined` for one that is not asked about */
+  #judge(record: StoredRecord, event: LoggedEvent): boolean | undefined {
+    const { orgId, seq, id } = event;
+    const place = placeOf(record);
+    const known = this.#partitionOf.get(orgId);
+    if (known === undefined) this.#partitionOf.set(orgId, record.partition);
+    else if (known !== record.partition) this.differences.add({ kind: 'second_partition', org_id: orgId, place });
+    const finding = this.#audits.get(record.partition)?.add(event) ?? { kind: 'before' };
+    switch (finding.kind) {
+      case 'before':
+        return undefined;
+      case 'repeat':
+        return true;
+      case 'gap':
+        this.differences.add({ kind: 'gap', org_id: orgId, expected: finding.expected, seq, place });
+        return false;
+      case 'repeated_id':
+        this.differences.add({ kind: 'repeated_id', org_id: orgId, seq, id });
+        return false;
+      case 'next':
+        return false;
+    }
+  }
+
+  async #compare(events: readonly LoggedEvent[]): Promise<void> {
+    if (events.length === 0) return;
+    this.#compared += events.length;
+    for (const { orgId, seq } of events) {
+      const org = this.#expected.get(orgId) ?? { orgId, firstSeq: seq, lastSeq: seq, rows: 0 };
+      this.#expected.set(orgId, org);
+      org.lastSeq = seq;
+      org.rows++;
+    }
+    for (const { event, columns } of await this.feed.mismatches(events)) {
+      this.differences.add({ kind: 'feed', org_id: event.orgId, seq: event.seq, columns });
+      const org = this.#expected.get(event.orgId);
+      if (org !== undefined && columns[0] === 'row') org.rows--;
+    }
+  }
+
+  async #count(expected: readonly Expected[]): Promise<void> {
+    for (const { orgId, rows, head } of await this.feed.spans(expected, this.scope.sinceMs)) {
+      const org = this.#expected.get(orgId);
+      if (org === undefined) continue;
+      if (rows > org.rows) this.differences.add({ kind: 'feed_has_more', org_id: orgId, rows: rows - org.rows });
+      if ((head ?? SEQ_NONE) < org.lastSeq) {
+        this.differences.add({ kind: 'head', org_id: orgId, head, last_seq: org.lastSeq });
+      }
+    }
+  }
+
+  /** Orgs of which the feed has events from before the end of what was read, and the log none. */
+  async #lookForOthers(): Promise<void> {
+    // Of an empty log the feed can have nothing.
+    const untilMs = Number.isFinite(this.#lastAppendedMs) ? this.#lastAppendedMs : Infinity;
+    for (let after: OrgId | null = null; ;) {
+      const orgs = await this.feed.orgs(after, ORGS_AT_ONCE, this.scope.sinceMs, untilMs);
+      for (const orgId of orgs) {
+        if (this.#partitionOf.has(orgId)) continue;
+        const [span] = await this.feed.spans(
+          [{ orgId, firstSeq: SEQ_NONE, lastSeq: Number.MAX_SAFE_INTEGER as Seq }],
+          this.scope.sinceMs,
+        );
+        this.differences.add({ kind: 'feed_has_more', org_id: orgId, rows: span?.rows ?? 0 });
+      }
+      after = orgs.at(-1) ?? null;
+      if (after === null || orgs.length < ORGS_AT_ONCE) return;
+    }
+  }
+}
+
+function placeOf({ topic, partition, offset }: StoredRecord): string {
+  return `${topic}/${partition}/${offset}`;
+}

@@ -1,0 +1,77 @@
+import type { OrgAudit } from '#libs/domain';
+import { differenceText, type Differences } from './difference.js';
+import type { DeliveryVerdict } from './verify-deliveries.js';
+import type { FeedVerdict } from './verify-feed.js';
+
+/** All that `verify` has found. */
+export interface VerifyReport {
+  readonly feed: FeedVerdict;
+  readonly deliveries: DeliveryVerdict;
+  readonly differences: Differences;
+}
+
+/** Of more orgs than this, those alone are listed of which there is something to tell. */
+const LISTED_ORGS = 50;
+
+function eventsOf({ firstSeq, lastSeq, missing }: OrgAudit): number {
+  return lastSeq - firstSeq + 1 - missing;
+}
+
+/** For machines: one object, every org in it. */
+export function verifyJson({ feed, deliveries, differences }: VerifyReport): string {
+  return JSON.stringify({
+    ok: differences.count === 0,
+    log: {
+      records: feed.records,
+      orgs: feed.orgs.map((org) => ({
+        org_id: org.orgId,
+        first_seq: org.firstSeq,
+        last_seq: org.lastSeq,
+        events: eventsOf(org),
+        gaps: org.gaps,
+        missing: org.missing,
+        repeats: org.repeats,
+        repeated_ids: org.repeatedIds,
+      })),
+    },
+    feed: { compared: feed.compared, pruned: feed.pruned },
+    deliveries: { facts: deliveries.facts, compared: deliveries.compared },
+    differences: {
+      count: differences.count,
+      first: differences.first.map((difference) => ({ ...difference, text: differenceText(difference) })),
+    },
+  });
+}
+
+/** For people. */
+export function verifyLines({ feed, deliveries, differences }: VerifyReport): readonly string[] {
+  const told = feed.orgs.filter((org) => org.gaps > 0 || org.repeats > 0 || org.repeatedIds > 0);
+  const listed = feed.orgs.length <= LISTED_ORGS ? feed.orgs : told.slice(0, LISTED_ORGS);
+  const header = ['org', 'first', 'last', 'events', 'gaps', 'repeats', 'repeated ids'];
+  const rows = listed.map((org) =>
+    [org.orgId, org.firstSeq, org.lastSeq, eventsOf(org), org.gaps, org.repeats, org.repeatedIds].map(String),
+  );
+  const lines = rows.length === 0 ? [] : table([header, ...rows]);
+  if (feed.orgs.length > listed.length) lines.push(`… and ${feed.orgs.length - listed.length} orgs more`);
+  const pruned = feed.pruned === 0 ? '' : `, ${feed.pruned} are past retention`;
+  lines.push(
+    `log         ${feed.records} records of ${feed.orgs.length} orgs`,
+    `feed        ${feed.compared} events compared by SHA-256${pruned}`,
+    `deliveries  ${deliveries.compared} deliveries of ${deliveries.facts} facts compared`,
+  );
+  if (differences.count === 0) return [...lines, 'Nothing differs.'];
+  for (const difference of differences.first) lines.push(`- ${differenceText(difference)}`);
+  if (differences.count > differences.first.length) {
+    lines.push(`… and ${differences.count - differences.first.length} more`);
+  }
+  return lines;
+}
+
+function table(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
+  return rows.map((row) =>
+    row
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
+      .join('  '),
+  );
+}

@@ -1,0 +1,92 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { parseOrgId, SEQ_NONE, seqFromText, type Clock, type OrgId, type Seq } from '#libs/domain';
+import { expiredBefore } from '#libs/feed-store';
+import type { Environment } from '#libs/runtime';
+import { CliError } from '../cli-error.js';
+import { withInstallation } from '../installation.js';
+import { Differences } from './difference.js';
+import { terminalProgress, type Progress } from './progress.js';
+import { verifyDeliveries } from './verify-deliveries.js';
+import { verifyFeed } from './verify-feed.js';
+import { verifyJson, verifyLines, type VerifyReport } from './verify-report.js';
+
+interface VerifyFlags {
+  readonly org?: OrgId;
+  readonly from?: Seq;
+  readonly json?: boolean;
+  readonly wait: number;
+}
+
+const NOT_VERIFIED = 2;
+
+const HELP = `
+Reads the log up to where it ends when this begins, waits for the projections to come there, and compares:
+each org's seqs (1, 2, 3 … without a gap), event ids, each event's bytes in the feed by their SHA-256, and the delivery log with
+a fold of the delivery facts. It changes nothing, and the service may run meanwhile. What is past RETENTION is left out.
+RETENTION, AUTO_DISABLE_AFTER and TOPIC_PREFIX have to be those of the service.
+
+Exit status: 0 nothing differs, 1 something differs, 2 it could not be verified.`;
+
+/** `verify`: shows whether the log has gaps, and whether the feed and the delivery log are what the log says. */
+export function verifyCommand(
+  context: { readonly clock: Clock; readonly print: (line: string) => void; readonly progress?: Progress },
+  environment: Environment = process.env,
+): Command {
+  return new Command('verify')
+    .description('compare the feed and the delivery log with Kafka, and look for gaps and repeats')
+    .option('--org <uuid>', 'only this organization', readOrg)
+    .option('--from <seq>', 'only events from this seq on', readSeq)
+    .option('--wait <seconds>', 'how long the projections may take to come to the end of the log', readSeconds, 60)
+    .option('--json', 'print JSON')
+    .addHelpText('after', HELP)
+    .action(async (flags: VerifyFlags) => {
+      const report = await verify(flags, context.clock, context.progress ?? terminalProgress(), environment);
+      const lines = flags.json === true ? [verifyJson(report)] : verifyLines(report);
+      for (const line of lines) context.print(line);
+      const { count } = report.differences;
+      if (count > 0) throw new CliError(`${count} ${count === 1 ? 'difference' : 'differences'}`);
+    });
+}
+
+async function verify(
+  flags: VerifyFlags,
+  clock: Clock,
+  progress: Progress,
+  environment: Environment,
+): Promise<VerifyReport> {
+  const differences = new Differences();
+  try {
+    return await withInstallation(environment, async (installation) => {
+      const scope = {
+        orgId: flags.org ?? null,
+        from: flags.from ?? SEQ_NONE,
+        sinceMs: expiredBefore(clock.now(), installation.config.retentionMs),
+        patienceMs: flags.wait * 1_000,
+      };
+      const feed = await verifyFeed(installation, scope, differences, progress);
+      const deliveries = await verifyDeliveries(installation, scope, differences, progress);
+      return { feed, deliveries, differences };
+    });
+  } catch (error) {
+    throw new CliError(`not verified: ${error instanceof Error ? error.message : String(error)}`, NOT_VERIFIED);
+  }
+}
+
+function readOrg(text: string): OrgId {
+  const orgId = parseOrgId(text);
+  if (orgId === undefined) throw new InvalidArgumentError('expected a UUID');
+  return orgId;
+}
+
+function readSeq(text: string): Seq {
+  try {
+    return seqFromText(text);
+  } catch {
+    throw new InvalidArgumentError('expected the seq of an event');
+  }
+}
+
+function readSeconds(text: string): number {
+  if (/^\d{1,5}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('expected a number of seconds');
+}

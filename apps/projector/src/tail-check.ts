@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { TailAudit, type Clock, type TailFigures } from '#libs/domain';
+import { expiredBefore, FeedAudit, Store, type FeedEvent, type LoggedEvent } from '#libs/feed-store';
+import { CLOCK, CONFIG, LOGGER } from '#libs/platform';
+import type { Config, Logger } from '#libs/runtime';
+
+/** What the check of the tail has found since this process began; all but `checked` should stay 0. */
+export interface TailCheckFigures extends TailFigures {
+  /** Events of the sample that the feed shows otherwise than the log. */
+  readonly mismatches: number;
+}
+
+const COMPARE_EVERY_MS = 10_000;
+/** Of each batch one record is taken; hashing them costs next to nothing. */
+const SAMPLE = 256;
+
+/**
+ * Looks at the tail of the log while it is projected: whether each org's seq follows, and whether the feed shows the
+ * bytes of a sample as the log has them. It only counts and tells; `verify` looks at everything.
+ */
+@Injectable()
+export class TailCheck implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  readonly #audit = new TailAudit();
+  readonly #feed: FeedAudit;
+  #sample: LoggedEvent[] = [];
+  #mismatches = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #comparing: Promise<void> | null = null;
+
+  constructor(
+    store: Store,
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {
+    this.#feed = new FeedAudit(store);
+  }
+
+  read(): TailCheckFigures {
+    return { ...this.#audit.figures, mismatches: this.#mismatches };
+  }
+
+  /** @param events of one partition, which the feed has just taken up */
+  add(partition: number, events: readonly FeedEvent[]): void {
+    const { gaps, latest } = this.#audit.add(partition, events);
+    for (const { orgId, expected, seq } of gaps) {
+      this.logger.error({ org_id: orgId, expected, seq, partition }, 'projector.gap');
+    }
+    if (latest === undefined || this.#sample.length >= SAMPLE) return;
+    const { envelope, ...event } = latest;
+    this.#sample.push({ ...event, sha256: createHash('sha256').update(envelope).digest() });
+  }
+
+  onApplicationBootstrap(): void {
+    this.#timer = setInterval(() => {
+      this.#comparing ??= this.compareSample().finally(() => {
+        this.#comparing = null;
+      });
+    }, COMPARE_EVERY_MS);
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#comparing;
+  }
+
+  /** Compares what was sampled since the last time; what cannot be asked now is asked the next time. */
+  async compareSample(): Promise<void> {
+    const expiredMs = expiredBefore(this.clock.now(), this.config.retentionMs);
+    const sample = this.#sample;
+    const kept = sample.filter(({ appendedAtMs }) => appendedAtMs >= expiredMs);
+    this.#sample = [];
+    if (kept.length === 0) return;
+    try {
+      for (const { event, columns } of await this.#feed.mismatches(kept)) {
+        this.#mismatches++;
+        this.logger.error({ org_id: event.orgId, seq: event.seq, columns }, 'projector.mismatch');
+      }
+    } catch (error) {
+      this.#sample = [...kept, ...this.#sample].slice(0, SAMPLE);
+      this.logger.debug({ err: error }, 'projector.tail_check_waits');
+    }
+  }
+}

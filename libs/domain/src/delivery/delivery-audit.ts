@@ -1,0 +1,77 @@
+import { Fingerprints, type DeliveryId, type EndpointId } from '../kernel/index.js';
+import type { DeliveryRef } from './attempt.js';
+import { factEndpointId, type Attempted, type DeliveryFact } from './delivery-fact.js';
+import { endDelivery, foldDelivery, type DeliveryState } from './delivery-state.js';
+import { foldHealth, HEALTH_UNKNOWN, type EndpointHealth } from './endpoint-health.js';
+
+/** A delivery as its facts make it. */
+export interface AuditedDelivery {
+  readonly ref: DeliveryRef;
+  readonly state: DeliveryState;
+  /** Attempts of all runs, each counted once. */
+  readonly attemptsMade: number;
+}
+
+/**
+ * Folds the facts of one partition from the first on, one by one and in memory: what the projection does batch by batch
+ * in Postgres, told in the plainest way, to be compared with it.
+ */
+export class DeliveryAudit {
+  readonly #endpoints = new Map<EndpointId, Map<DeliveryId, AuditedDelivery>>();
+  readonly #health = new Map<EndpointId, EndpointHealth>();
+  readonly #attempts = new Fingerprints();
+
+  /** @param isWanted which deliveries are kept: a partition that is too large for the memory is folded in several rounds */
+  constructor(
+    private readonly autoDisableAfter: number,
+    private readonly isWanted: (id: DeliveryId) => boolean,
+  ) {}
+
+  add(fact: DeliveryFact): void {
+    if (fact.type === 'endpoint_disabled') {
+      this.#endPendingOf(fact.endpointId);
+      return;
+    }
+    const { deliveryId } = fact.delivery;
+    const isNewAttempt = fact.type === 'attempted' && this.#attempts.add(`${deliveryId}/${fact.run}/${fact.attempt}`);
+    if (this.isWanted(deliveryId)) {
+      const ofEndpoint = this.#deliveriesOf(factEndpointId(fact));
+      const before = ofEndpoint.get(deliveryId);
+      ofEndpoint.set(deliveryId, {
+        ref: fact.delivery,
+        state: foldDelivery(before?.state, fact),
+        attemptsMade: (before?.attemptsMade ?? 0) + (isNewAttempt ? 1 : 0),
+      });
+    }
+    if (isNewAttempt) this.#foldHealth(fact);
+  }
+
+  *deliveries(): Iterable<AuditedDelivery> {
+    for (const ofEndpoint of this.#endpoints.values()) yield* ofEndpoint.values();
+  }
+
+  #foldHealth(fact: Attempted): void {
+    const { endpointId } = fact.delivery;
+    const before = this.#health.get(endpointId) ?? HEALTH_UNKNOWN;
+    const { health, disables } = foldHealth(before, fact, this.autoDisableAfter);
+    this.#health.set(endpointId, health);
+    if (disables) this.#endPendingOf(endpointId);
+  }
+
+  #endPendingOf(endpointId: EndpointId): void {
+    const ofEndpoint = this.#deliveriesOf(endpointId);
+    for (const [id, delivery] of ofEndpoint) {
+      if (delivery.state.status !== 'pending') continue;
+      ofEndpoint.set(id, { ...delivery, state: endDelivery(delivery.state, 'endpoint_disabled') });
+    }
+  }
+
+  #deliveriesOf(endpointId: EndpointId): Map<DeliveryId, AuditedDelivery> {
+    let ofEndpoint = this.#endpoints.get(endpointId);
+    if (ofEndpoint === undefined) {
+      ofEndpoint = new Map();
+      this.#endpoints.set(endpointId, ofEndpoint);
+    }
+    return ofEndpoint;
+  }
+}

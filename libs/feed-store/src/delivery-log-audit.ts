@@ -1,0 +1,149 @@
+import type { QueryRunner } from 'typeorm';
+import type { AuditedDelivery, EndpointId, OrgId, Seq } from '#libs/domain';
+import type { Store } from './store.js';
+
+type DeliveryColumn =
+  | 'row'
+  | 'org_id'
+  | 'endpoint_id'
+  | 'event_id'
+  | 'event_type'
+  | 'seq'
+  | 'run'
+  | 'status'
+  | 'attempts'
+  | 'response_status'
+  | 'last_error'
+  | 'next_attempt_at'
+  | 'delivered_at'
+  | 'attempts_log';
+
+/** A delivery that the delivery log shows otherwise than its facts make it, or not at all. */
+export interface DeliveryMismatch {
+  readonly delivery: AuditedDelivery;
+  readonly columns: readonly DeliveryColumn[];
+}
+
+/** Which rows count. */
+export interface WantedDeliveries {
+  /** Of events that were appended since then, in epoch milliseconds. */
+  readonly sinceMs: number;
+  readonly fromSeq: Seq;
+  /** `null` for all. */
+  readonly orgId: OrgId | null;
+}
+
+/** The delivery log at one moment, and the offsets for which it stands. */
+export interface DeliveryLogSnapshot {
+  /** Behind the last fact that it holds, by partition. */
+  readonly offsets: ReadonlyMap<number, number>;
+  /** Deliveries of endpoints that are deleted have no rows, and are left out. */
+  mismatches(deliveries: readonly AuditedDelivery[]): Promise<readonly DeliveryMismatch[]>;
+  /** How many rows each endpoint has that is not deleted. */
+  rowsByEndpoint(wanted: WantedDeliveries): Promise<ReadonlyMap<EndpointId, number>>;
+  /** Which of the endpoints are not deleted. */
+  present(endpoints: readonly EndpointId[]): Promise<ReadonlySet<EndpointId>>;
+}
+
+const at = (parameter: string) => `to_timestamp(${parameter} / 1000.0)`;
+
+const COMPARED: readonly (readonly [column: DeliveryColumn, expected: string])[] = [
+  ['org_id', 'told.org_id'],
+  ['endpoint_id', 'told.endpoint_id'],
+  ['event_id', 'told.event_id'],
+  ['event_type', 'told.event_type'],
+  ['seq', 'told.seq'],
+  ['run', 'told.run'],
+  ['status', 'told.status'],
+  ['attempts', 'told.attempts'],
+  ['response_status', 'told.response_status'],
+  ['last_error', 'told.last_error'],
+  ['next_attempt_at', at('told.next_attempt_ms')],
+  ['delivered_at', at('told.delivered_ms')],
+];
+
+const MISMATCHES = `
+  select place, columns from (
+    select told.place, case when stored.id is null then array['row'] else array_remove(array[
+      ${COMPARED.map(([column, expected]) => `case when stored.${column} is distinct from ${expected} then '${column}' end`).join(',\n      ')},
+      case when told.attempts_made <> (
+        select count(*) from delivery_attempts a
+        where a.delivery_id = told.id and a.delivery_created_at = ${at('told.created_ms')}
+      ) then 'attempts_log' end
+    ], null) end as columns
+    from unnest($1::text[], $2::bigint[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::int[],
+      $9::text[], $10::int[], $11::int[], $12::text[], $13::bigint[], $14::bigint[], $15::int[])
+      with ordinality as told(id, created_ms, org_id, endpoint_id, event_id, event_type, seq, run, status, attempts,
+        response_status, last_error, next_attempt_ms, delivered_ms, attempts_made, place)
+    join endpoints on endpoints.id = told.endpoint_id
+    left join deliveries stored on stored.id = told.id and stored.created_at = ${at('told.created_ms')}
+  ) compared where cardinality(columns) > 0 order by place`;
+
+/** Compares the delivery log with what a fold of the delivery facts makes of it. It changes nothing. */
+export class DeliveryLogAudit {
+  constructor(private readonly store: Store) {}
+
+  /** What `act` asks is all of the same moment. */
+  async atOneMoment<T>(topic: string, act: (snapshot: DeliveryLogSnapshot) => Promise<T>): Promise<T> {
+    return this.store.snapshot(async (runner) => {
+      const rows = (await runner.query(
+        `select partition, next_offset from projection_offsets where projection = 'deliveries' and topic = $1`,
+        [topic],
+      )) as { partition: number; next_offset: string }[];
+      return act({
+        offsets: new Map(rows.map((row) => [row.partition, Number(row.next_offset)])),
+        mismatches: (deliveries) => mismatches(runner, deliveries),
+        rowsByEndpoint: (wanted) => rowsByEndpoint(runner, wanted),
+        present: (endpoints) => present(runner, endpoints),
+      });
+    });
+  }
+}
+
+async function mismatches(
+  runner: QueryRunner,
+  deliveries: readonly AuditedDelivery[],
+): Promise<readonly DeliveryMismatch[]> {
+  const rows = (await runner.query(MISMATCHES, [
+    deliveries.map(({ ref }) => ref.deliveryId),
+    deliveries.map(({ ref }) => ref.createdAtMs),
+    deliveries.map(({ ref }) => ref.orgId),
+    deliveries.map(({ ref }) => ref.endpointId),
+    deliveries.map(({ ref }) => ref.eventId),
+    deliveries.map(({ ref }) => ref.event),
+    deliveries.map(({ ref }) => ref.seq),
+    deliveries.map(({ state }) => state.run),
+    deliveries.map(({ state }) => state.status),
+    deliveries.map(({ state }) => state.attempts),
+    deliveries.map(({ state }) => state.responseStatus),
+    deliveries.map(({ state }) => state.lastError),
+    deliveries.map(({ state }) => state.nextAttemptAtMs),
+    deliveries.map(({ state }) => state.deliveredAtMs),
+    deliveries.map(({ attemptsMade }) => attemptsMade),
+  ])) as { place: string; columns: DeliveryColumn[] }[];
+  return rows.flatMap(({ place, columns }) => {
+    const delivery = deliveries[Number(place) - 1];
+    return delivery === undefined ? [] : [{ delivery, columns }];
+  });
+}
+
+async function rowsByEndpoint(
+  runner: QueryRunner,
+  { sinceMs, fromSeq, orgId }: WantedDeliveries,
+): Promise<ReadonlyMap<EndpointId, number>> {
+  const rows = (await runner.query(
+    `select endpoint_id, count(*)::int as rows from deliveries
+     where created_at >= to_timestamp($1 / 1000.0) and seq >= $2 and ($3::uuid is null or org_id = $3)
+       and exists (select from endpoints where id = endpoint_id)
+     group by endpoint_id`,
+    [sinceMs, fromSeq, orgId],
+  )) as { endpoint_id: EndpointId; rows: number }[];
+  return new Map(rows.map((row) => [row.endpoint_id, row.rows]));
+}
+
+async function present(runner: QueryRunner, endpoints: readonly EndpointId[]): Promise<ReadonlySet<EndpointId>> {
+  const rows = (await runner.query('select id from endpoints where id = any($1)', [endpoints])) as {
+    id: EndpointId;
+  }[];
+  return new Set(rows.map(({ id }) => id));
+}

@@ -1,0 +1,51 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/**
+ * Making and dropping the tables of days takes who owns them. These functions do it in the owner's name, and nothing
+ * else, so that the stages can run as a role that owns nothing.
+ */
+export class DayFunctions1700000000030 implements MigrationInterface {
+  readonly name = 'DayFunctions1700000000030';
+
+  async up(runner: QueryRunner): Promise<void> {
+    const [{ schema }] = (await runner.query('select quote_ident(current_schema()) as schema')) as [{ schema: string }];
+    // Whoever calls them cannot put other tables in the way: the schema is named, and the path is theirs alone.
+    await runner.query(`
+      set local lock_timeout = '10s';
+
+      create function gapless_day_table(parent text, day date) returns text
+      language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+      begin
+        if parent is null or parent not in ('events', 'deliveries', 'delivery_attempts') or day is null then
+          raise exception 'no table of days: %', parent;
+        end if;
+        return parent || '_' || to_char(day, 'YYYYMMDD');
+      end $$;
+
+      create function gapless_make_day(parent text, day date) returns void
+      language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+      begin
+        execute format(
+          'create table if not exists ${schema}.%I partition of ${schema}.%I for values from (%L) to (%L)',
+          ${schema}.gapless_day_table(parent, day), parent, day || 'T00:00:00Z', (day + 1) || 'T00:00:00Z'
+        );
+      end $$;
+
+      create function gapless_drop_day(parent text, day date) returns void
+      language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+      begin
+        execute format('drop table if exists ${schema}.%I', ${schema}.gapless_day_table(parent, day));
+      end $$;
+
+      revoke execute on function gapless_make_day(text, date), gapless_drop_day(text, date) from public;
+    `);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      drop function gapless_drop_day(text, date);
+      drop function gapless_make_day(text, date);
+      drop function gapless_day_table(text, date);
+    `);
+  }
+}

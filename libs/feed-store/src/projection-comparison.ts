@@ -1,0 +1,134 @@
+import type { QueryRunner } from 'typeorm';
+import { PROJECTION_TABLES, type ProjectionName, type ProjectionTable } from './projection-tables.js';
+
+/** How a table differs between two sets of projections. */
+export interface TableComparison {
+  readonly table: string;
+  readonly rows: number;
+  /** Rows that only one of them has, or that are not the same in every column. */
+  readonly differing: number;
+}
+
+/** Of some hundred bytes each. */
+const PAGE_ROWS = 20_000;
+
+/** Where the rows are that are compared. */
+type Bounds = { readonly sql: string; readonly parameters: readonly unknown[] };
+
+/** The values of a primary key, as text. */
+type Key = readonly string[];
+
+interface KeyedRow {
+  readonly key: Key;
+  readonly hash: string;
+}
+
+/**
+ * Compares two sets of the projections' tables, row by row and column by column. Digests of whole tables are compared
+ * first; rows are looked at only where those differ.
+ * @param sinceMs rows of earlier days are left out
+ */
+export async function compareProjections(
+  left: QueryRunner,
+  right: QueryRunner,
+  projections: readonly ProjectionName[],
+  sinceMs: number,
+): Promise<readonly TableComparison[]> {
+  const compared: TableComparison[] = [];
+  for (const table of projections.flatMap((name) => PROJECTION_TABLES[name])) {
+    compared.push(await compareTable(left, right, table, sinceMs));
+  }
+  return compared;
+}
+
+async function compareTable(
+  left: QueryRunner,
+  right: QueryRunner,
+  table: ProjectionTable,
+  sinceMs: number,
+): Promise<TableComparison> {
+  const where: Bounds =
+    table.day === undefined
+      ? { sql: 'true', parameters: [] }
+      : { sql: `${table.day} >= to_timestamp($1::bigint / 1000.0)`, parameters: [sinceMs] };
+  const [one, other] = await Promise.all([digest(left, table, where), digest(right, table, where)]);
+  const isSame = one.rows === other.rows && one.digest === other.digest;
+  const differing = isSame ? 0 : await countDiffering(left, right, table, where);
+  return { table: table.name, rows: Number(other.rows), differing };
+}
+
+/** Does not depend on the order of the rows. */
+async function digest(
+  runner: QueryRunner,
+  { name }: ProjectionTable,
+  { sql, parameters }: Bounds,
+): Promise<{ readonly rows: string; readonly digest: string }> {
+  const [row] = (await runner.query(
+    `select count(*) as rows, coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)::text as digest
+     from ${name} t where ${sql}`,
+    [...parameters],
+  )) as { rows: string; digest: string }[];
+  return row ?? { rows: '0', digest: '0' };
+}
+
+async function countDiffering(
+  left: QueryRunner,
+  right: QueryRunner,
+  table: ProjectionTable,
+  where: Bounds,
+): Promise<number> {
+  let differing = 0;
+  for (let after: Key | null = null; ;) {
+    const ours: readonly KeyedRow[] = await page(left, table, where, after, null);
+    const last: Key | null = ours.length < PAGE_ROWS ? null : (ours.at(-1)?.key ?? null);
+    const unmatched = new Map(ours.map(({ key, hash }) => [key.join('\n'), hash]));
+    for await (const { key, hash } of rowsBetween(right, table, where, after, last)) {
+      const text = key.join('\n');
+      if (unmatched.get(text) !== hash) differing++;
+      unmatched.delete(text);
+    }
+    if (table.outlivesLog !== true) differing += unmatched.size;
+    if (last === null) return differing;
+    after = last;
+  }
+}
+
+async function* rowsBetween(
+  runner: QueryRunner,
+  table: ProjectionTable,
+  where: Bounds,
+  behind: Key | null,
+  upTo: Key | null,
+): AsyncIterable<KeyedRow> {
+  for (let after = behind; ;) {
+    const rows = await page(runner, table, where, after, upTo);
+    yield* rows;
+    after = rows.at(-1)?.key ?? null;
+    if (rows.length < PAGE_ROWS) return;
+  }
+}
+
+/** The first rows behind `after`, none of them behind `upTo`. */
+async function page(
+  runner: QueryRunner,
+  { name, key }: ProjectionTable,
+  where: Bounds,
+  after: Key | null,
+  upTo: Key | null,
+): Promise<readonly KeyedRow[]> {
+  const columns = key.map(([column]) => column).join(', ');
+  const parameters: unknown[] = [...where.parameters];
+  const valuesOf = (values: Key) =>
+    key.map(([, type], index) => `$${parameters.push(values[index])}::${type}`).join(', ');
+  const filters = [
+    ...(after === null ? [] : [`and (${columns}) > (${valuesOf(after)})`]),
+    ...(upTo === null ? [] : [`and (${columns}) <= (${valuesOf(upTo)})`]),
+  ];
+  return (await runner.query(
+    `select array[${key.map(([column]) => `${column}::text`).join(', ')}] as key,
+       hashtextextended(t::text, 0)::text as hash
+     from ${name} t where ${where.sql} ${filters.join(' ')}
+     order by ${columns} limit ${PAGE_ROWS}`,
+    parameters,
+  )) as KeyedRow[];
+}

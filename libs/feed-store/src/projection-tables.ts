@@ -1,0 +1,74 @@
+import type { QueryRunner } from 'typeorm';
+
+/** What is folded from one topic, and can be folded again. */
+export type ProjectionName = 'feed' | 'deliveries';
+
+/** A table of a projection. */
+export interface ProjectionTable {
+  readonly name: string;
+  /** The columns of its primary key, and their types. */
+  readonly key: readonly (readonly [column: string, type: string])[];
+  /** By which it is partitioned into days. */
+  readonly day?: string;
+  /** Its rows outlive the records that they were folded from: what no record tells of any more is kept as it is. */
+  readonly outlivesLog?: true;
+}
+
+export const PROJECTION_TABLES: Readonly<Record<ProjectionName, readonly ProjectionTable[]>> = {
+  feed: [
+    {
+      name: 'events',
+      key: [
+        ['org_id', 'uuid'],
+        ['seq', 'bigint'],
+        ['appended_at', 'timestamptz'],
+      ],
+      day: 'appended_at',
+    },
+    { name: 'org_heads', key: [['org_id', 'uuid']], outlivesLog: true },
+  ],
+  deliveries: [
+    {
+      name: 'deliveries',
+      key: [
+        ['id', 'text'],
+        ['created_at', 'timestamptz'],
+      ],
+      day: 'created_at',
+    },
+    {
+      name: 'delivery_attempts',
+      key: [
+        ['delivery_id', 'text'],
+        ['run', 'integer'],
+        ['attempt', 'integer'],
+        ['delivery_created_at', 'timestamptz'],
+      ],
+      day: 'delivery_created_at',
+    },
+    { name: 'endpoint_health', key: [['endpoint_id', 'text']], outlivesLog: true },
+  ],
+};
+
+/** The offset at which each projection goes on, by partition of its topic. */
+export type ProjectionPositions = Readonly<Record<ProjectionName, ReadonlyMap<number, number>>>;
+
+/** Where the projections stand, as `runner` sees it. */
+export async function readPositions(
+  runner: QueryRunner,
+  topics: Readonly<Record<ProjectionName, string>>,
+): Promise<ProjectionPositions> {
+  const rows = (await runner.query('select projection, topic, partition, next_offset from projection_offsets')) as {
+    projection: string;
+    topic: string;
+    partition: number;
+    next_offset: string;
+  }[];
+  const of = (name: ProjectionName) =>
+    new Map(
+      rows
+        .filter((row) => row.projection === name && row.topic === topics[name])
+        .map((row) => [row.partition, Number(row.next_offset)]),
+    );
+  return { feed: of('feed'), deliveries: of('deliveries') };
+}

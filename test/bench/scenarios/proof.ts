@@ -1,0 +1,43 @@
+import type { Bench, Scenario } from '../bench.js';
+import { ingestBody } from '../event-bodies.js';
+import { gaplessCommand, type CommandCost } from '../gapless-command.js';
+import { figure, type Figure } from '../report.js';
+
+const EVENTS = 1_000_000;
+const REQUEST_EVENTS = 500;
+/** Each holds half a megabyte on its way. */
+const CONNECTIONS = 4;
+/** So many at a time, then they are waited for: what the projector is behind stays small. */
+const SLICE = 100_000;
+
+export const proof: Scenario = {
+  name: 'proof',
+  description: '1,000,000 events ingested, then verified, then rebuilt while the service runs',
+  limitMs: 1_800_000,
+  async run(bench) {
+    const gapless = await bench.gapless();
+    for (let sent = SLICE; sent <= EVENTS; sent += SLICE) {
+      bench.tell(`ingesting ${sent.toLocaleString('en-US')} events`);
+      const load = bench.load(gapless, CONNECTIONS);
+      await load.burst(SLICE / REQUEST_EVENTS, ingestBody('ticket.created', REQUEST_EVENTS));
+      await bench.api(gapless).untilHead(sent);
+    }
+    const run = (...args: readonly string[]) => told(bench, args, () => gaplessCommand(gapless, args, bench.signal));
+    const verified = await run('verify', '--json');
+    const rebuilt = await run('rebuild', '--json');
+    return [...figuresOf('verify', verified), ...figuresOf('rebuild', rebuilt)];
+  },
+};
+
+async function told(bench: Bench, args: readonly string[], act: () => Promise<CommandCost>): Promise<CommandCost> {
+  bench.tell(`gapless ${args.join(' ')}`);
+  return act();
+}
+
+function figuresOf(name: string, { seconds, peakMiB }: CommandCost): readonly Figure[] {
+  return [
+    figure(name, seconds, 's'),
+    figure(name, EVENTS / seconds, 'events/s'),
+    figure(`${name}: resident memory, peak`, peakMiB, 'MiB'),
+  ];
+}

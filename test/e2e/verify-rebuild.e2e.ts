@@ -1,0 +1,339 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { SEQ_NONE, type OrgId } from '#libs/domain';
+import { Store } from '#libs/feed-store';
+import type { GaplessApp } from '#libs/platform';
+import { rebuildCommand } from '../../apps/cli/src/rebuild/rebuild.command.js';
+import { withInstallation } from '../../apps/cli/src/installation.js';
+import { Differences } from '../../apps/cli/src/verify/difference.js';
+import { verifyDeliveries } from '../../apps/cli/src/verify/verify-deliveries.js';
+import { verifyCommand } from '../../apps/cli/src/verify/verify.command.js';
+import { ApiClient, type Webhook } from '../support/api-client.js';
+import { anApiKey } from '../support/api-keys.js';
+import { runCommand } from '../support/command.js';
+import { aGapless, aStore, migrateTestDatabase, type GaplessUnderTest } from '../support/gapless.js';
+import { anOrgId } from '../support/ids.js';
+import { aDatabaseLogin, type DatabaseLogin } from '../support/database-login.js';
+import { createTestDatabase } from '../support/infrastructure/database.js';
+import { eventually } from '../support/infrastructure/eventually.js';
+import { readLog } from '../support/log-reader.js';
+import { aReceiver, type Receiver } from '../support/receiver.js';
+import { oneTo } from '../support/sequence.js';
+
+interface Verified {
+  readonly ok: boolean;
+  readonly log: {
+    readonly records: number;
+    readonly orgs: readonly { readonly org_id: string; readonly first_seq: number; readonly last_seq: number }[];
+  };
+  readonly feed: { readonly compared: number; readonly pruned: number };
+  readonly deliveries: { readonly compared: number; readonly facts: number };
+  readonly differences: {
+    readonly count: number;
+    readonly first: readonly { readonly kind: string; readonly text: string }[];
+  };
+}
+
+const PROJECTED = ['events', 'org_heads', 'deliveries', 'delivery_attempts', 'endpoint_health'];
+const RECORDS = ['endpoints', 'endpoint_inactive_periods', 'api_keys'];
+const DAY_TABLES = ['events', 'deliveries', 'delivery_attempts'];
+const EVENTS = 60;
+
+let gapless: GaplessUnderTest;
+/** Those who log in with least privilege: the stages write, who verifies reads. */
+let writer: DatabaseLogin;
+let reader: DatabaseLogin;
+let receiver: Receiver;
+let app: GaplessApp;
+let api: ApiClient;
+let orgId: OrgId;
+/** Nothing holds these. */
+let failing: Webhook;
+let store: Store;
+let owner: Store;
+
+/** Every row of a table as text, in an order of its own. */
+async function rowsOf(table: string, from: Store = store): Promise<readonly string[]> {
+  const rows = await from.query<{ row: string }>(`select t::text as row from ${table} t order by 1`);
+  return rows.map(({ row }) => row);
+}
+
+async function verify(...args: readonly string[]): Promise<Verified & { readonly exitCode: number }> {
+  const environment = { ...gapless.environment, DATABASE_URL: reader.url };
+  const { lines, failure } = await runCommand(verifyCommand, environment, ['--json', ...args]);
+  const [line] = lines;
+  if (line === undefined) throw failure ?? new Error('it printed nothing');
+  return { ...(JSON.parse(line) as Verified), exitCode: failure === null ? 0 : (failure.exitCode ?? 1) };
+}
+
+async function rebuild(environment: Readonly<Record<string, string>>, ...args: readonly string[]) {
+  const { lines, failure } = await runCommand(rebuildCommand, environment, ['--json', ...args]);
+  if (failure !== null) throw failure;
+  return JSON.parse(lines[0]!) as {
+    readonly records: number;
+    readonly tables: readonly { readonly table: string; readonly rows: number; readonly differing: number }[] | null;
+  };
+}
+
+async function days(): Promise<readonly string[]> {
+  const rows = await store.query<{ name: string }>(
+    `select inhrelid::regclass::text as name from pg_inherits where inhparent in ('events'::regclass, 'deliveries'::regclass)`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+async function settled(): Promise<void> {
+  await eventually(
+    async () => {
+      const [row] = await store.query<{ pending: number }>(
+        `select count(*)::int as pending from deliveries where status = 'pending'`,
+      );
+      expect(row).toEqual({ pending: 0 });
+    },
+    { timeoutMs: 30_000 },
+  );
+}
+
+beforeAll(async () => {
+  gapless = await aGapless({ RETRY_SCHEDULE: '200ms,200ms', AUTO_DISABLE_AFTER: '30' });
+  receiver = await aReceiver((request, response) => {
+    response.writeHead(request.url === '/failing' ? 500 : 200).end();
+  });
+  [writer, reader] = await Promise.all([
+    aDatabaseLogin(gapless.environment['DATABASE_URL']!, 'gapless_writer'),
+    aDatabaseLogin(gapless.environment['DATABASE_URL']!, 'gapless_reader'),
+  ]);
+  owner = aStore(gapless.environment['DATABASE_URL']!);
+  await owner.open(() => undefined);
+  app = await gapless.startAll({ DATABASE_URL: writer.url });
+  store = app.app.get(Store);
+  orgId = anOrgId();
+  api = new ApiClient(app.url, await anApiKey(store, orgId));
+  await api.createWebhook({ url: receiver.url, events: ['ticket.created'] });
+  failing = await api.createWebhook({ url: new URL('/failing', receiver.url).href, events: ['ticket.created'] });
+  const deleted = await api.createWebhook({ url: receiver.url, events: ['ticket.created'] });
+  const other = new ApiClient(app.url, await anApiKey(store, anOrgId()));
+  await other.emit(oneTo(5).map((n) => ({ event: 'ticket.created', data: { n } })));
+  await api.emit(oneTo(EVENTS).map((n) => ({ event: 'ticket.created', data: { n, text: 'ä"\\' } })));
+  await eventually(async () => {
+    expect((await api.webhook(failing.id)).is_active).toBe(false);
+  });
+  await api.request('DELETE', `/external/webhooks/${deleted.id}`);
+  await settled();
+});
+
+afterAll(async () => {
+  await owner.close();
+  await gapless.stop();
+  await Promise.all([writer.drop(), reader.drop()]);
+  await receiver.close();
+});
+
+describe('verify', () => {
+  it('finds nothing in what the stages made, of endpoints that were disabled and deleted too', async () => {
+    const found = await verify();
+    expect(found.differences).toEqual({ count: 0, first: [] });
+    expect(found).toMatchObject({ ok: true, exitCode: 0, feed: { compared: EVENTS + 5, pruned: 0 } });
+    const org = found.log.orgs.find(({ org_id: id }) => id === orgId);
+    const figures = {
+      first_seq: 1,
+      last_seq: EVENTS,
+      events: EVENTS,
+      gaps: 0,
+      missing: 0,
+      repeats: 0,
+      repeated_ids: 0,
+    };
+    expect(org).toEqual({ org_id: orgId, ...figures });
+    expect(found.deliveries.compared).toBeGreaterThanOrEqual(2 * EVENTS);
+  });
+
+  it('looks at one org alone, from a seq on', async () => {
+    const found = await verify('--org', orgId, '--from', String(EVENTS - 9));
+    expect(found).toMatchObject({ ok: true, feed: { compared: 10 } });
+    expect(found.log.orgs).toMatchObject([{ org_id: orgId, first_seq: EVENTS - 9, last_seq: EVENTS }]);
+    expect(found.deliveries.compared).toBeLessThan(3 * 10 + 1);
+  });
+
+  it('folds the facts of a large partition in rounds', async () => {
+    const differences = new Differences();
+    const scope = { orgId: null, from: SEQ_NONE, sinceMs: 0, patienceMs: 0 };
+    const progress = { begin: () => undefined, advance: () => undefined, end: () => undefined };
+    const [once, rounds] = await withInstallation(gapless.environment, async (installation) => [
+      await verifyDeliveries(installation, scope, differences, progress),
+      await verifyDeliveries(installation, scope, differences, progress, 40),
+    ]);
+    expect(rounds).toEqual(once);
+    expect(differences).toMatchObject({ count: 0 });
+  });
+
+  it('leaves out what is past retention', async () => {
+    const inAYear = { now: () => Date.now() + 365 * 86_400_000 };
+    const { lines } = await runCommand(verifyCommand, gapless.environment, ['--json'], inAYear);
+    const found = JSON.parse(lines[0]!) as Verified;
+    expect(found).toMatchObject({ ok: true, feed: { compared: 0, pruned: EVENTS + 5 }, deliveries: { compared: 0 } });
+  });
+
+  it('cannot verify what it cannot reach, and says so with a status of its own', async () => {
+    const nobody = { ...gapless.environment, DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing' };
+    const { failure } = await runCommand(verifyCommand, nobody);
+    expect(failure).toMatchObject({ exitCode: 2, message: expect.stringContaining('not verified') });
+  });
+});
+
+describe('rebuild', () => {
+  it('mends what verify has found, byte for byte, under load', async () => {
+    const [before, headsBefore] = [await rowsOf('events'), await rowsOf('org_heads')];
+    const deliveriesBefore = await rowsOf('deliveries');
+    await store.query(`update events set envelope = envelope || ' ' where org_id = $1 and seq = 3`, [orgId]);
+    await store.query('delete from events where org_id = $1 and seq = 4', [orgId]);
+    await store.query(`update events set event_type = 'ticket.updated' where org_id = $1 and seq = 5`, [orgId]);
+    await store.query(
+      `insert into events select org_id, seq, appended_at + interval '1 ms', event_id, event_type, widget_id, envelope
+       from events where org_id = $1 and seq = 6`,
+      [orgId],
+    );
+    await store.query(`update deliveries set attempts = 7 where org_id = $1 and seq in (7, 10)`, [orgId]);
+    await store.query(
+      `delete from delivery_attempts where delivery_id in (select id from deliveries where seq = 8 and status = 'delivered')`,
+    );
+    await store.query(`delete from deliveries where org_id = $1 and seq = 9`, [orgId]);
+    await store.query('update org_heads set last_seq = 1 where org_id = $1', [orgId]);
+
+    const broken = await verify();
+    expect(broken.exitCode).toBe(1);
+    const kinds = broken.differences.first.map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind === 'feed')).toHaveLength(3);
+    expect(kinds).toEqual(expect.arrayContaining(['feed_has_more', 'head', 'delivery']));
+    const texts = broken.differences.first.map(({ text }) => text);
+    expect(texts).toContain(`org ${orgId}: seq 3 has another envelope in the feed than in the log`);
+    expect(texts).toContain(`org ${orgId}: seq 4 is in the log and not in the feed`);
+    expect(texts).toContain(`org ${orgId}: seq 5 has another event_type in the feed than in the log`);
+    expect(texts).toContain(`org ${orgId}: the feed has 1 events that the log has not`);
+    // Two endpoints are left, and each had a delivery of each event.
+    expect(broken.differences.count).toBe(5 + 7);
+    const { lines } = await runCommand(verifyCommand, gapless.environment);
+    expect(lines.filter((line) => line.startsWith('- '))).toHaveLength(10);
+    expect(lines.at(-1)).toBe('… and 2 more');
+
+    // A day that is there is there afterwards, with or without events.
+    for (const table of DAY_TABLES) await owner.query(`select gapless_make_day($1, '2031-01-01')`, [table]);
+    const daysBefore = await days();
+
+    const acknowledged: string[] = [];
+    const over = new AbortController();
+    const load = (async () => {
+      for (let n = 0; !over.signal.aborted; n++) {
+        acknowledged.push(...(await api.emit(oneTo(5).map(() => ({ event: 'ticket.created', data: { n } })))));
+        // What is read while the tables are exchanged is never less than before.
+        const feed = await api.feedText(`since=${EVENTS}&limit=1000`);
+        expect(feed).toContain('"data":');
+      }
+    })();
+    const report = await rebuild(gapless.environment);
+    const underLoad = await verify();
+    over.abort();
+    await load;
+    expect(underLoad.differences).toEqual({ count: 0, first: [] });
+    const differing = Object.fromEntries((report.tables ?? []).map((table) => [table.table, table.differing]));
+    expect(differing).toEqual({ events: 4, org_heads: 0, deliveries: 6, delivery_attempts: 1, endpoint_health: 0 });
+
+    expect(await days()).toEqual(expect.arrayContaining([...daysBefore]));
+    await settled();
+    expect((await verify()).differences).toEqual({ count: 0, first: [] });
+    const after = new Set(await rowsOf('events'));
+    expect(before.filter((row) => !after.has(row))).toEqual([]);
+    expect(after.size).toBe(before.length + acknowledged.length);
+    const deliveriesAfter = new Set(await rowsOf('deliveries'));
+    expect(deliveriesBefore.filter((row) => !deliveriesAfter.has(row))).toEqual([]);
+    expect((await rowsOf('org_heads')).length).toBe(headsBefore.length);
+    const log = await readLog(gapless.environment['KAFKA_BROKERS']!, gapless.environment['TOPIC_PREFIX']!);
+    const feed = await api.feedText('since=0&limit=1000');
+    expect(
+      feed.startsWith(
+        `{"data":[${log
+          .get(orgId)!
+          .map(({ envelope }) => envelope)
+          .join(',')}]`,
+      ),
+    ).toBe(true);
+    expect(log.get(orgId)!.map(({ id }) => id)).toEqual(expect.arrayContaining(acknowledged));
+  });
+
+  it('makes the delivery log anew alone, and leaves the feed as it is', async () => {
+    await store.query(`update deliveries set status = 'failed', last_error = 'dns' where seq = 2`);
+    await store.query(`update events set event_type = 'ticket.updated' where org_id = $1 and seq = 5`, [orgId]);
+    const report = await rebuild(gapless.environment, '--deliveries');
+    expect(report.tables?.map(({ table }) => table)).toEqual(['deliveries', 'delivery_attempts', 'endpoint_health']);
+    const found = await verify();
+    expect(found.differences.first.map(({ text }) => text)).toEqual([
+      `org ${orgId}: seq 5 has another event_type in the feed than in the log`,
+    ]);
+    await store.query(`update events set event_type = 'ticket.created' where org_id = $1 and seq = 5`, [orgId]);
+  });
+
+  it('takes who owns the tables, and leaves everything as it is for anybody else', async () => {
+    const asWriter = { ...gapless.environment, DATABASE_URL: writer.url };
+    const { failure } = await runCommand(rebuildCommand, asWriter, []);
+    expect(failure?.message).toMatch(/permission denied/);
+    expect((await verify()).differences).toEqual({ count: 0, first: [] });
+  });
+
+  it('leaves the schema as the migrations make it', async () => {
+    const schemas = await store.query(`select nspname from pg_namespace where nspname ~ '^gapless_'`);
+    expect(schemas).toEqual([]);
+    await expect(store.forOrg(orgId, (runner) => runner.query('select 1 from events limit 1'))).resolves.toHaveLength(
+      1,
+    );
+    await expect(
+      store.forOrg(anOrgId(), (runner) => runner.query('select 1 from events limit 1')),
+    ).resolves.toHaveLength(0);
+    const indexes = await store.query<{ name: string }>(
+      `select indexname as name from pg_indexes where schemaname = 'public' and tablename = 'deliveries' order by 1`,
+    );
+    expect(indexes.map(({ name }) => name)).toEqual([
+      'deliveries_by_endpoint',
+      'deliveries_failed',
+      'deliveries_pending',
+      'deliveries_pkey',
+    ]);
+  });
+
+  it('brings back what was lost with Postgres, from a backup of the records and the log alone', async () => {
+    await settled();
+    // The backup: what operators set. What is projected is not part of it.
+    const backup = new Map<string, string>();
+    for (const table of RECORDS) {
+      const [row] = await store.query<{ rows: string }>(`select json_agg(t)::text as rows from ${table} t`);
+      backup.set(table, row!.rows);
+    }
+    const before = new Map(await Promise.all(PROJECTED.map(async (table) => [table, await rowsOf(table)] as const)));
+    await app.stop();
+
+    // The loss, and the way back: an empty database, migrated; the records; then the projections.
+    const database = await createTestDatabase(migrateTestDatabase);
+    const environment = { ...gapless.environment, DATABASE_URL: database.url };
+    const restored = aStore(database.url);
+    await restored.open(() => undefined);
+    for (const [table, rows] of backup) {
+      await restored.query(`insert into ${table} select * from json_populate_recordset(null::${table}, $1)`, [rows]);
+    }
+    const report = await rebuild(environment, '--from-empty');
+    expect(report.tables).toBeNull();
+    for (const table of PROJECTED) expect([table, await rowsOf(table, restored)]).toEqual([table, before.get(table)]);
+    for (const table of RECORDS)
+      expect(await rowsOf(table, restored)).toHaveLength((JSON.parse(backup.get(table)!) as unknown[]).length);
+
+    const again = await gapless.startAll({ DATABASE_URL: database.url });
+    const client = new ApiClient(again.url, await anApiKey(restored, orgId));
+    const last = (await client.feed()).at(-1)!.seq;
+    await client.emit([{ event: 'ticket.created', data: { after: 'the loss' } }]);
+    await eventually(async () => {
+      expect((await client.feed()).at(-1)).toMatchObject({ seq: last + 1, data: { after: 'the loss' } });
+    });
+    const { lines, failure } = await runCommand(verifyCommand, environment);
+    expect([lines.at(-1), failure]).toEqual(['Nothing differs.', null]);
+    await again.stop();
+    await restored.close();
+    await database.drop();
+  });
+});
