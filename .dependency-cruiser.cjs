@@ -4,7 +4,9 @@ const RANKS = [
   ['^libs/domain/src/events/'],
   ['^libs/domain/src/(delivery|sequencing|alerting)/'],
   ['^libs/domain/src/index\\.ts$'],
-  ['^libs/(runtime|event-validation|event-types|api-client|webhook-transport|http-problems|embedded-stack|event-schemas)/'],
+  [
+    '^libs/(runtime|event-validation|event-types|api-client|webhook-transport|http-problems|embedded-stack|event-schemas)/',
+  ],
   ['^libs/kafka-log/', '^libs/feed-store/', '^libs/consumer/', '^libs/producer/'],
   ['^libs/platform/'],
   ['^apps/'],
