@@ -39,9 +39,9 @@ function readEvents(text: string): readonly string[] {
 export function consumerProgram(act: (options: ConsumerOptions) => Promise<void>): Command {
   const program = new Command('receiver')
     .description(
-      "A customer's consumer: registers itself as an endpoint with the Gapless that npm start runs here, verifies what it\n" +
-        'is pushed, reads from the feed what it is not, and prints every event once, in order, and the alerts that they\n' +
-        'raise and clear. Ctrl-C ends it and deletes the endpoint.',
+      "A customer's consumer. Registers itself as an endpoint with the Gapless that npm start runs here, verifies what it " +
+        'is pushed, reads what it is not pushed from the feed, and prints every event once, in order, with the alerts that ' +
+        'are raised and cleared. Ctrl-C ends it and deletes the endpoint.',
     )
     .addOption(
       new Option('--port <port>', 'where to listen, on 127.0.0.1').argParser(integerFrom(0, 65_535)).default(0, 'any'),
