@@ -1,5 +1,6 @@
-import { join } from 'node:path';
+import { setMaxListeners } from 'node:events';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { stopLeftovers } from '#libs/embedded-stack';
 import { ROOT } from '../support/root.js';
@@ -78,7 +79,8 @@ function endOfRun(): AbortSignal {
 }
 
 async function runAll(names: readonly string[], { seed }: Flags): Promise<void> {
-  // Every process that is started listens to the end of this one.
+  // Every process that is started listens to the end of this one, every request to the end of its load.
+  setMaxListeners(0);
   process.setMaxListeners(0);
   const faults = names.length === 0 ? FAULTS : names.map(faultNamed);
   const signal = endOfRun();

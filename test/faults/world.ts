@@ -8,7 +8,7 @@ import { createLogger } from '#libs/runtime';
 import { ApiClient } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
 import { anEnvironment } from '../support/environment.js';
-import { anOrgId, aWidgetId } from '../support/ids.js';
+import { aWidgetId } from '../support/ids.js';
 import { readTopic } from '../support/log-reader.js';
 import { ROOT } from '../support/root.js';
 import { drawsFrom } from '../support/sequence.js';
@@ -16,6 +16,7 @@ import { CustomerServer } from './customer-server.js';
 import { CustomerEndpoint, isFor } from './customer.js';
 import { FeedReader } from './feed-reader.js';
 import { Ledger } from './ledger.js';
+import { anOrgOn } from './org-on-partition.js';
 import { PostgresServer } from './postgres-server.js';
 import { SmallVolume, unmount } from './small-volume.js';
 import { StageFleet, type Stage } from './stage-fleet.js';
@@ -42,7 +43,8 @@ export interface WorldOptions extends WorldPlan {
   readonly tell: (progress: string) => void;
 }
 
-const ORGS = 3;
+/** One for each partition, so that whoever has a partition has something to do. */
+const PARTITIONS = 3;
 /** Between a load that has ended and everything being where it belongs. */
 const SETTLE_MS = 60_000;
 const ACKNOWLEDGE_MS = 45_000;
@@ -210,6 +212,7 @@ export class World {
     const environment = {
       ...anEnvironment(),
       ...SETTINGS,
+      PARTITIONS: String(PARTITIONS),
       DATABASE_URL: this.postgres.url,
       KAFKA_BROKERS: this.kafka.brokers,
       TOPIC_PREFIX: this.#topicPrefix,
@@ -291,8 +294,8 @@ export class World {
     });
     await store.open(() => undefined, this.#signal);
     try {
-      for (let made = 0; made < ORGS; made++) {
-        const orgId = anOrgId();
+      for (let partition = 0; partition < PARTITIONS; partition++) {
+        const orgId = anOrgOn(partition, PARTITIONS);
         this.#orgs.push({ orgId, apiKey: await anApiKey(store, orgId), endpoints: [] });
       }
       return await anApiKey(store, null);
