@@ -15,11 +15,13 @@ interface Described {
   };
 }
 
+/** Of the severities that diagnostics have; the others are advice. */
+const ERROR_OR_WARNING: readonly number[] = [0, 1];
+
 const parse = async (text: string) => {
   const { document, diagnostics } = await new Parser().parse(text);
   const problems = diagnostics
-    // Advice: tags, contact and the like.
-    .filter(({ severity }) => severity <= 1)
+    .filter(({ severity }) => ERROR_OR_WARNING.includes(severity))
     .map(({ message, path }) => `${path.join('.')}: ${message}`);
   return { document, problems };
 };
