@@ -98,7 +98,8 @@ describe('a replay (spec 3.1; decisions, section 3)', () => {
       const askedAtMs = Date.now();
       const answered = await sent.operator.replay(sent.endpoint.id, sent.id);
       const push = await held.next();
-      const { attempts_log, envelope, ...delivery } = await sent.operator.delivery(sent.endpoint.id, sent.id);
+      const whole = await sent.operator.delivery(sent.endpoint.id, sent.id);
+      const { attempts_log, endpoint_id, envelope, request, ...delivery } = whole;
       expect(answered).toEqual(delivery);
       expect(delivery).toEqual({
         id: before.id,
@@ -118,6 +119,7 @@ describe('a replay (spec 3.1; decisions, section 3)', () => {
       expect(dueInMs).toBeLessThan(5_000);
       expect(attempts_log).toEqual(before.attempts_log);
       expect(envelope).toEqual(before.envelope);
+      expect([endpoint_id, request]).toEqual([sent.endpoint.id, before.request]);
       push.answer(202);
       await once(sent, { status: 'delivered', attempts: 1, response_status: 202 });
     },

@@ -61,7 +61,10 @@ export interface Attempt {
 }
 
 export interface WholeDelivery extends Delivery {
+  readonly endpoint_id: string;
   readonly attempts_log: readonly Attempt[];
+  /** The latest attempt as it was sent. */
+  readonly request: object | null;
   readonly envelope: Envelope | null;
 }
 
