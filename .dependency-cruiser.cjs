@@ -55,6 +55,16 @@ module.exports = {
       to: { path: '^apps/', pathNot: '^apps/$1/' },
     },
     {
+      name: 'the-dashboard-runs-in-a-browser',
+      comment: 'It knows the service by its HTTP description alone.',
+      severity: 'error',
+      from: { path: '^apps/dashboard/src/', pathNot: '\\.spec\\.ts$' },
+      to: {
+        pathNot:
+          '^(apps/dashboard/src/|node_modules/(@base-ui|@tanstack|react|react-dom|scheduler|openapi-fetch|@types/react)(/|$))',
+      },
+    },
+    {
       name: 'standalone-imports-modules-only',
       severity: 'error',
       from: { path: '^apps/standalone/' },

@@ -1,4 +1,5 @@
 import js from '@eslint/js';
+import reactHooks from 'eslint-plugin-react-hooks';
 import tseslint from 'typescript-eslint';
 
 const wallClock = [
@@ -14,10 +15,10 @@ const wallClock = [
 ];
 
 export default tseslint.config(
-  { ignores: ['dist/**', 'node_modules/**', '.data/**', '.cache/**'] },
+  { ignores: ['apps/dashboard/src/api/schema.d.ts', 'dist/**', 'node_modules/**', '.data/**', '.cache/**'] },
   js.configs.recommended,
   {
-    files: ['**/*.ts'],
+    files: ['**/*.ts', '**/*.tsx'],
     extends: [...tseslint.configs.strictTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
@@ -34,7 +35,21 @@ export default tseslint.config(
       'no-restricted-syntax': ['error', ...wallClock],
     },
   },
-  { files: ['libs/domain/src/kernel/clock.ts'], rules: { 'no-restricted-syntax': 'off' } },
+  {
+    files: ['libs/domain/src/kernel/clock.ts', 'apps/dashboard/src/time/clock.ts'],
+    rules: { 'no-restricted-syntax': 'off' },
+  },
+  {
+    files: ['apps/dashboard/src/**/*.{ts,tsx}'],
+    extends: [reactHooks.configs.flat['recommended-latest']],
+    rules: {
+      // What a handler returns is nobody's.
+      '@typescript-eslint/no-confusing-void-expression': [
+        'error',
+        { ignoreVoidReturningFunctions: true, ignoreArrowShorthand: true },
+      ],
+    },
+  },
   {
     files: ['test/**/*.ts', '**/*.spec.ts', '**/*.ispec.ts', '**/*.e2e.ts'],
     rules: { 'no-restricted-syntax': 'off', '@typescript-eslint/no-non-null-assertion': 'off' },

@@ -39,6 +39,7 @@ export default {
       testMatch: ['<rootDir>/{apps,libs}/**/*.ispec.ts', '<rootDir>/test/integration/**/*.ispec.ts'],
     },
     { ...withInfrastructure, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.e2e.ts'] },
+    { ...withInfrastructure, displayName: 'browser', testMatch: ['<rootDir>/test/browser/**/*.browser.ts'] },
   ],
   testTimeout: 60_000,
 };

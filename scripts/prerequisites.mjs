@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { StepError } from './run-tool.mjs';
 
-const NODE = { major: 20, minor: 11 };
+const NODE = { major: 20, minor: 19 };
 const JAVA_MAJOR = 17;
 
 /** @throws {StepError} when this Node is too old. */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { bootstrap, ROOT, runMain } from './bootstrap.mjs';
+import { installChromium } from './chromium.mjs';
 import { bringOutsideClients } from './outside-clients.mjs';
 import { StepError } from './run-tool.mjs';
 
@@ -30,10 +31,22 @@ const PHASES = [
   },
   { name: 'schemas', args: [join(ROOT, 'dist/libs/event-schemas/src/write-schemas.js'), 'schemas', '--check'] },
   { name: 'alerts', args: [join(ROOT, 'scripts/check-alerts.mjs')] },
+  {
+    name: 'client',
+    args: node(
+      'openapi-typescript/bin/cli.js',
+      'docs/openapi.json',
+      '-o',
+      'apps/dashboard/src/api/schema.d.ts',
+      '--check',
+    ),
+  },
   { name: 'types', args: node('typescript/bin/tsc', '-p', 'tsconfig.json', '--noEmit') },
+  { name: 'types-dashboard', args: node('typescript/bin/tsc', '-p', 'apps/dashboard/tsconfig.json') },
   { name: 'unit', args: jest('unit'), isJest: true },
   { name: 'integration', args: jest('integration'), isJest: true },
   { name: 'e2e', args: jest('e2e'), isJest: true },
+  { name: 'browser', args: jest('browser'), isJest: true },
 ];
 
 const HELP = `npm test                      all phases, in this order, up to the first that fails
@@ -41,8 +54,9 @@ npm test -- <phase> [args]    one phase; the arguments go to its tool
 
 Phases: ${PHASES.map(({ name }) => name).join(', ')}
 
-TEST_INFRA=embedded|containers|external says where integration and e2e take Kafka and Postgres from;
-external needs DATABASE_URL and KAFKA_BROKERS, and is what is taken when both are set.`;
+TEST_INFRA=embedded|containers|external says where integration, e2e and browser take Kafka and Postgres from;
+external needs DATABASE_URL and KAFKA_BROKERS, and is what is taken when both are set.
+CHROMIUM_PATH says which browser to take; unset, Debian's Chromium, installed first where that is possible.`;
 
 /** Runs the phase with our terminal as its own; resolves with whether it passed. */
 function run(args) {
@@ -76,8 +90,9 @@ await runMain(async () => {
 
   const { DATABASE_URL, KAFKA_BROKERS, TEST_INFRA } = process.env;
   const infrastructure = TEST_INFRA || (DATABASE_URL && KAFKA_BROKERS ? 'external' : 'embedded');
-  const needsServers = phases.some(({ name }) => name === 'integration' || name === 'e2e');
+  const needsServers = phases.some(({ name }) => ['integration', 'e2e', 'browser'].includes(name));
   await bootstrap({ build: true, embeddedKafka: needsServers && infrastructure === 'embedded' });
+  if (phases.some(({ name }) => name === 'browser')) await installChromium(ROOT);
 
   // Beside the phases that come before the one that needs them.
   const outsideClients = phases.some(({ name }) => name === 'e2e') ? bringOutsideClients(ROOT, console.log) : undefined;

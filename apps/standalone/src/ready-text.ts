@@ -4,7 +4,11 @@ import type { Config } from '#libs/runtime';
 export function readyText(url: string, config: Config, credentialsPath: string | null): string {
   const lines = ['', `Gapless is ready at ${url}`, ''];
   if (credentialsPath !== null) lines.push(`  credentials       ${credentialsPath}`);
-  lines.push(`  API description   ${url}/docs`, `  health            ${url}/health/ready`);
+  lines.push(
+    `  dashboard         ${url}/`,
+    `  API description   ${url}/docs`,
+    `  health            ${url}/health/ready`,
+  );
   if (config.allowHttpUrls || config.allowedPrivateNetworks !== '') {
     lines.push(
       '',

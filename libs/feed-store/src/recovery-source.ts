@@ -86,7 +86,7 @@ export class RecoverySource {
                  and exists (
                    select from endpoint_inactive_periods p
                    join endpoints n on n.id = p.endpoint_id
-                   where p.endpoint_id = $2 and e.appended_at < p.ended_at
+                   where p.endpoint_id = $2 and e.appended_at < coalesce(p.ended_at, 'infinity')
                      and e.appended_at >= greatest(p.began_at - interval '${ROUTING_DELAY}', n.created_at)
                  )
              )

@@ -260,6 +260,20 @@ describe('what is past retention', () => {
   });
 });
 
+describe('a dry run', () => {
+  it.concurrent('counts on an inactive endpoint too: what failed, and what it misses', async () => {
+    const to = await aSubscriber();
+    await failing(to, 2);
+    await to.operator.change(to.endpoint.id, { is_active: false });
+    await to.operator.emit(...tickets(3));
+    const dryRun = (status: string) => to.operator.recover(to.endpoint.id, { since_seq: 0, status, dry_run: true });
+    await eventually(async () => {
+      expect(await dryRun('missed')).toEqual({ matched: 3, scheduled: 0 });
+    });
+    expect(await dryRun('failed')).toEqual({ matched: 2, scheduled: 0 });
+  });
+});
+
 describe('recover is refused', () => {
   it.concurrent('on an inactive endpoint: 409 endpoint_inactive', async () => {
     const { operator, endpoint } = await aSubscriber();

@@ -68,7 +68,7 @@ export function serveDashboard(instance: FastifyInstance, directory = builtDashb
     cacheControl: false,
     // Called with what is found: an answer that there is no such file is not kept.
     setHeaders: (response, path) => {
-      void response.header('cache-control', path.startsWith(hashed) ? FOREVER : REVALIDATED);
+      response.setHeader('cache-control', path.startsWith(hashed) ? FOREVER : REVALIDATED);
     },
   });
   instance.get('/*', (request, reply) => {

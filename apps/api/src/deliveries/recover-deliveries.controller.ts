@@ -68,7 +68,8 @@ export class RecoverDeliveriesController implements BeforeApplicationShutdown {
     const range = recoveryRange(body);
     const endpoint = await this.endpoints.find(orgId, id);
     if (endpoint === undefined) throw noSuchEndpoint();
-    refuseInactive(endpoint);
+    // Counting sends nothing: who is about to enable the endpoint wants to know first.
+    if (body.dry_run !== true) refuseInactive(endpoint);
     const progress: Progress = { matched: 0, scheduled: 0 };
     const pages = this.#pages(endpoint, recoveryKinds(body), range);
     const work = body.dry_run === true ? this.#count(pages, progress) : this.#schedule(endpoint, pages, progress);

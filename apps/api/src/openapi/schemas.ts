@@ -228,7 +228,7 @@ export const SCHEMAS: JsonObject = {
         description:
           'failed: deliveries that failed; missed: events that arrived while the endpoint was inactive. Both, if left out.',
       },
-      dry_run: { type: ['boolean', 'null'], description: 'Only counts.' },
+      dry_run: { type: ['boolean', 'null'], description: 'Only counts; of an inactive endpoint too.' },
     },
     [],
   ),

@@ -1,0 +1,103 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState, type SyntheticEvent } from 'react';
+import { api, dataOf } from '../api/client.js';
+import { liveChatSettingsQuery } from '../api/queries.js';
+import type { LiveChatSettings } from '../api/resources.js';
+import { useScope } from '../session/use-session.js';
+import { durationText } from '../time/time-text.js';
+import { Button } from '../ui/button.js';
+import { Checkbox, TextArea, TextField } from '../ui/field.js';
+import { FailureNotice } from '../ui/notice.js';
+import { tellDone } from '../ui/toasts.js';
+import { settingsDraft, settingsOf, settingsProblems } from './settings-draft.js';
+
+interface SettingsFormProps {
+  readonly orgId: string;
+  readonly settings: LiveChatSettings;
+}
+
+/** When a waiting chat raises an alert, and who is told. */
+export function SettingsForm({ orgId, settings }: SettingsFormProps) {
+  const [draft, setDraft] = useState(() => settingsDraft(settings));
+  const mayWrite = useScope('settings:write');
+  const saving = useSaveSettings(orgId);
+  const problems = settingsProblems(draft);
+  const isChanged = JSON.stringify(settingsOf(draft)) !== JSON.stringify(settings);
+  const submit = (event: SyntheticEvent) => {
+    event.preventDefault();
+    if (Object.keys(problems).length === 0) saving.mutate(settingsOf(draft));
+  };
+  return (
+    <form onSubmit={submit}>
+      <fieldset className="stack" disabled={!mayWrite}>
+        <TextField
+          label="First alert after (seconds)"
+          type="number"
+          min={1}
+          inputMode="numeric"
+          value={draft.first}
+          onChange={(event) => setDraft({ ...draft, first: event.target.value })}
+          hint={<>conversation.queued · {spelled(draft.first)}</>}
+          error={problems.first}
+        />
+        <TextField
+          label="Second alert after (seconds)"
+          type="number"
+          min={1}
+          inputMode="numeric"
+          value={draft.second}
+          onChange={(event) => setDraft({ ...draft, second: event.target.value })}
+          hint={<>conversation.queued.escalated · {spelled(draft.second)}</>}
+          error={problems.second}
+        />
+        <Checkbox
+          checked={draft.isMailed}
+          onChange={(event) => setDraft({ ...draft, isMailed: event.target.checked })}
+          hint="The events are emitted either way."
+        >
+          Alert staff too
+        </Checkbox>
+        <TextArea
+          label="Staff addresses"
+          rows={3}
+          spellCheck={false}
+          placeholder="mara@example.com"
+          value={draft.emails}
+          disabled={!draft.isMailed || !mayWrite}
+          onChange={(event) => setDraft({ ...draft, emails: event.target.value })}
+          hint="One in each line. Mail needs SMTP_URL to be set."
+          error={problems.emails}
+        />
+        {saving.isError && <FailureNotice error={saving.error} />}
+        <div className="form-actions">
+          <Button
+            type="submit"
+            look="solid"
+            busy={saving.isPending}
+            disabled={!isChanged || Object.keys(problems).length > 0}
+          >
+            Save
+          </Button>
+        </div>
+      </fieldset>
+    </form>
+  );
+}
+
+function useSaveSettings(orgId: string) {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (body: LiveChatSettings) =>
+      dataOf(api.PUT('/api/v1/internal/orgs/{orgId}/live-chat-settings', { params: { path: { orgId } }, body })),
+    onSuccess: (saved) => {
+      queries.setQueryData(liveChatSettingsQuery(orgId).queryKey, saved);
+      tellDone('Thresholds saved', 'They count for chats that wait already, too.');
+    },
+  });
+}
+
+function spelled(seconds: string): string {
+  const value = Number(seconds);
+  if (!Number.isSafeInteger(value) || value <= 0) return '–';
+  return value % 60 === 0 || value < 60 ? durationText(value) : `${Math.floor(value / 60)} min ${value % 60} s`;
+}

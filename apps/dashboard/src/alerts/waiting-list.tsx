@@ -1,0 +1,65 @@
+import { useQuery } from '@tanstack/react-query';
+import { waitingConversationsQuery } from '../api/queries.js';
+import type { WaitingConversation } from '../api/resources.js';
+import { timerText } from '../time/time-text.js';
+import { useNow } from '../time/use-now.js';
+import { Card } from '../ui/card.js';
+import { EmptyState, FailureNotice } from '../ui/notice.js';
+import { SkeletonRows } from '../ui/skeleton.js';
+import { StageBadge } from './stage-badge.js';
+
+/** Who waits for an agent at this moment, longest first. */
+export function WaitingList({ orgId }: { readonly orgId: string }) {
+  const { data: waiting, error, refetch } = useQuery(waitingConversationsQuery(orgId));
+  const now = useNow(1_000);
+  return (
+    <Card title="Waiting now" note={waiting && countText(waiting.waiting, waiting.data.length)} flush>
+      {waiting === undefined ? (
+        error === null ? (
+          <SkeletonRows rows={4} rowHeight="3.5rem" />
+        ) : (
+          <div className="card-body">
+            <FailureNotice error={error} onRetry={() => void refetch()} />
+          </div>
+        )
+      ) : waiting.data.length === 0 ? (
+        <EmptyState icon="check" title="Nobody waits">
+          Chats that the AI hands to a human appear here until an agent takes them.
+        </EmptyState>
+      ) : (
+        <ul className="chats">
+          {waiting.data.map((chat) => (
+            <WaitingChat key={chat.conversation_id} chat={chat} now={now} />
+          ))}
+        </ul>
+      )}
+    </Card>
+  );
+}
+
+function WaitingChat({ chat, now }: { readonly chat: WaitingConversation; readonly now: number }) {
+  const place = [chat.visitor_name, chat.department?.name, chat.widget?.name].filter(
+    (part) => typeof part === 'string',
+  );
+  return (
+    <li className="chat">
+      <span className={`chat-timer numeric chat-timer-${chat.stage}`} title={`since ${chat.waiting_since}`}>
+        {timerText((now - new Date(chat.waiting_since).getTime()) / 1_000)}
+      </span>
+      <div className="chat-text">
+        <p className="truncate">
+          <a href={chat.url} target="_blank" rel="noreferrer">
+            {chat.subject}
+          </a>
+        </p>
+        <p className="truncate muted chat-place">{place.join(' · ')}</p>
+      </div>
+      <StageBadge stage={chat.stage} />
+    </li>
+  );
+}
+
+function countText(waiting: number, listed: number): string {
+  const chats = waiting === 1 ? '1 chat' : `${waiting} chats`;
+  return listed < waiting ? `${chats}, the longest ${listed} are listed` : chats;
+}

@@ -1,0 +1,62 @@
+import createClient, { type Middleware } from 'openapi-fetch';
+import { apiProblem } from './api-problem.js';
+import type { paths } from './schema.js';
+
+const SAFE_METHODS = new Set(['GET', 'HEAD']);
+
+/** What the session knows and requests need; set at sign-in, empty when signed out. */
+let csrfToken: string | null = null;
+let onSessionEnd: () => void = () => undefined;
+
+export function setCsrfToken(token: string | null): void {
+  csrfToken = token;
+}
+
+/** @param listener called when the api no longer takes the session */
+export function whenSessionEnds(listener: () => void): void {
+  onSessionEnd = listener;
+}
+
+const withSession: Middleware = {
+  onRequest({ request }) {
+    if (csrfToken !== null && !SAFE_METHODS.has(request.method)) request.headers.set('X-CSRF-Token', csrfToken);
+    return request;
+  },
+  onResponse({ response }) {
+    if (response.status === 401 && csrfToken !== null) onSessionEnd();
+  },
+};
+
+/** Speaks to the api as `docs/openapi.json` describes it; the session's cookie goes along by itself. */
+export const api = createClient<paths>({ baseUrl: location.origin, credentials: 'same-origin' });
+api.use(withSession);
+
+interface Answer<T> {
+  readonly data?: T;
+  readonly error?: unknown;
+  readonly response: Response;
+}
+
+/**
+ * The body of an answer.
+ * @throws ApiProblem when the api refused
+ */
+export async function bodyOf<T>(asking: Promise<Answer<T>>): Promise<NonNullable<T>> {
+  const { data, error, response } = await asking;
+  if (!response.ok || data === undefined || data === null) throw apiProblem(response.status, error);
+  return data;
+}
+
+/**
+ * The `data` of an answer.
+ * @throws ApiProblem when the api refused
+ */
+export async function dataOf<T>(asking: Promise<Answer<{ data: T }>>): Promise<T> {
+  return (await bodyOf(asking)).data;
+}
+
+/** @throws ApiProblem when the api refused */
+export async function done(asking: Promise<Answer<unknown>>): Promise<void> {
+  const { error, response } = await asking;
+  if (!response.ok) throw apiProblem(response.status, error);
+}

@@ -1,0 +1,29 @@
+import type { components } from './schema.js';
+
+// The shapes of the api's description under the names that the pages use.
+type Schemas = components['schemas'];
+
+export type Session = Schemas['Session'];
+export type Scope = Session['scopes'][number];
+export type Overview = Schemas['Overview'];
+export type Activity = Schemas['Activity'];
+export type Endpoint = Schemas['Webhook'];
+export type EndpointWithHealth = Schemas['WebhookWithHealth'];
+export type EndpointWithSecret = Schemas['WebhookWithSecret'];
+export type NewEndpoint = Schemas['NewWebhook'];
+export type EndpointChange = Schemas['WebhookChange'];
+export type HealthStatus = EndpointWithHealth['health']['status'];
+export type Delivery = Schemas['Delivery'];
+export type DeliveryStatus = Delivery['status'];
+export type DeliveryDetail = Schemas['DeliveryWithLog'];
+export type Attempt = DeliveryDetail['attempts_log'][number];
+export type SentRequest = Schemas['SentRequest'];
+export type Recovery = Schemas['Recovery'];
+export type Envelope = Schemas['Envelope'];
+export type StoredEvent = Schemas['StoredEvent'];
+export type EventType = Schemas['EventType'];
+export type ApiKey = Schemas['ApiKey'];
+export type ApiKeyWithSecret = Schemas['ApiKeyWithSecret'];
+export type LiveChatSettings = Schemas['LiveChatSettings'];
+export type WaitingConversation = Schemas['WaitingConversation'];
+export type RaisedAlert = Schemas['Alert'];

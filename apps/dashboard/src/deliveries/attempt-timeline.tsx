@@ -1,0 +1,86 @@
+import type { Attempt, DeliveryDetail } from '../api/resources.js';
+import { millisecondsText } from '../time/time-text.js';
+import { Icon } from '../ui/icon.js';
+import { EmptyState } from '../ui/notice.js';
+import { Badge } from '../ui/status-badge.js';
+import { Ago, Time } from '../ui/time.js';
+import { errorText } from './error-text.js';
+import './attempt-timeline.css';
+
+/** Every attempt that was made, the newest first, below the one that is due. */
+export function AttemptTimeline({ delivery }: { readonly delivery: DeliveryDetail }) {
+  const { attempts_log: attempts, next_attempt_at: next } = delivery;
+  if (attempts.length === 0 && next === null) {
+    return (
+      <EmptyState icon="clock" title="No attempt was made">
+        {delivery.last_error === null ? 'Nothing was sent yet.' : `${errorText(delivery.last_error)}.`}
+      </EmptyState>
+    );
+  }
+  return (
+    <ol className="timeline">
+      {delivery.status === 'pending' && next !== null && (
+        <li className="attempt attempt-due">
+          <span className="attempt-mark">
+            <Icon name="clock" size={12} />
+          </span>
+          <p>
+            Attempt {delivery.attempts + 1} is due <Ago iso={next} />
+          </p>
+        </li>
+      )}
+      {withRuns(attempts)
+        .toReversed()
+        .map(({ attempt, run }) => (
+          <AttemptEntry key={`${run} ${attempt.attempt}`} attempt={attempt} isOfEarlierRun={run < runCount(attempts)} />
+        ))}
+    </ol>
+  );
+}
+
+function AttemptEntry({ attempt, isOfEarlierRun }: { readonly attempt: Attempt; readonly isOfEarlierRun: boolean }) {
+  const isGood = attempt.error === null;
+  return (
+    <li className={`attempt ${isGood ? 'attempt-good' : 'attempt-bad'}`}>
+      <span className="attempt-mark">
+        <Icon name={isGood ? 'check' : 'cross'} size={12} />
+      </span>
+      <div className="attempt-text">
+        <p className="attempt-head">
+          <strong>Attempt {attempt.attempt}</strong>
+          {attempt.response_status !== null && (
+            <Badge tone={isGood ? 'good' : 'bad'}>{`HTTP ${attempt.response_status}`}</Badge>
+          )}
+          {isOfEarlierRun && <Badge tone="off">before a replay</Badge>}
+        </p>
+        <p className="attempt-when">
+          <Time iso={attempt.at} /> · {millisecondsText(attempt.duration_ms)}
+        </p>
+        {attempt.error !== null && <p className="attempt-error">{errorText(attempt.error)}</p>}
+        {attempt.response_excerpt !== null && attempt.response_excerpt !== '' && (
+          <pre
+            className="attempt-excerpt"
+            tabIndex={0}
+            role="region"
+            aria-label={`Answer to attempt ${attempt.attempt}`}
+          >
+            {attempt.response_excerpt}
+          </pre>
+        )}
+      </div>
+    </li>
+  );
+}
+
+/** Attempts count from 1 anew with every replay: that is where another run begins. */
+function withRuns(attempts: readonly Attempt[]): readonly { readonly attempt: Attempt; readonly run: number }[] {
+  let run = 0;
+  return attempts.map((attempt) => {
+    if (attempt.attempt === 1) run++;
+    return { attempt, run };
+  });
+}
+
+function runCount(attempts: readonly Attempt[]): number {
+  return attempts.filter(({ attempt }) => attempt === 1).length;
+}

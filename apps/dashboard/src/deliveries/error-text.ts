@@ -1,0 +1,18 @@
+const MEANINGS: Readonly<Record<string, string>> = {
+  http_status: 'Answered with an error status',
+  timeout: 'No answer in time',
+  dns: 'The host name could not be resolved',
+  connect: 'The connection was refused or broke off',
+  tls: 'No secure connection could be made',
+  blocked_address: 'The address is not a public one',
+  endpoint_disabled: 'The endpoint was disabled',
+  endpoint_deleted: 'The endpoint was deleted',
+};
+
+/** What an error of an attempt means (`code` or `code: detail`), in words. */
+export function errorText(error: string): string {
+  const [code = '', ...detail] = error.split(': ');
+  const meaning = MEANINGS[code];
+  if (meaning === undefined) return error;
+  return detail.length === 0 ? meaning : `${meaning}: ${detail.join(': ')}`;
+}

@@ -1,0 +1,75 @@
+import { useState, type SyntheticEvent } from 'react';
+import type { Endpoint } from '../api/resources.js';
+import { Button } from '../ui/button.js';
+import { Dialog } from '../ui/dialog.js';
+import { TextField } from '../ui/field.js';
+import { FailureNotice } from '../ui/notice.js';
+import { tellDone } from '../ui/toasts.js';
+import { useDeleteEndpoint } from './endpoint-changes.js';
+import { endpointTitle } from './endpoint-title.js';
+
+interface DeleteDialogProps {
+  readonly endpoint: Endpoint;
+  readonly onClose: () => void;
+  readonly onDeleted: () => void;
+}
+
+const FORM = 'delete-endpoint';
+
+/** Deletes once its user has typed the name: there is no way back. */
+export function DeleteDialog({ endpoint, onClose, onDeleted }: DeleteDialogProps) {
+  const [typed, setTyped] = useState('');
+  const deleting = useDeleteEndpoint(endpoint.id);
+  const title = endpointTitle(endpoint);
+  const submit = (event: SyntheticEvent) => {
+    event.preventDefault();
+    if (typed !== title) return;
+    deleting.mutate(undefined, {
+      onSuccess: () => {
+        tellDone(`Deleted “${title}”`);
+        onDeleted();
+      },
+    });
+  };
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={`Delete “${title}”?`}
+      description={
+        <p>
+          The endpoint, its secret and its <strong>whole delivery history</strong> are gone at once, and retries that
+          wait are not sent. The events stay in the feed.
+        </p>
+      }
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            type="submit"
+            form={FORM}
+            look="danger"
+            icon="trash"
+            disabled={typed !== title}
+            busy={deleting.isPending}
+          >
+            Delete endpoint
+          </Button>
+        </>
+      }
+    >
+      <form id={FORM} onSubmit={submit}>
+        <TextField
+          label={`Type “${title}” to confirm`}
+          autoComplete="off"
+          spellCheck={false}
+          value={typed}
+          onChange={(event) => {
+            setTyped(event.target.value);
+          }}
+        />
+      </form>
+      {deleting.isError && <FailureNotice error={deleting.error} />}
+    </Dialog>
+  );
+}

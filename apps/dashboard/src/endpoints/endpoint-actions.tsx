@@ -1,0 +1,111 @@
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { EndpointWithHealth, EndpointWithSecret } from '../api/resources.js';
+import { useScope } from '../session/use-session.js';
+import { Button, ButtonLink, IconButton } from '../ui/button.js';
+import { Menu, type MenuAction } from '../ui/menu.js';
+import { tellDone, tellFailure } from '../ui/toasts.js';
+import { DeleteDialog } from './delete-dialog.js';
+import { useChangeEndpoint } from './endpoint-changes.js';
+import { RotateDialog } from './rotate-dialog.js';
+import { SecretDialog } from './secret-dialog.js';
+
+/** Which of the dialogs is open. */
+type Asking =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'rotate' }
+  | { readonly kind: 'delete' }
+  | { readonly kind: 'new-secret'; readonly endpoint: EndpointWithSecret };
+
+const NOTHING: Asking = { kind: 'nothing' };
+
+interface EndpointActionsProps {
+  readonly endpoint: EndpointWithHealth;
+  readonly isTesting: boolean;
+  readonly onTest: () => void;
+  readonly onRecover: () => void;
+}
+
+/** What can be done with an endpoint. */
+export function EndpointActions({ endpoint, isTesting, onTest, onRecover }: EndpointActionsProps) {
+  const [asking, setAsking] = useState<Asking>(NOTHING);
+  const mayWrite = useScope('webhooks:write');
+  const changing = useChangeEndpoint(endpoint.id);
+  const navigate = useNavigate();
+  const isActive = endpoint.is_active;
+  const setActive = (active: boolean) => {
+    changing.mutate(
+      { is_active: active },
+      {
+        onSuccess: () => {
+          tellDone(active ? 'Endpoint enabled' : 'Endpoint paused');
+        },
+        onError: (error) => {
+          tellFailure(active ? 'Not enabled' : 'Not paused', error);
+        },
+      },
+    );
+  };
+  const more: readonly MenuAction[] = [
+    isActive
+      ? { icon: 'pause', text: 'Pause', disabled: !mayWrite, onSelect: () => setActive(false) }
+      : { icon: 'play', text: 'Enable', disabled: !mayWrite, onSelect: () => setActive(true) },
+    { icon: 'recover', text: 'Recover deliveries …', disabled: !mayWrite, onSelect: onRecover },
+    { icon: 'key', text: 'Rotate secret …', disabled: !mayWrite, onSelect: () => setAsking({ kind: 'rotate' }) },
+    {
+      icon: 'trash',
+      text: 'Delete …',
+      danger: true,
+      disabled: !mayWrite,
+      onSelect: () => setAsking({ kind: 'delete' }),
+    },
+  ];
+  const close = () => {
+    setAsking(NOTHING);
+  };
+
+  return (
+    <>
+      <Button
+        icon="send"
+        look="solid"
+        busy={isTesting}
+        disabled={!mayWrite || !isActive}
+        title={isActive ? undefined : 'Enable the endpoint first'}
+        onClick={onTest}
+      >
+        Send test
+      </Button>
+      <ButtonLink
+        icon="edit"
+        to="/endpoints/$endpointId/edit"
+        params={{ endpointId: endpoint.id }}
+        disabled={!mayWrite}
+      >
+        Edit
+      </ButtonLink>
+      <Menu trigger={<IconButton icon="more" label="More actions" />} actions={more} />
+      {asking.kind === 'rotate' && (
+        <RotateDialog
+          endpoint={endpoint}
+          onClose={close}
+          onRotated={(rotated) => {
+            setAsking({ kind: 'new-secret', endpoint: rotated });
+          }}
+        />
+      )}
+      {asking.kind === 'new-secret' && (
+        <SecretDialog
+          title="Secret rotated"
+          what="secret"
+          secret={asking.endpoint.secret}
+          hint="From now on every push is signed with this secret. The old one no longer verifies."
+          onClose={close}
+        />
+      )}
+      {asking.kind === 'delete' && (
+        <DeleteDialog endpoint={endpoint} onClose={close} onDeleted={() => void navigate({ to: '/endpoints' })} />
+      )}
+    </>
+  );
+}

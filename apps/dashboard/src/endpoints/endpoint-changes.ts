@@ -1,0 +1,82 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { api, dataOf, done } from '../api/client.js';
+import type { EndpointChange, NewEndpoint, Recovery } from '../api/resources.js';
+
+/** Asks again for whatever shows endpoints or their deliveries. */
+function useRefresh() {
+  const queries = useQueryClient();
+  return () =>
+    Promise.all([
+      queries.invalidateQueries({ queryKey: ['endpoints'] }),
+      queries.invalidateQueries({ queryKey: ['overview'] }),
+    ]);
+}
+
+export function useCreateEndpoint() {
+  const refresh = useRefresh();
+  return useMutation({
+    mutationFn: (body: NewEndpoint) => dataOf(api.POST('/api/v1/external/webhooks', { body })),
+    onSuccess: () => {
+      void refresh();
+    },
+  });
+}
+
+export function useChangeEndpoint(id: string) {
+  const refresh = useRefresh();
+  return useMutation({
+    mutationFn: (body: EndpointChange) =>
+      dataOf(api.PATCH('/api/v1/external/webhooks/{id}', { params: { path: { id } }, body })),
+    onSuccess: refresh,
+  });
+}
+
+export function useDeleteEndpoint(id: string) {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: () => done(api.DELETE('/api/v1/external/webhooks/{id}', { params: { path: { id } } })),
+    onSuccess: () => {
+      // What is gone is not asked for again.
+      queries.removeQueries({ queryKey: ['endpoints', id] });
+      return queries.invalidateQueries({ queryKey: ['endpoints'], exact: true });
+    },
+  });
+}
+
+export function useRotateSecret(id: string) {
+  return useMutation({
+    mutationFn: () => dataOf(api.POST('/api/v1/external/webhooks/{id}/rotate-secret', { params: { path: { id } } })),
+  });
+}
+
+export function useTestEndpoint(id: string) {
+  const refresh = useRefresh();
+  return useMutation({
+    mutationFn: () => dataOf(api.POST('/api/v1/external/webhooks/{id}/test', { params: { path: { id } } })),
+    onSuccess: () => {
+      void refresh();
+    },
+  });
+}
+
+export function useReplay(id: string, deliveryId: string) {
+  const refresh = useRefresh();
+  return useMutation({
+    mutationFn: () =>
+      dataOf(
+        api.POST('/api/v1/external/webhooks/{id}/deliveries/{deliveryId}/replay', {
+          params: { path: { id, deliveryId } },
+        }),
+      ),
+    onSuccess: refresh,
+  });
+}
+
+export function recover(id: string, body: Recovery) {
+  return dataOf(api.POST('/api/v1/external/webhooks/{id}/recover', { params: { path: { id } }, body }));
+}
+
+export function useRecover(id: string) {
+  const refresh = useRefresh();
+  return useMutation({ mutationFn: (body: Recovery) => recover(id, body), onSuccess: refresh });
+}

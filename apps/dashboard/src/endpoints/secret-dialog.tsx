@@ -1,0 +1,53 @@
+import { useState } from 'react';
+import { CopyButton } from '../ui/copy-button.js';
+import { Button } from '../ui/button.js';
+import { Dialog } from '../ui/dialog.js';
+import { Checkbox } from '../ui/field.js';
+import { Notice } from '../ui/notice.js';
+import './secret-dialog.css';
+
+interface SecretDialogProps {
+  readonly title: string;
+  /** What the secret is: `secret`, `API key`. */
+  readonly what: string;
+  readonly secret: string;
+  readonly hint: string;
+  readonly onClose: () => void;
+}
+
+/** Shows a secret, this once; closed only by who says that it is kept. */
+export function SecretDialog({ title, what, secret, hint, onClose }: SecretDialogProps) {
+  const [isKept, setKept] = useState(false);
+  return (
+    <Dialog
+      open
+      dismissible={false}
+      onClose={onClose}
+      title={title}
+      description={hint}
+      actions={
+        <Button look="solid" disabled={!isKept} onClick={onClose}>
+          Done
+        </Button>
+      }
+    >
+      <div className="secret">
+        <code className="secret-text" data-testid="secret">
+          {secret}
+        </code>
+        <CopyButton text={secret} what={what} />
+      </div>
+      <Notice tone="wait" title="This is the only time that it is shown">
+        Store it where your other secrets are. It cannot be read again; if it is lost, make a new one.
+      </Notice>
+      <Checkbox
+        checked={isKept}
+        onChange={(event) => {
+          setKept(event.target.checked);
+        }}
+      >
+        I have stored the {what}
+      </Checkbox>
+    </Dialog>
+  );
+}

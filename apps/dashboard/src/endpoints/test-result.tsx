@@ -1,0 +1,42 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { deliveryQuery } from '../api/queries.js';
+import { errorText } from '../deliveries/error-text.js';
+import { millisecondsText } from '../time/time-text.js';
+import { Notice } from '../ui/notice.js';
+
+interface TestResultProps {
+  readonly endpointId: string;
+  readonly deliveryId: string;
+}
+
+/** What became of a test event; follows it until its first attempt has ended. */
+export function TestResult({ endpointId, deliveryId }: TestResultProps) {
+  const { data: delivery } = useQuery(deliveryQuery(endpointId, deliveryId));
+  const attempt = delivery?.attempts_log.at(-1);
+  const more = (
+    <Link to="/endpoints/$endpointId/deliveries/$deliveryId" params={{ endpointId, deliveryId }}>
+      See the delivery
+    </Link>
+  );
+  if (delivery === undefined || attempt === undefined) {
+    return (
+      <Notice tone="accent" icon="clock" title="Test event on its way">
+        Waiting for your endpoint to answer …
+      </Notice>
+    );
+  }
+  const answer = attempt.response_status === null ? '' : `HTTP ${attempt.response_status} `;
+  const took = `after ${millisecondsText(attempt.duration_ms)}`;
+  return delivery.status === 'delivered' ? (
+    <Notice tone="good" icon="check" title="Test delivered">
+      {answer}
+      {took}. {more}
+    </Notice>
+  ) : (
+    <Notice tone="bad" title="The test failed">
+      {attempt.error === null ? answer : `${errorText(attempt.error)} `}
+      {took}. It is retried like any event. {more}
+    </Notice>
+  );
+}

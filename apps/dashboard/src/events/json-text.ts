@@ -1,0 +1,51 @@
+/**
+ * JSON spaced for reading. Only white space is added: numbers and strings stay spelled as they were sent, where parsing
+ * and printing would change `1.0` or `12345678901234567890`.
+ */
+export function spacedJson(raw: string): string {
+  let text = '';
+  let depth = 0;
+  for (const [token] of raw.matchAll(/"(?:[^"\\]|\\.)*"|[^\s{}[\],:"]+|[{}[\],:]/gs)) {
+    switch (token) {
+      case '{':
+      case '[':
+        depth++;
+        text += `${token}${lineAt(depth)}`;
+        break;
+      case '}':
+      case ']':
+        depth--;
+        text = /[{[]\s*$/.test(text) ? text.trimEnd() + token : `${text}${lineAt(depth)}${token}`;
+        break;
+      case ',':
+        text += `,${lineAt(depth)}`;
+        break;
+      case ':':
+        text += ': ';
+        break;
+      default:
+        text += token;
+    }
+  }
+  return text;
+}
+
+function lineAt(depth: number): string {
+  return `\n${'  '.repeat(Math.max(0, depth))}`;
+}
+
+/** A piece of JSON text, by what it is; together the pieces are the text. */
+export interface JsonPiece {
+  readonly kind: 'name' | 'string' | 'number' | 'word' | 'plain';
+  readonly text: string;
+}
+
+export function jsonPieces(json: string): readonly JsonPiece[] {
+  const pieces = json.matchAll(
+    /(?<name>"(?:[^"\\]|\\.)*")(?=\s*:)|(?<string>"(?:[^"\\]|\\.)*")|(?<number>-?\d[\d.eE+-]*)|(?<word>true|false|null)|[^"\d\w-]+|./gs,
+  );
+  return [...pieces].map(({ 0: text, groups = {} }) => {
+    const kinds = ['name', 'string', 'number', 'word'] as const;
+    return { kind: kinds.find((kind) => groups[kind] !== undefined) ?? 'plain', text };
+  });
+}

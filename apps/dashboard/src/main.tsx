@@ -1,0 +1,50 @@
+import { CSPProvider } from '@base-ui/react/csp-provider';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { ApiProblem } from './api/api-problem.js';
+import { whenSessionEnds } from './api/client.js';
+import { dashboardRouter } from './router.js';
+import { forgetSession } from './session/session.js';
+import { chosenTheme, showTheme } from './theme/theme.js';
+import { Toasts } from './ui/toasts.js';
+import './styles/tokens.css';
+import './styles/base.css';
+import './styles/layout.css';
+import './ui/table.css';
+
+const MAX_RETRIES = 2;
+
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 2_000,
+      // What was refused is refused again; what could not be reached may be there the next time.
+      retry: (failures, error) =>
+        failures < MAX_RETRIES && !(error instanceof ApiProblem && error.status < 500 && error.status !== 429),
+    },
+  },
+});
+const router = dashboardRouter(queries);
+
+whenSessionEnds(() => {
+  const next = router.state.location.href;
+  forgetSession(queries);
+  void router.navigate({ to: '/sign-in', search: next === '/' ? { ended: true } : { ended: true, next } });
+});
+showTheme(chosenTheme());
+
+const place = document.getElementById('root');
+if (place === null) throw new Error('index.html has no #root');
+createRoot(place).render(
+  <StrictMode>
+    <CSPProvider disableStyleElements>
+      <QueryClientProvider client={queries}>
+        <Toasts>
+          <RouterProvider router={router} />
+        </Toasts>
+      </QueryClientProvider>
+    </CSPProvider>
+  </StrictMode>,
+);

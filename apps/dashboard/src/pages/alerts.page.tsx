@@ -1,0 +1,53 @@
+import { useQuery } from '@tanstack/react-query';
+import { liveChatSettingsQuery } from '../api/queries.js';
+import { AlertHistory } from '../alerts/alert-history.js';
+import { SettingsForm } from '../alerts/settings-form.js';
+import { WaitingList } from '../alerts/waiting-list.js';
+import { useSession } from '../session/use-session.js';
+import { Card } from '../ui/card.js';
+import { FailureNotice, Notice } from '../ui/notice.js';
+import { PageHeader } from '../ui/page-header.js';
+import { SkeletonBlock } from '../ui/skeleton.js';
+import './alerts.css';
+
+export function AlertsPage() {
+  const { org_id: orgId, scopes, live_chat_alerts: isThere } = useSession();
+  const mayRead = scopes.includes('settings:read');
+  return (
+    <>
+      <PageHeader title="Live-chat alerts" note="“Nobody has answered this chat”: raised, escalated, and cleared." />
+      {!isThere ? (
+        <Notice tone="off" icon="bell" title="Live-chat alerts are not part of this installation" />
+      ) : !mayRead ? (
+        <Notice tone="off" icon="key" title="Your key does not show live-chat settings">
+          That takes the scope <code>settings:read</code>.
+        </Notice>
+      ) : (
+        <>
+          <div className="columns-main">
+            <WaitingList orgId={orgId} />
+            <SettingsCard orgId={orgId} />
+          </div>
+          <AlertHistory orgId={orgId} />
+        </>
+      )}
+    </>
+  );
+}
+
+function SettingsCard({ orgId }: { readonly orgId: string }) {
+  const { data: settings, error, refetch } = useQuery(liveChatSettingsQuery(orgId));
+  return (
+    <Card title="Thresholds">
+      {settings === undefined ? (
+        error === null ? (
+          <SkeletonBlock height="17rem" />
+        ) : (
+          <FailureNotice error={error} onRetry={() => void refetch()} />
+        )
+      ) : (
+        <SettingsForm orgId={orgId} settings={settings} />
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,229 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { deliveryQuery, endpointQuery } from '../api/queries.js';
+import type { DeliveryDetail, SentRequest } from '../api/resources.js';
+import { AttemptTimeline } from '../deliveries/attempt-timeline.js';
+import { curlCommand } from '../deliveries/curl-command.js';
+import { useReplay } from '../endpoints/endpoint-changes.js';
+import { endpointTitle } from '../endpoints/endpoint-title.js';
+import { JsonView } from '../events/json-view.js';
+import { useScope } from '../session/use-session.js';
+import { SignatureChecker } from '../signature/signature-checker.js';
+import { Button } from '../ui/button.js';
+import { Card } from '../ui/card.js';
+import { CodeBlock } from '../ui/code-block.js';
+import { CopyButton, CopyIcon } from '../ui/copy-button.js';
+import { DataList, Datum } from '../ui/data-list.js';
+import { EmptyState, FailureNotice } from '../ui/notice.js';
+import { PageHeader } from '../ui/page-header.js';
+import { SkeletonBlock } from '../ui/skeleton.js';
+import { DeliveryBadge } from '../ui/status-badge.js';
+import { Tabs } from '../ui/tabs.js';
+import { Ago, Time } from '../ui/time.js';
+import { tellDone, tellFailure } from '../ui/toasts.js';
+import './delivery.css';
+
+const route = getRouteApi('/inside/endpoints/$endpointId/deliveries/$deliveryId');
+const SIGNATURE_HEADER = 'x-service-signature';
+
+export function DeliveryPage() {
+  const { endpointId, deliveryId } = route.useParams();
+  const { data: delivery, error, refetch } = useQuery(deliveryQuery(endpointId, deliveryId));
+  const { data: endpoint } = useQuery(endpointQuery(endpointId));
+  const back = {
+    link: { to: '/endpoints/$endpointId', params: { endpointId } },
+    text: endpoint === undefined ? 'Endpoint' : endpointTitle(endpoint),
+  } as const;
+  if (delivery === undefined) {
+    return (
+      <>
+        <PageHeader title="Delivery" back={back} />
+        {error === null ? (
+          <SkeletonBlock height="40rem" />
+        ) : (
+          <FailureNotice error={error} onRetry={() => void refetch()} />
+        )}
+      </>
+    );
+  }
+  const curl = delivery.request === null ? undefined : curlCommand(delivery.request);
+  return (
+    <>
+      <PageHeader
+        title={delivery.event}
+        badge={<DeliveryBadge status={delivery.status} attempts={delivery.attempts} />}
+        note={
+          <span className="id-with-copy">
+            <code>{delivery.id}</code>
+            <CopyIcon text={delivery.id} what="delivery id" />
+          </span>
+        }
+        back={back}
+        actions={
+          <>
+            {curl !== undefined && <CopyButton text={curl} what="as curl" />}
+            <ReplayButton {...{ endpointId, deliveryId }} isActive={endpoint?.is_active ?? true} />
+          </>
+        }
+      />
+      <div className="columns-delivery">
+        <Card title="Attempts" note={attemptsNote(delivery)}>
+          <AttemptTimeline delivery={delivery} />
+        </Card>
+        <div className="stack">
+          <SummaryCard delivery={delivery} />
+          <Card title="Request">
+            <RequestTabs delivery={delivery} />
+          </Card>
+        </div>
+      </div>
+    </>
+  );
+}
+
+function ReplayButton({
+  endpointId,
+  deliveryId,
+  isActive,
+}: {
+  readonly endpointId: string;
+  readonly deliveryId: string;
+  readonly isActive: boolean;
+}) {
+  const mayWrite = useScope('webhooks:write');
+  const replaying = useReplay(endpointId, deliveryId);
+  return (
+    <Button
+      look="solid"
+      icon="replay"
+      disabled={!mayWrite || !isActive}
+      title={isActive ? undefined : 'Enable the endpoint first'}
+      busy={replaying.isPending}
+      onClick={() => {
+        replaying.mutate(undefined, {
+          onSuccess: () => {
+            tellDone('Replayed', 'The same bytes under the same delivery id, with a fresh signature.');
+          },
+          onError: (failure) => {
+            tellFailure('Not replayed', failure);
+          },
+        });
+      }}
+    >
+      Replay
+    </Button>
+  );
+}
+
+function SummaryCard({ delivery }: { readonly delivery: DeliveryDetail }) {
+  return (
+    <Card title="Delivery">
+      <DataList>
+        <Datum name="Event">
+          {delivery.seq === null ? (
+            <code>{delivery.event_id}</code>
+          ) : (
+            <>
+              <Link to="/events" search={{ seq: delivery.seq }}>
+                #{delivery.seq}
+              </Link>{' '}
+              <code className="muted">{delivery.event_id}</code>
+            </>
+          )}
+        </Datum>
+        <Datum name="Created">
+          <Time iso={delivery.created_at} />
+        </Datum>
+        {delivery.delivered_at !== null && (
+          <Datum name="Delivered">
+            <Time iso={delivery.delivered_at} />
+          </Datum>
+        )}
+        {delivery.next_attempt_at !== null && (
+          <Datum name="Next attempt">
+            <Ago iso={delivery.next_attempt_at} />
+          </Datum>
+        )}
+      </DataList>
+    </Card>
+  );
+}
+
+function RequestTabs({ delivery: { request } }: { readonly delivery: DeliveryDetail }) {
+  if (request === null) {
+    return (
+      <EmptyState icon="send" title="No request to show">
+        Either nothing was sent yet, or the event is past retention and its bytes are gone.
+      </EmptyState>
+    );
+  }
+  const curl = curlCommand(request);
+  return (
+    <Tabs
+      label="Parts of the request"
+      tabs={[
+        { value: 'body', text: 'Body', content: <Body body={request.body} /> },
+        { value: 'headers', text: 'Headers', content: <Headers request={request} /> },
+        {
+          value: 'signature',
+          text: 'Signature checker',
+          content: <SignatureChecker header={request.headers[SIGNATURE_HEADER] ?? ''} body={request.body} />,
+        },
+        {
+          value: 'curl',
+          text: 'curl',
+          content:
+            curl === undefined ? (
+              <p className="muted">{request.url_note}</p>
+            ) : (
+              <CodeBlock text={curl} what="curl command" title="Sends the same request again" wrap />
+            ),
+        },
+      ]}
+    />
+  );
+}
+
+function Body({ body }: { readonly body: string }) {
+  return (
+    <div className="stack">
+      <JsonView raw={body} title="For reading" />
+      <CodeBlock text={body} what="raw body" title="As sent, byte for byte" wrap />
+    </div>
+  );
+}
+
+function Headers({ request }: { readonly request: SentRequest }) {
+  return (
+    <div className="stack">
+      <p className="muted">
+        <code>{request.method}</code>{' '}
+        {request.url === null ? request.url_note : <code className="request-url">{request.url}</code>}
+      </p>
+      <div className="table-frame">
+        <table className="table header-table">
+          <thead>
+            <tr>
+              <th scope="col">Header</th>
+              <th scope="col">Value</th>
+            </tr>
+          </thead>
+          <tbody>
+            {Object.entries(request.headers).map(([name, value]) => (
+              <tr key={name}>
+                <td className="mono nowrap">{name}</td>
+                <td className="mono header-value">{value ?? <span className="muted">not known any more</span>}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {request.signature_note !== null && <p className="muted">{request.signature_note}</p>}
+    </div>
+  );
+}
+
+function attemptsNote({ attempts, status }: DeliveryDetail): string {
+  if (attempts === 0) return status === 'pending' ? 'The first is due' : 'None was made';
+  return attempts === 1 ? '1 in this run' : `${attempts} in this run`;
+}

@@ -1,0 +1,288 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { endpointActivityQuery, endpointQuery, eventTypesQuery } from '../api/queries.js';
+import type { EndpointWithHealth } from '../api/resources.js';
+import { wholeNumber } from '../charts/scale.js';
+import { TimeChart } from '../charts/time-chart.js';
+import { DeliveryLog } from '../deliveries/delivery-log.js';
+import { errorText } from '../deliveries/error-text.js';
+import { useTestEndpoint } from '../endpoints/endpoint-changes.js';
+import { EndpointActions } from '../endpoints/endpoint-actions.js';
+import { endpointTitle } from '../endpoints/endpoint-title.js';
+import { familiesOf } from '../endpoints/event-families.js';
+import { RecoverDialog } from '../endpoints/recover-dialog.js';
+import { scopeText } from '../endpoints/subscription-text.js';
+import { TestResult } from '../endpoints/test-result.js';
+import { useScope } from '../session/use-session.js';
+import { millisecondsText } from '../time/time-text.js';
+import { Button } from '../ui/button.js';
+import { Card } from '../ui/card.js';
+import { CopyIcon } from '../ui/copy-button.js';
+import { DataList, Datum } from '../ui/data-list.js';
+import { FailureNotice, Notice } from '../ui/notice.js';
+import { PageHeader } from '../ui/page-header.js';
+import { Segments } from '../ui/segments.js';
+import { SkeletonBlock } from '../ui/skeleton.js';
+import { HealthBadge } from '../ui/status-badge.js';
+import { Tile, Tiles } from '../ui/tile.js';
+import { Ago, Time } from '../ui/time.js';
+import { tellFailure } from '../ui/toasts.js';
+import './endpoint.css';
+
+const route = getRouteApi('/inside/endpoints/$endpointId');
+
+const BACK = { link: { to: '/endpoints' }, text: 'Endpoints' } as const;
+const AUTO_DISABLED = 'consecutive_failures';
+
+export function EndpointPage() {
+  const { endpointId } = route.useParams();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const { data: endpoint, error, refetch } = useQuery(endpointQuery(endpointId));
+  const [isRecovering, setRecovering] = useState(false);
+  const [testId, setTestId] = useState<string>();
+  const testing = useTestEndpoint(endpointId);
+  if (endpoint === undefined) {
+    return (
+      <>
+        <PageHeader title="Endpoint" back={BACK} />
+        {error === null ? (
+          <SkeletonBlock height="40rem" />
+        ) : (
+          <FailureNotice error={error} onRetry={() => void refetch()} />
+        )}
+      </>
+    );
+  }
+  const recoverThis = () => {
+    setRecovering(true);
+  };
+  return (
+    <>
+      <PageHeader
+        title={endpointTitle(endpoint)}
+        badge={<HealthBadge status={endpoint.health.status} />}
+        note={<span className="mono">{endpoint.url}</span>}
+        back={BACK}
+        actions={
+          <EndpointActions
+            endpoint={endpoint}
+            isTesting={testing.isPending}
+            onRecover={recoverThis}
+            onTest={() => {
+              testing.mutate(undefined, {
+                onSuccess: ({ id }) => {
+                  setTestId(id);
+                },
+                onError: (failure) => {
+                  tellFailure('No test was sent', failure);
+                },
+              });
+            }}
+          />
+        }
+      />
+      {!endpoint.is_active && <DisabledNotice endpoint={endpoint} onRecover={recoverThis} />}
+      {testId !== undefined && <TestResult endpointId={endpointId} deliveryId={testId} />}
+      <HealthTiles endpoint={endpoint} />
+      <div className="columns-main">
+        <ActivityCard endpointId={endpointId} />
+        <SettingsCard endpoint={endpoint} />
+      </div>
+      <DeliveryLog
+        endpointId={endpointId}
+        search={search}
+        onSearch={(next) => void navigate({ search: next, replace: true, resetScroll: false })}
+      />
+      {isRecovering && (
+        <RecoverDialog
+          endpoint={endpoint}
+          onClose={() => {
+            setRecovering(false);
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+/** Why the endpoint gets nothing, and the way back. */
+function DisabledNotice({
+  endpoint,
+  onRecover,
+}: {
+  readonly endpoint: EndpointWithHealth;
+  readonly onRecover: () => void;
+}) {
+  const mayWrite = useScope('webhooks:write');
+  const { disabled_at: at, disabled_reason: reason, last_error: lastError } = endpoint.health;
+  const isAutomatic = reason === AUTO_DISABLED;
+  return (
+    <Notice
+      tone={isAutomatic ? 'bad' : 'off'}
+      icon="pause"
+      title={isAutomatic ? 'Disabled automatically: too many failed attempts in a row' : 'Paused: nothing is sent'}
+      actions={
+        <Button look="solid" icon="recover" disabled={!mayWrite} onClick={onRecover}>
+          Enable and recover …
+        </Button>
+      }
+    >
+      <p>
+        {isAutomatic && lastError !== null && <>The last one: {errorText(lastError)}. </>}
+        {at !== null && (
+          <>
+            Since <Time iso={at} />.{' '}
+          </>
+        )}
+        Events that it misses meanwhile stay in the feed, and can be sent when it is enabled again.
+      </p>
+    </Notice>
+  );
+}
+
+function HealthTiles({ endpoint: { health, failure_count: failures } }: { readonly endpoint: EndpointWithHealth }) {
+  return (
+    <Tiles>
+      <Tile
+        label="Delivered, 24 h"
+        value={wholeNumber(health.delivered_24h)}
+        note={
+          health.last_success_at === null ? (
+            'no success yet'
+          ) : (
+            <>
+              last <Ago iso={health.last_success_at} />
+            </>
+          )
+        }
+      />
+      <Tile
+        label="Failed attempts, 24 h"
+        value={wholeNumber(health.failed_attempts_24h)}
+        note={failures > 0 ? `${failures} in a row now` : 'none in a row'}
+      />
+      <Tile
+        label="Answer time, p95"
+        value={health.p95_ms === null ? '–' : millisecondsText(health.p95_ms)}
+        note={health.p50_ms === null ? 'no answers yet' : `p50 ${millisecondsText(health.p50_ms)}`}
+      />
+      <Tile
+        label="Waiting"
+        value={wholeNumber(health.pending)}
+        note={
+          health.oldest_pending_at === null ? (
+            'nothing waits'
+          ) : (
+            <>
+              oldest <Ago iso={health.oldest_pending_at} />
+            </>
+          )
+        }
+      />
+    </Tiles>
+  );
+}
+
+const RANGES = [
+  { value: 24, text: '24 h' },
+  { value: 168, text: '7 d' },
+  { value: 720, text: '30 d' },
+];
+
+function ActivityCard({ endpointId }: { readonly endpointId: string }) {
+  const [hours, setHours] = useState(24);
+  const { data: buckets, error, refetch } = useQuery(endpointActivityQuery(endpointId, hours));
+  return (
+    <Card
+      title="Health over time"
+      actions={<Segments label="Time range" options={RANGES} value={hours} onChange={setHours} />}
+    >
+      {buckets === undefined ? (
+        error === null ? (
+          <SkeletonBlock height="13.5rem" />
+        ) : (
+          <FailureNotice error={error} onRetry={() => void refetch()} />
+        )
+      ) : (
+        <TimeChart
+          label="Deliveries over time"
+          times={buckets.map(({ at }) => at)}
+          series={[
+            { name: 'Delivered', tone: 'good', kind: 'bar', values: buckets.map(({ delivered }) => delivered) },
+            {
+              name: 'Failed attempts',
+              tone: 'bad',
+              kind: 'bar',
+              values: buckets.map(({ failed_attempts: failed }) => failed),
+            },
+          ]}
+        />
+      )}
+    </Card>
+  );
+}
+
+function SettingsCard({ endpoint }: { readonly endpoint: EndpointWithHealth }) {
+  return (
+    <Card
+      title="Settings"
+      actions={
+        <Link to="/samples" search={{ endpoint: endpoint.id }}>
+          Code samples
+        </Link>
+      }
+    >
+      <DataList>
+        <Datum name="Id">
+          <span className="id-with-copy">
+            <code className="truncate">{endpoint.id}</code>
+            <CopyIcon text={endpoint.id} what="endpoint id" />
+          </span>
+        </Datum>
+        <Datum name="Events">
+          <EventSummary events={endpoint.events} />
+        </Datum>
+        <Datum name="Widgets">
+          {scopeText(endpoint.widget_ids)}
+          {endpoint.widget_ids !== null && endpoint.widget_ids.length > 0 && (
+            <details>
+              <summary>Show the ids</summary>
+              {endpoint.widget_ids.map((id) => (
+                <code key={id} className="widget-id">
+                  {id}
+                </code>
+              ))}
+            </details>
+          )}
+        </Datum>
+        {endpoint.description !== null && <Datum name="Description">{endpoint.description}</Datum>}
+        <Datum name="Created">
+          <Time iso={endpoint.created_at} />
+        </Datum>
+      </DataList>
+    </Card>
+  );
+}
+
+function EventSummary({ events }: { readonly events: readonly string[] }) {
+  const { data: types } = useQuery(eventTypesQuery());
+  if (events.length === 1) return <code>{events[0]}</code>;
+  const families = familiesOf((types ?? []).filter(({ event }) => events.includes(event)));
+  return (
+    <details>
+      <summary>{events.length} event types</summary>
+      <ul className="event-summary">
+        {families.map(({ family, title, types: ofFamily }) => (
+          <li key={family}>
+            <span className="muted">{title}</span>
+            {ofFamily.map(({ event }) => (
+              <code key={event}>{event}</code>
+            ))}
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}

@@ -1,0 +1,146 @@
+import type { QueryClient } from '@tanstack/react-query';
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from '@tanstack/react-router';
+import { parseDeliverySearch } from './deliveries/delivery-search.js';
+import { parseEventSearch } from './events/event-search.js';
+import { parseSampleSearch } from './samples/sample-search.js';
+import { currentSession } from './session/session.js';
+import { FailedPage } from './shell/failed-page.js';
+import { MissingPage } from './shell/missing-page.js';
+import { Shell } from './shell/shell.js';
+
+const root = createRootRouteWithContext<{ readonly queries: QueryClient }>()({ component: Outlet });
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-in',
+  validateSearch: (search: Record<string, unknown>): { readonly next?: string; readonly ended?: boolean } => ({
+    ...(isOwnPath(search['next']) ? { next: search['next'] } : {}),
+    ...(search['ended'] === true ? { ended: true } : {}),
+  }),
+  beforeLoad: async ({ context }) => {
+    // eslint-disable-next-line @typescript-eslint/only-throw-error -- that is how the router is told to go elsewhere
+    if ((await currentSession(context.queries)) !== null) throw redirect({ to: '/' });
+  },
+  component: lazyRouteComponent(() => import('./pages/sign-in.page.js'), 'SignInPage'),
+});
+
+/** Everything behind the sign-in. */
+const inside = createRoute({
+  getParentRoute: () => root,
+  id: 'inside',
+  beforeLoad: async ({ context, location }) => {
+    if ((await currentSession(context.queries)) !== null) return;
+    const next = location.href === '/' ? {} : { next: location.href };
+    // eslint-disable-next-line @typescript-eslint/only-throw-error -- that is how the router is told to go elsewhere
+    throw redirect({ to: '/sign-in', search: next });
+  },
+  component: Shell,
+});
+
+const overview = createRoute({
+  getParentRoute: () => inside,
+  path: '/',
+  component: lazyRouteComponent(() => import('./pages/overview.page.js'), 'OverviewPage'),
+});
+
+const endpoints = createRoute({
+  getParentRoute: () => inside,
+  path: '/endpoints',
+  component: lazyRouteComponent(() => import('./pages/endpoints.page.js'), 'EndpointsPage'),
+});
+
+const newEndpoint = createRoute({
+  getParentRoute: () => inside,
+  path: '/endpoints/new',
+  component: lazyRouteComponent(() => import('./pages/new-endpoint.page.js'), 'NewEndpointPage'),
+});
+
+const endpoint = createRoute({
+  getParentRoute: () => inside,
+  path: '/endpoints/$endpointId',
+  validateSearch: parseDeliverySearch,
+  component: lazyRouteComponent(() => import('./pages/endpoint.page.js'), 'EndpointPage'),
+});
+
+const editEndpoint = createRoute({
+  getParentRoute: () => inside,
+  path: '/endpoints/$endpointId/edit',
+  component: lazyRouteComponent(() => import('./pages/edit-endpoint.page.js'), 'EditEndpointPage'),
+});
+
+const delivery = createRoute({
+  getParentRoute: () => inside,
+  path: '/endpoints/$endpointId/deliveries/$deliveryId',
+  component: lazyRouteComponent(() => import('./pages/delivery.page.js'), 'DeliveryPage'),
+});
+
+const events = createRoute({
+  getParentRoute: () => inside,
+  path: '/events',
+  validateSearch: parseEventSearch,
+  component: lazyRouteComponent(() => import('./pages/events.page.js'), 'EventsPage'),
+});
+
+const alerts = createRoute({
+  getParentRoute: () => inside,
+  path: '/alerts',
+  component: lazyRouteComponent(() => import('./pages/alerts.page.js'), 'AlertsPage'),
+});
+
+const keys = createRoute({
+  getParentRoute: () => inside,
+  path: '/keys',
+  component: lazyRouteComponent(() => import('./pages/keys.page.js'), 'KeysPage'),
+});
+
+const samples = createRoute({
+  getParentRoute: () => inside,
+  path: '/samples',
+  validateSearch: parseSampleSearch,
+  component: lazyRouteComponent(() => import('./pages/samples.page.js'), 'SamplesPage'),
+});
+
+const routes = root.addChildren([
+  signIn,
+  inside.addChildren([
+    overview,
+    endpoints,
+    newEndpoint,
+    endpoint,
+    editEndpoint,
+    delivery,
+    events,
+    alerts,
+    keys,
+    samples,
+  ]),
+]);
+
+export function dashboardRouter(queries: QueryClient) {
+  return createRouter({
+    routeTree: routes,
+    context: { queries },
+    defaultPreload: 'intent',
+    scrollRestoration: true,
+    defaultErrorComponent: FailedPage,
+    defaultNotFoundComponent: MissingPage,
+  });
+}
+
+/** Where to go behind the sign-in is never somebody else's site. */
+function isOwnPath(value: unknown): value is string {
+  return typeof value === 'string' && /^\/(?![/\\])/.test(value);
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof dashboardRouter>;
+  }
+}

@@ -1,0 +1,78 @@
+/** A receiver in Go, with nothing but its standard library. */
+export function goSample(path: string, about: string): string {
+  return String.raw`// ${about}
+package main
+
+import (
+	"cmp"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"log"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+const tolerance = 300 * time.Second
+
+var (
+	secret     = []byte(os.Getenv("GAPLESS_SECRET"))
+	headerForm = regexp.MustCompile("^t=([0-9]+),v1=([0-9a-f]{64})$")
+)
+
+// isGenuine tells whether the raw body was signed with our secret, not long ago.
+func isGenuine(header string, body []byte) bool {
+	parts := headerForm.FindStringSubmatch(header)
+	if parts == nil {
+		return false
+	}
+	seconds, err := strconv.ParseInt(parts[1], 10, 64)
+	if err != nil || time.Since(time.Unix(seconds, 0)).Abs() > tolerance {
+		return false
+	}
+	signature, err := hex.DecodeString(parts[2])
+	if err != nil {
+		return false
+	}
+	mac := hmac.New(sha256.New, secret)
+	mac.Write([]byte(parts[1] + "."))
+	mac.Write(body)
+	return hmac.Equal(mac.Sum(nil), signature)
+}
+
+func receive(response http.ResponseWriter, request *http.Request) {
+	// The bytes as they came: parsed and printed again they would be others.
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		http.Error(response, "unreadable", http.StatusBadRequest)
+		return
+	}
+	if !isGenuine(request.Header.Get("X-Service-Signature"), body) {
+		http.Error(response, "not genuine", http.StatusUnauthorized)
+		return
+	}
+	var event struct {
+		ID    string
+		Seq   int64
+		Event string
+	}
+	if err := json.Unmarshal(body, &event); err != nil {
+		http.Error(response, "not JSON", http.StatusBadRequest)
+		return
+	}
+	// The same event can come more than once: remember event.ID, and answer before the real work.
+	log.Println(event.Seq, event.Event, event.ID)
+	response.WriteHeader(http.StatusNoContent)
+}
+
+func main() {
+	http.HandleFunc(${JSON.stringify(`POST ${path}`)}, receive)
+	log.Fatal(http.ListenAndServe(":"+cmp.Or(os.Getenv("PORT"), "8080"), nil))
+}
+`;
+}

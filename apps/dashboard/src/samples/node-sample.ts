@@ -1,0 +1,39 @@
+/** A receiver in Node.js, with nothing but what Node.js brings. */
+export function nodeSample(path: string, about: string): string {
+  return String.raw`// ${about}
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createServer } from 'node:http';
+
+const SECRET = process.env.GAPLESS_SECRET;
+const TOLERANCE_SECONDS = 300;
+
+/** Whether the raw body was signed with our secret, not long ago. */
+function isGenuine(header, body) {
+  const match = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(header ?? '');
+  if (match === null) return false;
+  const [, timestamp, signature] = match;
+  if (Math.abs(Date.now() / 1000 - Number(timestamp)) > TOLERANCE_SECONDS) return false;
+  const expected = createHmac('sha256', SECRET).update(timestamp + '.').update(body).digest();
+  return timingSafeEqual(expected, Buffer.from(signature, 'hex'));
+}
+
+createServer((request, response) => {
+  const chunks = [];
+  request.on('data', (chunk) => chunks.push(chunk));
+  request.on('end', () => {
+    if (request.method !== 'POST' || request.url !== ${quoted(path)}) return response.writeHead(404).end();
+    // The bytes as they came: parsed and printed again they would be others.
+    const body = Buffer.concat(chunks);
+    if (!isGenuine(request.headers['x-service-signature'], body)) return response.writeHead(401).end();
+    const event = JSON.parse(body);
+    // The same event can come more than once: remember event.id, and answer before the real work.
+    console.log(event.seq, event.event, event.id);
+    response.writeHead(204).end();
+  });
+}).listen(Number(process.env.PORT ?? 8080));
+`;
+}
+
+function quoted(text: string): string {
+  return `'${text.replace(/['\\]/g, String.raw`\$&`)}'`;
+}

@@ -1,0 +1,41 @@
+/** A receiver in PHP 8, with nothing but what PHP brings. */
+export function phpSample(path: string, about: string): string {
+  return String.raw`<?php
+// ${about}
+declare(strict_types=1);
+
+const TOLERANCE_SECONDS = 300;
+
+/** Whether the raw body was signed with our secret, not long ago. */
+function isGenuine(string $header, string $body, string $secret): bool
+{
+    if (preg_match('/^t=(\d+),v1=([0-9a-f]{64})$/D', $header, $parts) !== 1) {
+        return false;
+    }
+    [, $timestamp, $signature] = $parts;
+    if (abs(time() - (int) $timestamp) > TOLERANCE_SECONDS) {
+        return false;
+    }
+    return hash_equals(hash_hmac('sha256', $timestamp . '.' . $body, $secret), $signature);
+}
+
+if ($_SERVER['REQUEST_METHOD'] !== 'POST' || $_SERVER['REQUEST_URI'] !== ${quoted(path)}) {
+    http_response_code(404);
+    exit;
+}
+// The bytes as they came: parsed and printed again they would be others.
+$body = file_get_contents('php://input');
+if (!isGenuine($_SERVER['HTTP_X_SERVICE_SIGNATURE'] ?? '', $body, getenv('GAPLESS_SECRET'))) {
+    http_response_code(401);
+    exit;
+}
+$event = json_decode($body, true, flags: JSON_THROW_ON_ERROR);
+// The same event can come more than once: remember $event['id'], and answer before the real work.
+error_log("{$event['seq']} {$event['event']} {$event['id']}");
+http_response_code(204);
+`;
+}
+
+function quoted(text: string): string {
+  return `'${text.replace(/['\\]/g, String.raw`\$&`)}'`;
+}

@@ -1,0 +1,48 @@
+/** A receiver in Python 3, with nothing but what Python brings. */
+export function pythonSample(path: string, about: string): string {
+  return String.raw`# ${about}
+import hashlib
+import hmac
+import json
+import os
+import re
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+SECRET = os.environ["GAPLESS_SECRET"].encode()
+TOLERANCE_SECONDS = 300
+
+
+def is_genuine(header, body):
+    """Whether the raw body was signed with our secret, not long ago."""
+    match = re.fullmatch(r"t=(\d+),v1=([0-9a-f]{64})", header or "")
+    if match is None:
+        return False
+    timestamp, signature = match.groups()
+    if abs(time.time() - int(timestamp)) > TOLERANCE_SECONDS:
+        return False
+    expected = hmac.new(SECRET, timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
+    return hmac.compare_digest(expected, signature)
+
+
+class Receiver(BaseHTTPRequestHandler):
+    def do_POST(self):
+        # The bytes as they came: parsed and printed again they would be others.
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.path != ${JSON.stringify(path)}:
+            return self.answer(404)
+        if not is_genuine(self.headers.get("X-Service-Signature"), body):
+            return self.answer(401)
+        event = json.loads(body)
+        # The same event can come more than once: remember event["id"], and answer before the real work.
+        print(event["seq"], event["event"], event["id"], flush=True)
+        self.answer(204)
+
+    def answer(self, status):
+        self.send_response(status)
+        self.end_headers()
+
+
+ThreadingHTTPServer(("", int(os.environ.get("PORT", "8080"))), Receiver).serve_forever()
+`;
+}

@@ -1,0 +1,16 @@
+import { LANGUAGES, type Language } from './languages.js';
+
+export interface SampleSearch {
+  readonly endpoint?: string;
+  readonly language?: Language;
+}
+
+/** Takes of an address what it can be read as, and leaves the rest. */
+export function parseSampleSearch(search: Record<string, unknown>): SampleSearch {
+  const language = LANGUAGES.find((candidate) => candidate === search['language']);
+  const endpoint = search['endpoint'];
+  return {
+    ...(typeof endpoint === 'string' && endpoint !== '' ? { endpoint } : {}),
+    ...(language === undefined ? {} : { language }),
+  };
+}

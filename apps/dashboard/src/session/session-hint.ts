@@ -1,0 +1,30 @@
+const KEY = 'gapless.signed-in';
+
+// The cookie cannot be read by scripts. This tells whether it is worth asking the api for a session at all; it proves
+// nothing, and losing it costs a sign-in.
+export const sessionHint = {
+  isSet: (): boolean => read() === '1',
+  set: (): void => {
+    write('1');
+  },
+  clear: (): void => {
+    write(null);
+  },
+};
+
+function read(): string | null {
+  try {
+    return localStorage.getItem(KEY);
+  } catch {
+    return null;
+  }
+}
+
+function write(value: string | null): void {
+  try {
+    if (value === null) localStorage.removeItem(KEY);
+    else localStorage.setItem(KEY, value);
+  } catch {
+    // Storage may be switched off: then every visit begins with a sign-in.
+  }
+}

@@ -1,0 +1,52 @@
+import type { QueryClient } from '@tanstack/react-query';
+import { api, dataOf, done, setCsrfToken } from '../api/client.js';
+import { ApiProblem } from '../api/api-problem.js';
+import { sessionQuery } from '../api/queries.js';
+import type { Session } from '../api/resources.js';
+import { sessionHint } from './session-hint.js';
+
+/** The session in force, asked for once; `null` for nobody. */
+export async function currentSession(queries: QueryClient): Promise<Session | null> {
+  if (!sessionHint.isSet()) return null;
+  try {
+    const session = await queries.query({ ...sessionQuery(), staleTime: 'static' });
+    setCsrfToken(session.csrf_token);
+    return session;
+  } catch (error) {
+    if (!(error instanceof ApiProblem && error.status === 401)) throw error;
+    forgetSession(queries);
+    return null;
+  }
+}
+
+/** @throws ApiProblem when the key is not taken */
+export async function signIn(queries: QueryClient, apiKey: string): Promise<void> {
+  const session = await dataOf(api.POST('/api/v1/dashboard/session', { body: { api_key: apiKey } }));
+  queries.clear();
+  queries.setQueryData(sessionQuery().queryKey, session);
+  setCsrfToken(session.csrf_token);
+  sessionHint.set();
+}
+
+/**
+ * @param leave goes to the sign-in: the pages behind it shall ask for nothing when the session is over
+ * @throws ApiProblem when the session goes on
+ */
+export async function signOut(queries: QueryClient, leave: () => Promise<void>): Promise<void> {
+  sessionHint.clear();
+  await leave();
+  try {
+    await done(api.DELETE('/api/v1/dashboard/session'));
+  } catch (error) {
+    sessionHint.set();
+    throw error;
+  }
+  forgetSession(queries);
+}
+
+/** Leaves nothing of what the session has seen. */
+export function forgetSession(queries: QueryClient): void {
+  setCsrfToken(null);
+  sessionHint.clear();
+  queries.clear();
+}

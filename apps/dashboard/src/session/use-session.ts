@@ -1,0 +1,13 @@
+import { useSuspenseQuery } from '@tanstack/react-query';
+import { sessionQuery } from '../api/queries.js';
+import type { Scope, Session } from '../api/resources.js';
+
+/** The session that the pages behind the sign-in run in; the router has seen to it that there is one. */
+export function useSession(): Session {
+  return useSuspenseQuery(sessionQuery()).data;
+}
+
+/** Whether the key of the session allows this. What it does not allow is shown, but switched off. */
+export function useScope(scope: Scope): boolean {
+  return useSession().scopes.includes(scope);
+}

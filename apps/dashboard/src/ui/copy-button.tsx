@@ -1,0 +1,48 @@
+import { useState } from 'react';
+import { Button, IconButton } from './button.js';
+import { tellFailure } from './toasts.js';
+
+const SHOWN_MS = 1_800;
+
+/** Puts the text on the clipboard, and says so in place. */
+function useCopy(text: string) {
+  const [copied, setCopied] = useState(false);
+  const copy = () => {
+    navigator.clipboard.writeText(text).then(
+      () => {
+        setCopied(true);
+        setTimeout(() => {
+          setCopied(false);
+        }, SHOWN_MS);
+      },
+      (error: unknown) => {
+        tellFailure('Not copied: the browser does not allow it', error);
+      },
+    );
+  };
+  return { copied, copy };
+}
+
+interface CopyProps {
+  readonly text: string;
+  /** What is copied: `Copy <what>`. */
+  readonly what: string;
+}
+
+export function CopyButton({
+  text,
+  what,
+  look = 'outline',
+}: CopyProps & { readonly look?: 'outline' | 'solid' | 'ghost' }) {
+  const { copied, copy } = useCopy(text);
+  return (
+    <Button look={look} icon={copied ? 'check' : 'copy'} onClick={copy}>
+      <span aria-live="polite">{copied ? 'Copied' : `Copy ${what}`}</span>
+    </Button>
+  );
+}
+
+export function CopyIcon({ text, what }: CopyProps) {
+  const { copied, copy } = useCopy(text);
+  return <IconButton icon={copied ? 'check' : 'copy'} label={copied ? 'Copied' : `Copy ${what}`} onClick={copy} />;
+}

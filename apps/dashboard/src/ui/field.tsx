@@ -1,0 +1,151 @@
+import {
+  useId,
+  type InputHTMLAttributes,
+  type ReactNode,
+  type SelectHTMLAttributes,
+  type TextareaHTMLAttributes,
+} from 'react';
+import { Icon } from './icon.js';
+import './field.css';
+
+interface FieldProps {
+  readonly label: string;
+  readonly hint?: ReactNode;
+  readonly error?: string | undefined;
+  /** Whether the label is only for screen readers, where the place says enough to who sees it. */
+  readonly labelHidden?: boolean;
+}
+
+/** Ties a control to its label, its hint and what is wrong with it. */
+function useField({ hint, error }: FieldProps) {
+  const id = useId();
+  const describedBy = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`]
+    .filter(Boolean)
+    .join(' ');
+  return {
+    id,
+    control: {
+      id,
+      'aria-invalid': error !== undefined,
+      'aria-describedby': describedBy === '' ? undefined : describedBy,
+    },
+  };
+}
+
+function FieldFrame({
+  id,
+  label,
+  hint,
+  error,
+  labelHidden,
+  children,
+}: FieldProps & { id: string; children: ReactNode }) {
+  return (
+    <div className="field">
+      <label htmlFor={id} className={labelHidden === true ? 'visually-hidden' : 'field-label'}>
+        {label}
+      </label>
+      {children}
+      {hint !== undefined && (
+        <p id={`${id}-hint`} className="field-hint">
+          {hint}
+        </p>
+      )}
+      {error !== undefined && (
+        <p id={`${id}-error`} className="field-error">
+          <Icon name="warning" size={14} /> {error}
+        </p>
+      )}
+    </div>
+  );
+}
+
+export function TextField({
+  label,
+  hint,
+  error,
+  labelHidden,
+  className,
+  ...input
+}: FieldProps & InputHTMLAttributes<HTMLInputElement>) {
+  const { id, control } = useField({ label, hint, error });
+  return (
+    <FieldFrame {...{ id, label, hint, error, labelHidden }}>
+      <input type="text" {...input} {...control} className={`input ${className ?? ''}`} />
+    </FieldFrame>
+  );
+}
+
+export function TextArea({
+  label,
+  hint,
+  error,
+  labelHidden,
+  className,
+  ...input
+}: FieldProps & TextareaHTMLAttributes<HTMLTextAreaElement>) {
+  const { id, control } = useField({ label, hint, error });
+  return (
+    <FieldFrame {...{ id, label, hint, error, labelHidden }}>
+      <textarea {...input} {...control} className={`input ${className ?? ''}`} />
+    </FieldFrame>
+  );
+}
+
+export function SelectField({
+  label,
+  hint,
+  error,
+  labelHidden,
+  children,
+  ...select
+}: FieldProps & SelectHTMLAttributes<HTMLSelectElement>) {
+  const { id, control } = useField({ label, hint, error });
+  return (
+    <FieldFrame {...{ id, label, hint, error, labelHidden }}>
+      <span className="select">
+        <select {...select} {...control} className="input">
+          {children}
+        </select>
+        <Icon name="down" size={14} />
+      </span>
+    </FieldFrame>
+  );
+}
+
+interface CheckboxProps extends Omit<InputHTMLAttributes<HTMLInputElement>, 'type' | 'children'> {
+  readonly children: ReactNode;
+  readonly hint?: ReactNode;
+  /** Some of what it stands for is checked. */
+  readonly indeterminate?: boolean;
+}
+
+export function Checkbox({ children, hint, indeterminate = false, ...input }: CheckboxProps) {
+  return (
+    <label className="choice">
+      <input
+        type="checkbox"
+        {...input}
+        ref={(element) => {
+          if (element !== null) element.indeterminate = indeterminate;
+        }}
+      />
+      <span>
+        {children}
+        {hint !== undefined && <span className="choice-hint">{hint}</span>}
+      </span>
+    </label>
+  );
+}
+
+export function Radio({ children, hint, ...input }: Omit<CheckboxProps, 'indeterminate'>) {
+  return (
+    <label className="choice">
+      <input type="radio" {...input} />
+      <span>
+        {children}
+        {hint !== undefined && <span className="choice-hint">{hint}</span>}
+      </span>
+    </label>
+  );
+}

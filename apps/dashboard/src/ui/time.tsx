@@ -1,0 +1,22 @@
+import { browserClock } from '../time/clock.js';
+import { localTime, relativeTime } from '../time/time-text.js';
+import { useNow } from '../time/use-now.js';
+
+/** A moment in local time; its ISO form is shown when pointed at. */
+export function Time({ iso }: { readonly iso: string }) {
+  return (
+    <time dateTime={iso} title={iso} className="nowrap numeric">
+      {localTime(iso, browserClock.now())}
+    </time>
+  );
+}
+
+/** How long ago a moment was, or how far ahead it is. */
+export function Ago({ iso }: { readonly iso: string }) {
+  const now = useNow(1_000);
+  return (
+    <time dateTime={iso} title={iso} className="nowrap numeric">
+      {relativeTime(iso, now)}
+    </time>
+  );
+}

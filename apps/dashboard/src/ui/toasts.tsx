@@ -1,0 +1,47 @@
+import { Toast } from '@base-ui/react/toast';
+import type { ReactNode } from 'react';
+import { failureText } from '../api/api-problem.js';
+import { IconButton } from './button.js';
+import { Icon } from './icon.js';
+import './toasts.css';
+
+const manager = Toast.createToastManager();
+
+/** Says in passing that something was done. */
+export function tellDone(title: string, description?: string): void {
+  manager.add({ title, description, type: 'good' });
+}
+
+/** Says in passing that something failed; where there is a place for it, it is better said there. */
+export function tellFailure(title: string, error: unknown): void {
+  manager.add({ title, description: failureText(error), type: 'bad', timeout: 10_000 });
+}
+
+export function Toasts({ children }: { readonly children: ReactNode }) {
+  return (
+    <Toast.Provider toastManager={manager}>
+      {children}
+      <Toast.Portal>
+        <Toast.Viewport className="toasts">
+          <ToastList />
+        </Toast.Viewport>
+      </Toast.Portal>
+    </Toast.Provider>
+  );
+}
+
+function ToastList() {
+  const { toasts } = Toast.useToastManager();
+  return toasts.map((toast) => (
+    <Toast.Root key={toast.id} toast={toast} className={`toast toast-${toast.type ?? 'good'}`}>
+      <Toast.Content className="toast-content">
+        <Icon name={toast.type === 'bad' ? 'warning' : 'check'} />
+        <div className="toast-text">
+          <Toast.Title className="toast-title" />
+          <Toast.Description className="toast-description" />
+        </div>
+        <Toast.Close render={<IconButton icon="cross" label="Dismiss" />} />
+      </Toast.Content>
+    </Toast.Root>
+  ));
+}

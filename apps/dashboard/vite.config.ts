@@ -1,0 +1,23 @@
+import { defineConfig } from 'vite';
+
+/** Where `npm run dev:dashboard` finds the api that it works with. */
+const API = 'http://127.0.0.1:3000';
+
+export default defineConfig({
+  root: import.meta.dirname,
+  build: {
+    outDir: '../../dist/dashboard',
+    emptyOutDir: true,
+    target: ['chrome111', 'firefox128', 'safari17.5'],
+    // The Content-Security-Policy of the pages has no place for data: scripts, styles or fonts.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    rolldownOptions: {
+      onLog(level, log, print) {
+        // Marks for servers that render React; there is none here.
+        if (log.code !== 'MODULE_LEVEL_DIRECTIVE') print(level, log);
+      },
+    },
+  },
+  server: { proxy: { '/api': API, '/docs': API, '/openapi.json': API } },
+});

@@ -1,0 +1,406 @@
+import { gzipSync } from 'node:zlib';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser } from 'playwright-core';
+import { Store } from '#libs/feed-store';
+import { DeliverySuite } from '../e2e/delivery/support/delivery-suite.js';
+import type { Operator } from '../e2e/delivery/support/operator.js';
+import { anApiKey } from '../support/api-keys.js';
+import { anOrgId } from '../support/ids.js';
+import { eventually } from '../support/infrastructure/eventually.js';
+import type { Receiver } from '../support/receiver.js';
+import { aBrowser } from './support/a-browser.js';
+import { seriousViolations } from './support/accessibility.js';
+import { Visitor, type View } from './support/visitor.js';
+
+/** Three attempts, soon after each other; an endpoint is given up after two deliveries that failed wholly. */
+const ENVIRONMENT = { RETRY_SCHEDULE: '200ms,200ms', AUTO_DISABLE_AFTER: '6' };
+const MAX_SCRIPT_BYTES = 250 * 1_024;
+const TICKET = { event: 'ticket.created', data: { id: 'tkt_1', subject: 'Where is my parcel?', price: 1.0 } };
+
+let suite: DeliverySuite;
+let browser: Browser;
+const visitors: Visitor[] = [];
+
+beforeAll(async () => {
+  [suite, browser] = await Promise.all([DeliverySuite.start(ENVIRONMENT), aBrowser()]);
+});
+
+afterEach(async () => {
+  const complaints = visitors.flatMap((visitor) => visitor.complaints);
+  await Promise.all(visitors.splice(0).map((visitor) => visitor.leave()));
+  expect(complaints).toEqual([]);
+});
+
+afterAll(async () => {
+  await browser.close();
+  await suite.stop();
+});
+
+interface Desk {
+  readonly visitor: Visitor;
+  readonly operator: Operator;
+  readonly apiKey: string;
+}
+
+/** Somebody who has signed in for an org of their own, beside a way to it over HTTP. */
+async function aDesk(view?: View): Promise<Desk> {
+  const orgId = anOrgId();
+  const apiKey = await anApiKey(suite.app.app.get(Store), orgId);
+  const visitor = await aVisitor(view);
+  await visitor.signIn(apiKey);
+  return { visitor, operator: await suite.anOperator(orgId), apiKey };
+}
+
+async function aVisitor(view?: View): Promise<Visitor> {
+  const visitor = await Visitor.come(browser, suite.app.url, view);
+  visitors.push(visitor);
+  return visitor;
+}
+
+function failing(): Promise<Receiver> {
+  return suite.aReceiver((_request, response) => response.writeHead(503).end('no room'));
+}
+
+function mend(receiver: Receiver): void {
+  receiver.answer = (_request, response) => response.end('ok');
+}
+
+const seqsAt = (receiver: Receiver) => receiver.received.map(({ headers }) => Number(headers['x-service-sequence']));
+
+describe('the sign-in', () => {
+  it('is asked for on every page, leads on to it, and ends with the sign-out', async () => {
+    const { visitor, operator, apiKey } = await aDesk();
+    const { id } = await operator.register({
+      url: (await suite.aReceiver()).url,
+      events: ['ticket.created'],
+      name: 'CRM',
+    });
+
+    const newcomer = await aVisitor();
+    await newcomer.open(`/endpoints/${id}`);
+    await newcomer.heading('Sign in').waitFor();
+    await newcomer.page.getByLabel('API key').fill(apiKey);
+    await newcomer.button('Sign in').click();
+    await newcomer.heading('CRM').waitFor();
+
+    await visitor.button('Sign out').click();
+    await visitor.heading('Sign in').waitFor();
+    await visitor.open('/endpoints');
+    await visitor.heading('Sign in').waitFor();
+    // The cookie is gone in the server too, not only in the page.
+    expect(await visitor.context.cookies()).toEqual([]);
+  });
+
+  it('tells that a key is not known, and lets nobody in', async () => {
+    const visitor = await aVisitor();
+    await visitor.open('/sign-in');
+    await visitor.page.getByLabel('API key').fill(`gk_${'0'.repeat(26)}_nothing`);
+    await visitor.button('Sign in').click();
+    await visitor.see('This key is not known');
+    await visitor.heading('Sign in').waitFor();
+    // That the answer was 401 is what the browser complains of.
+    expect(visitor.complaints.splice(0)).toEqual([expect.stringContaining('401')]);
+  });
+});
+
+describe('an endpoint', () => {
+  it('is created, shows its secret this once, and is seen to receive a test', async () => {
+    const { visitor, operator } = await aDesk();
+    const { page } = visitor;
+    const receiver = await suite.aReceiver();
+    await visitor.open('/endpoints');
+    await page.getByRole('link', { name: 'New endpoint' }).first().click();
+    await page.getByLabel('URL').fill(receiver.url);
+    await page.getByLabel('Name (optional)').fill('CRM sync');
+    await page.getByLabel('Search event types').fill('ticket reply');
+    await page.getByRole('checkbox', { name: /^ticket\.reply / }).check();
+    await page.getByLabel('Search event types').fill('visitors');
+    await page.getByRole('checkbox', { name: 'Visitors and leads' }).check();
+    await page.getByRole('radio', { name: /^Org-wide events only/ }).check();
+    await visitor.button('Create endpoint').click();
+
+    const secret = await page.getByTestId('secret').textContent();
+    expect(secret).toMatch(/^whsec_/);
+    await page.keyboard.press('Escape');
+    expect(await page.getByTestId('secret').isVisible()).toBe(true);
+    await page.getByLabel('I have stored the secret').check();
+    await visitor.button('Done').click();
+    await visitor.heading('CRM sync').waitFor();
+    expect(await page.content()).not.toContain(secret);
+    const [endpoint] = await operator.endpoints();
+    expect(endpoint).toMatchObject({ name: 'CRM sync', widget_ids: [], url: receiver.url });
+    expect(endpoint!.events.toSorted()).toEqual(['lead.created', 'ticket.reply', 'visitor.identified']);
+
+    await visitor.button('Send test').click();
+    await visitor.see('Test delivered');
+    expect(receiver.received.map(({ headers }) => headers['x-service-event'])).toEqual(['test']);
+  });
+
+  it('is refused with the reason beside the field that is at fault', async () => {
+    const { visitor, operator } = await aDesk();
+    await visitor.open('/endpoints/new');
+    await visitor.page.getByLabel('URL').fill('https://localhost.internal/hook');
+    await visitor.button('Choose all').click();
+    await visitor.button('Create endpoint').click();
+    await visitor.page.locator('input[aria-invalid="true"]').waitFor();
+    expect(await operator.endpoints()).toEqual([]);
+    expect(visitor.complaints.splice(0)).toEqual([expect.stringContaining('422')]);
+  });
+
+  it('is edited, paused, given a new secret, and deleted by who types its name', async () => {
+    const { visitor, operator } = await aDesk();
+    const { page } = visitor;
+    const { id, secret } = await operator.register({
+      url: (await suite.aReceiver()).url,
+      events: ['ticket.created'],
+      name: 'CRM',
+    });
+    await visitor.open(`/endpoints/${id}`);
+    await page.getByRole('link', { name: 'Edit' }).click();
+    await page.getByLabel('Name (optional)').fill('CRM sync');
+    await visitor.button('Save').click();
+    await visitor.heading('CRM sync').waitFor();
+
+    await visitor.choose('Rotate secret …');
+    await visitor.button('Rotate secret').click();
+    expect(await page.getByTestId('secret').textContent()).not.toBe(secret);
+    await page.getByLabel('I have stored the secret').check();
+    await visitor.button('Done').click();
+
+    await visitor.choose('Pause');
+    await visitor.see('Paused: nothing is sent');
+    expect((await operator.endpoint(id)).is_active).toBe(false);
+
+    await visitor.choose('Delete …');
+    await page.getByLabel('to confirm').fill('CRM');
+    expect(await visitor.button('Delete endpoint').isDisabled()).toBe(true);
+    await page.getByLabel('to confirm').fill('CRM sync');
+    await visitor.button('Delete endpoint').click();
+    await visitor.heading('Endpoints').waitFor();
+    expect(await operator.endpoints()).toEqual([]);
+  });
+});
+
+describe('a delivery that failed', () => {
+  it('shows its attempts, tells whether its signature verifies, and is replayed', async () => {
+    const { visitor, operator } = await aDesk();
+    const { page } = visitor;
+    const receiver = await failing();
+    const { id, secret } = await operator.register({ url: receiver.url, events: ['ticket.created'], name: 'CRM' });
+    await operator.emit(TICKET);
+    await visitor.open('/endpoints');
+    await page.getByRole('link', { name: 'CRM' }).click();
+    await page.getByRole('cell', { name: 'Failed', exact: true }).waitFor();
+    await page.getByRole('link', { name: 'ticket.created' }).click();
+    await page.getByText('Attempt 3').waitFor();
+    expect(await page.getByText('HTTP 503').count()).toBe(3);
+    expect(await page.getByText('no room').count()).toBe(3);
+
+    await page.getByRole('tab', { name: 'Signature checker' }).click();
+    await page.getByLabel('Secret').fill(secret);
+    await page.getByText('Verifies', { exact: true }).waitFor();
+    await page.getByLabel('Raw body').fill('{}');
+    await page.getByText('Does not verify').waitFor();
+
+    mend(receiver);
+    await visitor.button('Replay').click();
+    await page.locator('header').getByText('Delivered', { exact: true }).waitFor();
+    expect((await operator.deliveries(id)).map(({ status }) => status)).toEqual(['delivered']);
+    const bodies = new Set(receiver.received.map(({ body }) => body.toString()));
+    expect(bodies.size).toBe(1);
+  });
+});
+
+describe('an endpoint that was disabled automatically', () => {
+  it('is enabled and recovered at once, with the count first', async () => {
+    const { visitor, operator } = await aDesk();
+    const { page } = visitor;
+    const receiver = await failing();
+    const { id } = await operator.register({ url: receiver.url, events: ['ticket.created'], name: 'CRM' });
+    const witness = await operator.register({ url: (await suite.aReceiver()).url, events: ['ticket.created'] });
+    await operator.emit(TICKET, TICKET);
+    await visitor.open(`/endpoints/${id}`);
+    await visitor.see('Disabled automatically');
+    await operator.emit(TICKET, TICKET, TICKET);
+    mend(receiver);
+    // What an endpoint that works has got is routed for all.
+    await eventually(async () => {
+      expect(await operator.deliveries(witness.id)).toHaveLength(5);
+    });
+    const before = receiver.received.length;
+
+    await visitor.button('Enable and recover …').click();
+    await visitor.button('Enable and recover 5').waitFor();
+    expect(await page.getByTestId('count-failed').textContent()).toBe('2');
+    expect(await page.getByTestId('count-missed').textContent()).toBe('3');
+    expect((await operator.endpoint(id)).is_active).toBe(false);
+    await visitor.button('Enable and recover 5').click();
+    await page.locator('header').getByText('Healthy').waitFor();
+    await eventually(() => {
+      expect(seqsAt(receiver).slice(before).toSorted()).toEqual([1, 2, 3, 4, 5]);
+    });
+  });
+});
+
+describe('the events', () => {
+  it('stream in live, and show the very bytes that are stored', async () => {
+    const { visitor, operator } = await aDesk();
+    const { page } = visitor;
+    const receiver = await suite.aReceiver();
+    await operator.register({ url: receiver.url, events: ['ticket.created'], name: 'CRM' });
+    await operator.emit(TICKET);
+    await visitor.open('/events');
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.getByRole('link', { name: /^ticket\.created #1 / }).waitFor();
+
+    await operator.emit(TICKET, { ...TICKET, event: 'ticket.reply' });
+    await page.getByRole('link', { name: /^ticket\.reply #3 / }).waitFor();
+    const lines = await page.getByRole('list', { name: 'Events, newest first' }).getByRole('link').allTextContents();
+    expect(lines.map((line) => /#\d/.exec(line)?.[0])).toEqual(['#3', '#2', '#1']);
+
+    await page.getByRole('link', { name: /#2 / }).click();
+    const { text } = await operator.api.request('GET', '/external/events?since=1&limit=1');
+    const raw = await page.getByRole('region', { name: /^As stored/ }).textContent();
+    expect(text).toContain(raw);
+    expect(raw).toContain('"seq":2');
+    await page.getByRole('link', { name: 'CRM' }).waitFor();
+
+    await page.getByLabel('Event type').selectOption('ticket.reply');
+    await page.getByRole('link', { name: /#2 / }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: /#3 / }).waitFor();
+  });
+
+  it('are jumped to by their seq, and read back to the first', async () => {
+    const { visitor, operator } = await aDesk();
+    const { page } = visitor;
+    await operator.emit(...Array.from({ length: 120 }, () => TICKET));
+    await visitor.open('/events');
+    await page.getByRole('link', { name: /#120 / }).waitFor();
+    await page.getByLabel('Jump to seq').fill('#60');
+    await page.keyboard.press('Enter');
+    await visitor.see('Up to #60');
+    await page.getByRole('region', { name: /^As stored/ }).waitFor();
+    await visitor.button('Older').click();
+    await page.getByRole('link', { name: /#1 / }).waitFor();
+    expect(await page.getByRole('list', { name: 'Events, newest first' }).getByRole('link').count()).toBe(60);
+  });
+});
+
+describe('API keys', () => {
+  it('are created with the scopes that were chosen, shown this once, and revoked', async () => {
+    const { visitor } = await aDesk();
+    const { page } = visitor;
+    await visitor.open('/keys');
+    await visitor.button('New API key').click();
+    await page.getByRole('checkbox', { name: /^events:write/ }).check();
+    await visitor.button('Create key').click();
+    const key = (await page.getByTestId('secret').textContent()) ?? '';
+    const ask = () => fetch(`${suite.app.url}/api/v1/external/webhooks`, { headers: { 'x-api-key': key } });
+    // It is known, and may not do this.
+    expect((await ask()).status).toBe(403);
+    await page.getByLabel('I have stored the API key').check();
+    await visitor.button('Done').click();
+    const id = key.slice(0, 'gk_'.length + 26);
+    await visitor.button(`Revoke ${id}`).click();
+    await visitor.button('Revoke key').click();
+    await visitor.see('Revoked');
+    expect((await ask()).status).toBe(401);
+  });
+});
+
+describe('every page', () => {
+  let desk: Desk;
+  let paths: readonly string[];
+
+  beforeAll(async () => {
+    desk = await aDesk();
+    const { operator } = desk;
+    const good = await operator.register({
+      url: (await suite.aReceiver()).url,
+      events: ['ticket.created'],
+      name: 'CRM',
+    });
+    const bad = await operator.register({ url: (await failing()).url, events: ['ticket.created'], widget_ids: [] });
+    await operator.emit(TICKET, TICKET);
+    await eventually(async () => {
+      expect((await operator.endpoint(bad.id)).is_active).toBe(false);
+    });
+    const [delivery] = await operator.deliveries(bad.id);
+    paths = [
+      ...['/', '/endpoints', '/endpoints/new', `/endpoints/${good.id}`, `/endpoints/${good.id}/edit`],
+      ...[`/endpoints/${bad.id}`, `/endpoints/${bad.id}/deliveries/${delivery!.id}`],
+      ...['/events', '/events?seq=1', '/alerts', '/keys', '/samples', '/no-such-page'],
+    ];
+  });
+
+  it.each([
+    { theme: 'light', width: 1_280 },
+    { theme: 'dark', width: 390 },
+  ] as const)('keeps nobody out, and fits: $theme, $width wide', async (view) => {
+    const visitor = await aVisitor(view);
+    await visitor.signIn(desk.apiKey);
+    const found: string[] = [];
+    for (const path of paths) {
+      await visitor.open(path);
+      await visitor.page.locator('h1').first().waitFor();
+      await visitor.page.locator('.skeleton').first().waitFor({ state: 'detached' });
+      found.push(...(await seriousViolations(visitor.page)).map((violation) => `${path}: ${violation}`));
+      const overflow = await visitor.page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+      if (overflow > 0) found.push(`${path}: is ${overflow} px too wide`);
+    }
+    expect(found).toEqual([]);
+  });
+
+  it('is reached and used by the keyboard alone', async () => {
+    const visitor = await aVisitor();
+    await visitor.signIn(desk.apiKey);
+    await visitor.open('/');
+    await visitor.heading('Overview').waitFor();
+    const { page } = visitor;
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
+    const endpoints = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Endpoints' });
+    await endpoints.focus();
+    await page.keyboard.press('Enter');
+    await visitor.heading('Endpoints').waitFor();
+    await page.getByRole('link', { name: 'CRM' }).focus();
+    await page.keyboard.press('Enter');
+    await visitor.heading('CRM').waitFor();
+    await visitor.button('More actions').focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('menu').waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+
+  it('follows the theme that was chosen, also on the next visit', async () => {
+    const visitor = await aVisitor({ theme: 'light' });
+    await visitor.signIn(desk.apiKey);
+    const ground = () => visitor.page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+    const light = await ground();
+    await visitor.button(/^Theme: as your system/).click();
+    await visitor.button(/^Theme: light/).click();
+    const dark = await ground();
+    expect(dark).not.toBe(light);
+    await visitor.open('/endpoints');
+    await visitor.heading('Endpoints').waitFor();
+    expect(await ground()).toBe(dark);
+  });
+
+  it('begins with less than 250 KB of compressed script, and none from elsewhere', async () => {
+    const visitor = await aVisitor();
+    const scripts: { readonly url: string; readonly bytes: Promise<number> }[] = [];
+    visitor.page.on('response', (response) => {
+      if (response.request().resourceType() !== 'script') return;
+      scripts.push({ url: response.url(), bytes: response.body().then((body) => gzipSync(body).length) });
+    });
+    await visitor.signIn(desk.apiKey);
+    const sizes = await Promise.all(scripts.map(({ bytes }) => bytes));
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(MAX_SCRIPT_BYTES);
+    expect(scripts.map(({ url }) => new URL(url).origin)).toEqual(scripts.map(() => suite.app.url));
+  });
+});

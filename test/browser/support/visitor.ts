@@ -1,0 +1,67 @@
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
+
+/** How a visitor looks at the pages. */
+export interface View {
+  readonly theme?: 'light' | 'dark';
+  readonly width?: number;
+}
+
+/** Somebody with a browser of their own; keeps what the browser complains about. */
+export class Visitor {
+  readonly complaints: string[] = [];
+
+  private constructor(
+    readonly context: BrowserContext,
+    readonly page: Page,
+    private readonly baseUrl: string,
+  ) {
+    page.on('console', (message) => {
+      if (message.type() === 'error' || message.type() === 'warning') this.complaints.push(message.text());
+    });
+    page.on('pageerror', (error) => this.complaints.push(error.message));
+  }
+
+  static async come(
+    browser: Browser,
+    baseUrl: string,
+    { theme = 'light', width = 1_280 }: View = {},
+  ): Promise<Visitor> {
+    const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: theme });
+    const page = await context.newPage();
+    page.setDefaultTimeout(15_000);
+    return new Visitor(context, page, baseUrl);
+  }
+
+  async open(path: string): Promise<void> {
+    await this.page.goto(this.baseUrl + path);
+  }
+
+  async signIn(apiKey: string): Promise<void> {
+    await this.open('/sign-in');
+    await this.page.getByLabel('API key').fill(apiKey);
+    await this.button('Sign in').click();
+    await this.heading('Overview').waitFor();
+  }
+
+  button(name: string | RegExp): Locator {
+    return this.page.getByRole('button', { name, exact: typeof name === 'string' });
+  }
+
+  heading(name: string | RegExp): Locator {
+    return this.page.getByRole('heading', { name, exact: typeof name === 'string', level: 1 });
+  }
+
+  /** Of the menu behind the three dots. */
+  async choose(action: string): Promise<void> {
+    await this.button('More actions').click();
+    await this.page.getByRole('menuitem', { name: action }).click();
+  }
+
+  async see(text: string | RegExp): Promise<void> {
+    await this.page.getByText(text).first().waitFor();
+  }
+
+  async leave(): Promise<void> {
+    await this.context.close();
+  }
+}
