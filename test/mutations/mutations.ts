@@ -50,7 +50,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'skip-repeat-rule',
     breaks: 'a reader of the log takes a byte-identical repeat for a new event',
     file: 'libs/domain/src/sequencing/seq-gate.ts',
-    find: '      if (seq <= (seen.get(orgId) ?? this.#lastSeen.get(orgId) ?? SEQ_NONE)) return false;\n',
+    find: '      if (seq <= after) return false;\n',
     replace: '',
     caughtBy: {
       project: 'unit',
@@ -127,7 +127,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'sign-printed-json',
     breaks: 'the signature is that of the envelope parsed and printed again',
-    file: 'apps/dispatcher/src/push-headers.ts',
+    file: 'libs/webhook-transport/src/push/push-headers.ts',
     find: "'x-service-signature': serviceSignature(secret, timestamp, envelope),",
     replace: `'x-service-signature': serviceSignature(
       secret,
@@ -136,7 +136,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ),`,
     caughtBy: {
       project: 'unit',
-      file: 'apps/dispatcher/src/push-headers.spec.ts',
+      file: 'libs/webhook-transport/src/push/push-headers.spec.ts',
       name: 'are what a consumer verifies, and only with the secret and the bytes that were signed',
     },
   },

@@ -1,12 +1,22 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-const PROJECTIONS = ['events', 'org_heads', 'deliveries', 'delivery_attempts', 'endpoint_health'];
-const RECORDS = ['endpoints', 'endpoint_inactive_periods', 'api_keys'];
+const PROJECTIONS = [
+  'events',
+  'org_heads',
+  'deliveries',
+  'delivery_attempts',
+  'endpoint_health',
+  'chat_queues',
+  'waiting_conversations',
+];
+const RECORDS = ['endpoints', 'endpoint_inactive_periods', 'api_keys', 'live_chat_settings', 'alerts'];
 
 /** What the reader sees: everything but what is secret, and the answers that may hold something secret. */
 const READABLE = [
   ...PROJECTIONS,
   'endpoint_inactive_periods',
+  'live_chat_settings',
+  'alerts',
   'projection_offsets',
   'migrations',
   `endpoints (id, org_id, name, description, url, events, widget_ids, is_active, activation, disabled_at,
