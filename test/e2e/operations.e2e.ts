@@ -132,7 +132,7 @@ describe('five processes, one of each stage, that carry a load with troubles in 
     await api.emit(oneTo(2).map(() => ({ event: 'ticket.created', data: { text: MARK } })));
     await api.emit(oneTo(HANGING_PUSHES).map(() => ({ event: 'ticket.updated', data: { text: MARK } })));
     await api.request('GET', '/external/events?since=-1');
-    await fetch(`${stages.api.url}/nowhere?secret=${MARK}`);
+    await fetch(`${stages.api.url}/nowhere?secret=${MARK}`, { method: 'POST' });
     await eventually(
       async () => {
         expect(good.received).toHaveLength(3);

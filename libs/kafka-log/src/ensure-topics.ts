@@ -1,4 +1,5 @@
 import kafkajs, { type Admin } from 'kafkajs';
+import { untilItWorks } from '#libs/runtime';
 import { LARGEST_BATCH_BYTES } from './limits.js';
 import type { TopicPlan } from './topics.js';
 
@@ -12,6 +13,9 @@ export class TopicMismatchError extends Error {
     );
   }
 }
+
+/** Some seconds in all. */
+const SERVED_ATTEMPTS = 6;
 
 function configOf(plan: TopicPlan): Readonly<Record<string, string>> {
   return {
@@ -49,6 +53,15 @@ function mismatchesOf(plan: TopicPlan, partitions: number, config: ReadonlyMap<s
   return found;
 }
 
+/** A leader is named a moment before it knows that it is one, and says until then that it is not. */
+async function untilServed(admin: Admin, topic: string): Promise<void> {
+  await untilItWorks(() => admin.fetchTopicOffsets(topic), {
+    onFailure: (error, failures) => {
+      if (failures === SERVED_ATTEMPTS) throw error;
+    },
+  });
+}
+
 /**
  * Creates the topics that are missing and checks the ones that are there. The replication factor is the broker's own
  * default.
@@ -67,6 +80,7 @@ export async function ensureTopics(admin: Admin, plans: readonly TopicPlan[]): P
         configEntries: Object.entries(configOf(plan)).map(([name, value]) => ({ name, value })),
       })),
     });
+    for (const { topic } of missing) await untilServed(admin, topic);
   }
   const present = plans.filter((plan) => existing.has(plan.topic));
   if (present.length === 0) return;

@@ -75,7 +75,7 @@ describe('an attempt (spec 3.1)', () => {
     const to = await aSubscriber(always(202));
     const emittedAtMs = Date.now();
     const [eventId] = await to.operator.emit({ event: 'ticket.created', data: {} });
-    const [{ attempts_log, envelope, ...delivery } = {} as never] = await deliveriesOnce(to, 1, ended);
+    const [{ attempts_log, envelope, endpoint_id, request, ...delivery } = {} as never] = await deliveriesOnce(to, 1, ended);
     const [push] = to.receiver.received as readonly [Received];
     expect(delivery).toEqual({
       id: push.headers['x-service-delivery-id'],
@@ -98,6 +98,8 @@ describe('an attempt (spec 3.1)', () => {
     expect(deliveredAtMs).toBeLessThan(push.atMs + TIMEOUT_MS);
     expect(attempts_log).toHaveLength(1);
     expect(envelope).toEqual(JSON.parse(push.body.toString()));
+    expect(endpoint_id).toBe(to.endpoint.id);
+    expect(request).toMatchObject({ method: 'POST', url: to.receiver.url, body: push.body.toString() });
   });
 
   it.concurrent('is made again when it is answered with anything but 2xx', async () => {
