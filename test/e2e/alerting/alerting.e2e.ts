@@ -297,7 +297,8 @@ describe('whatever happens in between', () => {
     await suite.sweepAfter(60).round();
     await expectRaised(['conversation.queued cnv_1']);
     const [place] = await suite.store.query<{ log_partition: number }>(
-      'select log_partition from waiting_conversations limit 1',
+      'select log_partition from waiting_conversations where org_id = $1 limit 1',
+      [org.orgId],
     );
     await suite.store.query('delete from waiting_conversations');
     await suite.store.query('delete from chat_queues');
