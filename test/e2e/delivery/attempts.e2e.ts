@@ -75,7 +75,11 @@ describe('an attempt (spec 3.1)', () => {
     const to = await aSubscriber(always(202));
     const emittedAtMs = Date.now();
     const [eventId] = await to.operator.emit({ event: 'ticket.created', data: {} });
-    const [{ attempts_log, envelope, endpoint_id, request, ...delivery } = {} as never] = await deliveriesOnce(to, 1, ended);
+    const [{ attempts_log, envelope, endpoint_id, request, ...delivery } = {} as never] = await deliveriesOnce(
+      to,
+      1,
+      ended,
+    );
     const [push] = to.receiver.received as readonly [Received];
     expect(delivery).toEqual({
       id: push.headers['x-service-delivery-id'],
