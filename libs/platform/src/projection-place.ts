@@ -15,7 +15,7 @@ export interface ProjectionPlaceDependencies {
  * with the rows. When the consumer is ahead of it (the database was restored or is being rebuilt), it is sent back.
  */
 export class ProjectionPlace {
-  /** Where the consumer was sent back to last, by partition. */
+  /** Where the consumer was sent back to and has not arrived yet, by partition. */
   readonly #sentBackTo = new Map<number, number>();
 
   constructor(
@@ -35,6 +35,7 @@ export class ProjectionPlace {
     const startedAtMs = performance.now();
     const projected = await apply(stretch);
     if (projected.kind === 'applied') {
+      this.#sentBackTo.delete(partition);
       this.#measure(performance.now() - startedAtMs, records[0]?.timestampMs ?? 0);
       return undefined;
     }

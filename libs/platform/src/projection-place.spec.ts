@@ -1,0 +1,67 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { Projected, Stretch } from '#libs/feed-store';
+import type { BatchContext, Handled, StoredRecord } from '#libs/kafka-log';
+import { Metrics } from '#libs/metrics';
+import { createLogger } from '#libs/runtime';
+import { ProjectionPlace } from './projection-place.js';
+
+let place: ProjectionPlace;
+/** Where the projection in Postgres is. */
+let projectedTo: number;
+let applied: readonly (readonly [number, number])[];
+let soughtTo: readonly number[];
+
+beforeEach(() => {
+  projectedTo = 0;
+  applied = [];
+  soughtTo = [];
+  place = new ProjectionPlace('feed', {
+    clock: { now: () => 0 },
+    logger: createLogger('silent', 'test'),
+    metrics: new Metrics(),
+  });
+});
+
+function apply({ firstOffset, nextOffset }: Stretch): Promise<Projected> {
+  if (firstOffset > projectedTo) return Promise.resolve({ kind: 'behind', nextOffset: projectedTo });
+  applied = [...applied, [firstOffset, nextOffset]];
+  projectedTo = nextOffset;
+  return Promise.resolve({ kind: 'applied' });
+}
+
+/** The consumer hands over the records from `from` up to, and without, `to`. */
+function handOver(from: number, to: number): Promise<Handled> {
+  const records = Array.from({ length: to - from }, (_, index) => ({ offset: from + index, timestampMs: 0 }));
+  const context = {
+    seek: (_topic: string, _partition: number, offset: number) => {
+      soughtTo = [...soughtTo, offset];
+    },
+  } as unknown as BatchContext;
+  return place.project({ topic: 'log', partition: 0, records: records as unknown as StoredRecord[] }, context, apply);
+}
+
+describe('a consumer that is ahead of its projection', () => {
+  it('is sent back to where the projection is, each time that the projection was set back', async () => {
+    await handOver(0, 5);
+    for (const restored of [0, 0]) {
+      projectedTo = restored;
+      expect(await handOver(5, 6)).toMatchObject({ kind: 'later', nextOffset: 5 });
+      expect(await handOver(0, 6)).toBeUndefined();
+    }
+    expect(soughtTo).toEqual([0, 0]);
+    expect(applied).toEqual([
+      [0, 5],
+      [0, 6],
+      [0, 6],
+    ]);
+  });
+
+  it('goes on with what there is when the log does not hold what lies between any more', async () => {
+    await handOver(0, 5);
+    projectedTo = 2;
+    await handOver(5, 6);
+    expect(await handOver(4, 6)).toBeUndefined();
+    expect(soughtTo).toEqual([2]);
+    expect(applied.at(-1)).toEqual([2, 6]);
+  });
+});
