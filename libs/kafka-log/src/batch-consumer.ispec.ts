@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createLogger, HealthBoard } from '#libs/runtime';
+import { aPrivateKafka } from '../../../test/support/private-kafka.js';
 import { forgetMembers, membersOf } from '../../../test/support/group-members.js';
 import { eventually } from '../../../test/support/infrastructure/eventually.js';
 import { makeTopics } from '../../../test/support/topics.js';
@@ -281,5 +282,39 @@ describe('a batch consumer', () => {
     await eventually(() => {
       expect(contexts.map(({ generation }) => generation)).toEqual([1, 2]);
     });
+  });
+});
+
+describe('a consumer whose brokers go away', () => {
+  it('takes it that a rest is ended while it is torn down', async () => {
+    const kafka = await aPrivateKafka();
+    try {
+      connection = new KafkaConnection({ brokers: [kafka.brokers], clientId: 'test', logger });
+      await makeTopics(connection, [{ topic, partitions: 1, retentionMs: -1, compacted: false, appendTime: false }]);
+      let context: BatchContext | undefined;
+      await start((_batch, given) => {
+        context = given;
+        return Promise.resolve({ kind: 'later', nextOffset: 0, waitMs: 60_000 });
+      });
+      const own = new Appender(connection, { retries: 3 });
+      await own.connect();
+      await own.append([{ topic, key: 'key', value: Buffer.from('a') }]);
+      await own.close();
+      await eventually(() => {
+        expect(context).toBeDefined();
+      });
+      await kafka.stop();
+      await eventually(
+        () => {
+          context!.resume(topic, 0);
+          expect(sessions.at(-1)).toBeNull();
+        },
+        { timeoutMs: 30_000, intervalMs: 5 },
+      );
+      context!.resume(topic, 0);
+    } finally {
+      await Promise.all(consumers.splice(0).map((consumer) => consumer.stop()));
+      await kafka.remove();
+    }
   });
 });

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import type { Admin, Consumer, EachBatchPayload } from 'kafkajs';
+import kafkajs, { type Admin, type Consumer, type EachBatchPayload } from 'kafkajs';
 import { systemClock } from '#libs/domain';
 import { backOffMs, type HealthBoard, type Logger } from '#libs/runtime';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -397,7 +397,13 @@ export class BatchConsumer {
     const key = `${topic}/${partition}`;
     clearTimeout(this.#paused.get(key));
     this.#paused.delete(key);
-    if (this.#consumer === consumer && !this.#stopping) consumer.resume([{ topic, partitions: [partition] }]);
+    if (this.#consumer !== consumer || this.#stopping) return;
+    try {
+      consumer.resume([{ topic, partitions: [partition] }]);
+    } catch (error) {
+      // It has left its group and is about to tell that it crashed: the one that is made anew begins without rests.
+      if (!(error instanceof kafkajs.KafkaJSNonRetriableError)) throw error;
+    }
   }
 }
 
