@@ -32,9 +32,9 @@ async function aborted(signal: AbortSignal): Promise<void> {
 }
 
 async function consume(options: ConsumerOptions): Promise<void> {
+  const interrupted = interruption();
   const path = credentialsPath(process.env['DATA_DIR']);
   const credentials = await readCredentials(path);
-  const interrupted = interruption();
   if (credentials === undefined) {
     if (options.register || options.database !== undefined) {
       throw new ConsumerError(
