@@ -1,4 +1,5 @@
 import { nextSeq, seqFromText, SEQ_NONE, type EventId, type OrgId, type Seq, type WidgetId } from '#libs/domain';
+import { FeedPage, type FeedBounds, type FeedItem } from './feed-page.js';
 import type { Store } from './store.js';
 
 export interface FeedQuery {
@@ -7,27 +8,6 @@ export interface FeedQuery {
   readonly limit: number;
   readonly event?: string;
   readonly widgetId?: WidgetId;
-}
-
-/** An event as the feed serves it. */
-export interface FeedItem {
-  readonly seq: Seq;
-  readonly event: string;
-  /** The envelope's JSON text: the stored bytes, untouched. */
-  readonly envelope: string;
-}
-
-/** Of the oldest and the newest event that the org has in the feed; 0 without events. */
-export interface FeedBounds {
-  readonly oldestSeq: Seq;
-  readonly headSeq: Seq;
-}
-
-/** A page of the feed, ascending by seq. */
-export interface FeedPage extends FeedBounds {
-  readonly items: readonly FeedItem[];
-  /** Where the next page begins; `null` when there are no more matching events. */
-  readonly nextSeq: Seq | null;
 }
 
 /** One event, as it is stored. */
@@ -44,20 +24,59 @@ export function eventKey(orgId: OrgId, id: EventId): EventKey {
   return `${orgId}/${id}`;
 }
 
-interface FoundEvent {
-  readonly seq: string;
-  readonly event_type: string;
-  readonly matching: string;
-  readonly envelope: string;
+/** The bounds of the feed and the page; the latter's columns but `found` and `served` are null when it is empty. */
+interface FeedPageRow {
+  readonly head: string | null;
+  readonly oldest: string | null;
+  readonly found: number;
+  readonly served: number;
+  readonly last: string | null;
+  readonly envelopes: string | null;
+  readonly seqs: string | null;
+  readonly types: string | null;
 }
-
-/** The bounds stand in every row, and in a row of their own when nothing was found. */
-type FeedRow = { readonly head: string | null; readonly oldest: string | null } & (
-  FoundEvent | { readonly seq: null; readonly event_type: null; readonly matching: null; readonly envelope: null }
-);
 
 /** What a page may weigh: it ends early rather than hold a whole process' memory; `next_seq` then goes on behind it. */
 const PAGE_BYTES = 8 * 1024 * 1024;
+
+/**
+ * One statement, so that the page and the bounds are of the same moment; one row, since a thousand cost more on their way
+ * than in the table. One event more than asked for tells whether there are more; convert_from hands text over without hex.
+ * Parameters: org, since, the oldest time that is served, limit, bytes.
+ */
+function pageSql(filters: string): string {
+  return `
+    select
+      (select last_seq from org_heads where org_id = $1) as head,
+      (select seq from events where org_id = $1 and appended_at >= $3 order by seq limit 1) as oldest,
+      page.*
+    from (
+      select
+        count(*)::int as found,
+        (count(*) filter (where is_served))::int as served,
+        max(seq) filter (where is_served) as last,
+        convert_from(string_agg(envelope, '\\x1e' order by seq) filter (where is_served), 'UTF8') as envelopes,
+        string_agg(seq::text, ' ' order by seq) filter (where is_served) as seqs,
+        string_agg(event_type, ' ' order by seq) filter (where is_served) as types
+      from (
+        select seq, event_type, envelope, place <= $4 and (place = 1 or weight <= $5) as is_served
+        from (
+          select seq, event_type, envelope, row_number() over w as place, sum(octet_length(envelope)) over w as weight
+          from (
+            select seq, event_type, envelope from events
+            where org_id = $1 and seq > $2 and appended_at >= $3 ${filters}
+            order by seq limit $4 + 1
+          ) found
+          window w as (order by seq rows unbounded preceding)
+        ) weighed
+      ) marked
+    ) page`;
+}
+
+function marksOf({ seqs, types }: FeedPageRow): readonly Pick<FeedItem, 'seq' | 'event'>[] {
+  const events = types?.split(' ') ?? [];
+  return seqs?.split(' ').map((seq, index) => ({ seq: seqFromText(seq), event: events[index] ?? '' })) ?? [];
+}
 
 /** With everything pruned, the next event will be the oldest. */
 function oldestOf(stored: string | null, headSeq: Seq): Seq {
@@ -75,48 +94,22 @@ export class FeedReader {
 
   async page(orgId: OrgId, query: FeedQuery, nowMs: number): Promise<FeedPage> {
     const from = new Date(nowMs - this.retentionMs);
-    const parameters: unknown[] = [orgId, query.since, from, query.limit + 1, PAGE_BYTES];
+    const parameters: unknown[] = [orgId, query.since, from, query.limit, PAGE_BYTES];
     const filters: string[] = [];
     if (query.event !== undefined) filters.push(`and event_type = $${parameters.push(query.event)}`);
     if (query.widgetId !== undefined) filters.push(`and widget_id = $${parameters.push(query.widgetId)}`);
-    // One statement, so that the page and the bounds are of the same moment. One event more than asked for tells
-    // whether there are more; convert_from hands text over without hex.
-    const rows = await this.store.forOrg(
-      orgId,
-      async (runner) =>
-        (await runner.query(
-          `select bounds.head, bounds.oldest, page.seq, page.event_type, page.matching,
-             convert_from(page.envelope, 'UTF8') as envelope
-           from (
-             select
-               (select last_seq from org_heads where org_id = $1) as head,
-               (select seq from events where org_id = $1 and appended_at >= $3 order by seq limit 1) as oldest
-           ) bounds
-           left join (
-             select seq, event_type, envelope,
-               row_number() over (order by seq) as place,
-               count(*) over () as matching,
-               sum(octet_length(envelope)) over (order by seq) as weight
-             from (
-               select seq, event_type, envelope from events
-               where org_id = $1 and seq > $2 and appended_at >= $3 ${filters.join(' ')}
-               order by seq limit $4
-             ) found
-           ) page on page.place = 1 or page.weight <= $5
-           order by page.seq`,
-          parameters,
-        )) as FeedRow[],
-    );
-    const found = rows.filter((row): row is FeedRow & FoundEvent => row.seq !== null);
-    const served = found.slice(0, query.limit);
-    const last = served.at(-1);
-    const headSeq = seqFromText(rows[0]?.head ?? '0');
-    return {
-      items: served.map((row) => ({ seq: seqFromText(row.seq), event: row.event_type, envelope: row.envelope })),
-      nextSeq: last !== undefined && Number(last.matching) > served.length ? seqFromText(last.seq) : null,
-      oldestSeq: oldestOf(rows[0]?.oldest ?? null, headSeq),
+    const name = `feed-page${query.event === undefined ? '' : '-event'}${query.widgetId === undefined ? '' : '-widget'}`;
+    const [row] = await this.store.preparedForOrg<FeedPageRow>(orgId, name, pageSql(filters.join(' ')), parameters);
+    if (row === undefined) throw new Error('an aggregate without a row');
+    const headSeq = seqFromText(row.head ?? '0');
+    return new FeedPage({
+      count: row.served,
+      nextSeq: row.last !== null && row.found > row.served ? seqFromText(row.last) : null,
+      oldestSeq: oldestOf(row.oldest, headSeq),
       headSeq,
-    };
+      envelopes: row.envelopes ?? '',
+      marks: () => marksOf(row),
+    });
   }
 
   /** The event of that seq; `undefined` for one that is not there yet, or past retention. */

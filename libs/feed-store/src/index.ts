@@ -16,6 +16,7 @@ export * from './endpoint-directory.js';
 export * from './endpoint-health-reader.js';
 export * from './endpoint-records.js';
 export * from './feed-audit.js';
+export * from './feed-page.js';
 export * from './feed-projection.js';
 export * from './feed-reader.js';
 export * from './head-notifications.js';

@@ -33,10 +33,15 @@ export function isPostgresAway(error: unknown): boolean {
 }
 
 /**
- * All that a stage asks for has an index. Plans are kept for as long as a connection, and one that was made while a table
- * was small would go on reading it whole when it is large.
+ * All that a stage asks for has an index, and comes in its order. Plans are kept for as long as a connection, and one that
+ * was made while a table was small would go on reading it whole, or sorting all of an org's rows, when it is large.
  */
-const PLANNER_OPTIONS = '-c enable_seqscan=off';
+const PLANNER_OPTIONS = '-c enable_seqscan=off -c enable_bitmapscan=off';
+
+/** An OrgId is a UUID by construction, so it can stand in the text, and one round trip does. */
+function asTenant(orgId: OrgId): string {
+  return `begin; set local role gapless_tenant; set local gapless.org_id = '${orgId}'`;
+}
 
 /** Whether the error says that a lock was not to be had within the `lock_timeout`. */
 export function isLockNotAvailable(error: unknown): boolean {
@@ -150,6 +155,39 @@ export class Store {
     return rows;
   }
 
+  /**
+   * A statement that reads rows of this org alone, held by row-level security, and that is planned once for each
+   * connection, whatever the parameters are.
+   * @param name one for each text
+   */
+  async preparedForOrg<Row>(
+    orgId: OrgId,
+    name: string,
+    sql: string,
+    parameters: readonly unknown[],
+  ): Promise<readonly Row[]> {
+    const client = await this.#pool.connect();
+    let broken = false;
+    try {
+      await client.query(`${asTenant(orgId)}; set local plan_cache_mode = force_generic_plan`);
+      try {
+        const { rows } = await client.query<Row & QueryResultRow>({ name, text: sql, values: [...parameters] });
+        await client.query('commit');
+        return rows;
+      } catch (error) {
+        await client.query('rollback').catch(() => {
+          broken = true;
+        });
+        throw error;
+      }
+    } catch (error) {
+      broken ||= isPostgresAway(error);
+      throw error;
+    } finally {
+      client.release(broken);
+    }
+  }
+
   /** Everything that `act` does is one transaction over all orgs. */
   async transaction<T>(act: (runner: QueryRunner) => Promise<T>): Promise<T> {
     return this.#inTransaction('begin', act);
@@ -162,8 +200,7 @@ export class Store {
 
   /** One transaction that sees and changes rows of this org alone, held by row-level security. */
   async forOrg<T>(orgId: OrgId, act: (runner: QueryRunner) => Promise<T>): Promise<T> {
-    // An OrgId is a UUID by construction, so it can stand in the text, and one round trip does.
-    return this.#inTransaction(`begin; set local role gapless_tenant; set local gapless.org_id = '${orgId}'`, act);
+    return this.#inTransaction(asTenant(orgId), act);
   }
 
   get #pool(): Pool {

@@ -36,7 +36,7 @@ export class FeedFollower {
       for (let query = asked; ;) {
         watch.reset();
         const page = await this.reads.page(orgId, query);
-        if (page.items.length > 0) return page;
+        if (!page.isEmpty) return page;
         query = { ...query, since: positionAfter(query, page) };
         watch.seen(query.since);
         if ((await watch.wait(Math.max(0, deadlineMs - this.clock.now()))) !== 'moved') return page;
@@ -70,7 +70,7 @@ export class FeedFollower {
         const page = await this.reads.page(orgId, query);
         query = { ...query, since: positionAfter(query, page) };
         watch.seen(query.since);
-        if (page.items.length > 0) yield page;
+        if (!page.isEmpty) yield page;
         const waited = page.nextSeq === null ? await watch.wait(Math.max(0, nextBeatMs - this.clock.now())) : 'moved';
         if (waited === 'ended') return;
         if (this.clock.now() >= nextBeatMs) {

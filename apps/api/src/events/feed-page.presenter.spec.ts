@@ -1,11 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Seq } from '#libs/domain';
-import type { FeedPage } from '#libs/feed-store';
+import { ENVELOPE_SEPARATOR, FeedPage } from '#libs/feed-store';
 import { feedPageJson, feedPageStream } from './feed-page.presenter.js';
 
 function aPage(envelopes: readonly string[], nextSeq: number | null = null): FeedPage {
-  const items = envelopes.map((envelope, index) => ({ seq: (index + 1) as Seq, event: 'ticket.created', envelope }));
-  return { items, nextSeq: nextSeq as Seq | null, oldestSeq: 1 as Seq, headSeq: 9 as Seq };
+  return new FeedPage({
+    count: envelopes.length,
+    nextSeq: nextSeq as Seq | null,
+    oldestSeq: 1 as Seq,
+    headSeq: 9 as Seq,
+    envelopes: envelopes.join(ENVELOPE_SEPARATOR),
+    marks: () => envelopes.map((_, index) => ({ seq: (index + 1) as Seq, event: 'ticket.created' })),
+  });
 }
 
 describe('a page of the feed', () => {

@@ -2,7 +2,7 @@ import type { FeedItem, FeedPage } from '#libs/feed-store';
 
 /** The page as JSON (spec 4.1): the stored envelopes are spliced in as they are, never parsed and printed again. */
 export function feedPageJson(page: FeedPage): string {
-  return `{"data":[${page.items.map((item) => item.envelope).join(',')}],"next_seq":${page.nextSeq ?? 'null'}}`;
+  return `{"data":[${page.elements}],"next_seq":${page.nextSeq ?? 'null'}}`;
 }
 
 /** The bounds of the feed (decisions, section 5). */

@@ -1,0 +1,61 @@
+import type { Seq } from '#libs/domain';
+
+/** An event as the feed serves it. */
+export interface FeedItem {
+  readonly seq: Seq;
+  readonly event: string;
+  /** The envelope's JSON text: the stored bytes, untouched. */
+  readonly envelope: string;
+}
+
+/** Of the oldest and the newest event that the org has in the feed; 0 without events. */
+export interface FeedBounds {
+  readonly oldestSeq: Seq;
+  readonly headSeq: Seq;
+}
+
+/** Stands between envelopes: JSON text never holds this control character, neither in strings nor between tokens. */
+export const ENVELOPE_SEPARATOR = '\x1e';
+
+interface FeedPageParts extends FeedBounds {
+  /** How many events there are on the page. */
+  readonly count: number;
+  /** Where the next page begins; `null` when there are no more matching events. */
+  readonly nextSeq: Seq | null;
+  /** The envelopes, ascending by seq, with a separator between them. */
+  readonly envelopes: string;
+  /** The seq and the type of each event. */
+  readonly marks: () => readonly Pick<FeedItem, 'seq' | 'event'>[];
+}
+
+/** A page of the feed, ascending by seq: one text, since most readers want nothing but that. */
+export class FeedPage implements FeedBounds {
+  constructor(private readonly parts: FeedPageParts) {}
+
+  get oldestSeq(): Seq {
+    return this.parts.oldestSeq;
+  }
+
+  get headSeq(): Seq {
+    return this.parts.headSeq;
+  }
+
+  get nextSeq(): Seq | null {
+    return this.parts.nextSeq;
+  }
+
+  get isEmpty(): boolean {
+    return this.parts.count === 0;
+  }
+
+  /** The envelopes as the elements of a JSON array, without its brackets. */
+  get elements(): string {
+    return this.parts.envelopes.replaceAll(ENVELOPE_SEPARATOR, ',');
+  }
+
+  get items(): readonly FeedItem[] {
+    if (this.isEmpty) return [];
+    const envelopes = this.parts.envelopes.split(ENVELOPE_SEPARATOR);
+    return this.parts.marks().map((mark, index) => ({ ...mark, envelope: envelopes[index] ?? '' }));
+  }
+}
