@@ -7,7 +7,7 @@ import {
   type EndpointId,
   type Seq,
 } from '#libs/domain';
-import { attemptRecord, type StoredRecord } from '#libs/kafka-log';
+import { attemptRecord, readAttemptRecord, type NewRecord, type StoredRecord } from '#libs/kafka-log';
 
 const ORG = parseOrgId('0f8fad5b-d9cb-469f-a165-70867728950e')!;
 
@@ -40,15 +40,23 @@ export function aDueAttempt(nth = 1, endpointId = anEndpointId(), other: Partial
 
 /** The attempt as it stands in a topic. */
 export function storedAttempt(due: DueAttempt, offset: number, topic = 'attempts', partition = 0): StoredRecord {
-  const { key, value, headers } = attemptRecord(topic, due);
+  return { ...stored(attemptRecord(topic, due)), offset, partition, timestampMs: due.dueAtMs };
+}
+
+/** What a record of an attempts or retry topic stands for; `undefined` for what is no attempt. */
+export function attemptOf(record: NewRecord): DueAttempt | undefined {
+  return readAttemptRecord(stored(record));
+}
+
+function stored({ topic, key, value, headers }: NewRecord): StoredRecord {
   const texts = Object.entries(headers ?? {}).map(([name, text]) => [name, text.toString()] as const);
   return {
     topic,
-    partition,
-    offset,
+    partition: 0,
+    offset: 0,
     key: Buffer.from(key ?? ''),
     value,
     headers: Object.fromEntries(texts),
-    timestampMs: due.dueAtMs,
+    timestampMs: 0,
   };
 }

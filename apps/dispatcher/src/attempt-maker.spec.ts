@@ -7,7 +7,7 @@ import { createLogger } from '#libs/runtime';
 import { NO_TRACING } from '#libs/tracing';
 import { verifySignature } from '#libs/webhook-signature';
 import type { PushClient } from '#libs/webhook-transport';
-import { aDueAttempt } from '../../../test/support/due-attempts.js';
+import { aDueAttempt, attemptOf } from '../../../test/support/due-attempts.js';
 import { FakeAppender } from '../../../test/support/fake-appender.js';
 import { AttemptMaker } from './attempt-maker.js';
 import type { DispatchLookup } from './dispatch-lookup.js';
@@ -144,7 +144,7 @@ describe('an attempt that failed', () => {
       expect(facts()).toMatchObject([{ next: 'retry', nextAttemptAtMs: dueAtMs }]);
       const [retry] = retries();
       expect(retry).toMatchObject({ topic: topics.retry[index], key: due.delivery.endpointId, value: due.envelope });
-      expect(retry!.headers).toMatchObject({ attempt: String(index + 2), run: '0', 'due-at-ms': String(dueAtMs) });
+      expect(attemptOf(retry!)).toEqual({ ...due, attempt: index + 2, dueAtMs });
     }
   });
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { topicNames, type Handled } from '#libs/kafka-log';
 import { Metrics } from '#libs/metrics';
-import { aDueAttempt, storedAttempt } from '../../../test/support/due-attempts.js';
+import { aDueAttempt, attemptOf, storedAttempt } from '../../../test/support/due-attempts.js';
 import { FakeAppender } from '../../../test/support/fake-appender.js';
 import { ForwardRetriesHandler } from './forward-retries.handler.js';
 
@@ -24,14 +24,14 @@ function handle(...dueAtMs: readonly number[]): Promise<Handled> {
   return handler.handle({ topic: retryTopic, partition: 0, records });
 }
 
-function forwarded(): readonly (string | Buffer | undefined)[] {
-  return appender.records.map(({ headers }) => headers?.['seq']);
+function forwarded(): readonly (number | undefined)[] {
+  return appender.records.map((record) => attemptOf(record)?.delivery.seq);
 }
 
 describe('a batch of retries', () => {
   it('is handed over as a whole when all of them are due', async () => {
     expect(await handle(NOW_MS - 500, NOW_MS - 1, NOW_MS)).toBeUndefined();
-    expect(forwarded()).toEqual(['1', '2', '3']);
+    expect(forwarded()).toEqual([1, 2, 3]);
   });
 
   it('rests at the first that is not due yet, for just as long as that has to wait', async () => {
@@ -40,7 +40,7 @@ describe('a batch of retries', () => {
       nextOffset: 102,
       waitMs: 1_234,
     });
-    expect(forwarded()).toEqual(['1', '2']);
+    expect(forwarded()).toEqual([1, 2]);
   });
 
   it('hands nothing over while the first is not due', async () => {
@@ -58,7 +58,7 @@ describe('a batch of retries', () => {
     appender.failures = 1;
     await expect(handle(NOW_MS)).rejects.toThrow('the brokers are away');
     expect(await handle(NOW_MS)).toBeUndefined();
-    expect(forwarded()).toEqual(['1']);
+    expect(forwarded()).toEqual([1]);
   });
 });
 

@@ -165,7 +165,7 @@ describe('the reconciler', () => {
 
   async function attemptRecordsOf(delivery: DeliveryRef) {
     const records = await readTopic(gapless.environment['KAFKA_BROKERS']!, topics.attempts);
-    return records.filter(({ headers }) => headers['delivery-id'] === delivery.deliveryId);
+    return records.filter(({ headers }) => headers['attempt']?.includes(delivery.deliveryId));
   }
 
   it('puts an attempt back once that never was written, and it is made', async () => {

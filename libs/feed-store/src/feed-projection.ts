@@ -33,25 +33,36 @@ export const HEADS_CHANNEL = 'gapless_heads';
 const REMEMBERED_ORGS = 100_000;
 
 /**
- * All rows of a batch in one statement, which is a transaction of its own. Readers that wait for events are told by
+ * All rows of a batch in one statement, which is a transaction of its own. The envelopes come as one piece and are cut up
+ * by Postgres: as an array they would be written as hexadecimal text, twice as long. Readers that wait for events are told by
  * its commit, so none can read before there is something to read; of a shadow there is nothing to be told.
  */
 const APPLY = `
   with ${MOVED}, added as (
     insert into events (org_id, seq, event_id, event_type, widget_id, appended_at, envelope)
-    select o, s, i, t, w, to_timestamp(a / 1000.0), e
-    from unnest($6::uuid[], $7::bigint[], $8::text[], $9::text[], $10::uuid[], $11::bigint[], $12::bytea[])
-      as event(o, s, i, t, w, a, e)
+    select o, s, i, t, w, to_timestamp(a / 1000.0), substring($14::bytea from f for l)
+    from unnest($6::uuid[], $7::bigint[], $8::text[], $9::text[], $10::uuid[], $11::bigint[], $12::int[], $13::int[])
+      as event(o, s, i, t, w, a, f, l)
     where exists (select from moved)
   ), heads as (
     insert into org_heads (org_id, last_seq)
-    select o, s from unnest($13::uuid[], $14::bigint[]) as head(o, s) where exists (select from moved)
+    select o, s from unnest($15::uuid[], $16::bigint[]) as head(o, s) where exists (select from moved)
     on conflict (org_id) do update set last_seq = excluded.last_seq
     returning org_id, last_seq
   ), told as (
     select pg_notify('${HEADS_CHANNEL}', org_id || ':' || last_seq) from heads where current_schema() = 'public'
   )
   select (select count(*) from moved) as moved, (select count(*) from told) as told`;
+
+/** Where each envelope begins when they stand one behind the other; Postgres counts from 1. */
+function firstBytes(events: readonly FeedEvent[]): readonly number[] {
+  let next = 1;
+  return events.map(({ envelope }) => {
+    const first = next;
+    next += envelope.length;
+    return first;
+  });
+}
 
 /**
  * Folds the log into the feed: each event once, in order, together with the offset it stands for. On the way it checks
@@ -138,7 +149,9 @@ export class FeedProjection implements SequenceCheck {
       events.map((event) => event.event),
       events.map((event) => event.widgetId),
       events.map((event) => event.appendedAtMs),
-      events.map((event) => event.envelope),
+      firstBytes(events),
+      events.map((event) => event.envelope.length),
+      Buffer.concat(events.map((event) => event.envelope)),
       [...heads.keys()],
       [...heads.values()],
     ]);

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { CompressionTypes, Partitioners, type Message, type Producer } from 'kafkajs';
+import { CompressionTypes, type Message, type Producer } from 'kafkajs';
 import type { Metrics } from '#libs/metrics';
 import type { KafkaConnection } from './kafka-connection.js';
+import { keyedPartitioner } from './keyed-partitioner.js';
 import { PRODUCE_BYTES, PRODUCE_RECORDS } from './limits.js';
 import { measureProduce } from './measure-produce.js';
 import { recordBytes, toMessage, type NewRecord } from './record.js';
@@ -38,7 +39,7 @@ export class Appender {
     this.#metrics.add('gapless_produce_failures_total', {}, 0);
     this.#producer = connection.kafka.producer({
       allowAutoTopicCreation: false,
-      createPartitioner: Partitioners.DefaultPartitioner,
+      createPartitioner: keyedPartitioner,
       retry: { retries: options.retries, initialRetryTime: 100, maxRetryTime: 1_000 },
     });
   }

@@ -1,6 +1,7 @@
-import { CompressionTypes, Partitioners, type Producer } from 'kafkajs';
+import { CompressionTypes, type Producer } from 'kafkajs';
 import type { Metrics } from '#libs/metrics';
 import type { KafkaConnection } from './kafka-connection.js';
+import { keyedPartitioner } from './keyed-partitioner.js';
 import { measureProduce } from './measure-produce.js';
 import { toMessage, type NewRecord } from './record.js';
 
@@ -17,7 +18,7 @@ export class PartitionWriter {
     this.#metrics = connection.metrics;
     this.#producer = connection.kafka.producer({
       allowAutoTopicCreation: false,
-      createPartitioner: Partitioners.DefaultPartitioner,
+      createPartitioner: keyedPartitioner,
       retry: { retries: 0 },
     });
   }

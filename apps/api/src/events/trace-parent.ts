@@ -1,7 +1,21 @@
-import { randomBytes } from 'node:crypto';
+import { randomFillSync } from 'node:crypto';
 
 /** W3C Trace Context, section 3.2: version, trace id, parent id, flags; later versions may append more. */
 const TRACE_PARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?=$|-)/;
+
+const IDS_BYTES = 24;
+/** Random bytes are drawn for many traces at a time: drawing costs much more than what is drawn. */
+const drawn = Buffer.alloc(IDS_BYTES * 256);
+let used = drawn.length;
+
+function randomIds(): string {
+  if (used === drawn.length) {
+    randomFillSync(drawn);
+    used = 0;
+  }
+  used += IDS_BYTES;
+  return drawn.toString('hex', used - IDS_BYTES, used);
+}
 
 /** Where the caller stands in its trace, if it says so properly. */
 export function callersTraceParent(header: string | string[] | undefined): string | undefined {
@@ -14,6 +28,6 @@ export function callersTraceParent(header: string | string[] | undefined): strin
 export function traceParentOf(header: string | string[] | undefined): string {
   const callers = callersTraceParent(header);
   if (callers !== undefined) return callers;
-  const ids = randomBytes(24).toString('hex');
+  const ids = randomIds();
   return `00-${ids.slice(0, 32)}-${ids.slice(32)}-01`;
 }

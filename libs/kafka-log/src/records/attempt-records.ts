@@ -1,73 +1,75 @@
-import { parseDeliveryId, parseEndpointId, parseEventId, parseOrgId, seqFromText, type DueAttempt } from '#libs/domain';
+import { parseDeliveryId, parseEndpointId, parseEventId, parseOrgId, type DueAttempt, type Seq } from '#libs/domain';
 import type { NewRecord, StoredRecord } from '../record.js';
-import { TRACEPARENT_HEADER } from './inbox-records.js';
+
+/** All that is told of an attempt beside its envelope: one header, since each has a cost of its own at both ends. */
+const ATTEMPT_HEADER = 'attempt';
+
+/** The header's JSON: delivery id, org id, event id, event type, seq, created at, run, attempt, due at, traceparent. */
+type AttemptTuple = readonly [string, string, string, string, number, number, number, number, number, string | null];
+const DUE_AT_PLACE = 8;
 
 /** A record of the attempts and retry topics, keyed by endpoint id; the value is the stored envelope as it is. */
 export function attemptRecord(topic: string, due: DueAttempt): NewRecord {
-  const { delivery } = due;
+  const { delivery, run, attempt, dueAtMs, traceparent } = due;
+  const { deliveryId, orgId, eventId, event, seq, createdAtMs } = delivery;
+  const tuple: AttemptTuple = [deliveryId, orgId, eventId, event, seq, createdAtMs, run, attempt, dueAtMs, traceparent];
   return {
     topic,
     key: delivery.endpointId,
     value: due.envelope,
-    headers: {
-      'delivery-id': delivery.deliveryId,
-      'org-id': delivery.orgId,
-      'event-id': delivery.eventId,
-      'event-type': delivery.event,
-      seq: String(delivery.seq),
-      'created-at-ms': String(delivery.createdAtMs),
-      run: String(due.run),
-      attempt: String(due.attempt),
-      'due-at-ms': String(due.dueAtMs),
-      ...(due.traceparent === null ? {} : { [TRACEPARENT_HEADER]: due.traceparent }),
-    },
+    headers: { [ATTEMPT_HEADER]: JSON.stringify(tuple) },
   };
 }
 
-/** When the attempt is due, in epoch milliseconds, without reading the rest of it. */
-export function dueAtMs(record: StoredRecord): number {
-  return Number(record.headers['due-at-ms'] ?? 0);
+function natural(value: unknown): number | undefined {
+  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
 }
 
-function natural(text: string | undefined): number | undefined {
-  const value = Number(text);
-  return text !== undefined && /^\d{1,16}$/.test(text) && Number.isSafeInteger(value) ? value : undefined;
+function readTuple(text: string | undefined): readonly unknown[] {
+  if (text === undefined) return [];
+  try {
+    const tuple: unknown = JSON.parse(text);
+    return Array.isArray(tuple) ? (tuple as readonly unknown[]) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** When the attempt is due, in epoch milliseconds, without reading the rest of it; 0 for what is not an attempt. */
+export function dueAtMs(record: StoredRecord): number {
+  return natural(readTuple(record.headers[ATTEMPT_HEADER])[DUE_AT_PLACE]) ?? 0;
 }
 
 /** `undefined` for what is not an attempt. */
 export function readAttemptRecord(record: StoredRecord): DueAttempt | undefined {
-  const { headers } = record;
-  const deliveryId = parseDeliveryId(headers['delivery-id']);
+  const tuple = readTuple(record.headers[ATTEMPT_HEADER]);
   const endpointId = parseEndpointId(record.key?.toString());
-  const orgId = parseOrgId(headers['org-id']);
-  const eventId = parseEventId(headers['event-id']);
-  const event = headers['event-type'];
-  const seq = headers['seq'];
-  const createdAtMs = natural(headers['created-at-ms']);
-  const run = natural(headers['run']);
-  const attempt = natural(headers['attempt']);
-  const due = natural(headers['due-at-ms']);
+  const [deliveryId, orgId, eventId] = [parseDeliveryId(tuple[0]), parseOrgId(tuple[1]), parseEventId(tuple[2])];
+  const event = tuple[3];
+  const [seq, createdAtMs, run, attempt, dueAtMs] = tuple.slice(4, 9).map(natural);
+  const traceparent = tuple[9];
   if (
     deliveryId === undefined ||
     endpointId === undefined ||
     orgId === undefined ||
     eventId === undefined ||
-    event === undefined ||
-    natural(seq) === undefined ||
+    typeof event !== 'string' ||
+    seq === undefined ||
     createdAtMs === undefined ||
     run === undefined ||
     attempt === undefined ||
-    due === undefined ||
+    dueAtMs === undefined ||
+    (traceparent !== null && typeof traceparent !== 'string') ||
     record.value === null
   ) {
     return undefined;
   }
   return {
-    delivery: { deliveryId, endpointId, orgId, eventId, event, seq: seqFromText(seq ?? ''), createdAtMs },
+    delivery: { deliveryId, endpointId, orgId, eventId, event, seq: seq as Seq, createdAtMs },
     run,
     attempt,
-    dueAtMs: due,
-    traceparent: headers[TRACEPARENT_HEADER] ?? null,
+    dueAtMs,
+    traceparent,
     envelope: record.value,
   };
 }
