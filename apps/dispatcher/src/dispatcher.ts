@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
-import type { Clock } from '#libs/domain';
+import { ENDPOINT_SHARE, type Clock } from '#libs/domain';
 import { EndpointDirectory, SecretCipher, Store } from '#libs/feed-store';
 import {
   Appender,
@@ -33,7 +33,7 @@ export const SLOW_GROUP = 'dispatcher-slow';
 const MAIN_LANE: LaneLimits = {
   held: 2_000,
   inFlightPerEndpoint: 64,
-  heldPerEndpoint: 256,
+  heldPerEndpoint: ENDPOINT_SHARE,
   heldPerSluggishEndpoint: 4,
 };
 
@@ -41,7 +41,7 @@ const MAIN_LANE: LaneLimits = {
 const SLOW_LANE: LaneLimits = {
   held: 1_000,
   inFlightPerEndpoint: 64,
-  heldPerEndpoint: 128,
+  heldPerEndpoint: ENDPOINT_SHARE,
   heldPerSluggishEndpoint: 128,
 };
 

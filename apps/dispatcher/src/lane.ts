@@ -4,7 +4,7 @@ import type { EndpointId } from '#libs/domain';
 export interface LaneLimits {
   /** Attempts that are held in all, in flight and waiting: bounds the memory, and what a restart repeats. */
   readonly held: number;
-  /** Attempts in flight to one endpoint. */
+  /** Attempts in flight to one endpoint: until it has answered, not until Kafka has what came of it. */
   readonly inFlightPerEndpoint: number;
   /** Attempts that one endpoint may hold, in flight and waiting, while it answers quickly. */
   readonly heldPerEndpoint: number;
@@ -26,7 +26,10 @@ export class Flight {
   /** The longest that the endpoint took to answer. */
   answeredAfterMs = 0;
 
-  constructor(private readonly nowMs: () => number) {}
+  constructor(
+    private readonly nowMs: () => number,
+    private readonly onAnswered: () => void = () => undefined,
+  ) {}
 
   /** To be called around the POST. */
   posting(): void {
@@ -36,6 +39,7 @@ export class Flight {
   answered(): void {
     this.answeredAfterMs = this.waitingMs;
     this.#postingSinceMs = null;
+    this.onAnswered();
   }
 
   /** For how long the endpoint has been waited for. */
@@ -58,13 +62,15 @@ class EndpointShare {
   readonly waiting: Waiting[] = [];
   /** A `Set` iterates in the order of insertion, so the first is the oldest. */
   readonly inFlight = new Set<Flight>();
+  /** Attempts that are answered, and whose outcome is on its way to Kafka. */
+  settling = 0;
   sluggishUntilMs = -Infinity;
   startedAtMs = -Infinity;
   /** When it last held all that it may. */
   fullAtMs = -Infinity;
 
   get held(): number {
-    return this.inFlight.size + this.waiting.length;
+    return this.inFlight.size + this.waiting.length + this.settling;
   }
 
   isSluggish(nowMs: number): boolean {
@@ -130,10 +136,9 @@ export class Lane {
     }
     const { heldPerEndpoint, heldPerSluggishEndpoint } = this.limits;
     const nowMs = this.nowMs();
-    if (share.held >= (share.isSluggish(nowMs) ? heldPerSluggishEndpoint : heldPerEndpoint)) {
-      share.fullAtMs = nowMs;
-      return 'endpoint_full';
-    }
+    const room = (share.isSluggish(nowMs) ? heldPerSluggishEndpoint : heldPerEndpoint) - share.held;
+    if (room <= 1) share.fullAtMs = nowMs;
+    if (room <= 0) return 'endpoint_full';
     this.#held++;
     share.waiting.push({ make, giveUp });
     this.#advance(endpointId, share);
@@ -148,7 +153,7 @@ export class Lane {
     );
     for (const [endpointId, share] of this.#shares) {
       if (share.isSluggish(nowMs)) {
-        const keep = Math.max(0, this.limits.heldPerSluggishEndpoint - share.inFlight.size);
+        const keep = Math.max(0, this.limits.heldPerSluggishEndpoint - share.inFlight.size - share.settling);
         for (const { giveUp } of share.waiting.splice(keep)) {
           giveUp();
           this.#release();
@@ -179,11 +184,16 @@ export class Lane {
       const next = share.waiting.shift();
       if (next === undefined) return;
       share.startedAtMs = this.nowMs();
-      const flight = new Flight(this.nowMs);
+      const flight: Flight = new Flight(this.nowMs, () => {
+        share.inFlight.delete(flight);
+        share.settling++;
+        if (flight.answeredAfterMs > SLUGGISH_AFTER_MS) share.sluggishUntilMs = this.nowMs() + SLUGGISH_FOR_MS;
+        this.#advance(endpointId, share);
+      });
       share.inFlight.add(flight);
       void next.make(flight).finally(() => {
-        share.inFlight.delete(flight);
-        if (flight.answeredAfterMs > SLUGGISH_AFTER_MS) share.sluggishUntilMs = this.nowMs() + SLUGGISH_FOR_MS;
+        // Without having been answered, it was not sent.
+        if (!share.inFlight.delete(flight)) share.settling--;
         this.#release();
         this.#advance(endpointId, share);
       });

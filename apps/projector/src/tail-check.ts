@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { TailAudit, type Clock, type TailFigures } from '#libs/domain';
 import { expiredBefore, FeedAudit, Store, type FeedEvent, type LoggedEvent } from '#libs/feed-store';
@@ -47,7 +47,7 @@ export class TailCheck implements OnApplicationBootstrap, BeforeApplicationShutd
     const { latest } = this.#audit.add(partition, events);
     if (latest === undefined || this.#sample.length >= SAMPLE) return;
     const { envelope, ...event } = latest;
-    this.#sample.push({ ...event, sha256: createHash('sha256').update(envelope).digest() });
+    this.#sample.push({ ...event, sha256: hash('sha256', envelope, 'buffer') });
   }
 
   onApplicationBootstrap(): void {

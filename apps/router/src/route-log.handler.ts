@@ -1,6 +1,14 @@
 import { Controller, Inject } from '@nestjs/common';
 import { Payload } from '@nestjs/microservices';
-import { deliveryIdOf, receives, SeqGate, type Clock, type LogEvent, type Subscriber } from '#libs/domain';
+import {
+  deliveryIdOf,
+  EndpointShares,
+  receives,
+  SeqGate,
+  type Clock,
+  type LogEvent,
+  type Subscriber,
+} from '#libs/domain';
 import { EndpointDirectory, SecretCipher, Store } from '#libs/feed-store';
 import {
   Appender,
@@ -43,11 +51,13 @@ export class RouteLogHandler {
     const events = batch.records.map((record) => ({ ...readLogRecord(record), appendedAtMs: record.timestampMs }));
     const { fresh, remember } = this.#gate.sift(events);
     const subscribers = await this.#endpoints.subscribersOf([...new Set(fresh.map((event) => event.orgId))]);
+    const shares = new EndpointShares();
     const deliveries = fresh.flatMap((event) =>
       this.#route(
         { ...event, traceparent: trace.follow(event.traceparent, event) },
         event.appendedAtMs,
         subscribers.get(event.orgId) ?? [],
+        shares,
       ),
     );
     await this.appender.append(deliveries.flat());
@@ -57,8 +67,13 @@ export class RouteLogHandler {
     return undefined;
   }
 
-  /** What makes up each delivery of the event. */
-  #route(event: LogEvent, appendedAtMs: number, subscribers: readonly Subscriber[]): readonly (readonly NewRecord[])[] {
+  /** What makes up each delivery of the event. What is beyond an endpoint's share goes to the slow lane at once. */
+  #route(
+    event: LogEvent,
+    appendedAtMs: number,
+    subscribers: readonly Subscriber[],
+    shares: EndpointShares,
+  ): readonly (readonly NewRecord[])[] {
     return subscribers
       .filter((subscriber) => receives(subscriber, event))
       .map(({ id: endpointId }) => {
@@ -73,7 +88,7 @@ export class RouteLogHandler {
         };
         return [
           factRecord(this.topics.deliveries, { type: 'scheduled', delivery }),
-          attemptRecord(this.topics.attempts, {
+          attemptRecord(shares.take(endpointId) ? this.topics.attempts : this.topics.attemptsSlow, {
             delivery,
             run: 0,
             attempt: 1,

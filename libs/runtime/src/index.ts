@@ -6,5 +6,6 @@ export * from './health-board.js';
 export * from './identifiers.js';
 export * from './load-config.js';
 export * from './logger.js';
+export * from './random-pool.js';
 export { readSetting, type Environment, type Setting } from './setting.js';
 export * from './settings.js';

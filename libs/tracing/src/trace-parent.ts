@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** W3C Trace Context, version 00: where in which trace something stands, and whether it is sampled. */
 export interface TraceParent {
@@ -23,7 +23,7 @@ export function isSampled({ flags }: TraceParent): boolean {
 }
 
 function digest(text: string, length: number): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, length);
+  return hash('sha256', text, 'hex').slice(0, length);
 }
 
 /** What a child's place is made of. A function of its arguments, so that work done twice is the same span twice. */

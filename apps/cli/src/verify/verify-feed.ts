@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { LogAudit, SEQ_NONE, type OrgAudit, type OrgId, type Seq } from '#libs/domain';
 import { FeedAudit, type LoggedEvent } from '#libs/feed-store';
 import {
@@ -124,7 +124,7 @@ class FeedVerification {
   #read(record: StoredRecord): LoggedEvent | undefined {
     try {
       const event = readLogRecord(record);
-      const sha256 = createHash('sha256').update(event.envelope).digest();
+      const sha256 = hash('sha256', event.envelope, 'buffer');
       return { ...event, appendedAtMs: record.timestampMs, sha256 };
     } catch {
       this.differences.add({ kind: 'unreadable', place: placeOf(record) });

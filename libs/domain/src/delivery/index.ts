@@ -4,6 +4,7 @@ export * from './delivery-audit.js';
 export * from './delivery-fact.js';
 export * from './delivery-state.js';
 export * from './endpoint-health.js';
+export * from './endpoint-share.js';
 export * from './retry-schedule.js';
 export * from './subscription.js';
 export * from './widget-scope.js';

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 const FIRST_SLOTS = 1_024;
 /** Beyond this share of its slots, an open-addressed table is searched for longer and longer. */
@@ -16,7 +16,7 @@ export class Fingerprints {
   add(text: string): boolean {
     if (this.#size >= this.#slots.length * FILL) this.#grow();
     // Zero marks a free slot.
-    const fingerprint = createHash('sha256').update(text).digest().readBigUInt64LE() || 1n;
+    const fingerprint = hash('sha256', text, 'buffer').readBigUInt64LE() || 1n;
     if (!place(this.#slots, fingerprint)) return false;
     this.#size++;
     return true;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Brand } from './brand.js';
 
 /** A lower-case UUID: the organization. Orgs are ids, not records. */
@@ -68,13 +68,13 @@ function base32(digest: Buffer): string {
 
 /** The one delivery of an event to an endpoint: a pure function of both, so that routing twice names it once. */
 export function deliveryIdOf(eventId: EventId, endpointId: EndpointId): DeliveryId {
-  const digest = createHash('sha256').update(`${eventId}\n${endpointId}`).digest();
+  const digest = hash('sha256', `${eventId}\n${endpointId}`, 'buffer');
   return `whd_${base32(digest)}` as DeliveryId;
 }
 
 /** An event id that is a function of the given parts, for producers that must name the same event twice. */
 export function derivedEventId(...parts: readonly string[]): EventId {
-  return `evt_${base32(createHash('sha256').update(parts.join('\n')).digest())}` as EventId;
+  return `evt_${base32(hash('sha256', parts.join('\n'), 'buffer'))}` as EventId;
 }
 
 /** The staff alert that tells the same as the event: the event's 26 characters under another prefix. */
