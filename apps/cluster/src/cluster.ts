@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -62,6 +63,8 @@ export class Cluster {
    */
   static async start(options: ClusterOptions): Promise<Cluster> {
     const { signal, tell } = options;
+    // Everything that waits for something listens to it.
+    setMaxListeners(0, signal);
     const dataDir = resolve(options.dataDir);
     const logsDir = join(dataDir, 'logs');
     // Those of the last run tell nothing about this one.

@@ -19,7 +19,7 @@ export interface ProcessPlan {
 }
 
 /** `away` is wanted so; `waiting` is to be started again in a moment. */
-export type ProcessState = 'away' | 'starting' | 'ready' | 'waiting' | 'stopping';
+export type ProcessState = 'away' | 'not ready' | 'ready' | 'waiting' | 'stopping';
 
 const POLL_MS = 200;
 const HEALTH_TIMEOUT_MS = 2_000;
@@ -106,7 +106,7 @@ export class SupervisedProcess {
   /** @returns how it ended */
   async #runOnce(dismissed: AbortSignal): Promise<string> {
     const log = openSync(this.plan.logFile, 'a');
-    this.#state = 'starting';
+    this.#state = 'not ready';
     const child = spawn(process.execPath, this.plan.args, {
       env: this.plan.env,
       stdio: ['ignore', log, log, 'ipc'],
@@ -130,7 +130,7 @@ export class SupervisedProcess {
       const isReady = await answersReady(this.plan.healthUrl, signal);
       if (isOver()) return;
       // What waits for Kafka or Postgres goes on by itself; that is no reason to start it again.
-      this.#state = isReady ? 'ready' : 'starting';
+      this.#state = isReady ? 'ready' : 'not ready';
       await delay(POLL_MS * (isReady ? 5 : 1), undefined, { signal }).catch(() => undefined);
     }
   }
