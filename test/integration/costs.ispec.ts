@@ -68,7 +68,7 @@ const CEILINGS = {
     'dispatcher: Produce requests': 1.5,
     'dispatcher: OffsetCommit requests': 0.8,
     'projector: statements': 4,
-    'projector: statements per batch': 2,
+    'projector: statements per batch': 1.8,
     'projector: OffsetCommit requests': 0.9,
     'bytes to inbox': 1_600,
     'bytes to log': 2_000,
