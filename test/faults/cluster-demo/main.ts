@@ -78,7 +78,7 @@ try {
         'away for the second third of the time, and compares a ledger of what was acknowledged with the log, the feeds ' +
         'and what the endpoints got. Ends with 1 when an event was lost, repeated or changed.',
     )
-    .option('--load <rate>', 'how much is submitted', eventsPerSecond, eventsPerSecond('200/s'))
+    .option('--load <rate>', 'how much is submitted', eventsPerSecond, eventsPerSecond('100/s'))
     .option('--for <duration>', 'for how long', durationMs, durationMs('60s'))
     .option('--stop-set <n>', 'which set goes', wholeNumber, 2)
     .option('--kill', 'by SIGKILL instead of SIGTERM')
