@@ -2,9 +2,11 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { Store } from '#libs/feed-store';
+import { AlertingModule } from '../../apps/alerting/src/alerting.module.js';
 import { DeliverySuite } from '../e2e/delivery/support/delivery-suite.js';
 import type { Operator } from '../e2e/delivery/support/operator.js';
 import { anApiKey } from '../support/api-keys.js';
+import { conversationData } from '../support/conversations.js';
 import { anOrgId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import type { Receiver } from '../support/receiver.js';
@@ -305,6 +307,42 @@ describe('API keys', () => {
     await visitor.button('Revoke key').click();
     await visitor.see('Revoked');
     expect((await ask()).status).toBe(401);
+  });
+});
+
+describe('the alerts page', () => {
+  beforeAll(async () => {
+    await suite.gapless.start([AlertingModule], { env: { SWEEP_INTERVAL: '200ms' } });
+  });
+
+  it('shows who waits and what was raised, and changes when alerts are raised', async () => {
+    const { visitor, operator } = await aDesk();
+    const { page } = visitor;
+    const chat = (name: string, event: string, secondsAgo: number) => ({
+      event,
+      occurred_at: new Date(Date.now() - secondsAgo * 1_000).toISOString(),
+      data: conversationData(`cnv_${name}`, { subject: `${name}'s parcel` }),
+    });
+    await visitor.open('/alerts');
+    await visitor.see('Nobody waits');
+    await visitor.see('No alerts yet');
+    await operator.emit(chat('Ada', 'conversation.handed_off', 90), chat('Bob', 'conversation.handed_off', 5));
+
+    const [waiting, raised] = [page.getByRole('listitem'), page.getByRole('row')];
+    await waiting.filter({ hasText: "Ada's parcel" }).getByText('First alert').waitFor();
+    await waiting.filter({ hasText: "Bob's parcel" }).getByText('In queue').waitFor();
+    await raised.filter({ hasText: "Ada's parcel" }).getByText('Still waiting').waitFor();
+    expect(await raised.filter({ hasText: "Bob's parcel" }).count()).toBe(0);
+    expect(await seriousViolations(page)).toEqual([]);
+
+    await page.getByLabel('Second alert after (seconds)').fill('60');
+    await visitor.see('Has to be longer than the first.');
+    expect(await visitor.button('Save').isDisabled()).toBe(true);
+    await page.getByLabel('Second alert after (seconds)').fill('80');
+    await visitor.button('Save').click();
+    await visitor.see('Thresholds saved');
+    await waiting.filter({ hasText: "Ada's parcel" }).getByText('Escalated').waitFor();
+    expect(await seriousViolations(page)).toEqual([]);
   });
 });
 

@@ -38,6 +38,8 @@ export interface Push {
 /** An endpoint as its owner sees it: what came, and whether it was what had been signed. */
 export class CustomerEndpoint {
   readonly arrivals = new Map<string, Arrival>();
+  /** When each of them was first accepted, on the monotonic clock. */
+  readonly arrivedAt = new Map<string, number>();
   /** Pushes whose signature or bytes were wrong, in words. */
   readonly wrong: string[] = [];
   readonly stalls = new StallWatch();
@@ -57,6 +59,7 @@ export class CustomerEndpoint {
     const known = this.arrivals.get(push.eventId);
     if (known === undefined) {
       this.arrivals.set(push.eventId, { body: push.body, accepted: 1 });
+      this.arrivedAt.set(push.eventId, performance.now());
       this.stalls.noticeNew();
       return 200;
     }

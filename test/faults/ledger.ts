@@ -12,12 +12,24 @@ export class Ledger {
   readonly submitted = new Map<string, SubmittedEvent>();
   /** Events that the service has answered for. Whatever happens, they may not be lost from here on. */
   readonly acknowledged = new Set<string>();
+  /** When each event was first handed to a connection and when it was answered for, on the monotonic clock, by its id. */
+  readonly submittedAt = new Map<string, number>();
+  readonly acknowledgedAt = new Map<string, number>();
 
   submit(events: readonly SubmittedEvent[]): void {
-    for (const event of events) this.submitted.set(event.id, event);
+    const now = performance.now();
+    for (const event of events) {
+      this.submitted.set(event.id, event);
+      this.submittedAt.set(event.id, now);
+    }
   }
 
   acknowledge(ids: readonly string[]): void {
-    for (const id of ids) this.acknowledged.add(id);
+    const now = performance.now();
+    for (const id of ids) {
+      if (this.acknowledged.has(id)) continue;
+      this.acknowledged.add(id);
+      this.acknowledgedAt.set(id, now);
+    }
   }
 }

@@ -12,6 +12,7 @@ import { clockSteps } from './kinds/clock-steps.js';
 import { diskFull } from './kinds/disk-full.js';
 import { postgresKill } from './kinds/postgres-kill.js';
 import { rollingRestarts } from './kinds/rolling-restarts.js';
+import { setAway } from './kinds/set-away.js';
 import { shortForm } from './kinds/short-form.js';
 import { stageKills } from './kinds/stage-kills.js';
 import { zombieSequencer } from './kinds/zombie-sequencer.js';
@@ -27,6 +28,7 @@ const FAULTS: readonly Fault[] = [
   brokerFreeze,
   diskFull,
   rollingRestarts,
+  setAway,
   zombieSequencer,
   clockSteps,
 ];
@@ -35,7 +37,7 @@ const FAULTS: readonly Fault[] = [
 const NAMED: readonly Fault[] = [...FAULTS, shortForm];
 
 /** Whatever happens, the whole run has an end. */
-const RUN_LIMIT_MS = 15 * 60_000;
+const RUN_LIMIT_MS = 20 * 60_000;
 const RUNS = join(ROOT, '.data/fault-runs');
 const LOGS = join(ROOT, '.data/fault-logs');
 

@@ -1,18 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import type { Fault } from './fault.js';
-import { holds, judge, type Verdict } from './verdict.js';
+import { prove, type Proof } from './prove.js';
 import { World } from './world.js';
 
 /** What became of a fault. */
 export type Outcome =
-  | {
-      /** Whether everything that the service promises held. */
-      readonly kind: 'held' | 'broken';
-      readonly verdict: Verdict;
-      readonly longestStallMs: number;
-      /** What is wrong, in words. */
-      readonly problems: readonly string[];
-    }
+  | Proof
   | { readonly kind: 'skipped'; readonly reason: string }
   /** It could not be brought to its end. */
   | { readonly kind: 'failed'; readonly reason: string };
@@ -56,20 +49,9 @@ export async function runFault(fault: Fault, options: RunOptions): Promise<Outco
   }
 }
 
-async function strikeAndProve(fault: Fault, world: World): Promise<Extract<Outcome, { kind: 'held' | 'broken' }>> {
+async function strikeAndProve(fault: Fault, world: World): Promise<Proof> {
   await fault.strike(world);
-  world.tell('waiting until everything is where it belongs');
-  await world.untilFlowing();
-  const unsettled = await world.settle();
-  world.tell('reading log, feeds and pushes');
-  const verdict = judge({
-    ledger: world.ledger,
-    log: await world.readLog(),
-    feeds: await world.readFeeds(),
-    received: world.customers.endpoints,
-  });
-  const missed = fault.missed?.(verdict);
-  const problems = [...verdict.problems, ...unsettled, ...(missed === undefined ? [] : [missed])];
-  const kind = holds(verdict) && problems.length === 0 ? 'held' : 'broken';
-  return { kind, verdict, longestStallMs: world.longestStallMs, problems };
+  const proof = await prove(world.traffic, world.tell);
+  const missed = fault.missed?.(proof.verdict);
+  return missed === undefined ? proof : { ...proof, kind: 'broken', problems: [...proof.problems, missed] };
 }

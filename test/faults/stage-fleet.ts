@@ -75,6 +75,18 @@ export class Member {
     await this.ready();
   }
 
+  /** Ends it; nobody takes its place until `comeBack`. */
+  async leave(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    this.#process.signal(signal);
+    await this.#process.ended;
+  }
+
+  /** Starts it again after it has left, and waits until it is ready. */
+  async comeBack(): Promise<void> {
+    await this.#replace();
+    await this.ready();
+  }
+
   async end(): Promise<void> {
     this.#process.signal('SIGKILL');
     await this.#process.ended;

@@ -13,8 +13,21 @@ export interface LoadTarget {
   readonly widgetIds: readonly string[];
 }
 
-const REQUEST_EVERY_MS = 100;
-const EVENTS_PER_REQUEST = 3;
+/** What is submitted. */
+export interface LoadPlan {
+  readonly requestEveryMs: number;
+  readonly eventsPerRequest: number;
+  /** The text of the n-th event's payload. */
+  readonly dataJson: (n: number) => string;
+}
+
+/** The payload's spelling is one that a parser would not give back. */
+const DEFAULT_PLAN: LoadPlan = {
+  requestEveryMs: 100,
+  eventsPerRequest: 3,
+  dataJson: (n) => `{"id":"tkt_${n}", "n": ${n}.0,"big":12345678901234567890,"subject":"Where is parcel №${n}?"}`,
+};
+
 /** Requests that are not answered yet; beyond them the load waits, as producers do. */
 const MOST_REQUESTS = 60;
 const PATIENCE_MS = 8_000;
@@ -38,6 +51,7 @@ export class SteadyLoad {
     private readonly target: LoadTarget,
     private readonly ledger: Ledger,
     private readonly draw: (below: number) => number,
+    private readonly plan: LoadPlan = DEFAULT_PLAN,
   ) {
     setMaxListeners(0, this.#ending.signal);
   }
@@ -70,12 +84,12 @@ export class SteadyLoad {
     const began = performance.now();
     for (let turn = 1; !this.#isOver; turn++) {
       if (this.#underWay.size < MOST_REQUESTS) this.#submit();
-      await delay(Math.max(0, began + turn * REQUEST_EVERY_MS - performance.now()));
+      await delay(Math.max(0, began + turn * this.plan.requestEveryMs - performance.now()));
     }
   }
 
   #submit(): void {
-    const events = Array.from({ length: EVENTS_PER_REQUEST }, () => this.#anEvent());
+    const events = Array.from({ length: this.plan.eventsPerRequest }, () => this.#anEvent());
     this.ledger.submit(events);
     const isRepeated = this.#made % REPEATED_REQUESTS === 0;
     const submission = this.#untilAcknowledged(events)
@@ -87,7 +101,6 @@ export class SteadyLoad {
     this.#underWay.add(submission);
   }
 
-  /** The payload's spelling is one that a parser would not give back. */
   #anEvent(): SubmittedEvent {
     const n = ++this.#made;
     const { orgIds, widgetIds } = this.target;
@@ -96,7 +109,7 @@ export class SteadyLoad {
       orgId: orgIds[this.draw(orgIds.length)] ?? '',
       event: EVENT_TYPES[this.draw(EVENT_TYPES.length)] ?? '',
       widgetId: [null, ...widgetIds][this.draw(widgetIds.length + 1)] ?? null,
-      dataJson: `{"id":"tkt_${n}", "n": ${n}.0,"big":12345678901234567890,"subject":"Where is parcel №${n}?"}`,
+      dataJson: this.plan.dataJson(n),
     };
   }
 

@@ -12,10 +12,16 @@ import { ALL_STAGES, API_HTTP } from './stages.js';
 export interface GaplessUnderTest {
   /** What its processes are told; the values are set. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Starts one more process' worth of stages, in this process. */
+  /** Starts one more process' worth of stages, in this process; its connections bear its name. */
   start(
     modules: readonly Type[],
-    options?: { env?: Environment; http?: GaplessAppOptions['http']; tracing?: Tracing; signal?: AbortSignal },
+    options?: {
+      name?: string;
+      env?: Environment;
+      http?: GaplessAppOptions['http'];
+      tracing?: Tracing;
+      signal?: AbortSignal;
+    },
   ): Promise<GaplessApp>;
   /** Starts all stages and the api as one process' worth. */
   startAll(env?: Environment): Promise<GaplessApp>;
@@ -54,7 +60,7 @@ export async function aGapless(env: Readonly<Record<string, string>> = {}): Prom
   const start: GaplessUnderTest['start'] = async (modules, options = {}) => {
     const app = await startGaplessApp(
       {
-        name: 'test',
+        name: options.name ?? 'test',
         modules,
         defaultPort: 0,
         ...(options.http === undefined ? {} : { http: options.http }),

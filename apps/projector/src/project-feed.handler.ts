@@ -16,17 +16,24 @@ export class ProjectFeedHandler {
 
   constructor(
     store: Store,
-    private readonly tail: TailCheck,
+    tail: TailCheck,
     metrics: Metrics,
     @Inject(CLOCK) clock: Clock,
     @Inject(LOGGER) logger: Logger,
   ) {
-    this.#projection = new FeedProjection(store, ({ orgId, after, found }) => {
-      logger.error({ org_id: orgId, after, found }, 'projector.gap');
-    });
+    this.#projection = new FeedProjection(
+      store,
+      ({ orgId, after, found }) => {
+        logger.error({ org_id: orgId, after, found }, 'projector.gap');
+      },
+      (events) => {
+        tail.add(events);
+      },
+    );
     this.#place = new ProjectionPlace('feed', { clock, logger, metrics });
-    measureSequenceCheck(metrics, 'projection', this.#projection);
-    measureSequenceCheck(metrics, 'tail', tail);
+    measureSequenceCheck(metrics, 'projection', {
+      read: () => ({ ...this.#projection.read(), mismatches: tail.mismatches }),
+    });
   }
 
   @KafkaBatches({ group: 'projector-feed', topics: (names) => [names.log] })
@@ -36,8 +43,6 @@ export class ProjectFeedHandler {
       offset: record.offset,
       appendedAtMs: record.timestampMs,
     }));
-    const handled = await this.#place.project(batch, context, (stretch) => this.#projection.apply(stretch, events));
-    if (handled === undefined) this.tail.add(batch.partition, events);
-    return handled;
+    return this.#place.project(batch, context, (stretch) => this.#projection.apply(stretch, events));
   }
 }

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
 import { Store } from '#libs/feed-store';
 import { DataDirInUseError, startEmbeddedKafka, startEmbeddedPostgres } from '#libs/embedded-stack';
+import { embeddedEnvironment, writeCredentials } from '#libs/local-installation';
 import { Metrics } from '#libs/metrics';
 import { startGaplessApp, stopSignal, untilAborted, type GaplessApp } from '#libs/platform';
 import { ConfigError, HealthBoard, type Environment } from '#libs/runtime';
-import { writeCredentials } from './demo-credentials.js';
-import { embeddedEnvironment } from './embedded-environment.js';
+import { portToTake } from './port-to-take.js';
 import { readyText } from './ready-text.js';
 import { StageThread } from './stage-thread.js';
 import { ApiModule } from '../../api/src/api.module.js';
@@ -45,7 +45,9 @@ async function run(servers: Server[]): Promise<void> {
   tell(`Gapless starts; its data is in ${dataDir}`);
   const given = await startServers(servers);
   const isEmbedded = servers.length > 0;
-  const environment = isEmbedded ? await embeddedEnvironment(given, dataDir) : given;
+  const environment = isEmbedded
+    ? { ...(await embeddedEnvironment(given, dataDir)), PORT: await portToTake(given) }
+    : given;
   const health = new HealthBoard();
   const pushing = new StageThread(environment, health);
   let running: GaplessApp | undefined;

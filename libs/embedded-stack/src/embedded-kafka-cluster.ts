@@ -12,6 +12,8 @@ export interface EmbeddedKafkaNode {
   /** `127.0.0.1:<port>`. */
   readonly broker: string;
   readonly isRunning: boolean;
+  /** Of the process; `undefined` while it does not run. */
+  readonly pid: number | undefined;
   /** Ends it as a crash does, by SIGKILL; resolves once it is gone. */
   kill(): Promise<void>;
   /** Ends it in order. */
@@ -27,8 +29,6 @@ export interface EmbeddedKafkaCluster {
   /** `127.0.0.1:<port>` of every node, comma-separated. */
   readonly brokers: string;
   readonly nodes: readonly EmbeddedKafkaNode[];
-  /** Settles with the reason when a node ends without being asked to; never, otherwise. */
-  readonly died: Promise<Error>;
   /** Ends all nodes, by force after 6 s; may be called any number of times. */
   stop(): Promise<void>;
 }
@@ -52,7 +52,7 @@ class Node implements EmbeddedKafkaNode {
     readonly id: number,
     private readonly port: number,
     private readonly launch: () => Promise<RunningServer>,
-    private readonly onDied: (reason: Error) => void,
+    private readonly onDied: (node: EmbeddedKafkaNode, reason: Error) => void,
   ) {}
 
   get broker(): string {
@@ -61,6 +61,10 @@ class Node implements EmbeddedKafkaNode {
 
   get isRunning(): boolean {
     return this.#running !== undefined;
+  }
+
+  get pid(): number | undefined {
+    return this.#running?.pid;
   }
 
   async kill(): Promise<void> {
@@ -96,7 +100,12 @@ class Node implements EmbeddedKafkaNode {
       throw new Error(`somebody took the port of Kafka's node ${this.id} (${this.broker}) while it was away`);
     }
     this.#running = server;
-    void server.died.then(this.onDied);
+    void server.died.then(async (reason) => {
+      // Lets go of its directory, so that it can be started again.
+      await server.stop();
+      if (this.#running === server) this.#running = undefined;
+      this.onDied(this, reason);
+    });
   }
 
   async #end(how: (server: RunningServer) => Promise<void>): Promise<void> {
@@ -121,8 +130,12 @@ export async function startEmbeddedKafkaCluster(o: {
   readonly dataDir: string;
   readonly jarsDir: string;
   readonly nodes: number;
+  /** What each node's heap may grow to (default 512). */
+  readonly heapMiB?: number;
   readonly log: (line: string) => void;
   readonly signal?: AbortSignal;
+  /** Told of each node that ends without being asked to; it is not running then, and can be started again. */
+  readonly onNodeDied?: (node: EmbeddedKafkaNode, reason: Error) => void;
 }): Promise<EmbeddedKafkaCluster> {
   const dataDir = resolve(o.dataDir);
   mkdirSync(dataDir, { recursive: true });
@@ -132,10 +145,7 @@ export async function startEmbeddedKafkaCluster(o: {
   const failed = new AbortController();
   const starting = o.signal === undefined ? failed.signal : AbortSignal.any([o.signal, failed.signal]);
   let isUp = false;
-  let onDied: (reason: Error) => void = () => undefined;
-  const died = new Promise<Error>((settle) => {
-    onDied = settle;
-  });
+  const onDied = o.onNodeDied ?? (() => undefined);
 
   const nodes = plans.map(({ nodeId, controllerPort, port, directory }) => {
     const membership: KafkaMembership = { node: { nodeId, controllerPort }, peers, clusterId };
@@ -147,6 +157,7 @@ export async function startEmbeddedKafkaCluster(o: {
         // What ends a start of the whole cluster has nothing to say about one node's start later on.
         signal: isUp ? o.signal : starting,
         port,
+        ...(o.heapMiB !== undefined && { heapMiB: o.heapMiB }),
         membership: () => Promise.resolve(membership),
       });
     return new Node(nodeId, port, launch, onDied);
@@ -169,7 +180,7 @@ export async function startEmbeddedKafkaCluster(o: {
     throw starting.reason;
   }
   isUp = true;
-  return { brokers: nodes.map(({ broker }) => broker).join(','), nodes, died, stop };
+  return { brokers: nodes.map(({ broker }) => broker).join(','), nodes, stop };
 }
 
 interface NodePlan {

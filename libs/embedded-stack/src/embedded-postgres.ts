@@ -23,6 +23,7 @@ import { runServer } from './run-server.js';
 import { serverEnvironment } from './server-process.js';
 
 export interface EmbeddedPostgres {
+  readonly pid: number | undefined;
   /** `postgres://gapless:<password>@127.0.0.1:<port>/gapless`; the user is the superuser. */
   readonly url: string;
   /** Settles with the reason when the server ends without `stop`; never, otherwise. */
@@ -74,7 +75,7 @@ export async function startEmbeddedPostgres(o: {
   const urlOf = (port: number, database: string): string =>
     `postgres://${USER}:${password}@127.0.0.1:${port}/${database}`;
 
-  const { port, died, stop, kill } = await runServer({
+  const { pid, port, died, stop, kill } = await runServer({
     name: 'Postgres',
     dataDir,
     home,
@@ -104,7 +105,7 @@ export async function startEmbeddedPostgres(o: {
     },
     answers: (port) => createDatabase(urlOf(port, 'postgres')),
   });
-  return { url: urlOf(port, DATABASE), died, stop, kill };
+  return { pid, url: urlOf(port, DATABASE), died, stop, kill };
 }
 
 /** Makes the cluster's directory; under another name until it is whole, so that one that was cut short is made again. */

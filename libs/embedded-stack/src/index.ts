@@ -6,4 +6,5 @@ export {
 } from './embedded-kafka-cluster.js';
 export { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded-postgres.js';
 export { startEmbeddedStack, stopLeftovers, type EmbeddedStack } from './embedded-stack.js';
+export { quietPort } from './free-port.js';
 export { DataDirInUseError } from './server-claim.js';

@@ -23,6 +23,7 @@ export interface ServerPlan {
 }
 
 export interface RunningServer {
+  readonly pid: number | undefined;
   readonly port: number;
   readonly died: Promise<Error>;
   readonly stop: () => Promise<void>;
@@ -60,6 +61,7 @@ export async function runServer(plan: ServerPlan): Promise<RunningServer> {
       rememberPort(portFile, port);
       log(`${name} is up on 127.0.0.1:${port} after ${Math.round(performance.now() - began)} ms`);
       return {
+        pid: server.pid,
         port,
         died: server.died,
         stop: async () => {

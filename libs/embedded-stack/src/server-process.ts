@@ -20,6 +20,8 @@ export interface ServerCommand {
 }
 
 export interface ServerProcess {
+  /** `undefined` when it could not be run. */
+  readonly pid: number | undefined;
   /** Settles with the reason when the server ends without being asked to; never, otherwise. */
   readonly died: Promise<Error>;
   /**
@@ -87,6 +89,7 @@ export function launchServer(
   process.once('exit', onExit);
 
   return {
+    pid: child.pid,
     died: new Promise((resolve) => {
       void exit.then((how) => {
         if (stopping === undefined) resolve(failure(how));

@@ -1,27 +1,20 @@
 import type { QueryRunner } from 'typeorm';
 import type { AuditedDelivery, EndpointId, OrgId, Seq } from '#libs/domain';
+import {
+  DELIVERY_ALIASES,
+  DELIVERY_COLUMNS,
+  DELIVERY_PARAMETERS,
+  deliveryArrays,
+  deliveryParameters,
+  type DeliveryColumn,
+} from './delivery-row.js';
 import type { Store } from './store.js';
-
-type DeliveryColumn =
-  | 'row'
-  | 'org_id'
-  | 'endpoint_id'
-  | 'event_id'
-  | 'event_type'
-  | 'seq'
-  | 'run'
-  | 'status'
-  | 'attempts'
-  | 'response_status'
-  | 'last_error'
-  | 'next_attempt_at'
-  | 'delivered_at'
-  | 'attempts_log';
 
 /** A delivery that the delivery log shows otherwise than its facts make it, or not at all. */
 export interface DeliveryMismatch {
   readonly delivery: AuditedDelivery;
-  readonly columns: readonly DeliveryColumn[];
+  /** `row` when there is none, `attempts_log` when it has more attempts or fewer. */
+  readonly columns: readonly (DeliveryColumn | 'row' | 'attempts_log')[];
 }
 
 /** Which rows count. */
@@ -47,34 +40,17 @@ export interface DeliveryLogSnapshot {
 
 const at = (parameter: string) => `to_timestamp(${parameter} / 1000.0)`;
 
-const COMPARED: readonly (readonly [column: DeliveryColumn, expected: string])[] = [
-  ['org_id', 'told.org_id'],
-  ['endpoint_id', 'told.endpoint_id'],
-  ['event_id', 'told.event_id'],
-  ['event_type', 'told.event_type'],
-  ['seq', 'told.seq'],
-  ['run', 'told.run'],
-  ['status', 'told.status'],
-  ['attempts', 'told.attempts'],
-  ['response_status', 'told.response_status'],
-  ['last_error', 'told.last_error'],
-  ['next_attempt_at', at('told.next_attempt_ms')],
-  ['delivered_at', at('told.delivered_ms')],
-];
-
 const MISMATCHES = `
   select place, columns from (
     select told.place, case when stored.id is null then array['row'] else array_remove(array[
-      ${COMPARED.map(([column, expected]) => `case when stored.${column} is distinct from ${expected} then '${column}' end`).join(',\n      ')},
+      ${DELIVERY_COLUMNS.map((column) => `case when stored.${column} is distinct from told.${column} then '${column}' end`).join(',\n      ')},
       case when told.attempts_made <> (
         select count(*) from delivery_attempts a
         where a.delivery_id = told.id and a.delivery_created_at = ${at('told.created_ms')}
       ) then 'attempts_log' end
     ], null) end as columns
-    from unnest($1::text[], $2::bigint[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::int[],
-      $9::text[], $10::int[], $11::int[], $12::text[], $13::bigint[], $14::bigint[], $15::int[])
-      with ordinality as told(id, created_ms, org_id, endpoint_id, event_id, event_type, seq, run, status, attempts,
-        response_status, last_error, next_attempt_ms, delivered_ms, attempts_made, place)
+    from unnest(${deliveryArrays(1)}, $${DELIVERY_PARAMETERS + 1}::int[])
+      with ordinality as told(${DELIVERY_ALIASES}, attempts_made, place)
     join endpoints on endpoints.id = told.endpoint_id
     left join deliveries stored on stored.id = told.id and stored.created_at = ${at('told.created_ms')}
   ) compared where cardinality(columns) > 0 order by place`;
@@ -105,22 +81,9 @@ async function mismatches(
   deliveries: readonly AuditedDelivery[],
 ): Promise<readonly DeliveryMismatch[]> {
   const rows = (await runner.query(MISMATCHES, [
-    deliveries.map(({ ref }) => ref.deliveryId),
-    deliveries.map(({ ref }) => ref.createdAtMs),
-    deliveries.map(({ ref }) => ref.orgId),
-    deliveries.map(({ ref }) => ref.endpointId),
-    deliveries.map(({ ref }) => ref.eventId),
-    deliveries.map(({ ref }) => ref.event),
-    deliveries.map(({ ref }) => ref.seq),
-    deliveries.map(({ state }) => state.run),
-    deliveries.map(({ state }) => state.status),
-    deliveries.map(({ state }) => state.attempts),
-    deliveries.map(({ state }) => state.responseStatus),
-    deliveries.map(({ state }) => state.lastError),
-    deliveries.map(({ state }) => state.nextAttemptAtMs),
-    deliveries.map(({ state }) => state.deliveredAtMs),
+    ...deliveryParameters(deliveries),
     deliveries.map(({ attemptsMade }) => attemptsMade),
-  ])) as { place: string; columns: DeliveryColumn[] }[];
+  ])) as { place: string; columns: DeliveryMismatch['columns'] }[];
   return rows.flatMap(({ place, columns }) => {
     const delivery = deliveries[Number(place) - 1];
     return delivery === undefined ? [] : [{ delivery, columns }];

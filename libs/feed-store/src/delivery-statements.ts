@@ -1,5 +1,6 @@
 import type { Attempted, DeliveryId, DeliveryState, EndpointHealth, EndpointId, OrgId } from '#libs/domain';
 import type { DeliveryLedger } from './delivery-ledger.js';
+import { DELIVERY_ALIASES, deliveryArrays, deliveryParameters, fromMs } from './delivery-row.js';
 import { MOVED } from './projection-offsets.js';
 
 /** Times in epoch milliseconds: `timestamptz` has microseconds, of which only whole milliseconds were ever written. */
@@ -68,10 +69,7 @@ export const APPLY_FACTS = `
       response_status, last_error, next_attempt_at, delivered_at)
     select id, to_timestamp(created_ms / 1000.0), org_id, endpoint_id, event_id, event_type, seq, run, status,
       attempts, response_status, last_error, next_attempt_at, delivered_at
-    from unnest($18::text[], $19::bigint[], $20::uuid[], $21::text[], $22::text[], $23::text[], $24::bigint[],
-      $25::int[], $26::text[], $27::int[], $28::int[], $29::text[], $30::timestamptz[], $31::timestamptz[])
-      as row(id, created_ms, org_id, endpoint_id, event_id, event_type, seq, run, status, attempts, response_status,
-        last_error, next_attempt_at, delivered_at)
+    from unnest(${deliveryArrays(18)}) as row(${DELIVERY_ALIASES})
     where endpoint_id in (select id from present)
     on conflict (id, created_at) do update set
       run = excluded.run, status = excluded.status, attempts = excluded.attempts,
@@ -93,10 +91,6 @@ export const APPLY_FACTS = `
       last_failure_at = excluded.last_failure_at, last_error = excluded.last_error
   )
   select count(*) as moved from moved`;
-
-function fromMs(ms: number | null): Date | null {
-  return ms === null ? null : new Date(ms);
-}
 
 /** What a batch of facts comes to. */
 export interface FactBatch {
@@ -126,20 +120,7 @@ export function rowParameters({ attempts, ledger }: FactBatch): readonly unknown
     attempts.map((fact) => fact.responseStatus),
     attempts.map((fact) => fact.error),
     attempts.map((fact) => fact.responseExcerpt),
-    deliveries.map(({ ref }) => ref.deliveryId),
-    deliveries.map(({ ref }) => ref.createdAtMs),
-    deliveries.map(({ ref }) => ref.orgId),
-    deliveries.map(({ ref }) => ref.endpointId),
-    deliveries.map(({ ref }) => ref.eventId),
-    deliveries.map(({ ref }) => ref.event),
-    deliveries.map(({ ref }) => ref.seq),
-    deliveries.map(({ state }) => state.run),
-    deliveries.map(({ state }) => state.status),
-    deliveries.map(({ state }) => state.attempts),
-    deliveries.map(({ state }) => state.responseStatus),
-    deliveries.map(({ state }) => state.lastError),
-    deliveries.map(({ state }) => fromMs(state.nextAttemptAtMs)),
-    deliveries.map(({ state }) => fromMs(state.deliveredAtMs)),
+    ...deliveryParameters(deliveries),
     health.map((row) => row.endpointId),
     health.map((row) => row.orgId),
     health.map(({ state }) => state.activation),

@@ -76,10 +76,14 @@ export class FeedProjection implements SequenceCheck {
   readonly #gated = new Set<OrgId>();
   #findings: SequenceFindings = { checked: 0, gaps: 0, repeats: 0, mismatches: 0 };
 
-  /** @param onGap is told of each gap in the log; the feed goes on behind it */
+  /**
+   * @param onGap is told of each gap in the log; the feed goes on behind it
+   * @param onApplied is told of the events that the feed shows from now on: no repeats, and none twice
+   */
   constructor(
     private readonly store: Store,
     private readonly onGap: (gap: SequenceGap) => void = () => undefined,
+    private readonly onApplied: (events: readonly FeedEvent[]) => void = () => undefined,
   ) {
     this.#partitions = new DayPartitions(store);
     this.#offsets = new ProjectionOffsets(store);
@@ -100,6 +104,7 @@ export class FeedProjection implements SequenceCheck {
         sifted.remember();
         this.#note(unseen, sifted);
         this.#offsets.moved(stretch);
+        this.onApplied(sifted.fresh);
         return { kind: 'applied' };
       }
       this.#offsets.forget(stretch);

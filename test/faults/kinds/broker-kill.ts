@@ -13,7 +13,7 @@ export const brokerKill: Fault = {
     for (let kill = 1; kill <= KILLS; kill++) {
       world.tell(`kill ${kill} of ${KILLS}`);
       await killBroker(world, AWAY_MS);
-      await world.untilFlowing();
+      await world.traffic.untilFlowing();
     }
   },
 };

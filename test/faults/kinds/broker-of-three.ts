@@ -17,7 +17,7 @@ export const brokerOfThree: Fault = {
       world.tell(`broker ${broker.id} killed`);
       await broker.kill();
       await world.pause(AWAY_MS);
-      await world.untilFlowing();
+      await world.traffic.untilFlowing();
       world.tell(`broker ${broker.id} comes back`);
       await broker.start();
       await world.until(() => isInSync(world), 'a replica of everything on each broker');

@@ -14,7 +14,7 @@ export const clockSteps: Fault = {
       world.tell(what);
       for (const [index, member] of members.entries()) member.order({ kind: 'set_clock_off', byMs: byMs(index) });
       await world.pause(BETWEEN_MS);
-      await world.untilFlowing();
+      await world.traffic.untilFlowing();
     };
     await setClocks((index) => (index % 2 === 0 ? -STEP_MS : 0), 'every other stage 10 minutes back');
     await setClocks(() => -STEP_MS, 'the other ones as well');

@@ -13,7 +13,7 @@ export const postgresKill: Fault = {
       await world.postgres.kill();
       await world.pause(AWAY_MS);
       await world.postgres.start();
-      await world.untilFlowing();
+      await world.traffic.untilFlowing();
     }
   },
 };

@@ -33,14 +33,14 @@ async function bringBackFromTheDead(world: World, frozen: Member, successor: Mem
   try {
     world.tell('a sequencer is frozen before a write; waiting for the other one to take over');
     await world.until(() => successor.assignmentsOf(group).length > joinedBefore, 'the takeover', TAKEOVER_MS);
-    await world.untilFlowing();
+    await world.traffic.untilFlowing();
   } finally {
     frozen.signal('SIGCONT');
   }
   world.tell('it goes on');
   const joined = frozen.assignmentsOf(group).length;
   await world.until(() => frozen.assignmentsOf(group).length > joined, 'its return to the group', TAKEOVER_MS);
-  await world.untilFlowing();
+  await world.traffic.untilFlowing();
 }
 
 /** As `ps` names it: T is stopped. */

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Environment } from '#libs/runtime';
 
@@ -9,8 +8,6 @@ import type { Environment } from '#libs/runtime';
  * little memory and start quickly.
  */
 const EMBEDDED_PARTITIONS = 4;
-
-const USUAL_PORT = 3000;
 
 /** The key that secrets are encrypted with, made once and kept beside the data that it belongs to. */
 async function encryptionKeys(dataDir: string): Promise<string> {
@@ -26,30 +23,13 @@ async function encryptionKeys(dataDir: string): Promise<string> {
   return keys;
 }
 
-async function isFree(host: string, port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const probe = createServer();
-    probe.once('error', () => {
-      resolve(false);
-    });
-    probe.listen(port, host, () => {
-      probe.close(() => {
-        resolve(true);
-      });
-    });
-  });
-}
-
 /** What local development needs, where the environment says nothing else; a variable that is set to nothing counts. */
 export async function embeddedEnvironment(environment: Environment, dataDir: string): Promise<Environment> {
-  const portIsTaken =
-    environment['PORT'] === undefined && !(await isFree(environment['HOST'] ?? '127.0.0.1', USUAL_PORT));
   return {
     ALLOW_HTTP_URLS: 'true',
     ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8,::1/128',
     PARTITIONS: String(EMBEDDED_PARTITIONS),
     SECRET_ENCRYPTION_KEYS: await encryptionKeys(dataDir),
-    ...(portIsTaken ? { PORT: '0' } : {}),
     ...environment,
   };
 }

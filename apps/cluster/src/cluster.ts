@@ -1,0 +1,229 @@
+import { setMaxListeners } from 'node:events';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import {
+  startEmbeddedKafkaCluster,
+  startEmbeddedPostgres,
+  type EmbeddedKafkaCluster,
+  type EmbeddedKafkaNode,
+  type EmbeddedPostgres,
+} from '#libs/embedded-stack';
+import { Store } from '#libs/feed-store';
+import { embeddedEnvironment, writeCredentials, type Credentials } from '#libs/local-installation';
+import { createLogger, untilItWorks, type Environment } from '#libs/runtime';
+import { findPorts } from './stage-ports.js';
+import { StageSet } from './stage-set.js';
+import { STAGES, type Stage } from './stages.js';
+import type { StatusRow } from './status-table.js';
+import { SupervisedProcess } from './supervised-process.js';
+
+const BROKERS = 3;
+const SETS = 2;
+/** Of each broker: there are three of them, and what a developer's machine sends is little. */
+const BROKER_HEAP_MIB = 256;
+/** As `npm run start:<stage>` has it: most of what a stage allocates is short-lived. */
+const NODE_OPTIONS = ['--max-semi-space-size=8'];
+const APPS = resolve(import.meta.dirname, '../..');
+const END_WITH_SUPERVISOR = pathToFileURL(join(import.meta.dirname, 'end-with-supervisor.js')).href;
+
+export interface ClusterOptions {
+  /** Takes the servers' data, the logs and `credentials.json`. */
+  readonly dataDir: string;
+  readonly jarsDir: string;
+  /** What the stages are told; their servers, addresses and ports aside. */
+  readonly environment: Environment;
+  /** The port of the first api; 0 takes any free ones for all. */
+  readonly basePort: number;
+  readonly signal: AbortSignal;
+  /** Is told what happens, a line each. */
+  readonly tell: (line: string) => void;
+}
+
+/**
+ * A Gapless as in production on one machine: three Kafka brokers that keep everything three times, one Postgres, and two
+ * full sets of stages, each stage a process of its own. All of it listens on loopback.
+ */
+export class Cluster {
+  /** Settles when Postgres, of which there is one, ends by itself. */
+  readonly died: Promise<Error>;
+
+  private constructor(
+    readonly kafka: EmbeddedKafkaCluster,
+    private readonly postgres: EmbeddedPostgres,
+    readonly sets: readonly StageSet[],
+    readonly credentials: Credentials,
+  ) {
+    this.died = postgres.died;
+  }
+
+  /**
+   * Starts everything and waits until all of it is ready. Nothing runs when this throws.
+   * @throws DataDirInUseError, what a server fails with, or the signal's reason
+   */
+  static async start(options: ClusterOptions): Promise<Cluster> {
+    const { signal, tell } = options;
+    // Everything that waits for something listens to it.
+    setMaxListeners(0, signal);
+    const dataDir = resolve(options.dataDir);
+    const logsDir = join(dataDir, 'logs');
+    // Those of the last run tell nothing about this one.
+    rmSync(logsDir, { recursive: true, force: true });
+    mkdirSync(logsDir, { recursive: true });
+    const { kafka, postgres } = await startServers({ ...options, dataDir });
+    const sets: StageSet[] = [];
+    try {
+      const environment: Environment = {
+        ...(await embeddedEnvironment(options.environment, dataDir)),
+        KAFKA_BROKERS: kafka.brokers,
+        DATABASE_URL: postgres.url,
+        HOST: '127.0.0.1',
+        MIGRATE_AT_START: 'false',
+      };
+      const taken = new Set<number>();
+      for (let set = 1; set <= SETS; set++) {
+        const ports = await findPorts(options.basePort, set, taken);
+        sets.push(stageSet(set, { ports, environment, logsDir, tell }));
+      }
+      const credentials = await migrateAndWriteCredentials(dataDir, signal, {
+        base_url: sets[0]?.apiUrl ?? '',
+        kafka_brokers: kafka.brokers,
+        database_url: postgres.url,
+      });
+      tell(`starting ${SETS * STAGES.length} processes; their logs are in ${logsDir}`);
+      for (const set of sets) set.start();
+      await Promise.all(sets.map((set) => set.ready(signal)));
+      return new Cluster(kafka, postgres, sets, credentials);
+    } catch (error) {
+      await endAll(sets, kafka, postgres);
+      throw error;
+    }
+  }
+
+  /** What runs where at this moment. */
+  get status(): readonly StatusRow[] {
+    const processes = this.sets.flatMap(({ number, members }) =>
+      members.map(({ stage, port, process }) => ({
+        name: stage,
+        set: String(number),
+        pid: process.pid,
+        address: `http://127.0.0.1:${port}`,
+        state: process.state,
+      })),
+    );
+    const brokers = this.kafka.nodes.map(({ id, broker, pid, isRunning }) => ({
+      name: `kafka broker ${id}`,
+      set: '',
+      pid,
+      address: broker,
+      state: isRunning ? 'ready' : 'away',
+    }));
+    const { host } = new URL(this.postgres.url);
+    const postgres = { name: 'postgres', set: '', pid: this.postgres.pid, address: host, state: 'ready' };
+    return [...processes, ...brokers, postgres];
+  }
+
+  /** Ends the stages in order, then their servers. */
+  async stop(): Promise<void> {
+    await endAll(this.sets, this.kafka, this.postgres);
+  }
+}
+
+async function endAll(
+  sets: readonly StageSet[],
+  kafka: EmbeddedKafkaCluster,
+  postgres: EmbeddedPostgres,
+): Promise<void> {
+  await Promise.all(sets.map((set) => set.stop()));
+  await Promise.all([kafka.stop(), postgres.stop()]);
+}
+
+async function startServers({ dataDir, jarsDir, signal: interrupted, tell }: ClusterOptions) {
+  const failed = new AbortController();
+  const signal = AbortSignal.any([interrupted, failed.signal]);
+  const endOther = (error: unknown): never => {
+    failed.abort(error);
+    throw error;
+  };
+  const onNodeDied = (node: EmbeddedKafkaNode, reason: Error) => {
+    void startAgain(node, reason, interrupted, tell);
+  };
+  const [kafka, postgres] = await Promise.allSettled([
+    startEmbeddedKafkaCluster({
+      dataDir,
+      jarsDir,
+      nodes: BROKERS,
+      heapMiB: BROKER_HEAP_MIB,
+      log: tell,
+      signal,
+      onNodeDied,
+    }).catch(endOther),
+    startEmbeddedPostgres({ dataDir, log: tell, signal }).catch(endOther),
+  ]);
+  if (kafka.status === 'fulfilled' && postgres.status === 'fulfilled') {
+    return { kafka: kafka.value, postgres: postgres.value };
+  }
+  if (kafka.status === 'fulfilled') await kafka.value.stop();
+  if (postgres.status === 'fulfilled') await postgres.value.stop();
+  throw signal.reason;
+}
+
+/** A broker that ended by itself is brought back, with back-off. */
+async function startAgain(
+  node: EmbeddedKafkaNode,
+  reason: Error,
+  signal: AbortSignal,
+  tell: (line: string) => void,
+): Promise<void> {
+  tell(`kafka broker ${node.id} has ended and is started again: ${reason.message.split('\n')[0] ?? ''}`);
+  const start = () => node.start();
+  const onFailure = (error: unknown) => {
+    signal.throwIfAborted();
+    tell(`kafka broker ${node.id} does not start: ${String(error)}`);
+  };
+  // Whoever ends the cluster ends the attempts, too.
+  await untilItWorks(start, { signal, onFailure }).catch(() => undefined);
+}
+
+async function migrateAndWriteCredentials(
+  dataDir: string,
+  signal: AbortSignal,
+  reachable: Pick<Credentials, 'base_url' | 'kafka_brokers' | 'database_url'>,
+): Promise<Credentials> {
+  const store = new Store({
+    databaseUrl: reachable.database_url,
+    applicationName: 'gapless-cluster',
+    logger: createLogger('silent', 'cluster'),
+    migratesWhenOpened: true,
+  });
+  await store.open(() => undefined, signal);
+  try {
+    return await writeCredentials(dataDir, store, reachable);
+  } finally {
+    await store.close();
+  }
+}
+
+function stageSet(
+  number: number,
+  o: {
+    readonly ports: Readonly<Record<Stage, number>>;
+    readonly environment: Environment;
+    readonly logsDir: string;
+    readonly tell: (line: string) => void;
+  },
+): StageSet {
+  const members = STAGES.map((stage) => {
+    const port = o.ports[stage];
+    const process = new SupervisedProcess({
+      name: `${stage} of set ${number}`,
+      args: [...NODE_OPTIONS, '--import', END_WITH_SUPERVISOR, join(APPS, stage, 'src/main.js')],
+      env: { ...o.environment, PORT: String(port) },
+      logFile: join(o.logsDir, `${stage}-${number}.log`),
+      healthUrl: `http://127.0.0.1:${port}/health/ready`,
+      tell: o.tell,
+    });
+    return { stage, port, process };
+  });
+  return new StageSet(number, members);
+}

@@ -1,0 +1,4 @@
+// Loaded into a stage's process before the stage itself: whoever supervises it may be killed, and must leave nothing behind.
+process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+// The supervisor's wish to speak is no reason to stay.
+process.channel?.unref();

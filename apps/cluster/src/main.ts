@@ -1,0 +1,105 @@
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Command, InvalidArgumentError } from 'commander';
+import { DataDirInUseError } from '#libs/embedded-stack';
+import { stopSignal, untilAborted } from '#libs/platform';
+import { Cluster } from './cluster.js';
+import { ORDERS_HELP, parseOrder } from './order.js';
+import { readyText } from './ready-text.js';
+import { carryOut } from './carry-out.js';
+
+const DEFAULT_PORT = 3000;
+/** The last port of the second set is so much above the first one's of the first set. */
+const PORTS_ABOVE = 15;
+
+function tell(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port + PORTS_ABOVE > 65_535) {
+    throw new InvalidArgumentError(`It is a whole number up to ${65_535 - PORTS_ABOVE}.`);
+  }
+  return port;
+}
+
+async function run({ port, dataDir }: { readonly port: number; readonly dataDir: string }): Promise<void> {
+  const stopped = stopSignal();
+  const quitting = new AbortController();
+  const signal = AbortSignal.any([stopped, quitting.signal]);
+  const directory = resolve(dataDir);
+  tell(`A cluster starts; its data is in ${directory}`);
+  let cluster: Cluster | undefined;
+  try {
+    cluster = await Cluster.start({
+      dataDir: directory,
+      jarsDir: resolve(import.meta.dirname, '../../../../.cache/kafka-4.3.1'),
+      environment: process.env,
+      basePort: port,
+      signal,
+      tell,
+    });
+    takeOrders(cluster, () => {
+      quitting.abort();
+    });
+    tell(readyText(cluster.status, { urls: cluster.sets.map(({ apiUrl }) => apiUrl), dataDir: directory }));
+    const death = await Promise.race([untilAborted(signal), cluster.died]);
+    if (death instanceof Error) throw death;
+  } catch (error) {
+    if (!signal.aborted) {
+      process.stderr.write(`cluster: ${explain(error)}\n`);
+      process.exitCode = 1;
+    }
+  } finally {
+    tell('The cluster stops …');
+    await cluster?.stop();
+    tell('The cluster has stopped.');
+  }
+}
+
+/** Reads what is typed, a line each, for as long as there is somebody to type. */
+function takeOrders(cluster: Cluster, quit: () => void): void {
+  const has = { sets: cluster.sets.length, brokers: cluster.kafka.nodes.length };
+  createInterface({ input: process.stdin }).on('line', (line) => {
+    carryOut(parseOrder(line, has), cluster, { tell, quit }).catch((error: unknown) => {
+      tell(`that failed: ${explain(error)}`);
+    });
+  });
+}
+
+function explain(error: unknown): string {
+  if (error instanceof DataDirInUseError) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+await new Command('cluster')
+  .description(
+    'Runs Gapless as in production on this machine: three Kafka brokers (replication 3, minimum in-sync 2), one ' +
+      'Postgres, and two full sets of stages, each of their twelve processes with a port of its own. A process that ' +
+      'ends by itself is started again.',
+  )
+  .option(
+    '--port <n>',
+    'of the first api; the others are up to 15 above it, or any if one is taken',
+    parsePort,
+    DEFAULT_PORT,
+  )
+  .option(
+    '--data-dir <path>',
+    'what the servers keep, logs, credentials.json',
+    process.env['DATA_DIR'] ?? join('.data', 'cluster'),
+  )
+  .showHelpAfterError('(try --help)')
+  .addHelpText(
+    'after',
+    `
+While it runs, type:
+${ORDERS_HELP.replaceAll(/^/gm, '  ')}
+
+npm run cluster -- demo    puts load on a cluster of its own, takes one set away in the middle, and proves that nothing
+                           is lost; demo --help lists the options`,
+  )
+  .action(run)
+  .parseAsync();
+process.exit();

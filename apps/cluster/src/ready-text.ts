@@ -1,0 +1,31 @@
+import { ORDERS_HELP } from './order.js';
+import { statusTable, type StatusRow } from './status-table.js';
+
+/** What is printed once everything is up: what runs where, and what to try next. */
+export function readyText(
+  status: readonly StatusRow[],
+  o: { readonly urls: readonly string[]; readonly dataDir: string },
+): string {
+  const [url = ''] = o.urls;
+  return [
+    '',
+    statusTable(status),
+    '',
+    `Gapless is ready at ${o.urls.join(' and ')}`,
+    '',
+    `  dashboard      ${url}/`,
+    `  credentials    ${o.dataDir}/credentials.json`,
+    `  logs           ${o.dataDir}/logs`,
+    '',
+    '  Try in another terminal:',
+    `    export DATA_DIR=${o.dataDir}`,
+    '    npm run -s receiver             # registers an endpoint and prints what it is pushed',
+    '    npm run -s gapless -- emit      # emits an event',
+    '    npm run -s gapless -- verify    # every org’s sequence, and the feed against the log',
+    '    kill -9 <pid>                   # of any process above: it is started again',
+    '',
+    '  Type here:',
+    ...ORDERS_HELP.split('\n').map((line) => `    ${line}`),
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,45 @@
+import type { SupervisedProcess } from './supervised-process.js';
+import type { Stage } from './stages.js';
+
+/** A process of a set, and where it answers. */
+export interface StageMember {
+  readonly stage: Stage;
+  readonly port: number;
+  readonly process: SupervisedProcess;
+}
+
+/** One process of every stage: all that it takes to carry events through, beside the servers. */
+export class StageSet {
+  constructor(
+    /** From 1. */
+    readonly number: number,
+    readonly members: readonly StageMember[],
+  ) {}
+
+  /** Where its api answers. */
+  get apiUrl(): string {
+    const { port } = this.members.find(({ stage }) => stage === 'api') ?? { port: 0 };
+    return `http://127.0.0.1:${port}`;
+  }
+
+  /** Whether its api can be asked. */
+  get answers(): boolean {
+    return this.members.some(({ stage, process }) => stage === 'api' && process.state === 'ready');
+  }
+
+  start(): void {
+    for (const { process } of this.members) process.start();
+  }
+
+  async ready(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.members.map(({ process }) => process.ready(signal)));
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.members.map(({ process }) => process.stop()));
+  }
+
+  async kill(): Promise<void> {
+    await Promise.all(this.members.map(({ process }) => process.kill()));
+  }
+}

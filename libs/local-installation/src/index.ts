@@ -1,0 +1,2 @@
+export { writeCredentials, type Credentials } from './demo-credentials.js';
+export { embeddedEnvironment } from './embedded-environment.js';

@@ -1,0 +1,261 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Store } from '#libs/feed-store';
+import { createLogger } from '#libs/runtime';
+import { ApiClient } from '../support/api-client.js';
+import { anApiKey } from '../support/api-keys.js';
+import { aWidgetId } from '../support/ids.js';
+import { readTopic } from '../support/log-reader.js';
+import { CustomerServer } from './customer-server.js';
+import { CustomerEndpoint, isFor } from './customer.js';
+import { FeedReader } from './feed-reader.js';
+import { Ledger } from './ledger.js';
+import { anOrgOn } from './org-on-partition.js';
+import type { StallWatch } from './stall-watch.js';
+import { SteadyLoad, type LoadPlan } from './steady-load.js';
+import type { Evidence, FeedPage, LogRecord } from './verdict.js';
+
+/** The Gapless that carries it. */
+export interface TrafficTarget {
+  readonly brokers: string;
+  readonly databaseUrl: string;
+  readonly logTopic: string;
+  readonly partitions: number;
+  /** The base urls of the apis that are there at this moment. */
+  readonly apiUrls: () => readonly string[];
+}
+
+export interface TrafficOptions {
+  /** How much is submitted, and what; 30 small events a second if nothing is said. */
+  readonly load?: LoadPlan;
+  readonly draw: (below: number) => number;
+  /** Aborted when everything has to end early. */
+  readonly signal: AbortSignal;
+}
+
+/** Between a load that has ended and everything being where it belongs. */
+const SETTLE_MS = 60_000;
+const ACKNOWLEDGE_MS = 45_000;
+const POLL_MS = 500;
+
+interface Org {
+  readonly orgId: string;
+  readonly apiKey: string;
+  /** The endpoints' ids, with what each of them has to be pushed. */
+  readonly endpoints: { readonly id: string; readonly customer: CustomerEndpoint }[];
+}
+
+/**
+ * Organizations with endpoints and feed readers on a Gapless, a load for them, and a ledger: what a Gapless is tried
+ * with, and what proves that it lost nothing. Nobody else may use the Gapless.
+ */
+export class Traffic {
+  readonly ledger = new Ledger();
+  readonly #orgs: Org[] = [];
+  readonly #readers: FeedReader[] = [];
+  readonly #load: SteadyLoad;
+
+  private constructor(
+    private readonly target: TrafficTarget,
+    private readonly options: TrafficOptions,
+    readonly customers: CustomerServer,
+    keys: TrafficKeys,
+    /** Those that the choosy endpoints subscribe to. */
+    private readonly widgets: readonly string[],
+  ) {
+    for (const org of keys.orgs) this.#orgs.push({ ...org, endpoints: [] });
+    this.#load = new SteadyLoad(
+      {
+        urls: target.apiUrls,
+        apiKey: keys.serviceKey,
+        orgIds: keys.orgs.map(({ orgId }) => orgId),
+        widgetIds: [aWidgetId(), ...widgets],
+      },
+      this.ledger,
+      options.draw,
+      options.load,
+    );
+  }
+
+  /** Makes the organizations, one for each partition, and registers their endpoints. Nothing is submitted yet. */
+  static async prepare(target: TrafficTarget, options: TrafficOptions): Promise<Traffic> {
+    const keys = await createKeys(target, options.signal);
+    const customers = await CustomerServer.start();
+    const traffic = new Traffic(target, options, customers, keys, [aWidgetId()]);
+    try {
+      await traffic.#register();
+      return traffic;
+    } catch (error) {
+      await traffic.close();
+      throw error;
+    }
+  }
+
+  /** Starts the load and the readers of the feeds. Resolves once events are pushed; stalls count from then on. */
+  async start(): Promise<void> {
+    for (const { apiKey } of this.#orgs) {
+      const reader = new FeedReader(() => this.#client(apiKey));
+      this.#readers.push(reader);
+      reader.start();
+    }
+    this.#load.start();
+    await this.untilFlowing();
+    for (const { stalls } of this.#waiting) stalls.begin();
+  }
+
+  /** The longest time that an endpoint or a reader of a feed got nothing new, though events were submitted. */
+  get longestStallMs(): number {
+    return Math.max(...this.#waiting.map(({ stalls }) => stalls.longestMs));
+  }
+
+  /** Waits until so many more events have been pushed: the whole way through is open. */
+  async untilFlowing(events = 30): Promise<void> {
+    const before = this.customers.arrived;
+    await until(() => this.customers.arrived >= before + events, {
+      what: 'a flow of events',
+      withinMs: 60_000,
+      signal: this.options.signal,
+    });
+  }
+
+  /** Ends the load and waits until nothing moves any more. @returns what is not where it belongs by then, in words */
+  async settle(): Promise<readonly string[]> {
+    await this.#load.finish(ACKNOWLEDGE_MS);
+    const deadline = performance.now() + SETTLE_MS;
+    for (;;) {
+      const unsettled = await this.#unsettled().catch((error: unknown) => [String(error)]);
+      if (unsettled.length === 0 || performance.now() > deadline) return unsettled;
+      await delay(POLL_MS, undefined, { signal: this.options.signal });
+    }
+  }
+
+  /** What can be seen from outside: read as data teams, clients and customers do. */
+  async evidence(): Promise<Evidence> {
+    return {
+      ledger: this.ledger,
+      log: await this.#readLog(),
+      feeds: await this.#readFeeds(),
+      received: this.customers.endpoints,
+    };
+  }
+
+  /** Ends the load, the readers and the customers. */
+  async close(): Promise<void> {
+    await this.#load.close();
+    await Promise.all(this.#readers.map((reader) => reader.close()));
+    await this.customers.close();
+  }
+
+  /** The log as any Kafka client reads it. */
+  async #readLog(): Promise<readonly LogRecord[]> {
+    const records = await readTopic(this.target.brokers, this.target.logTopic);
+    return records.map(({ key, value, headers }) => ({
+      orgId: key,
+      seq: Number(headers['seq']),
+      id: headers['ce_id'] ?? '',
+      envelope: value,
+    }));
+  }
+
+  /** Every org's feed as its clients read it, page by page. */
+  async #readFeeds(): Promise<readonly FeedPage[]> {
+    const pages: FeedPage[] = [];
+    for (const { orgId, apiKey } of this.#orgs) {
+      const client = this.#client(apiKey);
+      for (let since: number | null = 0; since !== null;) {
+        const text = await client.feedText(`since=${since}&limit=500`);
+        pages.push({ orgId, text });
+        since = (JSON.parse(text) as { next_seq: number | null }).next_seq;
+      }
+    }
+    return pages;
+  }
+
+  /** Each org has an endpoint that takes everything, and one that is choosy and now and then wants an event again. */
+  async #register(): Promise<void> {
+    for (const [index, { orgId, apiKey, endpoints }] of this.#orgs.entries()) {
+      const everything = { orgId, events: ['ticket.created', 'ticket.updated'], widgetIds: null };
+      const some = { orgId, events: ['ticket.updated'], widgetIds: this.widgets };
+      for (const customer of [
+        new CustomerEndpoint(`endpoint ${index}a`, everything, 0),
+        new CustomerEndpoint(`endpoint ${index}b`, some, 5),
+      ]) {
+        const { events, widgetIds } = customer.subscription;
+        const url = this.customers.add(customer);
+        const webhook = await this.#client(apiKey).createWebhook({ url, events, widget_ids: widgetIds });
+        customer.secret = webhook.secret;
+        endpoints.push({ id: webhook.id, customer });
+      }
+    }
+  }
+
+  async #unsettled(): Promise<readonly string[]> {
+    const unsettled: string[] = [];
+    const pages = await this.#readFeeds();
+    const inFeed = new Set(
+      pages.flatMap(({ text }) => (JSON.parse(text) as { data: { id: string }[] }).data.map(({ id }) => id)),
+    );
+    const missing = [...this.ledger.acknowledged].filter((id) => !inFeed.has(id)).length;
+    if (missing > 0) unsettled.push(`${missing} acknowledged events are not in the feed`);
+    const events = [...this.ledger.submitted.values()].filter(({ id }) => inFeed.has(id));
+    for (const { apiKey, endpoints } of this.#orgs) {
+      for (const { id, customer } of endpoints) {
+        const due = events.filter((event) => isFor(customer.subscription, event)).length;
+        const path = `/external/webhooks/${id}`;
+        const { text } = await this.#client(apiKey).request('GET', path);
+        const { data } = JSON.parse(text) as { data: { health: { pending: number; delivered_24h: number } } };
+        const { pending, delivered_24h: delivered } = data.health;
+        if (pending > 0 || delivered !== due || customer.arrivals.size !== due) {
+          unsettled.push(
+            `${customer.name} got ${customer.arrivals.size} of ${due} events; ` +
+              `its delivery log has ${delivered} delivered and ${pending} pending`,
+          );
+        }
+      }
+    }
+    return unsettled;
+  }
+
+  /** Whoever waits for every event: to the others, events come seldom anyway. */
+  get #waiting(): readonly { readonly stalls: StallWatch }[] {
+    const endpoints = this.customers.endpoints.filter(({ subscription }) => subscription.widgetIds === null);
+    return [...endpoints, ...this.#readers];
+  }
+
+  #client(apiKey: string): ApiClient {
+    return new ApiClient(this.target.apiUrls()[0] ?? '', apiKey);
+  }
+}
+
+/** Waits until the condition holds. @throws the signal's reason when aborted, an error when it takes too long */
+export async function until(
+  holds: () => boolean | Promise<boolean>,
+  { what, withinMs, signal }: { readonly what: string; readonly withinMs: number; readonly signal: AbortSignal },
+): Promise<void> {
+  const deadline = performance.now() + withinMs;
+  while (!(await holds())) {
+    if (performance.now() > deadline) throw new Error(`${what} did not come about within ${withinMs / 1_000} s`);
+    await delay(POLL_MS, undefined, { signal });
+  }
+}
+
+interface TrafficKeys {
+  readonly orgs: readonly { readonly orgId: string; readonly apiKey: string }[];
+  /** What the load submits with. */
+  readonly serviceKey: string;
+}
+
+async function createKeys({ databaseUrl, partitions }: TrafficTarget, signal: AbortSignal): Promise<TrafficKeys> {
+  const logger = createLogger('silent', 'faults');
+  const store = new Store({ databaseUrl, applicationName: 'faults', logger, migratesWhenOpened: true });
+  await store.open(() => undefined, signal);
+  try {
+    const orgs: { orgId: string; apiKey: string }[] = [];
+    for (let partition = 0; partition < partitions; partition++) {
+      const orgId = anOrgOn(partition, partitions);
+      orgs.push({ orgId, apiKey: await anApiKey(store, orgId) });
+    }
+    return { orgs, serviceKey: await anApiKey(store, null) };
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,249 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Type } from '@nestjs/common';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Store } from '#libs/feed-store';
+import { Metrics } from '#libs/metrics';
+import type { GaplessApp } from '#libs/platform';
+import { ApiModule } from '../../apps/api/src/api.module.js';
+import { DispatcherModule } from '../../apps/dispatcher/src/dispatcher.module.js';
+import { ProjectorModule } from '../../apps/projector/src/projector.module.js';
+import { RouterModule } from '../../apps/router/src/router.module.js';
+import { SequencerModule } from '../../apps/sequencer/src/sequencer.module.js';
+import { eventJson } from '../bench/event-bodies.js';
+import { ApiClient } from '../support/api-client.js';
+import { anApiKey } from '../support/api-keys.js';
+import { costTable, exceeding, type Costs } from '../support/counted-costs.js';
+import { aGapless, aStore, type GaplessUnderTest } from '../support/gapless.js';
+import { anOrgId } from '../support/ids.js';
+import { eventually } from '../support/infrastructure/eventually.js';
+import { watchKafkaWire, type KafkaWire } from '../support/kafka-wire.js';
+import { watchPostgresStatements, type PostgresStatements } from '../support/postgres-statements.js';
+import { aReceiver, type Receiver } from '../support/receiver.js';
+import { API_HTTP } from '../support/stages.js';
+
+/**
+ * What events may cost: about one and a half times what they do, so that one statement or request more for each of them
+ * is too much. How large the batches of a burst are depends on how busy the machine is; there the room is twice as large,
+ * and still far below one for each record. Whoever makes something cheaper lowers its ceiling.
+ */
+const CEILINGS = {
+  /** 2,000 events in requests of 100; everything per 1,000 events. */
+  burst: {
+    'api: statements': 25,
+    'api: Produce requests': 15,
+    'sequencer: Produce requests': 15,
+    'sequencer: OffsetCommit requests': 15,
+    'sequencer: Fetch requests': 100,
+    'router: statements': 15,
+    'router: statements per batch': 1.5,
+    'router: Produce requests': 15,
+    'router: OffsetCommit requests': 15,
+    'router: Fetch requests': 100,
+    'dispatcher: statements': 90,
+    'dispatcher: statements per batch': 10,
+    'dispatcher: Produce requests': 110,
+    'dispatcher: OffsetCommit requests': 40,
+    'dispatcher: Fetch requests': 200,
+    'projector: statements': 110,
+    'projector: statements per batch': 4,
+    'projector: OffsetCommit requests': 40,
+    'projector: Fetch requests': 200,
+    'bytes to inbox': 1_500_000,
+    'bytes to log': 1_900_000,
+    'bytes to deliveries': 1_050_000,
+    'bytes to attempts': 1_850_000,
+  },
+  /** 50 events, each in a request of its own behind the receipt of the one before; everything per event. */
+  lone: {
+    'api: statements': 1.6,
+    'api: Produce requests': 1.5,
+    'sequencer: Produce requests': 1.5,
+    'sequencer: OffsetCommit requests': 0.8,
+    'router: statements': 1.5,
+    'router: statements per batch': 1.5,
+    'router: Produce requests': 1.5,
+    'router: OffsetCommit requests': 0.8,
+    'dispatcher: statements': 1.5,
+    'dispatcher: statements per batch': 1.5,
+    'dispatcher: Produce requests': 1.5,
+    'dispatcher: OffsetCommit requests': 0.8,
+    'projector: statements': 4,
+    'projector: statements per batch': 1.8,
+    'projector: OffsetCommit requests': 0.9,
+    'bytes to inbox': 1_600,
+    'bytes to log': 2_000,
+    'bytes to deliveries': 1_200,
+    'bytes to attempts': 1_950,
+  },
+  /** Nothing to do; everything per second. */
+  rest: {
+    'sequencer: requests': 12,
+    'router: requests': 12,
+    'dispatcher: requests': 58,
+    'projector: requests': 48,
+  },
+} satisfies Record<string, Costs>;
+
+const STAGES: readonly (readonly [name: string, module: Type])[] = [
+  ['api', ApiModule],
+  ['sequencer', SequencerModule],
+  ['router', RouterModule],
+  ['dispatcher', DispatcherModule],
+  ['projector', ProjectorModule],
+];
+const EVENT = 'ticket.created';
+const WARM_UP_EVENTS = 100;
+const BURST_EVENTS = 2_000;
+const BURST_REQUEST_EVENTS = 100;
+const BURST_CONNECTIONS = 4;
+const LONE_EVENTS = 50;
+const REST_MS = 2_000;
+
+/** What all stages have used up to a moment. */
+interface Meter {
+  readonly atMs: number;
+  readonly requests: ReadonlyMap<string, number>;
+  readonly producedBytes: ReadonlyMap<string, number>;
+  readonly statements: ReadonlyMap<string, number>;
+  readonly batches: ReadonlyMap<string, number>;
+}
+
+// One Gapless whose stages have connections of their own, told apart by their names; one story, told in order.
+describe('what events cost', () => {
+  const apps: GaplessApp[] = [];
+  let gapless: GaplessUnderTest;
+  let store: Store;
+  let wire: KafkaWire;
+  let statements: PostgresStatements;
+  let receiver: Receiver;
+  let client: ApiClient;
+  let sent = 0;
+
+  beforeAll(async () => {
+    wire = watchKafkaWire();
+    statements = watchPostgresStatements();
+    gapless = await aGapless();
+    for (const [name, module] of STAGES) {
+      apps.push(await gapless.start([module], { name, ...(name === 'api' && { http: API_HTTP }) }));
+    }
+    store = aStore(gapless.environment['DATABASE_URL'] ?? '');
+    await store.open(() => undefined);
+    receiver = await aReceiver();
+    client = new ApiClient(apps[0]!.url, await anApiKey(store, anOrgId()));
+    await client.createWebhook({ url: receiver.url, events: [EVENT] });
+    await client.emitText(bodyOf(WARM_UP_EVENTS));
+    await settled((sent += WARM_UP_EVENTS));
+  });
+
+  afterAll(async () => {
+    wire.close();
+    statements.close();
+    await store.close();
+    await gapless.stop();
+    await receiver.close();
+  });
+
+  /** Waits until the delivery log shows that everything is delivered. */
+  async function settled(events: number): Promise<void> {
+    await eventually(
+      async () => {
+        const [row] = await store.query<{ delivered: string }>(
+          `select count(*) as delivered from deliveries where status = 'delivered'`,
+        );
+        expect(Number(row!.delivered)).toBe(events);
+      },
+      { timeoutMs: 40_000 },
+    );
+  }
+
+  async function read(): Promise<Meter> {
+    const measured = (await Promise.all(apps.map(({ app }) => app.get(Metrics).measured()))).flat();
+    const batches = new Map<string, number>();
+    for (const { values } of measured.filter(({ name }) => name === 'gapless_batch_records')) {
+      for (const one of values) {
+        if (!('metricName' in one) || one.metricName !== 'gapless_batch_records_count') continue;
+        const stage = String(one.labels['group']).split('-')[0] ?? '';
+        batches.set(stage, (batches.get(stage) ?? 0) + one.value);
+      }
+    }
+    return { atMs: performance.now(), ...wire.counts(), statements: statements.counts(), batches };
+  }
+
+  it('stays below its ceilings in a burst', async () => {
+    const before = await read();
+    let requests = BURST_EVENTS / BURST_REQUEST_EVENTS;
+    const sendOn = async () => {
+      while (requests-- > 0) await client.emitText(bodyOf(BURST_REQUEST_EVENTS));
+    };
+    await Promise.all(Array.from({ length: BURST_CONNECTIONS }, sendOn));
+    await settled((sent += BURST_EVENTS));
+    check(costsBetween(before, await read(), BURST_EVENTS / 1_000), CEILINGS.burst);
+  });
+
+  it('stays below its ceilings one by one', async () => {
+    const before = await read();
+    for (let event = 0; event < LONE_EVENTS; event++) {
+      await client.emitText(bodyOf(1));
+      sent++;
+      await eventually(
+        () => {
+          expect(receiver.received.length).toBeGreaterThanOrEqual(sent);
+        },
+        { intervalMs: 5 },
+      );
+    }
+    await settled(sent);
+    check(costsBetween(before, await read(), LONE_EVENTS), CEILINGS.lone);
+  });
+
+  it('stays below its ceilings at rest', async () => {
+    const before = await read();
+    // What is looked at is time that passes.
+    await delay(REST_MS);
+    const after = await read();
+    check(costsBetween(before, after, (after.atMs - before.atMs) / 1_000), CEILINGS.rest);
+  });
+});
+
+function bodyOf(events: number): string {
+  return `{"events":[${Array.from({ length: events }, () => eventJson(EVENT)).join(',')}]}`;
+}
+
+/** @param per what the costs are divided by */
+function costsBetween(before: Meter, after: Meter, per: number): Costs {
+  const costs: Record<string, number> = {};
+  for (const [key, count] of growth(before.requests, after.requests)) {
+    const [client = '', name = ''] = key.split(' ');
+    const stage = stageOf(client);
+    costs[`${stage}: ${name} requests`] = count / per;
+    costs[`${stage}: requests`] = (costs[`${stage}: requests`] ?? 0) + count / per;
+  }
+  for (const [topic, bytes] of growth(before.producedBytes, after.producedBytes)) {
+    costs[`bytes to ${topic.split('.')[1] ?? ''}`] = bytes / per;
+  }
+  const batches = growth(before.batches, after.batches);
+  for (const [name, count] of growth(before.statements, after.statements)) {
+    const stage = stageOf(name);
+    costs[`${stage}: statements`] = count / per;
+    const ofStage = batches.get(stage);
+    if (ofStage !== undefined) costs[`${stage}: statements per batch`] = count / ofStage;
+  }
+  return costs;
+}
+
+function growth(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): Map<string, number> {
+  return new Map(
+    [...after].map(([key, count]) => [key, count - (before.get(key) ?? 0)] as const).filter(([, by]) => by > 0),
+  );
+}
+
+/** `gapless-router` is the router. */
+function stageOf(name: string): string {
+  return name.replace(/^gapless-/, '');
+}
+
+function check(counted: Costs, ceilings: Costs): void {
+  const wrong = exceeding(counted, ceilings);
+  if (wrong.length > 0)
+    throw new Error(`${wrong.join('\n')}\n\nAll that was counted:\n${costTable(counted, ceilings)}`);
+}
