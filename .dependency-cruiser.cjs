@@ -9,7 +9,7 @@ const RANKS = [
     '^libs/(runtime|metrics|event-validation|event-types|api-client|webhook-transport|http-problems|embedded-stack|event-schemas)/',
   ],
   ['^libs/kafka-log/', '^libs/feed-store/', '^libs/consumer/', '^libs/producer/'],
-  ['^libs/platform/'],
+  ['^libs/(platform|local-installation)/'],
   ['^apps/'],
 ];
 

@@ -1,4 +1,13 @@
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
 import { runTool } from './run-tool.mjs';
 
@@ -47,7 +56,16 @@ export async function containerBases({ root, env, print }) {
     print(`Building ${LOCAL.node} …`);
     await fetchNode(cache);
     const dockerfile = join(root, 'docker/base/Dockerfile');
-    await docker('build', '--file', dockerfile, '--tag', LOCAL.node, '--build-arg', `DEBIAN_IMAGE=${LOCAL.debian}`, cache);
+    await docker(
+      'build',
+      '--file',
+      dockerfile,
+      '--tag',
+      LOCAL.node,
+      '--build-arg',
+      `DEBIAN_IMAGE=${LOCAL.debian}`,
+      cache,
+    );
   }
   return LOCAL;
 }
@@ -61,7 +79,14 @@ async function makeDebian(cache, tarball) {
   try {
     const tree = join(draft, 'tree');
     const mirror = debianMirror();
-    await run('debootstrap', '--variant=minbase', '--include=ca-certificates', RELEASE, tree, ...(mirror ? [mirror] : []));
+    await run(
+      'debootstrap',
+      '--variant=minbase',
+      '--include=ca-certificates',
+      RELEASE,
+      tree,
+      ...(mirror ? [mirror] : []),
+    );
     trustWhomThisMachineTrusts(tree);
     await run('chroot', tree, 'update-ca-certificates');
     for (const left of ['var/cache/apt/archives', 'var/lib/apt/lists']) {
@@ -86,7 +111,10 @@ function trustWhomThisMachineTrusts(tree) {
 /** The mirror that this machine has its own packages of the release from, if it is such a machine. */
 function debianMirror() {
   const directory = '/etc/apt/sources.list.d';
-  const files = ['/etc/apt/sources.list', ...(existsSync(directory) ? readdirSync(directory) : []).map((name) => join(directory, name))];
+  const files = [
+    '/etc/apt/sources.list',
+    ...(existsSync(directory) ? readdirSync(directory) : []).map((name) => join(directory, name)),
+  ];
   for (const file of files.filter((path) => existsSync(path))) {
     for (const entry of readFileSync(file, 'utf8').split(/\n\s*\n|\n(?=deb )/)) {
       const [, url] = /^(?:URIs:|deb(?: \[.*\])?)\s+(http\S+)/m.exec(entry) ?? [];
@@ -104,7 +132,10 @@ async function fetchNode(cache) {
     'npm.tgz': `npm@${NPM_VERSION}`,
   })) {
     if (existsSync(join(cache, file))) continue;
-    const packed = await runTool('npm', ['pack', '--silent', '--pack-destination', cache, pack], { cwd: cache, advice });
+    const packed = await runTool('npm', ['pack', '--silent', '--pack-destination', cache, pack], {
+      cwd: cache,
+      advice,
+    });
     renameSync(join(cache, packed.trim().split('\n').at(-1)), join(cache, file));
   }
 }

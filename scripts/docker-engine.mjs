@@ -56,7 +56,8 @@ async function startEngine(env) {
   const at = (name) => join(DIRECTORY, name);
   const engineEnv = { ...env, DOCKER_HOST: `unix://${at('docker.sock')}` };
   // Of a run that was killed.
-  if (await answers(engineEnv)) return { env: engineEnv, stop: () => stopEngine(Number(readFileSync(at('pid'), 'utf8'))) };
+  if (await answers(engineEnv))
+    return { env: engineEnv, stop: () => stopEngine(Number(readFileSync(at('pid'), 'utf8'))) };
 
   const log = openSync(at('log'), 'w');
   const places = ['--host', `unix://${at('docker.sock')}`, '--pidfile', at('pid')];

@@ -19,6 +19,7 @@ describe("a customer's server", () => {
     printed = [];
     taken = [];
     server = await WebhookServer.listen({
+      host: '127.0.0.1',
       port: 0,
       status: 200,
       delayMs: 0,

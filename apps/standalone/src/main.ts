@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
 import { Store } from '#libs/feed-store';
 import { DataDirInUseError, startEmbeddedKafka, startEmbeddedPostgres } from '#libs/embedded-stack';
+import { writeCredentials } from '#libs/local-installation';
 import { Metrics } from '#libs/metrics';
 import { startGaplessApp, stopSignal, untilAborted, type GaplessApp } from '#libs/platform';
 import { ConfigError, HealthBoard, type Environment } from '#libs/runtime';
-import { writeCredentials } from './demo-credentials.js';
 import { embeddedEnvironment } from './embedded-environment.js';
 import { readyText } from './ready-text.js';
 import { StageThread } from './stage-thread.js';

@@ -1,0 +1,1 @@
+export { writeCredentials, type Credentials } from './demo-credentials.js';
