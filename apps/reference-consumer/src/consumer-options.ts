@@ -46,9 +46,7 @@ export function consumerProgram(act: (options: ConsumerOptions) => Promise<void>
         'are raised and cleared. Ctrl-C ends it and deletes the endpoint.',
     )
     .option('--host <address>', 'where to listen, and where Gapless is to push to', '127.0.0.1')
-    .addOption(
-      new Option('--port <port>', 'where to listen').argParser(integerFrom(0, 65_535)).default(0, 'any'),
-    )
+    .addOption(new Option('--port <port>', 'where to listen').argParser(integerFrom(0, 65_535)).default(0, 'any'))
     .addOption(
       new Option('--events <a,b>', 'event types to subscribe to').argParser(readEvents).default(EVENT_TYPES, 'all'),
     )
