@@ -169,6 +169,7 @@ describe('docker/compose.yaml', () => {
           { timeoutMs: TAKEOVER_TIMEOUT_MS, intervalMs: 500 },
         );
         const first = receiver.seqs[0]!;
+        // Each once, in order, however often it was pushed.
         expect(receiver.seqs).toEqual(Array.from({ length: feed.length - first + 1 }, (_, index) => first + index));
         const { status, stdout } = await project.exec('api', 'gapless', 'verify');
         expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringContaining('Nothing differs.') });

@@ -35,9 +35,10 @@ export class ComposeReceiver {
     return this.#printed;
   }
 
-  /** The seqs that it has printed with an event each, in the order of printing. */
+  /** The seqs of the events that it has handled, in that order; pushes that came again are not among them. */
   get seqs(): readonly number[] {
-    return [...this.#printed.matchAll(/^#(\d+) {2}\S+ {2}evt_/gm)].map(([, seq]) => Number(seq));
+    const events = this.#printed.matchAll(/^#(\d+) {2}\S+ {2}evt_(?!.*handled before$)/gm);
+    return [...events].map(([, seq]) => Number(seq));
   }
 
   /** Resolves once it has deleted its endpoint and is gone. */
