@@ -85,6 +85,12 @@ describe("a customer's server", () => {
     expect(taken).toEqual([]);
   });
 
+  it('is reached where it was told to listen', async () => {
+    await listen({ host: 'localhost' });
+    expect(server.url).toMatch(/^http:\/\/localhost:\d+\/$/);
+    expect((await fetch(server.url)).status).toBe(405);
+  });
+
   it('refuses what is no POST, and bodies that are no event', async () => {
     await listen();
     server.useSecret(SECRET);

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { isIPv6, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Webhook, type GaplessEvent, type Push } from '#libs/consumer';
 import { ConsumerError } from './consumer-error.js';
@@ -61,7 +61,8 @@ export class WebhookServer {
   }
 
   get url(): string {
-    return `http://${this.options.host}:${(this.server.address() as AddressInfo).port}/`;
+    const { host } = this.options;
+    return `http://${isIPv6(host) ? `[${host}]` : host}:${(this.server.address() as AddressInfo).port}/`;
   }
 
   /** Pushes wait for this before they are answered. */
