@@ -27,6 +27,10 @@ export async function dockerEngine(print, env = process.env) {
   if (!(await isThere('dockerd'))) {
     print('Installing docker.io …');
     await install('docker.io');
+    // Later releases of Debian have it apart.
+    if (!(await isThere('docker'))) await install('docker-cli');
+    // Where services are started as they are installed, it runs by now.
+    if (await answers(env)) return { env, stop: async () => undefined };
   }
   print('Starting a Docker engine …');
   return startEngine(env);

@@ -9,7 +9,7 @@ const START_TIMEOUT_MS = 120_000;
 
 /**
  * Kafka and Postgres as containers, of the images `TEST_KAFKA_IMAGE` and `TEST_POSTGRES_IMAGE` if they are set, else of
- * ours (`docker/<server>/Dockerfile`, on `BASE_IMAGE` if that is set).
+ * ours (`docker/<server>/Dockerfile`, on `BASE_IMAGE`, a Debian with Node, if that is set).
  */
 export async function startContainers(env: NodeJS.ProcessEnv): Promise<TestServers> {
   const started: StartedTestContainer[] = [];
