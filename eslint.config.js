@@ -59,6 +59,7 @@ export default tseslint.config(
     languageOptions: {
       globals: {
         process: 'readonly',
+        performance: 'readonly',
         console: 'readonly',
         setTimeout: 'readonly',
         clearTimeout: 'readonly',

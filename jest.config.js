@@ -39,6 +39,8 @@ export default {
       testMatch: ['<rootDir>/{apps,libs}/**/*.ispec.ts', '<rootDir>/test/integration/**/*.ispec.ts'],
     },
     { ...withInfrastructure, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.e2e.ts'] },
+    // Of what `npm run test:containers` has started.
+    { ...shared, displayName: 'containers', testMatch: ['<rootDir>/test/containers/**/*.containers.ts'] },
     { ...withInfrastructure, displayName: 'browser', testMatch: ['<rootDir>/test/browser/**/*.browser.ts'] },
   ],
   testTimeout: 60_000,

@@ -6,6 +6,7 @@ import { promtool } from './promtool.mjs';
 import { runTool, StepError } from './run-tool.mjs';
 
 const RULES = 'docker/observability/prometheus/alerts.yml';
+const CONFIGURATION = 'docker/observability/prometheus/prometheus.yml';
 const RULE_TESTS = 'docker/observability/prometheus/alerts.test.yml';
 const DASHBOARD = 'docker/observability/grafana/gapless.json';
 
@@ -45,6 +46,7 @@ await runMain(async () => {
   if (tool === undefined) return;
   const check = (args, advice) => runTool(tool, args, { cwd: ROOT, advice });
   await check(['check', 'rules', RULES], `Mend ${RULES}.`);
+  await check(['check', 'config', CONFIGURATION], `Mend ${CONFIGURATION}.`);
   process.stdout.write(await check(['test', 'rules', RULE_TESTS], `Mend ${RULES} or ${RULE_TESTS}.`));
   const directory = mkdtempSync(join(tmpdir(), 'gapless-dashboard-'));
   try {

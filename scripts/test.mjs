@@ -1,23 +1,15 @@
-import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { bootstrap, ROOT, runMain } from './bootstrap.mjs';
 import { installChromium } from './chromium.mjs';
+import { countTests, jest, runNode } from './jest-run.mjs';
 import { bringOutsideClients } from './outside-clients.mjs';
 import { StepError } from './run-tool.mjs';
 
 const bin = (path) => join(ROOT, 'node_modules', path);
 const node = (path, ...args) => [bin(path), ...args];
-const jest = (project) => [
-  // Said by Node once for each worker, and of no use to anybody.
-  '--disable-warning=ExperimentalWarning',
-  '--experimental-vm-modules',
-  bin('jest/bin/jest.js'),
-  `--selectProjects=${project}`,
-];
-
 /** In this order: what fails sooner comes first. All are run by Node. */
 const PHASES = [
   { name: 'eslint', args: node('eslint/bin/eslint.js', '.') },
@@ -43,10 +35,10 @@ const PHASES = [
   },
   { name: 'types', args: node('typescript/bin/tsc', '-p', 'tsconfig.json', '--noEmit') },
   { name: 'types-dashboard', args: node('typescript/bin/tsc', '-p', 'apps/dashboard/tsconfig.json') },
-  { name: 'unit', args: jest('unit'), isJest: true },
-  { name: 'integration', args: jest('integration'), isJest: true },
-  { name: 'e2e', args: jest('e2e'), isJest: true },
-  { name: 'browser', args: jest('browser'), isJest: true },
+  { name: 'unit', args: jest(ROOT, 'unit'), isJest: true },
+  { name: 'integration', args: jest(ROOT, 'integration'), isJest: true },
+  { name: 'e2e', args: jest(ROOT, 'e2e'), isJest: true },
+  { name: 'browser', args: jest(ROOT, 'browser'), isJest: true },
 ];
 
 const HELP = `npm test                      all phases, in this order, up to the first that fails
@@ -57,30 +49,6 @@ Phases: ${PHASES.map(({ name }) => name).join(', ')}
 TEST_INFRA=embedded|containers|external says where integration, e2e and browser take Kafka and Postgres from;
 external needs DATABASE_URL and KAFKA_BROKERS, and is what is taken when both are set.
 CHROMIUM_PATH says which browser to take; unset, Debian's Chromium, installed first where that is possible.`;
-
-/** Runs the phase with our terminal as its own; resolves with whether it passed. */
-function run(args) {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, { cwd: ROOT, stdio: 'inherit' });
-    // A terminal's Ctrl-C reaches the child by itself; it tidies up its servers, and we wait for it.
-    const forward = (signal) => child.kill(signal);
-    const stay = () => undefined;
-    process.on('SIGTERM', forward).on('SIGINT', stay);
-    child.once('error', reject);
-    child.once('exit', (code) => {
-      process.off('SIGTERM', forward).off('SIGINT', stay);
-      resolve(code === 0);
-    });
-  });
-}
-
-/** How many tests of a jest report passed and failed; a suite that could not even be loaded counts as a failed test. */
-function countTests(reportFile) {
-  // Jest writes none when its own set-up fails.
-  if (!existsSync(reportFile)) return { passed: 0, failed: 0 };
-  const report = JSON.parse(readFileSync(reportFile, 'utf8'));
-  return { passed: report.numPassedTests, failed: report.numFailedTests + report.numRuntimeErrorTestSuites };
-}
 
 await runMain(async () => {
   const [wanted, ...extra] = process.argv.slice(2);
@@ -105,7 +73,11 @@ await runMain(async () => {
     console.log(`\n=== ${name}`);
     const began = performance.now();
     const reportFile = join(reports, `${name}.json`);
-    const passed = await run([...args, ...(isJest ? ['--json', `--outputFile=${reportFile}`] : []), ...extra]);
+    const passed = await runNode(ROOT, [
+      ...args,
+      ...(isJest ? ['--json', `--outputFile=${reportFile}`] : []),
+      ...extra,
+    ]);
     if (isJest) {
       const { passed: good, failed: bad } = countTests(reportFile);
       total.passed += good;

@@ -1,19 +1,30 @@
 #!/bin/sh
-# POSTGRES_USER, POSTGRES_DB (gapless both), POSTGRES_PASSWORD: the superuser and the database that are made.
+# Makes the cluster if there is none, then runs `postgres` with the arguments that are given.
 set -eu
 
-: "${POSTGRES_PASSWORD:?set POSTGRES_PASSWORD}"
-user=${POSTGRES_USER:-gapless}
-cluster=/var/lib/postgres/cluster
+user=${POSTGRES_USER:-postgres}
+cluster=${PGDATA:-/var/lib/postgresql/18/docker}
 bin=/opt/postgres/bin
 
 if [ ! -e "$cluster/PG_VERSION" ]; then
+  password=${POSTGRES_PASSWORD:-}
+  [ -z "${POSTGRES_PASSWORD_FILE:-}" ] || password=$(cat "$POSTGRES_PASSWORD_FILE")
+  : "${password:?set POSTGRES_PASSWORD or POSTGRES_PASSWORD_FILE}"
+  # Under another name until it is whole.
+  draft=$cluster.draft
   umask 077
-  printf '%s\n' "$POSTGRES_PASSWORD" > /tmp/password
-  "$bin/initdb" -D "$cluster" -U "$user" --pwfile /tmp/password -A scram-sha-256 -E UTF8 --locale C --no-sync
-  rm /tmp/password
-  echo 'host all all all scram-sha-256' >> "$cluster/pg_hba.conf"
-  printf 'CREATE DATABASE "%s";\n' "${POSTGRES_DB:-gapless}" | "$bin/postgres" --single -D "$cluster" postgres
+  rm -rf "$draft"
+  mkdir -p "$draft"
+  file=$(mktemp)
+  printf '%s\n' "$password" > "$file"
+  "$bin/initdb" -D "$draft" -U "$user" --pwfile "$file" -A scram-sha-256 -E UTF8 --locale C
+  rm "$file"
+  echo 'host all all all scram-sha-256' >> "$draft/pg_hba.conf"
+  printf 'CREATE DATABASE "%s";\n' "${POSTGRES_DB:-$user}" | "$bin/postgres" --single -D "$draft" postgres
+  mv "$draft" "$cluster"
 fi
-exec "$bin/postgres" -D "$cluster" -c "listen_addresses=*" -c unix_socket_directories= -c max_connections=200 \
-  -c fsync=off -c full_page_writes=off -c synchronous_commit=off -c jit=off -c timezone=UTC
+
+case "${1:-}" in
+  postgres) shift ;;
+esac
+exec "$bin/postgres" -D "$cluster" -c 'listen_addresses=*' -c unix_socket_directories= "$@"

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { configCommand, type ConfigContext } from './commands/config.command.js';
+import { credentialsCommand } from './commands/credentials.command.js';
 import { emitCommand } from './commands/emit.command.js';
 import { migrateCommand, type MigrateContext } from './commands/migrate.command.js';
 import { simulateCommand } from './commands/simulate.command.js';
@@ -15,6 +16,7 @@ export function gaplessProgram(context: CliContext & TailContext & MigrateContex
     .description('Operates a Gapless installation: the one at DATABASE_URL, else the one that npm start runs here.')
     .showHelpAfterError('(try --help)')
     .addCommand(keysCommand(context))
+    .addCommand(credentialsCommand(context))
     .addCommand(emitCommand(context))
     .addCommand(tailCommand(context))
     .addCommand(simulateCommand(context))

@@ -4,6 +4,8 @@ import { parseDuration } from '#libs/runtime';
 
 /** What the command line asks for. */
 export interface ConsumerOptions {
+  /** Whose address the endpoint is registered with. */
+  readonly host: string;
   readonly port: number;
   /** Whether to register an endpoint, and delete it at the end. */
   readonly register: boolean;
@@ -43,9 +45,8 @@ export function consumerProgram(act: (options: ConsumerOptions) => Promise<void>
         'is pushed, reads what it is not pushed from the feed, and prints every event once, in order, with the alerts that ' +
         'are raised and cleared. Ctrl-C ends it and deletes the endpoint.',
     )
-    .addOption(
-      new Option('--port <port>', 'where to listen, on 127.0.0.1').argParser(integerFrom(0, 65_535)).default(0, 'any'),
-    )
+    .option('--host <address>', 'where to listen, and where Gapless is to push to', '127.0.0.1')
+    .addOption(new Option('--port <port>', 'where to listen').argParser(integerFrom(0, 65_535)).default(0, 'any'))
     .addOption(
       new Option('--events <a,b>', 'event types to subscribe to').argParser(readEvents).default(EVENT_TYPES, 'all'),
     )

@@ -117,10 +117,10 @@ async function checkFeed(feed: FeedClient, baseUrl: string): Promise<void> {
 }
 
 async function listen(
-  { port, status, delay }: ConsumerOptions,
+  { host, port, status, delay }: ConsumerOptions,
   take: (event: GaplessEvent, push: Push) => void | Promise<void>,
 ): Promise<WebhookServer> {
-  const server = await WebhookServer.listen({ port, status, delayMs: delay, take, print });
+  const server = await WebhookServer.listen({ host, port, status, delayMs: delay, take, print });
   print(`Listening on ${server.url}`);
   return server;
 }

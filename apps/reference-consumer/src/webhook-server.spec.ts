@@ -19,6 +19,7 @@ describe("a customer's server", () => {
     printed = [];
     taken = [];
     server = await WebhookServer.listen({
+      host: '127.0.0.1',
       port: 0,
       status: 200,
       delayMs: 0,
@@ -82,6 +83,12 @@ describe("a customer's server", () => {
       expect(printed.join('')).toContain('#12  ticket.created  evt_1  attempt 2  signature verified ✓  answered 503');
     });
     expect(taken).toEqual([]);
+  });
+
+  it('is reached where it was told to listen', async () => {
+    await listen({ host: 'localhost' });
+    expect(server.url).toMatch(/^http:\/\/localhost:\d+\/$/);
+    expect((await fetch(server.url)).status).toBe(405);
   });
 
   it('refuses what is no POST, and bodies that are no event', async () => {

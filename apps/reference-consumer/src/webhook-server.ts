@@ -1,11 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { isIPv6, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Webhook, type GaplessEvent, type Push } from '#libs/consumer';
 import { ConsumerError } from './consumer-error.js';
 import { eventText, refusalText } from './event-text.js';
 
 export interface WebhookServerOptions {
+  /** An address of this machine. */
+  readonly host: string;
   /** 0 takes any that is free. */
   readonly port: number;
   /** What verified pushes are answered with; they are taken if it is 2xx. */
@@ -51,15 +53,16 @@ export class WebhookServer {
     server.on('request', (request, response) => void receiver.#answer(request, response));
     await new Promise<void>((resolve, reject) => {
       server.once('error', (error: NodeJS.ErrnoException) => {
-        reject(new ConsumerError(`cannot listen on port ${options.port}: ${error.code ?? error.message}`));
+        reject(new ConsumerError(`cannot listen on ${options.host}:${options.port}: ${error.code ?? error.message}`));
       });
-      server.listen(options.port, '127.0.0.1', resolve);
+      server.listen(options.port, options.host, resolve);
     });
     return receiver;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/`;
+    const { host } = this.options;
+    return `http://${isIPv6(host) ? `[${host}]` : host}:${(this.server.address() as AddressInfo).port}/`;
   }
 
   /** Pushes wait for this before they are answered. */

@@ -1,0 +1,44 @@
+import { join, resolve } from 'node:path';
+import { Command, InvalidArgumentError } from 'commander';
+import type { Store } from '#libs/feed-store';
+import { writeCredentials } from '#libs/local-installation';
+import { readSetting, SETTINGS, type Environment } from '#libs/runtime';
+import { CliError } from '../cli-error.js';
+import { findDatabaseUrl } from '../database-url.js';
+import { findKafkaBrokers } from '../kafka-brokers.js';
+
+/** What the command works with. */
+export interface CredentialsContext {
+  readonly environment: Environment;
+  readonly withStore: <T>(act: (store: Store) => Promise<T>) => Promise<T>;
+  /** Writes a line to standard output. */
+  readonly print: (line: string) => void;
+}
+
+/** `credentials`: what `npm start` does for its demo organization, for an installation that is to be tried. */
+export function credentialsCommand(context: CredentialsContext): Command {
+  return new Command('credentials')
+    .description(
+      'make a demo organization with its keys, and write them to DATA_DIR/credentials.json; keys that are there and valid stay',
+    )
+    .requiredOption('--base-url <url>', 'where the api answers those who read the file', readBaseUrl)
+    .action(async ({ baseUrl }: { readonly baseUrl: string }) => {
+      const dataDir = readSetting(SETTINGS.dataDir, context.environment);
+      if (dataDir.kind === 'problem') throw new CliError(dataDir.problem);
+      const directory = resolve(dataDir.value);
+      const reachable = {
+        base_url: baseUrl,
+        kafka_brokers: (await findKafkaBrokers(context.environment)).join(','),
+        database_url: await findDatabaseUrl(context.environment),
+      };
+      await context.withStore((store) => writeCredentials(directory, store, reachable));
+      context.print(join(directory, 'credentials.json'));
+    });
+}
+
+/** Without a slash at the end: paths are put behind it. */
+function readBaseUrl(text: string): string {
+  if (!URL.canParse(text) || !/^https?:/.test(text))
+    throw new InvalidArgumentError('expected an http:// or https:// url');
+  return text.replace(/\/+$/, '');
+}

@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * What Node is told to run one of jest's projects.
+ * @param {string} root
+ * @param {string} project
+ */
+export const jest = (root, project) => [
+  // Said by Node once for each worker, and of no use to anybody.
+  '--disable-warning=ExperimentalWarning',
+  '--experimental-vm-modules',
+  join(root, 'node_modules/jest/bin/jest.js'),
+  `--selectProjects=${project}`,
+];
+
+/**
+ * Runs Node with our terminal as its own.
+ * @param {string} cwd
+ * @param {readonly string[]} args
+ * @returns {Promise<boolean>} whether it ended well.
+ */
+export function runNode(cwd, args, env = process.env) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, args, { cwd, env, stdio: 'inherit' });
+    // A terminal's Ctrl-C reaches the child by itself; it tidies up its servers, and we wait for it.
+    const forward = (signal) => child.kill(signal);
+    const stay = () => undefined;
+    process.on('SIGTERM', forward).on('SIGINT', stay);
+    child.once('error', reject);
+    child.once('exit', (code) => {
+      process.off('SIGTERM', forward).off('SIGINT', stay);
+      resolve(code === 0);
+    });
+  });
+}
+
+/** How many tests of a jest report passed and failed; a suite that could not even be loaded counts as a failed test. */
+export function countTests(reportFile) {
+  // Jest writes none when its own set-up fails.
+  if (!existsSync(reportFile)) return { passed: 0, failed: 0 };
+  const report = JSON.parse(readFileSync(reportFile, 'utf8'));
+  return { passed: report.numPassedTests, failed: report.numFailedTests + report.numRuntimeErrorTestSuites };
+}

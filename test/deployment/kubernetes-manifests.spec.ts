@@ -1,0 +1,197 @@
+import { basename } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { readDocuments, readText, yamlFilesIn } from './support/documents.js';
+import { environmentProblems } from './support/environment-problems.js';
+import { typeProblems } from './support/kubernetes-types.js';
+import { stagePorts } from './support/stages.js';
+
+interface Container {
+  readonly image: string;
+  readonly args: readonly string[];
+  readonly env?: readonly { readonly name: string; readonly value: string }[];
+  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly [member: string]: unknown;
+}
+
+interface PodSpec {
+  readonly containers: readonly Container[];
+  readonly volumes: readonly { readonly secret: { readonly items: readonly { readonly key: string }[] } }[];
+  readonly [member: string]: unknown;
+}
+
+interface Workload {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec: {
+    readonly replicas?: number;
+    readonly selector?: { readonly matchLabels: object };
+    readonly template: {
+      readonly metadata: { readonly labels: object; readonly annotations?: object };
+      readonly spec: PodSpec;
+    };
+  };
+}
+
+interface Model {
+  validate(): void;
+}
+
+const DIRECTORY = 'docker/kubernetes';
+const KUSTOMIZATION = `${DIRECTORY}/kustomization.yaml`;
+const files = yamlFilesIn(DIRECTORY).filter((file) => file !== KUSTOMIZATION);
+const documents = files.flatMap(readDocuments);
+const ofKind = (kind: string) => documents.map(({ content }) => content).filter((content) => content['kind'] === kind);
+const kustomization = readDocuments(KUSTOMIZATION)[0]!.content as {
+  readonly resources: readonly string[];
+  readonly images: readonly { readonly name: string; readonly newTag: string }[];
+};
+const workloads = [...ofKind('Deployment'), ...ofKind('Job')] as unknown as readonly Workload[];
+const stages = [...stagePorts()];
+const deploymentOf = (stage: string) =>
+  workloads.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === stage);
+
+describe('the manifests for Kubernetes', () => {
+  it.each(documents.map(({ file, content }) => [basename(file), String(content['kind']), content] as const))(
+    '%s: %s is valid by its schema',
+    async (_file, kind, content) => {
+      const models = (await import(`kubernetes-models/${String(content['apiVersion'])}/${kind}`)) as Readonly<
+        Record<string, new (data: object) => Model>
+      >;
+      new models[kind]!(content).validate();
+    },
+  );
+
+  it('have no member that Kubernetes does not know', () => {
+    expect(typeProblems(documents)).toEqual([]);
+  });
+
+  it('are all listed, but for examples', () => {
+    const names = files.map((file) => basename(file)).filter((name) => !name.includes('.example.'));
+    expect([...kustomization.resources].sort()).toEqual(names.sort());
+  });
+
+  it('run the image of this version', () => {
+    const { version } = JSON.parse(readText('package.json')) as { readonly version: string };
+    expect(kustomization.images).toEqual([expect.objectContaining({ name: 'gapless', newTag: version })]);
+    const images = workloads.flatMap(({ spec }) => spec.template.spec.containers.map(({ image }) => image));
+    expect(new Set(images)).toEqual(new Set(['gapless']));
+  });
+
+  it('tell no process a setting that is none', () => {
+    const told = [
+      ...ofKind('ConfigMap').map((map) => map['data'] as Readonly<Record<string, string>>),
+      ...workloads.flatMap(({ spec }) =>
+        spec.template.spec.containers.map(({ env = [] }) =>
+          Object.fromEntries(env.map(({ name, value }) => [name, value])),
+        ),
+      ),
+    ];
+    expect(told.flatMap(environmentProblems)).toEqual([]);
+  });
+
+  it('mount the secrets of the example, and name no other', () => {
+    const [secret] = ofKind('Secret') as unknown as readonly { readonly stringData: object }[];
+    const keys = workloads.flatMap(({ spec }) =>
+      spec.template.spec.volumes.flatMap((volume) => volume.secret.items.map(({ key }) => key)),
+    );
+    expect(new Set(keys)).toEqual(new Set(Object.keys(secret!.stringData)));
+  });
+
+  it("let only the migrations have the owner's account", () => {
+    const holders = workloads.filter(({ spec }) => JSON.stringify(spec).includes('owner-database-url'));
+    expect(holders.map(({ metadata }) => metadata.name)).toEqual(['migrate']);
+  });
+
+  describe.each(workloads.map((workload) => [workload.metadata.name, workload] as const))('%s', (_name, { spec }) => {
+    const pod = spec.template.spec;
+
+    it('has no right that it does not need', () => {
+      expect(pod).toMatchObject({
+        automountServiceAccountToken: false,
+        securityContext: { runAsNonRoot: true, runAsUser: 10_001, seccompProfile: { type: 'RuntimeDefault' } },
+      });
+      for (const container of pod.containers) {
+        expect(container['securityContext']).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        });
+      }
+    });
+
+    it('asks for what it needs, and gets no more memory than that', () => {
+      for (const container of pod.containers) {
+        expect(container['resources']).toEqual({
+          requests: { cpu: expect.any(String), memory: expect.any(String) },
+          limits: { memory: expect.any(String) },
+        });
+      }
+    });
+  });
+
+  describe.each(stages)('%s', (stage, port) => {
+    it('runs, at its port', () => {
+      const [container] = deploymentOf(stage)!.spec.template.spec.containers;
+      expect(container).toMatchObject({ args: [stage], ports: [{ name: 'http', containerPort: port }] });
+      expect(deploymentOf(stage)?.spec.template.metadata.annotations).toMatchObject({
+        'prometheus.io/port': String(port),
+      });
+    });
+
+    it('is asked whether it lives and whether it is ready', () => {
+      const [container] = deploymentOf(stage)!.spec.template.spec.containers;
+      const probe = (path: string) => expect.objectContaining({ httpGet: { path, port: 'http' } });
+      expect(container).toMatchObject({
+        startupProbe: probe('/health/live'),
+        livenessProbe: probe('/health/live'),
+        readinessProbe: probe('/health/ready'),
+      });
+    });
+
+    it('has the time to stop, is spread over nodes, and is not drained as a whole', () => {
+      const { spec } = deploymentOf(stage)!;
+      expect(spec.replicas).toBeGreaterThanOrEqual(2);
+      expect(spec.template.spec).toMatchObject({
+        terminationGracePeriodSeconds: 30,
+        topologySpreadConstraints: [{ topologyKey: 'kubernetes.io/hostname', labelSelector: spec.selector }],
+      });
+      expect(spec.template.metadata.labels).toMatchObject(spec.selector!.matchLabels);
+      const budgets = ofKind('PodDisruptionBudget').map((budget) => budget['spec']);
+      expect(budgets).toContainEqual({ maxUnavailable: 1, selector: spec.selector });
+    });
+  });
+
+  it('scale only what is there, and never beyond the partitions', () => {
+    const settings = ofKind('ConfigMap')[0]!['data'] as Readonly<Record<string, string>>;
+    for (const scaler of ofKind('HorizontalPodAutoscaler')) {
+      const { scaleTargetRef, minReplicas, maxReplicas } = scaler['spec'] as {
+        readonly scaleTargetRef: { readonly name: string };
+        readonly minReplicas: number;
+        readonly maxReplicas: number;
+      };
+      expect(deploymentOf(scaleTargetRef.name)?.spec.replicas).toBe(minReplicas);
+      expect(maxReplicas).toBeLessThanOrEqual(Number(settings['PARTITIONS']));
+    }
+  });
+
+  it('let Prometheus reach every port, and requests the api alone', () => {
+    const ports = stages.map(([, port]) => port);
+    const allowed = ofKind('NetworkPolicy').map((policy) => policy['spec']);
+    expect(allowed).toContainEqual(
+      expect.objectContaining({
+        podSelector: {},
+        ingress: [
+          expect.objectContaining({
+            ports: [{ protocol: 'TCP', port: Math.min(...ports), endPort: Math.max(...ports) }],
+          }),
+        ],
+      }),
+    );
+    expect(allowed).toContainEqual(
+      expect.objectContaining({
+        podSelector: { matchLabels: { 'app.kubernetes.io/name': 'api' } },
+        policyTypes: ['Ingress'],
+      }),
+    );
+  });
+});

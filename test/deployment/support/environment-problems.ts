@@ -1,0 +1,20 @@
+import { SETTINGS, type Setting } from '#libs/runtime';
+
+const settings = new Map(Object.values(SETTINGS).map((setting: Setting<unknown>) => [setting.name, setting]));
+
+/** Settings that the image takes from files, too. */
+export const SECRETS = [...settings.values()].filter(({ isSecret }) => isSecret).map(({ name }) => name);
+
+/** What is wrong with the variables that a process of Gapless is given: names that are no settings, values that are none. */
+export function environmentProblems(environment: Readonly<Record<string, unknown>>): readonly string[] {
+  return Object.entries(environment).flatMap(([name, value]) => {
+    const text = String(value);
+    if (SECRETS.some((secret) => name === `${secret}_FILE`)) {
+      return text.startsWith('/secrets/') ? [] : [`${name}=${text}: not where secrets are mounted`];
+    }
+    const setting = settings.get(name);
+    if (setting === undefined) return [`${name} is no setting`];
+    if (setting.isSecret) return [`${name} stands in the open; there is ${name}_FILE`];
+    return setting.parse(text) === undefined ? [`${name}=${text}: expected ${setting.expected}`] : [];
+  });
+}
