@@ -1,21 +1,40 @@
 import { Command } from 'commander';
-import { runScenario, type Scenario } from './bench.js';
-import { reportJson, reportTable } from './report.js';
-import { burst } from './scenarios/burst.js';
-import { fanOut } from './scenarios/fan-out.js';
+import { reportJson, reportTable } from './figures/report.js';
+import { summarise } from './figures/summary.js';
+import type { Figure } from './figures/figure.js';
+import { runScenario } from './run-scenario.js';
+import type { Scenario } from './scenario.js';
+import { burst, orgs } from './scenarios/burst.js';
+import { fanout } from './scenarios/fanout.js';
 import { followers } from './scenarios/followers.js';
-import { isolation } from './scenarios/isolation.js';
+import { backloggedNeighbour, isolation, slowNeighbour } from './scenarios/isolation.js';
 import { proof } from './scenarios/proof.js';
 import { prune } from './scenarios/prune.js';
 import { read } from './scenarios/read.js';
 import { smoke } from './scenarios/smoke.js';
 import { steady } from './scenarios/steady.js';
 import { sweep } from './scenarios/sweep.js';
+import { Session } from './session.js';
 
-const SCENARIOS: readonly Scenario[] = [smoke, burst, fanOut, steady, isolation, read, followers, sweep, proof, prune];
+const SCENARIOS: readonly Scenario[] = [
+  burst,
+  orgs,
+  fanout,
+  steady,
+  read,
+  followers,
+  isolation,
+  smoke,
+  slowNeighbour,
+  backloggedNeighbour,
+  sweep,
+  proof,
+  prune,
+];
 
 interface Flags {
   readonly json?: true;
+  readonly repeat?: string;
   readonly cpuProf?: string;
 }
 
@@ -37,13 +56,19 @@ async function runAll(names: readonly string[], flags: Flags): Promise<void> {
       interrupted.abort(new Error('interrupted; everything is being removed'));
     });
   }
-  for (const scenario of names.map(scenarioNamed)) {
-    const report = await runScenario(scenario, {
-      signal: interrupted.signal,
-      tell: tellOf(scenario.name),
-      cpuProfileDir: flags.cpuProf,
-    });
-    process.stdout.write(`${flags.json === true ? reportJson(report) : reportTable(report)}\n`);
+  const scenarios = names.map(scenarioNamed);
+  const session = new Session({ signal: interrupted.signal, cpuProfileDir: flags.cpuProf });
+  try {
+    for (const scenario of scenarios) {
+      const runs: (readonly Figure[])[] = [];
+      for (let run = 0; run < Number(flags.repeat ?? 1); run++) {
+        runs.push(await runScenario(scenario, session, tellOf(scenario.name)));
+      }
+      const report = { scenario: scenario.name, figures: summarise(runs), settings: session.settings };
+      process.stdout.write(`${flags.json === true ? reportJson(report) : reportTable(report)}\n`);
+    }
+  } finally {
+    await session.end();
   }
 }
 
@@ -52,10 +77,11 @@ const list = SCENARIOS.map(({ name, description }) => `  ${name.padEnd(width)}  
 const program = new Command('bench')
   .description(
     'Measures a fresh Gapless that runs in a process of its own, with embedded Kafka and Postgres on a directory that is ' +
-      'removed afterwards. The load and the receivers run in this process, on loopback.',
+      'removed afterwards. The load generator and the receiver are processes of their own, on loopback.',
   )
   .argument('<scenario...>', 'what to measure, one after the other')
   .option('--json', 'print JSON')
+  .option('--repeat <times>', 'run each scenario so often; medians and ranges are printed')
   .option('--cpu-prof <dir>', "write a CPU profile of Gapless' own process")
   .showHelpAfterError('(try --help)')
   .addHelpText('after', `\nScenarios:\n${list}`)

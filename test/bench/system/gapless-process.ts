@@ -28,7 +28,7 @@ const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'JAVA_HOME', 'JAVA_TOOL_OPTIONS', '
 /** Fast enough to stand in nobody's way; everything else is as it comes. */
 const ENVIRONMENT = { NODE_ENV: 'production', PORT: '0', LOG_LEVEL: 'warn', RATE_LIMIT: '1000000/s' };
 
-const MAIN = resolve(import.meta.dirname, '../../apps/standalone/src/main.js');
+const MAIN = resolve(import.meta.dirname, '../../../apps/standalone/src/main.js');
 /** As `npm start` has it: small young generations, since each thread has its own and most of it is short-lived. */
 const NODE_OPTIONS = ['--max-semi-space-size=8'];
 const START_LIMIT_MS = 90_000;

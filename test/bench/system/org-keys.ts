@@ -3,7 +3,7 @@ import { systemClock, type OrgId } from '#libs/domain';
 import { API_KEY_SECRET_BYTES, ApiKeyRecords, Store } from '#libs/feed-store';
 import { createLogger, Identifiers } from '#libs/runtime';
 
-/** An org with a key that may do what readers and producers do. */
+/** An org with a key that may do what its producers, readers and owners of endpoints do. */
 export interface OrgKey {
   readonly orgId: OrgId;
   readonly apiKey: string;
@@ -27,7 +27,7 @@ export async function createOrgs(databaseUrl: string, count: number): Promise<re
       const apiKey = await keys.create({
         id: identifiers.apiKeyId(),
         orgId,
-        scopes: ['events:read', 'events:write'],
+        scopes: ['events:read', 'events:write', 'webhooks:read', 'webhooks:write'],
         secret: randomBytes(API_KEY_SECRET_BYTES),
         createdAt: new Date(systemClock.now()),
         expiresAt: null,

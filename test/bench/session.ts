@@ -1,0 +1,80 @@
+import { setMaxListeners } from 'node:events';
+import { GaplessProcess } from './system/gapless-process.js';
+import { serverSettings } from './system/server-settings.js';
+import { Load } from './traffic/load.js';
+import { Receiver } from './traffic/receiver.js';
+import { Yardstick } from './traffic/yardstick.js';
+
+export interface SessionOptions {
+  /** Aborted when everything is to end early. */
+  readonly signal: AbortSignal;
+  /** Where Gapless writes CPU profiles: each run gets a Gapless of its own then. */
+  readonly cpuProfileDir?: string | undefined;
+}
+
+/** What the scenarios share: the processes around Gapless, and one Gapless for all that need nothing special of it. */
+export class Session {
+  /** Aborted when nothing can go on: interrupted, or Gapless has died. */
+  readonly signal: AbortSignal;
+  readonly load = new Load();
+  readonly receiver = new Receiver();
+  readonly yardstick = new Yardstick();
+  readonly #failing = new AbortController();
+  #shared: GaplessProcess | undefined;
+  #settings: Readonly<Record<string, string>> = {};
+
+  constructor(private readonly options: SessionOptions) {
+    this.signal = AbortSignal.any([options.signal, this.#failing.signal]);
+    setMaxListeners(0, this.signal);
+  }
+
+  /** The Gapless that scenarios share; the first of them starts it. */
+  async sharedGapless(tell: (progress: string) => void): Promise<GaplessProcess> {
+    this.#shared ??= await this.#start({}, tell);
+    return this.#shared;
+  }
+
+  /** A Gapless that is the caller's to stop. Nothing else runs beside it. */
+  async ownGapless(
+    environment: Readonly<Record<string, string>>,
+    tell: (progress: string) => void,
+  ): Promise<GaplessProcess> {
+    await this.#stopShared();
+    return this.#start(environment, tell);
+  }
+
+  /** How safe writes are with the Gapless that was started last, by its servers. */
+  get settings(): Readonly<Record<string, string>> {
+    return this.#settings;
+  }
+
+  /** Whether a run has to leave its Gapless stopped. */
+  get isProfiling(): boolean {
+    return this.options.cpuProfileDir !== undefined;
+  }
+
+  async end(): Promise<void> {
+    await this.#stopShared();
+    await Promise.all([this.load.end(), this.receiver.end(), this.yardstick.end()]);
+  }
+
+  async #start(
+    environment: Readonly<Record<string, string>>,
+    tell: (progress: string) => void,
+  ): Promise<GaplessProcess> {
+    tell('starting a fresh Gapless');
+    const { cpuProfileDir } = this.options;
+    const gapless = await GaplessProcess.start({ environment, cpuProfileDir }, this.signal);
+    gapless.died.addEventListener('abort', () => {
+      this.#failing.abort(gapless.died.reason);
+    });
+    this.#settings = await serverSettings(gapless);
+    return gapless;
+  }
+
+  async #stopShared(): Promise<void> {
+    const gapless = this.#shared;
+    this.#shared = undefined;
+    await gapless?.stop();
+  }
+}
