@@ -1,12 +1,12 @@
-import { Command } from 'commander';
-import { reportJson, reportTable } from './figures/report.js';
-import { summarise } from './figures/summary.js';
-import type { Figure } from './figures/figure.js';
-import { runScenario } from './run-scenario.js';
+import { Command, InvalidArgumentError } from 'commander';
+import { machine, reportTable } from './figures/report.js';
+import { compare, comparisonTable, WANTED } from './figures/wanted.js';
+import { runScenarios, type PlannedScenario } from './run-scenarios.js';
 import type { Scenario } from './scenario.js';
 import { burst, orgs } from './scenarios/burst.js';
 import { fanout } from './scenarios/fanout.js';
 import { followers } from './scenarios/followers.js';
+import { idle } from './scenarios/idle.js';
 import { backloggedNeighbour, isolation, slowNeighbour } from './scenarios/isolation.js';
 import { proof } from './scenarios/proof.js';
 import { prune } from './scenarios/prune.js';
@@ -16,7 +16,9 @@ import { steady } from './scenarios/steady.js';
 import { sweep } from './scenarios/sweep.js';
 import { Session } from './session.js';
 
+/** In the order in which they are run by default: those that share a Gapless follow each other. */
 const SCENARIOS: readonly Scenario[] = [
+  idle,
   burst,
   orgs,
   fanout,
@@ -34,7 +36,7 @@ const SCENARIOS: readonly Scenario[] = [
 
 interface Flags {
   readonly json?: true;
-  readonly repeat?: string;
+  readonly repeat?: number;
   readonly cpuProf?: string;
 }
 
@@ -44,9 +46,22 @@ function scenarioNamed(name: string): Scenario {
   throw new Error(`there is no scenario ${name}; there are ${SCENARIOS.map((one) => one.name).join(', ')}`);
 }
 
+function planOf(names: readonly string[], repeat: number | undefined): readonly PlannedScenario[] {
+  if (names.length > 0) return names.map(scenarioNamed).map((scenario) => ({ scenario, runs: repeat ?? 1 }));
+  return SCENARIOS.flatMap((scenario) => {
+    const { runsByDefault } = scenario;
+    return runsByDefault === undefined ? [] : [{ scenario, runs: repeat ?? runsByDefault }];
+  });
+}
+
+function parseRepeat(text: string): number {
+  if (!/^[1-9]\d{0,2}$/.test(text)) throw new InvalidArgumentError('a number from 1 on is expected');
+  return Number(text);
+}
+
 /** Progress goes to standard error, so that standard output holds results alone. */
-function tellOf(name: string): (progress: string) => void {
-  return (progress) => process.stderr.write(`${name}: ${progress} …\n`);
+function tell(progress: string): void {
+  process.stderr.write(`${progress} …\n`);
 }
 
 async function runAll(names: readonly string[], flags: Flags): Promise<void> {
@@ -56,35 +71,37 @@ async function runAll(names: readonly string[], flags: Flags): Promise<void> {
       interrupted.abort(new Error('interrupted; everything is being removed'));
     });
   }
-  const scenarios = names.map(scenarioNamed);
+  const plan = planOf(names, flags.repeat);
   const session = new Session({ signal: interrupted.signal, cpuProfileDir: flags.cpuProf });
   try {
-    for (const scenario of scenarios) {
-      const runs: (readonly Figure[])[] = [];
-      for (let run = 0; run < Number(flags.repeat ?? 1); run++) {
-        runs.push(await runScenario(scenario, session, tellOf(scenario.name)));
-      }
-      const report = { scenario: scenario.name, figures: summarise(runs), settings: session.settings };
-      process.stdout.write(`${flags.json === true ? reportJson(report) : reportTable(report)}\n`);
-    }
+    const reports = await runScenarios(plan, session, tell, (report) => {
+      if (flags.json !== true) process.stdout.write(`${reportTable(report)}\n`);
+    });
+    const comparisons = compare(WANTED, reports);
+    if (flags.json === true) {
+      process.stdout.write(`${JSON.stringify({ machine: machine(), reports, comparisons }, null, 2)}\n`);
+    } else if (comparisons.length > 0) process.stdout.write(`${comparisonTable(comparisons)}\n`);
   } finally {
     await session.end();
   }
 }
 
 const width = Math.max(...SCENARIOS.map(({ name }) => name.length));
-const list = SCENARIOS.map(({ name, description }) => `  ${name.padEnd(width)}  ${description}`).join('\n');
+const list = SCENARIOS.map(({ name, description, runsByDefault }) => {
+  return `  ${name.padEnd(width)}  ${runsByDefault === undefined ? '   ' : `${runsByDefault} ×`}  ${description}`;
+}).join('\n');
 const program = new Command('bench')
   .description(
-    'Measures a fresh Gapless that runs in a process of its own, with embedded Kafka and Postgres on a directory that is ' +
-      'removed afterwards. The load generator and the receiver are processes of their own, on loopback.',
+    'Measures a Gapless that runs in a process of its own, with embedded Kafka and Postgres on a directory that is ' +
+      'removed afterwards. The load generator and the receiver are processes of their own, on loopback. Scenarios that ' +
+      'need nothing special share one Gapless, each in orgs of its own.',
   )
-  .argument('<scenario...>', 'what to measure, one after the other')
+  .argument('[scenario...]', 'what to measure, one after the other; without any, those that have a number below')
   .option('--json', 'print JSON')
-  .option('--repeat <times>', 'run each scenario so often; medians and ranges are printed')
-  .option('--cpu-prof <dir>', "write a CPU profile of Gapless' own process")
+  .option('--repeat <times>', 'run each scenario so often, and print medians with ranges', parseRepeat)
+  .option('--cpu-prof <dir>', "write CPU profiles of Gapless' own process, a fresh one for each run")
   .showHelpAfterError('(try --help)')
-  .addHelpText('after', `\nScenarios:\n${list}`)
+  .addHelpText('after', `\nScenarios, with how often they are run by default:\n${list}`)
   .action(runAll);
 
 try {

@@ -29,8 +29,8 @@ export function reportTable({ scenario, figures, settings }: Report): string {
   return [title, ...textTable(COLUMNS, rows), ''].join('\n');
 }
 
-export function reportJson(report: Report): string {
+/** Where the figures come from. */
+export function machine(): Readonly<Record<string, string | number>> {
   const processors = cpus();
-  const machine = { cpu: processors[0]?.model ?? 'unknown', cpus: processors.length, node: process.version };
-  return JSON.stringify({ ...report, machine }, null, 2);
+  return { cpu: processors[0]?.model ?? 'unknown', cpus: processors.length, node: process.version };
 }

@@ -2,6 +2,7 @@ import { Pool } from 'undici';
 import { figure } from '../figures/figure.js';
 import type { Scenario } from '../scenario.js';
 import { createOrgs } from '../system/org-keys.js';
+import { systemUsage } from '../system/process-usage.js';
 
 const EVENTS = 100_000;
 const REQUEST_EVENTS = 500;
@@ -62,13 +63,19 @@ export const read: Scenario = {
     const reading = bench.resources(gapless);
     const began = performance.now();
     let bytes = 0;
-    for (let pass = 0; pass < PASSES; pass++) bytes += await readAll(pool, org.apiKey, bench.signal);
+    const memoryMB: (number | undefined)[] = [];
+    for (let pass = 0; pass < PASSES; pass++) {
+      bytes += await readAll(pool, org.apiKey, bench.signal);
+      memoryMB.push(systemUsage(gapless.pid)?.own.residentMB);
+    }
     const seconds = (performance.now() - began) / 1_000;
     const seen = EVENTS * PASSES;
     return [
       figure('read', seen / seconds, 'events/s'),
       figure('read', bytes / 1e6 / seconds, 'MB/s'),
       figure('ingested', (EVENTS * 1_000) / (published.lastAcknowledgedAt - published.firstSentAt), 'events/s'),
+      // Of what it takes for the first pass, nothing is to be added by the others.
+      figure('memory, Node stages: growth', (memoryMB.at(-1) ?? Number.NaN) - (memoryMB[0] ?? Number.NaN), 'MB'),
       ...reading.figures({ count: seen, of: 'events read' }),
     ];
   },

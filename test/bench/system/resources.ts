@@ -85,19 +85,23 @@ function secondsBetween(before: Reading, after: Reading) {
     postgres: of('postgres'),
     load: after.loadSeconds - before.loadSeconds,
     receiver: after.receiverSeconds - before.receiverSeconds,
+    bench: after.benchSeconds - before.benchSeconds,
   };
 }
 
 function coresFigures(before: Reading, after: Reading): readonly Figure[] {
-  const { own, kafka, postgres, load, receiver } = secondsBetween(before, after);
-  const servers = own + kafka + postgres;
-  const bench = load + receiver + after.benchSeconds - before.benchSeconds;
-  const others = after.machineSeconds - before.machineSeconds - servers - bench;
-  const seconds = (after.atMs - before.atMs) / 1_000;
+  const parts = secondsBetween(before, after);
+  const known = Object.values(parts).reduce((sum, seconds) => sum + seconds, 0);
+  const cores = (name: string, cpuSeconds: number) =>
+    figure(`cores in use: ${name}`, (cpuSeconds * 1_000) / (after.atMs - before.atMs), '');
   return [
-    figure('cores in use: Node stages, Kafka and Postgres', servers / seconds, ''),
-    figure('cores in use: load generator, receiver and bench', bench / seconds, ''),
+    cores('Node stages', parts.own),
+    cores('Kafka', parts.kafka),
+    cores('Postgres', parts.postgres),
+    cores('load generator', parts.load),
+    cores('receiver', parts.receiver),
+    cores('what directs the benchmark', parts.bench),
     // What else runs takes from the results: with much of it they tell little.
-    figure('cores in use: all else on this machine', others / seconds, ''),
+    cores('all else on this machine', after.machineSeconds - before.machineSeconds - known),
   ];
 }

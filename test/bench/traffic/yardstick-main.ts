@@ -10,7 +10,7 @@ import { post } from './post.js';
 /** Where to the bare loop posts. */
 export interface YardstickOrder {
   readonly url: string;
-  readonly requests: number;
+  readonly forMs: number;
   /** How many requests are on their way at the same time. */
   readonly connections: number;
   /** Of each body. */
@@ -21,14 +21,16 @@ const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 
 const operations = {
   /** Signs the body and posts it, again and again: the least that a push can cost. @returns requests per second */
-  async run({ url, requests, connections, bytes }: YardstickOrder): Promise<number> {
+  async run({ url, forMs, connections, bytes }: YardstickOrder): Promise<number> {
     const { origin, pathname } = new URL(url);
     const pool = new Pool(origin, { connections, pipelining: 1 });
     const body = Buffer.from(eventJson({ event: 'ticket.created', bytes }));
     const run = randomUUID();
     let sent = 0;
+    const began = monotonicMs();
+    const until = began + forMs;
     const sendOn = async () => {
-      while (sent < requests) {
+      while (monotonicMs() < until) {
         const timestampSeconds = Math.floor(systemClock.now() / 1_000);
         const headers = {
           'content-type': 'application/json',
@@ -39,10 +41,9 @@ const operations = {
         if (statusCode !== 200) throw new Error(`the bare loop was answered ${statusCode}`);
       }
     };
-    const began = monotonicMs();
     try {
       await Promise.all(Array.from({ length: connections }, sendOn));
-      return (requests * 1_000) / (monotonicMs() - began);
+      return (sent * 1_000) / (monotonicMs() - began);
     } finally {
       await pool.destroy();
     }

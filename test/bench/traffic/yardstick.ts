@@ -3,9 +3,10 @@ import { ForkedProcess } from './forked-process.js';
 import type { Receiver } from './receiver.js';
 import type { YardstickOperations } from './yardstick-main.js';
 
-const REQUESTS = 12_000;
+/** Of each measurement. */
+const MEASURED_MS = 2_000;
 /** What a process compiles in its first second would count against the first measurement. */
-const WARM_UP_REQUESTS = 6_000;
+const WARM_UP_MS = 1_000;
 const CONNECTIONS = 64;
 
 /**
@@ -14,16 +15,16 @@ const CONNECTIONS = 64;
  */
 export class Yardstick {
   readonly #process = new ForkedProcess<YardstickOperations>(new URL('./yardstick-main.js', import.meta.url));
-  readonly #isWarm = new Set<Receiver>();
+  #isWarm = false;
 
   /** @param eventBytes of the body @returns requests per second */
   async measure(receiver: Receiver, eventBytes = EVENT_BYTES): Promise<number> {
     const group = await receiver.open(1);
     const [url = ''] = group.urls;
     const order = { url, connections: CONNECTIONS, bytes: eventBytes };
-    if (!this.#isWarm.has(receiver)) await this.#process.ask('run', { ...order, requests: WARM_UP_REQUESTS });
-    this.#isWarm.add(receiver);
-    const perSecond = await this.#process.ask('run', { ...order, requests: REQUESTS });
+    if (!this.#isWarm) await this.#process.ask('run', { ...order, forMs: WARM_UP_MS });
+    this.#isWarm = true;
+    const perSecond = await this.#process.ask('run', { ...order, forMs: MEASURED_MS });
     await group.forget();
     return perSecond;
   }
