@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { Session } from './session.js';
+import type { GaplessNeeds, Session } from './session.js';
 import { GaplessApi } from './system/gapless-api.js';
 import type { GaplessProcess } from './system/gapless-process.js';
 import { Resources } from './system/resources.js';
@@ -43,8 +43,8 @@ export class Bench {
   }
 
   /** A fresh Gapless, for who needs special settings or leaves traces. */
-  async ownGapless(environment: Readonly<Record<string, string>> = {}): Promise<GaplessProcess> {
-    const gapless = await this.session.ownGapless(environment, this.tell);
+  async ownGapless(needs: GaplessNeeds = {}): Promise<GaplessProcess> {
+    const gapless = await this.session.ownGapless(needs, this.tell);
     this.onEnd(() => gapless.stop());
     return gapless;
   }

@@ -3,6 +3,7 @@ import { machine, reportTable } from './figures/report.js';
 import { compare, comparisonTable, WANTED } from './figures/wanted.js';
 import { runScenarios, type PlannedScenario } from './run-scenarios.js';
 import type { Scenario } from './scenario.js';
+import { backlog } from './scenarios/backlog.js';
 import { burst, orgs } from './scenarios/burst.js';
 import { fanout } from './scenarios/fanout.js';
 import { followers } from './scenarios/followers.js';
@@ -26,6 +27,7 @@ const SCENARIOS: readonly Scenario[] = [
   read,
   followers,
   isolation,
+  backlog,
   smoke,
   slowNeighbour,
   backloggedNeighbour,

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { GaplessProcess } from './system/gapless-process.js';
+import { GaplessProcess, type GaplessProcessOptions } from './system/gapless-process.js';
 import { serverSettings } from './system/server-settings.js';
 import { Load } from './traffic/load.js';
 import { Receiver } from './traffic/receiver.js';
@@ -11,6 +11,9 @@ export interface SessionOptions {
   /** Where Gapless writes CPU profiles: each run gets a Gapless of its own then. */
   readonly cpuProfileDir?: string | undefined;
 }
+
+/** What a scenario may need of a Gapless of its own. */
+export type GaplessNeeds = Partial<Pick<GaplessProcessOptions, 'environment' | 'dataDir'>>;
 
 /** What the scenarios share: the processes around Gapless, and one Gapless for all that need nothing special of it. */
 export class Session {
@@ -35,12 +38,9 @@ export class Session {
   }
 
   /** A Gapless that is the caller's to stop. Nothing else runs beside it. */
-  async ownGapless(
-    environment: Readonly<Record<string, string>>,
-    tell: (progress: string) => void,
-  ): Promise<GaplessProcess> {
+  async ownGapless(options: GaplessNeeds, tell: (progress: string) => void): Promise<GaplessProcess> {
     await this.#stopShared();
-    return this.#start(environment, tell);
+    return this.#start(options, tell);
   }
 
   /** How safe writes are with the Gapless that was started last, by its servers. */
@@ -58,13 +58,10 @@ export class Session {
     await Promise.all([this.load.end(), this.receiver.end(), this.yardstick.end()]);
   }
 
-  async #start(
-    environment: Readonly<Record<string, string>>,
-    tell: (progress: string) => void,
-  ): Promise<GaplessProcess> {
-    tell('starting a fresh Gapless');
+  async #start(options: GaplessNeeds, tell: (progress: string) => void): Promise<GaplessProcess> {
+    tell(options.dataDir === undefined ? 'starting a fresh Gapless' : 'starting Gapless');
     const { cpuProfileDir } = this.options;
-    const gapless = await GaplessProcess.start({ environment, cpuProfileDir }, this.signal);
+    const gapless = await GaplessProcess.start({ environment: {}, cpuProfileDir, ...options }, this.signal);
     gapless.died.addEventListener('abort', () => {
       this.#failing.abort(gapless.died.reason);
     });

@@ -47,7 +47,9 @@ class Stage {
 
   static async prepare(bench: Bench): Promise<Stage> {
     // An endpoint that hangs would be disabled after some seconds, and would trouble nobody from then on.
-    const gapless = await bench.ownGapless({ AUTO_DISABLE_AFTER: '1000000', PARTITIONS: String(PARTITIONS) });
+    const gapless = await bench.ownGapless({
+      environment: { AUTO_DISABLE_AFTER: '1000000', PARTITIONS: String(PARTITIONS) },
+    });
     const api = bench.api(gapless);
     const inbox = await bench.receiver.open(1);
     const stage = new Stage(bench, gapless, api, inbox, await api.createEndpoint(inbox.urls[0] ?? '', [HEALTHY_EVENT]));

@@ -234,7 +234,7 @@ export const sweep: Scenario = {
   description: 'one sweep of 5,000 and of 50,000 waiting chats over 500 orgs, of which none, 100 and 1,000 cross',
   limitMs: 600_000,
   async run(bench) {
-    const gapless = await bench.ownGapless({ SWEEP_INTERVAL: '1d' });
+    const gapless = await bench.ownGapless({ environment: { SWEEP_INTERVAL: '1d' } });
     const orgs = Array.from({ length: ORGS }, () => randomUUID());
     const nowMs = Date.now();
     const sweeper = await Sweeper.start(bench, gapless, nowMs);
