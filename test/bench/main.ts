@@ -9,6 +9,7 @@ import { fanout } from './scenarios/fanout.js';
 import { followers } from './scenarios/followers.js';
 import { idle } from './scenarios/idle.js';
 import { backloggedNeighbour, isolation, slowNeighbour } from './scenarios/isolation.js';
+import { many } from './scenarios/many.js';
 import { proof } from './scenarios/proof.js';
 import { prune } from './scenarios/prune.js';
 import { read } from './scenarios/read.js';
@@ -26,6 +27,7 @@ const SCENARIOS: readonly Scenario[] = [
   steady,
   read,
   followers,
+  many,
   isolation,
   backlog,
   smoke,
