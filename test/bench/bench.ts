@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import type { NamedStretch } from './flame/write-flame-graphs.js';
 import type { GaplessNeeds, Session } from './session.js';
 import { GaplessApi } from './system/gapless-api.js';
 import type { GaplessProcess } from './system/gapless-process.js';
@@ -10,6 +11,7 @@ export interface BenchOptions {
   /** Aborted when the run is to end early. */
   readonly signal: AbortSignal;
   readonly tell: (progress: string) => void;
+  readonly noteStretch: (stretch: NamedStretch) => void;
 }
 
 /** What one run of a scenario works with. Everything that it makes here ends with it. */
@@ -21,7 +23,7 @@ export class Bench {
 
   constructor(
     private readonly session: Session,
-    options: BenchOptions,
+    private readonly options: BenchOptions,
   ) {
     this.signal = options.signal;
     // Each request that is on its way listens.
@@ -39,7 +41,9 @@ export class Bench {
 
   /** The Gapless that serves one scenario after the other; each works in orgs of its own. */
   async gapless(): Promise<GaplessProcess> {
-    return this.session.isProfiling ? this.ownGapless() : this.session.sharedGapless(this.tell);
+    // Profiles are written when a Gapless stops.
+    const isProfiled = this.session.profiling.directory !== undefined;
+    return isProfiled ? this.ownGapless() : this.session.sharedGapless(this.tell);
   }
 
   /** A fresh Gapless, for who needs special settings or leaves traces. */
@@ -62,6 +66,11 @@ export class Bench {
   /** What a bare loop of signed POSTs reaches at this moment, in requests per second. */
   async bareLoop(eventBytes?: number): Promise<number> {
     return this.session.yardstick.measure(this.receiver, eventBytes);
+  }
+
+  /** Notes that what is measured happened in this stretch; times are by `monotonicMs`. */
+  noteStretch(stretch: NamedStretch): void {
+    this.options.noteStretch(stretch);
   }
 
   /** Runs `act` when the run ends; what was made last ends first. */

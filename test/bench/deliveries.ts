@@ -80,6 +80,7 @@ export class Deliveries {
     this.bench.tell('the bare loop');
     const after = await this.bench.bareLoop(eventBytes);
     const { firstSentAt } = published;
+    this.bench.noteStretch({ name: `burst-${eventsEachRequest}`, fromMs: firstSentAt, toMs: lastReceivedAt });
     const perSecond = (count: number, until: number) => (count * 1_000) / (until - firstSentAt);
     const delivered = perSecond(deliveries, lastReceivedAt);
     const bareLoop = (before + after) / 2;
@@ -102,10 +103,11 @@ export class Deliveries {
   /** Single-event requests at a fixed rate. */
   async steady(perSecond: number, seconds: number): Promise<readonly Figure[]> {
     this.bench.tell(`${perSecond} events/s for ${seconds} s`);
-    const { published, latencies, resources, repeats } = await this.#publish(
+    const { published, latencies, lastReceivedAt, resources, repeats } = await this.#publish(
       { kind: 'steady', perSecond, forMs: seconds * 1_000 },
       1,
     );
+    this.bench.noteStretch({ name: 'steady', fromMs: published.firstSentAt, toMs: lastReceivedAt });
     return [
       ...latencyFigures('publish to receipt', latencies),
       ...latencyFigures('acknowledgement', published.acknowledgements),

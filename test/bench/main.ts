@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { machine, reportTable } from './figures/report.js';
 import { compare, comparisonTable, WANTED } from './figures/wanted.js';
+import { Profiling } from './flame/profiling.js';
 import { runScenarios, type PlannedScenario } from './run-scenarios.js';
 import type { Scenario } from './scenario.js';
 import { backlog } from './scenarios/backlog.js';
@@ -42,6 +43,7 @@ interface Flags {
   readonly json?: true;
   readonly repeat?: number;
   readonly cpuProf?: string;
+  readonly flame?: string;
 }
 
 function scenarioNamed(name: string): Scenario {
@@ -76,7 +78,8 @@ async function runAll(names: readonly string[], flags: Flags): Promise<void> {
     });
   }
   const plan = planOf(names, flags.repeat);
-  const session = new Session({ signal: interrupted.signal, cpuProfileDir: flags.cpuProf });
+  const profiling = new Profiling({ profileDir: flags.cpuProf, flameDir: flags.flame });
+  const session = new Session({ signal: interrupted.signal, profiling });
   try {
     const reports = await runScenarios(plan, session, tell, (report) => {
       if (flags.json !== true) process.stdout.write(`${reportTable(report)}\n`);
@@ -103,7 +106,11 @@ const program = new Command('bench')
   .argument('[scenario...]', 'what to measure, one after the other; without any, those that have a number below')
   .option('--json', 'print JSON')
   .option('--repeat <times>', 'run each scenario so often, and print medians with ranges', parseRepeat)
-  .option('--cpu-prof <dir>', "write CPU profiles of Gapless' own process, a fresh one for each run")
+  .option('--cpu-prof <dir>', 'write a CPU profile of each thread of Gapless; each run has a fresh one')
+  .option(
+    '--flame <dir>',
+    'draw a flame graph (SVG) of each thread of Gapless while a burst or steady load is measured',
+  )
   .showHelpAfterError('(try --help)')
   .addHelpText('after', `\nScenarios, with how often they are run by default:\n${list}`)
   .action(runAll);

@@ -1,5 +1,6 @@
 import { Bench } from './bench.js';
 import type { Figure } from './figures/figure.js';
+import type { NamedStretch } from './flame/write-flame-graphs.js';
 import type { Scenario } from './scenario.js';
 import type { Session } from './session.js';
 
@@ -13,7 +14,12 @@ export async function runScenario(
   const timer = setTimeout(() => {
     timeLimit.abort(new Error(`${scenario.name} took longer than ${scenario.limitMs / 1_000} s`));
   }, scenario.limitMs);
-  const bench = new Bench(session, { signal: AbortSignal.any([session.signal, timeLimit.signal]), tell });
+  const stretches: NamedStretch[] = [];
+  const bench = new Bench(session, {
+    signal: AbortSignal.any([session.signal, timeLimit.signal]),
+    tell,
+    noteStretch: (stretch) => stretches.push(stretch),
+  });
   const aborted = new Promise<never>((_, fail) => {
     bench.signal.addEventListener('abort', () => {
       fail(bench.signal.reason as Error);
@@ -26,5 +32,6 @@ export async function runScenario(
   } finally {
     clearTimeout(timer);
     await bench.end();
+    for (const picture of session.profiling.draw(scenario.name, stretches)) tell(`drew ${picture}`);
   }
 }

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import type { Profiling } from './flame/profiling.js';
 import { GaplessProcess, type GaplessProcessOptions } from './system/gapless-process.js';
 import { serverSettings } from './system/server-settings.js';
 import { Load } from './traffic/load.js';
@@ -8,8 +9,7 @@ import { Yardstick } from './traffic/yardstick.js';
 export interface SessionOptions {
   /** Aborted when everything is to end early. */
   readonly signal: AbortSignal;
-  /** Where Gapless writes CPU profiles: each run gets a Gapless of its own then. */
-  readonly cpuProfileDir?: string | undefined;
+  readonly profiling: Profiling;
 }
 
 /** What a scenario may need of a Gapless of its own. */
@@ -48,19 +48,19 @@ export class Session {
     return this.#settings;
   }
 
-  /** Whether a run has to leave its Gapless stopped. */
-  get isProfiling(): boolean {
-    return this.options.cpuProfileDir !== undefined;
+  get profiling(): Profiling {
+    return this.options.profiling;
   }
 
   async end(): Promise<void> {
     await this.#stopShared();
     await Promise.all([this.load.end(), this.receiver.end(), this.yardstick.end()]);
+    this.profiling.end();
   }
 
   async #start(options: GaplessNeeds, tell: (progress: string) => void): Promise<GaplessProcess> {
     tell(options.dataDir === undefined ? 'starting a fresh Gapless' : 'starting Gapless');
-    const { cpuProfileDir } = this.options;
+    const cpuProfileDir = this.profiling.directory;
     const gapless = await GaplessProcess.start({ environment: {}, cpuProfileDir, ...options }, this.signal);
     gapless.died.addEventListener('abort', () => {
       this.#failing.abort(gapless.died.reason);
