@@ -3,19 +3,25 @@ import { figure, latencyFigures, type Figure } from './figures/figure.js';
 import type { GaplessApi, Endpoint } from './system/gapless-api.js';
 import type { GaplessProcess } from './system/gapless-process.js';
 import { createOrgs } from './system/org-keys.js';
+import { EVENT_BYTES } from './traffic/event-bodies.js';
 import { monotonicMs } from './traffic/monotonic-clock.js';
 import type { Pace } from './traffic/publishing.js';
 import type { InboxGroup } from './traffic/receiver.js';
 
 export const BENCH_EVENT = 'ticket.created';
+/** What endpoints subscribe to that are to get nothing. */
+export const OTHER_EVENT = 'ticket.updated';
 /** What a process compiles in its first seconds is not what it does all day. */
 const WARM_UP_DELIVERIES = 2_000;
+const WARM_UP_BYTES = WARM_UP_DELIVERIES * EVENT_BYTES;
 const IN_FLIGHT = 64;
 
 export interface DeliveriesOptions {
   readonly orgs: number;
   /** For each event. */
   readonly endpointsEach: number;
+  /** Endpoints of each org that subscribe to something else; none if not given. */
+  readonly otherEndpointsEach?: number;
   /** Of an event; as they are usual if not given. */
   readonly eventBytes?: number;
 }
@@ -46,14 +52,16 @@ export class Deliveries {
     private readonly options: DeliveriesOptions,
   ) {}
 
-  static async prepare(bench: Bench, options: DeliveriesOptions): Promise<Deliveries> {
-    const gapless = await bench.gapless();
+  /** @param own the Gapless to work on, if it is not the shared one */
+  static async prepare(bench: Bench, options: DeliveriesOptions, own?: GaplessProcess): Promise<Deliveries> {
+    const gapless = own ?? (await bench.gapless());
     const group = await bench.receiver.open(options.orgs * options.endpointsEach);
     bench.onEnd(() => group.forget());
     const deliveries = new Deliveries(bench, gapless, group, options);
     await deliveries.#register();
-    const events = WARM_UP_DELIVERIES / options.endpointsEach;
-    bench.tell(`warming up with ${WARM_UP_DELIVERIES.toLocaleString('en-US')} deliveries`);
+    const warmUpDeliveries = Math.ceil(WARM_UP_BYTES / (options.eventBytes ?? EVENT_BYTES));
+    const events = Math.ceil(warmUpDeliveries / options.endpointsEach);
+    bench.tell(`warming up with ${warmUpDeliveries.toLocaleString('en-US')} deliveries`);
     await deliveries.#publish({ kind: 'burst', requests: events }, 1);
     return deliveries;
   }
@@ -80,7 +88,7 @@ export class Deliveries {
     this.bench.tell('the bare loop');
     const after = await this.bench.bareLoop(eventBytes);
     const { firstSentAt } = published;
-    this.bench.noteStretch({ name: `burst-${eventsEachRequest}`, fromMs: firstSentAt, toMs: lastReceivedAt });
+    this.bench.noteStretch({ name: `${eventsEachRequest} a request`, fromMs: firstSentAt, toMs: lastReceivedAt });
     const perSecond = (count: number, until: number) => (count * 1_000) / (until - firstSentAt);
     const delivered = perSecond(deliveries, lastReceivedAt);
     const bareLoop = (before + after) / 2;
@@ -107,7 +115,7 @@ export class Deliveries {
       { kind: 'steady', perSecond, forMs: seconds * 1_000 },
       1,
     );
-    this.bench.noteStretch({ name: 'steady', fromMs: published.firstSentAt, toMs: lastReceivedAt });
+    this.bench.noteStretch({ name: `${perSecond} a second`, fromMs: published.firstSentAt, toMs: lastReceivedAt });
     return [
       ...latencyFigures('publish to receipt', latencies),
       ...latencyFigures('acknowledgement', published.acknowledgements),
@@ -119,17 +127,19 @@ export class Deliveries {
   /** Orgs beyond the first are published for by a service, which names them. */
   async #register(): Promise<void> {
     const { database_url: databaseUrl, service_key: serviceKey } = this.gapless.credentials;
-    const { orgs, endpointsEach } = this.options;
+    const { orgs, endpointsEach, otherEndpointsEach = 0 } = this.options;
     const keys = await createOrgs(databaseUrl, orgs);
     const [first] = keys;
     if (first === undefined) throw new Error('there are no orgs');
     this.#apiKey = orgs === 1 ? first.apiKey : serviceKey;
     this.#orgIds = orgs === 1 ? [] : keys.map(({ orgId }) => orgId);
     const urls = [...this.group.urls];
+    const [someUrl = ''] = urls;
     for (const { apiKey } of keys) {
       const api = this.bench.api(this.gapless, apiKey);
       const endpoints: Endpoint[] = [];
       for (const url of urls.splice(0, endpointsEach)) endpoints.push(await api.createEndpoint(url, [BENCH_EVENT]));
+      for (let made = 0; made < otherEndpointsEach; made++) await api.createEndpoint(someUrl, [OTHER_EVENT]);
       this.#orgs.push({ api, endpoints });
     }
   }

@@ -8,6 +8,7 @@ import { backlog } from './scenarios/backlog.js';
 import { burst, orgs } from './scenarios/burst.js';
 import { fanout } from './scenarios/fanout.js';
 import { followers } from './scenarios/followers.js';
+import { growth } from './scenarios/growth.js';
 import { idle } from './scenarios/idle.js';
 import { backloggedNeighbour, isolation, slowNeighbour } from './scenarios/isolation.js';
 import { many } from './scenarios/many.js';
@@ -31,6 +32,7 @@ const SCENARIOS: readonly Scenario[] = [
   many,
   isolation,
   backlog,
+  growth,
   smoke,
   slowNeighbour,
   backloggedNeighbour,

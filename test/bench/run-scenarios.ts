@@ -34,7 +34,12 @@ export async function runScenarios(
         }),
       );
     }
-    const one = { scenario: scenario.name, figures: summarise(found), settings: session.settings };
+    const one: Report = {
+      scenario: scenario.name,
+      layout: scenario.layout ?? 'list',
+      figures: summarise(found),
+      settings: session.settings,
+    };
     reports.push(one);
     report(one);
   }

@@ -10,5 +10,7 @@ export interface Scenario {
   readonly limitMs: number;
   /** Part of what is run when nothing is named: so many times. */
   readonly runsByDefault?: number;
+  /** `rows`: figures are named `<row>: <column>`, and printed as one table. */
+  readonly layout?: 'rows';
   run(bench: Bench): Promise<readonly Figure[]>;
 }

@@ -6,6 +6,8 @@ import { textTable, type Column } from './text-table.js';
 /** What a scenario found. */
 export interface Report {
   readonly scenario: string;
+  /** `rows`: figures are named `<row>: <column>`, and printed as one table. */
+  readonly layout: 'list' | 'rows';
   readonly figures: readonly Summary[];
   /** How the servers were configured, by the servers themselves. */
   readonly settings: Readonly<Record<string, string>>;
@@ -22,11 +24,35 @@ export function rangeText({ runs, least, most }: Pick<Summary, 'runs' | 'least' 
   return runs > 1 ? `(${numberText(least)} – ${numberText(most)}, n = ${runs})` : '';
 }
 
-export function reportTable({ scenario, figures, settings }: Report): string {
-  const rows = figures.map((one) => [`  ${one.name}`, numberText(one.median), one.unit, rangeText(one)]);
+export function reportTable({ scenario, layout, figures, settings }: Report): string {
   const set = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);
   const title = set.length === 0 ? scenario : `${scenario} (${set.join(', ')})`;
-  return [title, ...textTable(COLUMNS, rows), ''].join('\n');
+  const lines = layout === 'rows' ? rowLines(figures) : listLines(figures);
+  return [title, ...lines.map((line) => `  ${line}`), ''].join('\n');
+}
+
+function listLines(figures: readonly Summary[]): readonly string[] {
+  return textTable(
+    COLUMNS,
+    figures.map((one) => [one.name, numberText(one.median), one.unit, rangeText(one)]),
+  );
+}
+
+/** One line for each row, in the order in which rows and columns come up; empty where a row has no such figure. */
+function rowLines(figures: readonly Summary[]): readonly string[] {
+  const rows = new Map<string, Map<string, string>>();
+  const columns = new Set<string>();
+  for (const { name, unit, median } of figures) {
+    const [row = '', ...rest] = name.split(': ');
+    const column = `${rest.join(': ')}${unit === '' ? '' : `, ${unit}`}`;
+    columns.add(column);
+    rows.set(row, (rows.get(row) ?? new Map<string, string>()).set(column, numberText(median)));
+  }
+  const titles = [...columns];
+  return textTable(
+    [{ title: '', align: 'left' }, ...titles.map((title) => ({ title, align: 'right' as const }))],
+    [...rows].map(([row, cells]) => [row, ...titles.map((title) => cells.get(title) ?? '')]),
+  );
 }
 
 /** Where the figures come from. */

@@ -8,6 +8,7 @@ const MOST: Wanted = { scenario: 'burst', figure: 'p99', unit: 'ms', bound: 'at_
 function report(...figures: readonly (readonly [name: string, unit: string, median: number | null])[]): Report {
   return {
     scenario: 'burst',
+    layout: 'list',
     settings: {},
     figures: figures.map(([name, unit, median]) => ({ name, unit, median, runs: 3, least: median, most: median })),
   };

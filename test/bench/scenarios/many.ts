@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { BENCH_EVENT } from '../deliveries.js';
+import { BENCH_EVENT, OTHER_EVENT } from '../deliveries.js';
 import { figure, figuresOf, latencyFigures } from '../figures/figure.js';
 import type { Scenario } from '../scenario.js';
 import { registerInBulk } from '../system/bulk-registrations.js';
@@ -9,8 +9,6 @@ import type { Pace } from '../traffic/publishing.js';
 
 const ORGS = 10_000;
 const ENDPOINTS_EACH = 20;
-/** What all endpoints of an org but one subscribe to; it is not published. */
-const OTHER_EVENT = 'ticket.updated';
 const PER_SECOND = 500;
 const SECONDS = 20;
 const WARM_UP_SECONDS = 5;

@@ -1,0 +1,99 @@
+import type { Bench } from '../bench.js';
+import { Deliveries, type DeliveriesOptions } from '../deliveries.js';
+import { figure, figuresOf, type Figure } from '../figures/figure.js';
+import { Histogram } from '../figures/histogram.js';
+import type { Scenario } from '../scenario.js';
+import { fillFeed } from '../system/fill-feed.js';
+import type { GaplessProcess } from '../system/gapless-process.js';
+import { createOrgs } from '../system/org-keys.js';
+
+const EVENTS = 20_000;
+const ORGS = [1, 50, 1_000];
+const ENDPOINTS = [1, 10, 100];
+/** Of an event, with how many events show it. */
+const PAYLOADS = [
+  { kilobytes: 1, events: EVENTS },
+  { kilobytes: 10, events: 5_000 },
+  { kilobytes: 100, events: 1_000 },
+];
+const HISTORIES = [1_000_000, 10_000_000];
+const ENVELOPE_BYTES = 1_150;
+const PAGE = 1_000;
+const PAGES = 50;
+const WARM_UP_PAGES = 10;
+
+/** Of the figures of a burst, those by which growth shows. */
+const SHOWN = new Map([
+  ['delivered', 'delivered'],
+  ['CPU per 1,000 deliveries: all servers', 'CPU for 1,000'],
+  ['publish to receipt, p50', 'receipt p50'],
+  ['memory, Node stages: peak', 'stages, peak'],
+]);
+
+async function burst(
+  bench: Bench,
+  gapless: GaplessProcess,
+  row: string,
+  options: DeliveriesOptions,
+  events = EVENTS,
+): Promise<readonly Figure[]> {
+  bench.tell(row);
+  const deliveries = await Deliveries.prepare(bench, options, gapless);
+  const { figures } = await deliveries.burst({ events, eventsEachRequest: 1 });
+  const shown = figures.flatMap((one) => {
+    const name = SHOWN.get(one.name);
+    return name === undefined ? [] : [{ ...one, name }];
+  });
+  return figuresOf(row, shown);
+}
+
+/** How long pages take at the oldest and at the newest end of a feed that goes up to `head`. */
+async function pages(bench: Bench, gapless: GaplessProcess, apiKey: string, head: number): Promise<readonly Figure[]> {
+  const api = bench.api(gapless, apiKey);
+  const p50 = async (since: number) => {
+    const took = new Histogram();
+    for (let read = -WARM_UP_PAGES; read < PAGES; read++) {
+      const began = performance.now();
+      await api.readPage(since, PAGE);
+      if (read >= 0) took.record(performance.now() - began);
+    }
+    return took.quantile(0.5);
+  };
+  return [figure('oldest page p50', await p50(0), 'ms'), figure('newest page p50', await p50(head - PAGE), 'ms')];
+}
+
+async function history(bench: Bench, gapless: GaplessProcess, events: number): Promise<readonly Figure[]> {
+  const { database_url: databaseUrl } = gapless.credentials;
+  const row = `${events.toLocaleString('en-US')} events in the feed`;
+  bench.tell(`making ${row}`);
+  const [org] = await createOrgs(databaseUrl, 1);
+  if (org === undefined) throw new Error('there is no org');
+  await fillFeed(databaseUrl, { orgId: org.orgId, events, envelopeBytes: ENVELOPE_BYTES, nowMs: Date.now() });
+  const read = figuresOf(row, await pages(bench, gapless, org.apiKey, events));
+  return [...(await burst(bench, gapless, row, { orgs: 1, endpointsEach: 1 })), ...read];
+}
+
+export const growth: Scenario = {
+  name: 'growth',
+  description: 'how the cost grows with orgs, registered endpoints, the size of events, and what is in the feed',
+  limitMs: 3_600_000,
+  layout: 'rows',
+  async run(bench) {
+    const gapless = await bench.ownGapless({ environment: { MAX_ENDPOINTS_PER_ORG: String(Math.max(...ENDPOINTS)) } });
+    const figures: Figure[] = [];
+    for (const orgs of ORGS) {
+      const row = `${orgs.toLocaleString('en-US')} orgs`;
+      figures.push(...(await burst(bench, gapless, row, { orgs, endpointsEach: 1 })));
+    }
+    for (const endpoints of ENDPOINTS) {
+      const options = { orgs: 1, endpointsEach: 1, otherEndpointsEach: endpoints - 1 };
+      figures.push(...(await burst(bench, gapless, `${endpoints} endpoints registered`, options)));
+    }
+    for (const { kilobytes, events } of PAYLOADS) {
+      const options = { orgs: 1, endpointsEach: 1, eventBytes: kilobytes * 1_000 };
+      figures.push(...(await burst(bench, gapless, `events of ${kilobytes} KB`, options, events)));
+    }
+    for (const events of HISTORIES) figures.push(...(await history(bench, gapless, events)));
+    return figures;
+  },
+};
