@@ -1,4 +1,5 @@
 import { cpus } from 'node:os';
+import { disturbance, disturbanceText } from './disturbance.js';
 import { numberText } from './number-text.js';
 import type { Summary } from './summary.js';
 import { textTable, type Column } from './text-table.js';
@@ -28,7 +29,9 @@ export function reportTable({ scenario, layout, figures, settings }: Report): st
   const set = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);
   const title = set.length === 0 ? scenario : `${scenario} (${set.join(', ')})`;
   const lines = layout === 'rows' ? rowLines(figures) : listLines(figures);
-  return [title, ...lines.map((line) => `  ${line}`), ''].join('\n');
+  const warning = disturbanceText(disturbance(figures));
+  const warned = warning === '' ? [] : [`! ${warning}`];
+  return [title, ...[...lines, ...warned].map((line) => `  ${line}`), ''].join('\n');
 }
 
 function listLines(figures: readonly Summary[]): readonly string[] {

@@ -1,3 +1,4 @@
+import { disturbance, disturbanceText } from './disturbance.js';
 import { numberText } from './number-text.js';
 import { rangeText, type Report } from './report.js';
 import type { Summary } from './summary.js';
@@ -18,6 +19,8 @@ export interface Comparison {
   readonly reached: Summary | undefined;
   /** `undefined` where nothing was measured. */
   readonly isKept: boolean | undefined;
+  /** What else ran during the scenario, if it was more than next to nothing: cores. */
+  readonly disturbedBy: number | undefined;
 }
 
 const SINGLE = '1 a request';
@@ -56,7 +59,7 @@ export function compare(wanted: readonly Wanted[], reports: readonly Report[]): 
     const median = reached?.median ?? undefined;
     const isKept =
       median === undefined ? undefined : one.bound === 'at_least' ? median >= one.value : median <= one.value;
-    return [{ wanted: one, reached, isKept }];
+    return [{ wanted: one, reached, isKept, disturbedBy: disturbance(report.figures) }];
   });
 }
 
@@ -76,8 +79,9 @@ export function comparisonTable(comparisons: readonly Comparison[]): string {
     { title: 'wanted', align: 'right' },
     { title: '', align: 'left' },
     { title: '', align: 'left' },
+    { title: '', align: 'left' },
   ] as const;
-  const rows = comparisons.map(({ wanted, reached, isKept }) => [
+  const rows = comparisons.map(({ wanted, reached, isKept, disturbedBy }) => [
     wanted.scenario,
     wanted.figure,
     numberText(reached?.median ?? null),
@@ -85,6 +89,7 @@ export function comparisonTable(comparisons: readonly Comparison[]): string {
     `${wanted.bound === 'at_least' ? '≥' : '≤'} ${numberText(wanted.value)}`,
     wanted.unit,
     VERDICTS.get(isKept) ?? '',
+    disturbanceText(disturbedBy),
   ]);
   return textTable(columns, rows).join('\n');
 }

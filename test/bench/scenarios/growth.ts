@@ -1,5 +1,6 @@
 import type { Bench } from '../bench.js';
 import { Deliveries, type DeliveriesOptions } from '../deliveries.js';
+import { ALL_ELSE } from '../figures/disturbance.js';
 import { figure, figuresOf, type Figure } from '../figures/figure.js';
 import { Histogram } from '../figures/histogram.js';
 import type { Scenario } from '../scenario.js';
@@ -28,6 +29,7 @@ const SHOWN = new Map([
   ['CPU per 1,000 deliveries: all servers', 'CPU for 1,000'],
   ['publish to receipt, p50', 'receipt p50'],
   ['memory, Node stages: peak', 'stages, peak'],
+  [ALL_ELSE, ALL_ELSE],
 ]);
 
 async function burst(

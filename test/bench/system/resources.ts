@@ -1,3 +1,4 @@
+import { ALL_ELSE } from '../figures/disturbance.js';
 import { figure, type Figure } from '../figures/figure.js';
 import {
   forgetPeak,
@@ -102,6 +103,6 @@ function coresFigures(before: Reading, after: Reading): readonly Figure[] {
     cores('receiver', parts.receiver),
     cores('what directs the benchmark', parts.bench),
     // What else runs takes from the results: with much of it they tell little.
-    cores('all else on this machine', after.machineSeconds - before.machineSeconds - known),
+    figure(ALL_ELSE, ((after.machineSeconds - before.machineSeconds - known) * 1_000) / (after.atMs - before.atMs), ''),
   ];
 }

@@ -41,11 +41,6 @@ function bodyOf(events: readonly string[]): Buffer {
   return Buffer.from(`{"events":[${events.join(',')}]}`);
 }
 
-/** The body of an ingest request of `count` events of the key's own org. */
-export function ingestBody(event: string, count = 1): Buffer {
-  return bodyOf(Array.from({ length: count }, () => eventJson({ event })));
-}
-
 /**
  * The bodies of ingest requests of `count` events each, to be sent in turn: the events go to the orgs in turn, too. So
  * many bodies as it takes until an org is the first one again.
