@@ -8,7 +8,7 @@ import { fillFeed } from '../system/fill-feed.js';
 import type { GaplessProcess } from '../system/gapless-process.js';
 import { createOrgs } from '../system/org-keys.js';
 
-const EVENTS = 20_000;
+const EVENTS = 10_000;
 const ORGS = [1, 50, 1_000];
 const ENDPOINTS = [1, 10, 100];
 /** Of an event, with how many events show it. */
