@@ -65,6 +65,7 @@ export class Bench {
 
   /** What a bare loop of signed POSTs reaches at this moment, in requests per second. */
   async bareLoop(eventBytes?: number): Promise<number> {
+    this.tell('the bare loop');
     return this.session.yardstick.measure(this.receiver, eventBytes);
   }
 

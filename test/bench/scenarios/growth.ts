@@ -84,12 +84,13 @@ export const growth: Scenario = {
     const gapless = await bench.ownGapless({ environment: { MAX_ENDPOINTS_PER_ORG: String(Math.max(...ENDPOINTS)) } });
     const figures: Figure[] = [];
     for (const orgs of ORGS) {
-      const row = `${orgs.toLocaleString('en-US')} orgs`;
+      const row = orgs === 1 ? '1 org' : `${orgs.toLocaleString('en-US')} orgs`;
       figures.push(...(await burst(bench, gapless, row, { orgs, endpointsEach: 1 })));
     }
     for (const endpoints of ENDPOINTS) {
       const options = { orgs: 1, endpointsEach: 1, otherEndpointsEach: endpoints - 1 };
-      figures.push(...(await burst(bench, gapless, `${endpoints} endpoints registered`, options)));
+      const row = endpoints === 1 ? '1 endpoint registered' : `${endpoints} endpoints registered`;
+      figures.push(...(await burst(bench, gapless, row, options)));
     }
     for (const { kilobytes, events } of PAYLOADS) {
       const options = { orgs: 1, endpointsEach: 1, eventBytes: kilobytes * 1_000 };

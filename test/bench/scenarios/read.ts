@@ -3,6 +3,7 @@ import { figure } from '../figures/figure.js';
 import type { Scenario } from '../scenario.js';
 import { createOrgs } from '../system/org-keys.js';
 import { systemUsage } from '../system/process-usage.js';
+import { monotonicMs } from '../traffic/monotonic-clock.js';
 
 const EVENTS = 100_000;
 const REQUEST_EVENTS = 500;
@@ -56,6 +57,7 @@ export const read: Scenario = {
       pace: { kind: 'burst', requests: EVENTS / REQUEST_EVENTS },
     });
     await bench.api(gapless, org.apiKey).untilHead(EVENTS);
+    const storedAt = monotonicMs();
 
     bench.tell('reading them');
     const pool = new Pool(baseUrl, { connections: 1, pipelining: 1 });
@@ -74,6 +76,7 @@ export const read: Scenario = {
       figure('read', seen / seconds, 'events/s'),
       figure('read', bytes / 1e6 / seconds, 'MB/s'),
       figure('ingested', (EVENTS * 1_000) / (published.lastAcknowledgedAt - published.firstSentAt), 'events/s'),
+      figure('ingested, sequenced and in the feed', (EVENTS * 1_000) / (storedAt - published.firstSentAt), 'events/s'),
       // Of what it takes for the first pass, nothing is to be added by the others.
       figure('memory, Node stages: growth', (memoryMB.at(-1) ?? Number.NaN) - (memoryMB[0] ?? Number.NaN), 'MB'),
       ...reading.figures({ count: seen, of: 'events read' }),

@@ -21,7 +21,7 @@ const operations = {
     const log = () => undefined;
     stack = await startEmbeddedStack({ dataDir, jarsDir: JARS, log });
     const servers = { DATABASE_URL: stack.databaseUrl, KAFKA_BROKERS: stack.brokers };
-    const environment = await embeddedEnvironment({ ...BENCH_ENVIRONMENT, ...servers }, dataDir);
+    const environment = await embeddedEnvironment({ ...BENCH_ENVIRONMENT, LOG_LEVEL: 'error', ...servers }, dataDir);
     running = await startGaplessApp(
       {
         name: 'undispatched',

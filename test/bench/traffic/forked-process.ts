@@ -19,6 +19,8 @@ export class ForkedProcess<O extends Operations> {
       // Nothing of the options of this process, such as those of a profiler.
       execArgv: ['--max-semi-space-size=8'],
       serialization: 'advanced',
+      // Standard output holds results alone.
+      stdio: ['ignore', process.stderr, 'inherit', 'ipc'],
     });
     this.#child.on('message', (answer: Answer) => {
       const asked = this.#asked.get(answer.number);
