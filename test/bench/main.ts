@@ -32,7 +32,7 @@ const SCENARIOS: readonly Scenario[] = [
   many,
   isolation,
   backlog,
-  growth,
+  ...growth,
   smoke,
   slowNeighbour,
   backloggedNeighbour,

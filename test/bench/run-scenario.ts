@@ -1,5 +1,6 @@
 import { Bench } from './bench.js';
 import type { Figure } from './figures/figure.js';
+import { sharesText } from './flame/owner-shares.js';
 import type { NamedStretch } from './flame/write-flame-graphs.js';
 import type { Scenario } from './scenario.js';
 import type { Session } from './session.js';
@@ -32,6 +33,8 @@ export async function runScenario(
   } finally {
     clearTimeout(timer);
     await bench.end();
-    for (const picture of session.profiling.draw(scenario.name, stretches)) tell(`drew ${picture}`);
+    for (const { path, shares } of session.profiling.draw(scenario.name, stretches)) {
+      tell(`drew ${path}: ${sharesText(shares)}`);
+    }
   }
 }

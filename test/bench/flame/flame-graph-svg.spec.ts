@@ -3,7 +3,13 @@ import { flameGraphSvg } from './flame-graph-svg.js';
 import type { StackFrame } from './stack-tree.js';
 
 function frame(name: string, totalMs: number, ...children: readonly StackFrame[]): StackFrame {
-  return { name, origin: 'own', totalMs, children: new Map(children.map((child) => [child.name, child])) };
+  return {
+    name,
+    origin: 'own',
+    owner: 'Gapless',
+    totalMs,
+    children: new Map(children.map((child) => [child.name, child])),
+  };
 }
 
 function boxes(svg: string): readonly (readonly string[])[] {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { writeFlameGraphs, type NamedStretch } from './write-flame-graphs.js';
+import { writeFlameGraphs, type FlameGraph, type NamedStretch } from './write-flame-graphs.js';
 
 /** Where CPU profiles of a Gapless go, and where pictures of them do. */
 export class Profiling {
@@ -20,7 +20,7 @@ export class Profiling {
   }
 
   /** To be called when the Gapless of a run has stopped, which is when profiles are written. @returns the pictures */
-  draw(scenario: string, stretches: readonly NamedStretch[]): readonly string[] {
+  draw(scenario: string, stretches: readonly NamedStretch[]): readonly FlameGraph[] {
     const { flameDir } = this.wanted;
     const { directory } = this;
     if (flameDir === undefined || directory === undefined) return [];

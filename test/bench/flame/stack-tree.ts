@@ -7,6 +7,8 @@ export type Origin = 'own' | 'package' | 'node' | 'engine';
 export interface StackFrame {
   readonly name: string;
   readonly origin: Origin;
+  /** Whose code it is: a package by its name, Gapless, Node, or what the engine does by itself. */
+  readonly owner: string;
   /** CPU time in it and in what it called, in milliseconds. */
   totalMs: number;
   readonly children: Map<string, StackFrame>;
@@ -15,7 +17,7 @@ export interface StackFrame {
 /** What the engine tells when nothing runs: no use of the processor. */
 const IDLE = '(idle)';
 
-function originOf({ url }: CallFrame): Origin {
+function originOf({ url }: Pick<CallFrame, 'url'>): Origin {
   if (url === '') return 'engine';
   if (url.startsWith('node:')) return 'node';
   return url.includes('/node_modules/') ? 'package' : 'own';
@@ -30,13 +32,26 @@ function nameOf({ functionName, url }: CallFrame): string {
   return `${name} ${url.startsWith('node:') ? url : (/[^/]+$/.exec(url)?.[0] ?? '')}`;
 }
 
-function frame(name: string, origin: Origin): StackFrame {
-  return { name, origin, totalMs: 0, children: new Map() };
+function ownerOf({ functionName, url }: Pick<CallFrame, 'functionName' | 'url'>): string {
+  switch (originOf({ url })) {
+    case 'own':
+      return 'Gapless';
+    case 'package':
+      return /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url)?.[1] ?? '';
+    case 'node':
+      return 'Node';
+    case 'engine':
+      return functionName;
+  }
+}
+
+function frame(name: string, origin: Origin, owner: string): StackFrame {
+  return { name, origin, owner, totalMs: 0, children: new Map() };
 }
 
 /** Puts the samples of a stretch on top of each other: one frame for each way in which a function was called. */
 export function stackTree(profile: CpuProfile, { fromMs, toMs }: Stretch = ALWAYS): StackFrame {
-  const root = frame('all', 'engine');
+  const root = frame('all', 'engine', 'Node');
   const nodes = new Map(profile.nodes.map((node) => [node.id, node]));
   const parents = new Map(profile.nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id])));
   const stackOf = (leaf: number): readonly CallFrame[] => {
@@ -61,8 +76,8 @@ export function stackTree(profile: CpuProfile, { fromMs, toMs }: Stretch = ALWAY
     root.totalMs += lastedMs;
     let parent = root;
     for (const callFrame of stack) {
-      const [name, origin] = [nameOf(callFrame), originOf(callFrame)];
-      const child = parent.children.get(name) ?? frame(name, origin);
+      const name = nameOf(callFrame);
+      const child = parent.children.get(name) ?? frame(name, originOf(callFrame), ownerOf(callFrame));
       parent.children.set(name, child);
       child.totalMs += lastedMs;
       parent = child;

@@ -75,28 +75,63 @@ async function history(bench: Bench, gapless: GaplessProcess, events: number): P
   return [...(await burst(bench, gapless, row, { orgs: 1, endpointsEach: 1 })), ...read];
 }
 
-export const growth: Scenario = {
-  name: 'growth',
-  description: 'how the cost grows with orgs, registered endpoints, the size of events, and what is in the feed',
-  limitMs: 3_600_000,
-  layout: 'rows',
-  async run(bench) {
-    const gapless = await bench.ownGapless({ environment: { MAX_ENDPOINTS_PER_ORG: String(Math.max(...ENDPOINTS)) } });
-    const figures: Figure[] = [];
-    for (const orgs of ORGS) {
-      const row = orgs === 1 ? '1 org' : `${orgs.toLocaleString('en-US')} orgs`;
-      figures.push(...(await burst(bench, gapless, row, { orgs, endpointsEach: 1 })));
-    }
-    for (const endpoints of ENDPOINTS) {
-      const options = { orgs: 1, endpointsEach: 1, otherEndpointsEach: endpoints - 1 };
-      const row = endpoints === 1 ? '1 endpoint registered' : `${endpoints} endpoints registered`;
-      figures.push(...(await burst(bench, gapless, row, options)));
-    }
-    for (const { kilobytes, events } of PAYLOADS) {
-      const options = { orgs: 1, endpointsEach: 1, eventBytes: kilobytes * 1_000 };
-      figures.push(...(await burst(bench, gapless, `events of ${kilobytes} KB`, options, events)));
-    }
-    for (const events of HISTORIES) figures.push(...(await history(bench, gapless, events)));
-    return figures;
-  },
+/** The bursts, or whatever else shows how cost grows with one thing. */
+type Dimension = (bench: Bench, gapless: GaplessProcess) => Promise<readonly Figure[]>;
+
+const withOrgs: Dimension = async (bench, gapless) => {
+  const figures: Figure[] = [];
+  for (const orgs of ORGS) {
+    const row = orgs === 1 ? '1 org' : `${orgs.toLocaleString('en-US')} orgs`;
+    figures.push(...(await burst(bench, gapless, row, { orgs, endpointsEach: 1 })));
+  }
+  return figures;
 };
+
+const withEndpoints: Dimension = async (bench, gapless) => {
+  const figures: Figure[] = [];
+  for (const endpoints of ENDPOINTS) {
+    const row = endpoints === 1 ? '1 endpoint registered' : `${endpoints} endpoints registered`;
+    const options = { orgs: 1, endpointsEach: 1, otherEndpointsEach: endpoints - 1 };
+    figures.push(...(await burst(bench, gapless, row, options)));
+  }
+  return figures;
+};
+
+const withPayload: Dimension = async (bench, gapless) => {
+  const figures: Figure[] = [];
+  for (const { kilobytes, events } of PAYLOADS) {
+    const options = { orgs: 1, endpointsEach: 1, eventBytes: kilobytes * 1_000 };
+    figures.push(...(await burst(bench, gapless, `events of ${kilobytes} KB`, options, events)));
+  }
+  return figures;
+};
+
+const withHistory: Dimension = async (bench, gapless) => {
+  const figures: Figure[] = [];
+  for (const events of HISTORIES) figures.push(...(await history(bench, gapless, events)));
+  return figures;
+};
+
+function growthWith(name: string, description: string, dimensions: readonly Dimension[]): Scenario {
+  return {
+    name,
+    description,
+    limitMs: 3_600_000,
+    layout: 'rows',
+    async run(bench) {
+      const environment = { MAX_ENDPOINTS_PER_ORG: String(Math.max(...ENDPOINTS)) };
+      const gapless = await bench.ownGapless({ environment });
+      const figures: Figure[] = [];
+      for (const dimension of dimensions) figures.push(...(await dimension(bench, gapless)));
+      return figures;
+    },
+  };
+}
+
+export const growth: readonly Scenario[] = [
+  growthWith('growth', 'how cost grows: all of the following', [withOrgs, withEndpoints, withPayload, withHistory]),
+  growthWith('growth-orgs', 'bursts over 1, 50 and 1,000 orgs', [withOrgs]),
+  growthWith('growth-endpoints', 'bursts with 1, 10 and 100 endpoints registered in the org', [withEndpoints]),
+  growthWith('growth-payload', 'bursts of events of 1, 10 and 100 KB', [withPayload]),
+  growthWith('growth-history', 'pages and bursts with 1,000,000 and 10,000,000 events in the feed', [withHistory]),
+];
