@@ -1,95 +1,85 @@
 import { setMaxListeners } from 'node:events';
-import { GaplessApi } from './gapless-api.js';
-import { GaplessProcess } from './gapless-process.js';
-import { Load } from './load.js';
-import { Receiver } from './receiver.js';
-import type { Report } from './report.js';
-
-/** Something to measure. */
-export interface Scenario {
-  readonly name: string;
-  /** One line for the help. */
-  readonly description: string;
-  /** It is given up after this long. */
-  readonly limitMs: number;
-  run(bench: Bench): Promise<Report['figures']>;
-}
+import type { NamedStretch } from './flame/write-flame-graphs.js';
+import type { GaplessNeeds, Session } from './session.js';
+import { GaplessApi } from './system/gapless-api.js';
+import type { GaplessProcess } from './system/gapless-process.js';
+import { Resources } from './system/resources.js';
+import type { Load } from './traffic/load.js';
+import type { Receiver } from './traffic/receiver.js';
 
 export interface BenchOptions {
   /** Aborted when the run is to end early. */
   readonly signal: AbortSignal;
   readonly tell: (progress: string) => void;
-  readonly cpuProfileDir?: string | undefined;
+  readonly noteStretch: (stretch: NamedStretch) => void;
 }
 
-/** What a scenario works with. Everything that it makes here ends with it. */
+/** What one run of a scenario works with. Everything that it makes here ends with it. */
 export class Bench {
-  /** Aborted when the scenario cannot go on: interrupted, out of time, or Gapless has died. */
+  /** Aborted when the run cannot go on: interrupted, out of time, or Gapless has died. */
   readonly signal: AbortSignal;
   readonly tell: (progress: string) => void;
-  readonly #ending = new AbortController();
   readonly #cleanUps: (() => Promise<void>)[] = [];
 
-  constructor(private readonly options: BenchOptions) {
-    this.signal = AbortSignal.any([options.signal, this.#ending.signal]);
+  constructor(
+    private readonly session: Session,
+    private readonly options: BenchOptions,
+  ) {
+    this.signal = options.signal;
     // Each request that is on its way listens.
     setMaxListeners(0, this.signal);
     this.tell = options.tell;
   }
 
-  /** A fresh Gapless, ready. */
-  async gapless(environment: Readonly<Record<string, string>> = {}): Promise<GaplessProcess> {
-    this.tell('starting a fresh Gapless');
-    const { cpuProfileDir } = this.options;
-    const gapless = await GaplessProcess.start({ environment, cpuProfileDir }, this.signal);
-    this.#cleanUps.push(() => gapless.stop());
-    gapless.died.addEventListener('abort', () => {
-      this.#ending.abort(gapless.died.reason);
-    });
+  get load(): Load {
+    return this.session.load;
+  }
+
+  get receiver(): Receiver {
+    return this.session.receiver;
+  }
+
+  /** The Gapless that serves one scenario after the other; each works in orgs of its own. */
+  async gapless(): Promise<GaplessProcess> {
+    // Profiles are written when a Gapless stops.
+    const isProfiled = this.session.profiling.directory !== undefined;
+    return isProfiled ? this.ownGapless() : this.session.sharedGapless(this.tell);
+  }
+
+  /** A fresh Gapless, for who needs special settings or leaves traces. */
+  async ownGapless(needs: GaplessNeeds = {}): Promise<GaplessProcess> {
+    const gapless = await this.session.ownGapless(needs, this.tell);
+    this.onEnd(() => gapless.stop());
     return gapless;
   }
 
-  api({ credentials }: GaplessProcess): GaplessApi {
-    return new GaplessApi(credentials.base_url, credentials.api_key, this.signal);
+  /** @param apiKey of an org; that of the demo org, if not given */
+  api({ credentials }: GaplessProcess, apiKey = credentials.api_key): GaplessApi {
+    return new GaplessApi(credentials.base_url, apiKey, this.signal);
   }
 
-  async receiver(): Promise<Receiver> {
-    const receiver = await Receiver.start(this.signal);
-    this.#cleanUps.push(() => receiver.close());
-    return receiver;
+  /** What work costs from now on. */
+  resources({ pid }: GaplessProcess): Resources {
+    return new Resources({ gapless: pid, load: this.load.pid, receiver: this.receiver.pid });
   }
 
-  /** @param connections how many requests are on their way at the same time, at most */
-  load({ credentials }: GaplessProcess, connections: number): Load {
-    const target = { baseUrl: credentials.base_url, apiKey: credentials.api_key };
-    const load = new Load(target, { connections, signal: this.signal });
-    this.#cleanUps.push(() => load.close());
-    return load;
+  /** What a bare loop of signed POSTs reaches at this moment, in requests per second. */
+  async bareLoop(eventBytes?: number): Promise<number> {
+    this.tell('the bare loop');
+    return this.session.yardstick.measure(this.receiver, eventBytes);
   }
 
-  /** Runs `act` when the scenario ends; what was made last ends first. */
+  /** Notes that what is measured happened in this stretch; times are by `monotonicMs`. */
+  noteStretch(stretch: NamedStretch): void {
+    this.options.noteStretch(stretch);
+  }
+
+  /** Runs `act` when the run ends; what was made last ends first. */
   onEnd(act: () => Promise<void>): void {
     this.#cleanUps.push(act);
   }
 
   async end(): Promise<void> {
     for (const cleanUp of this.#cleanUps.splice(0).reverse()) await cleanUp();
-  }
-}
-
-/** Runs the scenario and removes what it made, however it ends. */
-export async function runScenario(scenario: Scenario, options: BenchOptions): Promise<Report> {
-  const timeLimit = new AbortController();
-  const timer = setTimeout(() => {
-    timeLimit.abort(new Error(`${scenario.name} took longer than ${scenario.limitMs / 1_000} s`));
-  }, scenario.limitMs);
-  const bench = new Bench({ ...options, signal: AbortSignal.any([options.signal, timeLimit.signal]) });
-  try {
-    return { scenario: scenario.name, figures: await scenario.run(bench) };
-  } catch (error) {
-    throw bench.signal.aborted ? bench.signal.reason : error;
-  } finally {
-    clearTimeout(timer);
-    await bench.end();
   }
 }

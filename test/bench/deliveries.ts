@@ -1,117 +1,195 @@
 import type { Bench } from './bench.js';
-import { ingestBody } from './event-bodies.js';
-import type { Endpoint, GaplessApi } from './gapless-api.js';
-import type { GaplessProcess } from './gapless-process.js';
-import { Histogram } from './histogram.js';
-import type { Load } from './load.js';
-import type { Inbox, Receiver } from './receiver.js';
-import { figure, latencyFigures, type Figure } from './report.js';
-import { Resources } from './resources.js';
+import { figure, latencyFigures, type Figure } from './figures/figure.js';
+import type { GaplessApi, Endpoint } from './system/gapless-api.js';
+import type { GaplessProcess } from './system/gapless-process.js';
+import { createOrgs } from './system/org-keys.js';
+import { EVENT_BYTES } from './traffic/event-bodies.js';
+import { monotonicMs } from './traffic/monotonic-clock.js';
+import type { Pace } from './traffic/publishing.js';
+import type { InboxGroup } from './traffic/receiver.js';
 
-const EVENT = 'ticket.created';
-/** What a process compiles in its first seconds is not what it does all day. */
-const WARM_UP_EVENTS = 1_000;
+export const BENCH_EVENT = 'ticket.created';
+/** What endpoints subscribe to that are to get nothing. */
+export const OTHER_EVENT = 'ticket.updated';
+/** What a process compiles in its first seconds is not what it does all day: it gets faster up to about here. */
+const FRESH_WARM_UP_DELIVERIES = 15_000;
+/** What fresh orgs and endpoints take. */
+const WARM_UP_DELIVERIES = 2_000;
 const IN_FLIGHT = 64;
 
-/** How long the events took from publishing to receipt, over all of the inboxes. */
-export function receiptLatencies(load: Load, inboxes: readonly Inbox[]): Histogram {
-  const latencies = new Histogram();
-  for (const [id, sentAt] of load.sentAt) {
-    for (const { receivedAt } of inboxes) {
-      const at = receivedAt.get(id);
-      if (at !== undefined) latencies.record(at - sentAt);
-    }
-  }
-  return latencies;
+export interface DeliveriesOptions {
+  readonly orgs: number;
+  /** For each event. */
+  readonly endpointsEach: number;
+  /** Endpoints of each org that subscribe to something else; none if not given. */
+  readonly otherEndpointsEach?: number;
+  /** Of an event; as they are usual if not given. */
+  readonly eventBytes?: number;
 }
 
-/** A warm Gapless and endpoints that answer at once, all subscribed to what is published. */
+export interface BurstOptions {
+  readonly events: number;
+  readonly eventsEachRequest: number;
+}
+
+const warm = new WeakSet<GaplessProcess>();
+
+/** What a stretch of publishing needs to know of an org. */
+interface OrgEndpoints {
+  readonly api: GaplessApi;
+  readonly endpoints: readonly Endpoint[];
+}
+
+/** A warm Gapless and fresh orgs with endpoints that answer at once, all subscribed to what is published. */
 export class Deliveries {
-  readonly #inboxes: Inbox[] = [];
-  #endpoints: Endpoint[] = [];
+  /** What all endpoints together have been sent. */
+  #expected = 0;
+  readonly #orgs: OrgEndpoints[] = [];
+  #apiKey = '';
+  #orgIds: readonly string[] = [];
 
   private constructor(
     private readonly bench: Bench,
     private readonly gapless: GaplessProcess,
-    private readonly api: GaplessApi,
-    private readonly receiver: Receiver,
+    private readonly group: InboxGroup,
+    private readonly options: DeliveriesOptions,
   ) {}
 
-  static async prepare(bench: Bench, endpoints: number): Promise<Deliveries> {
-    const gapless = await bench.gapless();
-    const deliveries = new Deliveries(bench, gapless, bench.api(gapless), await bench.receiver());
-    await deliveries.#register(endpoints);
-    bench.tell(`warming up with ${WARM_UP_EVENTS.toLocaleString('en-US')} events`);
-    await deliveries.#publish((load, body) => load.burst(WARM_UP_EVENTS / endpoints, body));
+  /** @param own the Gapless to work on, if it is not the shared one */
+  static async prepare(bench: Bench, options: DeliveriesOptions, own?: GaplessProcess): Promise<Deliveries> {
+    const gapless = own ?? (await bench.gapless());
+    const group = await bench.receiver.open(options.orgs * options.endpointsEach);
+    bench.onEnd(() => group.forget());
+    const deliveries = new Deliveries(bench, gapless, group, options);
+    await deliveries.#register();
+    const share = EVENT_BYTES / (options.eventBytes ?? EVENT_BYTES);
+    const warmUp = Math.ceil(share * (warm.has(gapless) ? WARM_UP_DELIVERIES : FRESH_WARM_UP_DELIVERIES));
+    bench.tell(`warming up with ${warmUp.toLocaleString('en-US')} deliveries`);
+    const requests = Math.ceil(warmUp / options.endpointsEach);
+    await deliveries.#publish({ kind: 'burst', requests }, 1);
+    warm.add(gapless);
     return deliveries;
   }
 
-  /** As many single-event requests as fit through 64 connections. */
-  async burst(events: number): Promise<readonly Figure[]> {
-    const deliveries = events * this.#inboxes.length;
+  /**
+   * As many requests as fit through 64 connections, and the bare loop right before and after.
+   * @param bareLoopBefore what the bare loop reached right before, if that is known
+   */
+  async burst(options: BurstOptions, bareLoopBefore?: number): Promise<Burst> {
+    const { events, eventsEachRequest } = options;
+    const deliveries = events * this.options.endpointsEach;
+    const { eventBytes } = this.options;
+    const before = bareLoopBefore ?? (await this.bench.bareLoop(eventBytes));
     this.bench.tell(
-      `burst: ${events.toLocaleString('en-US')} events, ${deliveries.toLocaleString('en-US')} deliveries`,
+      `${events.toLocaleString('en-US')} events, ${eventsEachRequest} a request; ` +
+        `${deliveries.toLocaleString('en-US')} deliveries`,
     );
-    const { load, latencies, settledAt, resources, repeats } = await this.#publish((load, body) =>
-      load.burst(events, body),
+    const pace: Pace = { kind: 'burst', requests: events / eventsEachRequest };
+    const { published, latencies, lastReceivedAt, settledAt, resources, repeats } = await this.#publish(
+      pace,
+      eventsEachRequest,
     );
-    const perSecond = (count: number, until: number) => (count * 1_000) / (until - load.firstSentAt);
-    const lastReceivedAt = Math.max(...this.#inboxes.map((inbox) => inbox.lastReceivedAt));
-    return [
-      figure('burst: acknowledged', perSecond(events, load.lastAcknowledgedAt), 'events/s'),
-      ...latencyFigures('burst: acknowledgement', load.acknowledgements),
-      figure('burst: delivered', perSecond(deliveries, lastReceivedAt), 'deliveries/s'),
-      ...latencyFigures('burst: publish to receipt', latencies),
-      figure('burst: delivery log complete', perSecond(deliveries, settledAt), 'deliveries/s'),
-      figure('burst: repeated deliveries', repeats, ''),
-      ...resources.figures({ count: deliveries, of: 'deliveries' }),
-    ];
+    const after = await this.bench.bareLoop(eventBytes);
+    const { firstSentAt } = published;
+    this.bench.noteStretch({ name: `${eventsEachRequest} a request`, fromMs: firstSentAt, toMs: lastReceivedAt });
+    const perSecond = (count: number, until: number) => (count * 1_000) / (until - firstSentAt);
+    const delivered = perSecond(deliveries, lastReceivedAt);
+    const bareLoop = (before + after) / 2;
+    return {
+      bareLoopAfter: after,
+      figures: [
+        figure('delivered', delivered, 'deliveries/s'),
+        figure('bare loop, before and after', bareLoop, 'requests/s'),
+        figure('delivered, of the bare loop', delivered / bareLoop, '×'),
+        figure('acknowledged', perSecond(events, published.lastAcknowledgedAt), 'events/s'),
+        ...latencyFigures('acknowledgement', published.acknowledgements),
+        ...latencyFigures('publish to receipt', latencies),
+        figure('delivery log complete', perSecond(deliveries, settledAt), 'deliveries/s'),
+        figure('repeated deliveries', repeats, ''),
+        ...resources,
+      ],
+    };
   }
 
   /** Single-event requests at a fixed rate. */
   async steady(perSecond: number, seconds: number): Promise<readonly Figure[]> {
-    this.bench.tell(`steady: ${perSecond} events/s for ${seconds} s`);
-    const { load, latencies, resources, repeats } = await this.#publish((load, body) =>
-      load.steadily({ perSecond, forMs: seconds * 1_000 }, body),
+    this.bench.tell(`${perSecond} events/s for ${seconds} s`);
+    const { published, latencies, lastReceivedAt, resources, repeats } = await this.#publish(
+      { kind: 'steady', perSecond, forMs: seconds * 1_000 },
+      1,
     );
+    this.bench.noteStretch({ name: `${perSecond} a second`, fromMs: published.firstSentAt, toMs: lastReceivedAt });
     return [
-      ...latencyFigures(`steady ${perSecond}/s: acknowledgement`, load.acknowledgements),
-      ...latencyFigures(`steady ${perSecond}/s: publish to receipt`, latencies),
-      figure(`steady ${perSecond}/s: repeated deliveries`, repeats, ''),
-      ...resources
-        .figures({ count: latencies.count, of: 'deliveries' })
-        .map((one) => ({ ...one, name: `steady ${perSecond}/s: ${one.name}` })),
+      ...latencyFigures('publish to receipt', latencies),
+      ...latencyFigures('acknowledgement', published.acknowledgements),
+      figure('repeated deliveries', repeats, ''),
+      ...resources,
     ];
   }
 
-  async #register(count: number): Promise<void> {
-    for (let made = 0; made < count; made++) {
-      const inbox = this.receiver.inbox();
-      this.#inboxes.push(inbox);
-      this.#endpoints.push(await this.api.createEndpoint(inbox.url, [EVENT]));
+  /** Orgs beyond the first are published for by a service, which names them. */
+  async #register(): Promise<void> {
+    const { database_url: databaseUrl, service_key: serviceKey } = this.gapless.credentials;
+    const { orgs, endpointsEach, otherEndpointsEach = 0 } = this.options;
+    const keys = await createOrgs(databaseUrl, orgs);
+    const [first] = keys;
+    if (first === undefined) throw new Error('there are no orgs');
+    this.#apiKey = orgs === 1 ? first.apiKey : serviceKey;
+    this.#orgIds = orgs === 1 ? [] : keys.map(({ orgId }) => orgId);
+    const urls = [...this.group.urls];
+    const [someUrl = ''] = urls;
+    for (const { apiKey } of keys) {
+      const api = this.bench.api(this.gapless, apiKey);
+      const endpoints: Endpoint[] = [];
+      for (const url of urls.splice(0, endpointsEach)) endpoints.push(await api.createEndpoint(url, [BENCH_EVENT]));
+      for (let made = 0; made < otherEndpointsEach; made++) await api.createEndpoint(someUrl, [OTHER_EVENT]);
+      this.#orgs.push({ api, endpoints });
     }
   }
 
   /** Publishes and waits until everything is received and in the delivery log. */
-  async #publish(publish: (load: Load, body: Buffer) => Promise<void>) {
-    const load = this.bench.load(this.gapless, IN_FLIGHT);
-    const before = this.#inboxes.map((inbox) => inbox.receivedAt.size)[0] ?? 0;
-    const repeatsBefore = this.#repeats();
-    const resources = new Resources(this.gapless.pid);
-    await publish(load, ingestBody(EVENT));
-    const total = before + load.sentAt.size;
-    await this.receiver.untilReceived(this.#inboxes, total);
-    await this.api.untilDelivered(this.#endpoints, total);
+  async #publish(pace: Pace, eventsEachRequest: number) {
+    const { bench, group } = this;
+    const { endpointsEach, eventBytes } = this.options;
+    const { repeats: repeatsBefore } = await group.progress();
+    const cost = bench.resources(this.gapless);
+    const published = await bench.load.publish({
+      baseUrl: this.gapless.credentials.base_url,
+      apiKey: this.#apiKey,
+      event: BENCH_EVENT,
+      orgIds: this.#orgIds,
+      eventsEachRequest,
+      eventBytes,
+      connections: IN_FLIGHT,
+      pace,
+    });
+    const deliveries = published.count * endpointsEach;
+    this.#expected += deliveries;
+    await group.untilReceived(this.#expected, bench.signal);
+    await this.#untilLogged();
+    const settledAt = monotonicMs();
+    const resources = cost.figures({ count: deliveries, of: 'deliveries' });
+    const receipts = await group.receipts();
+    const { repeats } = await group.progress();
     return {
-      load,
-      latencies: receiptLatencies(load, this.#inboxes),
-      settledAt: performance.now(),
+      published,
+      latencies: receipts.latencies(published.sentAt, endpointsEach),
+      lastReceivedAt: receipts.lastAt,
+      settledAt,
       resources,
-      repeats: this.#repeats() - repeatsBefore,
+      repeats: repeats - repeatsBefore,
     };
   }
 
-  #repeats(): number {
-    return this.#inboxes.reduce((sum, inbox) => sum + inbox.repeats, 0);
+  /** Each org has the same share of the events, but for the last few. */
+  async #untilLogged(): Promise<void> {
+    const eventsEach = Math.floor(this.#expected / this.options.endpointsEach / this.#orgs.length);
+    for (const { api, endpoints } of this.#orgs) await api.untilDelivered(endpoints, eventsEach);
   }
+}
+
+export interface Burst {
+  readonly figures: readonly Figure[];
+  /** What the bare loop reached right after, in requests per second. */
+  readonly bareLoopAfter: number;
 }

@@ -1,22 +1,51 @@
-import { Command } from 'commander';
-import { runScenario, type Scenario } from './bench.js';
-import { reportJson, reportTable } from './report.js';
-import { burst } from './scenarios/burst.js';
-import { fanOut } from './scenarios/fan-out.js';
+import { Command, InvalidArgumentError } from 'commander';
+import { machine, reportTable } from './figures/report.js';
+import { compare, comparisonTable, WANTED } from './figures/wanted.js';
+import { Profiling } from './flame/profiling.js';
+import { runScenarios, type PlannedScenario } from './run-scenarios.js';
+import type { Scenario } from './scenario.js';
+import { backlog } from './scenarios/backlog.js';
+import { burst, orgs } from './scenarios/burst.js';
+import { fanout } from './scenarios/fanout.js';
 import { followers } from './scenarios/followers.js';
-import { isolation } from './scenarios/isolation.js';
+import { growth } from './scenarios/growth.js';
+import { idle } from './scenarios/idle.js';
+import { backloggedNeighbour, isolation, slowNeighbour } from './scenarios/isolation.js';
+import { many } from './scenarios/many.js';
 import { proof } from './scenarios/proof.js';
 import { prune } from './scenarios/prune.js';
 import { read } from './scenarios/read.js';
 import { smoke } from './scenarios/smoke.js';
 import { steady } from './scenarios/steady.js';
 import { sweep } from './scenarios/sweep.js';
+import { Session } from './session.js';
 
-const SCENARIOS: readonly Scenario[] = [smoke, burst, fanOut, steady, isolation, read, followers, sweep, proof, prune];
+/** In the order in which they are run by default: those that share a Gapless follow each other. */
+const SCENARIOS: readonly Scenario[] = [
+  idle,
+  burst,
+  orgs,
+  fanout,
+  steady,
+  read,
+  followers,
+  many,
+  isolation,
+  backlog,
+  ...growth,
+  smoke,
+  slowNeighbour,
+  backloggedNeighbour,
+  sweep,
+  proof,
+  prune,
+];
 
 interface Flags {
   readonly json?: true;
+  readonly repeat?: number;
   readonly cpuProf?: string;
+  readonly flame?: string;
 }
 
 function scenarioNamed(name: string): Scenario {
@@ -25,9 +54,22 @@ function scenarioNamed(name: string): Scenario {
   throw new Error(`there is no scenario ${name}; there are ${SCENARIOS.map((one) => one.name).join(', ')}`);
 }
 
+function planOf(names: readonly string[], repeat: number | undefined): readonly PlannedScenario[] {
+  if (names.length > 0) return names.map(scenarioNamed).map((scenario) => ({ scenario, runs: repeat ?? 1 }));
+  return SCENARIOS.flatMap((scenario) => {
+    const { runsByDefault } = scenario;
+    return runsByDefault === undefined ? [] : [{ scenario, runs: repeat ?? runsByDefault }];
+  });
+}
+
+function parseRepeat(text: string): number {
+  if (!/^[1-9]\d{0,2}$/.test(text)) throw new InvalidArgumentError('a number from 1 on is expected');
+  return Number(text);
+}
+
 /** Progress goes to standard error, so that standard output holds results alone. */
-function tellOf(name: string): (progress: string) => void {
-  return (progress) => process.stderr.write(`${name}: ${progress} …\n`);
+function tell(progress: string): void {
+  process.stderr.write(`${progress} …\n`);
 }
 
 async function runAll(names: readonly string[], flags: Flags): Promise<void> {
@@ -37,28 +79,42 @@ async function runAll(names: readonly string[], flags: Flags): Promise<void> {
       interrupted.abort(new Error('interrupted; everything is being removed'));
     });
   }
-  for (const scenario of names.map(scenarioNamed)) {
-    const report = await runScenario(scenario, {
-      signal: interrupted.signal,
-      tell: tellOf(scenario.name),
-      cpuProfileDir: flags.cpuProf,
+  const plan = planOf(names, flags.repeat);
+  const profiling = new Profiling({ profileDir: flags.cpuProf, flameDir: flags.flame });
+  const session = new Session({ signal: interrupted.signal, profiling });
+  try {
+    const reports = await runScenarios(plan, session, tell, (report) => {
+      if (flags.json !== true) process.stdout.write(`${reportTable(report)}\n`);
     });
-    process.stdout.write(`${flags.json === true ? reportJson(report) : reportTable(report)}\n`);
+    const comparisons = compare(WANTED, reports);
+    if (flags.json === true) {
+      process.stdout.write(`${JSON.stringify({ machine: machine(), reports, comparisons }, null, 2)}\n`);
+    } else if (comparisons.length > 0) process.stdout.write(`${comparisonTable(comparisons)}\n`);
+  } finally {
+    await session.end();
   }
 }
 
 const width = Math.max(...SCENARIOS.map(({ name }) => name.length));
-const list = SCENARIOS.map(({ name, description }) => `  ${name.padEnd(width)}  ${description}`).join('\n');
+const list = SCENARIOS.map(({ name, description, runsByDefault }) => {
+  return `  ${name.padEnd(width)}  ${runsByDefault === undefined ? '   ' : `${runsByDefault} ×`}  ${description}`;
+}).join('\n');
 const program = new Command('bench')
   .description(
-    'Measures a fresh Gapless that runs in a process of its own, with embedded Kafka and Postgres on a directory that is ' +
-      'removed afterwards. The load and the receivers run in this process, on loopback.',
+    'Measures a Gapless that runs in a process of its own, with embedded Kafka and Postgres on a directory that is ' +
+      'removed afterwards. The load generator and the receiver are processes of their own, on loopback. Scenarios that ' +
+      'need nothing special share one Gapless, each in orgs of its own.',
   )
-  .argument('<scenario...>', 'what to measure, one after the other')
+  .argument('[scenario...]', 'what to measure, one after the other; without any, those that have a number below')
   .option('--json', 'print JSON')
-  .option('--cpu-prof <dir>', "write a CPU profile of Gapless' own process")
+  .option('--repeat <times>', 'run each scenario so often, and print medians with ranges', parseRepeat)
+  .option('--cpu-prof <dir>', 'write a CPU profile of each thread of Gapless; each run has a fresh one')
+  .option(
+    '--flame <dir>',
+    'draw a flame graph (SVG) of each thread of Gapless while a burst or steady load is measured',
+  )
   .showHelpAfterError('(try --help)')
-  .addHelpText('after', `\nScenarios:\n${list}`)
+  .addHelpText('after', `\nScenarios, with how often they are run by default:\n${list}`)
   .action(runAll);
 
 try {

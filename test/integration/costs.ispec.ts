@@ -9,7 +9,7 @@ import { DispatcherModule } from '../../apps/dispatcher/src/dispatcher.module.js
 import { ProjectorModule } from '../../apps/projector/src/projector.module.js';
 import { RouterModule } from '../../apps/router/src/router.module.js';
 import { SequencerModule } from '../../apps/sequencer/src/sequencer.module.js';
-import { eventJson } from '../bench/event-bodies.js';
+import { eventJson } from '../bench/traffic/event-bodies.js';
 import { ApiClient } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
 import { costTable, exceeding, type Costs } from '../support/counted-costs.js';
@@ -206,7 +206,7 @@ describe('what events cost', () => {
 });
 
 function bodyOf(events: number): string {
-  return `{"events":[${Array.from({ length: events }, () => eventJson(EVENT)).join(',')}]}`;
+  return `{"events":[${Array.from({ length: events }, () => eventJson({ event: EVENT })).join(',')}]}`;
 }
 
 /** @param per what the costs are divided by */

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { systemClock } from '#libs/domain';
-import { GaplessProcess } from '../bench/gapless-process.js';
+import { GaplessProcess } from '../bench/system/gapless-process.js';
 import { aBrowser } from '../browser/support/a-browser.js';
 import { simulateOrg, type SimulatedOrg } from './simulated-org.js';
 

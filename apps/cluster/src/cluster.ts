@@ -10,7 +10,7 @@ import {
   type EmbeddedPostgres,
 } from '#libs/embedded-stack';
 import { Store } from '#libs/feed-store';
-import { embeddedEnvironment, writeCredentials, type Credentials } from '#libs/local-installation';
+import { embeddedEnvironment, STAGE_NODE_OPTIONS, writeCredentials, type Credentials } from '#libs/local-installation';
 import { createLogger, untilItWorks, type Environment } from '#libs/runtime';
 import { findPorts } from './stage-ports.js';
 import { StageSet } from './stage-set.js';
@@ -22,8 +22,6 @@ const BROKERS = 3;
 const SETS = 2;
 /** Of each broker: there are three of them, and what a developer's machine sends is little. */
 const BROKER_HEAP_MIB = 256;
-/** As `npm run start:<stage>` has it: most of what a stage allocates is short-lived. */
-const NODE_OPTIONS = ['--max-semi-space-size=8'];
 const APPS = resolve(import.meta.dirname, '../..');
 const END_WITH_SUPERVISOR = pathToFileURL(join(import.meta.dirname, 'end-with-supervisor.js')).href;
 
@@ -217,7 +215,7 @@ function stageSet(
     const port = o.ports[stage];
     const process = new SupervisedProcess({
       name: `${stage} of set ${number}`,
-      args: [...NODE_OPTIONS, '--import', END_WITH_SUPERVISOR, join(APPS, stage, 'src/main.js')],
+      args: [...STAGE_NODE_OPTIONS, '--import', END_WITH_SUPERVISOR, join(APPS, stage, 'src/main.js')],
       env: { ...o.environment, PORT: String(port) },
       logFile: join(o.logsDir, `${stage}-${number}.log`),
       healthUrl: `http://127.0.0.1:${port}/health/ready`,

@@ -1,13 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { partitionOf } from '#libs/kafka-log';
-import type { Bench, Scenario } from '../bench.js';
-import { ingestBody } from '../event-bodies.js';
-import type { Endpoint, GaplessApi } from '../gapless-api.js';
-import type { GaplessProcess } from '../gapless-process.js';
-import { Histogram } from '../histogram.js';
-import type { Inbox, Manner, Receiver } from '../receiver.js';
-import { figure, type Figure } from '../report.js';
-import { Resources } from '../resources.js';
+import type { Bench } from '../bench.js';
+import { figure, type Figure } from '../figures/figure.js';
+import type { Histogram } from '../figures/histogram.js';
+import type { Scenario } from '../scenario.js';
+import type { Endpoint, GaplessApi } from '../system/gapless-api.js';
+import type { GaplessProcess } from '../system/gapless-process.js';
+import type { Manner } from '../traffic/inbox.js';
+import { monotonicMs } from '../traffic/monotonic-clock.js';
+import type { Published } from '../traffic/published.js';
+import type { Pace } from '../traffic/publishing.js';
+import type { Receipts } from '../traffic/receipts.js';
+import type { InboxGroup } from '../traffic/receiver.js';
 
 const HEALTHY_EVENT = 'ticket.created';
 const NEIGHBOUR_EVENT = 'ticket.updated';
@@ -31,40 +35,40 @@ type Neighbour = (stage: Stage) => Promise<readonly Figure[]>;
 class Stage {
   /** p99 of the healthy endpoint while it is alone. */
   #quietP99Ms = Number.NaN;
+  #healthyEvents = 0;
 
   private constructor(
     readonly bench: Bench,
     readonly gapless: GaplessProcess,
     readonly api: GaplessApi,
-    readonly receiver: Receiver,
-    private readonly healthyInbox: Inbox,
+    private readonly healthyInbox: InboxGroup,
     private readonly healthy: Endpoint,
   ) {}
 
   static async prepare(bench: Bench): Promise<Stage> {
     // An endpoint that hangs would be disabled after some seconds, and would trouble nobody from then on.
-    const gapless = await bench.gapless({ AUTO_DISABLE_AFTER: '1000000', PARTITIONS: String(PARTITIONS) });
+    const gapless = await bench.ownGapless({
+      environment: { AUTO_DISABLE_AFTER: '1000000', PARTITIONS: String(PARTITIONS) },
+    });
     const api = bench.api(gapless);
-    const receiver = await bench.receiver();
-    const inbox = receiver.inbox();
-    const stage = new Stage(bench, gapless, api, receiver, inbox, await api.createEndpoint(inbox.url, [HEALTHY_EVENT]));
-    const load = bench.load(gapless, CONNECTIONS);
-    await load.burst(WARM_UP_EVENTS, ingestBody(HEALTHY_EVENT));
-    await receiver.untilReceived([inbox], WARM_UP_EVENTS);
+    const inbox = await bench.receiver.open(1);
+    const stage = new Stage(bench, gapless, api, inbox, await api.createEndpoint(inbox.urls[0] ?? '', [HEALTHY_EVENT]));
+    await stage.#receiveHealthy({ kind: 'burst', requests: WARM_UP_EVENTS });
     return stage;
   }
 
-  async measureQuiet(): Promise<void> {
+  async measureQuiet(): Promise<readonly Figure[]> {
     this.bench.tell(`the healthy endpoint alone, ${HEALTHY_PER_SECOND} events/s for ${QUIET_MS / 1_000} s`);
     const quiet = (await this.beHealthy(QUIET_MS)).all();
     this.#quietP99Ms = quiet.quantile(0.99);
+    return [figure('alone: p50', quiet.quantile(0.5), 'ms'), figure('alone: p99', this.#quietP99Ms, 'ms')];
   }
 
   /** A neighbour of the same org whose attempts share the partition of the healthy endpoint's. */
-  async neighbour(manner: Manner): Promise<{ readonly endpoint: Endpoint; readonly inbox: Inbox }> {
-    const inbox = this.receiver.inbox(manner);
+  async neighbour(manner: Manner): Promise<{ readonly endpoint: Endpoint; readonly inbox: InboxGroup }> {
+    const inbox = await this.bench.receiver.open(1, manner);
     for (;;) {
-      const endpoint = await this.api.createEndpoint(inbox.url, [NEIGHBOUR_EVENT]);
+      const endpoint = await this.api.createEndpoint(inbox.urls[0] ?? '', [NEIGHBOUR_EVENT]);
       if (partitionOf(endpoint.id, PARTITIONS) === partitionOf(this.healthy.id, PARTITIONS)) return { endpoint, inbox };
       await this.api.deleteEndpoint(endpoint);
     }
@@ -72,12 +76,18 @@ class Stage {
 
   /** Publishes to the healthy endpoint for the time, or until `until` is aborted, and waits for what is on its way. */
   async beHealthy(forMs: number, until?: AbortSignal): Promise<HealthyTraffic> {
-    const before = this.healthyInbox.receivedAt.size;
-    const load = this.bench.load(this.gapless, CONNECTIONS);
-    const rate = { perSecond: HEALTHY_PER_SECOND, forMs, ...(until === undefined ? {} : { until }) };
-    await load.steadily(rate, ingestBody(HEALTHY_EVENT));
-    await this.receiver.untilReceived([this.healthyInbox], before + load.sentAt.size);
-    return new HealthyTraffic(load.sentAt, this.healthyInbox.receivedAt);
+    return this.#receiveHealthy({ kind: 'steady', perSecond: HEALTHY_PER_SECOND, forMs }, until);
+  }
+
+  publish(
+    event: string,
+    pace: Pace,
+    { eventsEachRequest = 1, connections = CONNECTIONS } = {},
+    until?: AbortSignal,
+  ): Promise<Published> {
+    const { base_url: baseUrl, api_key: apiKey } = this.gapless.credentials;
+    const order = { baseUrl, apiKey, event, orgIds: [], eventsEachRequest, connections, pace };
+    return this.bench.load.publish(order, until);
   }
 
   figures(name: string, latencies: Histogram): readonly Figure[] {
@@ -85,8 +95,15 @@ class Stage {
     return [
       figure(`${name}: p50`, latencies.quantile(0.5), 'ms'),
       figure(`${name}: p99`, p99Ms, 'ms'),
-      figure(`${name}: p99, compared with quiet (${this.#quietP99Ms.toFixed(1)} ms)`, p99Ms / this.#quietP99Ms, '×'),
+      figure(`${name}: p99, compared with alone`, p99Ms / this.#quietP99Ms, '×'),
     ];
+  }
+
+  async #receiveHealthy(pace: Pace, until?: AbortSignal): Promise<HealthyTraffic> {
+    const { sentAt } = await this.publish(HEALTHY_EVENT, pace, {}, until);
+    this.#healthyEvents += sentAt.size;
+    await this.healthyInbox.untilReceived(this.#healthyEvents, this.bench.signal);
+    return new HealthyTraffic(sentAt, await this.healthyInbox.receipts());
   }
 }
 
@@ -94,19 +111,15 @@ class Stage {
 class HealthyTraffic {
   constructor(
     private readonly sentAt: ReadonlyMap<string, number>,
-    private readonly receivedAt: ReadonlyMap<string, number>,
+    private readonly receipts: Receipts,
   ) {}
 
   all(): Histogram {
-    return this.sentBetween(-Infinity, Infinity);
+    return this.receipts.latencies(this.sentAt);
   }
 
   sentBetween(from: number, to: number): Histogram {
-    const latencies = new Histogram();
-    for (const [id, sentAt] of this.sentAt) {
-      if (sentAt >= from && sentAt < to) latencies.record((this.receivedAt.get(id) ?? Number.NaN) - sentAt);
-    }
-    return latencies;
+    return this.receipts.latencies(new Map([...this.sentAt].filter(([, at]) => at >= from && at < to)));
   }
 }
 
@@ -114,11 +127,12 @@ class HealthyTraffic {
 function troubled(name: string, manner: Manner): Neighbour {
   return async (stage) => {
     await stage.neighbour(manner);
-    const load = stage.bench.load(stage.gapless, CONNECTIONS);
     const over = new AbortController();
-    const traffic = load.steadily(
-      { perSecond: NEIGHBOUR_PER_SECOND, forMs: LEAD_MS + BESIDE_MS + BACKLOG_LIMIT_MS, until: over.signal },
-      ingestBody(NEIGHBOUR_EVENT),
+    const traffic = stage.publish(
+      NEIGHBOUR_EVENT,
+      { kind: 'steady', perSecond: NEIGHBOUR_PER_SECOND, forMs: LEAD_MS + BESIDE_MS + BACKLOG_LIMIT_MS },
+      {},
+      over.signal,
     );
     try {
       stage.bench.tell(`beside ${name}, ${NEIGHBOUR_PER_SECOND} events/s to it, for ${BESIDE_MS / 1_000} s`);
@@ -137,28 +151,28 @@ function troubled(name: string, manner: Manner): Neighbour {
  */
 const backlogged: Neighbour = async (stage) => {
   const { endpoint, inbox } = await stage.neighbour({ kind: 'at_once' });
-  const load = stage.bench.load(stage.gapless, 2);
   const drained = new AbortController();
   stage.bench.tell(`beside one with a backlog of ${BACKLOG_EVENTS.toLocaleString('en-US')} events`);
-  const began = performance.now();
-  const arriving = load.burst(
-    BACKLOG_EVENTS / BACKLOG_REQUEST_EVENTS,
-    ingestBody(NEIGHBOUR_EVENT, BACKLOG_REQUEST_EVENTS),
+  const began = monotonicMs();
+  const arriving = stage.publish(
+    NEIGHBOUR_EVENT,
+    { kind: 'burst', requests: BACKLOG_EVENTS / BACKLOG_REQUEST_EVENTS },
+    { eventsEachRequest: BACKLOG_REQUEST_EVENTS, connections: 2 },
   );
   let arrivedAt = Number.NaN;
   let scheduledAt = Number.NaN;
   const draining = arriving
     .then(async () => {
-      arrivedAt = performance.now();
+      arrivedAt = monotonicMs();
       await stage.api.untilScheduled(endpoint, BACKLOG_EVENTS);
-      scheduledAt = performance.now();
-      await stage.receiver.untilReceived([inbox], BACKLOG_EVENTS);
+      scheduledAt = monotonicMs();
+      await inbox.untilReceived(BACKLOG_EVENTS, stage.bench.signal);
     })
     .finally(() => {
       drained.abort();
     });
   const [traffic] = await Promise.all([stage.beHealthy(BACKLOG_LIMIT_MS, drained.signal), draining]);
-  const drainedAt = inbox.lastReceivedAt;
+  const { lastAt: drainedAt } = await inbox.receipts();
   return [
     ...stage.figures('while 50,000 events of a neighbour are ingested', traffic.sentBetween(began, scheduledAt)),
     ...stage.figures('beside one with a backlog of 50,000', traffic.sentBetween(scheduledAt, drainedAt)),
@@ -167,27 +181,33 @@ const backlogged: Neighbour = async (stage) => {
   ];
 };
 
-const NEIGHBOURS: readonly Neighbour[] = [
-  troubled('one that hangs', { kind: 'never' }),
-  troubled('one that answers after 9 s', { kind: 'after', ms: 9_000 }),
-  backlogged,
-];
+function beside(neighbour: Neighbour): Scenario['run'] {
+  return async (bench) => {
+    const stage = await Stage.prepare(bench);
+    const alone = await stage.measureQuiet();
+    const resources = bench.resources(stage.gapless);
+    return [...(await neighbour(stage)), ...alone, ...resources.cores()];
+  };
+}
 
 export const isolation: Scenario = {
   name: 'isolation',
-  description:
-    'a healthy endpoint beside one that hangs, one that answers after 9 s, one with a backlog of 50,000 events',
-  limitMs: 600_000,
-  async run(bench) {
-    const figures: Figure[] = [];
-    for (const neighbour of NEIGHBOURS) {
-      // What one neighbour leaves behind must not count against the next.
-      const stage = await Stage.prepare(bench);
-      await stage.measureQuiet();
-      const resources = new Resources(stage.gapless.pid);
-      figures.push(...(await neighbour(stage)), ...resources.cores());
-      await bench.end();
-    }
-    return figures;
-  },
+  description: 'a healthy endpoint at 20 events/s, alone and then beside one that hangs and gets 50 events/s',
+  limitMs: 300_000,
+  runsByDefault: 1,
+  run: beside(troubled('one that hangs', { kind: 'never' })),
+};
+
+export const slowNeighbour: Scenario = {
+  name: 'slow-neighbour',
+  description: 'the same beside one that answers after 9 s',
+  limitMs: 300_000,
+  run: beside(troubled('one that answers after 9 s', { kind: 'after', ms: 9_000 })),
+};
+
+export const backloggedNeighbour: Scenario = {
+  name: 'backlogged-neighbour',
+  description: 'the same beside one with a backlog of 50,000 events',
+  limitMs: 300_000,
+  run: beside(backlogged),
 };

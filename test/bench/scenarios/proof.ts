@@ -1,7 +1,7 @@
-import type { Bench, Scenario } from '../bench.js';
-import { ingestBody } from '../event-bodies.js';
-import { gaplessCommand, type CommandCost } from '../gapless-command.js';
-import { figure, type Figure } from '../report.js';
+import type { Bench } from '../bench.js';
+import { figure, type Figure } from '../figures/figure.js';
+import type { Scenario } from '../scenario.js';
+import { gaplessCommand, type CommandCost } from '../system/gapless-command.js';
 
 const EVENTS = 1_000_000;
 const REQUEST_EVENTS = 500;
@@ -15,11 +15,18 @@ export const proof: Scenario = {
   description: '1,000,000 events ingested, then verified, then rebuilt while the service runs',
   limitMs: 1_800_000,
   async run(bench) {
-    const gapless = await bench.gapless();
+    const gapless = await bench.ownGapless();
     for (let sent = SLICE; sent <= EVENTS; sent += SLICE) {
       bench.tell(`ingesting ${sent.toLocaleString('en-US')} events`);
-      const load = bench.load(gapless, CONNECTIONS);
-      await load.burst(SLICE / REQUEST_EVENTS, ingestBody('ticket.created', REQUEST_EVENTS));
+      await bench.load.publish({
+        baseUrl: gapless.credentials.base_url,
+        apiKey: gapless.credentials.api_key,
+        event: 'ticket.created',
+        orgIds: [],
+        eventsEachRequest: REQUEST_EVENTS,
+        connections: CONNECTIONS,
+        pace: { kind: 'burst', requests: SLICE / REQUEST_EVENTS },
+      });
       await bench.api(gapless).untilHead(sent);
     }
     const run = (...args: readonly string[]) => told(bench, args, () => gaplessCommand(gapless, args, bench.signal));
@@ -34,10 +41,10 @@ async function told(bench: Bench, args: readonly string[], act: () => Promise<Co
   return act();
 }
 
-function figuresOf(name: string, { seconds, peakMiB }: CommandCost): readonly Figure[] {
+function figuresOf(name: string, { seconds, peakMB }: CommandCost): readonly Figure[] {
   return [
     figure(name, seconds, 's'),
     figure(name, EVENTS / seconds, 'events/s'),
-    figure(`${name}: resident memory, peak`, peakMiB, 'MiB'),
+    figure(`${name}: resident memory, peak`, peakMB, 'MB'),
   ];
 }

@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { DayPartitions, Store } from '#libs/feed-store';
 import { createLogger } from '#libs/runtime';
-import type { Scenario } from '../bench.js';
-import { Histogram } from '../histogram.js';
-import { figure, latencyFigures } from '../report.js';
+import { figure, latencyFigures } from '../figures/figure.js';
+import { Histogram } from '../figures/histogram.js';
+import type { Scenario } from '../scenario.js';
 
 const ROWS = 10_000_000;
 const DAY_MS = 86_400_000;
@@ -15,7 +15,7 @@ export const prune: Scenario = {
   description: 'a day of 10,000,000 events dropped while its org’s feed is read',
   limitMs: 1_800_000,
   async run(bench) {
-    const { credentials } = await bench.gapless();
+    const { credentials } = await bench.ownGapless();
     const store = new Store({
       databaseUrl: credentials.database_url,
       applicationName: 'bench',

@@ -1,13 +1,14 @@
-import type { Scenario } from '../bench.js';
 import { Deliveries } from '../deliveries.js';
+import { figuresOf } from '../figures/figure.js';
+import type { Scenario } from '../scenario.js';
 
 export const smoke: Scenario = {
   name: 'smoke',
-  description: 'burst of 5,000 events to one endpoint, then 50 events/s for 10 s',
+  description: '5,000 events to one endpoint, then 50 events/s for 10 s',
   limitMs: 300_000,
   async run(bench) {
-    const deliveries = await Deliveries.prepare(bench, 1);
-    const burst = await deliveries.burst(5_000);
-    return [...burst, ...(await deliveries.steady(50, 10))];
+    const deliveries = await Deliveries.prepare(bench, { orgs: 1, endpointsEach: 1 });
+    const { figures } = await deliveries.burst({ events: 5_000, eventsEachRequest: 1 });
+    return [...figuresOf('burst', figures), ...figuresOf('steady', await deliveries.steady(50, 10))];
   },
 };

@@ -8,10 +8,11 @@ import { createLogger } from '#libs/runtime';
 import { AlertPublisher } from '../../../apps/alerting/src/alert-publisher.js';
 import { CaughtUpPartitions } from '../../../apps/alerting/src/caught-up-partitions.js';
 import { Sweep } from '../../../apps/alerting/src/sweep.js';
-import type { Bench, Scenario } from '../bench.js';
-import type { GaplessProcess } from '../gapless-process.js';
-import { Histogram } from '../histogram.js';
-import { figure, type Figure } from '../report.js';
+import type { Bench } from '../bench.js';
+import { figure, type Figure } from '../figures/figure.js';
+import { Histogram } from '../figures/histogram.js';
+import type { Scenario } from '../scenario.js';
+import type { GaplessProcess } from '../system/gapless-process.js';
 
 const ORGS = 500;
 const WAITING = [5_000, 50_000];
@@ -233,7 +234,7 @@ export const sweep: Scenario = {
   description: 'one sweep of 5,000 and of 50,000 waiting chats over 500 orgs, of which none, 100 and 1,000 cross',
   limitMs: 600_000,
   async run(bench) {
-    const gapless = await bench.gapless({ SWEEP_INTERVAL: '1d' });
+    const gapless = await bench.ownGapless({ environment: { SWEEP_INTERVAL: '1d' } });
     const orgs = Array.from({ length: ORGS }, () => randomUUID());
     const nowMs = Date.now();
     const sweeper = await Sweeper.start(bench, gapless, nowMs);

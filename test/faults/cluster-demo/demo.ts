@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { stopLeftovers } from '#libs/embedded-stack';
 import type { Environment } from '#libs/runtime';
 import { Cluster } from '../../../apps/cluster/src/cluster.js';
-import { eventJson } from '../../bench/event-bodies.js';
+import { eventJson } from '../../bench/traffic/event-bodies.js';
 import { ROOT } from '../../support/root.js';
 import { drawsFrom } from '../../support/sequence.js';
 import { prove, type Proof } from '../prove.js';
@@ -50,7 +50,7 @@ const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'JAVA_HOME', 'JAVA_TOOL_OPTIONS', '
 
 /** The benchmarks' events, each in a request of its own. */
 function benchLoad(eventsPerSecond: number): LoadPlan {
-  const { data } = JSON.parse(eventJson('ticket.created')) as { data: unknown };
+  const { data } = JSON.parse(eventJson({ event: 'ticket.created' })) as { data: unknown };
   const dataJson = JSON.stringify(data);
   return { requestEveryMs: 1_000 / eventsPerSecond, eventsPerRequest: 1, dataJson: () => dataJson };
 }

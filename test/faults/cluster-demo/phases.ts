@@ -1,4 +1,4 @@
-import { Histogram } from '../../bench/histogram.js';
+import { Histogram } from '../../bench/figures/histogram.js';
 import type { CustomerEndpoint } from '../customer.js';
 import type { Ledger } from '../ledger.js';
 

@@ -1,17 +1,17 @@
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import type { GaplessProcess } from './gapless-process.js';
-import { peakMiB } from './process-usage.js';
+import { peakMB } from './process-usage.js';
 
 /** What a command took. */
 export interface CommandCost {
   readonly seconds: number;
   /** `null` where it cannot be measured on this system. */
-  readonly peakMiB: number | null;
+  readonly peakMB: number | null;
   readonly output: string;
 }
 
-const MAIN = resolve(import.meta.dirname, '../../apps/cli/src/main.js');
+const MAIN = resolve(import.meta.dirname, '../../../apps/cli/src/main.js');
 const LOOK_EVERY_MS = 100;
 
 /** Runs `gapless <args>` on the Gapless, in a process of its own. @throws when it fails */
@@ -34,7 +34,7 @@ export async function gaplessCommand(
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
   let peak: number | null = null;
   const timer = setInterval(() => {
-    peak = peakMiB(child.pid ?? 0) ?? peak;
+    peak = peakMB(child.pid ?? 0) ?? peak;
   }, LOOK_EVERY_MS);
   try {
     const code = await new Promise<number | null>((settle, fail) => {
@@ -45,5 +45,5 @@ export async function gaplessCommand(
   } finally {
     clearInterval(timer);
   }
-  return { seconds: (performance.now() - began) / 1_000, peakMiB: peak, output };
+  return { seconds: (performance.now() - began) / 1_000, peakMB: peak, output };
 }

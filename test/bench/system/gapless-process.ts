@@ -1,9 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { stopLeftovers } from '#libs/embedded-stack';
+import { STAGE_NODE_OPTIONS } from '#libs/local-installation';
 
 /** What `DATA_DIR/credentials.json` holds (decisions, section 9). */
 export interface Credentials {
@@ -18,6 +19,8 @@ export interface Credentials {
 export interface GaplessProcessOptions {
   /** Beside what a benchmark sets for all. */
   readonly environment: Readonly<Record<string, string>>;
+  /** An existing one, which stays when it ends; one of its own if not given. */
+  readonly dataDir?: string | undefined;
   /** Where to write a CPU profile of the process when it ends. */
   readonly cpuProfileDir?: string | undefined;
 }
@@ -25,12 +28,10 @@ export interface GaplessProcessOptions {
 /** Of the caller's environment: what it takes to run programs, and nothing that configures Gapless. */
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'JAVA_HOME', 'JAVA_TOOL_OPTIONS', 'LANG', 'TZ'];
 
-/** Fast enough to stand in nobody's way; everything else is as it comes. */
-const ENVIRONMENT = { NODE_ENV: 'production', PORT: '0', LOG_LEVEL: 'warn', RATE_LIMIT: '1000000/s' };
+/** No limit stands in the way, and a benchmark prints no line for each request; everything else is as it comes. */
+export const BENCH_ENVIRONMENT = { NODE_ENV: 'production', PORT: '0', LOG_LEVEL: 'warn', RATE_LIMIT: '1000000/s' };
 
-const MAIN = resolve(import.meta.dirname, '../../apps/standalone/src/main.js');
-/** As `npm start` has it: small young generations, since each thread has its own and most of it is short-lived. */
-const NODE_OPTIONS = ['--max-semi-space-size=8'];
+const MAIN = resolve(import.meta.dirname, '../../../apps/standalone/src/main.js');
 const START_LIMIT_MS = 90_000;
 const STOP_LIMIT_MS = 30_000;
 const OUTPUT_TAIL = 4_000;
@@ -48,6 +49,7 @@ export class GaplessProcess {
   private constructor(
     private readonly child: ChildProcess,
     private readonly dataDir: string,
+    private readonly keepsData: boolean,
   ) {
     this.died = this.#dying.signal;
     for (const stream of [child.stdout, child.stderr]) {
@@ -69,18 +71,19 @@ export class GaplessProcess {
 
   /** @throws with the end of its output when it does not get ready; nothing is left then */
   static async start(options: GaplessProcessOptions, signal: AbortSignal): Promise<GaplessProcess> {
-    const dataDir = mkdtempSync(join(tmpdir(), 'gapless-bench-'));
+    const dataDir = options.dataDir ?? newDataDir();
+    const before = credentialsWrittenAt(dataDir);
     const inherited = INHERITED.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
-    const environment = { ...ENVIRONMENT, DATA_DIR: dataDir, ...options.environment };
+    const environment = { ...BENCH_ENVIRONMENT, DATA_DIR: dataDir, ...options.environment };
     const profiling =
       options.cpuProfileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(options.cpuProfileDir)}`];
-    const child = spawn(process.execPath, [...NODE_OPTIONS, ...profiling, MAIN], {
+    const child = spawn(process.execPath, [...STAGE_NODE_OPTIONS, ...profiling, MAIN], {
       env: { ...Object.fromEntries(inherited), ...environment } as NodeJS.ProcessEnv,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    const gapless = new GaplessProcess(child, dataDir);
+    const gapless = new GaplessProcess(child, dataDir, options.dataDir !== undefined);
     try {
-      await gapless.#untilReady(AbortSignal.any([signal, gapless.died]));
+      await gapless.#untilReady(before, AbortSignal.any([signal, gapless.died]));
       return gapless;
     } catch (error) {
       await gapless.stop();
@@ -97,7 +100,7 @@ export class GaplessProcess {
     return this.#credentials;
   }
 
-  /** Ends it in order, by force if it must be, and removes its data. */
+  /** Ends it in order, by force if it must be, and removes its data unless the directory was given. */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.child.kill('SIGINT');
@@ -105,18 +108,30 @@ export class GaplessProcess {
     this.child.kill('SIGKILL');
     await this.#ended;
     await stopLeftovers(this.dataDir);
-    rmSync(this.dataDir, { recursive: true, force: true });
+    if (!this.keepsData) rmSync(this.dataDir, { recursive: true, force: true });
   }
 
   /** The credentials are the last thing that is written before it is ready. */
-  async #untilReady(signal: AbortSignal): Promise<void> {
-    const path = join(this.dataDir, 'credentials.json');
+  async #untilReady(writtenBefore: number | undefined, signal: AbortSignal): Promise<void> {
     const deadline = performance.now() + START_LIMIT_MS;
-    while (!existsSync(path)) {
+    while (credentialsWrittenAt(this.dataDir) === writtenBefore) {
       signal.throwIfAborted();
       if (performance.now() > deadline) throw new Error(`Gapless did not get ready:\n${this.#output}`);
       await delay(50);
     }
-    this.#credentials = JSON.parse(readFileSync(path, 'utf8')) as Credentials;
+    this.#credentials = JSON.parse(readFileSync(credentialsPath(this.dataDir), 'utf8')) as Credentials;
   }
+}
+
+/** A directory for the data of a Gapless; whoever makes it removes it. */
+export function newDataDir(): string {
+  return mkdtempSync(join(tmpdir(), 'gapless-bench-'));
+}
+
+function credentialsPath(dataDir: string): string {
+  return join(dataDir, 'credentials.json');
+}
+
+function credentialsWrittenAt(dataDir: string): number | undefined {
+  return statSync(credentialsPath(dataDir), { throwIfNoEntry: false })?.mtimeMs;
 }

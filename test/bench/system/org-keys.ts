@@ -1,9 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { systemClock, type OrgId } from '#libs/domain';
-import { API_KEY_SECRET_BYTES, ApiKeyRecords, Store } from '#libs/feed-store';
-import { createLogger, Identifiers } from '#libs/runtime';
+import { API_KEY_SECRET_BYTES, ApiKeyRecords } from '#libs/feed-store';
+import { Identifiers } from '#libs/runtime';
+import { withStore } from './bench-store.js';
 
-/** An org with a key that may do what readers and producers do. */
+/** An org with a key that may do what its producers, readers and owners of endpoints do. */
 export interface OrgKey {
   readonly orgId: OrgId;
   readonly apiKey: string;
@@ -11,14 +12,7 @@ export interface OrgKey {
 
 /** Makes keys of new orgs, each with one key. */
 export async function createOrgs(databaseUrl: string, count: number): Promise<readonly OrgKey[]> {
-  const store = new Store({
-    databaseUrl,
-    applicationName: 'gapless-bench',
-    logger: createLogger('silent', 'bench'),
-    migratesWhenOpened: false,
-  });
-  await store.open(() => undefined);
-  try {
+  return withStore(databaseUrl, async (store) => {
     const keys = new ApiKeyRecords(store);
     const identifiers = new Identifiers(systemClock);
     const orgs: OrgKey[] = [];
@@ -27,7 +21,7 @@ export async function createOrgs(databaseUrl: string, count: number): Promise<re
       const apiKey = await keys.create({
         id: identifiers.apiKeyId(),
         orgId,
-        scopes: ['events:read', 'events:write'],
+        scopes: ['events:read', 'events:write', 'webhooks:read', 'webhooks:write'],
         secret: randomBytes(API_KEY_SECRET_BYTES),
         createdAt: new Date(systemClock.now()),
         expiresAt: null,
@@ -35,7 +29,5 @@ export async function createOrgs(databaseUrl: string, count: number): Promise<re
       orgs.push({ orgId, apiKey });
     }
     return orgs;
-  } finally {
-    await store.close();
-  }
+  });
 }

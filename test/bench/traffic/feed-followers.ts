@@ -1,7 +1,9 @@
 import type { Pool } from 'undici';
+import { monotonicMs } from './monotonic-clock.js';
 
 /** What a reader of the feed has seen, in order. */
 export class Sightings {
+  /** When each event was seen, by its id; by `monotonicMs`. */
   readonly seenAt = new Map<string, number>();
   #lastSeq = 0;
 
@@ -9,7 +11,7 @@ export class Sightings {
   see({ id, seq }: { readonly id: string; readonly seq: number }): void {
     if (seq !== this.#lastSeq + 1) throw new Error(`a reader saw seq ${seq} behind ${this.#lastSeq}`);
     this.#lastSeq = seq;
-    this.seenAt.set(id, performance.now());
+    this.seenAt.set(id, monotonicMs());
   }
 
   get lastSeq(): number {

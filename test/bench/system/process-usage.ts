@@ -3,8 +3,8 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 /** What a group of processes has used since it started, and what it holds. */
 export interface Usage {
   readonly cpuSeconds: number;
-  /** Resident memory: what is private to each process, and once what they share. */
-  readonly residentMiB: number;
+  /** Resident memory, in 10^6 bytes: what is private to each process, and once what they share. */
+  readonly residentMB: number;
 }
 
 /** A Gapless with the servers that it embeds. */
@@ -54,20 +54,20 @@ function descendantsOf(pid: number, all: readonly ProcessStat[]): readonly Proce
   return children.flatMap((child) => [child, ...descendantsOf(child.pid, all)]);
 }
 
-function memoryMiB(pid: number, member: 'VmRSS' | 'VmHWM' | 'RssShmem'): number {
+function memoryMB(pid: number, member: 'VmRSS' | 'VmHWM' | 'RssShmem'): number {
   const status = readIfThere(`/proc/${pid}/status`) ?? '';
-  return Number(new RegExp(`^${member}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? 0) / 1024;
+  return (Number(new RegExp(`^${member}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? 0) * 1_024) / 1e6;
 }
 
 function usageOfTree(tree: readonly ProcessStat[]): Usage {
-  const shared = tree.map(({ pid }) => memoryMiB(pid, 'RssShmem'));
+  const shared = tree.map(({ pid }) => memoryMB(pid, 'RssShmem'));
   return {
     cpuSeconds: tree.reduce(
       (sum, { cpuSeconds, endedChildrenCpuSeconds }) => sum + cpuSeconds + endedChildrenCpuSeconds,
       0,
     ),
-    residentMiB:
-      tree.reduce((sum, { pid }, index) => sum + memoryMiB(pid, 'VmRSS') - (shared[index] ?? 0), 0) +
+    residentMB:
+      tree.reduce((sum, { pid }, index) => sum + memoryMB(pid, 'VmRSS') - (shared[index] ?? 0), 0) +
       Math.max(0, ...shared),
   };
 }
@@ -90,6 +90,12 @@ export function systemUsage(pid: number): SystemUsage | undefined {
   };
 }
 
+/** CPU seconds that one process has used since it started; `undefined` where there is no `/proc`. */
+export function processCpuSeconds(pid: number): number | undefined {
+  const stat = process.platform === 'linux' ? readIfThere(`/proc/${pid}/stat`) : undefined;
+  return stat === undefined ? undefined : parseProcessStat(stat).cpuSeconds;
+}
+
 /** CPU seconds that the machine has spent on anything since it booted; `undefined` where there is no `/proc`. */
 export function machineCpuSeconds(): number | undefined {
   if (process.platform !== 'linux') return undefined;
@@ -104,9 +110,9 @@ export function busySeconds(stat: string): number {
   );
 }
 
-/** The most memory that the process has held since `forgetPeak`; `undefined` where there is no `/proc`. */
-export function peakMiB(pid: number): number | undefined {
-  return process.platform === 'linux' ? memoryMiB(pid, 'VmHWM') : undefined;
+/** The most memory, in 10^6 bytes, that the process has held since `forgetPeak`; `undefined` where there is no `/proc`. */
+export function peakMB(pid: number): number | undefined {
+  return process.platform === 'linux' ? memoryMB(pid, 'VmHWM') : undefined;
 }
 
 export function forgetPeak(pid: number): void {

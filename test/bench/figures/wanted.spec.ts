@@ -1,0 +1,46 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Report } from './report.js';
+import { compare, comparisonTable, type Wanted } from './wanted.js';
+
+const LEAST: Wanted = { scenario: 'burst', figure: 'delivered', unit: '/s', bound: 'at_least', value: 100 };
+const MOST: Wanted = { scenario: 'burst', figure: 'p99', unit: 'ms', bound: 'at_most', value: 30 };
+
+function report(...figures: readonly (readonly [name: string, unit: string, median: number | null])[]): Report {
+  return {
+    scenario: 'burst',
+    layout: 'list',
+    settings: {},
+    figures: figures.map(([name, unit, median]) => ({ name, unit, median, runs: 3, least: median, most: median })),
+  };
+}
+
+function verdicts(...reports: readonly Report[]) {
+  return compare([LEAST, MOST], reports).map(({ isKept }) => isKept);
+}
+
+describe('what is wanted', () => {
+  it('is reached at the bound itself', () => {
+    expect(verdicts(report(['delivered', '/s', 100], ['p99', 'ms', 30]))).toEqual([true, true]);
+  });
+
+  it('is not reached beyond it', () => {
+    expect(verdicts(report(['delivered', '/s', 99.9], ['p99', 'ms', 30.1]))).toEqual([false, false]);
+  });
+
+  it('is neither where the figure is missing, has another unit or could not be measured', () => {
+    expect(verdicts(report(['delivered', 'MB/s', 200], ['p99', 'ms', null]))).toEqual([undefined, undefined]);
+  });
+
+  it('is left out where the scenario was not run', () => {
+    expect(verdicts()).toEqual([]);
+  });
+
+  it('stands beside what is reached', () => {
+    expect(comparisonTable(compare([MOST], [report(['p99', 'ms', 45])]))).toBe(
+      [
+        'scenario  figure  reached                        wanted',
+        'burst     p99        45.0  (45.0 – 45.0, n = 3)  ≤ 30.0  ms  NOT REACHED',
+      ].join('\n'),
+    );
+  });
+});

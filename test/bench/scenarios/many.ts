@@ -1,0 +1,86 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { BENCH_EVENT, OTHER_EVENT } from '../deliveries.js';
+import { figure, figuresOf, latencyFigures } from '../figures/figure.js';
+import type { Scenario } from '../scenario.js';
+import { registerInBulk } from '../system/bulk-registrations.js';
+import { systemUsage } from '../system/process-usage.js';
+import type { Pace } from '../traffic/publishing.js';
+
+const ORGS = 10_000;
+const ENDPOINTS_EACH = 20;
+const PER_SECOND = 500;
+const SECONDS = 20;
+const WARM_UP_SECONDS = 5;
+const SETTLE_MS = 5_000;
+const IDLE_MS = 10_000;
+const CONNECTIONS = 64;
+
+export const many: Scenario = {
+  name: 'many',
+  description:
+    '10,000 orgs with 20 endpoints each: at rest for 10 s, then 500 events/s over the orgs for 20 s, each to one endpoint',
+  limitMs: 300_000,
+  runsByDefault: 1,
+  async run(bench) {
+    const encryptionKeys = `bench:${randomBytes(32).toString('base64')}`;
+    const gapless = await bench.ownGapless({ environment: { SECRET_ENCRYPTION_KEYS: encryptionKeys } });
+    const { base_url: baseUrl, database_url: databaseUrl, service_key: apiKey } = gapless.credentials;
+    bench.tell(`registering ${(ORGS * ENDPOINTS_EACH).toLocaleString('en-US')} endpoints`);
+    const inboxes = await bench.receiver.open(ORGS);
+    bench.onEnd(() => inboxes.forget());
+    const orgIds = inboxes.urls.map(() => randomUUID());
+    const registrations = inboxes.urls.flatMap((url, org) =>
+      Array.from({ length: ENDPOINTS_EACH }, (_, index) => ({
+        orgId: orgIds[org] ?? '',
+        url,
+        event: index === 0 ? BENCH_EVENT : OTHER_EVENT,
+      })),
+    );
+    await registerInBulk(databaseUrl, encryptionKeys, registrations);
+    await delay(SETTLE_MS, undefined, { signal: bench.signal });
+
+    bench.tell('at rest');
+    const resting = bench.resources(gapless);
+    await delay(IDLE_MS, undefined, { signal: bench.signal });
+    const atRest = [
+      figure('memory, Node stages', systemUsage(gapless.pid)?.own.residentMB, 'MB'),
+      figure('memory, Postgres', systemUsage(gapless.pid)?.postgres.residentMB, 'MB'),
+      ...resting.cores(),
+    ];
+
+    let expected = 0;
+    const publish = async (pace: Pace) => {
+      const order = {
+        baseUrl,
+        apiKey,
+        event: BENCH_EVENT,
+        orgIds,
+        eventsEachRequest: 1,
+        connections: CONNECTIONS,
+        pace,
+      };
+      const published = await bench.load.publish(order);
+      expected += published.count;
+      await inboxes.untilReceived(expected, bench.signal);
+      return published;
+    };
+    bench.tell(`${PER_SECOND} events/s for ${SECONDS} s`);
+    await publish({ kind: 'steady', perSecond: PER_SECOND, forMs: WARM_UP_SECONDS * 1_000 });
+    const resources = bench.resources(gapless);
+    const { sentAt, acknowledgements } = await publish({
+      kind: 'steady',
+      perSecond: PER_SECOND,
+      forMs: SECONDS * 1_000,
+    });
+    const cost = resources.figures({ count: sentAt.size, of: 'deliveries' });
+    const { repeats } = await inboxes.progress();
+    return [
+      ...figuresOf('at rest', atRest),
+      ...latencyFigures('publish to receipt', (await inboxes.receipts()).latencies(sentAt)),
+      ...latencyFigures('acknowledgement', acknowledgements),
+      figure('repeated deliveries', repeats, ''),
+      ...cost,
+    ];
+  },
+};
