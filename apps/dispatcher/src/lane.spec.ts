@@ -74,6 +74,34 @@ describe('a lane', () => {
     expect(attempts.map(({ state }) => state)).toEqual(['in flight', 'done', 'in flight', 'waiting']);
   });
 
+  it('begins the next attempt when one is answered, and holds that until Kafka has what came of it', async () => {
+    const settling: (() => void)[] = [];
+    const answers: (() => void)[] = [];
+    const answered = () =>
+      lane.offer(
+        A,
+        async (flight) => {
+          flight.posting();
+          await new Promise<void>((resolve) => answers.push(resolve));
+          flight.answered();
+          await new Promise<void>((resolve) => settling.push(resolve));
+        },
+        () => undefined,
+      );
+    answered();
+    answered();
+    const third = offer(A);
+    expect(third.state).toBe('waiting');
+    answers[0]?.();
+    await settled();
+    expect(third.state).toBe('in flight');
+    expect(lane.held).toBe(3);
+    expect(lane.inFlight).toBe(2);
+    settling[0]?.();
+    await settled();
+    expect(lane.held).toBe(2);
+  });
+
   it('refuses what goes beyond the share of an endpoint, and takes attempts of others', () => {
     expect(offerMany(A, 6).map(({ answer }) => answer)).toEqual([...Array<string>(5).fill('taken'), 'endpoint_full']);
     expect(offer(B).answer).toBe('taken');
