@@ -42,7 +42,7 @@ const SLOW_LANE: LaneLimits = {
   held: 1_000,
   inFlightPerEndpoint: 64,
   heldPerEndpoint: ENDPOINT_SHARE,
-  heldPerSluggishEndpoint: 128,
+  heldPerSluggishEndpoint: ENDPOINT_SHARE,
 };
 
 /** Outcomes of the slow lane come in larger batches, which cost less each. */

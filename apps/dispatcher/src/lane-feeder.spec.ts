@@ -248,3 +248,46 @@ describe('a feeder that drains', () => {
     expect(commits).toEqual([]);
   });
 });
+
+describe('what the lane lets go of behind a sluggish endpoint', () => {
+  it('waits again, and is made in the end, where nobody else takes it', async () => {
+    let nowMs = 0;
+    const answers: (() => void)[] = [];
+    const lane = new Lane({ ...LIMITS, inFlightPerEndpoint: 1 }, () => nowMs);
+    const feeder = new LaneFeeder(
+      {
+        group: GROUP,
+        lane,
+        make: async ({ delivery }, flight) => {
+          made.push(delivery.seq);
+          flight.posting();
+          await new Promise<void>((resolve) => answers.push(resolve));
+          flight.answered();
+        },
+      },
+      {
+        appender: appender.asAppender,
+        sessions,
+        topics,
+        logger: createLogger('silent', 'test'),
+        signal: ending.signal,
+      },
+    );
+    feeders.push(feeder);
+    await feed(feeder, [record(1, 7), record(2, 7), record(3, 7)]);
+    expect(lane.held).toBe(3);
+    nowMs += 5_000;
+    await eventually(() => {
+      expect(lane.held).toBe(1);
+    });
+    for (const seqs of [[1], [1, 2], [1, 2, 3]]) {
+      await eventually(() => {
+        expect(made).toEqual(seqs);
+      });
+      answers.at(-1)?.();
+    }
+    await eventually(() => {
+      expect(commits.at(-1)).toBe(`${TOPIC}/0/4`);
+    });
+  });
+});

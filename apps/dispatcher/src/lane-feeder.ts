@@ -167,7 +167,8 @@ export class LaneFeeder {
   }
 
   /** @returns whether the attempt is taken up, here or by whoever it was diverted to */
-  #offer({ tracker }: PartitionFlight, { due, record }: Waiting): boolean {
+  #offer({ tracker, waiting }: PartitionFlight, attempt: Waiting): boolean {
+    const { due, record } = attempt;
     const complete = () => {
       tracker.complete(record.offset);
     };
@@ -178,7 +179,8 @@ export class LaneFeeder {
     const make = (flight: Flight) => this.options.make(due, flight).then(complete, interrupted);
     const divert = this.options.divert;
     const giveUp = () => {
-      void divert?.(record).then(complete, interrupted);
+      if (divert === undefined) waiting.add(attempt);
+      else void divert(record).then(complete, interrupted);
     };
     const offer = this.options.lane.offer(due.delivery.endpointId, make, giveUp);
     if (offer === 'endpoint_full' && divert !== undefined) giveUp();
