@@ -92,8 +92,9 @@ describe('access to the api', () => {
       await keys.revoke(revoked.id, new Date());
       const expired = await aKeyWith(['events:read'], orgId, new Date(Date.now() - 1));
       const unknown = key.replace(/_[^_]{26}_/, '_01K2Z8Q4T7WJ5M3N9R6XBCDEFG_');
+      const altered = `${key.slice(0, -1)}${key.endsWith('A') ? 'E' : 'A'}`;
       const answers = await Promise.all(
-        ['x', unknown, `${key.slice(0, -1)}A`, revoked.key, expired.key].map(async (bad) => {
+        ['x', unknown, altered, revoked.key, expired.key].map(async (bad) => {
           const problem = await refusal(await call('/api/v1/external/events', { key: bad }));
           return JSON.stringify({ ...problem, request_id: '' });
         }),
