@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import type { Credentials } from '../bench/system/gapless-process.js';
+import type { Credentials } from '#libs/local-installation';
 
 /** What the pages are shown with. */
 export interface SimulatedOrg {

@@ -23,7 +23,7 @@ export * from './head-notifications.js';
 export * from './idempotency-records.js';
 export * from './live-chat-settings-records.js';
 export * from './overdue-deliveries.js';
-export { projectedOffsets, type Projected, type Stretch } from './projection-offsets.js';
+export { projectedUpTo, type Projected, type Stretch } from './projection-offsets.js';
 export * from './projection-comparison.js';
 export * from './projection-shadow.js';
 export { readPositions, type ProjectionName, type ProjectionPositions } from './projection-tables.js';

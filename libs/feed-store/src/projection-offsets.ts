@@ -106,16 +106,3 @@ export class ProjectionOffsets {
 function keyOf({ projection, topic, partition }: Stretch): string {
   return `${projection} ${topic}/${partition}`;
 }
-
-/** How far a projection is in each partition of a topic: before which offset everything is projected. */
-export async function projectedOffsets(
-  store: Store,
-  projection: string,
-  topic: string,
-): Promise<ReadonlyMap<number, number>> {
-  const rows = await store.query<{ partition: number; next_offset: string }>(
-    'select partition, next_offset from projection_offsets where projection = $1 and topic = $2',
-    [projection, topic],
-  );
-  return new Map(rows.map((row) => [row.partition, Number(row.next_offset)]));
-}

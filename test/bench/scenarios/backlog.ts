@@ -1,13 +1,14 @@
 import { rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { stopLeftovers } from '#libs/embedded-stack';
+import type { Credentials } from '#libs/local-installation';
 import type { Bench } from '../bench.js';
 import { BENCH_EVENT } from '../deliveries.js';
 import { figure, latencyFigures } from '../figures/figure.js';
 import { Histogram } from '../figures/histogram.js';
 import type { Scenario } from '../scenario.js';
 import { GaplessApi, type Endpoint } from '../system/gapless-api.js';
-import { newDataDir, type Credentials } from '../system/gapless-process.js';
+import { newDataDir } from '../system/gapless-process.js';
 import type { UndispatchedOperations } from '../system/undispatched-main.js';
 import { ForkedProcess } from '../traffic/forked-process.js';
 import type { InboxGroup } from '../traffic/receiver.js';

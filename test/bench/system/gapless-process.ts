@@ -4,17 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { stopLeftovers } from '#libs/embedded-stack';
-import { STAGE_NODE_OPTIONS } from '#libs/local-installation';
-
-/** What `DATA_DIR/credentials.json` holds (decisions, section 9). */
-export interface Credentials {
-  readonly base_url: string;
-  readonly org_id: string;
-  readonly api_key: string;
-  readonly service_key: string;
-  readonly kafka_brokers: string;
-  readonly database_url: string;
-}
+import { STAGE_NODE_OPTIONS, type Credentials } from '#libs/local-installation';
 
 export interface GaplessProcessOptions {
   /** Beside what a benchmark sets for all. */

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
-import { projectedOffsets, Store } from '#libs/feed-store';
+import { projectedUpTo, Store } from '#libs/feed-store';
 import { hasReached, KafkaConnection, LogPositions, type Positions, type TopicNames } from '#libs/kafka-log';
 import { CLOCK, LOGGER, TOPICS } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
@@ -49,7 +49,7 @@ export class ProjectionLag {
   }
 
   async #lagOf(projection: string, topic: string): Promise<number> {
-    const [ends, reached] = [await this.#positions.ends(topic), await projectedOffsets(this.store, projection, topic)];
+    const [ends, reached] = [await this.#positions.ends(topic), await projectedUpTo(this.store, projection, topic)];
     if (hasReached(reached, ends)) return 0;
     const nowMs = this.clock.now();
     for (const seconds of LAGS) {
