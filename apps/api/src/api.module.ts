@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import {
   ApiKeyRecords,
   ChatQueueReader,
@@ -55,7 +55,7 @@ import { RequestTraces } from './events/request-traces.js';
 import { SharedReads } from './events/shared-reads.js';
 import { Idempotency } from './idempotency/idempotency.js';
 import { DescribeProblemController } from './http/describe-problem.controller.js';
-import { RefuseParametersInterceptor } from './http/refuse-parameters.interceptor.js';
+import { RefuseParametersGuard } from './http/refuse-parameters.guard.js';
 import { OpenApiController } from './openapi/openapi.controller.js';
 import { IdempotencyPruner } from './idempotency/idempotency-pruner.js';
 import { GetLiveChatSettingsController } from './live-chat/get-live-chat-settings.controller.js';
@@ -168,8 +168,9 @@ function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyReco
     FeedFollower,
     EndpointUrlCheck,
     RequestTraces,
+    // In this order: what a key may not do, it is not told more about.
     { provide: APP_GUARD, useClass: ScopeGuard },
-    { provide: APP_INTERCEPTOR, useClass: RefuseParametersInterceptor },
+    { provide: APP_GUARD, useClass: RefuseParametersGuard },
     { provide: APP_FILTER, useFactory: problemFilter, inject: [Store, LOGGER] },
   ],
 })

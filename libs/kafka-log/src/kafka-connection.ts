@@ -1,6 +1,9 @@
 import { Kafka, logLevel, type Admin, type LogEntry } from 'kafkajs';
 import { Metrics } from '#libs/metrics';
 import { untilItWorks, type Logger } from '#libs/runtime';
+import { replaceCodec } from './kafkajs/replace-codec.js';
+
+replaceCodec();
 
 export interface KafkaConnectionOptions {
   readonly brokers: readonly string[];

@@ -19,6 +19,7 @@ import {
   type Logger,
 } from '#libs/runtime';
 import { startTracing, type Tracing } from '#libs/tracing';
+import { giveBackMemory } from './give-back-memory.js';
 import { NestLog } from './nest-log.js';
 import { PlatformModule } from './platform.module.js';
 import { Platform } from './platform.js';
@@ -95,6 +96,7 @@ export async function startGaplessApp(
     await app.listen(config.port, config.host);
     await app.get(Platform).join(signal);
     await abortable(app.startAllMicroservices(), signal);
+    await giveBackMemory();
     logger.info({ url: await app.getUrl() }, 'app.ready');
     return { app, url: await app.getUrl(), config, stop };
   } catch (error) {

@@ -48,7 +48,7 @@ export class SendMails implements OnApplicationBootstrap, BeforeApplicationShutd
   async beforeApplicationShutdown(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
     await this.#round;
-    this.#transport?.close();
+    await this.#transport?.close();
   }
 
   async #attempt(rounds: MailRounds): Promise<void> {

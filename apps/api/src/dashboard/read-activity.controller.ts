@@ -5,7 +5,7 @@ import { CLOCK } from '#libs/platform';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { QueryParameters } from '../http/query-parameters.js';
-import { ReadsQuery } from '../http/refuse-parameters.interceptor.js';
+import { ReadsQuery } from '../http/refuse-parameters.guard.js';
 import { noSuchEndpoint } from '../webhooks/endpoint-id.pipe.js';
 import { activityBuckets } from './activity-buckets.js';
 import { activityJson, type ActivityJson } from './activity.presenter.js';

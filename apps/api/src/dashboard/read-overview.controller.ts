@@ -5,7 +5,7 @@ import { CLOCK } from '#libs/platform';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { QueryParameters } from '../http/query-parameters.js';
-import { ReadsQuery } from '../http/refuse-parameters.interceptor.js';
+import { ReadsQuery } from '../http/refuse-parameters.guard.js';
 import { minuteBuckets } from './activity-buckets.js';
 import { overviewJson, type OverviewJson } from './overview.presenter.js';
 import { ProjectionLag } from './projection-lag.js';

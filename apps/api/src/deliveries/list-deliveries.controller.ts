@@ -4,7 +4,7 @@ import { parseTimestamp } from '#libs/event-validation';
 import { DeliveryLog, EndpointRecords, type DeliveryQuery } from '#libs/feed-store';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
-import { ReadsQuery } from '../http/refuse-parameters.interceptor.js';
+import { ReadsQuery } from '../http/refuse-parameters.guard.js';
 import { QueryParameters } from '../http/query-parameters.js';
 import { EndpointIdPipe, noSuchEndpoint } from '../webhooks/endpoint-id.pipe.js';
 import { decodeDeliveryCursor, encodeDeliveryCursor } from './delivery-cursor.js';

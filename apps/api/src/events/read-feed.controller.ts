@@ -6,7 +6,7 @@ import type { FeedPage, FeedQuery } from '#libs/feed-store';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequestAuthenticator } from '../auth/request-authenticator.js';
 import { RequireScope } from '../auth/require-scope.js';
-import { ReadsQuery } from '../http/refuse-parameters.interceptor.js';
+import { ReadsQuery } from '../http/refuse-parameters.guard.js';
 import { FeedFollower } from './feed-follower.js';
 import {
   feedPageHeaders,

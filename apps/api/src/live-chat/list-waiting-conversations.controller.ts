@@ -2,7 +2,7 @@ import { Controller, Get, Query } from '@nestjs/common';
 import type { OrgId } from '#libs/domain';
 import { ChatQueueReader } from '#libs/feed-store';
 import { RequireScope } from '../auth/require-scope.js';
-import { ReadsQuery } from '../http/refuse-parameters.interceptor.js';
+import { ReadsQuery } from '../http/refuse-parameters.guard.js';
 import { limitIn } from './list-query.js';
 import { waitingConversationJson } from './live-chat.presenter.js';
 import { OrgInPath } from './org-in-path.decorator.js';

@@ -1,8 +1,8 @@
 import type { Clock } from '#libs/domain';
 import type { Network } from '../addresses/index.js';
-import { checkEndpointUrl } from '../endpoint-url.js';
+import { checkEndpointUrl, type EndpointUrlCheck } from '../endpoint-url.js';
 import type { Resolver } from '../resolver.js';
-import { ConnectionPool } from './connection-pool.js';
+import type { ConnectionPool } from './connection-pool.js';
 import { exchange } from './exchange.js';
 import type { PushOutcome, PushRequest } from './push-attempt.js';
 
@@ -35,23 +35,47 @@ export interface PushClientOptions {
   readonly maxConnectionAgeMs?: number | undefined;
 }
 
+/** Urls whose check is remembered; what a name stands for is looked up with each connection. */
+const REMEMBERED_CHECKS = 10_000;
+
 export function createPushClient(options: PushClientOptions): PushClient {
   const { clock, maxConnectionsPerOrigin = 256, maxConnectionAgeMs = 120_000 } = options;
-  const pool = new ConnectionPool({ ...options, maxConnectionsPerOrigin, maxConnectionAgeMs });
+  let pool: ConnectionPool | undefined;
+  // With it comes undici: who only looks at addresses or headers need not hold that in memory.
+  const opening = import('./connection-pool.js').then(({ ConnectionPool }) => {
+    pool = new ConnectionPool({ ...options, maxConnectionsPerOrigin, maxConnectionAgeMs });
+    return pool;
+  });
+  const checks = new Map<string, EndpointUrlCheck>();
+  const check = (url: string) => {
+    let known = checks.get(url);
+    if (known === undefined) {
+      if (checks.size >= REMEMBERED_CHECKS) checks.clear();
+      known = checkEndpointUrl(url, options);
+      checks.set(url, known);
+    }
+    return known;
+  };
 
   return {
     async post(request) {
-      const check = checkEndpointUrl(request.url, options);
-      if (!check.ok) return { kind: 'failed', error: 'blocked_address', detail: check.detail, durationMs: 0 };
-      const acquired = await pool.acquire(check.url, check.host, request.signal);
+      const checked = check(request.url);
+      if (!checked.ok) return { kind: 'failed', error: 'blocked_address', detail: checked.detail, durationMs: 0 };
+      pool ??= await opening;
+      const acquired = await pool.acquire(checked.url, checked.host, request.signal);
       if (acquired.kind === 'refused') {
         return { kind: 'failed', error: 'connect', detail: acquired.reason, durationMs: 0 };
       }
       const { connection } = acquired;
-      const { outcome, reusable } = await exchange(connection, check.url.pathname + check.url.search, request, clock);
+      const { outcome, reusable } = await exchange(
+        connection,
+        checked.url.pathname + checked.url.search,
+        request,
+        clock,
+      );
       pool.release(connection, reusable);
       return outcome;
     },
-    close: () => pool.close(),
+    close: async () => (await opening).close(),
   };
 }

@@ -1,0 +1,129 @@
+import { createRequire } from 'node:module';
+import { describe, expect, it } from '@jest/globals';
+import { decodeFetch, type FetchedMessage, type FetchResponse } from './fetch-response.js';
+import { encodeProduce, type ProduceRequest } from './produce-request.js';
+
+type Messages = ProduceRequest['topicData'][number]['partitions'][number]['messages'];
+
+const NOW_MS = 1_750_000_000_123;
+/** Where the batch begins in a Produce request for one partition of the topic `t`. */
+const BATCH_AT = 12 + 3 + 4 + 8;
+const MAGIC_AT = 16;
+const FLAGS_AT = 22;
+const FIRST_TIMESTAMP_AT = 27;
+const APPEND_TIME = 0x08;
+
+const byKafkajs = createRequire(import.meta.url)('kafkajs/src/protocol/requests/fetch/v11/response.js') as {
+  decode(bytes: Buffer): Promise<FetchResponse>;
+};
+
+const MESSAGES: Messages = [
+  { key: null, value: Buffer.from('{}') },
+  { key: 'org', value: null },
+  { key: '', value: Buffer.alloc(0) },
+  { key: 'Grüße', value: 'λόγος', headers: { größe: 'ñandú 🦤', attempt: 'a|b', empty: '' } },
+  { key: Buffer.from([0, 255, 128]), value: Buffer.alloc(8_192, 'b') },
+];
+
+function aBatch(baseOffset: number, messages: Messages = MESSAGES): Buffer {
+  const topicData = [{ topic: 't', partitions: [{ partition: 0, messages }] }];
+  const request = encodeProduce({ acks: -1, timeout: 0, topicData }, NOW_MS);
+  const batch = Buffer.from(request?.subarray(BATCH_AT) ?? []);
+  batch.writeBigInt64BE(BigInt(baseOffset));
+  return batch;
+}
+
+function int(bytes: 2 | 4 | 8, value: number): Buffer {
+  const buffer = Buffer.alloc(bytes);
+  if (bytes === 8) buffer.writeBigInt64BE(BigInt(value));
+  else buffer.writeIntBE(value, 0, bytes);
+  return buffer;
+}
+
+/** Of two topics; the second has nothing in it. */
+function aResponse(records: Buffer, abortedTransactions = Buffer.alloc(0)): Buffer {
+  const partition = (number: number, held: Buffer) => [
+    int(4, number),
+    int(2, number),
+    ...[2 ** 40 + 7, 2 ** 33, 12].map((offset) => int(8, offset)),
+    int(4, abortedTransactions.length / 16),
+    abortedTransactions,
+    int(4, -1),
+    int(4, held.length),
+    held,
+  ];
+  const topic = (name: string, partitions: Buffer[][]) => [
+    int(2, Buffer.byteLength(name)),
+    Buffer.from(name),
+    int(4, partitions.length),
+    ...partitions.flat(),
+  ];
+  return Buffer.concat([
+    ...[int(4, 17), int(2, 0), int(4, 99), int(4, 2)],
+    ...topic('größer', [partition(3, records), partition(0, Buffer.alloc(0))]),
+    ...topic('none', []),
+  ]);
+}
+
+/** What Gapless and kafkajs' consumer read of a message. */
+function partOf({ attributes, timestamp, offset, key, value, headers }: FetchedMessage): FetchedMessage {
+  return { attributes, timestamp, offset, key, value, headers: headers ?? {} };
+}
+
+function partsOf(response: FetchResponse | undefined): unknown {
+  if (response === undefined) return undefined;
+  const responses = response.responses.map((topic) => ({
+    ...topic,
+    partitions: topic.partitions.map((partition) => ({ ...partition, messages: partition.messages.map(partOf) })),
+  }));
+  return { ...response, responses };
+}
+
+function withByte(batch: Buffer, at: number, byte: number): Buffer {
+  const changed = Buffer.from(batch);
+  changed[at] = byte;
+  return changed;
+}
+
+describe('a Fetch response', () => {
+  it.each<[string, Buffer]>([
+    ['with nothing in it', Buffer.alloc(0)],
+    ['with one batch', aBatch(0)],
+    [
+      'with batches of many records',
+      Buffer.concat([aBatch(70_000), aBatch(2 ** 40, Array(300).fill(MESSAGES).flat())]),
+    ],
+    ['whose last batch is cut off', Buffer.concat([aBatch(5), aBatch(10).subarray(0, -1)])],
+    ['whose last batch is cut off in its head', Buffer.concat([aBatch(5), aBatch(10).subarray(0, 60)])],
+    ['whose only batch is cut off', aBatch(5).subarray(0, 200)],
+    ['stamped by the broker', withByte(aBatch(1), FLAGS_AT, APPEND_TIME)],
+    ['whose records are later than its first', withByte(aBatch(1), FIRST_TIMESTAMP_AT + 7, 1)],
+  ])('is read as kafkajs reads it: %s', async (_, records) => {
+    const response = aResponse(records);
+    const found = decodeFetch(response);
+    expect(found).toBeDefined();
+    expect(partsOf(found)).toEqual(partsOf(await byKafkajs.decode(response)));
+  });
+
+  it('gathers what a header is given more than once', async () => {
+    const batch = aBatch(0, [{ key: 'k', value: 'v', headers: { a1: '1', a2: '2', a3: '3' } }]);
+    // All three are renamed to `aa`.
+    for (const name of ['a1', 'a2', 'a3']) batch.write('aa', batch.indexOf(name));
+    const response = aResponse(batch);
+    const found = decodeFetch(response);
+    expect(found?.responses[0]?.partitions[0]?.messages[0]?.headers).toEqual({
+      aa: ['1', '2', '3'].map((text) => Buffer.from(text)),
+    });
+    expect(partsOf(found)).toEqual(partsOf(await byKafkajs.decode(response)));
+  });
+
+  it.each<[string, Buffer]>([
+    ['compressed', aResponse(withByte(aBatch(0), FLAGS_AT, 0x01))],
+    ['of a transaction', aResponse(withByte(aBatch(0), FLAGS_AT, 0x10))],
+    ['written by the broker', aResponse(withByte(aBatch(0), FLAGS_AT, 0x20))],
+    ['of an old magic', aResponse(withByte(aBatch(0), MAGIC_AT, 1))],
+    ['in front of an aborted transaction', aResponse(aBatch(0), Buffer.alloc(16))],
+  ])('is left to kafkajs where a batch is %s', (_, response) => {
+    expect(decodeFetch(response)).toBeUndefined();
+  });
+});

@@ -1,0 +1,221 @@
+import { createRequire } from 'node:module';
+import type { Message } from 'kafkajs';
+
+/** Records for one partition. */
+export interface PartitionData {
+  readonly partition: number;
+  readonly messages: readonly Message[];
+}
+
+export interface TopicData {
+  readonly topic: string;
+  readonly partitions: readonly PartitionData[];
+}
+
+/** What a Produce request says, versions 3 to 7 of it. */
+export interface ProduceRequest {
+  /** -1: all in-sync replicas. */
+  readonly acks: number;
+  /** Milliseconds that the broker may wait for the replicas. */
+  readonly timeout: number;
+  readonly topicData: readonly TopicData[];
+  /** 0, like nothing: not compressed. */
+  readonly compression?: number | undefined;
+  readonly transactionalId?: string | null | undefined;
+  /** -1, like nothing: the producer is not idempotent. */
+  readonly producerId?: unknown;
+}
+
+type Bytes = string | Buffer | null;
+
+const crc32C = createRequire(import.meta.url)('kafkajs/src/protocol/recordBatch/crc32C/index.js') as (
+  bytes: Buffer,
+) => number;
+
+const INT16 = 2;
+const INT32 = 4;
+/** Transactional id, acks, timeout and the number of topics. */
+const REQUEST_HEAD_BYTES = INT16 + INT16 + INT32 + INT32;
+/** Partition and the size of its batch. */
+const PARTITION_HEAD_BYTES = INT32 + INT32;
+/** Of a batch, up to and with the number of records. */
+const BATCH_HEAD_BYTES = 61;
+/** Offset and length, which the length of a batch does not count. */
+const BATCH_START_BYTES = 12;
+/** What the checksum counts from on. */
+const CHECKED_FROM = 21;
+const MAGIC = 2;
+/** Of a record's attributes and of the difference of its timestamp, which is 0. */
+const RECORD_CONSTANT_BYTES = 2;
+const NONE = -1;
+
+/**
+ * Writes a Produce request into one buffer, each record once: batches of magic 2, stamped with `timestampMs`.
+ * @returns `undefined` where it is of a kind that Gapless does not send: compressed, of a transaction or of an idempotent
+ * producer, with times or lists of headers of its own
+ */
+export function encodeProduce(request: ProduceRequest, timestampMs: number): Buffer | undefined {
+  if (!isPlain(request)) return undefined;
+  const { acks, timeout, topicData } = request;
+  const sizes = new RecordSizes(topicData);
+  const buffer = Buffer.allocUnsafe(sizes.requestBytes);
+  let at = buffer.writeInt16BE(NONE, 0);
+  at = buffer.writeInt16BE(acks, at);
+  at = buffer.writeInt32BE(timeout, at);
+  at = buffer.writeInt32BE(topicData.length, at);
+  for (const { topic, partitions } of topicData) {
+    at = buffer.writeInt16BE(Buffer.byteLength(topic), at);
+    at += buffer.write(topic, at);
+    at = buffer.writeInt32BE(partitions.length, at);
+    for (const { partition, messages } of partitions) {
+      at = buffer.writeInt32BE(partition, at);
+      at = writeBatch(buffer, at + INT32, messages, sizes, timestampMs);
+    }
+  }
+  return buffer;
+}
+
+function isPlain({ compression = 0, transactionalId = null, producerId = -1, topicData }: ProduceRequest): boolean {
+  return (
+    compression === 0 &&
+    transactionalId === null &&
+    producerId === -1 &&
+    topicData.every(({ partitions }) => partitions.every(({ messages }) => messages.every(isPlainMessage)))
+  );
+}
+
+function isPlainMessage({ timestamp, headers }: Message): boolean {
+  if (timestamp !== undefined) return false;
+  for (const name in headers) if (Array.isArray(headers[name])) return false;
+  return true;
+}
+
+/** How many bytes the parts of a request take; records are asked for in the order in which they were counted. */
+class RecordSizes {
+  readonly requestBytes: number;
+  readonly #bodies: number[] = [];
+  #next = 0;
+
+  constructor(topicData: readonly TopicData[]) {
+    let bytes = REQUEST_HEAD_BYTES;
+    for (const { topic, partitions } of topicData) {
+      bytes += INT16 + Buffer.byteLength(topic) + INT32;
+      for (const { messages } of partitions) bytes += PARTITION_HEAD_BYTES + BATCH_HEAD_BYTES + this.#count(messages);
+    }
+    this.requestBytes = bytes;
+  }
+
+  /** Of the next record, without its length. */
+  next(): number {
+    return this.#bodies[this.#next++] ?? 0;
+  }
+
+  #count(messages: readonly Message[]): number {
+    let bytes = 0;
+    let index = 0;
+    for (const message of messages) {
+      const body = bodyBytes(message, index++);
+      this.#bodies.push(body);
+      bytes += varIntBytes(body) + body;
+    }
+    return bytes;
+  }
+}
+
+function bodyBytes({ key, value, headers }: Message, index: number): number {
+  let bytes = RECORD_CONSTANT_BYTES + varIntBytes(index) + sizedBytes(key ?? null) + sizedBytes(value);
+  let count = 0;
+  for (const name in headers) {
+    count++;
+    bytes += sizedBytes(name) + sizedBytes(headers[name] as string | Buffer);
+  }
+  return bytes + varIntBytes(count);
+}
+
+function sizedBytes(bytes: Bytes): number {
+  if (bytes === null) return 1;
+  const length = lengthOf(bytes);
+  return varIntBytes(length) + length;
+}
+
+function lengthOf(bytes: string | Buffer): number {
+  return typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.length;
+}
+
+/** @param value not negative */
+function varIntBytes(value: number): number {
+  let bytes = 1;
+  for (let rest = value >>> 6; rest > 0; rest >>>= 7) bytes++;
+  return bytes;
+}
+
+/** @returns where the next partition begins */
+function writeBatch(
+  buffer: Buffer,
+  start: number,
+  messages: readonly Message[],
+  sizes: RecordSizes,
+  timestampMs: number,
+): number {
+  let at = start + BATCH_HEAD_BYTES;
+  let index = 0;
+  for (const message of messages) at = writeRecord(buffer, at, message, index++, sizes.next());
+  const timestamp = BigInt(timestampMs);
+  buffer.writeInt32BE(at - start, start - INT32);
+  buffer.writeBigInt64BE(0n, start);
+  buffer.writeInt32BE(at - start - BATCH_START_BYTES, start + 8);
+  buffer.writeInt32BE(0, start + 12);
+  buffer.writeInt8(MAGIC, start + 16);
+  buffer.writeInt16BE(0, start + CHECKED_FROM);
+  buffer.writeInt32BE(messages.length - 1, start + 23);
+  buffer.writeBigInt64BE(timestamp, start + 27);
+  buffer.writeBigInt64BE(timestamp, start + 35);
+  buffer.writeBigInt64BE(-1n, start + 43);
+  buffer.writeInt16BE(0, start + 51);
+  buffer.writeInt32BE(0, start + 53);
+  buffer.writeInt32BE(messages.length, start + 57);
+  buffer.writeUInt32BE(crc32C(buffer.subarray(start + CHECKED_FROM, at)), start + 17);
+  return at;
+}
+
+function writeRecord(buffer: Buffer, start: number, message: Message, index: number, bodySize: number): number {
+  const { key, value, headers } = message;
+  let at = writeVarInt(buffer, start, bodySize);
+  buffer[at++] = 0;
+  buffer[at++] = 0;
+  at = writeVarInt(buffer, at, index);
+  at = writeSized(buffer, at, key ?? null);
+  at = writeSized(buffer, at, value);
+  const names = headers === undefined ? [] : Object.keys(headers);
+  at = writeVarInt(buffer, at, names.length);
+  for (const name of names) {
+    at = writeSized(buffer, at, name);
+    at = writeSized(buffer, at, headers?.[name] as string | Buffer);
+  }
+  return at;
+}
+
+function writeSized(buffer: Buffer, start: number, bytes: Bytes): number {
+  if (bytes === null) {
+    buffer[start] = 1;
+    return start + 1;
+  }
+  const length = lengthOf(bytes);
+  const at = writeVarInt(buffer, start, length);
+  if (typeof bytes !== 'string') buffer.set(bytes, at);
+  // What has as many bytes as characters is ASCII.
+  else buffer.write(bytes, at, length, length === bytes.length ? 'latin1' : 'utf8');
+  return at + length;
+}
+
+/** Zig-zag coded, as all of a record's numbers. @param value not negative */
+function writeVarInt(buffer: Buffer, start: number, value: number): number {
+  let at = start;
+  let rest = value * 2;
+  while (rest >= 128) {
+    buffer[at++] = (rest & 0x7f) | 0x80;
+    rest >>>= 7;
+  }
+  buffer[at++] = rest;
+  return at;
+}

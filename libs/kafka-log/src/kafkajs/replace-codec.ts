@@ -1,0 +1,65 @@
+import { createRequire } from 'node:module';
+import { systemClock } from '#libs/domain';
+import { decodeFetch } from './fetch-response.js';
+import { encodeProduce, type ProduceRequest } from './produce-request.js';
+
+/** What kafkajs builds a request in. */
+interface Encoder {
+  buf: Buffer;
+  offset: number;
+}
+
+/** How kafkajs writes a request of one version, and reads the answer. */
+interface Exchange {
+  readonly request: { encode(): Promise<Encoder> };
+  readonly response: { decode(bytes: Buffer): Promise<unknown> };
+}
+
+interface RequestDefinition<Arguments> {
+  protocol(wanted: { readonly version: number }): (args: Arguments) => Exchange;
+}
+
+/** From here on batches have magic 2, and no later version that kafkajs knows writes another request. */
+const PRODUCE_VERSION = 3;
+/** The latest that kafkajs knows, and so what it speaks with every broker that Gapless supports. */
+const FETCH_VERSION = 11;
+
+const require = createRequire(import.meta.url);
+
+/**
+ * Lets kafkajs write records and read them by the codec beside this file (ADR 28). It changes kafkajs for the whole
+ * thread, and what kafkajs has always done where the codec passes.
+ */
+export function replaceCodec(): void {
+  const EncoderOfKafkajs = require('kafkajs/src/protocol/encoder.js') as new (bytes: number) => Encoder;
+  const produce = require('kafkajs/src/protocol/requests/produce/index.js') as RequestDefinition<ProduceRequest>;
+  const fetch = require('kafkajs/src/protocol/requests/fetch/index.js') as RequestDefinition<unknown>;
+
+  replace(produce, ({ version }, args, exchange) => {
+    if (version < PRODUCE_VERSION) return exchange;
+    const { request, response } = exchange;
+    const encode = async (): Promise<Encoder> => {
+      const buf = encodeProduce(args, systemClock.now());
+      if (buf === undefined) return request.encode();
+      return Object.assign(new EncoderOfKafkajs(0), { buf, offset: buf.length });
+    };
+    return { request: { ...request, encode }, response };
+  });
+  replace(fetch, ({ version }, _args, exchange) => {
+    if (version !== FETCH_VERSION) return exchange;
+    const { response } = exchange;
+    const decode = async (bytes: Buffer): Promise<unknown> => decodeFetch(bytes) ?? (await response.decode(bytes));
+    return { ...exchange, response: { ...response, decode } };
+  });
+}
+
+function replace<Arguments>(
+  definition: RequestDefinition<Arguments>,
+  change: (wanted: { readonly version: number }, args: Arguments, exchange: Exchange) => Exchange,
+): void {
+  const protocol = definition.protocol.bind(definition);
+  definition.protocol = (wanted) => {
+    const make = protocol(wanted);
+    return (args) => change(wanted, args, make(args));
+  };
+}
