@@ -8,6 +8,7 @@ import { ConfigError, HealthBoard, type Environment } from '#libs/runtime';
 import { portToTake } from './port-to-take.js';
 import { readyText } from './ready-text.js';
 import { StageThread } from './stage-thread.js';
+import { AlertingModule } from '../../alerting/src/alerting.module.js';
 import { ApiModule } from '../../api/src/api.module.js';
 import { apiHttp } from '../../api/src/http/api-http.js';
 import { RouterModule } from '../../router/src/router.module.js';
@@ -55,7 +56,7 @@ async function run(servers: Server[]): Promise<void> {
     running = await startGaplessApp(
       {
         name: 'standalone',
-        modules: [ApiModule, SequencerModule, RouterModule],
+        modules: [ApiModule, SequencerModule, RouterModule, AlertingModule],
         defaultPort: 3000,
         http: apiHttp,
         health,

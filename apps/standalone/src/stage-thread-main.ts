@@ -3,7 +3,6 @@ import { Metrics } from '#libs/metrics';
 import { startGaplessApp, untilAborted, type GaplessApp } from '#libs/platform';
 import { HealthBoard } from '#libs/runtime';
 import type { FromStageThread, ToStageThread } from './stage-thread.js';
-import { AlertingModule } from '../../alerting/src/alerting.module.js';
 import { DispatcherModule } from '../../dispatcher/src/dispatcher.module.js';
 import { ProjectorModule } from '../../projector/src/projector.module.js';
 
@@ -36,7 +35,7 @@ const health = new HealthBoard((parts) => {
 try {
   running = await startGaplessApp(
     // Its HTTP side is the main thread's business; a port of its own keeps the two apart.
-    { name: 'push', modules: [DispatcherModule, ProjectorModule, AlertingModule], defaultPort: 0, health },
+    { name: 'push', modules: [DispatcherModule, ProjectorModule], defaultPort: 0, health },
     { ...process.env, HOST: '127.0.0.1', PORT: '0' },
     stopping.signal,
   );
