@@ -12,7 +12,7 @@ export const NODE = 'Node';
 
 export const GARBAGE_COLLECTOR = '(garbage collector)';
 
-/** WebAssembly counts as the engine: who calls it has it along. */
+/** WebAssembly counts as the engine: whoever calls it answers for it. */
 export function originOf({ url }: Pick<CodePlace, 'url'>): Origin {
   if (url === '' || url.startsWith('wasm:')) return 'engine';
   if (url.startsWith('node:')) return 'node';
