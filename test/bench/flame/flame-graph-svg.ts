@@ -1,4 +1,5 @@
-import type { Origin, StackFrame } from './stack-tree.js';
+import type { Origin } from './code-owner.js';
+import type { StackFrame } from './stack-tree.js';
 
 const WIDTH = 1_200;
 const ROW = 17;

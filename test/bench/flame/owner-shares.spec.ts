@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Origin } from './code-owner.js';
 import { ownerShares, sharesText } from './owner-shares.js';
-import type { Origin, StackFrame } from './stack-tree.js';
+import type { StackFrame } from './stack-tree.js';
 
 function frame(
   name: string,

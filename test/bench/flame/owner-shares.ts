@@ -1,3 +1,4 @@
+import { answeringFor, NODE } from './code-owner.js';
 import type { StackFrame } from './stack-tree.js';
 
 /** How much of the CPU time was used on behalf of somebody's code: 0 … 1. */
@@ -16,13 +17,12 @@ const LEAST_SHARE = 0.01;
 export function ownerShares(root: StackFrame): readonly OwnerShare[] {
   const byOwner = new Map<string, number>();
   const add = (frame: StackFrame, caller: string) => {
-    const own = frame.origin === 'own' || frame.origin === 'package' || frame.name === '(garbage collector)';
-    const owner = own ? frame.owner : caller;
+    const owner = answeringFor(frame, caller);
     const inCalls = [...frame.children.values()].reduce((sum, { totalMs }) => sum + totalMs, 0);
     byOwner.set(owner, (byOwner.get(owner) ?? 0) + frame.totalMs - inCalls);
     for (const child of frame.children.values()) add(child, owner);
   };
-  add(root, 'Node');
+  add(root, NODE);
   return [...byOwner]
     .map(([owner, ms]) => ({ owner, share: ms / root.totalMs }))
     .filter(({ share }) => share >= LEAST_SHARE)

@@ -1,13 +1,10 @@
+import { NODE, originOf, ownerOf, type Origin } from './code-owner.js';
 import { ALWAYS, type CallFrame, type CpuProfile, type Stretch } from './cpu-profile.js';
-
-/** Where code comes from. */
-export type Origin = 'own' | 'package' | 'node' | 'engine';
 
 /** A function, and what it called, over all samples in which it was called in this way. */
 export interface StackFrame {
   readonly name: string;
   readonly origin: Origin;
-  /** Whose code it is: a package by its name, Gapless, Node, or what the engine does by itself. */
   readonly owner: string;
   /** CPU time in it and in what it called, in milliseconds. */
   totalMs: number;
@@ -16,12 +13,6 @@ export interface StackFrame {
 
 /** What the engine tells when nothing runs: no use of the processor. */
 const IDLE = '(idle)';
-
-function originOf({ url }: Pick<CallFrame, 'url'>): Origin {
-  if (url === '') return 'engine';
-  if (url.startsWith('node:')) return 'node';
-  return url.includes('/node_modules/') ? 'package' : 'own';
-}
 
 /** The function and its file; of a package, its name too. */
 function nameOf({ functionName, url }: CallFrame): string {
@@ -32,26 +23,13 @@ function nameOf({ functionName, url }: CallFrame): string {
   return `${name} ${url.startsWith('node:') ? url : (/[^/]+$/.exec(url)?.[0] ?? '')}`;
 }
 
-function ownerOf({ functionName, url }: Pick<CallFrame, 'functionName' | 'url'>): string {
-  switch (originOf({ url })) {
-    case 'own':
-      return 'Gapless';
-    case 'package':
-      return /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url)?.[1] ?? '';
-    case 'node':
-      return 'Node';
-    case 'engine':
-      return functionName;
-  }
-}
-
 function frame(name: string, origin: Origin, owner: string): StackFrame {
   return { name, origin, owner, totalMs: 0, children: new Map() };
 }
 
 /** Puts the samples of a stretch on top of each other: one frame for each way in which a function was called. */
 export function stackTree(profile: CpuProfile, { fromMs, toMs }: Stretch = ALWAYS): StackFrame {
-  const root = frame('all', 'engine', 'Node');
+  const root = frame('all', 'engine', NODE);
   const nodes = new Map(profile.nodes.map((node) => [node.id, node]));
   const parents = new Map(profile.nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id])));
   const stackOf = (leaf: number): readonly CallFrame[] => {
