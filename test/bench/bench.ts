@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { NamedStretch } from './flame/write-flame-graphs.js';
 import type { GaplessNeeds, Session } from './session.js';
 import { GaplessApi } from './system/gapless-api.js';
+import type { BareKafka } from './system/bare-kafka.js';
 import type { GaplessProcess } from './system/gapless-process.js';
 import { Resources } from './system/resources.js';
 import type { Load } from './traffic/load.js';
@@ -51,6 +52,13 @@ export class Bench {
     const gapless = await this.session.ownGapless(needs, this.tell);
     this.onEnd(() => gapless.stop());
     return gapless;
+  }
+
+  /** A fresh Kafka without a Gapless. */
+  async ownKafka(): Promise<BareKafka> {
+    const kafka = await this.session.ownKafka(this.tell);
+    this.onEnd(() => kafka.stop());
+    return kafka;
   }
 
   /** @param apiKey of an org; that of the demo org, if not given */

@@ -1,0 +1,171 @@
+import { randomUUID } from 'node:crypto';
+import kafkajs, { type Consumer, type KafkaMessage, type Message, type Producer } from 'kafkajs';
+import { eventJson } from '../traffic/event-bodies.js';
+import { monotonicMs } from '../traffic/monotonic-clock.js';
+import { SignedPosts } from '../traffic/signed-posts.js';
+import { GatheringProducer } from './gathering-producer.js';
+import { EVENT_ID_HEADER, type Hop } from './hop.js';
+
+const { CompressionTypes, Kafka, logLevel } = kafkajs;
+
+export interface PartOptions {
+  readonly brokers: string;
+  readonly hops: readonly Hop[];
+}
+
+export interface FeedOrder {
+  readonly topic: string;
+  readonly events: number;
+  /** How many records are not acknowledged yet, at most. */
+  readonly inFlight: number;
+  /** The keys that records get in turn. */
+  readonly keys: number;
+}
+
+/** When the first event was handed to the client, and when the last one was acknowledged; by `monotonicMs`. */
+export interface FedEvents {
+  readonly firstSentAt: number;
+  readonly lastAcknowledgedAt: number;
+}
+
+/** What came out at the end: counted, pushed, or told to the outcomes and acknowledged. */
+export interface Handled {
+  readonly count: number;
+  /** By `monotonicMs`. */
+  readonly lastAt: number;
+}
+
+/** As the stages have it. */
+const CONSUMER = {
+  sessionTimeout: 10_000,
+  heartbeatInterval: 1_000,
+  maxWaitTimeInMs: 200,
+  minBytes: 1,
+  maxBytesPerPartition: 1024 * 1024,
+  maxBytes: 8 * 1024 * 1024,
+};
+const COMMIT_EVERY_MS = 250;
+const PARTITIONS_AT_A_TIME = 64;
+
+/** One process' share of the bare pipeline: kafkajs, and as little as possible around it. */
+export class Part {
+  readonly #kafka;
+  readonly #producer: Producer;
+  readonly #consumers: Consumer[] = [];
+  readonly #posts: SignedPosts[] = [];
+  #handled = 0;
+  #lastHandledAt = Number.NaN;
+  #failure: Error | undefined;
+
+  constructor(private readonly options: PartOptions) {
+    this.#kafka = new Kafka({
+      brokers: options.brokers.split(','),
+      clientId: 'bare-pipeline',
+      logLevel: logLevel.ERROR,
+    });
+    this.#producer = this.#kafka.producer({
+      allowAutoTopicCreation: false,
+      createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
+    });
+  }
+
+  async start(): Promise<void> {
+    await this.#producer.connect();
+    await Promise.all(this.options.hops.map((hop) => this.#run(hop)));
+  }
+
+  /** Appends events to the topic, as many at a time as are to be in flight. */
+  async feed({ topic, events, inFlight, keys }: FeedOrder): Promise<FedEvents> {
+    const producer = new GatheringProducer(this.#producer, topic);
+    const value = Buffer.from(eventJson({ event: 'ticket.created' }));
+    const run = randomUUID();
+    let fed = 0;
+    const feedOn = async () => {
+      while (fed < events) {
+        const index = fed++;
+        await producer.append({ key: `key-${index % keys}`, value, headers: { [EVENT_ID_HEADER]: `${run}-${index}` } });
+      }
+    };
+    const firstSentAt = monotonicMs();
+    await Promise.all(Array.from({ length: inFlight }, feedOn));
+    return { firstSentAt, lastAcknowledgedAt: monotonicMs() };
+  }
+
+  handled(): Handled {
+    if (this.#failure !== undefined) throw this.#failure;
+    return { count: this.#handled, lastAt: this.#lastHandledAt };
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#consumers.map((consumer) => consumer.disconnect()));
+    await this.#producer.disconnect();
+    await Promise.all(this.#posts.map((posts) => posts.end()));
+  }
+
+  async #run(hop: Hop): Promise<void> {
+    const handle = this.#handlerOf(hop);
+    const consumer = this.#kafka.consumer({ groupId: `bare-pipeline-${hop.from}`, ...CONSUMER });
+    this.#consumers.push(consumer);
+    const joined = new Promise((resolve) => consumer.on(consumer.events.GROUP_JOIN, resolve));
+    await consumer.connect();
+    await consumer.subscribe({ topics: [hop.from], fromBeginning: true });
+    await consumer.run({
+      autoCommitInterval: COMMIT_EVERY_MS,
+      partitionsConsumedConcurrently: PARTITIONS_AT_A_TIME,
+      eachBatch: async ({ batch }) => {
+        try {
+          await handle(batch.messages);
+        } catch (error) {
+          // Nothing is tried again here: whoever measures has to hear of it.
+          this.#failure ??= error instanceof Error ? error : new Error(String(error));
+        }
+      },
+    });
+    await joined;
+  }
+
+  #handlerOf(hop: Hop): (messages: readonly KafkaMessage[]) => Promise<void> {
+    switch (hop.kind) {
+      case 'count':
+        return (messages) => {
+          this.#note(messages.length);
+          return Promise.resolve();
+        };
+      case 'forward':
+        return async (messages) => {
+          await this.#producer.send({
+            topic: hop.to,
+            acks: -1,
+            compression: CompressionTypes.None,
+            messages: messages.map(copyOf),
+          });
+        };
+      case 'push':
+        return this.#pusher(hop);
+    }
+  }
+
+  #pusher({ url, connections, outcomesTo }: Extract<Hop, { kind: 'push' }>) {
+    const posts = new SignedPosts(url, connections);
+    this.#posts.push(posts);
+    const outcomes = outcomesTo === undefined ? undefined : new GatheringProducer(this.#producer, outcomesTo);
+    const push = async ({ key, value, headers }: KafkaMessage) => {
+      const eventId = String(headers?.[EVENT_ID_HEADER]);
+      await posts.post(eventId, value ?? Buffer.of());
+      await outcomes?.append({ key, value: `{"id":"${eventId}","response_status":200}` });
+      this.#note(1);
+    };
+    return async (messages: readonly KafkaMessage[]) => {
+      await Promise.all(messages.map(push));
+    };
+  }
+
+  #note(count: number): void {
+    this.#handled += count;
+    this.#lastHandledAt = monotonicMs();
+  }
+}
+
+function copyOf({ key, value, headers }: KafkaMessage): Message {
+  return { key, value, ...(headers === undefined ? {} : { headers }) };
+}
