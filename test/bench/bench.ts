@@ -77,6 +77,20 @@ export class Bench {
     return this.session.yardstick.measure(this.receiver, eventBytes);
   }
 
+  /** Of the process of the bare loop. */
+  get bareLoopPid(): number {
+    return this.session.yardstick.pid;
+  }
+
+  /** What the bare pipeline has reached in this session, in events per second, if it was measured. */
+  get barePipelinePerSecond(): number | undefined {
+    return this.session.barePipelinePerSecond;
+  }
+
+  noteBarePipeline(perSecond: number): void {
+    this.session.barePipelinePerSecond = perSecond;
+  }
+
   /** Notes that what is measured happened in this stretch; times are by `monotonicMs`. */
   noteStretch(stretch: NamedStretch): void {
     this.options.noteStretch(stretch);

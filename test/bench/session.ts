@@ -23,6 +23,8 @@ export class Session {
   readonly load = new Load();
   readonly receiver = new Receiver();
   readonly yardstick = new Yardstick();
+  /** What the bare pipeline has reached, in events per second; `undefined` as long as it has not been measured. */
+  barePipelinePerSecond: number | undefined;
   readonly #failing = new AbortController();
   #shared: GaplessProcess | undefined;
   #settings: Readonly<Record<string, string>> = {};

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import kafkajs from 'kafkajs';
 import { ForkedProcess } from '../traffic/forked-process.js';
 import type { Hop } from './hop.js';
+import type { FeedOrder } from './part.js';
 import type { PartOperations } from './part-main.js';
 
 const { Kafka, logLevel } = kafkajs;
@@ -17,12 +18,6 @@ export interface BarePipelinePlan {
   readonly inbox: string;
   /** What each process does, in the order of the path; events are fed in the first one. */
   readonly parts: readonly (readonly Hop[])[];
-}
-
-/** Events that went through, and how long it took from the first one's sending until the last one was through. */
-export interface PassedEvents {
-  readonly count: number;
-  readonly tookMs: number;
 }
 
 /** Kafka and as little as possible around it, in processes of its own; on fresh topics. */
@@ -58,19 +53,17 @@ export class BarePipeline {
 
   /**
    * Feeds events and waits until all of them are through.
+   * @returns milliseconds from the first one's sending until the last one was through
    * @throws when something goes wrong on the way, when nothing comes out any more, or the signal's reason
    */
-  async pass(
-    order: { readonly events: number; readonly inFlight: number; readonly keys: number },
-    signal: AbortSignal,
-  ): Promise<PassedEvents> {
+  async pass(order: Omit<FeedOrder, 'topic'>, signal: AbortSignal): Promise<number> {
     const [first] = this.#parts;
     if (first === undefined) throw new Error('the pipeline has no parts');
     const { firstSentAt, lastAcknowledgedAt } = await first.ask('feed', { topic: this.plan.inbox, ...order });
     this.#passed += order.events;
     const isConsumed = this.plan.parts.flat().length > 0;
     const lastAt = isConsumed ? await this.#untilHandled(signal) : lastAcknowledgedAt;
-    return { count: order.events, tookMs: lastAt - firstSentAt };
+    return lastAt - firstSentAt;
   }
 
   async end(): Promise<void> {
@@ -105,7 +98,7 @@ function topicsOf(hop: Hop): readonly string[] {
 }
 
 async function createTopics(brokers: string, topics: readonly string[]): Promise<void> {
-  const admin = new Kafka({ brokers: brokers.split(','), clientId: 'bench', logLevel: logLevel.ERROR }).admin();
+  const admin = new Kafka({ brokers: brokers.split(','), clientId: 'bench', logLevel: logLevel.NOTHING }).admin();
   await admin.connect();
   try {
     await admin.createTopics({

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import kafkajs, { type Consumer, type KafkaMessage, type Message, type Producer } from 'kafkajs';
 import { eventJson } from '../traffic/event-bodies.js';
 import { monotonicMs } from '../traffic/monotonic-clock.js';
@@ -20,6 +21,8 @@ export interface FeedOrder {
   readonly inFlight: number;
   /** The keys that records get in turn. */
   readonly keys: number;
+  /** As fast as they are acknowledged unless given. */
+  readonly perSecond?: number | undefined;
 }
 
 /** When the first event was handed to the client, and when the last one was acknowledged; by `monotonicMs`. */
@@ -61,7 +64,7 @@ export class Part {
     this.#kafka = new Kafka({
       brokers: options.brokers.split(','),
       clientId: 'bare-pipeline',
-      logLevel: logLevel.ERROR,
+      logLevel: logLevel.NOTHING,
     });
     this.#producer = this.#kafka.producer({
       allowAutoTopicCreation: false,
@@ -75,7 +78,7 @@ export class Part {
   }
 
   /** Appends events to the topic, as many at a time as are to be in flight. */
-  async feed({ topic, events, inFlight, keys }: FeedOrder): Promise<FedEvents> {
+  async feed({ topic, events, inFlight, keys, perSecond = Infinity }: FeedOrder): Promise<FedEvents> {
     const producer = new GatheringProducer(this.#producer, topic);
     const value = Buffer.from(eventJson({ event: 'ticket.created' }));
     const run = randomUUID();
@@ -83,6 +86,8 @@ export class Part {
     const feedOn = async () => {
       while (fed < events) {
         const index = fed++;
+        const waitMs = firstSentAt + (index * 1_000) / perSecond - monotonicMs();
+        if (waitMs > 0) await delay(waitMs);
         await producer.append({ key: `key-${index % keys}`, value, headers: { [EVENT_ID_HEADER]: `${run}-${index}` } });
       }
     };
