@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import kafkajs from 'kafkajs';
 import { ForkedProcess } from '../traffic/forked-process.js';
 import type { Hop } from './hop.js';
-import type { FeedOrder } from './part.js';
+import type { FeedOrder, PartProgress } from './part.js';
 import type { PartOperations } from './part-main.js';
 
 const { Kafka, logLevel } = kafkajs;
@@ -20,10 +20,17 @@ export interface BarePipelinePlan {
   readonly parts: readonly (readonly Hop[])[];
 }
 
+/** How some events went through. */
+export interface Passage {
+  /** From the sending of the first one until the last one was through. */
+  readonly tookMs: number;
+  /** How many came to a hop at the same time, on average over all hops; `null` where nothing is consumed. */
+  readonly recordsEachBatch: number | null;
+}
+
 /** Kafka and as little as possible around it, in processes of its own; on fresh topics. */
 export class BarePipeline {
   readonly #parts: readonly ForkedProcess<PartOperations>[];
-  #passed = 0;
 
   private constructor(private readonly plan: BarePipelinePlan) {
     const main = new URL('./part-main.js', import.meta.url);
@@ -53,17 +60,20 @@ export class BarePipeline {
 
   /**
    * Feeds events and waits until all of them are through.
-   * @returns milliseconds from the first one's sending until the last one was through
    * @throws when something goes wrong on the way, when nothing comes out any more, or the signal's reason
    */
-  async pass(order: Omit<FeedOrder, 'topic'>, signal: AbortSignal): Promise<number> {
+  async pass(order: Omit<FeedOrder, 'topic'>, signal: AbortSignal): Promise<Passage> {
     const [first] = this.#parts;
     if (first === undefined) throw new Error('the pipeline has no parts');
+    const before = await this.#progress();
     const { firstSentAt, lastAcknowledgedAt } = await first.ask('feed', { topic: this.plan.inbox, ...order });
-    this.#passed += order.events;
     const isConsumed = this.plan.parts.flat().length > 0;
-    const lastAt = isConsumed ? await this.#untilHandled(signal) : lastAcknowledgedAt;
-    return lastAt - firstSentAt;
+    if (!isConsumed) return { tookMs: lastAcknowledgedAt - firstSentAt, recordsEachBatch: null };
+    const after = await this.#untilPassed(before.passed + order.events, signal);
+    return {
+      tookMs: after.lastPassedAt - firstSentAt,
+      recordsEachBatch: (after.records - before.records) / (after.batches - before.batches),
+    };
   }
 
   async end(): Promise<void> {
@@ -71,18 +81,31 @@ export class BarePipeline {
     await Promise.all(this.#parts.map((part) => part.end()));
   }
 
-  async #untilHandled(signal: AbortSignal): Promise<number> {
+  async #untilPassed(total: number, signal: AbortSignal): Promise<PartProgress> {
     let before = -1;
     let stalledSince = performance.now();
     for (;;) {
-      const handled = await Promise.all(this.#parts.map((part) => part.ask('handled', undefined)));
-      const { count, lastAt } = handled.at(-1) ?? { count: 0, lastAt: Number.NaN };
-      if (count >= this.#passed) return lastAt;
-      if (count !== before) stalledSince = performance.now();
-      before = count;
-      if (performance.now() - stalledSince > STALL_MS) throw new Error(`only ${count} of ${this.#passed} came through`);
+      const progress = await this.#progress();
+      const { passed } = progress;
+      if (passed >= total) return progress;
+      if (passed !== before) stalledSince = performance.now();
+      before = passed;
+      if (performance.now() - stalledSince > STALL_MS)
+        throw new Error(`only ${passed} of ${total} events came through`);
       await delay(POLL_MS, undefined, { signal });
     }
+  }
+
+  /** Of all parts together: events leave the last one. */
+  async #progress(): Promise<PartProgress> {
+    const each = await Promise.all(this.#parts.map((part) => part.ask('progress', undefined)));
+    const { passed, lastPassedAt } = each.at(-1) ?? { passed: 0, lastPassedAt: Number.NaN };
+    return {
+      passed,
+      lastPassedAt,
+      records: each.reduce((sum, { records }) => sum + records, 0),
+      batches: each.reduce((sum, { batches }) => sum + batches, 0),
+    };
   }
 }
 

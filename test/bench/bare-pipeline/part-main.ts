@@ -1,5 +1,5 @@
 import { serveOperations } from '../traffic/operations.js';
-import { Part, type FedEvents, type FeedOrder, type Handled, type PartOptions } from './part.js';
+import { Part, type FedEvents, type FeedOrder, type PartOptions, type PartProgress } from './part.js';
 
 let part: Part | undefined;
 
@@ -20,8 +20,8 @@ const operations = {
   },
 
   /** @throws what went wrong in a hop */
-  handled(): Handled {
-    return started().handled();
+  progress(): PartProgress {
+    return started().progress();
   },
 
   async stop(): Promise<void> {

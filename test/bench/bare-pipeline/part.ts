@@ -31,11 +31,15 @@ export interface FedEvents {
   readonly lastAcknowledgedAt: number;
 }
 
-/** What came out at the end: counted, pushed, or told to the outcomes and acknowledged. */
-export interface Handled {
-  readonly count: number;
-  /** By `monotonicMs`. */
-  readonly lastAt: number;
+/** How far the hops of a part are. */
+export interface PartProgress {
+  /** Events that came out at the end: counted, pushed, or told to the outcomes and acknowledged. */
+  readonly passed: number;
+  /** When the last of them did, by `monotonicMs`. */
+  readonly lastPassedAt: number;
+  /** What all hops of the part were handed over, and in how many batches. */
+  readonly records: number;
+  readonly batches: number;
 }
 
 /** As the stages have it. */
@@ -56,8 +60,10 @@ export class Part {
   readonly #producer: Producer;
   readonly #consumers: Consumer[] = [];
   readonly #posts: SignedPosts[] = [];
-  #handled = 0;
-  #lastHandledAt = Number.NaN;
+  #passed = 0;
+  #lastPassedAt = Number.NaN;
+  #records = 0;
+  #batches = 0;
   #failure: Error | undefined;
 
   constructor(private readonly options: PartOptions) {
@@ -96,9 +102,15 @@ export class Part {
     return { firstSentAt, lastAcknowledgedAt: monotonicMs() };
   }
 
-  handled(): Handled {
+  /** @throws what went wrong in a hop */
+  progress(): PartProgress {
     if (this.#failure !== undefined) throw this.#failure;
-    return { count: this.#handled, lastAt: this.#lastHandledAt };
+    return {
+      passed: this.#passed,
+      lastPassedAt: this.#lastPassedAt,
+      records: this.#records,
+      batches: this.#batches,
+    };
   }
 
   async stop(): Promise<void> {
@@ -118,6 +130,8 @@ export class Part {
       autoCommitInterval: COMMIT_EVERY_MS,
       partitionsConsumedConcurrently: PARTITIONS_AT_A_TIME,
       eachBatch: async ({ batch }) => {
+        this.#records += batch.messages.length;
+        this.#batches++;
         try {
           await handle(batch.messages);
         } catch (error) {
@@ -133,7 +147,7 @@ export class Part {
     switch (hop.kind) {
       case 'count':
         return (messages) => {
-          this.#note(messages.length);
+          this.#notePassed(messages.length);
           return Promise.resolve();
         };
       case 'forward':
@@ -158,16 +172,16 @@ export class Part {
       const eventId = String(headers?.[EVENT_ID_HEADER]);
       await posts.post(eventId, value ?? Buffer.of());
       await outcomes?.append({ key, value: `{"id":"${eventId}","response_status":200}` });
-      this.#note(1);
+      this.#notePassed(1);
     };
     return async (messages: readonly KafkaMessage[]) => {
       await Promise.all(messages.map(push));
     };
   }
 
-  #note(count: number): void {
-    this.#handled += count;
-    this.#lastHandledAt = monotonicMs();
+  #notePassed(count: number): void {
+    this.#passed += count;
+    this.#lastPassedAt = monotonicMs();
   }
 }
 

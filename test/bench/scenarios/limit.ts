@@ -63,6 +63,7 @@ const VARIATIONS: readonly Step[] = [
 interface Measured {
   readonly name: string;
   readonly perSecond: number;
+  readonly recordsEachBatch: number | null;
   readonly cost: readonly Figure[];
 }
 
@@ -73,7 +74,7 @@ async function measureBareLoop(bench: Bench): Promise<Measured> {
   const began = performance.now();
   const perSecond = await bench.bareLoop();
   const events = (perSecond * (performance.now() - began)) / 1_000;
-  return { name: 'bare loop', perSecond, cost: cost.figures(events) };
+  return { name: 'bare loop', perSecond, recordsEachBatch: null, cost: cost.figures(events) };
 }
 
 /** @throws when an event is lost or repeated */
@@ -88,7 +89,10 @@ async function measure(bench: Bench, brokers: string, { name, parts, keys = 1, p
     await pipeline.pass({ events: WARM_UP_EVENTS, inFlight: IN_FLIGHT, keys }, bench.signal);
     const events = perSecond === undefined ? EVENTS : perSecond * FED_SECONDS;
     const cost = new PipelineCost({ parts: pipeline.pids, receiver: bench.receiver.pid });
-    const tookMs = await pipeline.pass({ events, inFlight: IN_FLIGHT, keys, perSecond }, bench.signal);
+    const { tookMs, recordsEachBatch } = await pipeline.pass(
+      { events, inFlight: IN_FLIGHT, keys, perSecond },
+      bench.signal,
+    );
     const spent = cost.figures(events);
     if (plan.parts.flat().some(({ kind }) => kind === 'push')) {
       const { received, repeats } = await inboxes.progress();
@@ -97,7 +101,7 @@ async function measure(bench: Bench, brokers: string, { name, parts, keys = 1, p
         throw new Error(`${name}: ${received} of ${expected} events were received, ${repeats} of them repeatedly`);
       }
     }
-    return { name, perSecond: (events * 1_000) / tookMs, cost: spent };
+    return { name, perSecond: (events * 1_000) / tookMs, recordsEachBatch, cost: spent };
   } finally {
     await pipeline.end();
     await inboxes.forget();
@@ -120,10 +124,11 @@ export const limit: Scenario = {
     steps.push(pipeline);
     for (const step of VARIATIONS) steps.push(await measure(bench, brokers, step));
     const bareLoop = (before.perSecond + (await bench.bareLoop())) / 2;
-    return [{ ...before, perSecond: bareLoop }, ...steps].flatMap(({ name, perSecond, cost }) =>
+    return [{ ...before, perSecond: bareLoop }, ...steps].flatMap(({ name, perSecond, recordsEachBatch, cost }) =>
       figuresOf(name, [
         figure('events/s', perSecond, ''),
         figure('of the bare loop', perSecond / bareLoop, '×'),
+        figure('records a batch', recordsEachBatch, ''),
         ...cost,
       ]),
     );
