@@ -27,7 +27,7 @@ export class PipelineCost {
     if (before === undefined || after === undefined) return [];
     const spent = (of: keyof Reading) => after[of] - before[of];
     const perThousand = (name: string, of: keyof Reading) =>
-      figure(`CPU for 1,000, ${name}`, (spent(of) * 1_000) / events, 's');
+      figure(`CPU for 1,000, ${name}`, (spent(of) * 1_000_000) / events, 'ms');
     const known = spent('partsSeconds') + spent('kafkaSeconds') + spent('receiverSeconds') + spent('benchSeconds');
     return [
       perThousand('Node', 'partsSeconds'),
