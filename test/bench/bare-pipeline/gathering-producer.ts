@@ -26,9 +26,9 @@ export class GatheringProducer {
 
   async #sendAll(): Promise<void> {
     this.#isSending = true;
-    // What is appended in the same turn of the event loop shares a request, too.
-    await Promise.resolve();
     while (this.#waiting.length > 0) {
+      // What is appended in the same turn of the event loop shares a request, too.
+      await Promise.resolve();
       const batch = this.#waiting;
       this.#waiting = [];
       try {
@@ -39,8 +39,6 @@ export class GatheringProducer {
           messages: batch.map(({ message }) => message),
         });
         for (const { acknowledged } of batch) acknowledged();
-        // Whoever was acknowledged may append once more in this turn.
-        await Promise.resolve();
       } catch (error) {
         for (const { failed } of batch) failed(error);
       }
