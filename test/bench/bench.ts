@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { NamedStretch } from './flame/write-flame-graphs.js';
 import type { GaplessNeeds, Session } from './session.js';
 import { GaplessApi } from './system/gapless-api.js';
+import type { BareKafka } from './system/bare-kafka.js';
 import type { GaplessProcess } from './system/gapless-process.js';
 import { Resources } from './system/resources.js';
 import type { Load } from './traffic/load.js';
@@ -53,6 +54,13 @@ export class Bench {
     return gapless;
   }
 
+  /** A fresh Kafka without a Gapless. */
+  async ownKafka(): Promise<BareKafka> {
+    const kafka = await this.session.ownKafka(this.tell);
+    this.onEnd(() => kafka.stop());
+    return kafka;
+  }
+
   /** @param apiKey of an org; that of the demo org, if not given */
   api({ credentials }: GaplessProcess, apiKey = credentials.api_key): GaplessApi {
     return new GaplessApi(credentials.base_url, apiKey, this.signal);
@@ -67,6 +75,20 @@ export class Bench {
   async bareLoop(eventBytes?: number): Promise<number> {
     this.tell('the bare loop');
     return this.session.yardstick.measure(this.receiver, eventBytes);
+  }
+
+  /** Of the process of the bare loop. */
+  get bareLoopPid(): number {
+    return this.session.yardstick.pid;
+  }
+
+  /** What the bare pipeline has reached in this session, in events per second, if it was measured. */
+  get barePipelinePerSecond(): number | undefined {
+    return this.session.barePipelinePerSecond;
+  }
+
+  noteBarePipeline(perSecond: number): void {
+    this.session.barePipelinePerSecond = perSecond;
   }
 
   /** Notes that what is measured happened in this stretch; times are by `monotonicMs`. */

@@ -95,12 +95,16 @@ export class Deliveries {
     const perSecond = (count: number, until: number) => (count * 1_000) / (until - firstSentAt);
     const delivered = perSecond(deliveries, lastReceivedAt);
     const bareLoop = (before + after) / 2;
+    const { barePipelinePerSecond } = this.bench;
     return {
       bareLoopAfter: after,
       figures: [
         figure('delivered', delivered, 'deliveries/s'),
         figure('bare loop, before and after', bareLoop, 'requests/s'),
         figure('delivered, of the bare loop', delivered / bareLoop, '×'),
+        ...(barePipelinePerSecond === undefined
+          ? []
+          : [figure('delivered, of the bare pipeline', delivered / barePipelinePerSecond, '×')]),
         figure('acknowledged', perSecond(events, published.lastAcknowledgedAt), 'events/s'),
         ...latencyFigures('acknowledgement', published.acknowledgements),
         ...latencyFigures('publish to receipt', latencies),

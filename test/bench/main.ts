@@ -11,6 +11,7 @@ import { followers } from './scenarios/followers.js';
 import { growth } from './scenarios/growth.js';
 import { idle } from './scenarios/idle.js';
 import { backloggedNeighbour, isolation, slowNeighbour } from './scenarios/isolation.js';
+import { limit } from './scenarios/limit.js';
 import { many } from './scenarios/many.js';
 import { proof } from './scenarios/proof.js';
 import { prune } from './scenarios/prune.js';
@@ -23,6 +24,7 @@ import { Session } from './session.js';
 /** In the order in which they are run by default: those that share a Gapless follow each other. */
 const SCENARIOS: readonly Scenario[] = [
   idle,
+  limit,
   burst,
   orgs,
   fanout,

@@ -1,7 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import type { Profiling } from './flame/profiling.js';
+import { startBareKafka, type BareKafka } from './system/bare-kafka.js';
 import { GaplessProcess, type GaplessProcessOptions } from './system/gapless-process.js';
-import { serverSettings } from './system/server-settings.js';
+import { kafkaSettings, serverSettings } from './system/server-settings.js';
 import { Load } from './traffic/load.js';
 import { Receiver } from './traffic/receiver.js';
 import { Yardstick } from './traffic/yardstick.js';
@@ -22,6 +23,8 @@ export class Session {
   readonly load = new Load();
   readonly receiver = new Receiver();
   readonly yardstick = new Yardstick();
+  /** What the bare pipeline has reached, in events per second; `undefined` as long as it has not been measured. */
+  barePipelinePerSecond: number | undefined;
   readonly #failing = new AbortController();
   #shared: GaplessProcess | undefined;
   #settings: Readonly<Record<string, string>> = {};
@@ -43,7 +46,19 @@ export class Session {
     return this.#start(options, tell);
   }
 
-  /** How safe writes are with the Gapless that was started last, by its servers. */
+  /** A Kafka without a Gapless that is the caller's to stop. Nothing else runs beside it. */
+  async ownKafka(tell: (progress: string) => void): Promise<BareKafka> {
+    await this.#stopShared();
+    tell('starting Kafka alone');
+    const kafka = await startBareKafka(this.signal);
+    void kafka.died.then((reason) => {
+      this.#failing.abort(reason);
+    });
+    this.#settings = await kafkaSettings([kafka.brokers]);
+    return kafka;
+  }
+
+  /** How safe writes are with the Gapless, or the Kafka alone, that was started last, by its servers. */
   get settings(): Readonly<Record<string, string>> {
     return this.#settings;
   }

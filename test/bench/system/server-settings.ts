@@ -30,7 +30,8 @@ async function postgresSettings(databaseUrl: string): Promise<Readonly<Record<st
   }
 }
 
-async function kafkaSettings(brokers: string[]): Promise<Readonly<Record<string, string>>> {
+/** What decides how safe a write is on the brokers, as they tell it. */
+export async function kafkaSettings(brokers: string[]): Promise<Readonly<Record<string, string>>> {
   const admin = new kafkajs.Kafka({ brokers, clientId: 'bench', logLevel: kafkajs.logLevel.NOTHING }).admin();
   await admin.connect();
   try {

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { startEmbeddedStack, type EmbeddedStack } from '#libs/embedded-stack';
 import { embeddedEnvironment } from '#libs/local-installation';
 import { startGaplessApp, type GaplessApp } from '#libs/platform';
@@ -8,9 +7,8 @@ import { ProjectorModule } from '../../../apps/projector/src/projector.module.js
 import { RouterModule } from '../../../apps/router/src/router.module.js';
 import { SequencerModule } from '../../../apps/sequencer/src/sequencer.module.js';
 import { serveOperations } from '../traffic/operations.js';
+import { KAFKA_JARS } from './bare-kafka.js';
 import { BENCH_ENVIRONMENT } from './gapless-process.js';
-
-const JARS = resolve(import.meta.dirname, '../../../../.cache/kafka-4.3.1');
 
 let stack: EmbeddedStack | undefined;
 let running: GaplessApp | undefined;
@@ -19,7 +17,7 @@ const operations = {
   /** Starts the embedded servers on the directory of a Gapless, and all stages but the dispatcher. @returns where it answers */
   async start(dataDir: string): Promise<string> {
     const log = () => undefined;
-    stack = await startEmbeddedStack({ dataDir, jarsDir: JARS, log });
+    stack = await startEmbeddedStack({ dataDir, jarsDir: KAFKA_JARS, log });
     const servers = { DATABASE_URL: stack.databaseUrl, KAFKA_BROKERS: stack.brokers };
     const environment = await embeddedEnvironment({ ...BENCH_ENVIRONMENT, LOG_LEVEL: 'error', ...servers }, dataDir);
     running = await startGaplessApp(

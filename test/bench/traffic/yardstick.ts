@@ -17,6 +17,10 @@ export class Yardstick {
   readonly #process = new ForkedProcess<YardstickOperations>(new URL('./yardstick-main.js', import.meta.url));
   #isWarm = false;
 
+  get pid(): number {
+    return this.#process.pid;
+  }
+
   /** @param eventBytes of the body @returns requests per second */
   async measure(receiver: Receiver, eventBytes = EVENT_BYTES): Promise<number> {
     const group = await receiver.open(1);
