@@ -371,7 +371,7 @@ describe('mails of staff alerts', () => {
     expect(await mailsAfter(320)).toBe(0);
     expect(await mailsAfter(331)).toBe(2);
     expect(await mailsAfter(10_000)).toBe(0);
-    transport.close();
+    await transport.close();
     await server.close();
 
     const [first, second] = server.mails.toSorted((one, other) =>
