@@ -5,7 +5,7 @@ import { createLogger } from '#libs/runtime';
 import { aDueAttempt, anEndpointId, storedAttempt } from '../../../test/support/due-attempts.js';
 import { FakeAppender } from '../../../test/support/fake-appender.js';
 import { eventually } from '../../../test/support/infrastructure/eventually.js';
-import { LaneFeeder } from './lane-feeder.js';
+import { LaneFeeder, type LaneFeederOptions } from './lane-feeder.js';
 import { Lane, type LaneLimits } from './lane.js';
 
 const GROUP = 'dispatcher';
@@ -46,26 +46,27 @@ function assign(...partitions: readonly number[]): void {
 }
 
 function aFeeder(divert?: (record: StoredRecord) => Promise<void>): LaneFeeder {
-  const feeder = new LaneFeeder(
-    {
-      group: GROUP,
-      lane: new Lane(LIMITS, () => performance.now()),
-      make: ({ delivery }: DueAttempt) => {
-        made.push(delivery.seq);
-        return new Promise<void>((resolve, reject) => {
-          making.set(delivery.seq, { end: resolve, fail: reject });
-        });
-      },
-      ...(divert === undefined ? {} : { divert }),
+  return aFeederOf({
+    group: GROUP,
+    lane: new Lane(LIMITS, () => performance.now()),
+    make: ({ delivery }: DueAttempt) => {
+      made.push(delivery.seq);
+      return new Promise<void>((resolve, reject) => {
+        making.set(delivery.seq, { end: resolve, fail: reject });
+      });
     },
-    {
-      appender: appender.asAppender,
-      sessions,
-      topics,
-      logger: createLogger('silent', 'test'),
-      signal: ending.signal,
-    },
-  );
+    ...(divert === undefined ? {} : { divert }),
+  });
+}
+
+function aFeederOf(options: LaneFeederOptions): LaneFeeder {
+  const feeder = new LaneFeeder(options, {
+    appender: appender.asAppender,
+    sessions,
+    topics,
+    logger: createLogger('silent', 'test'),
+    signal: ending.signal,
+  });
   feeders.push(feeder);
   return feeder;
 }
@@ -254,26 +255,16 @@ describe('what the lane lets go of behind a sluggish endpoint', () => {
     let nowMs = 0;
     const answers: (() => void)[] = [];
     const lane = new Lane({ ...LIMITS, inFlightPerEndpoint: 1 }, () => nowMs);
-    const feeder = new LaneFeeder(
-      {
-        group: GROUP,
-        lane,
-        make: async ({ delivery }, flight) => {
-          made.push(delivery.seq);
-          flight.posting();
-          await new Promise<void>((resolve) => answers.push(resolve));
-          flight.answered();
-        },
+    const feeder = aFeederOf({
+      group: GROUP,
+      lane,
+      make: async ({ delivery }, flight) => {
+        made.push(delivery.seq);
+        flight.posting();
+        await new Promise<void>((resolve) => answers.push(resolve));
+        flight.answered();
       },
-      {
-        appender: appender.asAppender,
-        sessions,
-        topics,
-        logger: createLogger('silent', 'test'),
-        signal: ending.signal,
-      },
-    );
-    feeders.push(feeder);
+    });
     await feed(feeder, [record(1, 7), record(2, 7), record(3, 7)]);
     expect(lane.held).toBe(3);
     nowMs += 5_000;

@@ -3,7 +3,7 @@ import { Store } from '#libs/feed-store';
 import { DataDirInUseError, startEmbeddedKafka, startEmbeddedPostgres } from '#libs/embedded-stack';
 import { embeddedEnvironment, writeCredentials } from '#libs/local-installation';
 import { Metrics } from '#libs/metrics';
-import { startGaplessApp, stopSignal, untilAborted, type GaplessApp } from '#libs/platform';
+import { giveBackMemory, startGaplessApp, stopSignal, untilAborted, type GaplessApp } from '#libs/platform';
 import { ConfigError, HealthBoard, type Environment } from '#libs/runtime';
 import { portToTake } from './port-to-take.js';
 import { readyText } from './ready-text.js';
@@ -65,6 +65,7 @@ async function run(servers: Server[]): Promise<void> {
       signal,
     );
     running.app.get(Metrics).include(() => pushing.measured());
+    await giveBackMemory();
     await pushing.ready(signal);
     const credentials = isEmbedded
       ? await writeCredentials(dataDir, running.app.get(Store), {

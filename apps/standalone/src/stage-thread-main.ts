@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import { Metrics } from '#libs/metrics';
-import { startGaplessApp, untilAborted, type GaplessApp } from '#libs/platform';
+import { giveBackMemory, startGaplessApp, untilAborted, type GaplessApp } from '#libs/platform';
 import { HealthBoard } from '#libs/runtime';
 import type { FromStageThread, ToStageThread } from './stage-thread.js';
 import { DispatcherModule } from '../../dispatcher/src/dispatcher.module.js';
@@ -39,6 +39,7 @@ try {
     { ...process.env, HOST: '127.0.0.1', PORT: '0' },
     stopping.signal,
   );
+  await giveBackMemory();
   tell({ kind: 'ready' });
   await untilAborted(stopping.signal);
   await running.stop();

@@ -96,7 +96,6 @@ export async function startGaplessApp(
     await app.listen(config.port, config.host);
     await app.get(Platform).join(signal);
     await abortable(app.startAllMicroservices(), signal);
-    await giveBackMemory();
     logger.info({ url: await app.getUrl() }, 'app.ready');
     return { app, url: await app.getUrl(), config, stop };
   } catch (error) {
@@ -144,6 +143,7 @@ export async function runGaplessApp(options: GaplessAppOptions): Promise<void> {
   const signal = stopSignal();
   try {
     const running = await startGaplessApp(options, process.env, signal);
+    await giveBackMemory();
     await untilAborted(signal);
     await running.stop();
   } catch (error) {

@@ -2,7 +2,8 @@ import { features } from 'node:process';
 
 /**
  * Gives back to the system what starting has left behind: modules are compiled once, and what that took would be held
- * for as long as the process is not busy enough to collect it. The thread does nothing else for some 0.1 s.
+ * for as long as the process is not busy enough to collect it. The thread does nothing else for some 0.1 s, so
+ * whoever owns it decides: once everything is started.
  */
 export async function giveBackMemory(): Promise<void> {
   if (!features.inspector) return;

@@ -1,4 +1,5 @@
 export * from './gapless-app.js';
+export { giveBackMemory } from './give-back-memory.js';
 export * from './platform.module.js';
 export * from './projection-place.js';
 export * from './stop-signal.js';

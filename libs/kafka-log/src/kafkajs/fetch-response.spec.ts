@@ -2,15 +2,15 @@ import { createRequire } from 'node:module';
 import { describe, expect, it } from '@jest/globals';
 import { decodeFetch, type FetchedMessage, type FetchResponse } from './fetch-response.js';
 import { encodeProduce, type ProduceRequest } from './produce-request.js';
+import { BATCH } from './record-batch-layout.js';
 
 type Messages = ProduceRequest['topicData'][number]['partitions'][number]['messages'];
 
 const NOW_MS = 1_750_000_000_123;
 /** Where the batch begins in a Produce request for one partition of the topic `t`. */
 const BATCH_AT = 12 + 3 + 4 + 8;
-const MAGIC_AT = 16;
-const FLAGS_AT = 22;
-const FIRST_TIMESTAMP_AT = 27;
+/** The flags are in the second byte of the attributes. */
+const FLAGS_AT = BATCH.attributes + 1;
 const APPEND_TIME = 0x08;
 
 const byKafkajs = createRequire(import.meta.url)('kafkajs/src/protocol/requests/fetch/v11/response.js') as {
@@ -97,7 +97,7 @@ describe('a Fetch response', () => {
     ['whose last batch is cut off in its head', Buffer.concat([aBatch(5), aBatch(10).subarray(0, 60)])],
     ['whose only batch is cut off', aBatch(5).subarray(0, 200)],
     ['stamped by the broker', withByte(aBatch(1), FLAGS_AT, APPEND_TIME)],
-    ['whose records are later than its first', withByte(aBatch(1), FIRST_TIMESTAMP_AT + 7, 1)],
+    ['whose records are later than its first', withByte(aBatch(1), BATCH.firstTimestamp + 7, 1)],
   ])('is read as kafkajs reads it: %s', async (_, records) => {
     const response = aResponse(records);
     const found = decodeFetch(response);
@@ -121,7 +121,7 @@ describe('a Fetch response', () => {
     ['compressed', aResponse(withByte(aBatch(0), FLAGS_AT, 0x01))],
     ['of a transaction', aResponse(withByte(aBatch(0), FLAGS_AT, 0x10))],
     ['written by the broker', aResponse(withByte(aBatch(0), FLAGS_AT, 0x20))],
-    ['of an old magic', aResponse(withByte(aBatch(0), MAGIC_AT, 1))],
+    ['of an old magic', aResponse(withByte(aBatch(0), BATCH.magic, 1))],
     ['in front of an aborted transaction', aResponse(aBatch(0), Buffer.alloc(16))],
   ])('is left to kafkajs where a batch is %s', (_, response) => {
     expect(decodeFetch(response)).toBeUndefined();

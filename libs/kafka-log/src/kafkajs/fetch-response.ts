@@ -1,4 +1,5 @@
 import type { IHeaders, KafkaMessage } from 'kafkajs';
+import { BATCH, INT16, INT32, INT64, MAGIC, UNCOUNTED_BYTES } from './record-batch-layout.js';
 
 /** A Fetch response of version 11, as kafkajs goes on with it. */
 export interface FetchResponse {
@@ -29,15 +30,7 @@ export interface PartitionResponse {
 
 export type FetchedMessage = Omit<KafkaMessage, 'size'>;
 
-const INT16 = 2;
-const INT32 = 4;
-const INT64 = 8;
 const TWO_TO_32 = 2 ** 32;
-const MAGIC = 2;
-/** Of a batch, up to and with its length. */
-const BATCH_START_BYTES = 12;
-/** Of a batch, up to and with the number of records. */
-const BATCH_HEAD_BYTES = 61;
 const APPEND_TIME_FLAG = 0x08;
 /** Compressed, of a transaction, or written by the broker itself. */
 const UNUSUAL_FLAGS = 0x07 | 0x10 | 0x20;
@@ -92,10 +85,10 @@ function readPartition(reader: Reader): PartitionResponse | undefined {
 function readBatches(reader: Reader, bytes: number): FetchedMessage[] | undefined {
   const messages: FetchedMessage[] = [];
   const end = reader.at + Math.max(0, bytes);
-  while (end - reader.at >= BATCH_HEAD_BYTES) {
+  while (end - reader.at >= BATCH.records) {
     const start = reader.at;
     const baseOffset = reader.int64();
-    const batchEnd = start + BATCH_START_BYTES + reader.int32();
+    const batchEnd = start + UNCOUNTED_BYTES + reader.int32();
     if (batchEnd > end) break;
     if (!readBatch(reader, start, baseOffset, messages)) return undefined;
     reader.at = batchEnd;
@@ -106,16 +99,16 @@ function readBatches(reader: Reader, bytes: number): FetchedMessage[] | undefine
 
 /** @returns whether it is one that can be read here */
 function readBatch(reader: Reader, start: number, baseOffset: number, messages: FetchedMessage[]): boolean {
-  reader.at = start + 16;
+  reader.at = start + BATCH.magic;
   if (reader.int8() !== MAGIC) return false;
-  reader.at = start + 21;
+  reader.at = start + BATCH.attributes;
   const attributes = reader.int16();
   if ((attributes & UNUSUAL_FLAGS) !== 0) return false;
-  reader.at = start + 27;
+  reader.at = start + BATCH.firstTimestamp;
   const firstTimestamp = reader.int64();
   const maxTimestamp = reader.int64();
   const appendTime = (attributes & APPEND_TIME_FLAG) === 0 ? undefined : String(maxTimestamp);
-  reader.at = start + 57;
+  reader.at = start + BATCH.recordCount;
   for (let left = reader.int32(); left > 0; left--) {
     const end = reader.varInt() + reader.at;
     const recordAttributes = reader.int8();

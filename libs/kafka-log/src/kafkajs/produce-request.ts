@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
-import type { Message } from 'kafkajs';
+import type { IHeaders, Message } from 'kafkajs';
+import { BATCH, INT16, INT32, MAGIC, UNCOUNTED_BYTES } from './record-batch-layout.js';
 
 /** Records for one partition. */
 export interface PartitionData {
@@ -32,22 +33,14 @@ const crc32C = createRequire(import.meta.url)('kafkajs/src/protocol/recordBatch/
   bytes: Buffer,
 ) => number;
 
-const INT16 = 2;
-const INT32 = 4;
 /** Transactional id, acks, timeout and the number of topics. */
 const REQUEST_HEAD_BYTES = INT16 + INT16 + INT32 + INT32;
 /** Partition and the size of its batch. */
 const PARTITION_HEAD_BYTES = INT32 + INT32;
-/** Of a batch, up to and with the number of records. */
-const BATCH_HEAD_BYTES = 61;
-/** Offset and length, which the length of a batch does not count. */
-const BATCH_START_BYTES = 12;
-/** What the checksum counts from on. */
-const CHECKED_FROM = 21;
-const MAGIC = 2;
 /** Of a record's attributes and of the difference of its timestamp, which is 0. */
 const RECORD_CONSTANT_BYTES = 2;
 const NONE = -1;
+const NO_NAMES: readonly string[] = [];
 
 /**
  * Writes a Produce request into one buffer, each record once: batches of magic 2, stamped with `timestampMs`.
@@ -86,8 +79,7 @@ function isPlain({ compression = 0, transactionalId = null, producerId = -1, top
 
 function isPlainMessage({ timestamp, headers }: Message): boolean {
   if (timestamp !== undefined) return false;
-  for (const name in headers) if (Array.isArray(headers[name])) return false;
-  return true;
+  return namesOf(headers).every((name) => !Array.isArray(headers?.[name]));
 }
 
 /** How many bytes the parts of a request take; records are asked for in the order in which they were counted. */
@@ -100,7 +92,7 @@ class RecordSizes {
     let bytes = REQUEST_HEAD_BYTES;
     for (const { topic, partitions } of topicData) {
       bytes += INT16 + Buffer.byteLength(topic) + INT32;
-      for (const { messages } of partitions) bytes += PARTITION_HEAD_BYTES + BATCH_HEAD_BYTES + this.#count(messages);
+      for (const { messages } of partitions) bytes += PARTITION_HEAD_BYTES + BATCH.records + this.#count(messages);
     }
     this.requestBytes = bytes;
   }
@@ -124,12 +116,13 @@ class RecordSizes {
 
 function bodyBytes({ key, value, headers }: Message, index: number): number {
   let bytes = RECORD_CONSTANT_BYTES + varIntBytes(index) + sizedBytes(key ?? null) + sizedBytes(value);
-  let count = 0;
-  for (const name in headers) {
-    count++;
-    bytes += sizedBytes(name) + sizedBytes(headers[name] as string | Buffer);
-  }
-  return bytes + varIntBytes(count);
+  const names = namesOf(headers);
+  for (const name of names) bytes += sizedBytes(name) + sizedBytes(headers?.[name] as string | Buffer);
+  return bytes + varIntBytes(names.length);
+}
+
+function namesOf(headers: IHeaders | undefined): readonly string[] {
+  return headers === undefined ? NO_NAMES : Object.keys(headers);
 }
 
 function sizedBytes(bytes: Bytes): number {
@@ -157,24 +150,24 @@ function writeBatch(
   sizes: RecordSizes,
   timestampMs: number,
 ): number {
-  let at = start + BATCH_HEAD_BYTES;
+  let at = start + BATCH.records;
   let index = 0;
   for (const message of messages) at = writeRecord(buffer, at, message, index++, sizes.next());
   const timestamp = BigInt(timestampMs);
   buffer.writeInt32BE(at - start, start - INT32);
-  buffer.writeBigInt64BE(0n, start);
-  buffer.writeInt32BE(at - start - BATCH_START_BYTES, start + 8);
-  buffer.writeInt32BE(0, start + 12);
-  buffer.writeInt8(MAGIC, start + 16);
-  buffer.writeInt16BE(0, start + CHECKED_FROM);
-  buffer.writeInt32BE(messages.length - 1, start + 23);
-  buffer.writeBigInt64BE(timestamp, start + 27);
-  buffer.writeBigInt64BE(timestamp, start + 35);
-  buffer.writeBigInt64BE(-1n, start + 43);
-  buffer.writeInt16BE(0, start + 51);
-  buffer.writeInt32BE(0, start + 53);
-  buffer.writeInt32BE(messages.length, start + 57);
-  buffer.writeUInt32BE(crc32C(buffer.subarray(start + CHECKED_FROM, at)), start + 17);
+  buffer.writeBigInt64BE(0n, start + BATCH.baseOffset);
+  buffer.writeInt32BE(at - start - UNCOUNTED_BYTES, start + BATCH.length);
+  buffer.writeInt32BE(0, start + BATCH.leaderEpoch);
+  buffer.writeInt8(MAGIC, start + BATCH.magic);
+  buffer.writeInt16BE(0, start + BATCH.attributes);
+  buffer.writeInt32BE(messages.length - 1, start + BATCH.lastOffsetDelta);
+  buffer.writeBigInt64BE(timestamp, start + BATCH.firstTimestamp);
+  buffer.writeBigInt64BE(timestamp, start + BATCH.maxTimestamp);
+  buffer.writeBigInt64BE(-1n, start + BATCH.producerId);
+  buffer.writeInt16BE(0, start + BATCH.producerEpoch);
+  buffer.writeInt32BE(0, start + BATCH.baseSequence);
+  buffer.writeInt32BE(messages.length, start + BATCH.recordCount);
+  buffer.writeUInt32BE(crc32C(buffer.subarray(start + BATCH.attributes, at)), start + BATCH.checksum);
   return at;
 }
 
@@ -186,7 +179,7 @@ function writeRecord(buffer: Buffer, start: number, message: Message, index: num
   at = writeVarInt(buffer, at, index);
   at = writeSized(buffer, at, key ?? null);
   at = writeSized(buffer, at, value);
-  const names = headers === undefined ? [] : Object.keys(headers);
+  const names = namesOf(headers);
   at = writeVarInt(buffer, at, names.length);
   for (const name of names) {
     at = writeSized(buffer, at, name);

@@ -42,10 +42,9 @@ export function createPushClient(options: PushClientOptions): PushClient {
   const { clock, maxConnectionsPerOrigin = 256, maxConnectionAgeMs = 120_000 } = options;
   let pool: ConnectionPool | undefined;
   // With it comes undici: who only looks at addresses or headers need not hold that in memory.
-  const opening = import('./connection-pool.js').then(({ ConnectionPool }) => {
-    pool = new ConnectionPool({ ...options, maxConnectionsPerOrigin, maxConnectionAgeMs });
-    return pool;
-  });
+  const opening = import('./connection-pool.js').then(
+    ({ ConnectionPool }) => new ConnectionPool({ ...options, maxConnectionsPerOrigin, maxConnectionAgeMs }),
+  );
   const checks = new Map<string, EndpointUrlCheck>();
   const check = (url: string) => {
     let known = checks.get(url);
