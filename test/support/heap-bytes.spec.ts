@@ -1,19 +1,28 @@
 import { describe, expect, it } from '@jest/globals';
 import { heapBytesDuring } from './heap-bytes.js';
 
+/** Some 2,400 samples of them, which is an error of two percent: one of a quarter does not come about by chance. */
 const OBJECTS = 500_000;
-/** A header of three words, and two members. */
+/** A header of three words, and two members; other than for a literal, the engine adds nothing while it learns. */
 const OBJECT_BYTES = 40;
+
+class Allocated {
+  constructor(
+    readonly number: number,
+    readonly first: boolean,
+  ) {}
+}
 
 describe('what is allocated on the heap', () => {
   it('is told though it is garbage, within a few percent, and whose it is', async () => {
-    let last: object | undefined;
+    let last: Allocated | undefined;
     const bytes = await heapBytesDuring(() => {
-      for (let number = 0; number < OBJECTS; number++) last = { number, first: last === undefined };
+      for (let number = 0; number < OBJECTS; number++) last = new Allocated(number, last === undefined);
       return Promise.resolve();
     });
-    const costs = bytes.costs(OBJECTS);
-    expect(costs['the test: bytes of heap']).toBeCloseTo(OBJECT_BYTES, -1);
-    expect(last).toEqual({ number: OBJECTS - 1, first: false });
+    const told = bytes.costs(OBJECTS)['the test: bytes of heap'];
+    expect(told).toBeGreaterThan(0.75 * OBJECT_BYTES);
+    expect(told).toBeLessThan(1.25 * OBJECT_BYTES);
+    expect(last).toEqual(new Allocated(OBJECTS - 1, false));
   });
 });
