@@ -61,7 +61,16 @@ export async function runKafkaNode(o: KafkaNodeOptions): Promise<RunningServer> 
   let nodeId = 0;
 
   const format = async (clusterId: string): Promise<void> => {
-    const args = [...FORMATTER_FLAGS, ...flags, 'kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', propertiesFile];
+    const args = [
+      ...FORMATTER_FLAGS,
+      ...flags,
+      'kafka.tools.StorageTool',
+      'format',
+      '-t',
+      clusterId,
+      '-c',
+      propertiesFile,
+    ];
     try {
       await promisify(execFile)(java, args, { env, ...(o.signal && { signal: o.signal }) });
     } catch (error) {
