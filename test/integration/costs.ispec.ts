@@ -79,8 +79,8 @@ const CEILINGS = {
   },
   /**
    * 50 events, each in a request of its own behind the receipt of the one before; everything per event. The slower the
-   * machine, the less the records of one event have to share: at worst, each is a batch and has its offset committed. What
-   * is fetched meanwhile is told by the time it takes, so the new buffers of that are looked at when there is nothing to do.
+   * machine, the less the records of one event have to share: at worst, each is a batch and has its offset committed. How
+   * often is fetched goes by the time that passes, so the new buffers for that have their ceiling at rest.
    */
   lone: {
     'api: statements': 1.6,
