@@ -14,12 +14,13 @@ import { Metrics } from '#libs/metrics';
 import { CLOCK, CONFIG, LOGGER, TOPICS, TRACING } from '#libs/platform';
 import { untilItWorks, type Config, type Logger } from '#libs/runtime';
 import type { Tracing } from '#libs/tracing';
-import { createPushClient, createResolver, parseNetworks, type PushClient } from '#libs/webhook-transport';
+import type { PushClient } from '#libs/webhook-transport';
 import { AttemptMaker } from './attempt-maker.js';
 import { DispatchLookup } from './dispatch-lookup.js';
 import { LaneFeeder } from './lane-feeder.js';
 import { Lane, type LaneLimits } from './lane.js';
 import { measureLane } from './measure-lane.js';
+import { PUSH_CLIENT } from './push-client.provider.js';
 import { RecentAttempts } from './recent-attempts.js';
 import { YieldingPace } from './yielding-pace.js';
 
@@ -59,7 +60,6 @@ const DRAIN_MS = 4_000;
 export class Dispatcher implements BeforeApplicationShutdown {
   readonly main: LaneFeeder;
   readonly slow: LaneFeeder;
-  readonly #client: PushClient;
   readonly #ending = new AbortController();
 
   constructor(
@@ -75,23 +75,18 @@ export class Dispatcher implements BeforeApplicationShutdown {
     @Inject(CLOCK) clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
     @Inject(TRACING) tracing: Tracing,
+    @Inject(PUSH_CLIENT) private readonly client: PushClient,
   ) {
     const { signal } = this.#ending;
     // Every attempt that is held listens to it.
     setMaxListeners(0, signal);
-    this.#client = createPushClient({
-      resolver: createResolver({ dnsServers: [...config.dnsServers], timeoutMs: config.deliveryTimeoutMs }),
-      allowedNetworks: parseNetworks(config.allowedPrivateNetworks),
-      allowHttp: config.allowHttpUrls,
-      clock,
-    });
     const directory = new EndpointDirectory(store, cipher);
     const recent = new RecentAttempts(config.deliveryTimeoutMs + PROJECTION_LAG_MS, () => clock.now());
     // A lane waits for its own look-ups and its own appends: not for those of the other.
     const aMaker = (outcomes: Appender) =>
       new AttemptMaker({
         lookup: new DispatchLookup(directory, logger, signal),
-        client: this.#client,
+        client,
         appender: outcomes,
         recent,
         topics,
@@ -136,7 +131,7 @@ export class Dispatcher implements BeforeApplicationShutdown {
   async beforeApplicationShutdown(): Promise<void> {
     await Promise.all([this.main.drain(DRAIN_MS), this.slow.drain(DRAIN_MS)]);
     this.#ending.abort(new Error('the process ends'));
-    await this.#client.close();
+    await this.client.close();
   }
 
   async #divert(record: StoredRecord): Promise<void> {

@@ -11,6 +11,8 @@ export interface KafkaConnectionOptions {
   readonly logger: Logger;
   /** Where what goes over the connection is measured, if somebody wants to know. */
   readonly metrics?: Metrics;
+  /** A client to use in place of one that is made here: for a simulation without brokers. */
+  readonly kafka?: Kafka;
 }
 
 /** What kafkajs reports as an error is mostly a fault that it waits out itself; the stages tell what it means. */
@@ -31,18 +33,20 @@ export class KafkaConnection {
   constructor(options: KafkaConnectionOptions) {
     this.logger = options.logger;
     this.metrics = options.metrics ?? new Metrics();
-    this.kafka = new Kafka({
-      clientId: options.clientId,
-      brokers: [...options.brokers],
-      // A stuck connection is given up well within the sequencer's session, so that its lease check stays meaningful.
-      requestTimeout: 3_000,
-      enforceRequestTimeout: true,
-      connectionTimeout: 3_000,
-      // Some seconds in all: whoever waits for an answer is told in time, and every stage tries again by itself.
-      retry: { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000 },
-      logLevel: logLevel.WARN,
-      logCreator: () => relay(options.logger),
-    });
+    this.kafka =
+      options.kafka ??
+      new Kafka({
+        clientId: options.clientId,
+        brokers: [...options.brokers],
+        // A stuck connection is given up well within the sequencer's session, so that its lease check stays meaningful.
+        requestTimeout: 3_000,
+        enforceRequestTimeout: true,
+        connectionTimeout: 3_000,
+        // Some seconds in all: whoever waits for an answer is told in time, and every stage tries again by itself.
+        retry: { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000 },
+        logLevel: logLevel.WARN,
+        logCreator: () => relay(options.logger),
+      });
   }
 
   async withAdmin<T>(act: (admin: Admin) => Promise<T>): Promise<T> {
