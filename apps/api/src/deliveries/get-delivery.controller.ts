@@ -1,9 +1,10 @@
-import { Controller, Get, Header, Inject, Param } from '@nestjs/common';
+import { Controller, Get, Header, Inject, Param, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
 import type { Clock, DeliveryId, EndpointId, OrgId } from '#libs/domain';
 import { DeliveryLog, EndpointRecords } from '#libs/feed-store';
 import { CLOCK, CONFIG } from '#libs/platform';
 import type { Config } from '#libs/runtime';
-import { OrgOfKey } from '../auth/authenticated-key.js';
+import { keyOf, OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { EndpointIdPipe } from '../webhooks/endpoint-id.pipe.js';
 import { DeliveryIdPipe, noSuchDelivery } from './delivery-id.pipe.js';
@@ -25,6 +26,7 @@ export class GetDeliveryController {
   @RequireScope('webhooks:read')
   @Header('content-type', 'application/json; charset=utf-8')
   async get(
+    @Req() request: FastifyRequest,
     @OrgOfKey() orgId: OrgId,
     @Param('id', EndpointIdPipe) id: EndpointId,
     @Param('deliveryId', DeliveryIdPipe) deliveryId: DeliveryId,
@@ -37,7 +39,7 @@ export class GetDeliveryController {
       ...deliveryJson(found.delivery),
       endpoint_id: id,
       attempts_log: found.attemptsLog.map(attemptJson),
-      request: sentRequest(found, target),
+      request: sentRequest(found, target, keyOf(request).scopes.includes('webhooks:write')),
     };
     return `{"data":${JSON.stringify(members).slice(0, -1)},"envelope":${found.envelope ?? 'null'}}}`;
   }

@@ -52,7 +52,7 @@ describe('the request of the latest attempt', () => {
   it('has the headers that the dispatcher made at that time, but for the trace that is not stored', () => {
     const whole = aDelivery();
     const due = { delivery: whole.delivery, run: 0, attempt: 2, traceparent: null, envelope: Buffer.from(ENVELOPE) };
-    expect(sentRequest(whole, target())).toEqual({
+    expect(sentRequest(whole, target(), true)).toEqual({
       method: 'POST',
       url: 'https://example.com/hook',
       url_note: null,
@@ -65,31 +65,38 @@ describe('the request of the latest attempt', () => {
   it('knows the trace of a replay, which follows from the event', () => {
     const [first, latest] = aDelivery().attemptsLog;
     const replayed = aDelivery({ attemptsLog: [first!, { ...latest!, run: 1, attempt: 1 }] });
-    const request = sentRequest(replayed, target());
+    const request = sentRequest(replayed, target(), true);
     expect(request?.headers['traceparent']).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/);
     expect(request?.headers['x-service-attempt']).toBe('1');
   });
 
   it('has no signatures, and says why, when the secret was rotated since, or right before', () => {
     for (const secretChangedAt of [new Date(AT.getTime() + 1), AT, before(4_999)]) {
-      const request = sentRequest(aDelivery(), target({ secretChangedAt }));
+      const request = sentRequest(aDelivery(), target({ secretChangedAt }), true);
       for (const name of SIGNATURE_HEADERS) expect(request?.headers).toMatchObject({ [name]: null });
       expect(request?.headers['webhook-timestamp']).toBe(String(Math.floor(AT.getTime() / 1_000)));
       expect(request?.signature_note).toMatch(/rotated/);
       expect(request?.url).not.toBeNull();
     }
-    expect(sentRequest(aDelivery(), target({ secretChangedAt: before(5_001) }))?.signature_note).toBeNull();
+    expect(sentRequest(aDelivery(), target({ secretChangedAt: before(5_001) }), true)?.signature_note).toBeNull();
   });
 
   it('has no url, and says why, when that has changed since, or right before', () => {
-    const changed = sentRequest(aDelivery(), target({ urlChangedAt: before(1_000) }));
+    const changed = sentRequest(aDelivery(), target({ urlChangedAt: before(1_000) }), true);
     expect(changed).toMatchObject({ url: null, url_note: expect.stringMatching(/changed/) as unknown });
     expect(changed?.signature_note).toBeNull();
-    expect(sentRequest(aDelivery(), target({ urlChangedAt: before(5_001) }))?.url_note).toBeNull();
+    expect(sentRequest(aDelivery(), target({ urlChangedAt: before(5_001) }), true)?.url_note).toBeNull();
+  });
+
+  it('has no signatures, and says why, for those who may only read', () => {
+    const request = sentRequest(aDelivery(), target(), false);
+    for (const name of SIGNATURE_HEADERS) expect(request?.headers).toMatchObject({ [name]: null });
+    expect(request?.signature_note).toMatch(/webhooks:write/);
+    expect(JSON.stringify(request)).not.toMatch(/[0-9a-f]{64}/);
   });
 
   it('is none before the first attempt, and without the stored bytes', () => {
-    expect(sentRequest(aDelivery({ attemptsLog: [] }), target())).toBeNull();
-    expect(sentRequest(aDelivery({ envelope: null }), target())).toBeNull();
+    expect(sentRequest(aDelivery({ attemptsLog: [] }), target(), true)).toBeNull();
+    expect(sentRequest(aDelivery({ envelope: null }), target(), true)).toBeNull();
   });
 });

@@ -23,14 +23,22 @@ function isAsThen(changedAt: Date | null, at: Date): boolean {
   return changedAt === null || at.getTime() > changedAt.getTime() + UNSURE_MS;
 }
 
+function noteOnSignatures(showSignatures: boolean, isSecretKnown: boolean): string | null {
+  if (!showSignatures) return 'Signatures are shown only to keys with the scope webhooks:write.';
+  if (isSecretKnown) return null;
+  return 'The secret of the endpoint was rotated since this attempt, or right before it: its signatures are not known any more.';
+}
+
 /**
  * The request of the latest attempt. It is not stored: it follows from the stored bytes, from when the attempt began, and
  * from the endpoint's secret and url, as long as those are what they were then.
+ * @param showSignatures whether the caller may see them: a genuine signature lets its holder pose as Gapless
  * @returns null before the first attempt, and once retention has removed the bytes
  */
 export function sentRequest(
   { delivery, attemptsLog, envelope }: WholeDelivery,
   target: PushTarget,
+  showSignatures: boolean,
 ): SentRequestJson | null {
   const latest = attemptsLog.at(-1);
   if (latest === undefined || envelope === null) return null;
@@ -38,8 +46,9 @@ export function sentRequest(
   const pushed = { delivery, run, attempt, traceparent: null, envelope: Buffer.from(envelope) };
   const isUrlKnown = isAsThen(target.urlChangedAt, at);
   const isSecretKnown = isAsThen(target.secretChangedAt, at);
+  const signatureNote = noteOnSignatures(showSignatures, isSecretKnown);
   const unknown = [
-    ...(isSecretKnown ? [] : SIGNATURE_HEADERS),
+    ...(signatureNote === null ? [] : SIGNATURE_HEADERS),
     // Of an event that comes from the log, the trace is the producer's; a replay begins one that follows from the event.
     ...(run > 0 ? [] : ['traceparent']),
   ];
@@ -51,9 +60,7 @@ export function sentRequest(
       ...pushHeaders(pushed, target.secret, at.getTime()),
       ...Object.fromEntries(unknown.map((name) => [name, null])),
     },
-    signature_note: isSecretKnown
-      ? null
-      : 'The secret of the endpoint was rotated since this attempt, or right before it: its signatures are not known any more.',
+    signature_note: signatureNote,
     body: envelope,
   };
 }

@@ -209,7 +209,7 @@ export const SCHEMAS: JsonObject = {
         additionalProperties: MAYBE_TEXT,
         description:
           'By their names in lower case, without those of the connection (Host, Content-Length, Connection). null is what ' +
-          'is not known any more: signatures once the secret was rotated; the traceparent of an event that was not ' +
+          'is not known any more: signatures once the secret was rotated, or without the scope webhooks:write; the traceparent of an event that was not ' +
           'replayed, whose trace is the producer’s. The user-agent is that of today.',
       },
       signature_note: { ...MAYBE_TEXT, description: 'Why there are no signatures.' },

@@ -7,6 +7,7 @@ import { Card } from '../ui/card.js';
 import { EmptyState, FailureNotice } from '../ui/notice.js';
 import { SkeletonRows } from '../ui/skeleton.js';
 import { StageBadge } from './stage-badge.js';
+import { isWebUrl } from './web-url.js';
 
 /** Who waits for an agent at this moment, longest first. */
 export function WaitingList({ orgId }: { readonly orgId: string }) {
@@ -48,9 +49,13 @@ function WaitingChat({ chat, now }: { readonly chat: WaitingConversation; readon
       </span>
       <div className="chat-text">
         <p className="truncate">
-          <a href={chat.url} target="_blank" rel="noreferrer">
-            {chat.subject}
-          </a>
+          {isWebUrl(chat.url) ? (
+            <a href={chat.url} target="_blank" rel="noreferrer">
+              {chat.subject}
+            </a>
+          ) : (
+            chat.subject
+          )}
         </p>
         <p className="truncate muted chat-place">{place.join(' · ')}</p>
       </div>

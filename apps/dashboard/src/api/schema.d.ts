@@ -1479,7 +1479,7 @@ export interface components {
             url: string | null;
             /** @description Why there is no url. */
             url_note: string | null;
-            /** @description By their names in lower case, without those of the connection (Host, Content-Length, Connection). null is what is not known any more: signatures once the secret was rotated; the traceparent of an event that was not replayed, whose trace is the producer’s. The user-agent is that of today. */
+            /** @description By their names in lower case, without those of the connection (Host, Content-Length, Connection). null is what is not known any more: signatures once the secret was rotated, or without the scope webhooks:write; the traceparent of an event that was not replayed, whose trace is the producer’s. The user-agent is that of today. */
             headers: {
                 [key: string]: string | null;
             };

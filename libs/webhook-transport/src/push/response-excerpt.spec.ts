@@ -24,6 +24,10 @@ describe('responseExcerpt', () => {
     expect(responseExcerpt([Buffer.from([0x61, 0, 0xff, 0x1b, 0x5b, 0x7f, 0x62])])).toBe('a\ufffd\ufffd\ufffd[\ufffdb');
   });
 
+  it('shows marks that change the direction of writing as U+FFFD', () => {
+    expect(responseExcerpt([Buffer.from('paid\u202etxt.exe\u2066!\u200f')])).toBe('paid\ufffdtxt.exe\ufffd!\ufffd');
+  });
+
   it('is at most 1 KiB of UTF-8 that can be stored and read back, whatever came', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 2000 }), { maxLength: 4 }), (chunks) => {

@@ -2,9 +2,12 @@
 export const MAX_EXCERPT_BYTES = 1024;
 
 const decoder = new TextDecoder('utf-8');
-/** All but tab and line feed: PostgreSQL stores no NUL, and the rest would upset a terminal. */
+/**
+ * All but tab and line feed: PostgreSQL stores no NUL, and the rest would upset a terminal. Marks that change the
+ * direction of writing are among them, because they make a text look like another one.
+ */
 // eslint-disable-next-line no-control-regex -- control characters are what is looked for
-const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /** The longest start of a text that takes at most `maxBytes` of UTF-8, cut between characters. */
 function cut(text: string, maxBytes: number): string {
