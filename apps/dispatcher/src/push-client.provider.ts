@@ -2,7 +2,7 @@ import type { FactoryProvider } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
 import { CLOCK, CONFIG } from '#libs/platform';
 import type { Config } from '#libs/runtime';
-import { createPushClient, createResolver, parseNetworks, type PushClient } from '#libs/webhook-transport';
+import { createPushClient, createResolver, endpointUrlRules, type PushClient } from '#libs/webhook-transport';
 
 export const PUSH_CLIENT = Symbol('PushClient');
 
@@ -12,8 +12,7 @@ export const pushClient: FactoryProvider<PushClient> = {
   useFactory: (config: Config, clock: Clock) =>
     createPushClient({
       resolver: createResolver({ dnsServers: [...config.dnsServers], timeoutMs: config.deliveryTimeoutMs }),
-      allowedNetworks: parseNetworks(config.allowedPrivateNetworks),
-      allowHttp: config.allowHttpUrls,
+      ...endpointUrlRules(config),
       clock,
     }),
   inject: [CONFIG, CLOCK],

@@ -22,6 +22,10 @@ export interface Config {
   readonly allowHttpUrls: boolean;
   /** CIDRs; checked by the webhook transport. */
   readonly allowedPrivateNetworks: string;
+  /** CIDRs; checked by the webhook transport. */
+  readonly deniedNetworks: string;
+  /** Ports and ranges of ports; checked by the webhook transport. */
+  readonly allowedPorts: string;
   /** `<id>:<base64 of 32 bytes>`, comma-separated; the first encrypts, all decrypt. */
   readonly secretEncryptionKeys: string;
   readonly rateLimitPerSecond: number;

@@ -39,6 +39,8 @@ describe('loadConfig', () => {
       sweepIntervalMs: 5_000,
       allowHttpUrls: false,
       allowedPrivateNetworks: '',
+      deniedNetworks: '',
+      allowedPorts: '443,1024-65535',
       secretEncryptionKeys: KEY,
       rateLimitPerSecond: 100,
       maxEndpointsPerOrg: 50,

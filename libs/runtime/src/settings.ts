@@ -130,6 +130,20 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     (text) => text,
     'CIDRs; for development and tests only; loopback with the embedded servers',
   ),
+  deniedNetworks: setting(
+    'DENIED_NETWORKS',
+    { kind: 'absent', value: '' },
+    'CIDRs',
+    (text) => text,
+    'CIDRs that no endpoint may be in, besides everything that is not public: your own public ranges',
+  ),
+  allowedPorts: setting(
+    'ALLOWED_PORTS',
+    byDefault('443,1024-65535'),
+    'ports and ranges of ports, comma-separated',
+    (text) => text,
+    'the ports that endpoints may use; where plain http is allowed, 80 is too',
+  ),
   secretEncryptionKeys: secret(
     setting(
       'SECRET_ENCRYPTION_KEYS',

@@ -1,10 +1,15 @@
 import { classifyAddress, formatIp, parseIp, type Network } from './addresses/index.js';
+import { isAllowedPort, type Ports } from './ports.js';
 
 export interface EndpointUrlRules {
   /** `ALLOW_HTTP_URLS` */
   readonly allowHttp: boolean;
   /** `ALLOWED_PRIVATE_NETWORKS` */
   readonly allowedNetworks: readonly Network[];
+  /** `DENIED_NETWORKS`; they win over allowed ones. */
+  readonly deniedNetworks?: readonly Network[];
+  /** `ALLOWED_PORTS`; every port if it is missing. */
+  readonly ports?: Ports;
 }
 
 /**
@@ -43,10 +48,10 @@ export function allowedLoopback(allowedNetworks: readonly Network[]): readonly s
   return ['127.0.0.1', '::1'].filter((address) => classifyAddress(address, allowedNetworks).kind === 'allowed');
 }
 
-function checkAddress(url: URL, address: string, allowedNetworks: readonly Network[]): EndpointUrlCheck {
+function checkAddress(url: URL, address: string, rules: EndpointUrlRules): EndpointUrlCheck {
   const bytes = parseIp(address);
   if (bytes === undefined) return refuse('url_invalid', 'the host is not a valid address');
-  const verdict = classifyAddress(bytes, allowedNetworks);
+  const verdict = classifyAddress(bytes, rules.allowedNetworks, rules.deniedNetworks);
   if (verdict.kind === 'refused') {
     return refuse('url_private_network', `${formatIp(bytes)} is not a public address: ${verdict.reason}`);
   }
@@ -73,7 +78,8 @@ function checkName(url: URL, name: string, allowedNetworks: readonly Network[]):
  * thing to all. `localhost` and names below it are usable only where an allowed network holds 127.0.0.1 or ::1; see
  * `resolveEndpointAddress`.
  */
-export function checkEndpointUrl(text: string, { allowHttp, allowedNetworks }: EndpointUrlRules): EndpointUrlCheck {
+export function checkEndpointUrl(text: string, rules: EndpointUrlRules): EndpointUrlCheck {
+  const { allowHttp, allowedNetworks, ports } = rules;
   if (text.length > MAX_URL_LENGTH) return refuse('url_invalid', `the url is longer than ${MAX_URL_LENGTH} characters`);
   // eslint-disable-next-line no-control-regex -- control characters are what is looked for
   if (/[\s\\\u0000-\u001f\u007f]/.test(text)) {
@@ -93,9 +99,12 @@ export function checkEndpointUrl(text: string, { allowHttp, allowedNetworks }: E
   if (!URL.canParse(text)) return refuse('url_invalid', 'the url has no valid host or port');
   const url = new URL(text);
   if (url.port === '0') return refuse('url_invalid', 'port 0 cannot be connected to');
+  if (ports !== undefined && !isAllowedPort(url, ports)) {
+    return refuse('url_invalid', `port ${url.port} is not allowed; use 443 or a port from 1024 on`);
+  }
   const { hostname } = url;
-  if (hostname.startsWith('[')) return checkAddress(url, hostname.slice(1, -1), allowedNetworks);
+  if (hostname.startsWith('[')) return checkAddress(url, hostname.slice(1, -1), rules);
   // The URL parser leaves no IPv4 address but in dotted decimal; anything else that ends in a number it has refused.
-  if (/^[\d.]+$/.test(hostname)) return checkAddress(url, hostname, allowedNetworks);
+  if (/^[\d.]+$/.test(hostname)) return checkAddress(url, hostname, rules);
   return checkName(url, hostname.endsWith('.') ? hostname.slice(0, -1) : hostname, allowedNetworks);
 }

@@ -5,6 +5,7 @@ export {
   type EndpointUrlErrorCode,
   type EndpointUrlRules,
 } from './endpoint-url.js';
+export { endpointUrlRules } from './endpoint-url-rules.js';
 export * from './push/index.js';
 export { checkEndpointAddress, type EndpointAddressCheck, type EndpointAddresses } from './resolve-endpoint-address.js';
 export { createResolver, type Resolution, type Resolver, type ResolverOptions } from './resolver.js';

@@ -24,11 +24,12 @@ export async function resolveEndpointAddress(
   host: EndpointHost,
   resolver: Resolver,
   allowedNetworks: readonly Network[],
+  deniedNetworks: readonly Network[] = [],
 ): Promise<EndpointAddresses> {
   const resolution = await addressesOf(host, resolver, allowedNetworks);
   if (resolution.kind === 'unresolvable') return resolution;
   for (const address of resolution.addresses) {
-    const verdict = classifyAddress(address, allowedNetworks);
+    const verdict = classifyAddress(address, allowedNetworks, deniedNetworks);
     if (verdict.kind === 'refused') return { kind: 'refused', address, reason: verdict.reason };
   }
   if (resolution.addresses.length === 0) return { kind: 'unresolvable', detail: 'the name has no address' };
@@ -46,7 +47,7 @@ export async function checkEndpointAddress(
 ): Promise<EndpointAddressCheck> {
   const check = checkEndpointUrl(text, rules);
   if (!check.ok) return check;
-  const found = await resolveEndpointAddress(check.host, resolver, rules.allowedNetworks);
+  const found = await resolveEndpointAddress(check.host, resolver, rules.allowedNetworks, rules.deniedNetworks);
   switch (found.kind) {
     case 'ok':
       return { ok: true, url: check.url };

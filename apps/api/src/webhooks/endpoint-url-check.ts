@@ -4,7 +4,7 @@ import type { Config } from '#libs/runtime';
 import {
   checkEndpointAddress,
   createResolver,
-  parseNetworks,
+  endpointUrlRules,
   type EndpointUrlRules,
   type Resolver,
 } from '#libs/webhook-transport';
@@ -20,8 +20,7 @@ export class EndpointUrlCheck {
 
   constructor(@Inject(CONFIG) config: Config) {
     this.#rules = {
-      allowHttp: config.allowHttpUrls,
-      allowedNetworks: parseNetworks(config.allowedPrivateNetworks),
+      ...endpointUrlRules(config),
       resolver: createResolver({ dnsServers: config.dnsServers, timeoutMs: LOOK_UP_TIMEOUT_MS }),
     };
   }

@@ -36,6 +36,7 @@ const REFUSED: readonly (readonly [address: string, block: string, why: string])
   ['192.0.2.1', '192.0.2.0/24', 'documentation'],
   ['192.88.99.1', '192.88.99.0/24', '6to4 relay anycast'],
   ['192.88.99.2', '192.88.99.0/24', '6a44 relay'],
+  ['168.63.129.16', '168.63.129.16/32', 'platform address of Azure'],
   ['192.168.0.0', '192.168.0.0/16', 'start of private 192.168/16'],
   ['192.168.1.1', '192.168.0.0/16', 'home router'],
   ['192.168.255.255', '192.168.0.0/16', 'end of private 192.168/16'],

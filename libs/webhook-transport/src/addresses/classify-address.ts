@@ -31,6 +31,17 @@ function refusalOf(address: IpBytes): Refusal | undefined {
   return { kind: 'refused', block: block?.cidr ?? '', reason: block?.reason ?? 'not an address' };
 }
 
+/** The denied network that holds the address or an IPv4 address inside it. */
+function deniedBy(address: IpBytes, deniedNetworks: readonly Network[]): Network | undefined {
+  if (deniedNetworks.length === 0) return undefined;
+  return (
+    networkOf(address, deniedNetworks) ??
+    embeddedIpv4(address)
+      .map(({ bytes }) => deniedBy(bytes, deniedNetworks))
+      .find((network) => network !== undefined)
+  );
+}
+
 /**
  * Judges one address: anything that is not globally reachable unicast is refused.
  *
@@ -38,13 +49,22 @@ function refusalOf(address: IpBytes): Refusal | undefined {
  * tunnel to them (NAT64, 6to4, Teredo, ISATAP): that leads to the address of the same digits in *another* network. Such
  * a form passes if the IPv4 addresses inside are public, or if an allowed IPv6 network holds the whole address.
  *
+ * A denied network refuses the addresses in it, and every form that carries one of them, even if an allowed network holds
+ * them too.
+ *
  * @param address any spelling, or 4 or 16 bytes; what is no address is refused
  */
-export function classifyAddress(address: string | IpBytes, allowedNetworks: readonly Network[]): AddressClass {
+export function classifyAddress(
+  address: string | IpBytes,
+  allowedNetworks: readonly Network[],
+  deniedNetworks: readonly Network[] = [],
+): AddressClass {
   const bytes = typeof address === 'string' ? parseIp(address) : address;
   if (bytes === undefined || (bytes.length !== 4 && bytes.length !== 16)) {
     return { kind: 'refused', block: '', reason: 'not an address' };
   }
+  const denied = deniedBy(bytes, deniedNetworks);
+  if (denied !== undefined) return { kind: 'refused', block: denied.cidr, reason: 'denied by the operator' };
   const refusal = refusalOf(bytes);
   if (refusal === undefined) return PUBLIC;
   const [embedded] = embeddedIpv4(bytes);

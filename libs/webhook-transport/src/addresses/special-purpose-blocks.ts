@@ -31,6 +31,8 @@ export const SPECIAL_PURPOSE_BLOCKS: readonly SpecialPurposeBlock[] = [
   refused('100.64.0.0/10', 'shared address space of carriers (RFC 6598)'),
   refused('127.0.0.0/8', 'loopback (RFC 1122)'),
   refused('169.254.0.0/16', 'link-local, cloud metadata (RFC 3927)'),
+  // Public by the registry, but in Azure it is the host of the virtual machine: DHCP, DNS and its agent.
+  refused('168.63.129.16/32', 'platform address of Azure'),
   refused('172.16.0.0/12', 'private use (RFC 1918)'),
   refused('192.0.0.0/24', 'IETF protocol assignments (RFC 6890)'),
   refused('192.0.0.0/29', 'IPv4 service continuity (RFC 7335)'),

@@ -12,6 +12,7 @@ import { UnaskedContinueFilter } from './unasked-continue.js';
 export interface ConnectionOptions {
   readonly resolver: Resolver;
   readonly allowedNetworks: readonly Network[];
+  readonly deniedNetworks?: readonly Network[];
   readonly clock: Clock;
   readonly ca?: string | undefined;
 }
@@ -104,8 +105,8 @@ export class Connection {
 
   #connect(callback: buildConnector.Callback): void {
     this.#phase = 'resolving';
-    const { resolver, allowedNetworks } = this.options;
-    resolveEndpointAddress(this.host, resolver, allowedNetworks).then(
+    const { resolver, allowedNetworks, deniedNetworks } = this.options;
+    resolveEndpointAddress(this.host, resolver, allowedNetworks, deniedNetworks).then(
       (found) => {
         switch (found.kind) {
           case 'ok':

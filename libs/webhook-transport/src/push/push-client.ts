@@ -1,6 +1,5 @@
 import type { Clock } from '#libs/domain';
-import type { Network } from '../addresses/index.js';
-import { checkEndpointUrl, type EndpointUrlCheck } from '../endpoint-url.js';
+import { checkEndpointUrl, type EndpointUrlCheck, type EndpointUrlRules } from '../endpoint-url.js';
 import type { Resolver } from '../resolver.js';
 import type { ConnectionPool } from './connection-pool.js';
 import { exchange } from './exchange.js';
@@ -16,10 +15,8 @@ export interface PushClient {
   close(): Promise<void>;
 }
 
-export interface PushClientOptions {
+export interface PushClientOptions extends EndpointUrlRules {
   readonly resolver: Resolver;
-  readonly allowedNetworks: readonly Network[];
-  readonly allowHttp: boolean;
   readonly clock: Clock;
   /** PEM of the only certificate authorities to trust, in place of the system's. */
   readonly ca?: string | undefined;

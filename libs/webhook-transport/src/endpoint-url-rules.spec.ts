@@ -1,0 +1,81 @@
+import { describe, expect, it } from '@jest/globals';
+import { endpointUrlRules } from './endpoint-url-rules.js';
+import { checkEndpointUrl } from './endpoint-url.js';
+
+const DEFAULTS = {
+  allowHttpUrls: false,
+  allowedPrivateNetworks: '',
+  deniedNetworks: '',
+  allowedPorts: '443,1024-65535',
+};
+
+const check = (url: string, settings: Partial<typeof DEFAULTS> = {}) =>
+  checkEndpointUrl(url, endpointUrlRules({ ...DEFAULTS, ...settings }));
+
+describe('ports', () => {
+  it.each([
+    'https://example.com/',
+    'https://example.com:443/',
+    'https://example.com:1024/',
+    'https://example.com:8443/',
+  ])('are 443 and the unprivileged ones by default: %s', (url) => {
+    expect(check(url)).toMatchObject({ ok: true });
+  });
+
+  it.each([22, 25, 80, 442, 1023])('of other services are refused: %d', (port) => {
+    expect(check(`https://example.com:${port}/`)).toMatchObject({
+      ok: false,
+      code: 'url_invalid',
+      detail: expect.stringContaining(String(port)) as unknown,
+    });
+  });
+
+  it('include 80 where plain http is allowed, for http alone', () => {
+    expect(check('http://example.com/', { allowHttpUrls: true })).toMatchObject({ ok: true });
+    expect(check('http://example.com:80/', { allowHttpUrls: true })).toMatchObject({ ok: true });
+    expect(check('https://example.com:80/', { allowHttpUrls: true })).toMatchObject({ ok: false });
+    expect(check('http://example.com:22/', { allowHttpUrls: true })).toMatchObject({ ok: false });
+  });
+
+  it('are those of the setting', () => {
+    expect(check('https://example.com:8443/', { allowedPorts: '443' })).toMatchObject({ ok: false });
+    expect(check('https://example.com:22/', { allowedPorts: '443, 22' })).toMatchObject({ ok: true });
+  });
+});
+
+describe('denied networks', () => {
+  const denied = { deniedNetworks: '8.8.8.0/24, 2a00:1450::/32' };
+
+  it.each([
+    'https://8.8.8.8/',
+    'https://[::ffff:8.8.8.8]/',
+    'https://[64:ff9b::8.8.8.8]/',
+    'https://[2002:808:808::1]/',
+    'https://[2a00:1450::1]/',
+  ])('refuse their addresses in every form: %s', (url) => {
+    expect(check(url, denied)).toMatchObject({ ok: false, code: 'url_private_network' });
+  });
+
+  it('refuse nothing else', () => {
+    expect(check('https://8.8.4.4/', denied)).toMatchObject({ ok: true });
+  });
+
+  it('win over allowed ones', () => {
+    const both = { allowedPrivateNetworks: '10.0.0.0/8', deniedNetworks: '10.1.0.0/16' };
+    expect(check('https://10.0.0.1/', both)).toMatchObject({ ok: true });
+    expect(check('https://10.1.0.1/', both)).toMatchObject({ ok: false });
+  });
+});
+
+describe('a setting that cannot be read', () => {
+  it.each([
+    ['ALLOWED_PORTS', { allowedPorts: '' }],
+    ['ALLOWED_PORTS', { allowedPorts: '0' }],
+    ['ALLOWED_PORTS', { allowedPorts: '443,70000' }],
+    ['ALLOWED_PORTS', { allowedPorts: '9-1' }],
+    ['DENIED_NETWORKS', { deniedNetworks: '10.0.0.0' }],
+    ['ALLOWED_PRIVATE_NETWORKS', { allowedPrivateNetworks: 'all' }],
+  ])('is named: %s', (name, settings) => {
+    expect(() => endpointUrlRules({ ...DEFAULTS, ...settings })).toThrow(new RegExp(`^${name}: `));
+  });
+});
