@@ -41,6 +41,7 @@ export async function withInstallation<T>(
     brokers: config.kafkaBrokers,
     clientId: 'gapless-cli',
     logger: createLogger('silent', 'cli'),
+    partitions: config.partitions,
   });
   await reach(connection);
   return withStore(

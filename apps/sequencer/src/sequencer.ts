@@ -164,6 +164,12 @@ export class Sequencer {
         continue;
       }
       const { event } = reading;
+      if (!this.use.connection.isPlaceOf(event.orgId, record.partition)) {
+        // Sequenced here, its org would have a second stream of seqs.
+        const detail = `events of org ${event.orgId} belong to another partition: use the murmur2 partitioner`;
+        deadLetters.push(deadLetterRecord(this.use.topics.deadLetter, record, 'wrong_partition', detail));
+        continue;
+      }
       const appending = state.sequences.append(event.orgId, event.id);
       if (appending.kind === 'repeat') {
         this.use.connection.metrics.add('gapless_sequencer_repeats_total', {});

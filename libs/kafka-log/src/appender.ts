@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { CompressionTypes, type Message, type Producer } from 'kafkajs';
 import type { Metrics } from '#libs/metrics';
 import type { KafkaConnection } from './kafka-connection.js';
-import { keyedPartitioner } from './keyed-partitioner.js';
 import { PRODUCE_BYTES, PRODUCE_RECORDS } from './limits.js';
 import { measureProduce } from './measure-produce.js';
 import { recordBytes, toMessage, type NewRecord } from './record.js';
@@ -39,7 +38,7 @@ export class Appender {
     this.#metrics.add('gapless_produce_failures_total', {}, 0);
     this.#producer = connection.kafka.producer({
       allowAutoTopicCreation: false,
-      createPartitioner: keyedPartitioner,
+      createPartitioner: connection.partitioner,
       retry: { retries: options.retries, initialRetryTime: 100, maxRetryTime: 1_000 },
     });
   }

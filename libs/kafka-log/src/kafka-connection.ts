@@ -1,6 +1,8 @@
-import { Kafka, logLevel, type Admin, type LogEntry } from 'kafkajs';
+import { Kafka, logLevel, type Admin, type ICustomPartitioner, type LogEntry } from 'kafkajs';
 import { Metrics } from '#libs/metrics';
 import { untilItWorks, type Logger } from '#libs/runtime';
+import { KeyPlaces } from './key-places.js';
+import { keyedPartitioner } from './keyed-partitioner.js';
 import { replaceCodec } from './kafkajs/replace-codec.js';
 
 replaceCodec();
@@ -13,6 +15,8 @@ export interface KafkaConnectionOptions {
   readonly metrics?: Metrics;
   /** A client to use in place of one that is made here: for a simulation without brokers. */
   readonly kafka?: Kafka;
+  /** How many partitions the installation has; without it, keys go by what each topic has. */
+  readonly partitions?: number;
 }
 
 /** What kafkajs reports as an error is mostly a fault that it waits out itself; the stages tell what it means. */
@@ -29,10 +33,15 @@ export class KafkaConnection {
   readonly kafka: Kafka;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** How producers place records by their keys. */
+  readonly partitioner: ICustomPartitioner;
+  readonly #places: KeyPlaces | null;
 
   constructor(options: KafkaConnectionOptions) {
     this.logger = options.logger;
     this.metrics = options.metrics ?? new Metrics();
+    this.partitioner = keyedPartitioner(options.partitions);
+    this.#places = options.partitions === undefined ? null : new KeyPlaces(options.partitions);
     this.kafka =
       options.kafka ??
       new Kafka({
@@ -47,6 +56,11 @@ export class KafkaConnection {
         logLevel: logLevel.WARN,
         logCreator: () => relay(options.logger),
       });
+  }
+
+  /** Whether records of the key belong to the partition. Unknown partition counts allow any. */
+  isPlaceOf(key: string, partition: number): boolean {
+    return this.#places === null || this.#places.of(key) === partition;
   }
 
   async withAdmin<T>(act: (admin: Admin) => Promise<T>): Promise<T> {

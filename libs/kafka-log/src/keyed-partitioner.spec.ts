@@ -15,10 +15,10 @@ function metadata(partitions: number) {
   }));
 }
 
-function placer() {
-  const place = keyedPartitioner();
-  return (message: Omit<Message, 'value'>, partitions: number, topic = 'attempts') =>
-    place({ topic, partitionMetadata: metadata(partitions), message: { value: null, ...message } });
+function placer(partitions?: number) {
+  const place = keyedPartitioner(partitions)();
+  return (message: Omit<Message, 'value'>, of: number, topic = 'attempts') =>
+    place({ topic, partitionMetadata: metadata(of), message: { value: null, ...message } });
 }
 
 describe('keyedPartitioner', () => {
@@ -37,6 +37,12 @@ describe('keyedPartitioner', () => {
     const after = KEYS.map((key) => place({ key }, 50));
     expect(after).toEqual(KEYS.map((key) => partitionOf(key, 50)));
     expect(after).not.toEqual(before);
+  });
+
+  it('moves no key of an installation whose topic is given more partitions', () => {
+    const place = placer(3);
+    const before = KEYS.map((key) => place({ key }, 3));
+    expect(KEYS.map((key) => place({ key }, 50))).toEqual(before);
   });
 
   it('leaves a partition that is given', () => {

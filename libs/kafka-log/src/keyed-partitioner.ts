@@ -1,32 +1,27 @@
 import { Partitioners, type ICustomPartitioner } from 'kafkajs';
+import { KeyPlaces } from './key-places.js';
 
-/** Keys of a topic whose partition is remembered; beyond them it is computed again. */
-const REMEMBERED_KEYS = 10_000;
-
-interface KnownPlaces {
-  readonly partitions: number;
-  readonly byKey: Map<string, number>;
-}
-
-/** Places records by the murmur2 hash of their keys, as every Kafka client does, and computes that of a key once. */
-export const keyedPartitioner: ICustomPartitioner = () => {
-  const place = Partitioners.DefaultPartitioner();
-  const known = new Map<string, KnownPlaces>();
-  return (record) => {
-    const { topic, message, partitionMetadata } = record;
-    const { key, partition } = message;
-    if (typeof partition === 'number') return partition;
-    if (typeof key !== 'string') return place(record);
-    let places = known.get(topic);
-    if (places?.partitions !== partitionMetadata.length || places.byKey.size >= REMEMBERED_KEYS) {
-      places = { partitions: partitionMetadata.length, byKey: new Map() };
-      known.set(topic, places);
-    }
-    let found = places.byKey.get(key);
-    if (found === undefined) {
-      found = place(record);
-      places.byKey.set(key, found);
-    }
-    return found;
+/**
+ * Places records by the murmur2 hash of their keys, as every Kafka client does.
+ * @param partitions of the installation; without it, what the topic has. A topic that is given more partitions while
+ *   this process runs moves no key.
+ */
+export function keyedPartitioner(partitions?: number): ICustomPartitioner {
+  return () => {
+    const place = Partitioners.DefaultPartitioner();
+    const known = new Map<number, KeyPlaces>();
+    return (record) => {
+      const { message, partitionMetadata } = record;
+      const { key, partition } = message;
+      if (typeof partition === 'number') return partition;
+      if (key === null || key === undefined) return place(record);
+      const count = partitions ?? partitionMetadata.length;
+      let places = known.get(count);
+      if (places === undefined) {
+        places = new KeyPlaces(count);
+        known.set(count, places);
+      }
+      return places.of(key);
+    };
   };
-};
+}

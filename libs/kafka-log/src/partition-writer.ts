@@ -1,7 +1,6 @@
 import { CompressionTypes, type Producer } from 'kafkajs';
 import type { Metrics } from '#libs/metrics';
 import type { KafkaConnection } from './kafka-connection.js';
-import { keyedPartitioner } from './keyed-partitioner.js';
 import { measureProduce } from './measure-produce.js';
 import { toMessage, type NewRecord } from './record.js';
 
@@ -18,7 +17,7 @@ export class PartitionWriter {
     this.#metrics = connection.metrics;
     this.#producer = connection.kafka.producer({
       allowAutoTopicCreation: false,
-      createPartitioner: keyedPartitioner,
+      createPartitioner: connection.partitioner,
       retry: { retries: 0 },
     });
   }

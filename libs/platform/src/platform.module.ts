@@ -40,6 +40,7 @@ export class PlatformModule {
       clientId: `gapless-${name}`,
       logger,
       metrics,
+      partitions: config.partitions,
     });
     const store = new Store({
       databaseUrl: config.databaseUrl,

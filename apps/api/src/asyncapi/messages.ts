@@ -1,12 +1,5 @@
-import {
-  CATALOG,
-  ENVELOPE_SCHEMA,
-  ERROR_CODES,
-  EVENT_TYPES,
-  isIngestable,
-  type CatalogEntry,
-  type JsonObject,
-} from '#libs/domain';
+import { CATALOG, ENVELOPE_SCHEMA, EVENT_TYPES, isIngestable, type CatalogEntry, type JsonObject } from '#libs/domain';
+import { DEAD_LETTER_CODES } from '#libs/kafka-log';
 import { exampleEnvelope, partOf } from '#libs/event-schemas';
 
 const EMITTED = CATALOG.filter(({ deprecated }) => !deprecated);
@@ -64,7 +57,7 @@ const DEAD_LETTER_HEADERS: JsonObject = {
   description: 'The headers of the original record, and these.',
   required: ['x-error-code', 'x-error-detail', 'x-origin'],
   properties: {
-    'x-error-code': text('Why it was set aside.', { enum: ERROR_CODES }),
+    'x-error-code': text('Why it was set aside.', { enum: DEAD_LETTER_CODES }),
     'x-error-detail': text('What is wrong with it, place by place.'),
     'x-origin': text('`<topic>/<partition>/<offset>`.'),
   },

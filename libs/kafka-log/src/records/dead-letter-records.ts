@@ -1,7 +1,12 @@
+import { ERROR_CODES, type ErrorCode } from '#libs/domain';
 import type { NewRecord, StoredRecord } from '../record.js';
 
-/** A record that could not be read: as it came, with the reason and where it stood (decisions, section 11: Shapes). */
-export function deadLetterRecord(topic: string, record: StoredRecord, code: string, detail: string): NewRecord {
+/** Why a record was set aside. */
+export type DeadLetterCode = ErrorCode | 'wrong_partition';
+export const DEAD_LETTER_CODES: readonly DeadLetterCode[] = [...ERROR_CODES, 'wrong_partition'];
+
+/** A record that cannot be taken: as it came, with the reason and where it was (decisions, section 11: Shapes). */
+export function deadLetterRecord(topic: string, record: StoredRecord, code: DeadLetterCode, detail: string): NewRecord {
   return {
     topic,
     key: record.key,

@@ -67,6 +67,6 @@ describe('a dead letter', () => {
 
   it('is possible without key, value and headers', () => {
     const bad = asStored({ key: null, value: null });
-    expect(deadLetterRecord('dead', bad, 'code', 'detail')).toMatchObject({ key: null, value: null });
+    expect(deadLetterRecord('dead', bad, 'malformed_request', 'detail')).toMatchObject({ key: null, value: null });
   });
 });

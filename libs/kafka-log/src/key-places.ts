@@ -1,0 +1,22 @@
+import { partitionOf } from './partition-of.js';
+
+/** Keys whose partition is remembered. */
+const REMEMBERED_KEYS = 10_000;
+
+/** The partition of each key among so many, computed once for a key that comes again. */
+export class KeyPlaces {
+  readonly #byKey = new Map<string, number>();
+
+  constructor(readonly partitions: number) {}
+
+  of(key: string | Buffer): number {
+    if (typeof key !== 'string') return partitionOf(key, this.partitions);
+    let place = this.#byKey.get(key);
+    if (place === undefined) {
+      if (this.#byKey.size >= REMEMBERED_KEYS) this.#byKey.clear();
+      place = partitionOf(key, this.partitions);
+      this.#byKey.set(key, place);
+    }
+    return place;
+  }
+}
