@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { STAGE_NAMES } from '#libs/runtime';
 import { ApiClient } from '../support/api-client.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import { ComposeProject } from './support/compose-project.js';
 import { ComposeReceiver } from './support/compose-receiver.js';
 
-const STAGES = ['api', 'sequencer', 'router', 'dispatcher', 'projector', 'alerting'];
 const START_TIMEOUT_MS = 180_000;
 /** A killed sequencer's partitions are taken over after its session of 10 s, and Node takes its time on a busy machine. */
 const TAKEOVER_TIMEOUT_MS = 90_000;
@@ -41,12 +41,12 @@ describe('docker/compose.yaml', () => {
   let api: ApiClient;
 
   beforeAll(async () => {
-    for (const stage of STAGES) await expectReady(project, stage);
+    for (const stage of STAGE_NAMES) await expectReady(project, stage);
     credentials = await readCredentials(project);
     api = new ApiClient(credentials.base_url, credentials.api_key);
   }, START_TIMEOUT_MS);
 
-  describe.each(STAGES)('%s', (stage) => {
+  describe.each(STAGE_NAMES)('%s', (stage) => {
     it('is healthy by the words of Docker', async () => {
       await eventually(
         async () => {
@@ -136,7 +136,7 @@ describe('docker/compose.yaml', () => {
             await new Promise((resolve) => setImmediate(resolve));
           }
         })();
-        for (const stage of ['router', 'dispatcher', 'projector', 'sequencer']) {
+        for (const stage of STAGE_NAMES.filter((name) => name !== 'api')) {
           const { Id } = await project.container(stage);
           await project.docker('stop', Id);
           const { State } = await project.container(stage);

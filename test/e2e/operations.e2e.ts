@@ -3,6 +3,7 @@ import { InMemorySpanExporter, type ReadableSpan } from '@opentelemetry/sdk-trac
 import type { OrgId } from '#libs/domain';
 import { Store } from '#libs/feed-store';
 import { METRICS, type MetricDefinition } from '#libs/metrics';
+import { STAGE_NAMES, type StageName } from '#libs/runtime';
 import { OpenTelemetry } from '../../libs/tracing/src/open-telemetry.js';
 import { ApiClient, type Webhook } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
@@ -17,14 +18,13 @@ import { aStageProcess, type LogLine, type StageProcess } from '../support/stage
 import { ALL_STAGES, API_HTTP } from '../support/stages.js';
 
 type MetricName = keyof typeof METRICS;
-type Stage = 'api' | 'sequencer' | 'router' | 'dispatcher' | 'projector';
 
 const EVERY_PROCESS: readonly MetricName[] = ['gapless_build_info', 'gapless_ready', 'gapless_postgres_connections'];
 const PRODUCES: readonly MetricName[] = ['gapless_produced_records_total', 'gapless_produce_duration_seconds'];
 const CONSUMES: readonly MetricName[] = ['gapless_batch_records', 'gapless_batch_duration_seconds'];
 
 /** What each process tells that is not zero after the load below. */
-const TOLD: Readonly<Record<Stage, readonly MetricName[]>> = {
+const TOLD: Readonly<Record<StageName, readonly MetricName[]>> = {
   api: [...PRODUCES, 'gapless_http_requests_total', 'gapless_http_request_duration_seconds'],
   sequencer: [...PRODUCES, ...CONSUMES, 'gapless_sequencer_repeats_total'],
   router: [...PRODUCES, ...CONSUMES, 'gapless_deliveries_scheduled_total'],
@@ -49,10 +49,11 @@ const TOLD: Readonly<Record<Stage, readonly MetricName[]>> = {
     'gapless_projection_age_seconds',
     'gapless_endpoints',
   ],
+  alerting: [...CONSUMES, 'gapless_projection_transaction_seconds', 'gapless_projection_age_seconds'],
 };
 
 /** Told as well, and zero as long as all is well. */
-const ZERO: Readonly<Record<Stage, readonly MetricName[]>> = {
+const ZERO: Readonly<Record<StageName, readonly MetricName[]>> = {
   api: ['gapless_postgres_queries_waiting', 'gapless_produce_failures_total'],
   sequencer: ['gapless_batch_failures_total', 'gapless_consumer_lag_records', 'gapless_consumer_lag_seconds'],
   router: ['gapless_batch_failures_total', 'gapless_consumer_lag_records', 'gapless_consumer_lag_seconds'],
@@ -65,9 +66,8 @@ const ZERO: Readonly<Record<Stage, readonly MetricName[]>> = {
     'gapless_sequence_repeats_total',
     'gapless_sequence_mismatches_total',
   ],
+  alerting: ['gapless_batch_failures_total', 'gapless_consumer_lag_records', 'gapless_consumer_lag_seconds'],
 };
-
-const STAGES = Object.keys(TOLD) as readonly Stage[];
 
 /** More than one endpoint may hold of the main lane. */
 const HANGING_PUSHES = 300;
@@ -76,9 +76,9 @@ const MARK = 'b0dy-of-an-event';
 const ENCRYPTION_KEY = Buffer.alloc(32, 'k3y').toString('base64');
 const AUTO_DISABLE_AFTER = 4;
 
-describe('five processes, one of each stage, that carry a load with troubles in it', () => {
+describe('processes, one of each stage, that carry a load with troubles in it', () => {
   let gapless: GaplessUnderTest;
-  let stages: Readonly<Record<Stage, StageProcess>>;
+  let stages: Readonly<Record<StageName, StageProcess>>;
   let orgId: OrgId;
   let apiKey: string;
   let api: ApiClient;
@@ -93,11 +93,11 @@ describe('five processes, one of each stage, that carry a load with troubles in 
     return receiver;
   }
 
-  function samplesOf(stage: Stage): Promise<readonly Sample[]> {
+  function samplesOf(stage: StageName): Promise<readonly Sample[]> {
     return scrape(stages[stage].url);
   }
 
-  function linesOf(stage: Stage, msg: string): readonly LogLine[] {
+  function linesOf(stage: StageName, msg: string): readonly LogLine[] {
     return stages[stage].log.filter((line) => line['msg'] === msg);
   }
 
@@ -113,11 +113,11 @@ describe('five processes, one of each stage, that carry a load with troubles in 
     apiKey = await anApiKey(store, orgId);
     await store.close();
     const started = await Promise.all(
-      STAGES.map(
+      STAGE_NAMES.map(
         async (stage) => [stage, await aStageProcess(stage, gapless.environment, { logLevel: 'trace' })] as const,
       ),
     );
-    stages = Object.fromEntries(started) as Record<Stage, StageProcess>;
+    stages = Object.fromEntries(started) as Record<StageName, StageProcess>;
     await Promise.all(started.map(([, stage]) => stage.ready(60_000)));
     api = new ApiClient(stages.api.url, apiKey);
 
@@ -147,16 +147,16 @@ describe('five processes, one of each stage, that carry a load with troubles in 
   afterAll(async () => {
     // Receivers first: nobody has to wait for the one that hangs.
     await Promise.all(receivers.map((receiver) => receiver.close()));
-    await Promise.all(STAGES.map((stage) => stages[stage].stop()));
+    await Promise.all(STAGE_NAMES.map((stage) => stages[stage].stop()));
     await gapless.stop();
   });
 
   it('tell all that is documented, among them', () => {
-    const told = STAGES.flatMap((stage) => [...TOLD[stage], ...ZERO[stage]]);
+    const told = STAGE_NAMES.flatMap((stage) => [...TOLD[stage], ...ZERO[stage]]);
     expect(new Set([...EVERY_PROCESS, ...told])).toEqual(new Set(Object.keys(METRICS)));
   });
 
-  it.each(STAGES)('tell Prometheus what they do: %s', async (stage) => {
+  it.each(STAGE_NAMES)('tell Prometheus what they do: %s', async (stage) => {
     await eventually(
       async () => {
         const samples = await samplesOf(stage);
@@ -172,7 +172,7 @@ describe('five processes, one of each stage, that carry a load with troubles in 
 
   it('tell nothing that the catalog does not have, but of the Node process', async () => {
     const definitions: Readonly<Record<string, MetricDefinition>> = METRICS;
-    for (const stage of STAGES) {
+    for (const stage of STAGE_NAMES) {
       for (const { name, labels } of await samplesOf(stage)) {
         if (/^(process|nodejs)_/.test(name)) continue;
         const definition = definitions[name] ?? definitions[name.replace(/_(bucket|sum|count)$/, '')];
@@ -232,7 +232,9 @@ describe('five processes, one of each stage, that carry a load with troubles in 
   });
 
   it('log no key, no secret, no signature and no body, at any level', () => {
-    const text = STAGES.map((stage) => stages[stage].log.map((line) => JSON.stringify(line)).join('\n')).join('\n');
+    const text = STAGE_NAMES.map((stage) => stages[stage].log.map((line) => JSON.stringify(line)).join('\n')).join(
+      '\n',
+    );
     expect(text).toContain('"level":"debug"');
     const pushed = receivers.flatMap(({ received }) => received);
     const signatures = pushed.flatMap(({ headers }) => [

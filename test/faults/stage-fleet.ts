@@ -1,11 +1,8 @@
 import { join } from 'node:path';
+import { STAGE_NAMES, type StageName } from '#libs/runtime';
 import { ROOT } from '../support/root.js';
 import { aStageProcess, type StageProcess } from '../support/stage-process.js';
 import type { StageOrder } from './in-stage.js';
-
-export const STAGES = ['api', 'sequencer', 'router', 'dispatcher', 'projector'] as const;
-
-export type Stage = (typeof STAGES)[number];
 
 const IN_STAGE = join(ROOT, 'dist/test/faults/in-stage.js');
 /** A group waits for a dead member's session of 10 s before it goes on; on a busy machine the rest takes its time. */
@@ -18,14 +15,14 @@ export class Member {
   readonly #ended: StageProcess[] = [];
 
   private constructor(
-    readonly stage: Stage,
+    readonly stage: StageName,
     private readonly environment: Readonly<Record<string, string>>,
     process: StageProcess,
   ) {
     this.#process = process;
   }
 
-  static async start(stage: Stage, environment: Readonly<Record<string, string>>): Promise<Member> {
+  static async start(stage: StageName, environment: Readonly<Record<string, string>>): Promise<Member> {
     return new Member(stage, environment, await aStageProcess(stage, environment, { preload: IN_STAGE }));
   }
 
@@ -105,9 +102,9 @@ export class StageFleet {
   /** @param instances how many processes of each stage; one where nothing is said */
   static async start(
     environment: Readonly<Record<string, string>>,
-    instances: Partial<Readonly<Record<Stage, number>>>,
+    instances: Partial<Readonly<Record<StageName, number>>>,
   ): Promise<StageFleet> {
-    const wanted = STAGES.flatMap((stage) => Array.from({ length: instances[stage] ?? 1 }, () => stage));
+    const wanted = STAGE_NAMES.flatMap((stage) => Array.from({ length: instances[stage] ?? 1 }, () => stage));
     const fleet = new StageFleet(await Promise.all(wanted.map((stage) => Member.start(stage, environment))));
     try {
       await fleet.ready();
@@ -118,7 +115,7 @@ export class StageFleet {
     }
   }
 
-  of(stage: Stage): readonly Member[] {
+  of(stage: StageName): readonly Member[] {
     return this.members.filter((member) => member.stage === stage);
   }
 

@@ -3,12 +3,13 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startEmbeddedKafkaCluster, stopLeftovers, type EmbeddedKafkaCluster } from '#libs/embedded-stack';
+import type { StageName } from '#libs/runtime';
 import { anEnvironment } from '../support/environment.js';
 import { ROOT } from '../support/root.js';
 import { drawsFrom } from '../support/sequence.js';
 import { PostgresServer } from './postgres-server.js';
 import { SmallVolume, unmount } from './small-volume.js';
-import { StageFleet, type Stage } from './stage-fleet.js';
+import { StageFleet } from './stage-fleet.js';
 import { Traffic, until } from './traffic.js';
 
 /** What a fault is done to. */
@@ -16,7 +17,7 @@ export interface WorldPlan {
   /** Kafka nodes (default 1). */
   readonly brokers?: number;
   /** Processes of each stage (default 1). */
-  readonly instances?: Partial<Readonly<Record<Stage, number>>>;
+  readonly instances?: Partial<Readonly<Record<StageName, number>>>;
   /** Puts Postgres on a volume of this size, which can be filled up. */
   readonly postgresVolumeMiB?: number;
 }
@@ -92,7 +93,7 @@ export class World {
     return `${this.#topicPrefix}.log.v1`;
   }
 
-  groupOf(stage: Stage): string {
+  groupOf(stage: StageName): string {
     return `${this.#topicPrefix}-${stage}`;
   }
 

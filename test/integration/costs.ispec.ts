@@ -1,14 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Type } from '@nestjs/common';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Store } from '#libs/feed-store';
 import { Metrics } from '#libs/metrics';
 import type { GaplessApp } from '#libs/platform';
-import { ApiModule } from '../../apps/api/src/api.module.js';
-import { DispatcherModule } from '../../apps/dispatcher/src/dispatcher.module.js';
-import { ProjectorModule } from '../../apps/projector/src/projector.module.js';
-import { RouterModule } from '../../apps/router/src/router.module.js';
-import { SequencerModule } from '../../apps/sequencer/src/sequencer.module.js';
+import { STAGE_NAMES } from '#libs/runtime';
 import { eventJson } from '../bench/traffic/event-bodies.js';
 import { ApiClient } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
@@ -21,7 +16,7 @@ import { eventually } from '../support/infrastructure/eventually.js';
 import { watchKafkaWire, type KafkaWire } from '../support/kafka-wire.js';
 import { watchPostgresStatements, type PostgresStatements } from '../support/postgres-statements.js';
 import { aReceiver, type Receiver } from '../support/receiver.js';
-import { API_HTTP } from '../support/stages.js';
+import { API_HTTP, STAGE_MODULES } from '../support/stages.js';
 
 /**
  * What events may cost: about one and a half times what they do, so that one statement or request more for each of them
@@ -56,6 +51,9 @@ const CEILINGS = {
     'projector: statements per batch': 4,
     'projector: OffsetCommit requests': 40,
     'projector: Fetch requests': 200,
+    'alerting: statements': 25,
+    'alerting: OffsetCommit requests': 15,
+    'alerting: Fetch requests': 60,
     'bytes to inbox': 1_500_000,
     'bytes to log': 1_900_000,
     'bytes to deliveries': 1_050_000,
@@ -98,6 +96,8 @@ const CEILINGS = {
     'projector: statements': 5.5,
     'projector: statements per batch': 1.8,
     'projector: OffsetCommit requests': 3.3,
+    'alerting: statements': 2,
+    'alerting: OffsetCommit requests': 1.1,
     'bytes to inbox': 1_600,
     'bytes to log': 2_000,
     'bytes to deliveries': 1_200,
@@ -115,19 +115,13 @@ const CEILINGS = {
     'router: requests': 12,
     'dispatcher: requests': 58,
     'projector: requests': 48,
+    'alerting: requests': 12,
     'kafkajs: bytes in new buffers': 450_000,
     'all: bytes copied': 90_000,
     'all: bytes in new buffers': 460_000,
   },
 } satisfies Record<string, Costs>;
 
-const STAGES: readonly (readonly [name: string, module: Type])[] = [
-  ['api', ApiModule],
-  ['sequencer', SequencerModule],
-  ['router', RouterModule],
-  ['dispatcher', DispatcherModule],
-  ['projector', ProjectorModule],
-];
 const EVENT = 'ticket.created';
 const WARM_UP_EVENTS = 100;
 const BURST_EVENTS = 2_000;
@@ -162,8 +156,8 @@ describe('what events cost', () => {
     wire = watchKafkaWire();
     statements = watchPostgresStatements();
     gapless = await aGapless();
-    for (const [name, module] of STAGES) {
-      apps.push(await gapless.start([module], { name, ...(name === 'api' && { http: API_HTTP }) }));
+    for (const name of STAGE_NAMES) {
+      apps.push(await gapless.start([STAGE_MODULES[name]], { name, ...(name === 'api' && { http: API_HTTP }) }));
     }
     store = aStore(gapless.environment['DATABASE_URL'] ?? '');
     await store.open(() => undefined);

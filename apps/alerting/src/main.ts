@@ -1,4 +1,5 @@
 import { runGaplessApp } from '#libs/platform';
+import { STAGES } from '#libs/runtime';
 import { AlertingModule } from './alerting.module.js';
 
-await runGaplessApp({ name: 'alerting', modules: [AlertingModule], defaultPort: 3005 });
+await runGaplessApp({ name: 'alerting', modules: [AlertingModule], defaultPort: STAGES.alerting.port });

@@ -11,10 +11,9 @@ import {
 } from '#libs/embedded-stack';
 import { Store } from '#libs/feed-store';
 import { embeddedEnvironment, STAGE_NODE_OPTIONS, writeCredentials, type Credentials } from '#libs/local-installation';
-import { createLogger, untilItWorks, type Environment } from '#libs/runtime';
+import { createLogger, STAGE_NAMES, untilItWorks, type Environment, type StageName } from '#libs/runtime';
 import { findPorts } from './stage-ports.js';
 import { StageSet } from './stage-set.js';
-import { STAGES, type Stage } from './stages.js';
 import type { StatusRow } from './status-table.js';
 import { SupervisedProcess } from './supervised-process.js';
 
@@ -88,7 +87,7 @@ export class Cluster {
         kafka_brokers: kafka.brokers,
         database_url: postgres.url,
       });
-      tell(`starting ${SETS * STAGES.length} processes; their logs are in ${logsDir}`);
+      tell(`starting ${SETS * STAGE_NAMES.length} processes; their logs are in ${logsDir}`);
       for (const set of sets) set.start();
       await Promise.all(sets.map((set) => set.ready(signal)));
       return new Cluster(kafka, postgres, sets, credentials);
@@ -205,13 +204,13 @@ async function migrateAndWriteCredentials(
 function stageSet(
   number: number,
   o: {
-    readonly ports: Readonly<Record<Stage, number>>;
+    readonly ports: Readonly<Record<StageName, number>>;
     readonly environment: Environment;
     readonly logsDir: string;
     readonly tell: (line: string) => void;
   },
 ): StageSet {
-  const members = STAGES.map((stage) => {
+  const members = STAGE_NAMES.map((stage) => {
     const port = o.ports[stage];
     const process = new SupervisedProcess({
       name: `${stage} of set ${number}`,

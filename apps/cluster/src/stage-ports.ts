@@ -1,13 +1,16 @@
 import { quietPort } from '#libs/embedded-stack';
-import { STAGES, type Stage } from './stages.js';
+import { STAGE_NAMES, STAGES, type StageName } from '#libs/runtime';
 
 /** Between the first ports of two sets. */
 const SET_STEP = 10;
 
 /** The ports of a set, from 1: `base` + 0 … 5 of the first one, `base` + 10 … 15 of the second one. */
-export function usualPorts(basePort: number, set: number): Readonly<Record<Stage, number>> {
-  const first = basePort + (set - 1) * SET_STEP;
-  return Object.fromEntries(STAGES.map((stage, place) => [stage, first + place])) as Record<Stage, number>;
+export function usualPorts(basePort: number, set: number): Readonly<Record<StageName, number>> {
+  const above = basePort - STAGES.api.port + (set - 1) * SET_STEP;
+  return Object.fromEntries(STAGE_NAMES.map((stage) => [stage, STAGES[stage].port + above])) as Record<
+    StageName,
+    number
+  >;
 }
 
 /**
@@ -19,13 +22,13 @@ export async function findPorts(
   basePort: number,
   set: number,
   taken: Set<number>,
-): Promise<Readonly<Record<Stage, number>>> {
+): Promise<Readonly<Record<StageName, number>>> {
   const usual = usualPorts(basePort, set);
-  const found: Partial<Record<Stage, number>> = {};
-  for (const stage of STAGES) {
+  const found: Partial<Record<StageName, number>> = {};
+  for (const stage of STAGE_NAMES) {
     const port = await quietPort(basePort === 0 ? undefined : usual[stage], taken);
     taken.add(port);
     found[stage] = port;
   }
-  return found as Record<Stage, number>;
+  return found as Record<StageName, number>;
 }

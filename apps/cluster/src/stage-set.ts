@@ -1,9 +1,9 @@
+import type { StageName } from '#libs/runtime';
 import type { SupervisedProcess } from './supervised-process.js';
-import type { Stage } from './stages.js';
 
 /** A process of a set, and where it answers. */
 export interface StageMember {
-  readonly stage: Stage;
+  readonly stage: StageName;
   readonly port: number;
   readonly process: SupervisedProcess;
 }

@@ -1,4 +1,5 @@
 import { runGaplessApp } from '#libs/platform';
+import { STAGES } from '#libs/runtime';
 import { RouterModule } from './router.module.js';
 
-await runGaplessApp({ name: 'router', modules: [RouterModule], defaultPort: 3002 });
+await runGaplessApp({ name: 'router', modules: [RouterModule], defaultPort: STAGES.router.port });

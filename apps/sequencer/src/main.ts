@@ -1,4 +1,5 @@
 import { runGaplessApp } from '#libs/platform';
+import { STAGES } from '#libs/runtime';
 import { SequencerModule } from './sequencer.module.js';
 
-await runGaplessApp({ name: 'sequencer', modules: [SequencerModule], defaultPort: 3001 });
+await runGaplessApp({ name: 'sequencer', modules: [SequencerModule], defaultPort: STAGES.sequencer.port });

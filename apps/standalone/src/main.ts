@@ -1,10 +1,11 @@
 import { resolve } from 'node:path';
+import type { Type } from '@nestjs/common';
 import { Store } from '#libs/feed-store';
 import { DataDirInUseError, startEmbeddedKafka, startEmbeddedPostgres } from '#libs/embedded-stack';
 import { embeddedEnvironment, writeCredentials } from '#libs/local-installation';
 import { Metrics } from '#libs/metrics';
 import { giveBackMemory, startGaplessApp, stopSignal, untilAborted, type GaplessApp } from '#libs/platform';
-import { ConfigError, HealthBoard, type Environment } from '#libs/runtime';
+import { ConfigError, HealthBoard, STAGES, type Environment, type StageOn } from '#libs/runtime';
 import { portToTake } from './port-to-take.js';
 import { readyText } from './ready-text.js';
 import { StageThread } from './stage-thread.js';
@@ -19,6 +20,12 @@ interface Server {
   readonly died: Promise<Error>;
 }
 
+const MODULES: Readonly<Record<StageOn<'main'>, Type>> = {
+  api: ApiModule,
+  sequencer: SequencerModule,
+  router: RouterModule,
+  alerting: AlertingModule,
+};
 const signal = stopSignal();
 const dataDir = resolve(process.env['DATA_DIR'] ?? '.data');
 const jarsDir = resolve(import.meta.dirname, '../../../../.cache/kafka-4.3.1');
@@ -56,8 +63,8 @@ async function run(servers: Server[]): Promise<void> {
     running = await startGaplessApp(
       {
         name: 'standalone',
-        modules: [ApiModule, SequencerModule, RouterModule, AlertingModule],
-        defaultPort: 3000,
+        modules: Object.values(MODULES),
+        defaultPort: STAGES.api.port,
         http: apiHttp,
         health,
       },

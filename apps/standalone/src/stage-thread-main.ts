@@ -1,11 +1,13 @@
 import { parentPort } from 'node:worker_threads';
+import type { Type } from '@nestjs/common';
 import { Metrics } from '#libs/metrics';
 import { giveBackMemory, startGaplessApp, untilAborted, type GaplessApp } from '#libs/platform';
-import { HealthBoard } from '#libs/runtime';
+import { HealthBoard, type StageOn } from '#libs/runtime';
 import type { FromStageThread, ToStageThread } from './stage-thread.js';
 import { DispatcherModule } from '../../dispatcher/src/dispatcher.module.js';
 import { ProjectorModule } from '../../projector/src/projector.module.js';
 
+const MODULES: Readonly<Record<StageOn<'push'>, Type>> = { dispatcher: DispatcherModule, projector: ProjectorModule };
 const stopping = new AbortController();
 
 function tell(message: FromStageThread): void {
@@ -35,7 +37,7 @@ const health = new HealthBoard((parts) => {
 try {
   running = await startGaplessApp(
     // Its HTTP side is the main thread's business; a port of its own keeps the two apart.
-    { name: 'push', modules: [DispatcherModule, ProjectorModule], defaultPort: 0, health },
+    { name: 'push', modules: Object.values(MODULES), defaultPort: 0, health },
     { ...process.env, HOST: '127.0.0.1', PORT: '0' },
     stopping.signal,
   );

@@ -9,3 +9,4 @@ export * from './logger.js';
 export * from './random-pool.js';
 export { readSetting, type Environment, type Setting } from './setting.js';
 export * from './settings.js';
+export * from './stages.js';

@@ -1,6 +1,7 @@
 import type { Config } from './config.js';
 import { parseDuration } from './duration.js';
 import type { Setting, WhenUnset } from './setting.js';
+import { STAGE_NAMES, STAGES } from './stages.js';
 import {
   parseBoolean,
   parseEncryptionKeys,
@@ -15,6 +16,13 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
 
 const REQUIRED: WhenUnset<never> = { kind: 'required' };
 const ABSENT: WhenUnset<null> = { kind: 'absent', value: null };
+
+const OTHER_STAGES = STAGE_NAMES.filter((name) => name !== 'api');
+const OTHER_PORTS = OTHER_STAGES.map((name) => STAGES[name].port);
+/** Where the stages but the api listen, each in a process of its own. */
+const LISTENING =
+  `${OTHER_STAGES.slice(0, -1).join(', ')} and ${OTHER_STAGES.at(-1)} answer \`/health\` and \`/metrics\` ` +
+  `on ${Math.min(...OTHER_PORTS)} … ${Math.max(...OTHER_PORTS)}`;
 
 function byDefault(text: string): WhenUnset<never> {
   return { kind: 'default', text };
@@ -85,13 +93,7 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     (text) => text,
     'where HTTP is answered; `0.0.0.0` in a container',
   ),
-  port: integer(
-    'PORT',
-    3_000,
-    0,
-    65_535,
-    'where HTTP is answered; alone, sequencer, router, dispatcher, projector and alerting answer `/health` and `/metrics` on 3001 … 3005',
-  ),
+  port: integer('PORT', STAGES.api.port, 0, 65_535, `where HTTP is answered; alone, ${LISTENING}`),
   partitions: integer(
     'PARTITIONS',
     12,

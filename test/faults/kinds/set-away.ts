@@ -1,7 +1,7 @@
+import { STAGE_NAMES } from '#libs/runtime';
 import type { Fault } from '../fault.js';
-import { STAGES } from '../stage-fleet.js';
 
-const TWO_OF_EACH = Object.fromEntries(STAGES.map((stage) => [stage, 2]));
+const TWO_OF_EACH = Object.fromEntries(STAGE_NAMES.map((stage) => [stage, 2]));
 /** Longer than a session: whoever is left has all partitions by then. */
 const AWAY_MS = 12_000;
 
@@ -12,7 +12,7 @@ export const setAway: Fault = {
   limitMs: 270_000,
   plan: { brokers: 3, instances: TWO_OF_EACH },
   async strike(world) {
-    const set = STAGES.flatMap((stage) => world.stages.of(stage).slice(1));
+    const set = STAGE_NAMES.flatMap((stage) => world.stages.of(stage).slice(1));
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       world.tell(`one of each stage ended by ${signal}`);
       await Promise.all(set.map((member) => member.leave(signal)));

@@ -1,5 +1,5 @@
 import { METRICS, type MetricDefinition } from '#libs/metrics';
-import { SETTINGS, type Setting } from '#libs/runtime';
+import { SETTINGS, STAGE_NAMES, STAGES, UPGRADE_ORDER, type Setting, type StageDefinition } from '#libs/runtime';
 import { markdownTable, replaceMarked } from './markdown-table.js';
 
 function shownDefault({ whenUnset }: Setting<unknown>): string {
@@ -36,8 +36,28 @@ function metricsTable(): string {
   );
 }
 
+function stagesTable(): string {
+  return markdownTable(
+    ['process', 'default port', 'answers', 'reads', 'writes', 'how many'],
+    STAGE_NAMES.map((name) => {
+      const { port, answers, consumers, writes, howMany }: StageDefinition = STAGES[name];
+      const reads = Object.values(consumers).flat();
+      return [name, String(port), answers, codes(reads), codes(writes), howMany];
+    }),
+  );
+}
+
+function codes(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(', ');
+}
+
 /** The documents that hold tables made of the sources, and how each is brought up to date. */
 export const REFERENCE_TABLES: Readonly<Record<string, (text: string) => string>> = {
   'README.md': (text) => replaceMarked(text, 'settings', settingsTable()),
-  'docs/operations.md': (text) => replaceMarked(text, 'metrics', metricsTable()),
+  'docs/operations.md': (text) =>
+    [
+      { name: 'stages', content: stagesTable() },
+      { name: 'upgrade order', content: UPGRADE_ORDER.map((name, index) => `${index + 1}. ${name}`).join('\n') },
+      { name: 'metrics', content: metricsTable() },
+    ].reduce((updated, { name, content }) => replaceMarked(updated, name, content), text),
 };

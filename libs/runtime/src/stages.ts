@@ -1,0 +1,109 @@
+/** Topics by their role, which is their name without prefix and version; `retry` is one topic for each tier. */
+type TopicRole =
+  | 'inbox'
+  | 'log'
+  | 'sequences'
+  | 'attempts'
+  | 'attempts-slow'
+  | 'retry'
+  | 'deliveries'
+  | 'dead-letter'
+  | 'staff-alerts';
+
+/** What one stage is to the outside: its port, its part of the traffic on Kafka, and how operators run it. */
+export interface StageDefinition {
+  /** Where its HTTP side listens unless `PORT` is set. */
+  readonly port: number;
+  /** The thread of the standalone process that runs it: `main` takes events in, `push` delivers and projects them. */
+  readonly thread: 'main' | 'push';
+  /** Its consumer groups, without the topic prefix, and what each reads. */
+  readonly consumers: Readonly<Record<string, readonly TopicRole[]>>;
+  readonly writes: readonly TopicRole[];
+  readonly answers: string;
+  readonly howMany: string;
+}
+
+const HEALTH = '`/health/live`, `/health/ready`, `/metrics`';
+const PER_PARTITION = 'up to one for each partition';
+const QUICK_TAKEOVER = `${PER_PARTITION}; two for a quick takeover`;
+
+/**
+ * Every stage of Gapless. Whatever lists stages (processes, ports, tests, checks of the deployment, docs) reads it here, so
+ * that no list can lack one.
+ */
+export const STAGES = {
+  api: {
+    port: 3000,
+    thread: 'main',
+    consumers: {},
+    writes: ['inbox', 'deliveries', 'attempts'],
+    answers: 'the API, `/docs`, `/health/*`, `/metrics`',
+    howMany: 'any; two or more behind a load balancer',
+  },
+  sequencer: {
+    port: 3001,
+    thread: 'main',
+    consumers: { sequencer: ['inbox'] },
+    writes: ['log', 'sequences', 'dead-letter'],
+    answers: HEALTH,
+    howMany: QUICK_TAKEOVER,
+  },
+  router: {
+    port: 3002,
+    thread: 'main',
+    consumers: { router: ['log'] },
+    writes: ['deliveries', 'attempts', 'attempts-slow'],
+    answers: HEALTH,
+    howMany: PER_PARTITION,
+  },
+  dispatcher: {
+    port: 3003,
+    thread: 'push',
+    consumers: { dispatcher: ['attempts'], 'dispatcher-slow': ['attempts-slow'], 'dispatcher-retry': ['retry'] },
+    writes: ['deliveries', 'attempts', 'attempts-slow', 'retry'],
+    answers: HEALTH,
+    howMany: PER_PARTITION,
+  },
+  projector: {
+    port: 3004,
+    thread: 'push',
+    consumers: { 'projector-feed': ['log'], 'projector-deliveries': ['deliveries'] },
+    writes: ['dead-letter'],
+    answers: HEALTH,
+    howMany: PER_PARTITION,
+  },
+  alerting: {
+    port: 3005,
+    thread: 'main',
+    consumers: { alerting: ['log'] },
+    writes: ['inbox', 'staff-alerts'],
+    answers: HEALTH,
+    howMany: QUICK_TAKEOVER,
+  },
+} as const satisfies Record<string, StageDefinition>;
+
+export type StageName = keyof typeof STAGES;
+
+/** The stages that the standalone process runs on the thread. */
+export type StageOn<Thread extends StageDefinition['thread']> = {
+  [Name in StageName]: (typeof STAGES)[Name]['thread'] extends Thread ? Name : never;
+}[StageName];
+
+/** In the order of their ports. */
+export const STAGE_NAMES = Object.keys(STAGES) as readonly StageName[];
+
+/** Every consumer group, without the topic prefix. */
+export const CONSUMER_GROUPS: readonly string[] = STAGE_NAMES.flatMap((name) => Object.keys(STAGES[name].consumers));
+
+/**
+ * The order in which processes are replaced by those of a new version: what reads a topic comes before what writes it. Only
+ * alerting comes after the sequencer whose log it reads: it writes to the inbox, and the log is a public format.
+ */
+export const UPGRADE_ORDER: readonly StageName[] = [
+  'projector',
+  'dispatcher',
+  'router',
+  'sequencer',
+  'alerting',
+  'api',
+];
