@@ -53,7 +53,7 @@ function codes(names: readonly string[]): string {
 
 /** The documents that hold tables made of the sources, and how each is brought up to date. */
 export const REFERENCE_TABLES: Readonly<Record<string, (text: string) => string>> = {
-  'README.md': (text) => replaceMarked(text, 'settings', settingsTable()),
+  'docs/settings.md': (text) => replaceMarked(text, 'settings', settingsTable()),
   'docs/operations.md': (text) =>
     [
       { name: 'stages', content: stagesTable() },
