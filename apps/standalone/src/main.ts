@@ -1,11 +1,19 @@
 import { resolve } from 'node:path';
 import type { Type } from '@nestjs/common';
-import { Store } from '#libs/feed-store';
+import { isPostgresAway, Store } from '#libs/feed-store';
 import { DataDirInUseError, startEmbeddedKafka, startEmbeddedPostgres } from '#libs/embedded-stack';
 import { embeddedEnvironment, writeCredentials } from '#libs/local-installation';
 import { Metrics } from '#libs/metrics';
 import { giveBackMemory, startGaplessApp, stopSignal, untilAborted, type GaplessApp } from '#libs/platform';
-import { ConfigError, HealthBoard, STAGES, type Environment, type StageOn } from '#libs/runtime';
+import {
+  ConfigError,
+  HealthBoard,
+  STAGES,
+  startStep,
+  StartStepError,
+  type Environment,
+  type StageOn,
+} from '#libs/runtime';
 import { portToTake } from './port-to-take.js';
 import { readyText } from './ready-text.js';
 import { StageThread } from './stage-thread.js';
@@ -74,14 +82,8 @@ async function run(servers: Server[]): Promise<void> {
     running.app.get(Metrics).include(() => pushing.measured());
     await giveBackMemory();
     await pushing.ready(signal);
-    const credentials = isEmbedded
-      ? await writeCredentials(dataDir, running.app.get(Store), {
-          base_url: running.url,
-          kafka_brokers: running.config.kafkaBrokers.join(','),
-          database_url: running.config.databaseUrl,
-        })
-      : null;
-    tell(readyText(running.url, running.config, credentials === null ? null : resolve(dataDir, 'credentials.json')));
+    if (isEmbedded) await announce(running);
+    tell(readyText(running.url, running.config, isEmbedded ? resolve(dataDir, 'credentials.json') : null));
     const death = await Promise.race([untilAborted(signal), pushing.died, ...servers.map((server) => server.died)]);
     if (death instanceof Error) throw death;
     tell('Gapless stops …');
@@ -90,8 +92,19 @@ async function run(servers: Server[]): Promise<void> {
   }
 }
 
+/** Writes down how to reach what runs. */
+async function announce({ app, url, config }: GaplessApp): Promise<void> {
+  const reachable = { base_url: url, kafka_brokers: config.kafkaBrokers.join(','), database_url: config.databaseUrl };
+  await startStep('Postgres to take the demo keys', () => writeCredentials(dataDir, app.get(Store), reachable), {
+    isPassing: isPostgresAway,
+    onWait: tell,
+    signal,
+  });
+}
+
 function explain(error: unknown): string {
-  if (error instanceof ConfigError || error instanceof DataDirInUseError) return error.message;
+  if (error instanceof ConfigError || error instanceof DataDirInUseError || error instanceof StartStepError)
+    return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 

@@ -27,7 +27,7 @@ export function isPostgresAway(error: unknown): boolean {
   if (!types.isNativeError(error)) return false;
   const { code } = error as { code?: unknown };
   if (typeof code === 'string' && (AWAY.test(code) || AWAY_ERRORS.has(code))) return true;
-  return /Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
+  return /Connection terminated|Query read timeout|timeout expired|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
     error.message,
   );
 }
@@ -46,6 +46,15 @@ function asTenant(orgId: OrgId): string {
 /** Whether the error says that a lock was not to be had within the `lock_timeout`. */
 export function isLockNotAvailable(error: unknown): boolean {
   return types.isNativeError(error) && (error as { code?: unknown }).code === '55P03';
+}
+
+/** SQLSTATEs of a migration that another session is in the way of: no lock in time, a deadlock, a conflict. */
+const IN_THE_WAY = new Set(['55P03', '40P01', '40001']);
+
+/** Whether the schema may be brought up to date a moment later, though it could not be now. */
+function isPassingInAMoment(error: unknown): boolean {
+  if (isPostgresAway(error) || error instanceof SchemaBehindError) return true;
+  return types.isNativeError(error) && IN_THE_WAY.has(String((error as { code?: unknown }).code));
 }
 
 export interface StoreOptions {
@@ -115,7 +124,7 @@ export class Store {
       {
         ...(signal === undefined ? {} : { signal }),
         onFailure: (error, failures, waitMs) => {
-          if (!isPostgresAway(error) && !(error instanceof SchemaBehindError)) throw error;
+          if (!isPassingInAMoment(error)) throw error;
           const reason = error instanceof Error && error.message !== '' ? error.message : 'Postgres cannot be reached';
           onWait(reason);
           this.#logger.warn({ reason, failures, wait_ms: waitMs }, 'postgres.waiting');

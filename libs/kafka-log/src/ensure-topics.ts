@@ -1,5 +1,6 @@
 import kafkajs, { type Admin } from 'kafkajs';
-import { untilItWorks } from '#libs/runtime';
+import { startStep, type StartStepOptions } from '#libs/runtime';
+import { isPassingKafkaError } from './is-passing-kafka-error.js';
 import { LARGEST_BATCH_BYTES } from './limits.js';
 import type { TopicPlan } from './topics.js';
 
@@ -14,8 +15,8 @@ export class TopicMismatchError extends Error {
   }
 }
 
-/** Some seconds in all. */
-const SERVED_ATTEMPTS = 6;
+/** How to wait for brokers that are not ready yet, and whom to tell. */
+export type WaitForTopics = Partial<Pick<StartStepOptions, 'onWait' | 'signal' | 'limitMs'>>;
 
 function configOf(plan: TopicPlan): Readonly<Record<string, string>> {
   return {
@@ -53,44 +54,43 @@ function mismatchesOf(plan: TopicPlan, partitions: number, config: ReadonlyMap<s
   return found;
 }
 
-/** A leader is named a moment before it knows that it is one, and says until then that it is not. */
-async function untilServed(admin: Admin, topic: string): Promise<void> {
-  await untilItWorks(() => admin.fetchTopicOffsets(topic), {
-    onFailure: (error, failures) => {
-      if (failures === SERVED_ATTEMPTS) throw error;
-    },
-  });
-}
-
 /**
- * Creates the topics that are missing and checks the ones that are there. The replication factor is the broker's own
- * default.
+ * Creates the topics that are missing and checks all of them. The replication factor is the broker's own default. Each
+ * step is repeated while the brokers are not ready for it: they may just have started, or be busy.
  * @throws TopicMismatchError
+ * @throws StartStepError when a step does not succeed within 5 minutes
  */
-export async function ensureTopics(admin: Admin, plans: readonly TopicPlan[]): Promise<void> {
-  const existing = new Set(await admin.listTopics());
+export async function ensureTopics(admin: Admin, plans: readonly TopicPlan[], wait: WaitForTopics = {}): Promise<void> {
+  const step = <T>(what: string, act: () => Promise<T>): Promise<T> =>
+    startStep(what, act, { isPassing: isPassingKafkaError, onWait: () => undefined, ...wait });
+
+  const existing = new Set(await step('the list of topics', () => admin.listTopics()));
   const missing = plans.filter((plan) => !existing.has(plan.topic));
   if (missing.length > 0) {
-    await admin.createTopics({
-      waitForLeaders: true,
-      topics: missing.map((plan) => ({
-        topic: plan.topic,
-        numPartitions: plan.partitions,
-        replicationFactor: -1,
-        configEntries: Object.entries(configOf(plan)).map(([name, value]) => ({ name, value })),
-      })),
-    });
-    for (const { topic } of missing) await untilServed(admin, topic);
+    await step(`${missing.length} topics to be created`, () =>
+      admin.createTopics({
+        waitForLeaders: true,
+        topics: missing.map((plan) => ({
+          topic: plan.topic,
+          numPartitions: plan.partitions,
+          replicationFactor: -1,
+          configEntries: Object.entries(configOf(plan)).map(([name, value]) => ({ name, value })),
+        })),
+      }),
+    );
+    // A leader is named a moment before it knows that it is one, and refuses requests until then.
+    for (const { topic } of missing) await step(`the leaders of ${topic}`, () => admin.fetchTopicOffsets(topic));
   }
-  const present = plans.filter((plan) => existing.has(plan.topic));
-  if (present.length === 0) return;
-  const [metadata, configs] = await Promise.all([
-    admin.fetchTopicMetadata({ topics: present.map((plan) => plan.topic) }),
-    admin.describeConfigs({
-      includeSynonyms: false,
-      resources: present.map((plan) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name: plan.topic })),
-    }),
-  ]);
+  // New ones as well: another process, with other settings, may have been faster.
+  const [metadata, configs] = await step('the settings of the topics', () =>
+    Promise.all([
+      admin.fetchTopicMetadata({ topics: plans.map((plan) => plan.topic) }),
+      admin.describeConfigs({
+        includeSynonyms: false,
+        resources: plans.map((plan) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name: plan.topic })),
+      }),
+    ]),
+  );
   const partitions = new Map(metadata.topics.map((topic) => [topic.name, topic.partitions.length]));
   const config = new Map(
     configs.resources.map((resource) => [
@@ -98,7 +98,7 @@ export async function ensureTopics(admin: Admin, plans: readonly TopicPlan[]): P
       new Map(resource.configEntries.map((entry) => [entry.configName, entry.configValue])),
     ]),
   );
-  const mismatches = present.flatMap((plan) =>
+  const mismatches = plans.flatMap((plan) =>
     mismatchesOf(plan, partitions.get(plan.topic) ?? 0, config.get(plan.topic) ?? new Map<string, string>()),
   );
   if (mismatches.length > 0) throw new TopicMismatchError(mismatches);

@@ -3,6 +3,7 @@ import { Metrics } from '#libs/metrics';
 import { untilItWorks, type Logger } from '#libs/runtime';
 import { KeyPlaces } from './key-places.js';
 import { keyedPartitioner } from './keyed-partitioner.js';
+import { isPassingKafkaError } from './is-passing-kafka-error.js';
 import { replaceCodec } from './kafkajs/replace-codec.js';
 
 replaceCodec();
@@ -73,11 +74,15 @@ export class KafkaConnection {
     }
   }
 
-  /** Waits with back-off until a broker answers, and tells so. */
+  /**
+   * Waits with back-off until a broker answers, however long that takes, and says what it waits for.
+   * @throws what the broker refuses for good, such as a client that may not connect
+   */
   async waitUntilReachable(onWait: (reason: string) => void, signal?: AbortSignal): Promise<void> {
     await untilItWorks(() => this.withAdmin((admin) => admin.describeCluster()), {
       ...(signal === undefined ? {} : { signal }),
       onFailure: (error, failures, waitMs) => {
+        if (!isPassingKafkaError(error)) throw error;
         const reason = error instanceof Error ? error.message : String(error);
         onWait(reason);
         this.logger.warn({ reason, failures, wait_ms: waitMs }, 'kafka.waiting');

@@ -14,6 +14,7 @@ import {
   createLogger,
   HealthBoard,
   loadConfig,
+  StartStepError,
   type Config,
   type Environment,
   type Logger,
@@ -155,7 +156,7 @@ export async function runGaplessApp(options: GaplessAppOptions): Promise<void> {
 /** What an operator can mend is told in its own words; anything else with its stack. */
 function reportFailure(error: unknown, logger: Logger): void {
   process.exitCode = 1;
-  if (error instanceof ConfigError || error instanceof TopicMismatchError)
+  if (error instanceof ConfigError || error instanceof TopicMismatchError || error instanceof StartStepError)
     process.stderr.write(`gapless: ${error.message}\n`);
   else logger.fatal({ err: error }, 'app.failed');
 }

@@ -1,7 +1,14 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Store } from '#libs/feed-store';
-import { Appenders, ensureTopics, KafkaConnection, topicPlans, type TopicNames } from '#libs/kafka-log';
-import { HealthBoard, untilItWorks, type Config, type Logger } from '#libs/runtime';
+import {
+  Appenders,
+  ensureTopics,
+  isPassingKafkaError,
+  KafkaConnection,
+  topicPlans,
+  type TopicNames,
+} from '#libs/kafka-log';
+import { HealthBoard, startStep, type Config, type Logger, type StartStepOptions } from '#libs/runtime';
 import type { Tracing } from '#libs/tracing';
 import { CONFIG, LOGGER, TOPICS, TRACING } from './tokens.js';
 
@@ -22,6 +29,7 @@ export class Platform implements OnApplicationShutdown {
   /**
    * Waits until both are there, with topics and tables as they have to be.
    * @throws TopicMismatchError, or what a migration failed with: waiting would not help
+   * @throws StartStepError when brokers that answer are not ready for work within 5 minutes
    */
   async join(signal: AbortSignal): Promise<void> {
     this.health.waiting('kafka', 'connecting');
@@ -39,14 +47,26 @@ export class Platform implements OnApplicationShutdown {
     await this.kafka.waitUntilReachable((reason) => {
       this.health.waiting('kafka', reason);
     }, signal);
-    await this.kafka.withAdmin((admin) => ensureTopics(admin, topicPlans(this.topics, this.config)));
-    await untilItWorks(() => this.appenders.connect(), {
-      signal,
-      onFailure: (error, failures, waitMs) => {
-        this.logger.warn({ err: error, failures, wait_ms: waitMs }, 'kafka.waiting');
-      },
-    });
+    const wait = this.#waitForKafka(signal);
+    const plans = topicPlans(this.topics, this.config);
+    await startStep(
+      'a connection to Kafka',
+      () => this.kafka.withAdmin((admin) => ensureTopics(admin, plans, wait)),
+      wait,
+    );
+    await startStep('the producers to connect', () => this.appenders.connect(), wait);
     this.health.ready('kafka');
+  }
+
+  #waitForKafka(signal: AbortSignal): StartStepOptions {
+    return {
+      isPassing: isPassingKafkaError,
+      onWait: (reason, failures, waitMs) => {
+        this.health.waiting('kafka', reason);
+        this.logger.warn({ reason, failures, wait_ms: waitMs }, 'kafka.waiting');
+      },
+      signal,
+    };
   }
 
   async #joinPostgres(signal: AbortSignal): Promise<void> {

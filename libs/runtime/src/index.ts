@@ -10,3 +10,4 @@ export * from './random-pool.js';
 export { readSetting, type Environment, type Setting } from './setting.js';
 export * from './settings.js';
 export * from './stages.js';
+export * from './start-step.js';

@@ -1,0 +1,46 @@
+/** What the brokers answer to a request that will not work later either, by kafkajs' names. */
+const LASTING_TYPES =
+  /^(INVALID_(?!REPLICATION_FACTOR)|UNSUPPORTED_|.*_AUTHORIZATION_FAILED$|ILLEGAL_SASL_STATE|SASL_|POLICY_VIOLATION|CORRUPT_)/;
+
+/** What kafkajs throws when it cannot work with the brokers at all, or with what it was asked. */
+const LASTING_NAMES = new Set([
+  'KafkaJSSASLAuthenticationError',
+  'KafkaJSServerDoesNotSupportApiKey',
+  'KafkaJSNotImplemented',
+  'KafkaJSInvariantViolation',
+]);
+
+/** How deep kafkajs nests causes: retries around a connection around a socket, with room to spare. */
+const DEEPEST = 6;
+
+interface ErrorMembers {
+  readonly name?: unknown;
+  readonly type?: unknown;
+  readonly code?: unknown;
+  readonly cause?: unknown;
+  readonly errors?: unknown;
+}
+
+/** The error and all that caused it. */
+function* chainOf(error: unknown, depth = 0): Generator<ErrorMembers> {
+  if (typeof error !== 'object' || error === null || depth > DEEPEST) return;
+  const members = error as ErrorMembers;
+  yield members;
+  yield* chainOf(members.cause, depth + 1);
+  if (Array.isArray(members.errors)) for (const each of members.errors) yield* chainOf(each, depth + 1);
+}
+
+/**
+ * Whether a request to Kafka failed for a reason that goes away by itself: a leader that is not elected yet, a topic
+ * that another process is about to make, a broker that starts or is busy, a connection that broke. An error that says
+ * nothing of Kafka does not pass.
+ */
+export function isPassingKafkaError(error: unknown): boolean {
+  let isOfKafka = false;
+  for (const { name, type } of chainOf(error)) {
+    if (typeof name === 'string' && LASTING_NAMES.has(name)) return false;
+    if (typeof type === 'string' && LASTING_TYPES.test(type)) return false;
+    if (typeof name === 'string' && name.startsWith('KafkaJS')) isOfKafka = true;
+  }
+  return isOfKafka;
+}
