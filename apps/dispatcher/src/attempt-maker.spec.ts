@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { decodeFact, type DueAttempt } from '#libs/domain';
+import fc from 'fast-check';
+import { decodeFact, foldDelivery, replayAtMs, type Attempted, type DueAttempt } from '#libs/domain';
 import type { DispatchLookupResult } from '#libs/feed-store';
 import { topicNames } from '#libs/kafka-log';
 import { Metrics } from '#libs/metrics';
@@ -64,7 +65,7 @@ beforeEach(() => {
 });
 
 function answered(status: number): PushOutcome {
-  return { kind: 'answered', status, durationMs: 41.6, responseExcerpt: 'thanks' };
+  return { kind: 'answered', status, startedAtMs: NOW_MS, durationMs: 42, responseExcerpt: 'thanks' };
 }
 
 function make(attempt: DueAttempt = due): Promise<void> {
@@ -85,7 +86,7 @@ describe('an attempt that is due', () => {
     const [post] = posts;
     expect(post).toMatchObject({ url: 'https://example.com/hook', timeoutMs: 10_000 });
     expect(post!.body.equals(due.envelope)).toBe(true);
-    const header = post!.headers['x-service-signature'];
+    const header = post!.headers(NOW_MS)['x-service-signature'];
     const verdict = verifySignature({ body: due.envelope, header, secret: SECRET, now: new Date(NOW_MS) });
     expect(verdict).toEqual({ valid: true, timestamp: 1_750_000_000 });
   });
@@ -106,7 +107,7 @@ describe('an attempt that is due', () => {
   });
 
   it.each(['timeout', 'dns', 'connect', 'tls', 'blocked_address'] as const)('fails with a %s error', async (error) => {
-    outcome = { kind: 'failed', error, detail: 'in words', durationMs: 10 };
+    outcome = { kind: 'failed', error, detail: 'in words', startedAtMs: NOW_MS, durationMs: 10 };
     await make();
     expect(facts()).toMatchObject([
       { responseStatus: null, error: `${error}: in words`, responseExcerpt: null, next: 'retry' },
@@ -163,12 +164,73 @@ describe('an attempt that failed', () => {
   });
 });
 
+/** What the clocks of everyone involved show, milliseconds apart from each other: hours, or the resolution of a clock. */
+const skew = fc.oneof(fc.integer({ min: -3, max: 3 }), fc.integer({ min: -7_200_000, max: 7_200_000 }));
+
+describe('the times that the log of a delivery shows', () => {
+  it('follow each other, whatever the clocks of the broker, the api and each dispatcher show', async () => {
+    const run = fc.record({
+      apiSkew: skew,
+      attempts: fc.array(fc.record({ skew, durationMs: fc.nat(10_000), lateMs: fc.nat(3_000) }), {
+        minLength: 1,
+        maxLength: SCHEDULE.length + 1,
+      }),
+    });
+    let nth = 2;
+    await fc.assert(
+      fc.asyncProperty(skew, fc.array(run, { minLength: 1, maxLength: 3 }), async (brokerSkew, runs) => {
+        appender.appends.length = 0;
+        const createdAtMs = NOW_MS + brokerSkew;
+        const delivery = { ...aDueAttempt(nth++).delivery, createdAtMs };
+        let trueMs = NOW_MS;
+        let state = foldDelivery(undefined, { type: 'scheduled', delivery });
+        let shownMs = createdAtMs;
+        for (const [index, { apiSkew, attempts }] of runs.entries()) {
+          let next: DueAttempt = { ...due, delivery, dueAtMs: createdAtMs };
+          if (index > 0) {
+            const apiMs = trueMs + apiSkew;
+            const atMs = replayAtMs(apiMs, createdAtMs, shownMs);
+            next = { ...due, delivery, run: index, dueAtMs: apiMs, leadMs: atMs - apiMs };
+            state = foldDelivery(state, { type: 'replayed', delivery, run: index, atMs });
+          }
+          for (const [last, attempt] of attempts.entries()) {
+            trueMs += attempt.lateMs;
+            // The forwarder holds a retry back until it is due by its own clock, which may be ahead of this dispatcher's.
+            const startedAtMs = trueMs + attempt.skew;
+            const status = last === attempts.length - 1 ? 200 : 500;
+            const { durationMs } = attempt;
+            outcome = { kind: 'answered', status, startedAtMs, durationMs, responseExcerpt: '' };
+            await make(next);
+            trueMs += durationMs;
+            const fact = facts().at(-1) as Attempted;
+            const endedAtMs = fact.startedAtMs + fact.durationMs;
+            expect(fact.startedAtMs).toBeGreaterThanOrEqual(shownMs);
+            expect(fact.startedAtMs).toBeGreaterThanOrEqual(state.nextAttemptAtMs!);
+            expect(fact.startedAtMs - (fact.leadMs ?? 0)).toBe(startedAtMs);
+            state = foldDelivery(state, fact);
+            if (state.status === 'delivered') expect(state.deliveredAtMs).toBe(endedAtMs);
+            else {
+              expect(state.nextAttemptAtMs).toBe(endedAtMs + SCHEDULE[last]!);
+              next = attemptOf(retries().at(-1)!)!;
+              // What is shown delays nothing: the retry is due by the clock of the dispatcher.
+              expect(next.dueAtMs).toBe(startedAtMs + durationMs + SCHEDULE[last]!);
+              trueMs += SCHEDULE[last]!;
+            }
+            shownMs = endedAtMs;
+          }
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
 describe('what is measured of an attempt', () => {
   it('tells its outcome, the class of its error, how long the endpoint took and how old the event was', async () => {
     await make();
     outcome = answered(503);
     await make({ ...due, attempt: 2 });
-    outcome = { kind: 'failed', error: 'timeout', detail: '', durationMs: 10_000 };
+    outcome = { kind: 'failed', error: 'timeout', detail: '', startedAtMs: NOW_MS, durationMs: 10_000 };
     await make({ ...due, attempt: 3 });
     const { text } = await metrics.scrape();
     expect(text).toContain('gapless_attempts_total{outcome="delivered",error="none"} 1\n');
@@ -221,7 +283,8 @@ describe('an attempt and the troubles around it', () => {
       client: {
         post: () => {
           ending.abort(reason);
-          return Promise.resolve({ kind: 'failed', error: 'connect', detail: 'the attempt was ended', durationMs: 1 });
+          const ended = { kind: 'failed', error: 'connect', detail: 'the attempt was ended' } as const;
+          return Promise.resolve({ ...ended, startedAtMs: NOW_MS, durationMs: 1 });
         },
         close: () => Promise.resolve(),
       },

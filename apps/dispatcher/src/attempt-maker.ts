@@ -1,4 +1,5 @@
 import {
+  attemptLeadMs,
   decideAfterAttempt,
   errorText,
   type AttemptOutcome,
@@ -66,6 +67,7 @@ export class AttemptMaker {
     flight.answered();
     this.use.signal.throwIfAborted();
     const after = decideAfterAttempt(due.attempt, outcome, this.use.schedule);
+    const leadMs = attemptLeadMs(due, outcome.startedAtMs);
     const error = outcome.error === null ? null : errorText(outcome.error);
     const records = [
       this.#fact({
@@ -74,18 +76,19 @@ export class AttemptMaker {
         run: due.run,
         attempt: due.attempt,
         activation: target.activation,
-        startedAtMs: outcome.startedAtMs,
+        startedAtMs: outcome.startedAtMs + leadMs,
+        ...(leadMs === 0 ? {} : { leadMs }),
         durationMs: outcome.durationMs,
         responseStatus: outcome.responseStatus,
         error,
         responseExcerpt: outcome.responseExcerpt,
         next: after.kind,
-        nextAttemptAtMs: after.kind === 'retry' ? after.dueAtMs : null,
+        nextAttemptAtMs: after.kind === 'retry' ? after.dueAtMs + leadMs : null,
       }),
     ];
     const retryTopic = after.kind === 'retry' ? this.use.topics.retry[after.tier - 1] : undefined;
     if (after.kind === 'retry' && retryTopic !== undefined) {
-      records.push(attemptRecord(retryTopic, { ...due, attempt: due.attempt + 1, dueAtMs: after.dueAtMs }));
+      records.push(attemptRecord(retryTopic, { ...due, attempt: due.attempt + 1, dueAtMs: after.dueAtMs, leadMs }));
     }
     await this.#append(records);
     measureAttempt(this.use.metrics, due, outcome, after);
@@ -109,15 +112,14 @@ export class AttemptMaker {
   }
 
   async #post(due: DueAttempt, target: DispatchTarget): Promise<AttemptOutcome> {
-    const startedAtMs = this.use.clock.now();
     const outcome = await this.use.client.post({
       url: target.url,
-      headers: pushHeaders(due, target.secret, startedAtMs),
+      headers: (startedAtMs) => pushHeaders(due, target.secret, startedAtMs),
       body: due.envelope,
       timeoutMs: this.use.timeoutMs,
       signal: this.use.signal,
     });
-    const durationMs = Math.round(outcome.durationMs);
+    const { startedAtMs, durationMs } = outcome;
     if (outcome.kind === 'failed') {
       const error = { kind: outcome.error, detail: outcome.detail };
       return { startedAtMs, durationMs, responseStatus: null, error, responseExcerpt: null };

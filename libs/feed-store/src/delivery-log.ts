@@ -28,6 +28,8 @@ export interface AttemptLogEntry {
   readonly run: number;
   readonly attempt: number;
   readonly at: Date;
+  /** How far `at` is ahead of the clock that stamped the signatures. */
+  readonly leadMs: number;
   readonly durationMs: number;
   readonly responseStatus: number | null;
   readonly error: string | null;
@@ -169,6 +171,18 @@ export class DeliveryLog {
     });
   }
 
+  /** When the last attempt of all runs ended, as the log shows it; `null` before the first one. */
+  async lastAttemptEndMs(orgId: OrgId, { deliveryId, createdAtMs }: DeliveryRef): Promise<number | null> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const [last] = (await runner.query(
+        `select max(started_at + duration_ms * interval '1 ms') as ended_at from delivery_attempts
+         where delivery_id = $1 and delivery_created_at = to_timestamp($2 / 1000.0)`,
+        [deliveryId, createdAtMs],
+      )) as { ended_at: Date | null }[];
+      return last?.ended_at?.getTime() ?? null;
+    });
+  }
+
   /**
    * A delivery with all of its attempts, earlier runs included, and its envelope's JSON text if that was appended since
    * `keptSince`: what is past retention is not shown, whether or not it is dropped yet.
@@ -183,7 +197,7 @@ export class DeliveryLog {
       const delivery = await find(runner, endpointId, id);
       if (delivery === undefined) return undefined;
       const attempts = (await runner.query(
-        `select run, attempt, started_at, duration_ms, response_status, error, response_excerpt
+        `select run, attempt, started_at, duration_ms, response_status, error, response_excerpt, clock_lead_ms
          from delivery_attempts
          where delivery_id = $1 and delivery_created_at = to_timestamp($2 / 1000.0) order by run, attempt`,
         [id, delivery.createdAtMs],
@@ -195,6 +209,7 @@ export class DeliveryLog {
         response_status: number | null;
         error: string | null;
         response_excerpt: string | null;
+        clock_lead_ms: string | null;
       }[];
       const [event] = (await runner.query(
         `select convert_from(envelope, 'UTF8') as envelope from events
@@ -208,6 +223,7 @@ export class DeliveryLog {
           run: row.run,
           attempt: row.attempt,
           at: row.started_at,
+          leadMs: Number(row.clock_lead_ms ?? 0),
           durationMs: row.duration_ms,
           responseStatus: row.response_status,
           error: row.error,

@@ -56,13 +56,13 @@ export const APPLY_FACTS = `
     select id from endpoints where id = any($6::text[]) and exists (select from moved) order by id for key share
   ), attempts_made as (
     insert into delivery_attempts (delivery_id, run, attempt, delivery_created_at, org_id, endpoint_id, started_at,
-      duration_ms, response_status, error, response_excerpt)
+      duration_ms, response_status, error, response_excerpt, clock_lead_ms)
     select id, run, attempt, to_timestamp(created_ms / 1000.0), org_id, endpoint_id, to_timestamp(started_ms / 1000.0),
-      duration_ms, response_status, error, response_excerpt
+      duration_ms, response_status, error, response_excerpt, lead_ms
     from unnest($7::text[], $8::int[], $9::int[], $10::bigint[], $11::uuid[], $12::text[], $13::bigint[], $14::int[],
-      $15::int[], $16::text[], $17::text[])
+      $15::int[], $16::text[], $17::text[], $40::bigint[])
       as fact(id, run, attempt, created_ms, org_id, endpoint_id, started_ms, duration_ms, response_status, error,
-        response_excerpt)
+        response_excerpt, lead_ms)
     where endpoint_id in (select id from present)
   ), deliveries_changed as (
     insert into deliveries (id, created_at, org_id, endpoint_id, event_id, event_type, seq, run, status, attempts,
@@ -129,5 +129,6 @@ export function rowParameters({ attempts, ledger }: FactBatch): readonly unknown
     health.map(({ state }) => fromMs(state.lastSuccessAtMs)),
     health.map(({ state }) => fromMs(state.lastFailureAtMs)),
     health.map(({ state }) => state.lastError),
+    attempts.map((fact) => fact.leadMs ?? null),
   ];
 }

@@ -30,6 +30,8 @@ export interface Recoverable {
   readonly createdAtMs: number;
   /** The run of the delivery as it stands; 0 for one that was missed. */
   readonly run: number;
+  /** When its last attempt ended, as the delivery log shows it; `null` without one. */
+  readonly lastAttemptEndMs: number | null;
   readonly envelope: Buffer;
 }
 
@@ -46,6 +48,7 @@ interface Row {
   readonly seq: string;
   readonly appended_at: Date;
   readonly run: number;
+  readonly last_attempt_end: Date | null;
   readonly envelope: Buffer;
 }
 
@@ -72,7 +75,10 @@ export class RecoverySource {
       async (runner) =>
         (await runner.query(
           `select case when d.id is null then 'missed' else 'failed' end as kind,
-             e.event_id, e.event_type, e.seq, e.appended_at, coalesce(d.run, 0) as run, e.envelope
+             e.event_id, e.event_type, e.seq, e.appended_at, coalesce(d.run, 0) as run, e.envelope, (
+               select max(a.started_at + a.duration_ms * interval '1 ms') from delivery_attempts a
+               where a.delivery_id = d.id and a.delivery_created_at = d.created_at
+             ) as last_attempt_end
            from events e
            left join deliveries d on d.endpoint_id = $2 and d.created_at = e.appended_at and d.seq = e.seq
            where e.org_id = $1 and e.seq > $3 and e.appended_at >= $10
@@ -112,6 +118,7 @@ export class RecoverySource {
       seq: seqFromText(row.seq),
       createdAtMs: row.appended_at.getTime(),
       run: row.run,
+      lastAttemptEndMs: row.last_attempt_end?.getTime() ?? null,
       envelope: row.envelope,
     }));
   }

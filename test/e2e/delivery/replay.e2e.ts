@@ -1,13 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { decodeFact } from '#libs/domain';
+import { Store } from '#libs/feed-store';
 import { ApiModule } from '../../../apps/api/src/api.module.js';
 import { anEventId } from '../../support/ids.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
+import { readTopic } from '../../support/log-reader.js';
 import type { Received, Receiver } from '../../support/receiver.js';
 import { API_HTTP } from '../../support/stages.js';
 import { always, asTheEventSays, HeldPushes } from './support/answers.js';
 import { DeliverySuite } from './support/delivery-suite.js';
 import type { EndpointWithSecret, Operator, WholeDelivery } from './support/operator.js';
-import { attemptOf, isSignedWith, nothingMoreComes, signedAt } from './support/pushes.js';
+import { attemptOf, deliveryIdOf, isSignedWith, nothingMoreComes, signedAt } from './support/pushes.js';
 
 /** One retry: enough to wait for, and soon used up. */
 const TIER_MS = 1_500;
@@ -224,6 +227,92 @@ describe('an attempt that is in flight while a replay is asked for', () => {
     await once(sent, { status: 'pending', attempts: 1, response_status: 500 });
     (await held.next()).answer(503);
     await once(sent, { status: 'failed', attempts: 2, response_status: 503 });
+  });
+});
+
+/** Keeps the projector from writing until it is released: what it reads meanwhile is folded in one batch. */
+async function heldProjection({ operator, endpoint }: Sent): Promise<{ release: () => Promise<void> }> {
+  let end: () => void = () => undefined;
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  let holding: Promise<void> = Promise.resolve();
+  await new Promise<void>((resolve, reject) => {
+    holding = suite.app.app.get(Store).transaction(async (runner) => {
+      await runner.query('lock table deliveries in share mode');
+      resolve();
+      await ended;
+    });
+    holding.catch(reject);
+  });
+  await operator.api.emit([{ event: 'ticket.created', data: {} }]);
+  await eventually(async () => {
+    const waiting = await suite.query(
+      `select from pg_locks where not granted and relation = 'deliveries'::regclass
+         and database = (select oid from pg_database where datname = current_database())`,
+      [],
+    );
+    expect(waiting).not.toHaveLength(0);
+  });
+  expect((await operator.endpoint(endpoint.id)).is_active).toBe(true);
+  return {
+    release: async () => {
+      end();
+      await holding;
+    },
+  };
+}
+
+/** Resolves once it is in Kafka what came of a push. */
+async function outcomeOf(push: Received, run: number): Promise<void> {
+  const { KAFKA_BROKERS, TOPIC_PREFIX } = suite.gapless.environment;
+  const id = String(push.headers['x-service-delivery-id']);
+  await eventually(async () => {
+    const records = await readTopic(KAFKA_BROKERS!, `${TOPIC_PREFIX!}.deliveries.v1`);
+    const outcomes = records
+      .map(({ value }) => decodeFact(value))
+      .filter((fact) => fact?.type === 'attempted' && fact.delivery.deliveryId === id && fact.run === run);
+    expect(outcomes).toHaveLength(1);
+  });
+}
+
+describe('while the push is faster than the answer (decisions, section 11)', () => {
+  const SET_BY_REQUEST = {
+    status: 'pending',
+    attempts: 0,
+    response_status: null,
+    last_error: null,
+    delivered_at: null,
+    next_attempt_at: expect.any(String),
+  };
+
+  it('a replay answers with what the request has set', async () => {
+    const sent = await anEventTo(always(200));
+    const { created_at, seq } = await once(sent, { status: 'delivered', attempts: 1 });
+    const projection = await heldProjection(sent);
+    const answer = sent.operator.replay(sent.endpoint.id, sent.id);
+    const again = await eventually(() => {
+      const [, second] = sent.receiver.received.filter((push) => deliveryIdOf(push) === sent.id);
+      return second ?? Promise.reject(new Error('the replay has not come yet'));
+    });
+    await outcomeOf(again, 1);
+    await projection.release();
+    expect(await answer).toMatchObject({ ...SET_BY_REQUEST, id: sent.id, created_at, seq });
+    await once(sent, { status: 'delivered', attempts: 1 });
+  });
+
+  it('a test answers with what the request has set', async () => {
+    const sent = await anEventTo(always(200));
+    await once(sent, { status: 'delivered', attempts: 1 });
+    const projection = await heldProjection(sent);
+    const answer = sent.operator.test(sent.endpoint.id);
+    const push = await eventually(() => {
+      const found = sent.receiver.received.find(({ headers }) => headers['x-service-event'] === 'test');
+      return found ?? Promise.reject(new Error('the test has not come yet'));
+    });
+    await outcomeOf(push, 0);
+    await projection.release();
+    const answered = await answer;
+    expect(answered).toMatchObject({ ...SET_BY_REQUEST, id: deliveryIdOf(push), event: 'test' });
+    await once({ ...sent, id: answered.id }, { status: 'delivered', attempts: 1 });
   });
 });
 

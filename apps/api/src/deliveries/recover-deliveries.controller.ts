@@ -1,6 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Controller, HttpCode, Inject, Param, Post, type BeforeApplicationShutdown } from '@nestjs/common';
-import { deliveryIdOf, SEQ_NONE, type Clock, type DeliveryId, type EndpointId, type OrgId } from '#libs/domain';
+import {
+  deliveryIdOf,
+  replayAtMs,
+  SEQ_NONE,
+  type Clock,
+  type DeliveryId,
+  type EndpointId,
+  type OrgId,
+  type Replayed,
+} from '#libs/domain';
 import {
   EndpointRecords,
   recoveredDelivery,
@@ -134,7 +143,9 @@ export class RecoverDeliveriesController implements BeforeApplicationShutdown {
     const delivery = recoveredDelivery(endpoint.orgId, endpoint.id, event);
     const nowMs = this.clock.now();
     if (event.kind === 'failed') {
-      return replayRecords(this.topics, delivery, runAfter(event), event.envelope, nowMs);
+      const atMs = replayAtMs(nowMs, event.createdAtMs, event.lastAttemptEndMs);
+      const replayed: Replayed = { type: 'replayed', delivery, run: runAfter(event), atMs };
+      return replayRecords(this.topics, replayed, event.envelope, nowMs);
     }
     return [
       factRecord(this.topics.deliveries, { type: 'scheduled', delivery }),

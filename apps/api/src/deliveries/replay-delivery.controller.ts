@@ -1,5 +1,13 @@
 import { Controller, HttpCode, Inject, Param, Post } from '@nestjs/common';
-import { GaplessError, type Clock, type DeliveryId, type EndpointId, type OrgId } from '#libs/domain';
+import {
+  GaplessError,
+  replayAtMs,
+  type Clock,
+  type DeliveryId,
+  type EndpointId,
+  type OrgId,
+  type Replayed,
+} from '#libs/domain';
 import { DeliveryLog, EndpointRecords } from '#libs/feed-store';
 import { Appender, type TopicNames } from '#libs/kafka-log';
 import { CLOCK, CONFIG, TOPICS } from '#libs/platform';
@@ -14,6 +22,7 @@ import { DeliveryIdPipe, noSuchDelivery } from './delivery-id.pipe.js';
 import { deliveryJson } from './delivery.presenter.js';
 import { ProjectedDelivery } from './projected-delivery.js';
 import { replayRecords } from './replay.js';
+import { requestedDelivery } from './requested-delivery.js';
 
 /** `POST /external/webhooks/:id/deliveries/:deliveryId/replay`: re-sends a stored delivery (spec 3.1, 4.1). */
 @Controller('api/v1/external/webhooks/:id/deliveries/:deliveryId/replay')
@@ -50,9 +59,16 @@ export class ReplayDeliveryController {
     if (envelope === undefined) {
       throw new GaplessError('event_pruned', 'The event is past retention; there is nothing left to send.');
     }
-    const run = delivery.run + 1;
-    await appendOrRefuse(this.appender, replayRecords(this.topics, delivery, run, envelope, this.clock.now()));
-    const replayed = await this.projected.of(orgId, id, deliveryId, run);
-    return { data: deliveryJson(replayed ?? delivery) };
+    const lastAttemptEndMs = await this.log.lastAttemptEndMs(orgId, delivery);
+    const nowMs = this.clock.now();
+    const replayed: Replayed = {
+      type: 'replayed',
+      delivery,
+      run: delivery.run + 1,
+      atMs: replayAtMs(nowMs, delivery.createdAtMs, lastAttemptEndMs),
+    };
+    await appendOrRefuse(this.appender, replayRecords(this.topics, replayed, envelope, nowMs));
+    await this.projected.of(orgId, id, deliveryId, replayed.run);
+    return { data: deliveryJson(requestedDelivery(delivery, replayed)) };
   }
 }

@@ -1,16 +1,24 @@
-import type { DeliveryRef } from '#libs/domain';
+import type { Replayed } from '#libs/domain';
 import { attemptRecord, factRecord, type NewRecord, type TopicNames } from '#libs/kafka-log';
 
-/** The fact that a delivery begins another run, and the first attempt of that: with the stored bytes (spec 3.1). */
+/** The fact that a delivery begins another run, and the first attempt of it, with the stored bytes (spec 3.1). */
 export function replayRecords(
   topics: TopicNames,
-  delivery: DeliveryRef,
-  run: number,
+  replayed: Replayed,
   envelope: Buffer,
   nowMs: number,
 ): readonly NewRecord[] {
+  const { delivery, run, atMs } = replayed;
   return [
-    factRecord(topics.deliveries, { type: 'replayed', delivery, run, atMs: nowMs }),
-    attemptRecord(topics.attempts, { delivery, run, attempt: 1, dueAtMs: nowMs, traceparent: null, envelope }),
+    factRecord(topics.deliveries, replayed),
+    attemptRecord(topics.attempts, {
+      delivery,
+      run,
+      attempt: 1,
+      dueAtMs: nowMs,
+      leadMs: atMs - nowMs,
+      traceparent: null,
+      envelope,
+    }),
   ];
 }

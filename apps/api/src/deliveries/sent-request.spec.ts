@@ -19,7 +19,14 @@ const target = (change: Partial<PushTarget> = {}): PushTarget => ({
 });
 
 function aDelivery(change: Partial<WholeDelivery> = {}): WholeDelivery {
-  const entry = { run: 0, durationMs: 1, responseStatus: 500, error: 'http_status: 500', responseExcerpt: null };
+  const entry = {
+    run: 0,
+    durationMs: 1,
+    responseStatus: 500,
+    error: 'http_status: 500',
+    responseExcerpt: null,
+    leadMs: 0,
+  };
   return {
     delivery: {
       deliveryId: deliveryIdOf(eventId, endpointId),
@@ -60,6 +67,13 @@ describe('the request of the latest attempt', () => {
       signature_note: null,
       body: ENVELOPE,
     });
+  });
+
+  it('is signed by the clock of its dispatcher, even if the log shows a later time', () => {
+    const [first, latest] = aDelivery().attemptsLog;
+    const skewed = aDelivery({ attemptsLog: [first!, { ...latest!, leadMs: 90_000 }] });
+    const stamp = String(Math.floor((AT.getTime() - 90_000) / 1_000));
+    expect(sentRequest(skewed, target(), true)?.headers['webhook-timestamp']).toBe(stamp);
   });
 
   it('knows the trace of a replay, which follows from the event', () => {

@@ -42,7 +42,9 @@ export function sentRequest(
 ): SentRequestJson | null {
   const latest = attemptsLog.at(-1);
   if (latest === undefined || envelope === null) return null;
-  const { run, attempt, at } = latest;
+  const { run, attempt } = latest;
+  // By the clock that stamped the signatures, and that saw the endpoint.
+  const at = new Date(latest.at.getTime() - latest.leadMs);
   const pushed = { delivery, run, attempt, traceparent: null, envelope: Buffer.from(envelope) };
   const isUrlKnown = isAsThen(target.urlChangedAt, at);
   const isSecretKnown = isAsThen(target.secretChangedAt, at);

@@ -10,6 +10,7 @@ import { RequireScope } from '../auth/require-scope.js';
 import { appendOrRefuse } from '../deliveries/append-or-refuse.js';
 import { deliveryJson, type DeliveryJson } from '../deliveries/delivery.presenter.js';
 import { ProjectedDelivery } from '../deliveries/projected-delivery.js';
+import { requestedDelivery } from '../deliveries/requested-delivery.js';
 import { RequestTraces } from '../events/request-traces.js';
 import { Idempotent } from '../idempotency/idempotent.decorator.js';
 import { EndpointIdPipe, noSuchEndpoint } from './endpoint-id.pipe.js';
@@ -55,7 +56,8 @@ export class TestWebhookController {
       appendOrRefuse(this.appender, [inboxRecord(this.topics.inbox, event, { traceparent, targetEndpoint: id })]),
     );
     const delivery = await this.projected.of(orgId, id, deliveryIdOf(eventId, id), 0);
-    return { data: delivery === undefined ? notYetProjected(eventId, id, now) : deliveryJson(delivery) };
+    if (delivery === undefined) return { data: notYetProjected(eventId, id, now) };
+    return { data: deliveryJson(requestedDelivery(delivery, { type: 'scheduled', delivery })) };
   }
 }
 

@@ -19,8 +19,10 @@ export interface DueAttempt {
   readonly run: number;
   /** From 1 in each run: `X-Service-Attempt`. */
   readonly attempt: number;
-  /** Not to be made before this time, in epoch milliseconds. */
+  /** Not to be made before this time, in epoch milliseconds, by the clock of the dispatcher that made the one before. */
   readonly dueAtMs: number;
+  /** How far `next_attempt_at`, as the delivery log shows it, is ahead of `dueAtMs`; missing for 0 (`attemptLeadMs`). */
+  readonly leadMs?: number;
   readonly traceparent: string | null;
   /** The stored bytes. */
   readonly envelope: Buffer;
@@ -31,7 +33,9 @@ export type AttemptError = 'http_status' | 'timeout' | 'dns' | 'connect' | 'tls'
 
 /** What came of a POST. */
 export interface AttemptOutcome {
+  /** When the connection was begun, by the dispatcher's clock. The signatures are stamped with it. */
   readonly startedAtMs: number;
+  /** From then to the response headers, by the same clock. */
   readonly durationMs: number;
   readonly responseStatus: number | null;
   /** `null` exactly when the endpoint answered 2xx in time. */

@@ -18,12 +18,16 @@ export interface Attempted {
   readonly attempt: number;
   /** The endpoint's activation when the attempt was made. */
   readonly activation: number;
+  /** As the delivery log shows it: never before `created_at`, or before the attempt was due. */
   readonly startedAtMs: number;
+  /** How far `startedAtMs` is ahead of the dispatcher's clock, which stamped the signatures; missing for 0. */
+  readonly leadMs?: number;
   readonly durationMs: number;
   readonly responseStatus: number | null;
   readonly error: string | null;
   readonly responseExcerpt: string | null;
   readonly next: 'delivered' | 'retry' | 'exhausted';
+  /** As the delivery log shows it: never before the end of this attempt. */
   readonly nextAttemptAtMs: number | null;
 }
 

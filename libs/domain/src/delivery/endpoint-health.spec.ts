@@ -36,6 +36,13 @@ function failures(count: number, activation = 1): readonly Attempted[] {
 }
 
 describe('foldHealth', () => {
+  it('shows the latest times, in whichever order attempts of several dispatchers come', () => {
+    const [early, late] = [success(1), { ...success(2), startedAtMs: success(2).startedAtMs + 5_000 }];
+    expect(fold([late, early]).health).toEqual(fold([early, late]).health);
+    const [missed, failedLate] = [failure(1), { ...failure(1), startedAtMs: failure(1).startedAtMs + 5_000 }];
+    expect(fold([failedLate, missed]).health).toEqual(fold([missed, failedLate]).health);
+  });
+
   it('counts failures in a row over deliveries, retries and last attempts alike', () => {
     expect(fold([failure(1), failure(2), attempted(0, 9, 'exhausted')]).health.failureCount).toBe(3);
   });

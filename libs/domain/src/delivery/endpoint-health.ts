@@ -33,10 +33,13 @@ export function foldHealth(
 ): { readonly health: EndpointHealth; readonly disables: boolean } {
   const failed = fact.next !== 'delivered';
   const endedAtMs = fact.startedAtMs + fact.durationMs;
+  // Attempts of several dispatchers end in another order than their clocks say.
   const seen = {
     ...health,
     lastTriggeredAtMs: Math.max(health.lastTriggeredAtMs ?? 0, fact.startedAtMs),
-    ...(failed ? { lastFailureAtMs: endedAtMs, lastError: fact.error } : { lastSuccessAtMs: endedAtMs }),
+    ...(failed
+      ? { lastFailureAtMs: Math.max(health.lastFailureAtMs ?? 0, endedAtMs), lastError: fact.error }
+      : { lastSuccessAtMs: Math.max(health.lastSuccessAtMs ?? 0, endedAtMs) }),
   };
   const before = fact.activation > health.activation ? 0 : health.failureCount;
   if (fact.activation < health.activation || before >= autoDisableAfter) return { health: seen, disables: false };

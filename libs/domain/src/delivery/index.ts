@@ -1,4 +1,5 @@
 export * from './attempt.js';
+export * from './attempt-times.js';
 export * from './decide-after-attempt.js';
 export * from './delivery-audit.js';
 export * from './delivery-fact.js';

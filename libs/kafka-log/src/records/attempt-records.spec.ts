@@ -32,6 +32,7 @@ describe('a record of an attempt', () => {
   it.each([
     ['with a trace', DUE],
     ['without one', { ...DUE, traceparent: null }],
+    ['with a lead', { ...DUE, leadMs: 7 }],
   ])('is read as it was written, %s', (_case, due) => {
     expect(readAttemptRecord(asStored(attemptRecord('attempts', due)))).toEqual(due);
   });

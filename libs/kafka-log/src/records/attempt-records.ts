@@ -4,15 +4,22 @@ import type { NewRecord, StoredRecord } from '../record.js';
 /** All that is told of an attempt beside its envelope: one header, since each has a cost of its own at both ends. */
 const ATTEMPT_HEADER = 'attempt';
 
-/** The header's JSON: delivery id, org id, event id, event type, seq, created at, run, attempt, due at, traceparent. */
-type AttemptTuple = readonly [string, string, string, string, number, number, number, number, number, string | null];
+/** The header's JSON: delivery id, org id, event id, event type, seq, created at, run, attempt, due at, traceparent, lead. */
+type AttemptTuple = readonly [
+  ...[string, string, string, string, number, number, number, number, number, string | null],
+  ...(readonly [] | readonly [number]),
+];
 const DUE_AT_PLACE = 8;
 
 /** A record of the attempts and retry topics, keyed by endpoint id; the value is the stored envelope as it is. */
 export function attemptRecord(topic: string, due: DueAttempt): NewRecord {
-  const { delivery, run, attempt, dueAtMs, traceparent } = due;
+  const { delivery, run, attempt, dueAtMs, traceparent, leadMs = 0 } = due;
   const { deliveryId, orgId, eventId, event, seq, createdAtMs } = delivery;
-  const tuple: AttemptTuple = [deliveryId, orgId, eventId, event, seq, createdAtMs, run, attempt, dueAtMs, traceparent];
+  const lead = leadMs === 0 ? ([] as const) : ([leadMs] as const);
+  const tuple: AttemptTuple = [
+    ...([deliveryId, orgId, eventId, event, seq, createdAtMs, run, attempt, dueAtMs, traceparent] as const),
+    ...lead,
+  ];
   return {
     topic,
     key: delivery.endpointId,
@@ -48,6 +55,7 @@ export function readAttemptRecord(record: StoredRecord): DueAttempt | undefined 
   const event = tuple[3];
   const [seq, createdAtMs, run, attempt, dueAtMs] = tuple.slice(4, 9).map(natural);
   const traceparent = tuple[9];
+  const leadMs = natural(tuple[10]);
   if (
     deliveryId === undefined ||
     endpointId === undefined ||
@@ -69,6 +77,7 @@ export function readAttemptRecord(record: StoredRecord): DueAttempt | undefined 
     run,
     attempt,
     dueAtMs,
+    ...(leadMs === undefined ? {} : { leadMs }),
     traceparent,
     envelope: record.value,
   };

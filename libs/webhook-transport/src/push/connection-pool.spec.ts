@@ -39,7 +39,7 @@ async function acquire(port: number): Promise<Connection> {
 
 async function post(port: number): Promise<void> {
   const connection = await acquire(port);
-  const request = { url: '', headers: {}, body: Buffer.from('{}'), timeoutMs: 1_000 };
+  const request = { url: '', headers: () => ({}), body: Buffer.from('{}'), timeoutMs: 1_000 };
   const { reusable } = await exchange(connection, '/', request, systemClock);
   pool.release(connection, reusable);
 }

@@ -20,7 +20,7 @@ export interface Exchanged {
  * One POST and its answer. Settles once, by whatever comes first: the end of the body, its limit, an error, the time.
  */
 class Exchange implements Dispatcher.DispatchHandler {
-  readonly #startedAt: number;
+  readonly startedAtMs: number;
   readonly #timer: NodeJS.Timeout;
   #status: number | undefined;
   #durationMs = 0;
@@ -33,7 +33,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     readonly clock: Clock,
     readonly resolve: (exchanged: Exchanged) => void,
   ) {
-    this.#startedAt = clock.now();
+    this.startedAtMs = clock.now();
     this.#timer = setTimeout(() => {
       this.#end({ error: 'timeout', detail: timeoutDetail(connection.phase, request.timeoutMs) });
     }, request.timeoutMs);
@@ -72,7 +72,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   };
 
   #elapsedMs(): number {
-    return Math.max(0, this.clock.now() - this.#startedAt);
+    return Math.max(0, this.clock.now() - this.startedAtMs);
   }
 
   #end(failure: TransportFailure): void {
@@ -86,9 +86,10 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.resolve({
       outcome:
         this.#status === undefined
-          ? { kind: 'failed', ...failure, durationMs: this.#elapsedMs() }
+          ? { kind: 'failed', ...failure, startedAtMs: this.startedAtMs, durationMs: this.#elapsedMs() }
           : {
               kind: 'answered',
+              startedAtMs: this.startedAtMs,
               status: this.#status,
               durationMs: this.#durationMs,
               responseExcerpt: responseExcerpt(this.#excerpt),
@@ -102,11 +103,12 @@ class Exchange implements Dispatcher.DispatchHandler {
 /** Sends the request over a connection that nobody else uses, and waits for the answer. Never rejects. */
 export function exchange(connection: Connection, path: string, request: PushRequest, clock: Clock): Promise<Exchanged> {
   if (request.signal?.aborted === true) {
-    const outcome: PushOutcome = { kind: 'failed', ...ABORTED, durationMs: 0 };
+    const outcome: PushOutcome = { kind: 'failed', ...ABORTED, startedAtMs: clock.now(), durationMs: 0 };
     return Promise.resolve({ outcome, reusable: false });
   }
   return new Promise((resolve) => {
     const handler = new Exchange(connection, request, clock, resolve);
-    connection.dispatch({ path, method: 'POST', headers: request.headers, body: request.body }, handler);
+    const headers = request.headers(handler.startedAtMs);
+    connection.dispatch({ path, method: 'POST', headers, body: request.body }, handler);
   });
 }

@@ -1,7 +1,10 @@
 /** Why no answer came in time (decisions, section 6). */
 export type PushError = 'timeout' | 'dns' | 'connect' | 'tls' | 'blocked_address';
 
-export type PushOutcome =
+export type PushOutcome = {
+  /** When the connection (or the request on a kept one) was begun, by the client's clock. */
+  readonly startedAtMs: number;
+} & (
   | {
       readonly kind: 'answered';
       /** 200 … 999: what it means is the caller's decision; redirects are not followed. */
@@ -17,13 +20,17 @@ export type PushOutcome =
       /** Short, in words for the endpoint's owner; names no address or host but the endpoint's own. */
       readonly detail: string;
       readonly durationMs: number;
-    };
+    }
+);
 
 export interface PushRequest {
   /** Checked again here, so that a url that was stored under other rules cannot slip through. */
   readonly url: string;
-  /** `content-length`, `host` and `connection` are set by the client. */
-  readonly headers: Readonly<Record<string, string>>;
+  /**
+   * Makes the headers when the connection is begun, so that signatures are stamped with the very time that the outcome
+   * reports. `content-length`, `host` and `connection` are set by the client.
+   */
+  readonly headers: (startedAtMs: number) => Readonly<Record<string, string>>;
   readonly body: Buffer;
   /**
    * From the start of the connection, the look-up of the name included, to the response headers; also ends the body.

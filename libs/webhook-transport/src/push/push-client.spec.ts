@@ -54,7 +54,7 @@ function client(options: Partial<PushClientOptions> = {}): PushClient {
 function aRequest(url: string | TestReceiver, changes: Partial<PushRequest> = {}): PushRequest {
   return {
     url: typeof url === 'string' ? url : `http://127.0.0.1:${url.port}/hook?x=1`,
-    headers: { 'content-type': 'application/json', 'X-Service-Event': 'test' },
+    headers: () => ({ 'content-type': 'application/json', 'X-Service-Event': 'test' }),
     body: Buffer.from('{"id":"evt_1"}'),
     timeoutMs: 2_000,
     ...changes,
@@ -81,7 +81,13 @@ describe('an answer', () => {
   it('gives the status and the start of the body; the request carries body and headers as given', async () => {
     const server = await receiver(answer(OK));
     const outcome = await client().post(aRequest(server));
-    expect(outcome).toEqual({ kind: 'answered', status: 200, durationMs: expect.any(Number), responseExcerpt: 'ok' });
+    expect(outcome).toEqual({
+      kind: 'answered',
+      status: 200,
+      startedAtMs: expect.any(Number),
+      durationMs: expect.any(Number),
+      responseExcerpt: 'ok',
+    });
     const [request = ''] = server.requests;
     expect(request.startsWith('POST /hook?x=1 HTTP/1.1\r\n')).toBe(true);
     expect(request).toContain(`host: 127.0.0.1:${server.port}\r\n`);
@@ -190,6 +196,28 @@ describe('an answer', () => {
     expect(outcome).toMatchObject({ kind: 'answered', status: 200, responseExcerpt: 'part' });
   });
 
+  it('begins when its headers are made, after it has waited for a connection', async () => {
+    let nowMs = 1_000;
+    const held: Socket[] = [];
+    const server = await receiver((socket) => held.push(socket));
+    const push = client({ clock: { now: () => nowMs }, maxConnectionsPerOrigin: 1 });
+    const stamps: number[] = [];
+    const headers = (startedAtMs: number) => {
+      stamps.push(startedAtMs);
+      return {};
+    };
+    const first = push.post(aRequest(server, { headers }));
+    const second = push.post(aRequest(server, { headers }));
+    await eventually(() => held.length === 1);
+    nowMs = 1_500;
+    held[0]!.end(OK);
+    expect(await first).toMatchObject({ startedAtMs: 1_000, durationMs: 500 });
+    await eventually(() => held.length === 2);
+    held[1]!.end(OK);
+    expect(await second).toMatchObject({ startedAtMs: 1_500, durationMs: 0 });
+    expect(stamps).toEqual([1_000, 1_500]);
+  });
+
   it('takes as long as its headers take', async () => {
     const times = [1_000, 1_250, 9_000];
     const clock: Clock = { now: () => times.shift() ?? 9_000 };
@@ -242,7 +270,13 @@ describe('a failure', () => {
   it.each(cases)('of a server that %s is connect, and nothing is sent twice', async (_name, behaviour, detail) => {
     const server = await receiver(behaviour);
     const outcome = await client().post(aRequest(server));
-    expect(outcome).toEqual({ kind: 'failed', error: 'connect', detail, durationMs: expect.any(Number) });
+    expect(outcome).toEqual({
+      kind: 'failed',
+      error: 'connect',
+      detail,
+      startedAtMs: expect.any(Number),
+      durationMs: expect.any(Number),
+    });
     await eventually(() => server.open() === 0);
     expect(server.requests).toHaveLength(1);
   });
@@ -323,7 +357,7 @@ describe('a failure', () => {
 
   it('of a header that cannot be sent is an outcome, not an exception', async () => {
     const server = await receiver(answer(OK));
-    const outcome = await client().post(aRequest(server, { headers: { 'x-y': 'a\r\nb: c' } }));
+    const outcome = await client().post(aRequest(server, { headers: () => ({ 'x-y': 'a\r\nb: c' }) }));
     expect(outcome).toMatchObject({ kind: 'failed', error: 'connect', detail: 'the request cannot be sent' });
     expect(server.requests).toHaveLength(0);
   });

@@ -3,7 +3,7 @@ import { checkEndpointUrl, type EndpointUrlCheck, type EndpointUrlRules } from '
 import type { Resolver } from '../resolver.js';
 import type { ConnectionPool } from './connection-pool.js';
 import { exchange } from './exchange.js';
-import type { PushOutcome, PushRequest } from './push-attempt.js';
+import type { PushError, PushOutcome, PushRequest } from './push-attempt.js';
 
 export interface PushClient {
   /**
@@ -56,12 +56,17 @@ export function createPushClient(options: PushClientOptions): PushClient {
   return {
     async post(request) {
       const checked = check(request.url);
-      if (!checked.ok) return { kind: 'failed', error: 'blocked_address', detail: checked.detail, durationMs: 0 };
+      const failedAtOnce = (error: PushError, detail: string): PushOutcome => ({
+        kind: 'failed',
+        error,
+        detail,
+        startedAtMs: clock.now(),
+        durationMs: 0,
+      });
+      if (!checked.ok) return failedAtOnce('blocked_address', checked.detail);
       pool ??= await opening;
       const acquired = await pool.acquire(checked.url, checked.host, request.signal);
-      if (acquired.kind === 'refused') {
-        return { kind: 'failed', error: 'connect', detail: acquired.reason, durationMs: 0 };
-      }
+      if (acquired.kind === 'refused') return failedAtOnce('connect', acquired.reason);
       const { connection } = acquired;
       const { outcome, reusable } = await exchange(
         connection,

@@ -1,0 +1,17 @@
+import { foldDelivery, type DeliveryRef, type Replayed, type Scheduled } from '#libs/domain';
+import type { DeliveryRecord } from '#libs/feed-store';
+
+/**
+ * Returns the delivery as a request has set it: pending, without attempts. The push may have been faster than the answer;
+ * what came of it is not the answer to the request (spec 3.1; decisions, section 11).
+ */
+export function requestedDelivery(delivery: DeliveryRef, request: Scheduled | Replayed): DeliveryRecord {
+  const { deliveryId, endpointId, orgId, eventId, event, seq, createdAtMs } = delivery;
+  const { nextAttemptAtMs, deliveredAtMs, ...state } = foldDelivery(undefined, request);
+  return {
+    ...{ deliveryId, endpointId, orgId, eventId, event, seq, createdAtMs },
+    ...state,
+    nextAttemptAt: nextAttemptAtMs === null ? null : new Date(nextAttemptAtMs),
+    deliveredAt: deliveredAtMs === null ? null : new Date(deliveredAtMs),
+  };
+}
