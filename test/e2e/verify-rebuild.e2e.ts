@@ -34,7 +34,7 @@ interface Verified {
 }
 
 const PROJECTED = ['events', 'org_heads', 'deliveries', 'delivery_attempts', 'endpoint_health'];
-const RECORDS = ['endpoints', 'endpoint_inactive_periods', 'api_keys'];
+const RECORDS = ['endpoints', 'endpoint_inactive_periods', 'api_keys', 'installation'];
 const DAY_TABLES = ['events', 'deliveries', 'delivery_attempts'];
 const EVENTS = 60;
 

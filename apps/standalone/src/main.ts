@@ -1,6 +1,8 @@
 import { resolve } from 'node:path';
 import type { Type } from '@nestjs/common';
+import { InstallationMismatchError } from '#libs/domain';
 import { isPostgresAway, Store } from '#libs/feed-store';
+import { TopicMismatchError } from '#libs/kafka-log';
 import { DataDirInUseError, startEmbeddedKafka, startEmbeddedPostgres } from '#libs/embedded-stack';
 import { embeddedEnvironment, writeCredentials } from '#libs/local-installation';
 import { Metrics } from '#libs/metrics';
@@ -103,7 +105,13 @@ async function announce({ app, url, config }: GaplessApp): Promise<void> {
 }
 
 function explain(error: unknown): string {
-  if (error instanceof ConfigError || error instanceof DataDirInUseError || error instanceof StartStepError)
+  if (
+    error instanceof ConfigError ||
+    error instanceof DataDirInUseError ||
+    error instanceof StartStepError ||
+    error instanceof InstallationMismatchError ||
+    error instanceof TopicMismatchError
+  )
     return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -21,6 +21,7 @@ export * from './feed-projection.js';
 export * from './feed-reader.js';
 export * from './head-notifications.js';
 export * from './idempotency-records.js';
+export * from './installation-row.js';
 export * from './live-chat-settings-records.js';
 export * from './overdue-deliveries.js';
 export { projectedUpTo, type Projected, type Stretch } from './projection-offsets.js';

@@ -10,7 +10,7 @@ export class TopicMismatchError extends Error {
   constructor(readonly mismatches: readonly string[]) {
     super(
       `existing topics do not fit the settings:\n${mismatches.map((mismatch) => `  - ${mismatch}`).join('\n')}\n` +
-        'Change the settings to what is there, alter the topics, or use other brokers.',
+        'Change the settings to what is there, or use other brokers. Never alter the number of partitions: it moves organizations.',
     );
   }
 }

@@ -5,6 +5,7 @@ export * from './completion-tracker.js';
 export * from './consumer-sessions.js';
 export * from './ensure-topics.js';
 export * from './follow-partitions.js';
+export * from './installation-topic.js';
 export * from './is-passing-kafka-error.js';
 export * from './kafka-batch-server.js';
 export * from './kafka-batches.js';

@@ -20,6 +20,14 @@ const STALL_MS = 15_000;
 /** What is handed over at once: enough for one statement, and handled well within a heartbeat's patience. */
 const RECORDS_AT_ONCE = 1_000;
 
+/** The brokers gave nothing for some time; trying again can help. */
+export class ReadingStalledError extends Error {
+  override readonly name = 'ReadingStalledError';
+  constructor(partitions: readonly string[]) {
+    super(`reading stalled before the end of ${partitions.join(', ')}`);
+  }
+}
+
 function partitionKey(topic: string, partition: number): string {
   return `${topic}/${partition}`;
 }
@@ -53,7 +61,7 @@ async function consumeAll(
   const open = new Set(bounds.keys());
   await new Promise<void>((resolve, reject) => {
     const stalled = () => {
-      reject(new Error(`reading stalled before the end of ${[...open].join(', ')}`));
+      reject(new ReadingStalledError([...open]));
     };
     let watchdog = setTimeout(stalled, STALL_MS);
     const settle = (act: () => void) => {

@@ -22,6 +22,7 @@ describe('topicNames', () => {
       deliveries: 'gapless.deliveries.v1',
       deadLetter: 'gapless.dead-letter.v1',
       staffAlerts: 'gapless.staff-alerts.v1',
+      installation: 'gapless.installation.v1',
     });
   });
 });
@@ -33,10 +34,12 @@ describe('topicRole', () => {
 });
 
 describe('topicPlans', () => {
-  it('plans every topic once, with as many partitions as are set', () => {
+  it('plans every topic once, with as many partitions as are set, but one for what holds a single record', () => {
     const { retry, ...others } = NAMES;
     expect(PLANS.map(({ topic }) => topic).sort()).toEqual([...Object.values(others), ...retry].sort());
-    expect(new Set(PLANS.map(({ partitions }) => partitions))).toEqual(new Set([12]));
+    const counts = PLANS.filter(({ topic }) => topic !== NAMES.installation).map(({ partitions }) => partitions);
+    expect(new Set(counts)).toEqual(new Set([12]));
+    expect(planOf(NAMES.installation).partitions).toBe(1);
   });
 
   it('keeps the log and the facts longer than the feed shows events', () => {
@@ -52,9 +55,13 @@ describe('topicPlans', () => {
     expect(longest.find(({ topic }) => topic === NAMES.retry[0])?.retentionMs).toBeGreaterThan(60 * DAY_MS);
   });
 
-  it('compacts the checkpoints alone, and keeps them for ever', () => {
-    expect(PLANS.filter(({ compacted }) => compacted).map(({ topic }) => topic)).toEqual([NAMES.sequences]);
+  it('compacts the checkpoints and the identity alone, and keeps them for ever', () => {
+    expect(PLANS.filter(({ compacted }) => compacted).map(({ topic }) => topic)).toEqual([
+      NAMES.sequences,
+      NAMES.installation,
+    ]);
     expect(planOf(NAMES.sequences).retentionMs).toBe(-1);
+    expect(planOf(NAMES.installation).retentionMs).toBe(-1);
   });
 
   it('has the broker stamp the log alone: retention goes by the time of append', () => {

@@ -12,6 +12,8 @@ export interface TopicNames {
   readonly deliveries: string;
   readonly deadLetter: string;
   readonly staffAlerts: string;
+  /** Which installation the topics belong to. */
+  readonly installation: string;
 }
 
 /** What a topic is for, whatever its prefix and version: `log`, `retry-3`. */
@@ -48,6 +50,7 @@ export function topicNames(prefix: string, schedule: RetrySchedule): TopicNames 
     deliveries: `${prefix}.deliveries.v1`,
     deadLetter: `${prefix}.dead-letter.v1`,
     staffAlerts: `${prefix}.staff-alerts.v1`,
+    installation: `${prefix}.installation.v1`,
   };
 }
 
@@ -74,5 +77,6 @@ export function topicPlans(
     plan(names.deliveries, settings.retentionMs + LOG_MARGIN_MS),
     plan(names.deadLetter, 30 * DAY_MS),
     plan(names.staffAlerts, WORK_RETENTION_MS),
+    plan(names.installation, -1, { compacted: true, partitions: 1 }),
   ];
 }

@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { Clock } from '#libs/domain';
+import { InstallationMismatchError, type Clock } from '#libs/domain';
 import {
   ConsumerSessions,
   KafkaBatchServer,
@@ -55,7 +55,7 @@ export interface GaplessApp {
 
 /**
  * Starts the process' HTTP side, waits for Kafka and Postgres, then starts its Kafka handlers.
- * @throws ConfigError, TopicMismatchError, or the signal's reason
+ * @throws ConfigError, TopicMismatchError, InstallationMismatchError, or the signal's reason
  */
 export async function startGaplessApp(
   options: GaplessAppOptions,
@@ -156,7 +156,12 @@ export async function runGaplessApp(options: GaplessAppOptions): Promise<void> {
 /** What an operator can mend is told in its own words; anything else with its stack. */
 function reportFailure(error: unknown, logger: Logger): void {
   process.exitCode = 1;
-  if (error instanceof ConfigError || error instanceof TopicMismatchError || error instanceof StartStepError)
+  if (
+    error instanceof ConfigError ||
+    error instanceof TopicMismatchError ||
+    error instanceof InstallationMismatchError ||
+    error instanceof StartStepError
+  )
     process.stderr.write(`gapless: ${error.message}\n`);
   else logger.fatal({ err: error }, 'app.failed');
 }

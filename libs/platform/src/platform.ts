@@ -1,16 +1,11 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { Store } from '#libs/feed-store';
-import {
-  Appenders,
-  ensureTopics,
-  isPassingKafkaError,
-  KafkaConnection,
-  topicPlans,
-  type TopicNames,
-} from '#libs/kafka-log';
+import type { Clock } from '#libs/domain';
+import { isPostgresAway, Store } from '#libs/feed-store';
+import { Appenders, isPassingKafkaError, KafkaConnection, ReadingStalledError, type TopicNames } from '#libs/kafka-log';
 import { HealthBoard, startStep, type Config, type Logger, type StartStepOptions } from '#libs/runtime';
 import type { Tracing } from '#libs/tracing';
-import { CONFIG, LOGGER, TOPICS, TRACING } from './tokens.js';
+import { joinInstallation } from './join-installation.js';
+import { CLOCK, CONFIG, LOGGER, TOPICS, TRACING } from './tokens.js';
 
 /** Brings a process together with Kafka and Postgres, and parts it from them. */
 @Injectable()
@@ -20,6 +15,7 @@ export class Platform implements OnApplicationShutdown {
     @Inject(LOGGER) private readonly logger: Logger,
     @Inject(TOPICS) private readonly topics: TopicNames,
     @Inject(TRACING) private readonly tracing: Tracing,
+    @Inject(CLOCK) private readonly clock: Clock,
     private readonly health: HealthBoard,
     private readonly kafka: KafkaConnection,
     private readonly appenders: Appenders,
@@ -28,13 +24,14 @@ export class Platform implements OnApplicationShutdown {
 
   /**
    * Waits until both are there, with topics and tables as they have to be.
-   * @throws TopicMismatchError, or what a migration failed with: waiting would not help
+   * @throws TopicMismatchError, InstallationMismatchError, or what a migration failed with: waiting would not help
    * @throws StartStepError when brokers that answer are not ready for work within 5 minutes
    */
   async join(signal: AbortSignal): Promise<void> {
     this.health.waiting('kafka', 'connecting');
     this.health.waiting('postgres', 'connecting');
-    await Promise.all([this.#joinKafka(signal), this.#joinPostgres(signal)]);
+    await Promise.all([this.#reachKafka(signal), this.#joinPostgres(signal)]);
+    await this.#joinKafka(signal);
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -43,15 +40,18 @@ export class Platform implements OnApplicationShutdown {
     await this.tracing.close();
   }
 
-  async #joinKafka(signal: AbortSignal): Promise<void> {
+  async #reachKafka(signal: AbortSignal): Promise<void> {
     await this.kafka.waitUntilReachable((reason) => {
       this.health.waiting('kafka', reason);
     }, signal);
+  }
+
+  async #joinKafka(signal: AbortSignal): Promise<void> {
+    const { kafka, store, topics, config, clock, logger } = this;
     const wait = this.#waitForKafka(signal);
-    const plans = topicPlans(this.topics, this.config);
     await startStep(
-      'a connection to Kafka',
-      () => this.kafka.withAdmin((admin) => ensureTopics(admin, plans, wait)),
+      'the brokers and the database to agree',
+      () => joinInstallation({ kafka, store, topics, config, clock, logger }, wait),
       wait,
     );
     await startStep('the producers to connect', () => this.appenders.connect(), wait);
@@ -60,7 +60,7 @@ export class Platform implements OnApplicationShutdown {
 
   #waitForKafka(signal: AbortSignal): StartStepOptions {
     return {
-      isPassing: isPassingKafkaError,
+      isPassing: (error) => isPassingKafkaError(error) || isPostgresAway(error) || error instanceof ReadingStalledError,
       onWait: (reason, failures, waitMs) => {
         this.health.waiting('kafka', reason);
         this.logger.warn({ reason, failures, wait_ms: waitMs }, 'kafka.waiting');

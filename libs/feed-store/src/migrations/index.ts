@@ -10,6 +10,8 @@ import { Roles1700000000031 } from './0031-roles.js';
 import { DashboardSessions1700000000040 } from './0040-dashboard-sessions.js';
 import { EndpointChanges1700000000041 } from './0041-endpoint-changes.js';
 import { AttemptOutcomes1700000000042 } from './0042-attempt-outcomes.js';
+import { Installation1700000000051 } from './0051-installation.js';
+import { ProjectionAnchors1700000000052 } from './0052-projection-anchors.js';
 import { AttemptClockLead1700000000056 } from './0056-attempt-clock-lead.js';
 
 export const MIGRATIONS = [
@@ -25,5 +27,7 @@ export const MIGRATIONS = [
   DashboardSessions1700000000040,
   EndpointChanges1700000000041,
   AttemptOutcomes1700000000042,
+  Installation1700000000051,
+  ProjectionAnchors1700000000052,
   AttemptClockLead1700000000056,
 ];

@@ -1,0 +1,68 @@
+import type { InstallationRow } from '#libs/domain';
+import type { Store } from './store.js';
+
+interface StoredRow {
+  readonly id: string;
+  readonly kafka_cluster_id: string;
+  readonly topic_prefix: string;
+  readonly partitions: number;
+  readonly created_at: Date;
+  readonly announced: boolean;
+}
+
+const COLUMNS = 'id, kafka_cluster_id, topic_prefix, partitions, created_at, announced';
+
+/** Which installation the database belongs to. */
+export class InstallationRows {
+  constructor(private readonly store: Store) {}
+
+  async read(): Promise<InstallationRow | null> {
+    const [row] = await this.store.query<StoredRow>(`select ${COLUMNS} from installation`);
+    if (row === undefined) return null;
+    return {
+      id: row.id,
+      kafkaClusterId: row.kafka_cluster_id,
+      topicPrefix: row.topic_prefix,
+      partitions: row.partitions,
+      createdAt: row.created_at.toISOString(),
+      announced: row.announced,
+    };
+  }
+
+  /** Of processes that start together the first one decides. @returns what the database belongs to from now on */
+  async create(row: InstallationRow): Promise<InstallationRow> {
+    await this.store.query(
+      `insert into installation (${COLUMNS}) values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
+      valuesOf(row),
+    );
+    return (await this.read()) ?? row;
+  }
+
+  /** Notes that the record is in Kafka. */
+  async announced(id: string, kafkaClusterId: string): Promise<void> {
+    await this.store.query('update installation set announced = true, kafka_cluster_id = $2 where id = $1', [
+      id,
+      kafkaClusterId,
+    ]);
+  }
+
+  /** Takes back a row that lost against another database on the same topics. */
+  async withdraw(id: string): Promise<void> {
+    await this.store.query('delete from installation where id = $1 and not announced', [id]);
+  }
+
+  /** Lets the database belong to another installation than before. */
+  async replace(row: InstallationRow): Promise<void> {
+    await this.store.query(
+      `insert into installation (${COLUMNS}) values ($1, $2, $3, $4, $5, $6)
+       on conflict (is_only) do update set id = excluded.id, kafka_cluster_id = excluded.kafka_cluster_id,
+         topic_prefix = excluded.topic_prefix, partitions = excluded.partitions, created_at = excluded.created_at,
+         announced = excluded.announced`,
+      valuesOf(row),
+    );
+  }
+}
+
+function valuesOf(row: InstallationRow): readonly unknown[] {
+  return [row.id, row.kafkaClusterId, row.topicPrefix, row.partitions, row.createdAt, row.announced];
+}

@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import {
+  InstallationMismatchError,
+  judgeInstallation,
+  type Clock,
+  type InstallationRecord,
+  type InstallationRow,
+} from '#libs/domain';
+import { InstallationRows, type Store } from '#libs/feed-store';
+import { ensureTopics, InstallationTopic, topicPlans, type KafkaConnection, type TopicNames } from '#libs/kafka-log';
+import type { Config, Logger, StartStepOptions } from '#libs/runtime';
+
+export interface InstallationParts {
+  readonly kafka: KafkaConnection;
+  /** Open. */
+  readonly store: Store;
+  readonly topics: TopicNames;
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Checks that the database and the brokers belong together, and creates the topics that are missing. An installation
+ * that has no identity yet gets one. Nothing is created on brokers of another installation.
+ * @throws InstallationMismatchError, TopicMismatchError
+ */
+export async function joinInstallation(parts: InstallationParts, wait: StartStepOptions): Promise<void> {
+  const { kafka, store, topics, config, logger } = parts;
+  const rows = new InstallationRows(store);
+  const topic = new InstallationTopic(kafka, topics.installation);
+  const { clusterId } = await kafka.withAdmin((admin) => admin.describeCluster());
+  const place = { kafkaClusterId: clusterId, topicPrefix: config.topicPrefix, partitions: config.partitions };
+  const look = async () => {
+    const record = await topic.read();
+    return { record, verdict: judgeInstallation({ record, row: await rows.read(), ...place }) };
+  };
+  let { record, verdict } = await look();
+  // Another process may be creating it at this moment: what it has made by now, the second look sees on both sides.
+  if (verdict.kind === 'refuse') ({ record, verdict } = await look());
+  if (verdict.kind === 'refuse') throw new InstallationMismatchError(verdict.reason);
+  await kafka.withAdmin((admin) => ensureTopics(admin, topicPlans(topics, config), wait));
+  if (verdict.kind === 'same') return;
+  const createdAt = new Date(parts.clock.now()).toISOString();
+  const row =
+    verdict.kind === 'announce'
+      ? verdict.row
+      : await rows.create({ id: randomUUID(), createdAt, announced: false, ...place });
+  await announce(topic, row, record);
+  const { verdict: settled } = await look();
+  if (settled.kind === 'refuse') {
+    // Another database was started on the same topics at the same moment.
+    await rows.withdraw(row.id);
+    throw new InstallationMismatchError(settled.reason);
+  }
+  await rows.announced(row.id, clusterId);
+  logger.info({ installation: row.id, kafka_cluster: clusterId, partitions: row.partitions }, 'installation.created');
+}
+
+async function announce(
+  topic: InstallationTopic,
+  { id, partitions, createdAt }: InstallationRow,
+  known: InstallationRecord | null,
+): Promise<void> {
+  if (known?.id !== id) await topic.announce({ id, partitions, createdAt });
+}
