@@ -2,12 +2,16 @@ import { performance } from 'node:perf_hooks';
 import kafkajs, { type Admin, type Consumer, type EachBatchPayload } from 'kafkajs';
 import { systemClock } from '#libs/domain';
 import { backOffMs, type HealthBoard, type Logger } from '#libs/runtime';
-import { setTimeout as delay } from 'node:timers/promises';
 import { ClockWatch } from './clock-watch.js';
 import type { ConsumerSession } from './consumer-sessions.js';
+import { endsWithin } from './ends-within.js';
+import { FailingPartitions } from './failing-partitions.js';
 import type { KafkaConnection } from './kafka-connection.js';
+import { tellingAssigner, type JoiningMember } from './kafkajs/before-join.js';
 import { LARGEST_BATCH_BYTES } from './limits.js';
+import { PartitionPauses } from './partition-pauses.js';
 import { PartitionProgress } from './partition-progress.js';
+import { PartitionQueue } from './partition-queue.js';
 import { toStoredRecord, type RecordBatch } from './record.js';
 
 /** A session this long survives a long pause of garbage collection; after a crash another member takes over behind it. */
@@ -17,6 +21,13 @@ const HEARTBEAT_MS = 1_000;
 const FETCH_WAIT_MS = 200;
 /** Offsets move this often at the most: a commit costs as much as a small batch, and a crash repeats no more than this. */
 const COMMIT_EVERY_MS = 250;
+/**
+ * kafkajs fetches from a broker once all that it fetched there before is handled. A batch that takes longer than this is no
+ * longer waited for, so that the other partitions go on.
+ */
+const ATTACHED_MS = 100;
+/** What is under way when others are to take partitions over gets this long: more than any write to Kafka takes. */
+const RELEASE_MS = 4_000;
 
 /** What became of a batch; nothing means: all of it is handled. */
 export type Handled =
@@ -52,11 +63,14 @@ export interface BatchConsumerOptions {
   readonly gather?: { readonly bytes: number; readonly waitMs: number };
   readonly handle: (batch: RecordBatch, context: BatchContext) => Promise<Handled>;
   readonly onSession: (session: ConsumerSession | null) => void;
+  /** Before partitions may become another member's: lets what is under way outside of handlers end, if it is soon. */
+  readonly onRelease?: () => Promise<void>;
 }
 
 /**
- * Hands over batches of records, partition by partition, for as long as it runs. A handler that fails is called again
- * with the same batch, with back-off, while heartbeats go on; a consumer that crashes is made anew.
+ * Hands over batches of records for as long as it runs, one at a time of each partition. A handler that fails is called
+ * again with the same records, with back-off; one that is slow is waited for; neither holds up other partitions. A
+ * consumer that crashes is made anew.
  */
 export class BatchConsumer {
   #consumer: Consumer | null = null;
@@ -66,7 +80,24 @@ export class BatchConsumer {
   #generation = 0;
   /** Monotonic time at which the session was last known to be alive. */
   #aliveAt = -Infinity;
-  readonly #paused = new Map<string, NodeJS.Timeout>();
+  /** Whether what is under way is being finished before the group is joined anew. */
+  #isReleasing = false;
+  /** Whether the last assignment has ended, and the next one is awaited. */
+  #isReleased = false;
+  readonly #queues = new Map<string, PartitionQueue>();
+  readonly #failing: FailingPartitions;
+  readonly #pauses = new PartitionPauses({
+    pause: (topic, partition) => {
+      this.#steer((consumer) => {
+        consumer.pause([{ topic, partitions: [partition] }]);
+      });
+    },
+    resume: (topic, partition) => {
+      this.#steer((consumer) => {
+        consumer.resume([{ topic, partitions: [partition] }]);
+      });
+    },
+  });
   /** What is handled and not committed yet, by partition. */
   readonly #handled = new Map<
     string,
@@ -84,7 +115,9 @@ export class BatchConsumer {
     private readonly options: BatchConsumerOptions,
     private readonly logger: Logger,
     private readonly health: HealthBoard,
-  ) {}
+  ) {
+    this.#failing = new FailingPartitions(options, connection.metrics, logger, health);
+  }
 
   get group(): string {
     return this.options.group;
@@ -117,7 +150,6 @@ export class BatchConsumer {
 
   /** Resolves once the group has assigned this member its partitions. */
   async start(): Promise<void> {
-    this.connection.metrics.add('gapless_batch_failures_total', { group: this.options.group }, 0);
     this.health.waiting(this.options.groupId, 'joining its consumer group');
     this.#watching = this.#watchClock();
     await new Promise<void>((resolve) => {
@@ -131,16 +163,17 @@ export class BatchConsumer {
     this.#stopping = true;
     if (this.#restart !== null) clearTimeout(this.#restart);
     if (this.#watching !== null) clearInterval(this.#watching);
-    for (const timer of this.#paused.values()) clearTimeout(timer);
-    if (this.#consumer !== null) await this.#commitHandled(this.#consumer);
+    if (this.#consumer !== null) await this.#finish(this.#consumer);
     await this.#consumer?.disconnect();
+    this.#failing.clear();
     this.options.onSession(null);
   }
 
   async #run(): Promise<void> {
     this.#restart = null;
-    const consumer = this.connection.kafka.consumer({
+    const consumer: Consumer = this.connection.kafka.consumer({
       groupId: this.options.groupId,
+      partitionAssigners: [tellingAssigner((member) => this.#release(consumer, member))],
       sessionTimeout: SESSION_TIMEOUT_MS,
       rebalanceTimeout: SESSION_TIMEOUT_MS,
       heartbeatInterval: HEARTBEAT_MS,
@@ -153,13 +186,18 @@ export class BatchConsumer {
     });
     this.#consumer = consumer;
     consumer.on(consumer.events.HEARTBEAT, () => {
-      this.#aliveAt = performance.now();
+      if (this.#consumer === consumer) this.#aliveAt = performance.now();
     });
     consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
+      if (this.#consumer !== consumer) return;
+      if (!this.#isReleased) this.#endAssignment();
+      this.#isReleased = false;
+      this.#isReleasing = false;
       this.#aliveAt = performance.now();
-      this.#generation++;
       this.#handled.clear();
       this.#progress.clear();
+      this.#failing.clear();
+      this.#pauses.endAll();
       this.#assigned = payload.memberAssignment;
       this.#crashes = 0;
       this.options.onSession({
@@ -170,9 +208,6 @@ export class BatchConsumer {
       this.health.ready(this.options.groupId);
       this.logger.info({ group: this.options.groupId, assignment: payload.memberAssignment }, 'consumer.joined');
       this.#onJoined();
-    });
-    consumer.on(consumer.events.REBALANCING, () => {
-      void this.#commitHandled(consumer);
     });
     consumer.on(consumer.events.CRASH, ({ payload }) => {
       if (this.#consumer !== consumer) return;
@@ -206,20 +241,31 @@ export class BatchConsumer {
     }, HEARTBEAT_MS);
   }
 
+  #isRestartDue(): boolean {
+    return this.#restart !== null;
+  }
+
   async #startAnew(): Promise<void> {
     const consumer = this.#consumer;
     // One that has crashed is made anew anyway.
-    if (consumer === null || this.#restart !== null) return;
+    if (consumer === null || this.#isRestartDue()) return;
+    this.logger.warn({ group: this.options.groupId }, 'consumer.clock_was_set');
+    this.#isReleasing = true;
+    await endsWithin(this.#finish(consumer), RELEASE_MS);
+    if (this.#consumer !== consumer || this.#isRestartDue()) return;
     this.#consumer = null;
     this.#endSession();
-    this.logger.warn({ group: this.options.groupId }, 'consumer.clock_was_set');
-    await this.#commitHandled(consumer);
     await consumer.disconnect().catch(() => undefined);
     if (!this.#stopping) await this.#run();
   }
 
-  #endSession(): void {
+  #endAssignment(): void {
+    this.#generation++;
     this.#aliveAt = -Infinity;
+  }
+
+  #endSession(): void {
+    this.#endAssignment();
     this.#assigned = {};
     this.options.onSession(null);
   }
@@ -243,106 +289,151 @@ export class BatchConsumer {
   async #eachBatch(consumer: Consumer, payload: EachBatchPayload): Promise<void> {
     const { topic, partition, messages } = payload.batch;
     const last = messages.at(-1);
-    if (last === undefined) return;
+    if (last === undefined || consumer !== this.#consumer || this.#stopping || payload.isStale()) return;
+    const queue = this.#queueOf(topic, partition);
     const generation = this.#generation;
-    let refused = false;
-    const isStale = () =>
-      refused || this.#stopping || generation !== this.#generation || !payload.isRunning() || payload.isStale();
-    const context: BatchContext = {
-      generation,
-      isStale,
-      holdsLease: () => this.#holdsLease(),
-      commit: (...offset) => this.#commit(consumer, ...offset),
-      resume: (restingTopic, restingPartition) => {
-        this.#resume(consumer, restingTopic, restingPartition);
-      },
-      seek: (seekTopic, seekPartition, offset) => {
-        consumer.seek({ topic: seekTopic, partition: seekPartition, offset: String(offset) });
-      },
-    };
-    const batch = {
-      topic,
-      partition,
-      records: messages.map((message) => toStoredRecord(topic, partition, message)),
-    };
-    const onRefused = () => {
-      refused = true;
-    };
     const progress = this.#progressOf(topic, partition);
     const firstOffset = Number(messages[0]?.offset ?? 0);
     if (progress.next === null) progress.reached(firstOffset);
     progress.arrived(firstOffset, Number(messages[0]?.timestamp ?? 0));
-    const startedAtMs = performance.now();
-    const handled = await this.#withHeartbeat(payload, onRefused, () => this.#untilHandled(batch, context));
-    if (handled === 'stale') {
-      // Met here once more, the refusal reaches kafkajs, which joins the group again.
-      await payload.heartbeat();
-      return;
+    // The next fetch goes on behind it, whether or not it is handled by then.
+    payload.resolveOffset(last.offset);
+    const handled = queue.add(() => this.#handle(generation, payload.batch));
+    if (!(await endsWithin(handled, ATTACHED_MS)) && generation === this.#generation) {
+      this.#pauses.setFull(topic, partition, queue.waiting > 0);
     }
-    const nextOffset = handled?.nextOffset ?? Number(last.offset) + 1;
-    if (nextOffset > firstOffset) {
-      this.#measure(Math.min(messages.length, nextOffset - firstOffset), performance.now() - startedAtMs);
-      payload.resolveOffset(nextOffset > Number(last.offset) ? last.offset : String(nextOffset - 1));
-      if (this.options.commits === 'after') {
-        progress.reached(nextOffset);
-        this.#commitLater(consumer, topic, partition, nextOffset);
-      }
-    }
-    if (handled !== undefined) this.#pauseFor(consumer, topic, partition, handled.waitMs);
     await payload.heartbeat();
   }
 
-  async #untilHandled(batch: RecordBatch, context: BatchContext): Promise<Handled | 'stale'> {
-    const part = `${this.options.groupId} ${batch.topic}/${batch.partition}`;
-    for (let failures = 1; ; failures++) {
-      if (context.isStale()) {
-        this.health.forget(part);
-        return 'stale';
-      }
-      try {
-        const handled = await this.options.handle(batch, context);
-        if (failures > 1) this.health.forget(part);
-        return handled;
-      } catch (error) {
-        const waitMs = backOffMs(failures);
-        this.connection.metrics.add('gapless_batch_failures_total', { group: this.options.group });
-        this.health.waiting(part, 'a batch cannot be handled yet');
-        this.logger.warn(
-          {
-            group: this.options.groupId,
-            topic: batch.topic,
-            partition: batch.partition,
-            failures,
-            wait_ms: waitMs,
-            err: error,
-          },
-          'batch.waiting',
-        );
-        await delay(waitMs);
-      }
-    }
-  }
-
-  /** Keeps the session alive however long the handler takes, and tells when the group takes no heartbeat any more. */
-  async #withHeartbeat<T>(payload: EachBatchPayload, onRefused: () => void, act: () => Promise<T>): Promise<T> {
-    const timer = setInterval(() => void payload.heartbeat().catch(onRefused), HEARTBEAT_MS);
+  /** Never rejects: what fails is handed over again. */
+  async #handle(generation: number, { topic, partition, messages }: EachBatchPayload['batch']): Promise<void> {
+    const [first, last] = [messages[0], messages.at(-1)];
+    const isOver = () => this.#stopping || generation !== this.#generation;
+    if (first === undefined || last === undefined || isOver()) return;
+    // With this one begun, there is room for another.
+    this.#pauses.setFull(topic, partition, false);
+    const firstOffset = Number(first.offset);
+    const endOffset = Number(last.offset) + 1;
+    const sent = { elsewhere: false };
+    const context: BatchContext = {
+      generation,
+      isStale: () => isOver() || this.#isReleasing,
+      holdsLease: () => generation === this.#generation && this.#holdsLease(),
+      commit: async (...offset) => {
+        if (generation === this.#generation) await this.#commit(...offset);
+      },
+      resume: (restingTopic, restingPartition) => {
+        if (generation === this.#generation) this.#pauses.endRest(restingTopic, restingPartition);
+      },
+      seek: (soughtTopic, soughtPartition, offset) => {
+        if (generation !== this.#generation) return;
+        sent.elsewhere ||= soughtTopic === topic && soughtPartition === partition;
+        this.#moveTo(soughtTopic, soughtPartition, offset);
+      },
+    };
+    const startedAtMs = performance.now();
+    let handled: Handled;
     try {
-      return await act();
-    } finally {
-      clearInterval(timer);
+      const records = messages.map((message) => toStoredRecord(topic, partition, message));
+      handled = await this.options.handle({ topic, partition, records }, context);
+    } catch (error) {
+      if (isOver()) return;
+      const waitMs = this.#failing.failed(topic, partition, firstOffset, error);
+      this.#moveTo(topic, partition, firstOffset);
+      this.#pauses.rest(topic, partition, waitMs);
+      return;
+    }
+    // What has ended too late for this assignment counts as not handled.
+    if (generation !== this.#generation) return;
+    this.#failing.succeeded(topic, partition);
+    const nextOffset = handled?.nextOffset ?? endOffset;
+    if (nextOffset > firstOffset) {
+      this.#measure(Math.min(messages.length, nextOffset - firstOffset), performance.now() - startedAtMs);
+      if (this.options.commits === 'after') {
+        this.#progressOf(topic, partition).reached(nextOffset);
+        this.#commitLater(topic, partition, nextOffset);
+      }
+    }
+    if (handled === undefined) return;
+    if (!sent.elsewhere) this.#moveTo(topic, partition, nextOffset);
+    if (handled.waitMs > 0) this.#pauses.rest(topic, partition, handled.waitMs);
+  }
+
+  /** Fetches the partition from that offset on; what was fetched behind another one is not handled. */
+  #moveTo(topic: string, partition: number, offset: number): void {
+    this.#queueOf(topic, partition).drop();
+    this.#pauses.setFull(topic, partition, false);
+    this.#steer((consumer) => {
+      consumer.seek({ topic, partition, offset: String(offset) });
+    });
+  }
+
+  /**
+   * Before the group is joined, which gives partitions to others: what is being handled is finished and committed, within
+   * some time, and nothing of this assignment is begun or written any more.
+   */
+  async #release(consumer: Consumer, member: JoiningMember): Promise<void> {
+    if (this.#consumer === consumer && member.isKnown) {
+      this.#isReleasing = true;
+      const heartbeats = setInterval(() => void member.heartbeat().catch(() => undefined), HEARTBEAT_MS);
+      const finished = Promise.all([this.#idle(), this.options.onRelease?.()]).then(() => this.#commitHandled());
+      await endsWithin(finished, RELEASE_MS);
+      clearInterval(heartbeats);
+    }
+    this.#endAssignment();
+    this.#isReleased = true;
+  }
+
+  /** Begins nothing more, finishes what is being handled, and commits it. */
+  async #finish(consumer: Consumer): Promise<void> {
+    for (const [topic, partitions] of Object.entries(this.#assigned)) {
+      this.#steer(() => {
+        consumer.pause([{ topic, partitions: [...partitions] }]);
+      });
+    }
+    this.#pauses.clear();
+    await this.#idle();
+    await this.#commitHandled();
+  }
+
+  /** Drops what waits to be handled, and resolves once nothing is being handled. */
+  async #idle(): Promise<void> {
+    for (const queue of this.#queues.values()) queue.drop();
+    await Promise.all([...this.#queues.values()].map((queue) => queue.idle()));
+  }
+
+  #queueOf(topic: string, partition: number): PartitionQueue {
+    const key = `${topic}/${partition}`;
+    let queue = this.#queues.get(key);
+    if (queue === undefined) {
+      queue = new PartitionQueue();
+      this.#queues.set(key, queue);
+    }
+    return queue;
+  }
+
+  /** Tells kafkajs where to fetch, if there is a consumer to tell it. */
+  #steer(act: (consumer: Consumer) => void): void {
+    if (this.#consumer === null) return;
+    try {
+      act(this.#consumer);
+    } catch (error) {
+      // It has left its group and is about to tell that it crashed: the one that is made anew begins without rests.
+      if (!(error instanceof kafkajs.KafkaJSNonRetriableError)) throw error;
     }
   }
 
-  #commitLater(consumer: Consumer, topic: string, partition: number, nextOffset: number): void {
+  #commitLater(topic: string, partition: number, nextOffset: number): void {
     this.#handled.set(`${topic}/${partition}`, { topic, partition, offset: String(nextOffset) });
-    this.#committing ??= setTimeout(() => void this.#commitHandled(consumer), COMMIT_EVERY_MS);
+    this.#committing ??= setTimeout(() => void this.#commitHandled(), COMMIT_EVERY_MS);
   }
 
-  async #commitHandled(consumer: Consumer): Promise<void> {
+  async #commitHandled(): Promise<void> {
+    const consumer = this.#consumer;
     if (this.#committing !== null) clearTimeout(this.#committing);
     this.#committing = null;
     const handled = [...this.#handled.entries()];
-    if (handled.length === 0) return;
+    if (handled.length === 0 || consumer === null) return;
     try {
       await consumer.commitOffsets(handled.map(([, place]) => place));
       for (const [key, place] of handled) if (this.#handled.get(key) === place) this.#handled.delete(key);
@@ -351,16 +442,16 @@ export class BatchConsumer {
       // committed.
       this.logger.debug({ group: this.options.groupId, err: error }, 'commit.failed');
       if (this.#consumer === consumer && !this.#stopping) {
-        this.#committing ??= setTimeout(() => void this.#commitHandled(consumer), COMMIT_EVERY_MS);
+        this.#committing ??= setTimeout(() => void this.#commitHandled(), COMMIT_EVERY_MS);
       }
     }
   }
 
   /** A commit that fails costs a repetition at most, and the next one covers it. */
-  async #commit(consumer: Consumer, topic: string, partition: number, nextOffset: number): Promise<void> {
+  async #commit(topic: string, partition: number, nextOffset: number): Promise<void> {
     this.#progressOf(topic, partition).reached(nextOffset);
     try {
-      await consumer.commitOffsets([{ topic, partition, offset: String(nextOffset) }]);
+      await this.#consumer?.commitOffsets([{ topic, partition, offset: String(nextOffset) }]);
     } catch (error) {
       this.logger.debug({ group: this.options.groupId, topic, partition, err: error }, 'commit.failed');
     }
@@ -382,31 +473,6 @@ export class BatchConsumer {
     metrics.observe('gapless_batch_records', labels, records);
     metrics.observe('gapless_batch_duration_seconds', labels, durationMs / 1_000);
   }
-
-  #pauseFor(consumer: Consumer, topic: string, partition: number, waitMs: number): void {
-    const key = `${topic}/${partition}`;
-    consumer.pause([{ topic, partitions: [partition] }]);
-    clearTimeout(this.#paused.get(key));
-    const resume = () => {
-      this.#resume(consumer, topic, partition);
-    };
-    this.#paused.set(key, setTimeout(resume, Math.min(waitMs, LONGEST_TIMER_MS)));
-  }
-
-  #resume(consumer: Consumer, topic: string, partition: number): void {
-    const key = `${topic}/${partition}`;
-    clearTimeout(this.#paused.get(key));
-    this.#paused.delete(key);
-    if (this.#consumer !== consumer || this.#stopping) return;
-    try {
-      consumer.resume([{ topic, partitions: [partition] }]);
-    } catch (error) {
-      // It has left its group and is about to tell that it crashed: the one that is made anew begins without rests.
-      if (!(error instanceof kafkajs.KafkaJSNonRetriableError)) throw error;
-    }
-  }
 }
 
 const PARTITION_FETCH_BYTES = 1024 * 1024;
-/** Timers are 31-bit; a partition that is resumed early is paused again. */
-const LONGEST_TIMER_MS = 2_147_483_647;

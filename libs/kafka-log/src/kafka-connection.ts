@@ -4,9 +4,11 @@ import { untilItWorks, type Logger } from '#libs/runtime';
 import { KeyPlaces } from './key-places.js';
 import { keyedPartitioner } from './keyed-partitioner.js';
 import { isPassingKafkaError } from './is-passing-kafka-error.js';
+import { tellBeforeJoins } from './kafkajs/before-join.js';
 import { replaceCodec } from './kafkajs/replace-codec.js';
 
 replaceCodec();
+tellBeforeJoins();
 
 export interface KafkaConnectionOptions {
   readonly brokers: readonly string[];

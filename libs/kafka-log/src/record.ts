@@ -1,4 +1,5 @@
-import type { IHeaders, KafkaMessage, Message } from 'kafkajs';
+import type { IHeaders, Message } from 'kafkajs';
+import type { FetchedMessage } from './kafkajs/fetch-response.js';
 
 export type RecordHeaders = Readonly<Record<string, string>>;
 
@@ -55,7 +56,14 @@ function headersOf(headers: IHeaders | undefined): RecordHeaders {
   return texts;
 }
 
-export function toStoredRecord(topic: string, partition: number, message: KafkaMessage): StoredRecord {
+/** @throws if there is something in the topic that cannot be read */
+export function toStoredRecord(topic: string, partition: number, message: FetchedMessage): StoredRecord {
+  if (message.unreadable !== undefined) {
+    const place = `${topic}/${partition} at offset ${message.offset}`;
+    throw new Error(`what stands in ${place} cannot be read: ${message.unreadable.message}`, {
+      cause: message.unreadable,
+    });
+  }
   return {
     topic,
     partition,

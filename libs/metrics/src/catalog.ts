@@ -49,7 +49,7 @@ export const METRICS = {
   },
   gapless_batch_duration_seconds: {
     kind: 'histogram',
-    help: 'How long it takes to handle a batch, repetitions after failures included.',
+    help: 'How long it takes to handle a batch once, without the tries that failed.',
     labels: ['group'],
     buckets: WORK_SECONDS,
   },

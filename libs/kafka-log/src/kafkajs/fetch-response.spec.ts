@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { describe, expect, it } from '@jest/globals';
-import { decodeFetch, type FetchedMessage, type FetchResponse } from './fetch-response.js';
+import { decodeFetch, type DecodeRecords, type FetchedMessage, type FetchResponse } from './fetch-response.js';
 import { encodeProduce, type ProduceRequest } from './produce-request.js';
 import { BATCH } from './record-batch-layout.js';
 
@@ -16,6 +16,15 @@ const APPEND_TIME = 0x08;
 const byKafkajs = createRequire(import.meta.url)('kafkajs/src/protocol/requests/fetch/v11/response.js') as {
   decode(bytes: Buffer): Promise<FetchResponse>;
 };
+
+/** The first offset that is asked for of each partition. */
+const FETCH_OFFSET = 5;
+const unreadable: DecodeRecords = () => Promise.reject(new Error('no such compression'));
+
+/** Without kafkajs, unless told. */
+function decode(response: Buffer, decodeRecords: DecodeRecords = unreadable): Promise<FetchResponse> {
+  return decodeFetch(response, decodeRecords, () => FETCH_OFFSET);
+}
 
 const MESSAGES: Messages = [
   { key: null, value: Buffer.from('{}') },
@@ -70,8 +79,7 @@ function partOf({ attributes, timestamp, offset, key, value, headers }: FetchedM
   return { attributes, timestamp, offset, key, value, headers: headers ?? {} };
 }
 
-function partsOf(response: FetchResponse | undefined): unknown {
-  if (response === undefined) return undefined;
+function partsOf(response: FetchResponse): unknown {
   const responses = response.responses.map((topic) => ({
     ...topic,
     partitions: topic.partitions.map((partition) => ({ ...partition, messages: partition.messages.map(partOf) })),
@@ -100,8 +108,7 @@ describe('a Fetch response', () => {
     ['whose records are later than its first', withByte(aBatch(1), BATCH.firstTimestamp + 7, 1)],
   ])('is read as kafkajs reads it: %s', async (_, records) => {
     const response = aResponse(records);
-    const found = decodeFetch(response);
-    expect(found).toBeDefined();
+    const found = await decode(response);
     expect(partsOf(found)).toEqual(partsOf(await byKafkajs.decode(response)));
   });
 
@@ -110,8 +117,8 @@ describe('a Fetch response', () => {
     // All three are renamed to `aa`.
     for (const name of ['a1', 'a2', 'a3']) batch.write('aa', batch.indexOf(name));
     const response = aResponse(batch);
-    const found = decodeFetch(response);
-    expect(found?.responses[0]?.partitions[0]?.messages[0]?.headers).toEqual({
+    const found = await decode(response);
+    expect(found.responses[0]?.partitions[0]?.messages[0]?.headers).toEqual({
       aa: ['1', '2', '3'].map((text) => Buffer.from(text)),
     });
     expect(partsOf(found)).toEqual(partsOf(await byKafkajs.decode(response)));
@@ -123,7 +130,61 @@ describe('a Fetch response', () => {
     ['written by the broker', aResponse(withByte(aBatch(0), FLAGS_AT, 0x20))],
     ['of an old magic', aResponse(withByte(aBatch(0), BATCH.magic, 1))],
     ['in front of an aborted transaction', aResponse(aBatch(0), Buffer.alloc(16))],
-  ])('is left to kafkajs where a batch is %s', (_, response) => {
-    expect(decodeFetch(response)).toBeUndefined();
+  ])('is left to kafkajs where a batch is %s', async (_, response) => {
+    const given: Buffer[] = [];
+    const found = await decode(response, (sized) => {
+      given.push(sized);
+      return Promise.resolve([]);
+    });
+    // The records of the only partition that has any, behind the count of their bytes.
+    expect(given.map((sized) => sized.readInt32BE())).toEqual([aBatch(0).length]);
+    expect(given[0]).toHaveLength(4 + aBatch(0).length);
+    expect(found.responses.map(({ partitions }) => partitions.map(({ messages }) => messages))).toEqual([[[], []], []]);
+  });
+});
+
+describe('what cannot be read', () => {
+  const compressed = (baseOffset: number) => withByte(aBatch(baseOffset), FLAGS_AT, 0x01);
+  /** Its second record is longer than the batch. */
+  const damaged = (baseOffset: number) => {
+    const batch = aBatch(baseOffset);
+    const lengthAt = BATCH.records + 1 + (batch[BATCH.records] ?? 0) / 2;
+    return withByte(withByte(batch, lengthAt, 0xff), lengthAt + 1, 0x7f);
+  };
+  const ofNoLength = (baseOffset: number) => {
+    const batch = aBatch(baseOffset);
+    batch.writeInt32BE(-200, 8);
+    return batch;
+  };
+
+  async function messagesOf(...batches: readonly Buffer[]): Promise<readonly FetchedMessage[]> {
+    const found = await decode(aResponse(Buffer.concat(batches)));
+    const [partition, other] = found.responses[0]!.partitions;
+    expect(other).toMatchObject({ partition: 0, messages: [] });
+    return partition!.messages;
+  }
+
+  it.each<[string, (baseOffset: number) => Buffer]>([
+    ['compressed as nobody knows', compressed],
+    ['damaged', damaged],
+    ['of no length', ofNoLength],
+  ])('concerns its partition alone, and stands where it begins: %s', async (_, batchAt) => {
+    expect(await messagesOf(batchAt(30))).toMatchObject([{ offset: '30', unreadable: expect.any(Error) }]);
+  });
+
+  it('stands where it was asked for when the batch begins before that', async () => {
+    expect(await messagesOf(compressed(3))).toMatchObject([{ offset: '5', unreadable: expect.any(Error) }]);
+  });
+
+  it('waits until what comes before it is read', async () => {
+    const found = await messagesOf(aBatch(6), damaged(20));
+    expect(found.map(({ offset }) => offset)).toEqual(['6', '7', '8', '9', '10']);
+    expect(found.some((message) => message.unreadable)).toBe(false);
+  });
+
+  it('does not wait for what comes before it and was not asked for', async () => {
+    expect(await messagesOf(aBatch(0), compressed(20))).toMatchObject([
+      { offset: '20', unreadable: expect.any(Error) },
+    ]);
   });
 });

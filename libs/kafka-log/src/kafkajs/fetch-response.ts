@@ -17,18 +17,32 @@ export interface TopicResponse {
   readonly partitions: readonly PartitionResponse[];
 }
 
+interface AbortedTransaction {
+  readonly producerId: string;
+  readonly firstOffset: string;
+}
+
 export interface PartitionResponse {
   readonly partition: number;
   readonly errorCode: number;
   readonly highWatermark: string;
   readonly lastStableOffset: string;
   readonly lastStartOffset: string;
-  readonly abortedTransactions: readonly never[];
+  readonly abortedTransactions: readonly AbortedTransaction[];
   readonly preferredReadReplica: number;
   readonly messages: readonly FetchedMessage[];
 }
 
-export type FetchedMessage = Omit<KafkaMessage, 'size'>;
+export type FetchedMessage = Omit<KafkaMessage, 'size'> & {
+  /** Why nothing can be read from its offset on; it is no message then. */
+  readonly unreadable?: Error;
+};
+
+/** What kafkajs makes of the records of a partition; they come behind the count of their bytes. */
+export type DecodeRecords = (sized: Buffer) => Promise<readonly FetchedMessage[]>;
+
+/** The first offset that was asked for. */
+export type FetchOffsetOf = (topic: string, partition: number) => number;
 
 const TWO_TO_32 = 2 ** 32;
 const APPEND_TIME_FLAG = 0x08;
@@ -36,11 +50,15 @@ const APPEND_TIME_FLAG = 0x08;
 const UNUSUAL_FLAGS = 0x07 | 0x10 | 0x20;
 
 /**
- * Reads a Fetch response, each record in one pass; keys, values and headers are views of `bytes`.
- * @returns `undefined` where something is in it that Gapless does not write: batches of an old magic, compressed ones and
- * those of transactions
+ * Reads a Fetch response, each record in one pass; keys, values and headers are views of `bytes`. What Gapless does not
+ * write is left to kafkajs: batches of an old magic, compressed ones and those of transactions. What cannot be read at
+ * all becomes an `unreadable` message of its partition, so that the other partitions are read.
  */
-export function decodeFetch(bytes: Buffer): FetchResponse | undefined {
+export async function decodeFetch(
+  bytes: Buffer,
+  decodeRecords: DecodeRecords,
+  fetchOffsetOf: FetchOffsetOf,
+): Promise<FetchResponse> {
   const reader = new Reader(bytes);
   const clientSideThrottleTime = reader.int32();
   const errorCode = reader.int16();
@@ -50,55 +68,150 @@ export function decodeFetch(bytes: Buffer): FetchResponse | undefined {
     const topicName = reader.text(reader.int16());
     const partitions: PartitionResponse[] = [];
     for (let left = reader.int32(); left > 0; left--) {
-      const partition = readPartition(reader);
-      if (partition === undefined) return undefined;
-      partitions.push(partition);
+      const read = readPartition(reader);
+      if (read.unusual === undefined) partitions.push(read.response);
+      else {
+        const fetchOffset = fetchOffsetOf(topicName, read.response.partition);
+        partitions.push(await readUnusual(read.response, read.unusual, read.damage, decodeRecords, fetchOffset));
+      }
     }
     responses.push({ topicName, partitions });
   }
   return { throttleTime: 0, clientSideThrottleTime, errorCode, sessionId, responses };
 }
 
-function readPartition(reader: Reader): PartitionResponse | undefined {
+interface PartitionReading {
+  /** Without messages where there is something unusual in it. */
+  readonly response: PartitionResponse;
+  /** The records and the count of their bytes. */
+  readonly unusual?: Buffer;
+  /** What is wrong with the records, if they are not what a broker sends. */
+  readonly damage?: Error;
+}
+
+function readPartition(reader: Reader): PartitionReading {
   const partition = reader.int32();
   const errorCode = reader.int16();
   const highWatermark = String(reader.int64());
   const lastStableOffset = String(reader.int64());
   const lastStartOffset = String(reader.int64());
-  if (reader.int32() > 0) return undefined;
+  const abortedTransactions: AbortedTransaction[] = [];
+  for (let left = reader.int32(); left > 0; left--) {
+    abortedTransactions.push({ producerId: reader.bigInt64(), firstOffset: reader.bigInt64() });
+  }
   const preferredReadReplica = reader.int32();
-  const messages = readBatches(reader, reader.int32());
-  if (messages === undefined) return undefined;
-  return {
+  const start = reader.at;
+  const end = start + INT32 + Math.max(0, reader.int32());
+  let messages: readonly FetchedMessage[] | undefined;
+  let damage: Error | undefined;
+  try {
+    messages = abortedTransactions.length > 0 && end > reader.at ? undefined : readBatches(reader, end);
+  } catch (error) {
+    damage = asError(error);
+  }
+  reader.at = end;
+  const response = {
     partition,
     errorCode,
     highWatermark,
     lastStableOffset,
     lastStartOffset,
-    abortedTransactions: [],
+    abortedTransactions,
     preferredReadReplica,
-    messages,
+    messages: messages ?? [],
   };
+  if (messages !== undefined) return { response };
+  return { response, unusual: reader.slice(start, end), ...(damage === undefined ? {} : { damage }) };
 }
 
-/** The broker cuts off the last batch where the response gets too long; what is cut off comes again. */
-function readBatches(reader: Reader, bytes: number): FetchedMessage[] | undefined {
-  const messages: FetchedMessage[] = [];
-  const end = reader.at + Math.max(0, bytes);
-  while (end - reader.at >= BATCH.records) {
-    const start = reader.at;
-    const baseOffset = reader.int64();
-    const batchEnd = start + UNCOUNTED_BYTES + reader.int32();
-    if (batchEnd > end) break;
-    if (!readBatch(reader, start, baseOffset, messages)) return undefined;
-    reader.at = batchEnd;
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
+
+/** By kafkajs; if it cannot read it either, what comes before the batch that is to blame, or else an `unreadable` message. */
+async function readUnusual(
+  response: PartitionResponse,
+  sized: Buffer,
+  damage: Error | undefined,
+  decodeRecords: DecodeRecords,
+  fetchOffset: number,
+): Promise<PartitionResponse> {
+  try {
+    if (damage !== undefined) throw damage;
+    return { ...response, messages: await decodeRecords(sized) };
+  } catch (error) {
+    const unreadable = asError(error);
+    const wanted = ({ offset }: FetchedMessage) => Number(offset) >= fetchOffset;
+    const { messages, nextOffset } = response.abortedTransactions.length > 0 ? NOTHING : readUpToUnusual(sized);
+    if (messages.some(wanted)) return { ...response, messages };
+    const offset = String(Math.max(fetchOffset, nextOffset));
+    const message = { attributes: 0, timestamp: '0', offset, key: null, value: null, headers: {}, unreadable };
+    return { ...response, abortedTransactions: [], messages: [message] };
   }
-  reader.at = end;
+}
+
+interface ReadPart {
+  readonly messages: readonly FetchedMessage[];
+  /** Where what could not be read begins. */
+  readonly nextOffset: number;
+}
+
+const NOTHING: ReadPart = { messages: [], nextOffset: 0 };
+
+function readUpToUnusual(sized: Buffer): ReadPart {
+  const messages: FetchedMessage[] = [];
+  const reader = new Reader(sized);
+  reader.at = INT32;
+  let nextOffset = 0;
+  while (sized.length - reader.at >= BATCH.records) {
+    nextOffset = reader.int64();
+    reader.at -= INT64;
+    const before = messages.length;
+    try {
+      if (readNextBatch(reader, sized.length, messages) === 'read') continue;
+    } catch {
+      // It is told by whoever met it first.
+    }
+    messages.length = before;
+    break;
+  }
+  return { messages, nextOffset };
+}
+
+/**
+ * @returns `undefined` if there is something in it that cannot be read here
+ * @throws if it is not what a broker sends
+ */
+function readBatches(reader: Reader, end: number): FetchedMessage[] | undefined {
+  const messages: FetchedMessage[] = [];
+  while (end - reader.at >= BATCH.records) {
+    const found = readNextBatch(reader, end, messages);
+    if (found === 'unusual') return undefined;
+    if (found === 'cut_off') break;
+  }
   return messages;
 }
 
+/** The broker cuts off the last batch where the response gets too long; what is cut off comes again. */
+function readNextBatch(reader: Reader, end: number, messages: FetchedMessage[]): 'read' | 'unusual' | 'cut_off' {
+  const start = reader.at;
+  const baseOffset = reader.int64();
+  const batchEnd = start + UNCOUNTED_BYTES + reader.int32();
+  if (batchEnd < start + BATCH.records) throw new Error(`the batch at offset ${baseOffset} is damaged`);
+  if (batchEnd > end) return 'cut_off';
+  if (!readBatch(reader, start, baseOffset, batchEnd, messages)) return 'unusual';
+  reader.at = batchEnd;
+  return 'read';
+}
+
 /** @returns whether it is one that can be read here */
-function readBatch(reader: Reader, start: number, baseOffset: number, messages: FetchedMessage[]): boolean {
+function readBatch(
+  reader: Reader,
+  start: number,
+  baseOffset: number,
+  batchEnd: number,
+  messages: FetchedMessage[],
+): boolean {
   reader.at = start + BATCH.magic;
   if (reader.int8() !== MAGIC) return false;
   reader.at = start + BATCH.attributes;
@@ -111,6 +224,7 @@ function readBatch(reader: Reader, start: number, baseOffset: number, messages: 
   reader.at = start + BATCH.recordCount;
   for (let left = reader.int32(); left > 0; left--) {
     const end = reader.varInt() + reader.at;
+    if (end < reader.at || end > batchEnd) throw new Error(`a record behind offset ${baseOffset} is damaged`);
     const recordAttributes = reader.int8();
     const timestampDelta = reader.varInt();
     const offset = baseOffset + reader.varInt();
@@ -164,6 +278,16 @@ class Reader {
   int64(): number {
     this.at += INT64;
     return this.bytes.readInt32BE(this.at - INT64) * TWO_TO_32 + this.bytes.readUInt32BE(this.at - INT32);
+  }
+
+  /** Ids take up all 64 bits. */
+  bigInt64(): string {
+    this.at += INT64;
+    return String(this.bytes.readBigInt64BE(this.at - INT64));
+  }
+
+  slice(start: number, end: number): Buffer {
+    return this.bytes.subarray(start, end);
   }
 
   /** Zig-zag coded, of up to 53 bits. */

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { systemClock } from '#libs/domain';
-import { decodeFetch } from './fetch-response.js';
+import { decodeFetch, type DecodeRecords } from './fetch-response.js';
 import { encodeProduce, type ProduceRequest } from './produce-request.js';
 
 /** What kafkajs builds a request in. */
@@ -13,6 +13,14 @@ interface Encoder {
 interface Exchange {
   readonly request: { encode(): Promise<Encoder> };
   readonly response: { decode(bytes: Buffer): Promise<unknown> };
+}
+
+/** What a Fetch request asks for. */
+interface FetchRequest {
+  readonly topics: readonly {
+    readonly topic: string;
+    readonly partitions: readonly { readonly partition: number; readonly fetchOffset: string }[];
+  }[];
 }
 
 interface RequestDefinition<Arguments> {
@@ -33,7 +41,12 @@ const require = createRequire(import.meta.url);
 export function replaceCodec(): void {
   const EncoderOfKafkajs = require('kafkajs/src/protocol/encoder.js') as new (bytes: number) => Encoder;
   const produce = require('kafkajs/src/protocol/requests/produce/index.js') as RequestDefinition<ProduceRequest>;
-  const fetch = require('kafkajs/src/protocol/requests/fetch/index.js') as RequestDefinition<unknown>;
+  const fetch = require('kafkajs/src/protocol/requests/fetch/index.js') as RequestDefinition<FetchRequest>;
+  const DecoderOfKafkajs = require('kafkajs/src/protocol/decoder.js') as new (bytes: Buffer) => object;
+  const decodeMessages = require('kafkajs/src/protocol/requests/fetch/v4/decodeMessages.js') as (
+    decoder: object,
+  ) => ReturnType<DecodeRecords>;
+  const decodeRecords: DecodeRecords = (sized) => decodeMessages(new DecoderOfKafkajs(sized));
 
   replace(produce, ({ version }, args, exchange) => {
     if (version < PRODUCE_VERSION) return exchange;
@@ -45,10 +58,15 @@ export function replaceCodec(): void {
     };
     return { request: { ...request, encode }, response };
   });
-  replace(fetch, ({ version }, _args, exchange) => {
+  replace(fetch, ({ version }, { topics }, exchange) => {
     if (version !== FETCH_VERSION) return exchange;
     const { response } = exchange;
-    const decode = async (bytes: Buffer): Promise<unknown> => decodeFetch(bytes) ?? (await response.decode(bytes));
+    const fetchOffsetOf = (topic: string, partition: number) =>
+      Number(
+        topics.find((wanted) => wanted.topic === topic)?.partitions.find((wanted) => wanted.partition === partition)
+          ?.fetchOffset ?? 0,
+      );
+    const decode = (bytes: Buffer): Promise<unknown> => decodeFetch(bytes, decodeRecords, fetchOffsetOf);
     return { ...exchange, response: { ...response, decode } };
   });
 }

@@ -1,0 +1,48 @@
+import { createRequire } from 'node:module';
+import kafkajs, { type PartitionAssigner } from 'kafkajs';
+
+/** A member of a consumer group that is about to join it, or to join it anew. */
+export interface JoiningMember {
+  /** Whether the group may still know it from before; it is waited for as long as it sends heartbeats. */
+  readonly isKnown: boolean;
+  /** @throws while the group waits for it, too: it is kept all the same */
+  heartbeat(): Promise<void>;
+}
+
+export type BeforeJoin = (member: JoiningMember) => Promise<void>;
+
+/** What kafkajs keeps of a consumer's place in its group. */
+interface ConsumerGroup {
+  readonly memberId: string | null;
+  readonly assigners: readonly { readonly [BEFORE_JOIN]?: BeforeJoin }[];
+  readonly seekOffset: Map<string, string>;
+  heartbeat(o: { readonly interval: number }): Promise<void>;
+  joinAndSync(): Promise<void>;
+}
+
+const BEFORE_JOIN = Symbol('beforeJoin');
+
+const require = createRequire(import.meta.url);
+
+/**
+ * Lets consumers that were made with `tellingAssigner` finish before they join their group anew: kafkajs joins as soon as it
+ * hears of a rebalance. It changes kafkajs for the whole thread.
+ */
+export function tellBeforeJoins(): void {
+  const { prototype } = require('kafkajs/src/consumer/consumerGroup.js') as { readonly prototype: ConsumerGroup };
+  const join = Object.getOwnPropertyDescriptor(prototype, 'joinAndSync')?.value as ConsumerGroup['joinAndSync'];
+  prototype.joinAndSync = async function (this: ConsumerGroup) {
+    const beforeJoin = this.assigners.find((assigner) => BEFORE_JOIN in assigner)?.[BEFORE_JOIN];
+    if (beforeJoin !== undefined) {
+      await beforeJoin({ isKnown: this.memberId !== null, heartbeat: () => this.heartbeat({ interval: 0 }) });
+      // Whoever goes on with a partition begins at what was committed, not at a place from an earlier assignment.
+      this.seekOffset.clear();
+    }
+    await join.call(this);
+  };
+}
+
+/** Assigns partitions by turns, as kafkajs does unless told otherwise. */
+export function tellingAssigner(beforeJoin: BeforeJoin): PartitionAssigner {
+  return (config) => Object.assign(kafkajs.PartitionAssigners.roundRobin(config), { [BEFORE_JOIN]: beforeJoin });
+}
