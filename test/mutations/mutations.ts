@@ -8,7 +8,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'skip-tail-read',
     breaks: 'a sequencer that starts does not read the tail of the log',
     file: 'apps/sequencer/src/restore-partitions.ts',
-    find: '      draft.sequences.replay(event.orgId, event.seq, event.id);\n',
+    find: '      draft.fold.replay({ ...event, timeMs: event.inboxTimeMs }, record.offset);\n',
     replace: '',
     caughtBy: { project: 'integration', file: SEQUENCER_SPEC, name: 'go on behind the log after a restart' },
   },

@@ -54,7 +54,7 @@ function stored(seq: number, event: string): StoredRecord {
       traceparent: null,
       envelope: Buffer.from(`{"seq":${seq}}`),
     },
-    { occurredAt: '2026-03-01T12:00:00.000Z', inboxOffset: seq },
+    { occurredAt: '2026-03-01T12:00:00.000Z', inboxOffset: seq, inboxTimeMs: 1_772_366_400_000 },
   );
   return {
     topic: topics.log,

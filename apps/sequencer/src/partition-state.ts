@@ -1,17 +1,22 @@
-import type { OrgSequences } from '#libs/domain';
-import type { Covered } from './checkpoint-records.js';
+import type { PartitionFold } from '#libs/domain';
+import type { CheckpointPlace, Covered } from '#libs/kafka-log';
+import type { ReadBack } from './read-back.js';
 
 /** What the sequencer holds of one partition, from its restoration until it can no longer be sure of it. */
 export interface PartitionState {
-  /** The group generation in which it was restored. */
-  readonly generation: number;
-  readonly sequences: OrgSequences;
+  /** The latest group generation in which it was found to be what the log holds. */
+  generation: number;
+  readonly fold: PartitionFold;
   /** What the log holds: up to these offsets everything is appended. */
   appended: Covered;
   /** What the checkpoint in the sequences topic covers. */
-  checkpointed: Covered;
-  /** Where the next checkpoint record will stand, as long as no other sequencer writes one. */
+  checkpointed: CheckpointPlace;
+  /** Where the next checkpoint record will be, as long as no other sequencer writes one. */
   sequencesNext: number;
   /** Appended since the checkpoint. */
   uncheckpointed: { records: number; bytes: number };
+  /** The keys of the ids in the sequences topic, with the times at which their segments begin. */
+  readonly idsKeys: Map<string, number>;
+  /** What was read of the log before the window. */
+  readonly readBack: ReadBack;
 }

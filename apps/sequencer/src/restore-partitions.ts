@@ -1,94 +1,196 @@
-import { OrgSequences, SEQ_NONE, type OrgId, type OrgSequence } from '#libs/domain';
-import { readLogRecord, readPartitions, type KafkaConnection, type TopicNames } from '#libs/kafka-log';
-import { readCheckpoint, type Covered } from './checkpoint-records.js';
+import { ID_WINDOW_MS, OrgSequences, PartitionFold, PartitionStoppedError, type IdStretch } from '#libs/domain';
+import {
+  LogPositions,
+  readCheckpoint,
+  readLogRecord,
+  readPartitions,
+  type CheckpointPlace,
+  type KafkaConnection,
+  type TopicNames,
+} from '#libs/kafka-log';
 import type { PartitionState } from './partition-state.js';
+import { ReadBack } from './read-back.js';
+
+/** Log records are a little younger than the inbox records that they come from. */
+const MARGIN_MS = 60_000;
+
+/** What the sequences topic holds of a partition. */
+interface Found {
+  readonly sequences: OrgSequences;
+  readonly stretches: Map<string, IdStretch>;
+  checkpointed: CheckpointPlace;
+}
 
 interface Draft {
-  readonly snapshots: Map<OrgId, OrgSequence>;
-  readonly sequences: OrgSequences;
-  checkpointed: Covered;
+  readonly fold: PartitionFold;
+  readonly stretches: Map<string, IdStretch>;
+  checkpointed: CheckpointPlace;
+  sequencesNext: number;
   inboxOffset: number;
   records: number;
   bytes: number;
 }
 
+export interface Restored {
+  readonly states: ReadonlyMap<number, PartitionState>;
+  /** What the log and the checkpoint do not suffice for. */
+  readonly stopped: ReadonlyMap<number, PartitionStoppedError>;
+}
+
 /**
- * Brings back what is known of partitions: the snapshots, then the log's tail behind them. Whatever crash, freeze or
- * takeover came before, the next seq of each org follows from what stands in the log.
+ * Brings back what is known of partitions: the checkpoint, then the log's tail after it. Whatever crash, freeze or
+ * takeover came before, the next seq of each org follows from what is in the log.
+ * @param use.nowMs decides only how much is read where a checkpoint has no ids
  */
 export async function restorePartitions(
-  connection: KafkaConnection,
-  topics: TopicNames,
+  use: { readonly connection: KafkaConnection; readonly topics: TopicNames; readonly nowMs: number },
   partitions: readonly number[],
   generation: number,
-): Promise<ReadonlyMap<number, PartitionState>> {
-  const drafts = new Map<number, Draft>(
-    partitions.map((partition) => [
-      partition,
-      {
-        snapshots: new Map(),
-        sequences: new OrgSequences(),
-        checkpointed: { logOffset: 0, inboxOffset: 0 },
-        inboxOffset: 0,
-        records: 0,
-        bytes: 0,
-      },
-    ]),
-  );
-  const draftOf = (partition: number): Draft => {
-    const draft = drafts.get(partition);
-    if (draft === undefined) throw new Error(`partition ${partition} was not asked for`);
-    return draft;
-  };
-
-  const sequencesEnds = await readPartitions(
-    connection,
-    partitions.map((partition) => ({ topic: topics.sequences, partition, from: 0 })),
-    (record) => {
-      const draft = draftOf(record.partition);
-      const checkpoint = readCheckpoint(record);
-      if (checkpoint.kind === 'covered') {
-        draft.checkpointed = checkpoint.covered;
-      } else {
-        // A sequencer that froze may have written an older snapshot behind a newer one.
-        const known = draft.snapshots.get(checkpoint.orgId)?.lastSeq ?? SEQ_NONE;
-        if (checkpoint.sequence.lastSeq > known) draft.snapshots.set(checkpoint.orgId, checkpoint.sequence);
-      }
-    },
-  );
-  for (const draft of drafts.values()) {
-    for (const [orgId, snapshot] of draft.snapshots) draft.sequences.restore(orgId, snapshot);
-    draft.snapshots.clear();
-    draft.inboxOffset = draft.checkpointed.inboxOffset;
-  }
-
+): Promise<Restored> {
+  const { connection, topics } = use;
+  const drafts = await readCheckpoints(connection, topics, partitions);
+  const stopped = await takeOutStopped(connection, topics, drafts);
+  const starts = await tailStarts(use, drafts);
   const logEnds = await readPartitions(
     connection,
-    [...drafts].map(([partition, draft]) => ({ topic: topics.log, partition, from: draft.checkpointed.logOffset })),
+    [...drafts.keys()].map((partition) => ({ topic: topics.log, partition, from: starts.get(partition) ?? 0 })),
     (record) => {
-      const draft = draftOf(record.partition);
+      const draft = draftOf(drafts, record.partition);
       const event = readLogRecord(record);
-      draft.sequences.replay(event.orgId, event.seq, event.id);
+      draft.fold.replay({ ...event, timeMs: event.inboxTimeMs }, record.offset);
       draft.inboxOffset = Math.max(draft.inboxOffset, event.inboxOffset + 1);
       draft.records++;
       draft.bytes += event.envelope.length;
     },
   );
+  const states = new Map<number, PartitionState>();
+  for (const [partition, draft] of drafts) {
+    states.set(partition, {
+      generation,
+      fold: draft.fold,
+      appended: {
+        logOffset: logEnds.get(`${topics.log}/${partition}`) ?? draft.checkpointed.logOffset,
+        inboxOffset: draft.inboxOffset,
+      },
+      checkpointed: draft.checkpointed,
+      sequencesNext: draft.sequencesNext,
+      uncheckpointed: { records: draft.records, bytes: draft.bytes },
+      idsKeys: new Map([...draft.stretches].map(([key, { beginMs }]) => [key, beginMs])),
+      readBack: new ReadBack(connection, topics, partition),
+    });
+  }
+  return { states, stopped };
+}
 
-  return new Map(
-    [...drafts].map(([partition, draft]) => [
+function draftOf(drafts: ReadonlyMap<number, Draft>, partition: number): Draft {
+  const draft = drafts.get(partition);
+  if (draft === undefined) throw new Error(`partition ${partition} was not asked for`);
+  return draft;
+}
+
+async function readCheckpoints(
+  connection: KafkaConnection,
+  topics: TopicNames,
+  partitions: readonly number[],
+): Promise<Map<number, Draft>> {
+  const found = new Map<number, Found>(
+    partitions.map((partition) => [
       partition,
       {
-        generation,
-        sequences: draft.sequences,
-        appended: {
-          logOffset: logEnds.get(`${topics.log}/${partition}`) ?? draft.checkpointed.logOffset,
-          inboxOffset: draft.inboxOffset,
-        },
-        checkpointed: draft.checkpointed,
-        sequencesNext: sequencesEnds.get(`${topics.sequences}/${partition}`) ?? 0,
-        uncheckpointed: { records: draft.records, bytes: draft.bytes },
+        stretches: new Map(),
+        checkpointed: { logOffset: 0, inboxOffset: 0, clockMs: null },
+        sequences: new OrgSequences(),
       },
     ]),
   );
+  const ends = await readPartitions(
+    connection,
+    partitions.map((partition) => ({ topic: topics.sequences, partition, from: 0 })),
+    (record) => {
+      const of = found.get(record.partition);
+      if (of === undefined) return;
+      const checkpoint = readCheckpoint(record);
+      switch (checkpoint.kind) {
+        case 'covered':
+          // A sequencer that froze may have written an older one after a newer one.
+          if (checkpoint.isReset || checkpoint.place.logOffset >= of.checkpointed.logOffset) {
+            of.checkpointed = checkpoint.place;
+          }
+          break;
+        case 'snapshot':
+          of.sequences.restore(checkpoint.orgId, checkpoint.lastSeq);
+          break;
+        case 'ids':
+          of.stretches.set(checkpoint.key, checkpoint.stretch);
+          break;
+        case 'ids over':
+          of.stretches.delete(checkpoint.key);
+      }
+    },
+  );
+  return new Map(
+    [...found].map(([partition, { stretches, checkpointed, sequences }]) => {
+      const fold = new PartitionFold(checkpointed.clockMs ?? 0, sequences);
+      for (const stretch of stretches.values()) fold.ids.restore(stretch);
+      return [
+        partition,
+        {
+          fold,
+          stretches,
+          checkpointed,
+          sequencesNext: ends.get(`${topics.sequences}/${partition}`) ?? 0,
+          inboxOffset: checkpointed.inboxOffset,
+          records: 0,
+          bytes: 0,
+        },
+      ];
+    }),
+  );
+}
+
+/** What retention removed from the log before it was in a checkpoint is gone: the next seqs of its orgs are not known. */
+async function takeOutStopped(
+  connection: KafkaConnection,
+  topics: TopicNames,
+  drafts: Map<number, Draft>,
+): Promise<ReadonlyMap<number, PartitionStoppedError>> {
+  const bounds = await new LogPositions(connection).bounds(topics.log);
+  const stopped = new Map<number, PartitionStoppedError>();
+  for (const [partition, { checkpointed }] of drafts) {
+    const begin = bounds.get(partition)?.begin ?? 0;
+    if (begin <= checkpointed.logOffset) continue;
+    const stop = {
+      code: 'sequences_behind_log',
+      topic: topics.sequences,
+      partition,
+      expectedOffset: begin,
+      foundOffset: checkpointed.logOffset,
+      reason:
+        `${topics.log}/${partition} begins at offset ${begin}, and the checkpoint in ${topics.sequences} covers it up to ` +
+        `${checkpointed.logOffset} only: the last seqs of orgs between them are lost.`,
+      command: 'npm run -s gapless -- repair',
+    } as const;
+    stopped.set(partition, new PartitionStoppedError(stop));
+    drafts.delete(partition);
+  }
+  return stopped;
+}
+
+/** Where to begin in the log: where the checkpoint ends, or a window before, if the checkpoint has no ids. */
+async function tailStarts(
+  use: { readonly connection: KafkaConnection; readonly topics: TopicNames; readonly nowMs: number },
+  drafts: ReadonlyMap<number, Draft>,
+): Promise<ReadonlyMap<number, number>> {
+  const starts = new Map([...drafts].map(([partition, { checkpointed }]) => [partition, checkpointed.logOffset]));
+  const withoutIds = [...drafts].filter(
+    ([, { checkpointed }]) => checkpointed.clockMs === null && checkpointed.logOffset > 0,
+  );
+  if (withoutIds.length > 0) {
+    const positions = new LogPositions(use.connection);
+    const windowStarts = await positions.endsBefore(use.topics.log, use.nowMs - ID_WINDOW_MS - MARGIN_MS);
+    for (const [partition, { checkpointed }] of withoutIds) {
+      starts.set(partition, Math.min(checkpointed.logOffset, windowStarts.get(partition) ?? checkpointed.logOffset));
+    }
+  }
+  return starts;
 }

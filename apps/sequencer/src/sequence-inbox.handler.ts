@@ -46,6 +46,7 @@ export class SequenceInboxHandler implements OnApplicationBootstrap, BeforeAppli
     @Inject(TRACING) tracing: Tracing,
   ) {
     connection.metrics.add('gapless_sequencer_repeats_total', {}, 0);
+    connection.metrics.add('gapless_sequencer_old_stamps_total', {}, 0);
     this.#writer = new PartitionWriter(connection);
     this.#sequencer = new Sequencer({ connection, topics, writer: this.#writer, appender, clock, logger, tracing });
   }

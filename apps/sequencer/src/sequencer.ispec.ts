@@ -126,6 +126,7 @@ describe('a record of the log', () => {
       ce_source: `/orgs/${orgId}`,
       ce_time: '2026-03-02T09:00:00.000Z',
       'inbox-offset': '0',
+      'inbox-time': String(RECEIVED_AT_MS),
       traceparent: '00-trace-01',
     });
     expect(stored!.value.toString()).toBe(

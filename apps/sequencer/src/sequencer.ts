@@ -1,7 +1,10 @@
-import { envelopeBytes, parseEndpointId, type Clock } from '#libs/domain';
+import { envelopeBytes, parseEndpointId, PartitionStoppedError, type Clock, type IdFingerprint } from '#libs/domain';
 import { parseInboxValue } from '#libs/event-validation';
 import {
+  checkedTo,
+  checkpointBatches,
   deadLetterRecord,
+  LogPositions,
   logRecord,
   PRODUCE_BYTES,
   PRODUCE_RECORDS,
@@ -18,8 +21,8 @@ import {
 } from '#libs/kafka-log';
 import type { Logger } from '#libs/runtime';
 import { BatchTrace, type Tracing } from '#libs/tracing';
-import { checkpointBatches } from './checkpoint-records.js';
 import type { PartitionState } from './partition-state.js';
+import { READ_BACK_RECORDS } from './read-back.js';
 import { restorePartitions } from './restore-partitions.js';
 
 /** What a restart has to read of the log at most, about: a tenth of a second's work. */
@@ -58,6 +61,8 @@ export interface SequencerDependencies {
  */
 export class Sequencer {
   readonly #states = new Map<number, PartitionState>();
+  /** Partitions that cannot be restored until somebody acts. */
+  readonly #stopped = new Map<number, PartitionStoppedError>();
   /** What is being done with a partition; one thing at a time. */
   readonly #busy = new Map<number, Promise<unknown>>();
 
@@ -66,15 +71,15 @@ export class Sequencer {
   /** Appends the events of a stretch of the inbox partition to the log. A stretch that comes again changes nothing. */
   async sequence(partition: number, records: readonly StoredRecord[], session: ConsumerSession): Promise<void> {
     await this.#exclusively(partition, async () => {
-      await this.#restore([partition], session);
-      const state = this.#states.get(partition);
-      if (state === undefined) throw new LeaseLostError(`partition ${partition} is not assigned`);
-      const unseen = records.filter((record) => record.offset >= state.appended.inboxOffset);
-      for (let done = 0; done < unseen.length;) {
-        const chunk = takeChunk(unseen, done);
+      for (let next = 0; next < records.length;) {
+        const state = await this.#stateOf(partition, session);
+        while ((records[next]?.offset ?? Infinity) < state.appended.inboxOffset) next++;
+        const chunk = takeChunk(records, next, (timestampMs) => state.fold.ids.segmentOf(timestampMs));
         await this.#append(partition, state, chunk, session);
-        done += chunk.length;
+        next += chunk.length;
       }
+      const state = this.#states.get(partition);
+      if (state === undefined) return;
       const { records: count, bytes } = state.uncheckpointed;
       if (count >= CHECKPOINT_RECORDS || bytes >= CHECKPOINT_BYTES) await this.#checkpoint(partition, state, session);
     });
@@ -86,7 +91,11 @@ export class Sequencer {
     for (const partition of this.#states.keys()) {
       if (!partitions.includes(partition)) this.#states.delete(partition);
     }
-    const missing = partitions.filter((partition) => this.#states.get(partition)?.generation !== session.generation);
+    for (const partition of this.#stopped.keys()) {
+      if (!partitions.includes(partition)) this.#stopped.delete(partition);
+    }
+    // One that stopped is looked at again when a record comes for it.
+    const missing = this.#unproven(partitions, session).filter((partition) => !this.#stopped.has(partition));
     if (missing.length === 0) return;
     await this.#exclusivelyAll(missing, () => this.#restore(missing, session));
   }
@@ -104,21 +113,59 @@ export class Sequencer {
     }
   }
 
+  async #stateOf(partition: number, session: ConsumerSession): Promise<PartitionState> {
+    await this.#restore([partition], session);
+    const state = this.#states.get(partition);
+    if (state !== undefined) return state;
+    throw this.#stopped.get(partition) ?? new LeaseLostError(`partition ${partition} is not assigned`);
+  }
+
+  #unproven(partitions: readonly number[], session: ConsumerSession): readonly number[] {
+    return partitions.filter((partition) => this.#states.get(partition)?.generation !== session.generation);
+  }
+
   async #restore(partitions: readonly number[], session: ConsumerSession): Promise<void> {
-    const missing = partitions.filter((partition) => this.#states.get(partition)?.generation !== session.generation);
+    const unproven = this.#unproven(partitions, session);
+    if (unproven.length === 0) return;
+    await this.#keepUnchanged(unproven, session);
+    const missing = this.#unproven(unproven, session);
     if (missing.length === 0) return;
-    for (const partition of missing) this.#states.delete(partition);
+    for (const partition of missing) {
+      this.#states.delete(partition);
+      this.#stopped.delete(partition);
+    }
     const startedAt = this.use.clock.now();
-    const restored = await restorePartitions(this.use.connection, this.use.topics, missing, session.generation);
-    for (const [partition, state] of restored) this.#states.set(partition, state);
+    const { connection, topics } = this.use;
+    const restored = await restorePartitions({ connection, topics, nowMs: startedAt }, missing, session.generation);
+    for (const [partition, state] of restored.states) this.#states.set(partition, state);
+    for (const [partition, error] of restored.stopped) {
+      this.#stopped.set(partition, error);
+      this.use.logger.error({ ...error.stop, err: error }, 'sequencer.stopped');
+    }
     this.use.logger.info(
       {
-        partitions: missing,
-        tail_records: [...restored.values()].reduce((sum, state) => sum + state.uncheckpointed.records, 0),
+        partitions: [...restored.states.keys()],
+        tail_records: [...restored.states.values()].reduce((sum, state) => sum + state.uncheckpointed.records, 0),
         duration_ms: this.use.clock.now() - startedAt,
       },
       'sequencer.restored',
     );
+  }
+
+  /**
+   * The state is a function of the log. Where the log ends where this sequencer left it, nobody else has written, whoever
+   * owned the partition meanwhile: what is known still holds, and need not be read again.
+   */
+  async #keepUnchanged(partitions: readonly number[], session: ConsumerSession): Promise<void> {
+    const held = partitions.filter((partition) => this.#states.has(partition));
+    if (held.length === 0) return;
+    const bounds = await new LogPositions(this.use.connection).bounds(this.use.topics.log);
+    for (const partition of held) {
+      const state = this.#states.get(partition);
+      if (state !== undefined && state.appended.logOffset === bounds.get(partition)?.end) {
+        state.generation = session.generation;
+      }
+    }
   }
 
   async #append(
@@ -131,14 +178,21 @@ export class Sequencer {
     if (last === undefined) return;
     try {
       const trace = new BatchTrace(this.use.tracing, 'sequence', this.use.clock.now());
-      const { log, deadLetters } = this.#fold(state, chunk, trace);
+      const windowFrom = await this.#readBack(state, chunk);
+      const { log, deadLetters } = this.#fold(state, chunk, windowFrom, trace);
       // First, since a restart goes on behind the last record of the log; one that comes twice does no harm.
       await this.use.appender.append(deadLetters);
       if (log.length > 0) {
         this.#assertLease(partition, state, session);
         const offset = await this.use.writer.write(this.use.topics.log, partition, log);
-        state.appended = { logOffset: offset + log.length, inboxOffset: last.offset + 1 };
         trace.end(this.use.clock.now());
+        if (offset !== state.appended.logOffset) {
+          // Another sequencer wrote here, which can only be one that was frozen. What it wrote, the log tells.
+          this.use.logger.warn({ partition, offset, expected: state.appended.logOffset }, 'sequencer.foreign_write');
+          this.#states.delete(partition);
+          return;
+        }
+        state.appended = { logOffset: offset + log.length, inboxOffset: last.offset + 1 };
         state.uncheckpointed.records += log.length;
         state.uncheckpointed.bytes += log.reduce((sum, record) => sum + (record.value?.length ?? 0), 0);
       }
@@ -149,8 +203,39 @@ export class Sequencer {
     }
   }
 
+  /**
+   * Reads the log between the oldest stamp of the chunk and the window, if a stamp is older than the window.
+   * @returns the log offset from which on the window has all ids
+   */
+  async #readBack(state: PartitionState, chunk: readonly StoredRecord[]): Promise<number> {
+    const { ids } = state.fold;
+    // All records of a chunk are of one segment, and see the same window.
+    const windowFrom = ids.coversFrom(ids.timeOf(chunk[0]?.timestampMs ?? 0)) ?? state.appended.logOffset;
+    let oldest = windowFrom;
+    for (const record of chunk) {
+      const stamp = checkedTo(record);
+      if (stamp !== null && isFollowed(stamp, windowFrom)) oldest = Math.min(oldest, stamp);
+    }
+    if (oldest < windowFrom) await state.readBack.cover(oldest, windowFrom);
+    else state.readBack.rest();
+    return windowFrom;
+  }
+
+  /** What the log before the window says of an id, for a record that was not checked up to the window. */
+  #beforeWindow(
+    state: PartitionState,
+    record: StoredRecord,
+    windowFrom: number,
+  ): ((print: IdFingerprint) => boolean) | undefined {
+    const stamp = checkedTo(record);
+    if (stamp === null || stamp >= windowFrom) return undefined;
+    if (isFollowed(stamp, windowFrom)) return (print) => state.readBack.has(print, stamp);
+    this.use.connection.metrics.add('gapless_sequencer_old_stamps_total', {});
+    return undefined;
+  }
+
   /** A pure fold: no clock, no randomness. */
-  #fold(state: PartitionState, chunk: readonly StoredRecord[], trace: BatchTrace): Folded {
+  #fold(state: PartitionState, chunk: readonly StoredRecord[], windowFrom: number, trace: BatchTrace): Folded {
     const log: LogWrite[] = [];
     const deadLetters: NewRecord[] = [];
     for (const record of chunk) {
@@ -170,12 +255,16 @@ export class Sequencer {
         deadLetters.push(deadLetterRecord(this.use.topics.deadLetter, record, 'wrong_partition', detail));
         continue;
       }
-      const appending = state.sequences.append(event.orgId, event.id);
+      const appending = state.fold.append(
+        { orgId: event.orgId, id: event.id, inboxMs: record.timestampMs },
+        state.appended.logOffset + log.length,
+        this.#beforeWindow(state, record, windowFrom),
+      );
       if (appending.kind === 'repeat') {
         this.use.connection.metrics.add('gapless_sequencer_repeats_total', {});
         continue;
       }
-      const { seq } = appending;
+      const { seq, timeMs } = appending;
       log.push(
         logRecord(
           {
@@ -188,7 +277,7 @@ export class Sequencer {
             traceparent: trace.follow(record.headers[TRACEPARENT_HEADER] ?? null, event),
             envelope: envelopeBytes({ ...event, seq }),
           },
-          { occurredAt: event.occurredAt, inboxOffset: record.offset },
+          { occurredAt: event.occurredAt, inboxOffset: record.offset, inboxTimeMs: timeMs },
         ),
       );
     }
@@ -196,8 +285,14 @@ export class Sequencer {
   }
 
   async #checkpoint(partition: number, state: PartitionState, session: ConsumerSession): Promise<void> {
-    const now = state.appended;
-    const batches = checkpointBatches(state.sequences.takeChanged(), { before: state.checkpointed, now });
+    const { sequences, ids } = state.fold;
+    const now = { ...state.appended, clockMs: ids.clockMs };
+    // Keys from after the clock's time were written before the clock was set back.
+    const overIds = [...state.idsKeys].filter(([, beginMs]) => ids.isOver(Math.min(beginMs, ids.clockMs)));
+    const { batches, idsKeys } = checkpointBatches(
+      { lastSeqs: sequences.takeChanged(), ids: ids.takeAdded(), overIds: overIds.map(([key]) => key) },
+      { before: state.checkpointed, now },
+    );
     try {
       for (const batch of batches) {
         this.#assertLease(partition, state, session);
@@ -205,7 +300,7 @@ export class Sequencer {
         if (offset !== state.sequencesNext) {
           // Another sequencer wrote here, which can only be one that was frozen: its snapshots are older than these.
           this.use.logger.warn({ partition, offset, expected: state.sequencesNext }, 'sequencer.foreign_checkpoint');
-          state.sequences.markAllChanged();
+          sequences.markAllChanged();
         }
         state.sequencesNext = offset + batch.length;
       }
@@ -213,6 +308,8 @@ export class Sequencer {
       this.#states.delete(partition);
       throw error;
     }
+    for (const [key] of overIds) state.idsKeys.delete(key);
+    for (const [key, beginMs] of idsKeys) state.idsKeys.set(key, beginMs);
     state.checkpointed = now;
     state.uncheckpointed = { records: 0, bytes: 0 };
   }
@@ -236,13 +333,26 @@ export class Sequencer {
   }
 }
 
-/** As many records from `from` on as one produce request should hold, at least one. */
-function takeChunk(records: readonly StoredRecord[], from: number): readonly StoredRecord[] {
+/** A stamp is the api's only if it is not too far before the window. Any other counts as none. */
+function isFollowed(stamp: number, windowFrom: number): boolean {
+  return stamp < windowFrom && stamp >= windowFrom - READ_BACK_RECORDS;
+}
+
+/** As many records from `from` on as one produce request should hold, and of one segment of time; at least one. */
+function takeChunk(
+  records: readonly StoredRecord[],
+  from: number,
+  segmentOf: (timestampMs: number) => number,
+): readonly StoredRecord[] {
+  const segment = segmentOf(records[from]?.timestampMs ?? 0);
   let bytes = 0;
   let end = from;
   while (end < records.length && end - from < PRODUCE_RECORDS && (end === from || bytes < PRODUCE_BYTES)) {
     const record = records[end];
-    if (record !== undefined) bytes += recordBytes(record);
+    if (record !== undefined) {
+      if (segmentOf(record.timestampMs) !== segment) break;
+      bytes += recordBytes(record);
+    }
     end++;
   }
   return records.slice(from, end);

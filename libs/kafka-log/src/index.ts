@@ -18,6 +18,7 @@ export * from './read-partitions.js';
 export { recordBytes, type NewRecord, type RecordBatch, type RecordHeaders, type StoredRecord } from './record.js';
 export * from './topics.js';
 export * from './records/attempt-records.js';
+export * from './records/checkpoint-records.js';
 export * from './records/dead-letter-records.js';
 export * from './records/fact-records.js';
 export * from './records/inbox-records.js';

@@ -80,6 +80,11 @@ export const METRICS = {
     help: 'Events that were left out since their org has an event of the same id.',
     labels: [],
   },
+  gapless_sequencer_old_stamps_total: {
+    kind: 'counter',
+    help: 'Inbox records whose `checked-to` is too far before the log that the sequencer knows; it was ignored.',
+    labels: [],
+  },
   gapless_sequence_checked_total: {
     kind: 'counter',
     help: 'Records of the log whose seq was checked against the one before it.',

@@ -5,5 +5,6 @@ export * from './fingerprints.js';
 export * from './ids.js';
 export * from './installation.js';
 export * from './json-slices.js';
+export * from './partition-stopped.js';
 export * from './seq.js';
 export * from './version.js';

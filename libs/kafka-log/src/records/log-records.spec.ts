@@ -13,7 +13,7 @@ const EVENT: LogEvent = {
   traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
   envelope: Buffer.from('{"id":"ä"}'),
 };
-const CONTEXT = { occurredAt: '2026-03-01T12:00:00.000Z', inboxOffset: 77 };
+const CONTEXT = { occurredAt: '2026-03-01T12:00:00.000Z', inboxOffset: 77, inboxTimeMs: 1_772_366_400_123 };
 const BARE: LogEvent = { ...EVENT, widgetId: null, targetEndpoint: null, traceparent: null };
 
 describe('a record of the log', () => {
@@ -35,7 +35,11 @@ describe('a record of the log', () => {
     ['with a widget, a target and a trace', EVENT],
     ['org-wide', BARE],
   ])('is read as it was written: %s', (_case, event) => {
-    expect(readLogRecord(asStored(logRecord(event, CONTEXT)))).toEqual({ ...event, inboxOffset: 77 });
+    expect(readLogRecord(asStored(logRecord(event, CONTEXT)))).toEqual({
+      ...event,
+      inboxOffset: 77,
+      inboxTimeMs: 1_772_366_400_123,
+    });
   });
 
   it('is the same for the same event, byte for byte', () => {

@@ -6,11 +6,20 @@ const SEQ_HEADER = 'seq';
 const WIDGET_HEADER = 'widget-id';
 /** Which inbox record the event came from: behind it the sequencer goes on. */
 const INBOX_OFFSET_HEADER = 'inbox-offset';
+/** When the broker took that inbox record, in epoch milliseconds: the sequencer's window of ids is restored by it. */
+const INBOX_TIME_HEADER = 'inbox-time';
 
 /** What of an event is only in its envelope, and in the CloudEvents headers besides. */
 export interface LogRecordContext {
   readonly occurredAt: string;
   readonly inboxOffset: number;
+  readonly inboxTimeMs: number;
+}
+
+/** What of a log record only the sequencer reads. */
+export interface SequencedFrom {
+  readonly inboxOffset: number;
+  readonly inboxTimeMs: number;
 }
 
 /** A record of the log: the envelope with CloudEvents headers in binary mode. A pure function of its arguments. */
@@ -24,6 +33,7 @@ export function logRecord(event: LogEvent, context: LogRecordContext): Omit<NewR
     ce_source: `/orgs/${event.orgId}`,
     ce_time: context.occurredAt,
     [INBOX_OFFSET_HEADER]: String(context.inboxOffset),
+    [INBOX_TIME_HEADER]: String(context.inboxTimeMs),
   };
   if (event.widgetId !== null) headers[WIDGET_HEADER] = event.widgetId;
   if (event.targetEndpoint !== null) headers[TARGET_ENDPOINT_HEADER] = event.targetEndpoint;
@@ -32,7 +42,7 @@ export function logRecord(event: LogEvent, context: LogRecordContext): Omit<NewR
 }
 
 /** @throws when the record is not one that the sequencer wrote: a log with foreign records cannot be trusted */
-export function readLogRecord(record: StoredRecord): LogEvent & { readonly inboxOffset: number } {
+export function readLogRecord(record: StoredRecord): LogEvent & SequencedFrom {
   const { headers } = record;
   const orgId = parseOrgId(record.key?.toString());
   const id = parseEventId(headers['ce_id']);
@@ -59,5 +69,7 @@ export function readLogRecord(record: StoredRecord): LogEvent & { readonly inbox
     traceparent: headers[TRACEPARENT_HEADER] ?? null,
     envelope: record.value,
     inboxOffset: Number(inboxOffset),
+    // Earlier versions did not write it. They appended within moments.
+    inboxTimeMs: Number(headers[INBOX_TIME_HEADER] ?? record.timestampMs),
   };
 }
