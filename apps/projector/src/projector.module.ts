@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { ClearBacklogs } from './clear-backlogs.js';
 import { KeepDays } from './keep-days.js';
 import { MeasureEndpoints } from './measure-endpoints.js';
 import { ProjectDeliveriesHandler } from './project-deliveries.handler.js';
@@ -7,7 +8,7 @@ import { TailCheck } from './tail-check.js';
 
 @Module({
   controllers: [ProjectFeedHandler, ProjectDeliveriesHandler],
-  providers: [KeepDays, MeasureEndpoints, TailCheck],
+  providers: [ClearBacklogs, KeepDays, MeasureEndpoints, TailCheck],
   exports: [TailCheck],
 })
 export class ProjectorModule {}

@@ -1,4 +1,5 @@
 import { GaplessError, type EndpointId, type OrgId } from '#libs/domain';
+import { ANY_STATUS, IS_ENDED, SEEN_DELIVERIES } from './seen-deliveries.js';
 import type { Store } from './store.js';
 
 /** Equal stretches of time, one behind the other. */
@@ -105,9 +106,10 @@ const COUNT_OUTCOMES = `
     coalesce(sum(counts.pending), 0)::int as pending
   from endpoints e
   cross join lateral (
-    select count(*) filter (where status = 'delivered') as delivered, count(*) filter (where status = 'failed') as failed,
-      count(*) filter (where status = 'pending') as pending
-    from deliveries where endpoint_id = e.id and created_at >= $1 and created_at < $2
+    select count(*) filter (where d.status = 'delivered') as delivered,
+      count(*) filter (where d.status = 'failed' or ${IS_ENDED}) as failed,
+      count(*) filter (where d.status = 'pending' and not ${IS_ENDED}) as pending
+    from ${SEEN_DELIVERIES} where d.endpoint_id = e.id and ${ANY_STATUS} and d.created_at >= $1 and d.created_at < $2
   ) counts`;
 
 const MEASURE_LATENCY = `

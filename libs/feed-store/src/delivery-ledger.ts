@@ -26,12 +26,14 @@ export class DeliveryLedger {
   readonly health = new Map<EndpointId, { readonly orgId: OrgId; state: EndpointHealth }>();
   readonly healthChanged = new Set<EndpointId>();
   readonly autoDisabled: AutoDisabled[] = [];
-  /** Endpoints whose pending deliveries have ended, the ones outside this ledger included. */
-  readonly endedEndpoints = new Set<EndpointId>();
+  /** How often all pending deliveries of an endpoint have ended, the ones outside this ledger included. */
+  readonly endings = new Map<EndpointId, number>();
+  /** The endpoints of which that has changed. */
+  readonly ended = new Map<EndpointId, OrgId>();
 
   fold(fact: DeliveryFact, isNewAttempt: boolean, autoDisableAfter: number): void {
     if (fact.type === 'endpoint_disabled') {
-      this.#endPendingOf(fact.endpointId);
+      this.#endPendingOf(fact.endpointId, fact.orgId);
       return;
     }
     const delivery = this.deliveries.get(fact.delivery.deliveryId);
@@ -51,11 +53,12 @@ export class DeliveryLedger {
       activation: fact.activation,
       atMs: fact.startedAtMs + fact.durationMs,
     });
-    this.#endPendingOf(endpointId);
+    this.#endPendingOf(endpointId, orgId);
   }
 
-  #endPendingOf(endpointId: EndpointId): void {
-    this.endedEndpoints.add(endpointId);
+  #endPendingOf(endpointId: EndpointId, orgId: OrgId): void {
+    this.endings.set(endpointId, (this.endings.get(endpointId) ?? 0) + 1);
+    this.ended.set(endpointId, orgId);
     for (const delivery of this.deliveries.values()) {
       if (delivery.ref.endpointId === endpointId && delivery.state !== undefined) {
         delivery.state = endDelivery(delivery.state, 'endpoint_disabled');

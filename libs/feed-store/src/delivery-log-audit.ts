@@ -8,6 +8,7 @@ import {
   deliveryParameters,
   type DeliveryColumn,
 } from './delivery-row.js';
+import { SEEN } from './seen-deliveries.js';
 import type { Store } from './store.js';
 
 /** A delivery that the delivery log shows otherwise than its facts make it, or not at all. */
@@ -40,10 +41,12 @@ export interface DeliveryLogSnapshot {
 
 const at = (parameter: string) => `to_timestamp(${parameter} / 1000.0)`;
 
+const storedColumn = (column: DeliveryColumn) => (column in SEEN ? SEEN[column as keyof typeof SEEN] : `d.${column}`);
+
 const MISMATCHES = `
   select place, columns from (
-    select told.place, case when stored.id is null then array['row'] else array_remove(array[
-      ${DELIVERY_COLUMNS.map((column) => `case when stored.${column} is distinct from told.${column} then '${column}' end`).join(',\n      ')},
+    select told.place, case when d.id is null then array['row'] else array_remove(array[
+      ${DELIVERY_COLUMNS.map((column) => `case when ${storedColumn(column)} is distinct from told.${column} then '${column}' end`).join(',\n      ')},
       case when told.attempts_made <> (
         select count(*) from delivery_attempts a
         where a.delivery_id = told.id and a.delivery_created_at = ${at('told.created_ms')}
@@ -52,7 +55,8 @@ const MISMATCHES = `
     from unnest(${deliveryArrays(1)}, $${DELIVERY_PARAMETERS + 1}::int[])
       with ordinality as told(${DELIVERY_ALIASES}, attempts_made, place)
     join endpoints on endpoints.id = told.endpoint_id
-    left join deliveries stored on stored.id = told.id and stored.created_at = ${at('told.created_ms')}
+    left join deliveries d on d.id = told.id and d.created_at = ${at('told.created_ms')}
+    left join endpoint_endings n on n.endpoint_id = told.endpoint_id
   ) compared where cardinality(columns) > 0 order by place`;
 
 /** Compares the delivery log with what a fold of the delivery facts makes of it. It changes nothing. */

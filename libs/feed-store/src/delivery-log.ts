@@ -10,6 +10,7 @@ import {
   type OrgId,
   type Seq,
 } from '#libs/domain';
+import { IS_ENDED, SEEN, SEEN_DELIVERIES } from './seen-deliveries.js';
 import type { Store } from './store.js';
 
 /** A stored delivery (spec 2.5), with what a replay of it needs. */
@@ -87,8 +88,17 @@ interface DeliveryRow {
   readonly delivered_at: Date | null;
 }
 
-const COLUMNS = `id, org_id, endpoint_id, event_id, event_type, seq, created_at, run, status, attempts, response_status,
-  last_error, next_attempt_at, delivered_at`;
+const COLUMNS = `d.id, d.org_id, d.endpoint_id, d.event_id, d.event_type, d.seq, d.created_at, d.run, ${SEEN.status} as status,
+  d.attempts, d.response_status, ${SEEN.last_error} as last_error, ${SEEN.next_attempt_at} as next_attempt_at,
+  d.delivered_at`;
+
+/** The stored rows that make up each status: each is a range of the index, in the order of the list. */
+const ROWS_OF_STATUS: Readonly<Record<DeliveryStatus, readonly string[]>> = {
+  pending: [`d.status = 'pending' and not ${IS_ENDED}`],
+  delivered: [`d.status = 'delivered'`],
+  failed: [`d.status = 'failed'`, `d.status = 'pending' and ${IS_ENDED}`],
+};
+const ALL_ROWS: readonly string[] = [`d.status = 'pending'`, `d.status = 'delivered'`, `d.status = 'failed'`];
 
 function toRecord(row: DeliveryRow): DeliveryRecord {
   return {
@@ -117,18 +127,23 @@ export class DeliveryLog {
   async list(orgId: OrgId, endpointId: EndpointId, query: DeliveryQuery): Promise<readonly DeliveryRecord[]> {
     const parameters: unknown[] = [endpointId, query.limit];
     const filters: string[] = [];
-    if (query.status !== undefined) filters.push(`and status = $${parameters.push(query.status)}`);
-    if (query.event !== undefined) filters.push(`and event_type = $${parameters.push(query.event)}`);
-    if (query.since !== undefined) filters.push(`and created_at >= $${parameters.push(query.since)}`);
-    if (query.until !== undefined) filters.push(`and created_at < $${parameters.push(query.until)}`);
+    if (query.event !== undefined) filters.push(`and d.event_type = $${parameters.push(query.event)}`);
+    if (query.since !== undefined) filters.push(`and d.created_at >= $${parameters.push(query.since)}`);
+    if (query.until !== undefined) filters.push(`and d.created_at < $${parameters.push(query.until)}`);
     if (query.after !== undefined) {
       const time = parameters.push(query.after.createdAtMs);
-      filters.push(`and (created_at, seq) < (to_timestamp($${time} / 1000.0), $${parameters.push(query.after.seq)})`);
+      filters.push(
+        `and (d.created_at, d.seq) < (to_timestamp($${time} / 1000.0), $${parameters.push(query.after.seq)})`,
+      );
     }
+    const ranges = query.status === undefined ? ALL_ROWS : ROWS_OF_STATUS[query.status];
+    const selects = ranges.map(
+      (rows) => `(select ${COLUMNS} from ${SEEN_DELIVERIES} where d.endpoint_id = $1 and ${rows} ${filters.join(' ')}
+         order by d.created_at desc, d.seq desc limit $2)`,
+    );
     return this.store.forOrg(orgId, async (runner) => {
       const rows = (await runner.query(
-        `select ${COLUMNS} from deliveries where endpoint_id = $1 ${filters.join(' ')}
-         order by created_at desc, seq desc limit $2`,
+        `select * from (${selects.join(' union all ')}) page order by created_at desc, seq desc limit $2`,
         parameters,
       )) as DeliveryRow[];
       return rows.map(toRecord);
@@ -148,10 +163,10 @@ export class DeliveryLog {
         url: string;
       }[];
       // A delivery's id follows from the event and the endpoint, so no index by event is needed.
-      const rows = (await runner.query(`select ${COLUMNS} from deliveries where id = any($1) and created_at = $2`, [
-        endpoints.map(({ id }) => deliveryIdOf(eventId, id)),
-        appendedAt,
-      ])) as DeliveryRow[];
+      const rows = (await runner.query(
+        `select ${COLUMNS} from ${SEEN_DELIVERIES} where d.id = any($1) and d.created_at = $2`,
+        [endpoints.map(({ id }) => deliveryIdOf(eventId, id)), appendedAt],
+      )) as DeliveryRow[];
       const byEndpoint = new Map(rows.map((row) => [row.endpoint_id, toRecord(row)]));
       return endpoints.flatMap(({ id, name, url }) => {
         const delivery = byEndpoint.get(id);
@@ -235,9 +250,9 @@ export class DeliveryLog {
 }
 
 async function find(runner: QueryRunner, endpointId: EndpointId, id: DeliveryId): Promise<DeliveryRecord | undefined> {
-  const [row] = (await runner.query(`select ${COLUMNS} from deliveries where id = $1 and endpoint_id = $2`, [
-    id,
-    endpointId,
-  ])) as DeliveryRow[];
+  const [row] = (await runner.query(
+    `select ${COLUMNS} from ${SEEN_DELIVERIES} where d.id = $1 and d.endpoint_id = $2`,
+    [id, endpointId],
+  )) as DeliveryRow[];
   return row === undefined ? undefined : toRecord(row);
 }

@@ -17,6 +17,7 @@ import { EndpointRecords } from './endpoint-records.js';
 import type { Stretch } from './projection-offsets.js';
 import type { Store } from './store.js';
 import { aCipher, aTestStore } from './testing/a-test-store.js';
+import { clearBacklogs } from './testing/clear-backlogs.js';
 import { anEndpoint } from './testing/an-endpoint.js';
 
 const CREATED_AT_MS = Date.UTC(2026, 5, 1, 12);
@@ -309,6 +310,7 @@ describe('the facts of an operator', () => {
     expect(await records.delete(orgId, endpointId)).toBe(true);
     const facts = [1, 2, 3].map((attempt) => attempted(1, attempt + 1, 'retry'));
     expect(await apply(projection, 2, [...facts, scheduled(2)])).toEqual({ kind: 'applied' });
+    await clearBacklogs(store);
     for (const table of ['deliveries', 'delivery_attempts', 'endpoint_health', 'endpoint_inactive_periods']) {
       expect([table, await countOf(table)]).toEqual([table, 0]);
     }
@@ -322,6 +324,7 @@ describe('the facts of an operator', () => {
     })();
     await records.delete(orgId, endpointId);
     await projecting;
+    await clearBacklogs(store);
     for (const table of ['deliveries', 'delivery_attempts', 'endpoint_health']) {
       expect([table, await countOf(table)]).toEqual([table, 0]);
     }

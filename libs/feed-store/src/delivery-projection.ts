@@ -1,8 +1,23 @@
 import type { QueryRunner } from 'typeorm';
-import { factEndpointId, type Attempted, type DeliveryFact, type DeliveryId, type DeliveryRef } from '#libs/domain';
+import {
+  endDelivery,
+  factEndpointId,
+  type Attempted,
+  type DeliveryFact,
+  type DeliveryId,
+  type DeliveryRef,
+  type DeliveryState,
+} from '#libs/domain';
 import { DayPartitions } from './day-partitions.js';
 import { DeliveryLedger } from './delivery-ledger.js';
-import { APPLY_FACTS, LOAD_FACTS, rowParameters, type FactBatch, type LoadedFacts } from './delivery-statements.js';
+import {
+  APPLY_FACTS,
+  LOAD_FACTS,
+  rowParameters,
+  type FactBatch,
+  type LoadedDelivery,
+  type LoadedFacts,
+} from './delivery-statements.js';
 import { moveParameters, ProjectionOffsets, type Projected, type Stretch } from './projection-offsets.js';
 import type { Store } from './store.js';
 
@@ -53,13 +68,16 @@ export class DeliveryProjection {
     const loaded = await this.#load(facts);
     const present = new Set(loaded.endpoints);
     const ledger = new DeliveryLedger();
-    const stored = new Map(loaded.deliveries.map(({ id, ...state }) => [id, state]));
+    const stored = new Map(loaded.deliveries.map((row) => [row.id, row]));
+    for (const { endpointId, endings } of loaded.endings) ledger.endings.set(endpointId, endings);
     for (const { endpointId, orgId, ...state } of loaded.health) ledger.health.set(endpointId, { orgId, state });
     const ofPresent = facts.filter((fact) => present.has(factEndpointId(fact)));
     for (const fact of ofPresent) {
       if (fact.type === 'endpoint_disabled') continue;
-      const { deliveryId } = fact.delivery;
-      ledger.deliveries.set(deliveryId, { ref: fact.delivery, state: stored.get(deliveryId) });
+      const { deliveryId, endpointId } = fact.delivery;
+      const row = stored.get(deliveryId);
+      const state = row === undefined ? undefined : seenState(row, ledger.endings.get(endpointId) ?? 0);
+      ledger.deliveries.set(deliveryId, { ref: fact.delivery, state });
     }
     const known = new Set(loaded.attempts);
     const attempts: Attempted[] = [];
@@ -91,34 +109,29 @@ export class DeliveryProjection {
       attempts.map((fact) => fact.attempt),
       attempts.map((fact) => fact.delivery.createdAtMs),
     ]);
-    return loaded ?? { endpoints: [], health: [], deliveries: [], attempts: [] };
+    return loaded ?? { endpoints: [], health: [], endings: [], deliveries: [], attempts: [] };
   }
 
   /** @returns whether the offset was where it was expected; if not, nothing was written */
   async #write(stretch: Stretch, expected: number, batch: FactBatch): Promise<boolean> {
     const parameters = [...moveParameters(stretch, expected), ...rowParameters(batch)];
     const { ledger } = batch;
-    if (ledger.endedEndpoints.size === 0) {
+    if (ledger.autoDisabled.length === 0 || this.endpoints === 'leave') {
       const [outcome] = await this.store.prepared<{ moved: string }>('apply_facts', APPLY_FACTS, parameters);
       return outcome?.moved === '1';
     }
     return this.store.transaction(async (runner) => {
       const [outcome] = (await runner.query(APPLY_FACTS, parameters)) as { moved: string }[];
       if (outcome?.moved !== '1') return false;
-      await endPending(runner, ledger);
-      if (this.endpoints === 'disable') await disableEndpoints(runner, ledger);
+      await disableEndpoints(runner, ledger);
       return true;
     });
   }
 }
 
-/** The rows of this batch hold their outcome already; all others that are pending precede it. */
-async function endPending(runner: QueryRunner, ledger: DeliveryLedger): Promise<void> {
-  await runner.query(
-    `update deliveries set status = 'failed', last_error = 'endpoint_disabled', next_attempt_at = null
-     where endpoint_id = any($1) and status = 'pending' and id <> all($2)`,
-    [[...ledger.endedEndpoints], [...ledger.deliveries.keys()]],
-  );
+/** The state that a stored row stands for: of an earlier ending of its endpoint, a pending one has ended. */
+function seenState({ id: _, endings, ...state }: LoadedDelivery, endingsOfEndpoint: number): DeliveryState {
+  return endings < endingsOfEndpoint ? endDelivery(state, 'endpoint_disabled') : state;
 }
 
 /** Compares the activation, so that a rebuild does not disable what an operator has enabled since. */

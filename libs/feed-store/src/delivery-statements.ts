@@ -21,7 +21,11 @@ export const LOAD_FACTS = `
       from endpoint_health h where h.endpoint_id = any($1::text[])
     ), '[]') as health,
     coalesce((
-      select json_agg(json_build_object('id', d.id, 'run', d.run, 'status', d.status, 'attempts', d.attempts,
+      select json_agg(json_build_object('endpointId', n.endpoint_id, 'endings', n.endings))
+      from endpoint_endings n where n.endpoint_id = any($1::text[])
+    ), '[]') as endings,
+    coalesce((
+      select json_agg(json_build_object('id', d.id, 'endings', d.endings, 'run', d.run, 'status', d.status, 'attempts', d.attempts,
         'responseStatus', d.response_status, 'lastError', d.last_error,
         'nextAttemptAtMs', ${epochMs('d.next_attempt_at')}, 'deliveredAtMs', ${epochMs('d.delivered_at')}))
       from unnest($2::text[], $3::bigint[]) as wanted(id, created_ms)
@@ -40,10 +44,14 @@ export const LOAD_FACTS = `
       ) a
     ), '[]') as attempts`;
 
+/** A stored row, and how often all pending deliveries of its endpoint had ended when it was written. */
+export type LoadedDelivery = { readonly id: DeliveryId; readonly endings: number } & DeliveryState;
+
 export interface LoadedFacts {
   readonly endpoints: readonly EndpointId[];
   readonly health: readonly ({ readonly endpointId: EndpointId; readonly orgId: OrgId } & EndpointHealth)[];
-  readonly deliveries: readonly ({ readonly id: DeliveryId } & DeliveryState)[];
+  readonly endings: readonly { readonly endpointId: EndpointId; readonly endings: number }[];
+  readonly deliveries: readonly LoadedDelivery[];
   readonly attempts: readonly string[];
 }
 
@@ -66,15 +74,21 @@ export const APPLY_FACTS = `
     where endpoint_id in (select id from present)
   ), deliveries_changed as (
     insert into deliveries (id, created_at, org_id, endpoint_id, event_id, event_type, seq, run, status, attempts,
-      response_status, last_error, next_attempt_at, delivered_at)
+      response_status, last_error, next_attempt_at, delivered_at, endings)
     select id, to_timestamp(created_ms / 1000.0), org_id, endpoint_id, event_id, event_type, seq, run, status,
-      attempts, response_status, last_error, next_attempt_at, delivered_at
-    from unnest(${deliveryArrays(18)}) as row(${DELIVERY_ALIASES})
+      attempts, response_status, last_error, next_attempt_at, delivered_at, endings
+    from unnest(${deliveryArrays(18)}, $41::int[]) as row(${DELIVERY_ALIASES}, endings)
     where endpoint_id in (select id from present)
     on conflict (id, created_at) do update set
       run = excluded.run, status = excluded.status, attempts = excluded.attempts,
       response_status = excluded.response_status, last_error = excluded.last_error,
-      next_attempt_at = excluded.next_attempt_at, delivered_at = excluded.delivered_at
+      next_attempt_at = excluded.next_attempt_at, delivered_at = excluded.delivered_at, endings = excluded.endings
+  ), endings_changed as (
+    insert into endpoint_endings (endpoint_id, org_id, endings)
+    select endpoint_id, org_id, endings
+    from unnest($42::text[], $43::uuid[], $44::int[]) as row(endpoint_id, org_id, endings)
+    where endpoint_id in (select id from present)
+    on conflict (endpoint_id) do update set endings = excluded.endings
   ), health_changed as (
     insert into endpoint_health (endpoint_id, org_id, activation, failure_count, last_triggered_at, last_success_at,
       last_failure_at, last_error)
@@ -108,7 +122,13 @@ export function rowParameters({ attempts, ledger }: FactBatch): readonly unknown
     .filter(([endpointId]) => ledger.healthChanged.has(endpointId))
     .map(([endpointId, { orgId, state }]) => ({ endpointId, orgId, state }));
   return [
-    [...new Set([...deliveries.map(({ ref }) => ref.endpointId), ...health.map((row) => row.endpointId)])],
+    [
+      ...new Set([
+        ...deliveries.map(({ ref }) => ref.endpointId),
+        ...health.map((row) => row.endpointId),
+        ...ledger.ended.keys(),
+      ]),
+    ],
     attempts.map((fact) => fact.delivery.deliveryId),
     attempts.map((fact) => fact.run),
     attempts.map((fact) => fact.attempt),
@@ -130,5 +150,9 @@ export function rowParameters({ attempts, ledger }: FactBatch): readonly unknown
     health.map(({ state }) => fromMs(state.lastFailureAtMs)),
     health.map(({ state }) => state.lastError),
     attempts.map((fact) => fact.leadMs ?? null),
+    deliveries.map(({ ref }) => ledger.endings.get(ref.endpointId) ?? 0),
+    [...ledger.ended.keys()],
+    [...ledger.ended.values()],
+    [...ledger.ended.keys()].map((endpointId) => ledger.endings.get(endpointId) ?? 0),
   ];
 }

@@ -1,5 +1,6 @@
 import type { DeliveryStatus, DueAttempt, EndpointId, OrgId, Subscriber, WidgetId } from '#libs/domain';
 import type { SecretCipher } from './secret-cipher.js';
+import { IS_ENDED } from './seen-deliveries.js';
 import type { Store } from './store.js';
 
 /** Where to and with what a delivery is pushed, as it is at this moment. */
@@ -27,12 +28,14 @@ interface DispatchRow {
   readonly run: number | null;
   readonly attempts: number;
   readonly status: DeliveryStatus;
+  /** Ended with all that was pending of the endpoint. */
+  readonly is_ended: boolean;
 }
 
 function isSuperseded(due: DueAttempt, row: DispatchRow): boolean {
   // Facts come into Postgres a moment later than they happen; of a delivery that is not there yet nothing is over.
   if (row.run === null || row.run < due.run) return false;
-  return row.run > due.run || row.attempts >= due.attempt || row.status !== 'pending';
+  return row.run > due.run || row.attempts >= due.attempt || row.status !== 'pending' || row.is_ended;
 }
 
 /** What the router and the dispatcher have to know of endpoints, for many at a time. */
@@ -71,11 +74,12 @@ export class EndpointDirectory {
   async lookUp(attempts: readonly DueAttempt[]): Promise<readonly DispatchLookupResult[]> {
     const rows = await this.store.prepared<DispatchRow>(
       'look_up_attempts',
-      `select e.url, e.secret_ciphertext, e.is_active, e.activation, d.run, d.attempts, d.status
+      `select e.url, e.secret_ciphertext, e.is_active, e.activation, d.run, d.attempts, d.status, ${IS_ENDED} as is_ended
        from unnest($1::text[], $2::text[], $3::bigint[]) with ordinality as due(endpoint_id, delivery_id, created_ms, place)
        left join endpoints e on e.id = due.endpoint_id
+       left join endpoint_endings n on n.endpoint_id = due.endpoint_id
        left join lateral (
-         select run, attempts, status from deliveries
+         select run, attempts, status, endings from deliveries
          where id = due.delivery_id and created_at = to_timestamp(due.created_ms / 1000.0) limit 1
        ) d on true
        order by due.place`,

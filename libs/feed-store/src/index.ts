@@ -3,6 +3,7 @@ export * from './alert-mails.js';
 export * from './alert-outbox.js';
 export * from './api-key-records.js';
 export * from './append-times.js';
+export * from './backlogs.js';
 export * from './chat-queue-projection.js';
 export * from './chat-queue-reader.js';
 export * from './dashboard-figures.js';

@@ -25,10 +25,12 @@ export class OverdueDeliveries {
     const rows = await this.store.query<Row>(
       `select d.id, d.org_id, d.endpoint_id, d.event_id, d.event_type, d.seq, d.created_at, d.run, d.attempts,
          d.next_attempt_at, e.envelope
-       from deliveries d
-       join endpoints p on p.id = d.endpoint_id and p.is_active
+       from endpoints p
+       left join endpoint_endings n on n.endpoint_id = p.id
+       join deliveries d on d.endpoint_id = p.id and d.status = 'pending' and d.endings = coalesce(n.endings, 0)
+         and d.next_attempt_at < $1
        join events e on e.org_id = d.org_id and e.seq = d.seq and e.appended_at = d.created_at
-       where d.status = 'pending' and d.next_attempt_at < $1
+       where p.is_active
        order by d.next_attempt_at limit $2`,
       [before, limit],
     );

@@ -36,6 +36,7 @@ export async function compareProjections(
 ): Promise<readonly TableComparison[]> {
   const compared: TableComparison[] = [];
   for (const table of projections.flatMap((name) => PROJECTION_TABLES[name])) {
+    if (table.seenAs === null) continue;
     compared.push(await compareTable(left, right, table, sinceMs));
   }
   return compared;
@@ -57,15 +58,19 @@ async function compareTable(
   return { table: table.name, rows: Number(other.rows), differing };
 }
 
+function seen({ name, seenAs }: ProjectionTable): string {
+  return seenAs === undefined || seenAs === null ? name : `(${seenAs})`;
+}
+
 /** Does not depend on the order of the rows. */
 async function digest(
   runner: QueryRunner,
-  { name }: ProjectionTable,
+  table: ProjectionTable,
   { sql, parameters }: Bounds,
 ): Promise<{ readonly rows: string; readonly digest: string }> {
   const [row] = (await runner.query(
     `select count(*) as rows, coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)::text as digest
-     from ${name} t where ${sql}`,
+     from ${seen(table)} t where ${sql}`,
     [...parameters],
   )) as { rows: string; digest: string }[];
   return row ?? { rows: '0', digest: '0' };
@@ -111,11 +116,12 @@ async function* rowsBetween(
 /** The first rows behind `after`, none of them behind `upTo`. */
 async function page(
   runner: QueryRunner,
-  { name, key }: ProjectionTable,
+  table: ProjectionTable,
   where: Bounds,
   after: Key | null,
   upTo: Key | null,
 ): Promise<readonly KeyedRow[]> {
+  const { key } = table;
   const columns = key.map(([column]) => column).join(', ');
   const parameters: unknown[] = [...where.parameters];
   const valuesOf = (values: Key) =>
@@ -127,7 +133,7 @@ async function page(
   return (await runner.query(
     `select array[${key.map(([column]) => `${column}::text`).join(', ')}] as key,
        hashtextextended(t::text, 0)::text as hash
-     from ${name} t where ${where.sql} ${filters.join(' ')}
+     from ${seen(table)} t where ${where.sql} ${filters.join(' ')}
      order by ${columns} limit ${PAGE_ROWS}`,
     parameters,
   )) as KeyedRow[];

@@ -1,4 +1,5 @@
 import type { QueryRunner } from 'typeorm';
+import { SEEN, SEEN_DELIVERIES } from './seen-deliveries.js';
 
 /** What is folded from one topic, and can be folded again. */
 export type ProjectionName = 'feed' | 'deliveries';
@@ -12,6 +13,11 @@ export interface ProjectionTable {
   readonly day?: string;
   /** Its rows outlive the records that they were folded from: what no record tells of any more is kept as it is. */
   readonly outlivesLog?: true;
+  /**
+   * What its rows say, as SQL, without those of deleted endpoints, which nobody sees; by default the rows as they are
+   * stored. `null` if another table says it.
+   */
+  readonly seenAs?: string | null;
 }
 
 export const PROJECTION_TABLES: Readonly<Record<ProjectionName, readonly ProjectionTable[]>> = {
@@ -35,6 +41,10 @@ export const PROJECTION_TABLES: Readonly<Record<ProjectionName, readonly Project
         ['created_at', 'timestamptz'],
       ],
       day: 'created_at',
+      seenAs: `select d.id, d.created_at, d.org_id, d.endpoint_id, d.event_id, d.event_type, d.seq, d.run, d.attempts,
+        ${SEEN.status} as status, d.response_status, ${SEEN.last_error} as last_error,
+        ${SEEN.next_attempt_at} as next_attempt_at, d.delivered_at
+        from ${SEEN_DELIVERIES} where exists (select from endpoints e where e.id = d.endpoint_id)`,
     },
     {
       name: 'delivery_attempts',
@@ -45,7 +55,9 @@ export const PROJECTION_TABLES: Readonly<Record<ProjectionName, readonly Project
         ['delivery_created_at', 'timestamptz'],
       ],
       day: 'delivery_created_at',
+      seenAs: 'select * from delivery_attempts a where exists (select from endpoints e where e.id = a.endpoint_id)',
     },
+    { name: 'endpoint_endings', key: [['endpoint_id', 'text']], seenAs: null },
     { name: 'endpoint_health', key: [['endpoint_id', 'text']], outlivesLog: true },
   ],
 };

@@ -18,6 +18,9 @@ const POOL_SIZE = 20;
 /** A server that takes longer is as good as away: whoever waits is told so, and stages try again. */
 const QUERY_TIMEOUT_MS = 10_000;
 
+/** A statement that nobody waits for any more must not go on and hold its locks: a repetition would wait for them. */
+const ABANDONED_FOR_MS = 2_000;
+
 /** SQLSTATE classes of a server that is away or going away: connection, operator intervention, resources. */
 const AWAY = /^(08|57P|53)/;
 const AWAY_ERRORS = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN']);
@@ -88,6 +91,8 @@ export class Store {
     this.#logger = options.logger;
     this.#migratesWhenOpened = options.migratesWhenOpened;
     const searchPath = options.shadowSchema === undefined ? [] : [`-c search_path=${options.shadowSchema},public`];
+    const startUp = [PLANNER_OPTIONS, ...searchPath];
+    const queryTimeoutMs = options.queryTimeoutMs ?? QUERY_TIMEOUT_MS;
     this.#settings = {
       type: 'postgres',
       url: options.databaseUrl,
@@ -98,7 +103,7 @@ export class Store {
       synchronize: false,
       connectTimeoutMS: 3_000,
       ...(options.shadowSchema === undefined ? {} : { schema: options.shadowSchema }),
-      extra: { options: [PLANNER_OPTIONS, ...searchPath].join(' ') },
+      extra: { options: startUp.join(' ') },
       poolErrorHandler: (error: Error) => {
         this.#logger.warn({ reason: error.message }, 'postgres.connection_lost');
       },
@@ -107,9 +112,9 @@ export class Store {
       ...this.#settings,
       poolSize: POOL_SIZE,
       extra: {
-        ...(this.#settings.extra as object | undefined),
+        options: [...startUp, `-c statement_timeout=${queryTimeoutMs + ABANDONED_FOR_MS}`].join(' '),
         keepAlive: true,
-        query_timeout: options.queryTimeoutMs ?? QUERY_TIMEOUT_MS,
+        query_timeout: queryTimeoutMs,
       },
     });
   }

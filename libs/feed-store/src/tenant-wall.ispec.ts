@@ -73,7 +73,7 @@ async function fill(orgId: OrgId, partition: number): Promise<void> {
     createdAtMs: CREATED_AT_MS,
   };
   await new DeliveryProjection(store, 20).apply(
-    { projection: 'deliveries', topic: 'deliveries', partition, firstOffset: 0, nextOffset: 1 },
+    { projection: 'deliveries', topic: 'deliveries', partition, firstOffset: 0, nextOffset: 2 },
     [
       {
         offset: 0,
@@ -92,10 +92,12 @@ async function fill(orgId: OrgId, partition: number): Promise<void> {
           nextAttemptAtMs: null,
         },
       },
+      { offset: 1, fact: { type: 'endpoint_disabled', endpointId, orgId, activation: 1, atMs: CREATED_AT_MS } },
     ],
   );
   const records = new EndpointRecords(store, aCipher());
   await records.update(orgId, endpointId, { isActive: false }, new Date(CREATED_AT_MS), () => Promise.resolve());
+  await records.delete(orgId, await anEndpoint(store, orgId));
   await aChatWithAnAlert(orgId, partition);
   await new ApiKeyRecords(store).create({
     id: new Identifiers(systemClock).apiKeyId(),
@@ -127,8 +129,10 @@ describe('row-level security', () => {
       'alerts',
       'api_keys',
       'chat_queues',
+      'deleted_endpoints',
       'deliveries',
       'delivery_attempts',
+      'endpoint_endings',
       'endpoint_health',
       'endpoint_inactive_periods',
       'endpoints',

@@ -178,6 +178,16 @@ export const METRICS = {
     help: 'Registered endpoints: active, disabled by failures, or by an operator. Every projector tells all.',
     labels: ['state'],
   },
+  gapless_backlog_endpoints: {
+    kind: 'gauge',
+    help: 'Disabled (settle) and deleted (remove) endpoints whose rows are not up to date yet. Nobody sees a difference.',
+    labels: ['kind'],
+  },
+  gapless_backlog_rows_total: {
+    kind: 'counter',
+    help: 'Rows of disabled (settle) and deleted (remove) endpoints that were brought up to date.',
+    labels: ['kind'],
+  },
 
   gapless_http_requests_total: {
     kind: 'counter',

@@ -9,6 +9,7 @@ import {
   type EndpointId,
   type OrgId,
   type Replayed,
+  type Seq,
 } from '#libs/domain';
 import {
   EndpointRecords,
@@ -16,6 +17,7 @@ import {
   RecoverySource,
   type EndpointRecord,
   type Recoverable,
+  type RecoveryPage,
 } from '#libs/feed-store';
 import { Appender, attemptRecord, factRecord, type NewRecord, type TopicNames } from '#libs/kafka-log';
 import { CLOCK, LOGGER, TOPICS } from '#libs/platform';
@@ -103,13 +105,19 @@ export class RecoverDeliveriesController implements BeforeApplicationShutdown {
     kinds: ReturnType<typeof recoveryKinds>,
     range: ReturnType<typeof recoveryRange>,
   ): AsyncGenerator<readonly Recoverable[]> {
-    for (let after = SEQ_NONE; ;) {
+    for (let after: Seq | null = SEQ_NONE; after !== null;) {
       this.#ending.signal.throwIfAborted();
-      const page = await this.source.page(endpoint.orgId, endpoint, kinds, range, after, PAGE, this.clock.now());
-      const last = page.at(-1);
-      if (last === undefined) return;
-      yield page;
-      after = last.seq;
+      const page: RecoveryPage = await this.source.page(
+        endpoint.orgId,
+        endpoint,
+        kinds,
+        range,
+        after,
+        PAGE,
+        this.clock.now(),
+      );
+      if (page.events.length > 0) yield page.events;
+      after = page.next;
     }
   }
 

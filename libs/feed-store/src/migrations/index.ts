@@ -12,6 +12,7 @@ import { EndpointChanges1700000000041 } from './0041-endpoint-changes.js';
 import { AttemptOutcomes1700000000042 } from './0042-attempt-outcomes.js';
 import { Installation1700000000051 } from './0051-installation.js';
 import { ProjectionAnchors1700000000052 } from './0052-projection-anchors.js';
+import { EndedBacklogs1700000000054 } from './0054-ended-backlogs.js';
 import { AttemptClockLead1700000000056 } from './0056-attempt-clock-lead.js';
 
 export const MIGRATIONS = [
@@ -29,5 +30,6 @@ export const MIGRATIONS = [
   AttemptOutcomes1700000000042,
   Installation1700000000051,
   ProjectionAnchors1700000000052,
+  EndedBacklogs1700000000054,
   AttemptClockLead1700000000056,
 ];
