@@ -225,6 +225,17 @@ describe('the times that the log of a delivery shows', () => {
   });
 });
 
+describe('an attempt whose partition is another member’s by now', () => {
+  it('is not sent any more', async () => {
+    const flight = new Flight(() => 0);
+    const made = maker.make(due, flight);
+    flight.isWithdrawn = true;
+    await made;
+    expect(posts).toEqual([]);
+    expect(appender.records).toEqual([]);
+  });
+});
+
 describe('what is measured of an attempt', () => {
   it('tells its outcome, the class of its error, how long the endpoint took and how old the event was', async () => {
     await make();

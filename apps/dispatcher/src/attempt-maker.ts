@@ -46,6 +46,8 @@ export class AttemptMaker {
    */
   async make(due: DueAttempt, flight: Flight): Promise<void> {
     const found = await this.use.lookup.find(due);
+    // Whoever has the partition by now makes it.
+    if (flight.isWithdrawn) return;
     switch (found.kind) {
       // A deleted endpoint's attempts end at once; a retry of a run that is over is not sent any more.
       case 'gone':
@@ -57,7 +59,7 @@ export class AttemptMaker {
         ]);
         return;
       case 'target':
-        if (this.use.recent.begin(due)) await this.#push(due, found.target, flight);
+        await this.use.recent.once(due, () => this.#push(due, found.target, flight));
     }
   }
 

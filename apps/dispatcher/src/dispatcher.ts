@@ -102,9 +102,9 @@ export class Dispatcher implements BeforeApplicationShutdown {
     const slowMaker = aMaker(appenders.open({ gatherMs: SLOW_GATHER_MS }));
     const dependencies = { appender, sessions, topics, logger, signal };
     const nowMs = () => performance.now();
-    const mainLane = new Lane(MAIN_LANE, nowMs);
+    const mainLane = new Lane(MAIN_LANE, nowMs, () => this.main.mayBegin);
     const pace = new YieldingPace(nowMs, () => mainLane.servesModestEndpoints);
-    const slowLane = new Lane(SLOW_LANE, nowMs, pace.take);
+    const slowLane = new Lane(SLOW_LANE, nowMs, () => this.slow.mayBegin && pace.take());
     measureLane(metrics, mainLane, 'main');
     measureLane(metrics, slowLane, 'slow');
     metrics.add('gapless_attempts_diverted_total', {}, 0);

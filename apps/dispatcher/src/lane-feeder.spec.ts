@@ -42,13 +42,21 @@ afterEach(async () => {
 });
 
 function assign(...partitions: readonly number[]): void {
-  sessions.joined(GROUP, { generation: 1, assigned: { [TOPIC]: partitions }, holdsLease: () => true });
+  assignAs(1, ...partitions);
+}
+
+function assignAs(generation: number, ...partitions: readonly number[]): void {
+  sessions.joined(GROUP, { generation, assigned: { [TOPIC]: partitions }, holdsLease: () => true });
 }
 
 function aFeeder(divert?: (record: StoredRecord) => Promise<void>): LaneFeeder {
+  return aFeederIn(new Lane(LIMITS, () => performance.now()), divert);
+}
+
+function aFeederIn(lane: Lane, divert?: (record: StoredRecord) => Promise<void>): LaneFeeder {
   return aFeederOf({
     group: GROUP,
-    lane: new Lane(LIMITS, () => performance.now()),
+    lane,
     make: ({ delivery }: DueAttempt) => {
       made.push(delivery.seq);
       return new Promise<void>((resolve, reject) => {
@@ -71,9 +79,9 @@ function aFeederOf(options: LaneFeederOptions): LaneFeeder {
   return feeder;
 }
 
-function aContext(): BatchContext {
+function aContext(generation = 1): BatchContext {
   return {
-    generation: 1,
+    generation,
     holdsLease: () => true,
     isStale: () => false,
     seek: () => undefined,
@@ -92,8 +100,8 @@ function record(seq: number, endpoint = 1_000 + seq, partition = 0): StoredRecor
   return storedAttempt(aDueAttempt(seq, anEndpointId(endpoint)), seq, TOPIC, partition);
 }
 
-function feed(feeder: LaneFeeder, records: readonly StoredRecord[]): Promise<Handled> {
-  return feeder.feed({ topic: TOPIC, partition: records[0]!.partition, records }, aContext());
+function feed(feeder: LaneFeeder, records: readonly StoredRecord[], generation = 1): Promise<Handled> {
+  return feeder.feed({ topic: TOPIC, partition: records[0]!.partition, records }, aContext(generation));
 }
 
 function end(...seqs: readonly number[]): void {
@@ -174,6 +182,133 @@ describe('attempts that are handed over again behind a rebalance', () => {
     await feed(feeder, [record(30), record(31)]);
     end(30, 31);
     await expectCommits(`${TOPIC}/0/32`);
+  });
+});
+
+describe('attempts of a partition that was given to another member', () => {
+  const ONE = 1;
+
+  /** Three are in flight, two wait in the lane, and three for room in it. */
+  async function aBusyFeeder(): Promise<{ readonly feeder: LaneFeeder; readonly lane: Lane }> {
+    const lane = new Lane({ ...LIMITS, inFlightPerEndpoint: 3, heldPerEndpoint: 5 }, () => performance.now());
+    const feeder = aFeederIn(lane);
+    await feed(
+      feeder,
+      [1, 2, 3, 4, 5, 6, 7, 8].map((seq) => record(seq, ONE)),
+    );
+    expect(made).toEqual([1, 2, 3]);
+    expect(lane.held).toBe(5);
+    return { feeder, lane };
+  }
+
+  it('are dropped at once if they wait: at most what is in flight is made twice', async () => {
+    const { lane } = await aBusyFeeder();
+    assignAs(2, 1);
+    await eventually(() => {
+      expect(lane.held).toBe(3);
+    });
+    end(1, 2, 3);
+    await eventually(() => {
+      expect(lane.held).toBe(0);
+    });
+    expect(made).toEqual([1, 2, 3]);
+    expect(commits).toEqual([]);
+  });
+
+  it('are not made again when it stays: neither what is in flight nor what waits', async () => {
+    const { feeder } = await aBusyFeeder();
+    end(1);
+    await expectCommits(`${TOPIC}/0/2`);
+    assignAs(2, 0);
+    await feed(
+      feeder,
+      [2, 3, 4, 5, 6, 7, 8, 9].map((seq) => record(seq, ONE)),
+      2,
+    );
+    for (let seq = 2; seq <= 9; seq++) {
+      await eventually(() => {
+        expect(making.has(seq)).toBe(true);
+      });
+      end(seq);
+    }
+    await eventually(() => {
+      expect(commits.at(-1)).toBe(`${TOPIC}/0/10`);
+    });
+    expect(made).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  });
+
+  it('are the ones that it comes back with, not those from before', async () => {
+    const { feeder } = await aBusyFeeder();
+    assignAs(2, 1);
+    assignAs(3, 0);
+    // Others have made the first five, and committed that.
+    await feed(feeder, [record(6, ONE), record(7, ONE), record(8, ONE)], 3);
+    end(1, 2, 3);
+    for (const seq of [6, 7, 8]) {
+      await eventually(() => {
+        expect(making.has(seq)).toBe(true);
+      });
+      end(seq);
+    }
+    await eventually(() => {
+      expect(commits.at(-1)).toBe(`${TOPIC}/0/9`);
+    });
+    expect(made).toEqual([1, 2, 3, 6, 7, 8]);
+  });
+
+  it('are committed once more when what was committed has not got through', async () => {
+    const feeder = aFeeder();
+    await feed(feeder, [record(5), record(6)]);
+    end(5, 6);
+    await expectCommits(`${TOPIC}/0/7`);
+    assignAs(2, 0);
+    await feed(feeder, [record(5), record(6)], 2);
+    await expectCommits(`${TOPIC}/0/7`, `${TOPIC}/0/7`);
+    expect(made).toEqual([5, 6]);
+  });
+
+  it('do not begin while others are about to get it, and what ends soon is committed', async () => {
+    const ends: (() => void)[] = [];
+    const feeder: LaneFeeder = aFeederOf({
+      group: GROUP,
+      lane: new Lane(
+        { ...LIMITS, inFlightPerEndpoint: 1 },
+        () => performance.now(),
+        () => feeder.mayBegin,
+      ),
+      make: ({ delivery }) => {
+        made.push(delivery.seq);
+        return new Promise((resolve) => ends.push(resolve));
+      },
+    });
+    await feed(feeder, [record(1, ONE), record(2, ONE)]);
+    const released = sessions.release(GROUP);
+    ends[0]?.();
+    await released;
+    expect(commits).toEqual([`${TOPIC}/0/2`]);
+    expect(made).toEqual([1]);
+    assignAs(2, 0);
+    await eventually(() => {
+      expect(made).toEqual([1, 2]);
+    });
+  });
+
+  it('do not begin without a lease', async () => {
+    let holdsLease = false;
+    sessions.joined(GROUP, { generation: 1, assigned: { [TOPIC]: [0] }, holdsLease: () => holdsLease });
+    const feeder: LaneFeeder = aFeederIn(
+      new Lane(
+        LIMITS,
+        () => performance.now(),
+        () => feeder.mayBegin,
+      ),
+    );
+    await feed(feeder, [record(1)]);
+    expect(made).toEqual([]);
+    holdsLease = true;
+    await eventually(() => {
+      expect(made).toEqual([1]);
+    });
   });
 });
 

@@ -20,6 +20,8 @@ const COMMIT_EVERY_MS = 250;
 const OFFER_EVERY_MS = 10;
 /** What may wait for room of a partition; the more, the fewer endpoints stand behind one that has none. */
 const WAITING_BYTES = 4 * 1024 * 1024;
+/** How long what is in flight may delay that the partitions are given to others. */
+const RELEASE_MS = 500;
 /** A partition rests until what waits of it has become less; this only ends a rest that nobody ended. */
 const LONGEST_REST_MS = 60_000;
 
@@ -82,6 +84,8 @@ interface PartitionFlight {
   readonly topic: string;
   readonly partition: number;
   readonly tracker: CompletionTracker;
+  /** Of the assignment that it was last fed in. */
+  generation: number;
   /** What was fetched and found no room in the lane yet. */
   readonly waiting: WaitingRoom;
   isResting: boolean;
@@ -97,6 +101,10 @@ export class LaneFeeder {
   readonly #flights = new Map<number, PartitionFlight>();
   readonly #timers: readonly NodeJS.Timeout[];
   #draining = false;
+  /** Of the assignment that the flights were last compared with. */
+  #generation: number | null = null;
+  /** Whether partitions are about to be given to others. */
+  #isReleasing = false;
 
   constructor(
     private readonly options: LaneFeederOptions,
@@ -111,10 +119,19 @@ export class LaneFeeder {
         this.#offerWaiting();
       }, OFFER_EVERY_MS),
     ];
+    use.sessions.beforeRelease(options.group, () => this.#release());
+  }
+
+  /**
+   * Whether attempts may begin: they would be made twice while the partitions may be others' already.
+   */
+  get mayBegin(): boolean {
+    return !this.#isReleasing && this.use.sessions.of(this.options.group)?.holdsLease() === true;
   }
 
   /** Returns as soon as the attempts are taken up or found to wait, so that other partitions go on. */
   async feed(batch: RecordBatch, context: BatchContext): Promise<Handled> {
+    this.#withdrawLost();
     const flight = this.#flightOf(batch, context);
     for (const record of batch.records) {
       if (this.#draining) return { kind: 'later', nextOffset: record.offset, waitMs: LONGEST_REST_MS };
@@ -146,17 +163,27 @@ export class LaneFeeder {
     const firstOffset = batch.records[0]?.offset ?? 0;
     const known = this.#flights.get(batch.partition);
     // After a rebalance the partition is fetched from its committed offset: what is in flight here comes again and is
-    // not taken up again. A gap tells that another member had the partition meanwhile.
-    if (known !== undefined && firstOffset <= known.tracker.next) {
+    // not taken up again. If that is not where this one left it, another member had the partition meanwhile.
+    const goesOn =
+      known !== undefined &&
+      firstOffset <= (known.generation === context.generation ? known.tracker.next : known.committed);
+    if (goesOn) {
       known.context = context;
+      if (known.generation !== context.generation) {
+        known.generation = context.generation;
+        // What was meant to be committed in between was not.
+        known.committed = firstOffset;
+      }
       return known;
     }
+    if (known !== undefined) this.#withdraw(known);
     const { topic, partition } = batch;
     const tracker = new CompletionTracker(firstOffset);
     const flight = {
       topic,
       partition,
       tracker,
+      generation: context.generation,
       waiting: new WaitingRoom(),
       isResting: false,
       committed: firstOffset,
@@ -167,7 +194,8 @@ export class LaneFeeder {
   }
 
   /** @returns whether the attempt is taken up, here or by whoever it was diverted to */
-  #offer({ tracker, waiting }: PartitionFlight, attempt: Waiting): boolean {
+  #offer(flight: PartitionFlight, attempt: Waiting): boolean {
+    const { tracker, waiting } = flight;
     const { due, record } = attempt;
     const complete = () => {
       tracker.complete(record.offset);
@@ -176,19 +204,21 @@ export class LaneFeeder {
     const interrupted = (error: unknown) => {
       if (!this.use.signal.aborted) this.use.logger.error({ err: error }, 'attempt.interrupted');
     };
-    const make = (flight: Flight) => this.options.make(due, flight).then(complete, interrupted);
+    const make = (making: Flight) => this.options.make(due, making).then(complete, interrupted);
     const divert = this.options.divert;
     const giveUp = () => {
       if (divert === undefined) waiting.add(attempt);
       else void divert(record).then(complete, interrupted);
     };
-    const offer = this.options.lane.offer(due.delivery.endpointId, make, giveUp);
+    const offer = this.options.lane.offer(flight, due.delivery.endpointId, make, giveUp);
     if (offer === 'endpoint_full' && divert !== undefined) giveUp();
     return offer === 'taken' || (offer === 'endpoint_full' && divert !== undefined);
   }
 
   /** In order, but an endpoint without room holds up no other one. */
   #offerWaiting(): void {
+    this.#withdrawLost();
+    if (!this.mayBegin) return;
     this.options.lane.advance();
     for (const flight of this.#flights.values()) {
       flight.waiting.offer((waiting) => this.#offer(flight, waiting));
@@ -198,14 +228,39 @@ export class LaneFeeder {
     }
   }
 
+  /** Begins nothing more, and commits what ends soon: whoever gets the partitions repeats the less. */
+  async #release(): Promise<void> {
+    this.#isReleasing = true;
+    const { lane } = this.options;
+    const deadline = performance.now() + RELEASE_MS;
+    while (lane.underWay > 0 && performance.now() < deadline) await delay(OFFER_EVERY_MS);
+    await this.#commitAll();
+  }
+
+  /** What waits of partitions that are others' by now is theirs. */
+  #withdrawLost(): void {
+    const session = this.use.sessions.of(this.options.group);
+    if (session === undefined || session.generation === this.#generation) return;
+    this.#generation = session.generation;
+    this.#isReleasing = false;
+    for (const flight of this.#flights.values()) {
+      if (session.assigned[flight.topic]?.includes(flight.partition) !== true) this.#withdraw(flight);
+    }
+  }
+
+  #withdraw(flight: PartitionFlight): void {
+    this.#flights.delete(flight.partition);
+    this.options.lane.withdraw(flight);
+  }
+
   async #commitAll(): Promise<void> {
-    const assigned = this.use.sessions.of(this.options.group)?.assigned;
+    const session = this.use.sessions.of(this.options.group);
     await Promise.all(
       [...this.#flights.values()].map(async (flight) => {
         const { topic, partition, tracker, context } = flight;
         if (tracker.committable === flight.committed) return;
-        // What is another member's by now is not moved under it.
-        if (assigned?.[topic]?.includes(partition) !== true) return;
+        // What is another member's by now is not moved under it; what stays is fetched again from where it was.
+        if (session?.generation !== flight.generation || session.assigned[topic]?.includes(partition) !== true) return;
         flight.committed = tracker.committable;
         await context.commit(topic, partition, flight.committed);
       }),

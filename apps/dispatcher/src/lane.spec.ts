@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { parseEndpointId, type EndpointId } from '#libs/domain';
-import { Lane, type LaneLimits } from './lane.js';
+import { Lane, type Flight, type LaneLimits } from './lane.js';
 
 const LIMITS: LaneLimits = { held: 10, inFlightPerEndpoint: 2, heldPerEndpoint: 5, heldPerSluggishEndpoint: 1 };
 const [A, B, C] = ['A', 'B', 'C'].map((letter) => parseEndpointId(`whe_${letter.repeat(26)}`)!) as [
@@ -23,9 +23,12 @@ beforeEach(() => {
   lane = new Lane(LIMITS, () => nowMs);
 });
 
-function offer(endpointId: EndpointId): Attempt & { readonly answer: string } {
+const OWNER = {};
+
+function offer(endpointId: EndpointId, owner: object = OWNER): Attempt & { readonly answer: string } {
   const attempt: Attempt = { state: 'waiting', end: () => undefined };
   const answer = lane.offer(
+    owner,
     endpointId,
     (flight) => {
       attempt.state = 'in flight';
@@ -79,6 +82,7 @@ describe('a lane', () => {
     const answers: (() => void)[] = [];
     const answered = () =>
       lane.offer(
+        OWNER,
         A,
         async (flight) => {
           flight.posting();
@@ -184,6 +188,7 @@ describe('an endpoint that answers late', () => {
   it('is not one whose attempts wait in this process before and behind the POST', async () => {
     let finish: () => void = () => undefined;
     lane.offer(
+      OWNER,
       A,
       async (flight) => {
         await new Promise<void>((resolve) => (finish = resolve));
@@ -277,5 +282,37 @@ describe('servesModestEndpoints', () => {
     await end(attempts[2]!, attempts[3]!);
     lane.relieve();
     expect(lane.servesModestEndpoints).toBe(true);
+  });
+});
+
+describe('attempts that are withdrawn', () => {
+  it('are not begun any more, and leave room for others', async () => {
+    const [lost, kept] = [{}, {}];
+    const attempts = [lost, kept, lost, kept, lost].map((owner) => offer(A, owner));
+    const held = lane.held;
+    lane.withdraw(lost);
+    expect(lane.held).toBe(held - 2);
+    await end(attempts[0]!, attempts[1]!);
+    expect(attempts.map(({ state }) => state)).toEqual(['done', 'done', 'waiting', 'in flight', 'waiting']);
+    await end(attempts[3]!);
+    expect(lane.held).toBe(0);
+  });
+
+  it('are told so when they have begun', () => {
+    const [lost, kept] = [{}, {}];
+    const flights: Flight[] = [];
+    for (const owner of [lost, kept]) {
+      lane.offer(
+        owner,
+        A,
+        (flight) => {
+          flights.push(flight);
+          return new Promise(() => undefined);
+        },
+        () => undefined,
+      );
+    }
+    lane.withdraw(lost);
+    expect(flights.map(({ isWithdrawn }) => isWithdrawn)).toEqual([true, false]);
   });
 });

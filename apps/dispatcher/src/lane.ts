@@ -25,10 +25,14 @@ export class Flight {
   #postingSinceMs: number | null = null;
   /** The longest that the endpoint took to answer. */
   answeredAfterMs = 0;
+  /** Whether it is somebody else's by now, and must not be sent if it has not been yet. */
+  isWithdrawn = false;
 
   constructor(
     private readonly nowMs: () => number,
     private readonly onAnswered: () => void = () => undefined,
+    /** What it was offered for. */
+    readonly owner?: object,
   ) {}
 
   /** To be called around the POST. */
@@ -52,6 +56,8 @@ export class Flight {
 export type Make = (flight: Flight) => Promise<void>;
 
 interface Waiting {
+  /** What the attempt was offered for. */
+  readonly owner: object;
   readonly make: Make;
   /** Gives the attempt to someone else. */
   readonly giveUp: () => void;
@@ -119,15 +125,23 @@ export class Lane {
     return inFlight;
   }
 
+  /** Attempts that have begun, and those whose outcome is on its way to Kafka. */
+  get underWay(): number {
+    let underWay = 0;
+    for (const share of this.#shares.values()) underWay += share.inFlight.size + share.settling;
+    return underWay;
+  }
+
   get sluggishEndpoints(): number {
     const nowMs = this.nowMs();
     return [...this.#shares.values()].filter((share) => share.isSluggish(nowMs)).length;
   }
 
   /**
+   * @param owner for what the attempt is made: it can be withdrawn by it
    * @param giveUp is called in place of `make` when the endpoint turns out to be sluggish while the attempt waits
    */
-  offer(endpointId: EndpointId, make: Make, giveUp: () => void): Offer {
+  offer(owner: object, endpointId: EndpointId, make: Make, giveUp: () => void): Offer {
     if (this.#held >= this.limits.held) return 'lane_full';
     let share = this.#shares.get(endpointId);
     if (share === undefined) {
@@ -140,7 +154,7 @@ export class Lane {
     if (room <= 1) share.fullAtMs = nowMs;
     if (room <= 0) return 'endpoint_full';
     this.#held++;
-    share.waiting.push({ make, giveUp });
+    share.waiting.push({ owner, make, giveUp });
     this.#advance(endpointId, share);
     return 'taken';
   }
@@ -164,6 +178,17 @@ export class Lane {
     }
   }
 
+  /** Forgets the owner's attempts that wait, and tells those that have begun that they need not be sent. */
+  withdraw(owner: object): void {
+    for (const share of this.#shares.values()) {
+      const kept = share.waiting.filter((waiting) => waiting.owner !== owner);
+      const dropped = share.waiting.length - kept.length;
+      share.waiting.splice(0, Infinity, ...kept);
+      for (let left = dropped; left > 0; left--) this.#release();
+      for (const flight of share.inFlight) flight.isWithdrawn ||= flight.owner === owner;
+    }
+  }
+
   /** Begins what waits and may begin. */
   advance(): void {
     for (const [endpointId, share] of this.#shares) this.#advance(endpointId, share);
@@ -184,12 +209,16 @@ export class Lane {
       const next = share.waiting.shift();
       if (next === undefined) return;
       share.startedAtMs = this.nowMs();
-      const flight: Flight = new Flight(this.nowMs, () => {
-        share.inFlight.delete(flight);
-        share.settling++;
-        if (flight.answeredAfterMs > SLUGGISH_AFTER_MS) share.sluggishUntilMs = this.nowMs() + SLUGGISH_FOR_MS;
-        this.#advance(endpointId, share);
-      });
+      const flight: Flight = new Flight(
+        this.nowMs,
+        () => {
+          share.inFlight.delete(flight);
+          share.settling++;
+          if (flight.answeredAfterMs > SLUGGISH_AFTER_MS) share.sluggishUntilMs = this.nowMs() + SLUGGISH_FOR_MS;
+          this.#advance(endpointId, share);
+        },
+        next.owner,
+      );
       share.inFlight.add(flight);
       void next.make(flight).finally(() => {
         // Without having been answered, it was not sent.

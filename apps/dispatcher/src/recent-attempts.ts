@@ -1,5 +1,9 @@
 import type { DueAttempt } from '#libs/domain';
 
+function keyOf({ delivery, run, attempt }: DueAttempt): string {
+  return `${delivery.deliveryId}/${run}/${attempt}`;
+}
+
 /**
  * Knows which attempts were begun of late. An attempt may stand in a topic twice (two replays at the same moment, a
  * produce request that was repeated), and until the projection shows the first one, the second looks as if it were due.
@@ -7,6 +11,8 @@ import type { DueAttempt } from '#libs/domain';
 export class RecentAttempts {
   #young = new Set<string>();
   #old = new Set<string>();
+  /** What is being made of them. */
+  readonly #making = new Map<string, Promise<void>>();
   #turnsAtMs: number;
 
   /** @param keepMs for how long an attempt is known at least */
@@ -17,13 +23,22 @@ export class RecentAttempts {
     this.#turnsAtMs = nowMs() + keepMs;
   }
 
-  /** @returns whether the attempt was not begun before */
-  begin({ delivery, run, attempt }: DueAttempt): boolean {
+  /**
+   * Makes the attempt unless it was begun before.
+   * @returns what settles once the attempt has ended, whoever began it
+   */
+  once(due: DueAttempt, make: () => Promise<void>): Promise<void> {
     this.#forget();
-    const key = `${delivery.deliveryId}/${run}/${attempt}`;
-    if (this.#young.has(key) || this.#old.has(key)) return false;
+    const key = keyOf(due);
+    const making = this.#making.get(key);
+    if (making !== undefined) return making;
+    if (this.#young.has(key) || this.#old.has(key)) return Promise.resolve();
     this.#young.add(key);
-    return true;
+    const made = make().finally(() => {
+      this.#making.delete(key);
+    });
+    this.#making.set(key, made);
+    return made;
   }
 
   /** By generations, so that nothing has to be remembered but the keys. */

@@ -11,6 +11,7 @@ export interface ConsumerSession {
 /** The sessions of this process' consumers, by group (without prefix), for what is done outside of a batch. */
 export class ConsumerSessions {
   readonly #sessions = new Map<string, ConsumerSession>();
+  readonly #releases = new Map<string, () => Promise<void>>();
 
   joined(group: string, session: ConsumerSession): void {
     this.#sessions.set(group, session);
@@ -18,6 +19,15 @@ export class ConsumerSessions {
 
   left(group: string): void {
     this.#sessions.delete(group);
+  }
+
+  /** What is to be done before partitions of the group may become another member's; soon, since the whole group waits. */
+  beforeRelease(group: string, act: () => Promise<void>): void {
+    this.#releases.set(group, act);
+  }
+
+  async release(group: string): Promise<void> {
+    await this.#releases.get(group)?.();
   }
 
   of(group: string): ConsumerSession | undefined {

@@ -80,6 +80,7 @@ export class KafkaBatchServer extends Server implements CustomTransportStrategy 
           if (session === null) this.options.sessions.left(group);
           else this.options.sessions.joined(group, session);
         },
+        onRelease: () => this.options.sessions.release(group),
       },
       this.options.logger,
       this.options.health,
