@@ -40,6 +40,7 @@ import { SignOutController } from './dashboard/sign-out.controller.js';
 import { WindowCounts } from './dashboard/window-counts.js';
 import { ListEventTypesController } from './event-types/list-event-types.controller.js';
 import { IngestEventsController } from './events/ingest-events.controller.js';
+import { OpenStreams } from './events/open-streams.js';
 import { ReadFeedController } from './events/read-feed.controller.js';
 import { GetDeliveryController } from './deliveries/get-delivery.controller.js';
 import { ListDeliveriesController } from './deliveries/list-deliveries.controller.js';
@@ -166,6 +167,7 @@ function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyReco
     FeedHeads,
     SharedReads,
     FeedFollower,
+    OpenStreams,
     EndpointUrlCheck,
     RequestTraces,
     // In this order: what a key may not do, it is not told more about.

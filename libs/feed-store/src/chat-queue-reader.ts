@@ -31,7 +31,10 @@ export interface AlertRecord {
   readonly clearedBy: EndedEntry['how'] | null;
 }
 
-/** Reads an org's queue and its alerts. */
+/** What a list may weigh: a chat may hold 256 KiB of text, and a list a thousand chats. */
+const LIST_BYTES = 4 * 1024 * 1024;
+
+/** Reads an org's queue and its alerts. A list ends early when it gets too large; its first row always comes. */
 export class ChatQueueReader {
   constructor(private readonly store: Store) {}
 
@@ -42,9 +45,18 @@ export class ChatQueueReader {
   ): Promise<{ readonly longest: readonly WaitingRecord[]; readonly total: number }> {
     return this.store.forOrg(orgId, async (runner) => {
       const rows = (await runner.query(
-        `select conversation_id, snapshot, waiting_since, stage from waiting_conversations
-         where org_id = $1 order by waiting_since, conversation_id limit $2`,
-        [orgId, limit],
+        `select conversation_id, snapshot, waiting_since, stage
+         from (
+           select *, row_number() over place as nth, sum(octet_length(snapshot::text)) over place as weight
+           from (
+             select conversation_id, snapshot, waiting_since, stage from waiting_conversations
+             where org_id = $1 order by waiting_since, conversation_id limit $2
+           ) found
+           window place as (order by waiting_since, conversation_id rows unbounded preceding)
+         ) weighed
+         where nth = 1 or weight <= $3
+         order by nth`,
+        [orgId, limit, LIST_BYTES],
       )) as {
         conversation_id: ConversationId;
         snapshot: ConversationSnapshot;
@@ -68,9 +80,18 @@ export class ChatQueueReader {
   async alerts(orgId: OrgId, limit: number): Promise<readonly AlertRecord[]> {
     return this.store.forOrg(orgId, async (runner) => {
       const rows = (await runner.query(
-        `select event_id, conversation_id, stage, data, raised_at, cleared_at, cleared_by from alerts
-         where org_id = $1 order by raised_at desc, stage desc, event_id limit $2`,
-        [orgId, limit],
+        `select event_id, conversation_id, stage, data, raised_at, cleared_at, cleared_by
+         from (
+           select *, row_number() over place as nth, sum(octet_length(data::text)) over place as weight
+           from (
+             select event_id, conversation_id, stage, data, raised_at, cleared_at, cleared_by from alerts
+             where org_id = $1 order by raised_at desc, stage desc, event_id limit $2
+           ) found
+           window place as (order by raised_at desc, stage desc, event_id rows unbounded preceding)
+         ) weighed
+         where nth = 1 or weight <= $3
+         order by nth`,
+        [orgId, limit, LIST_BYTES],
       )) as {
         event_id: EventId;
         conversation_id: ConversationId;

@@ -8,6 +8,8 @@ export interface FeedQuery {
   readonly limit: number;
   readonly event?: string;
   readonly widgetId?: WidgetId;
+  /** What the page may weigh; an event that is larger comes alone. Default 8 MiB. */
+  readonly maxBytes?: number;
 }
 
 /** One event, as it is stored. */
@@ -94,7 +96,7 @@ export class FeedReader {
 
   async page(orgId: OrgId, query: FeedQuery, nowMs: number): Promise<FeedPage> {
     const from = new Date(nowMs - this.retentionMs);
-    const parameters: unknown[] = [orgId, query.since, from, query.limit, PAGE_BYTES];
+    const parameters: unknown[] = [orgId, query.since, from, query.limit, query.maxBytes ?? PAGE_BYTES];
     const filters: string[] = [];
     if (query.event !== undefined) filters.push(`and event_type = $${parameters.push(query.event)}`);
     if (query.widgetId !== undefined) filters.push(`and widget_id = $${parameters.push(query.widgetId)}`);

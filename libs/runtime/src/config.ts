@@ -30,6 +30,9 @@ export interface Config {
   readonly secretEncryptionKeys: string;
   readonly rateLimitPerSecond: number;
   readonly maxEndpointsPerOrg: number;
+  /** Streams of the feed that one process, and one API key in it, may have open. */
+  readonly maxStreams: number;
+  readonly maxStreamsPerKey: number;
   readonly dnsServers: readonly string[];
   readonly smtpUrl: string | null;
   readonly publicUrl: string | null;

@@ -44,6 +44,8 @@ describe('loadConfig', () => {
       secretEncryptionKeys: KEY,
       rateLimitPerSecond: 100,
       maxEndpointsPerOrg: 50,
+      maxStreams: 1_000,
+      maxStreamsPerKey: 200,
       dnsServers: [],
       smtpUrl: null,
       publicUrl: null,

@@ -156,6 +156,8 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     ),
   ),
   maxEndpointsPerOrg: integer('MAX_ENDPOINTS_PER_ORG', 50, 1, 100_000, 'how many an organization may register'),
+  maxStreams: integer('MAX_STREAMS', 1_000, 1, 100_000, 'how many streams of the feed a process may have open'),
+  maxStreamsPerKey: integer('MAX_STREAMS_PER_KEY', 200, 1, 100_000, 'how many of them one API key may have open'),
   rateLimitPerSecond: setting(
     'RATE_LIMIT',
     byDefault('100/s'),

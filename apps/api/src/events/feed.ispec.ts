@@ -329,6 +329,23 @@ describe('the feed', () => {
       }
     });
 
+    it('is refused to a key that has as many open as it may have', async () => {
+      const other = await gapless.start([ApiModule], { http: apiHttp, env: { MAX_STREAMS_PER_KEY: '2' } });
+      const org = await anOrgWith(...some(1));
+      const headers = { accept: 'text/event-stream', 'x-api-key': await org.key() };
+      const open = () => fetch(`${other.url}/api/v1/external/events`, { headers });
+      const [first] = [await open(), await open()];
+      const refused = await open();
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '5']);
+      expect(await refused.json()).toMatchObject({ code: 'rate_limited' });
+      await first.body?.cancel();
+      await eventually(async () => {
+        const again = await open();
+        expect(again.status).toBe(200);
+      });
+      await other.stop();
+    });
+
     it('refuses a Last-Event-ID that is no seq', async () => {
       const headers = { accept: 'text/event-stream', 'last-event-id': 'abc' };
       const response = await (await anOrgWith()).get('', { headers });

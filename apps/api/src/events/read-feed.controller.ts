@@ -3,7 +3,7 @@ import { Controller, Get, Query, Req, Res, StreamableFile } from '@nestjs/common
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { OrgId, Seq } from '#libs/domain';
 import type { FeedPage, FeedQuery } from '#libs/feed-store';
-import { OrgOfKey } from '../auth/authenticated-key.js';
+import { keyOf, OrgOfKey } from '../auth/authenticated-key.js';
 import { RequestAuthenticator } from '../auth/request-authenticator.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ReadsQuery } from '../http/refuse-parameters.guard.js';
@@ -16,10 +16,16 @@ import {
   STREAM_START,
 } from './feed-page.presenter.js';
 import { parseFeedQuery, parseLastEventId } from './feed-query.js';
+import { OpenStreams } from './open-streams.js';
 import { SharedReads } from './shared-reads.js';
+import { withPatience } from './with-patience.js';
 
 /** Decisions, section 11: Streaming. So often it is also checked that the key, or the session, is still in force. */
 const KEEP_ALIVE_MS = 15_000;
+/** A stream holds one page in memory until its client has read it, so its pages are small. */
+const STREAM_PAGE_BYTES = 128 * 1024;
+/** A client that reads nothing for so long has its stream closed; it resumes with `Last-Event-ID`. */
+const STREAM_PATIENCE_MS = 30_000;
 
 /** `GET /external/events`: the pull feed (spec 4.1, 4.2), at once, by long poll, or as a stream. */
 @Controller('api/v1/external/events')
@@ -28,6 +34,7 @@ export class ReadFeedController {
     private readonly reads: SharedReads,
     private readonly follower: FeedFollower,
     private readonly authenticator: RequestAuthenticator,
+    private readonly streams: OpenStreams,
   ) {}
 
   @Get()
@@ -61,13 +68,19 @@ export class ReadFeedController {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<StreamableFile> {
-    // Read before anything is sent, so that a failure can still be told as a problem.
+    const close = this.streams.open(keyOf(request).id);
+    reply.raw.once('close', close);
+    // Read before anything is sent, so that a failure is still answered as a problem.
     const { oldestSeq, headSeq } = await this.reads.page(orgId, { since: query.since, limit: 1 });
     reply.headers(feedPageHeaders({ oldestSeq, headSeq }));
     reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no');
     const signal = untilClosed(reply);
-    const pages = this.follower.follow(orgId, { ...query, since: since ?? headSeq }, KEEP_ALIVE_MS, signal);
-    const text = Readable.from(this.#texts(pages, request), { objectMode: false });
+    const followed = { ...query, since: since ?? headSeq, maxBytes: STREAM_PAGE_BYTES };
+    const pages = this.follower.follow(orgId, followed, KEEP_ALIVE_MS, signal);
+    const text = Readable.from(
+      withPatience(this.#texts(pages, request), STREAM_PATIENCE_MS, () => reply.raw.destroy()),
+      { objectMode: false },
+    );
     return new StreamableFile(text, { type: 'text/event-stream; charset=utf-8' });
   }
 

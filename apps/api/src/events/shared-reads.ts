@@ -18,7 +18,8 @@ export class SharedReads {
 
   /** The page as it is when this is called, or later. */
   page(orgId: OrgId, query: FeedQuery): Promise<FeedPage> {
-    const name = [orgId, query.since, query.limit, query.event ?? '', query.widgetId ?? ''].join(' ');
+    const { since, limit, event = '', widgetId = '', maxBytes = '' } = query;
+    const name = [orgId, since, limit, event, widgetId, maxBytes].join(' ');
     const shared = this.#notBegun.get(name);
     if (shared !== undefined) return shared;
     const page = new Promise<void>((resolve) => {

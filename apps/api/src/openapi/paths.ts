@@ -338,7 +338,7 @@ const waitingConversations: JsonObject = {
     ],
     success: {
       status: 200,
-      description: 'Those that wait longest first; `waiting` counts all.',
+      description: 'Those that wait longest first, at most `limit` of them and 4 MiB; `waiting` counts all.',
       content: {
         'application/json': {
           schema: objectOf({ data: listOf('WaitingConversation'), waiting: { type: 'integer', minimum: 0 } }),
@@ -359,7 +359,11 @@ const alerts: JsonObject = {
       ORG,
       queryParameter('limit', 'How many at most.', { type: 'integer', minimum: 1, maximum: 1_000, default: 50 }),
     ],
-    success: { status: 200, description: 'Newest first.', content: dataOf(listOf('Alert')) },
+    success: {
+      status: 200,
+      description: 'Newest first, at most `limit` of them and 4 MiB.',
+      content: dataOf(listOf('Alert')),
+    },
     errors: ['not_found'],
   }),
 };

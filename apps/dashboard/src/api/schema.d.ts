@@ -4633,7 +4633,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Those that wait longest first; `waiting` counts all. */
+            /** @description Those that wait longest first, at most `limit` of them and 4 MiB; `waiting` counts all. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4734,7 +4734,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Newest first. */
+            /** @description Newest first, at most `limit` of them and 4 MiB. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
