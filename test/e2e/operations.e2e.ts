@@ -192,7 +192,7 @@ describe('processes, one of each stage, that carry a load with troubles in it', 
     expect(attempts({ outcome: 'delivered', error: 'none' })).toBe(3);
     expect(attempts({ error: 'http_status' })).toBeGreaterThanOrEqual(AUTO_DISABLE_AFTER);
     expect(attempts({ error: 'connect' })).toBeGreaterThanOrEqual(AUTO_DISABLE_AFTER);
-    expect(valueOf(dispatcher, 'gapless_consumer_lag_records', { topic: 'retry-2' })).toBeGreaterThan(0);
+    expect(valueOf(dispatcher, 'gapless_consumer_lag_records', { topic: 'retry-1h' })).toBeGreaterThan(0);
     expect(valueOf(dispatcher, 'gapless_attempts_diverted_total')).toBeGreaterThanOrEqual(HANGING_PUSHES - 256);
     expect(valueOf(await samplesOf('projector'), 'gapless_endpoints')).toBe(webhooks.length);
     const sequencer = await samplesOf('sequencer');

@@ -1,15 +1,23 @@
 import { Controller, Inject } from '@nestjs/common';
 import { Payload } from '@nestjs/microservices';
 import type { Clock } from '#libs/domain';
-import { Appender, dueAtMs, KafkaBatches, type Handled, type RecordBatch, type TopicNames } from '#libs/kafka-log';
+import {
+  Appender,
+  dueAtMs,
+  formerRetryTopics,
+  KafkaBatches,
+  type Handled,
+  type RecordBatch,
+  type TopicNames,
+} from '#libs/kafka-log';
 import { Metrics } from '#libs/metrics';
 import { CLOCK, TOPICS } from '#libs/platform';
 
 export const RETRY_GROUP = 'dispatcher-retry';
 
 /**
- * Hands retries over when they are due. All of a tier wait equally long, so the head of a partition is due first: the
- * partition rests until then.
+ * Hands retries over when they are due. All of a topic wait equally long, so the head of a partition is due first: the
+ * partition rests until then. Topics of earlier schedules are read as well, so that a changed schedule leaves no retry behind.
  */
 @Controller()
 export class ForwardRetriesHandler {
@@ -20,7 +28,7 @@ export class ForwardRetriesHandler {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  @KafkaBatches({ group: RETRY_GROUP, topics: (names) => names.retry })
+  @KafkaBatches({ group: RETRY_GROUP, topics: (names) => names.retry, found: formerRetryTopics })
   async handle(@Payload() batch: RecordBatch): Promise<Handled> {
     const nowMs = this.clock.now();
     const waiting = batch.records.find((record) => dueAtMs(record) > nowMs);

@@ -16,6 +16,7 @@ export * from './partition-of.js';
 export * from './partition-writer.js';
 export * from './read-partitions.js';
 export { recordBytes, type NewRecord, type RecordBatch, type RecordHeaders, type StoredRecord } from './record.js';
+export * from './retry-topics.js';
 export * from './topics.js';
 export * from './records/attempt-records.js';
 export * from './records/checkpoint-records.js';

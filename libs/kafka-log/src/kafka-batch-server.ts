@@ -1,7 +1,7 @@
 import { Server, type CustomTransportStrategy, type MessageHandler } from '@nestjs/microservices';
 import { firstValueFrom, isObservable } from 'rxjs';
 import type { Clock } from '#libs/domain';
-import type { HealthBoard, Logger } from '#libs/runtime';
+import { untilItWorks, type HealthBoard, type Logger } from '#libs/runtime';
 import { BatchConsumer, type BatchContext, type Handled } from './batch-consumer.js';
 import { KAFKA_BATCHES, type KafkaBatchesOptions } from './kafka-batches.js';
 import type { ConsumerSessions } from './consumer-sessions.js';
@@ -34,6 +34,7 @@ export class KafkaBatchServer extends Server implements CustomTransportStrategy 
   override readonly transportId = KAFKA_BATCHES;
   override readonly propagatesEventHandlerErrors = true;
   readonly #consumers: BatchConsumer[] = [];
+  readonly #ending = new AbortController();
 
   constructor(private readonly options: KafkaBatchServerOptions) {
     super();
@@ -54,6 +55,7 @@ export class KafkaBatchServer extends Server implements CustomTransportStrategy 
   }
 
   async close(): Promise<void> {
+    this.#ending.abort(new Error('the process ends'));
     await Promise.all(this.#consumers.map((consumer) => consumer.stop()));
   }
 
@@ -66,13 +68,15 @@ export class KafkaBatchServer extends Server implements CustomTransportStrategy 
   }
 
   async #serve(handler: MessageHandler): Promise<void> {
-    const { group, topics, commits, gather } = optionsOf(handler);
+    const { group, topics, found, commits, gather } = optionsOf(handler);
+    const former = found === undefined ? [] : found(this.options.topics, await this.#topicsOnBroker());
+    if (former.length > 0) this.options.logger.info({ group, topics: former }, 'consumer.reads_former_topics');
     const consumer = new BatchConsumer(
       this.options.connection,
       {
         groupId: `${this.options.prefix}-${group}`,
         group,
-        topics: topics(this.options.topics),
+        topics: [...new Set([...topics(this.options.topics), ...former])],
         commits: commits ?? 'after',
         ...(gather === undefined ? {} : { gather }),
         handle: (batch, context) => this.#call(handler, batch, context),
@@ -87,6 +91,16 @@ export class KafkaBatchServer extends Server implements CustomTransportStrategy 
     );
     this.#consumers.push(consumer);
     await consumer.start();
+  }
+
+  #topicsOnBroker(): Promise<readonly string[]> {
+    const { connection, logger } = this.options;
+    return untilItWorks(() => connection.withAdmin((admin) => admin.listTopics()), {
+      signal: this.#ending.signal,
+      onFailure: (error, failures, waitMs) => {
+        logger.warn({ err: error, failures, wait_ms: waitMs }, 'kafka.waiting');
+      },
+    });
   }
 
   async #call(handler: MessageHandler, batch: RecordBatch, context: BatchContext): Promise<Handled> {

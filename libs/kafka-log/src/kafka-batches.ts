@@ -10,6 +10,8 @@ export interface KafkaBatchesOptions {
   /** The consumer group, without the topic prefix. One handler makes up one group. */
   readonly group: string;
   readonly topics: (names: TopicNames) => readonly string[];
+  /** Picks further topics from those that the broker has when the process starts. */
+  readonly found?: (names: TopicNames, onBroker: readonly string[]) => readonly string[];
   /** `after` (default): the offset moves when the handler returns; `handler`: the handler commits by itself. */
   readonly commits?: 'after' | 'handler';
   /** Lets the broker hold records back for some time, so that they come in larger batches. */

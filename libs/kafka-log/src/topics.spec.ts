@@ -18,7 +18,7 @@ describe('topicNames', () => {
       sequences: 'gapless.sequences.v1',
       attempts: 'gapless.attempts.v1',
       attemptsSlow: 'gapless.attempts-slow.v1',
-      retry: ['gapless.retry-1.v1', 'gapless.retry-2.v1', 'gapless.retry-3.v1'],
+      retry: ['gapless.retry-10s.v1', 'gapless.retry-1m.v1', 'gapless.retry-6h.v1'],
       deliveries: 'gapless.deliveries.v1',
       deadLetter: 'gapless.dead-letter.v1',
       staffAlerts: 'gapless.staff-alerts.v1',
@@ -29,7 +29,7 @@ describe('topicNames', () => {
 
 describe('topicRole', () => {
   it('is the name without prefix and version', () => {
-    expect([NAMES.log, NAMES.deadLetter, NAMES.retry[2]!].map(topicRole)).toEqual(['log', 'dead-letter', 'retry-3']);
+    expect([NAMES.log, NAMES.deadLetter, NAMES.retry[2]!].map(topicRole)).toEqual(['log', 'dead-letter', 'retry-6h']);
   });
 });
 
@@ -51,8 +51,11 @@ describe('topicPlans', () => {
     for (const [index, topic] of NAMES.retry.entries()) {
       expect(planOf(topic).retentionMs).toBeGreaterThan(SCHEDULE[index]! + DAY_MS);
     }
-    const longest = topicPlans(NAMES, { partitions: 1, retentionMs: DAY_MS, retrySchedule: [60 * DAY_MS, 1, 1] });
-    expect(longest.find(({ topic }) => topic === NAMES.retry[0])?.retentionMs).toBeGreaterThan(60 * DAY_MS);
+    const retrySchedule = [60 * DAY_MS, 1, 1];
+    const names = topicNames('gapless', retrySchedule);
+    const longest = topicPlans(names, { partitions: 1, retentionMs: DAY_MS, retrySchedule });
+    expect(longest.find(({ topic }) => topic === names.retry[0])?.retentionMs).toBeGreaterThan(60 * DAY_MS);
+    expect(longest.filter(({ topic }) => topic === 'gapless.retry-1ms.v1')).toHaveLength(1);
   });
 
   it('compacts the checkpoints and the identity alone, and keeps them for ever', () => {

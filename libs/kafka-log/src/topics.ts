@@ -1,4 +1,5 @@
 import type { RetrySchedule } from '#libs/domain';
+import { retryTopic } from './retry-topics.js';
 
 /** The topics of `architecture.md` by their role. */
 export interface TopicNames {
@@ -7,7 +8,7 @@ export interface TopicNames {
   readonly sequences: string;
   readonly attempts: string;
   readonly attemptsSlow: string;
-  /** One per entry of the retry schedule: index n-1 is tier n. */
+  /** One per entry of the retry schedule, named by its delay: index n-1 is tier n. Tiers of the same delay share a topic. */
   readonly retry: readonly string[];
   readonly deliveries: string;
   readonly deadLetter: string;
@@ -16,7 +17,7 @@ export interface TopicNames {
   readonly installation: string;
 }
 
-/** What a topic is for, whatever its prefix and version: `log`, `retry-3`. */
+/** What a topic is for, whatever its prefix and version: `log`, `retry-10s`. */
 export function topicRole(topic: string): string {
   return topic.slice(topic.indexOf('.') + 1).replace(/\.v\d+$/, '');
 }
@@ -46,7 +47,7 @@ export function topicNames(prefix: string, schedule: RetrySchedule): TopicNames 
     sequences: `${prefix}.sequences.v1`,
     attempts: `${prefix}.attempts.v1`,
     attemptsSlow: `${prefix}.attempts-slow.v1`,
-    retry: schedule.map((_, index) => `${prefix}.retry-${index + 1}.v1`),
+    retry: schedule.map((delayMs) => retryTopic(prefix, delayMs)),
     deliveries: `${prefix}.deliveries.v1`,
     deadLetter: `${prefix}.dead-letter.v1`,
     staffAlerts: `${prefix}.staff-alerts.v1`,
@@ -73,7 +74,9 @@ export function topicPlans(
     plan(names.sequences, -1, { compacted: true }),
     plan(names.attempts, WORK_RETENTION_MS),
     plan(names.attemptsSlow, WORK_RETENTION_MS),
-    ...names.retry.map((topic, index) => plan(topic, WORK_RETENTION_MS + (settings.retrySchedule[index] ?? 0))),
+    ...[...new Map(names.retry.map((topic, index) => [topic, settings.retrySchedule[index] ?? 0]))].map(
+      ([topic, delayMs]) => plan(topic, WORK_RETENTION_MS + delayMs),
+    ),
     plan(names.deliveries, settings.retentionMs + LOG_MARGIN_MS),
     plan(names.deadLetter, 30 * DAY_MS),
     plan(names.staffAlerts, WORK_RETENTION_MS),

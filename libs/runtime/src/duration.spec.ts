@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseDuration } from './duration.js';
+import { durationText, parseDuration } from './duration.js';
 
 describe('parseDuration', () => {
   it.each([
@@ -19,4 +19,18 @@ describe('parseDuration', () => {
       expect(parseDuration(text)).toBeUndefined();
     },
   );
+});
+
+describe('durationText', () => {
+  it.each([
+    [1, '1ms'],
+    [1_500, '1500ms'],
+    [90_000, '90s'],
+    [300_000, '5m'],
+    [21_600_000, '6h'],
+    [172_800_000, '2d'],
+  ])('writes %i ms as %s, which reads as the same', (ms, text) => {
+    expect(durationText(ms)).toBe(text);
+    expect(parseDuration(text)).toBe(ms);
+  });
 });

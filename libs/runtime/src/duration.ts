@@ -8,4 +8,11 @@ export function parseDuration(text: string): number | undefined {
   return ms > 0 && Number.isSafeInteger(ms) ? ms : undefined;
 }
 
+/** The shortest text that `parseDuration` reads as so many milliseconds: `250ms`, `90s`, `6h`. */
+export function durationText(ms: number): string {
+  const units = Object.entries(UNIT_MS).toReversed();
+  const [unit, unitMs] = units.find(([, size]) => ms % size === 0) ?? ['ms', 1];
+  return `${ms / unitMs}${unit}`;
+}
+
 export const DAY_MS = 86_400_000;

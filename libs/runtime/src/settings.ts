@@ -118,7 +118,7 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     byDefault('10s,1m,5m,15m,1h,2h,4h,6h'),
     'up to 20 durations such as 10s,1m,5m',
     parseSchedule,
-    'one retry topic for each entry; `ms`, `s`, `m`, `h`',
+    'one retry topic for each delay; can be changed at any time; `ms`, `s`, `m`, `h`',
   ),
   deliveryTimeoutMs: duration('DELIVERY_TIMEOUT', '10s', 'from the start of the connection to the response headers'),
   autoDisableAfter: integer('AUTO_DISABLE_AFTER', 20, 1, 1_000_000, 'failed attempts in a row'),

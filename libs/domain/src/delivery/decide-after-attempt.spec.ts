@@ -26,6 +26,10 @@ describe('decideAfterAttempt', () => {
     expect(decideAfterAttempt(3, FAILED, SCHEDULE)).toEqual({ kind: 'exhausted' });
   });
 
+  it('is exhausted when an attempt fails that the schedule has no retries for any more, since it was made shorter', () => {
+    expect(decideAfterAttempt(8, FAILED, SCHEDULE)).toEqual({ kind: 'exhausted' });
+  });
+
   it.each(['http_status', 'timeout', 'dns', 'connect', 'tls', 'blocked_address'] as const)(
     'counts %s as a failure',
     (kind) => {

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
-import kafkajs, { type PartitionAssigner } from 'kafkajs';
+import type { PartitionAssigner } from 'kafkajs';
+import { subscribedAssignment } from '../subscribed-assignment.js';
 
 /** A member of a consumer group that is about to join it, or to join it anew. */
 export interface JoiningMember {
@@ -42,7 +43,7 @@ export function tellBeforeJoins(): void {
   };
 }
 
-/** Assigns partitions by turns, as kafkajs does unless told otherwise. */
+/** Assigns partitions by turns, each to a member that reads its topic. */
 export function tellingAssigner(beforeJoin: BeforeJoin): PartitionAssigner {
-  return (config) => Object.assign(kafkajs.PartitionAssigners.roundRobin(config), { [BEFORE_JOIN]: beforeJoin });
+  return (config) => Object.assign(subscribedAssignment(config), { [BEFORE_JOIN]: beforeJoin });
 }

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Store } from '#libs/feed-store';
+import type { GaplessApp } from '#libs/platform';
+import { ApiClient } from '../../support/api-client.js';
+import { anApiKey } from '../../support/api-keys.js';
+import { aGapless, type GaplessUnderTest } from '../../support/gapless.js';
+import { anOrgId } from '../../support/ids.js';
+import { eventually } from '../../support/infrastructure/eventually.js';
+import { aReceiver, type Receiver } from '../../support/receiver.js';
+import { asTheEventSays } from './support/answers.js';
+import { Operator, type WholeDelivery } from './support/operator.js';
+
+/** How much later than it is due an attempt may start on a machine that is busy with other things. */
+const START_WITHIN_MS = 5_000;
+/** A tier that is still waited in when the next schedule is in force. */
+const LONG_TIER_MS = 15_000;
+
+const orgId = anOrgId();
+let gapless: GaplessUnderTest;
+let app: GaplessApp;
+let readyAtMs: number;
+let receiver: Receiver;
+let operator: Operator;
+let endpointId: string;
+
+async function restartWith(schedule: string): Promise<void> {
+  await app.stop();
+  app = await gapless.startAll({ RETRY_SCHEDULE: schedule });
+  readyAtMs = Date.now();
+  operator = new Operator(orgId, new ApiClient(app.url, await anApiKey(app.app.get(Store), orgId)));
+}
+
+beforeAll(async () => {
+  gapless = await aGapless({ AUTO_DISABLE_AFTER: '1000' });
+  app = await gapless.startAll({ RETRY_SCHEDULE: '100ms,8s' });
+  operator = new Operator(orgId, new ApiClient(app.url, await anApiKey(app.app.get(Store), orgId)));
+  receiver = await aReceiver(asTheEventSays());
+  ({ id: endpointId } = await operator.register({ url: receiver.url, events: ['ticket.created'] }));
+});
+
+afterAll(async () => {
+  await receiver.close();
+  await gapless.stop();
+});
+
+/** Emits an event whose delivery is answered like this. @returns the delivery once so many attempts are made */
+async function aDeliveryAnswered(answers: readonly number[], attempts: number): Promise<WholeDelivery> {
+  const [eventId] = await operator.emit({ event: 'ticket.created', data: { answers } });
+  const id = await eventually(async () => {
+    const found = (await operator.deliveries(endpointId)).find(({ event_id }) => event_id === eventId);
+    return found?.id ?? Promise.reject(new Error('the event has no delivery yet'));
+  });
+  return whenMade(id, attempts);
+}
+
+function whenMade(id: string, attempts: number): Promise<WholeDelivery> {
+  return eventually(
+    async () => {
+      const delivery = await operator.delivery(endpointId, id);
+      expect(delivery.attempts).toBe(attempts);
+      return delivery;
+    },
+    { timeoutMs: LONG_TIER_MS + 3 * START_WITHIN_MS },
+  );
+}
+
+/** Shows that the attempt after those of `before` was made when it was due, or as soon as there was someone to make it. */
+function expectInTime(before: WholeDelivery, after: WholeDelivery): void {
+  const dueAtMs = Date.parse(before.next_attempt_at!);
+  const madeAtMs = Date.parse(after.attempts_log[before.attempts]!.at);
+  expect(madeAtMs).toBeGreaterThanOrEqual(dueAtMs);
+  expect(madeAtMs).toBeLessThan(Math.max(dueAtMs, readyAtMs) + START_WITHIN_MS);
+}
+
+describe('while retries wait, a changed RETRY_SCHEDULE', () => {
+  it('loses none of them, makes each when it was due, and delays no other', async () => {
+    // Waits in a second tier, which the next schedule does not have.
+    const removed = await aDeliveryAnswered([500, 500, 200], 2);
+    // The first tier becomes longer than its topic of old would keep records for.
+    await restartWith(`${LONG_TIER_MS}ms`);
+    expectInTime(removed, await whenMade(removed.id, 3));
+    const waiting = await aDeliveryAnswered([500, 200], 1);
+    const last = await aDeliveryAnswered([500, 500], 1);
+    // It becomes shorter: what waits there for longer does not stand in the way of what comes.
+    await restartWith('100ms,200ms,300ms');
+    const quick = await aDeliveryAnswered([500, 500, 500, 200], 4);
+    expect(quick.status).toBe('delivered');
+    const [first, ...retries] = quick.attempts_log;
+    expect(retries).toHaveLength(3);
+    expect(Date.parse(retries[2]!.at) - Date.parse(first!.at)).toBeLessThan(START_WITHIN_MS);
+    const made = await whenMade(waiting.id, 2);
+    expectInTime(waiting, made);
+    expect(made.status).toBe('delivered');
+    // Goes on by the schedule of now: its second attempt is followed by what comes after a second attempt.
+    expect(await whenMade(last.id, 4)).toMatchObject({ status: 'failed', next_attempt_at: null });
+  });
+
+  it('ends a delivery that has had more attempts than it allows with its next one', async () => {
+    await restartWith('100ms,200ms,5s');
+    const third = await aDeliveryAnswered([500], 3);
+    await restartWith('100ms');
+    const ended = await whenMade(third.id, 4);
+    expectInTime(third, ended);
+    expect(ended).toMatchObject({ status: 'failed', last_error: 'http_status: 500', next_attempt_at: null });
+  });
+});
