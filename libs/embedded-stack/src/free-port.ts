@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
-import { PortTakenError } from './who-answers.js';
+import { setTimeout as pause } from 'node:timers/promises';
+import { DirectoryHeldError, PortTakenError } from './launch-errors.js';
 
 /** Tries to listen on the loopback port; the port it got (0 asks for any), or `undefined` when it is taken. */
 function tryPort(port: number): Promise<number | undefined> {
@@ -39,11 +40,13 @@ export async function quietPort(wanted?: number, taken: ReadonlySet<number> = ne
 
 /** Two servers that go for the same port collide once; more often only if somebody takes port after port. */
 const LAUNCHES = 10;
+/** A process that was killed lets go of its files within this time, or it is none that was killed. */
+const HELD_WAIT_MS = 1000;
 
 /**
  * Launches a server on the first wanted port that is free, otherwise on any. A port that looks free may be taken before
  * the server, which takes seconds to start, asks for it: then the server is launched again on another one.
- * @param launch throws `PortTakenError` when somebody else has the port
+ * @param launch throws `PortTakenError` when somebody else has the port, `DirectoryHeldError` when somebody has the directory
  */
 export async function launchOnFreePort<T>(
   wanted: readonly (number | undefined)[],
@@ -55,8 +58,10 @@ export async function launchOnFreePort<T>(
     try {
       return await launch(port);
     } catch (error) {
-      if (!(error instanceof PortTakenError) || launches === LAUNCHES) throw error;
-      taken.add(error.port ?? port);
+      if (launches === LAUNCHES) throw error;
+      if (error instanceof PortTakenError) taken.add(error.port ?? port);
+      else if (error instanceof DirectoryHeldError) await pause(HELD_WAIT_MS);
+      else throw error;
     }
   }
 }

@@ -2,9 +2,10 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StopSteps } from './end-process.js';
 import { launchOnFreePort, rememberedPort, rememberPort } from './free-port.js';
+import { DirectoryHeldError, PortTakenError } from './launch-errors.js';
 import { claimServer } from './server-claim.js';
 import { launchServer, type ServerCommand } from './server-process.js';
-import { PortTakenError, type WhoAnswers } from './who-answers.js';
+import type { WhoAnswers } from './who-answers.js';
 
 /** A server to run, and how. */
 export interface ServerPlan {
@@ -69,6 +70,8 @@ export async function runServer(plan: ServerPlan): Promise<RunningServer> {
         await server.ready(isUp, { timeoutMs: START_TIMEOUT_MS, signal });
       } catch (error) {
         await server.stop();
+        if (error instanceof DirectoryHeldError)
+          log(`${name}: a process that was killed still holds ${plan.home}; waiting`);
         if (error instanceof PortTakenError) log(`${name} cannot have port ${error.port ?? port}; trying another one`);
         throw error;
       } finally {

@@ -3,8 +3,8 @@ import { closeSync, openSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { endProcess, signalProcess, type StopSteps } from './end-process.js';
 import { endOf, logTail, rotateLog, textSince } from './log-tail.js';
+import { relaunchReason } from './launch-errors.js';
 import { childrenOf, identifyProcess, type ProcessIdentity } from './process-identity.js';
-import { PortTakenError, takenPortIn } from './who-answers.js';
 
 export interface ServerCommand {
   readonly name: string;
@@ -28,6 +28,7 @@ export interface ServerProcess {
   /**
    * Polls until the probe returns true.
    * @throws PortTakenError when it ends because somebody else has its port, or one of its ports.
+   * @throws DirectoryHeldError when it ends because somebody uses its directory.
    * @throws Error with the end of the server's log when it dies or the time is over; the signal's reason when aborted.
    */
   ready(probe: () => Promise<boolean>, o: { timeoutMs: number; signal: AbortSignal | undefined }): Promise<void>;
@@ -84,8 +85,8 @@ export function launchServer(
       .filter(({ tail }) => tail !== '')
       .map(({ file, tail }) => `\n--- end of ${file}\n${tail}`);
     const message = `${command.name} ${what}${tails.join('')}`;
-    const taken = takenPortIn(logs.map((file) => textSince(file, begins.get(file) ?? 0)).join('\n'));
-    return taken === null ? new Error(message) : new PortTakenError(message, taken.port);
+    const output = logs.map((file) => textSince(file, begins.get(file) ?? 0)).join('\n');
+    return relaunchReason(output, message) ?? new Error(message);
   };
 
   // A `process.exit` that skips the orderly stop shall not leave the server behind.
