@@ -11,7 +11,16 @@ const OUTPUT = join('dist', 'dashboard');
 const PARTS = [
   {
     name: 'sources',
-    directories: ['apps', 'libs', 'test/bench', 'test/faults', 'test/mutations', 'test/support', 'test/vectors'],
+    directories: [
+      'apps',
+      'libs',
+      'test/bench',
+      'test/faults',
+      'test/mutations',
+      'test/simulation',
+      'test/support',
+      'test/vectors',
+    ],
     without: DASHBOARD,
     settings: ['tsconfig.json', 'tsconfig.build.json', 'package-lock.json'],
     make: compile,

@@ -54,13 +54,7 @@ export async function aSecuredKafka(users: readonly string[]): Promise<SecuredKa
     join(home, name),
   ) as [string, string, string];
   const node = { nodeId: 1, controllerPort };
-  const basics = kafkaServerProperties({
-    port,
-    node,
-    peers: [node],
-    dataDir: join(home, 'records'),
-    launchId: 'secured',
-  });
+  const basics = kafkaServerProperties({ port, node, peers: [node], dataDir: join(home, 'records') });
   // Of a name that comes twice the last counts.
   writeFileSync(properties, basics + linesOf(secured));
   writeFileSync(logging, kafkaLogging(join(home, 'kafka.log')));

@@ -1,0 +1,443 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import kafkajs, {
+  type Consumer,
+  type ConsumerConfig,
+  type ConsumerRunConfig,
+  type PartitionAssigner,
+  type TopicPartitionOffsetAndMetadata,
+  type TopicPartitions,
+} from 'kafkajs';
+import { BrokerError, isRebalancing, isUnknownMember } from './broker-errors.js';
+import type { Broker, FetchedPartition, FetchPlace } from './broker.js';
+import type { CommittedOffset, Joined } from './consumer-group.js';
+import { asKafkaMessage } from './partition-log.js';
+import { retried } from './retry.js';
+
+const REQUEST_TIMEOUT_MS = 3_000;
+/**
+ * For how long a fetch waits while nothing comes: longer than in truth, which would be most of a history, and shorter
+ * than any session.
+ */
+const IDLE_FETCH_MS = 2_500;
+
+const EVENTS = {
+  HEARTBEAT: 'consumer.heartbeat',
+  COMMIT_OFFSETS: 'consumer.commit_offsets',
+  GROUP_JOIN: 'consumer.group_join',
+  FETCH_START: 'consumer.fetch_start',
+  FETCH: 'consumer.fetch',
+  START_BATCH_PROCESS: 'consumer.start_batch_process',
+  END_BATCH_PROCESS: 'consumer.end_batch_process',
+  CONNECT: 'consumer.connect',
+  DISCONNECT: 'consumer.disconnect',
+  STOP: 'consumer.stop',
+  CRASH: 'consumer.crash',
+  REBALANCING: 'consumer.rebalancing',
+  RECEIVED_UNSUBSCRIBED_TOPICS: 'consumer.received_unsubscribed_topics',
+  REQUEST: 'consumer.network.request',
+  REQUEST_TIMEOUT: 'consumer.network.request_timeout',
+  REQUEST_QUEUE_SIZE: 'consumer.network.request_queue_size',
+} as const;
+
+type Listener = (event: { readonly payload: unknown }) => void;
+
+function keyOf(topic: string, partition: number): string {
+  return `${topic}/${partition}`;
+}
+
+/**
+ * A consumer as kafkajs 2.2 has it: one fetch at a time, which waits until every batch of the one before is handled;
+ * heartbeats between batches; a rebalance is noticed by a heartbeat, and waits for the batches that are handled.
+ */
+export class SimulatedConsumer {
+  readonly events = EVENTS;
+  readonly #listeners = new Map<string, Listener[]>();
+  #topics: readonly string[] = [];
+  #run: ConsumerRunConfig | null = null;
+  #running = false;
+  /** Until it is told to disconnect. */
+  #isConnected = true;
+  /** Whether there is a group to speak of: between `run` and the end. */
+  #hasGroup = false;
+  #memberId = '';
+  #generation = 0;
+  #assigned: Joined['assignment'] = {};
+  #lastRequestMs = 0;
+  #heartbeating: Promise<void> | null = null;
+  /** Where the next fetch begins, by partition. */
+  readonly #next = new Map<string, number>();
+  readonly #seeks = new Map<string, number>();
+  readonly #paused = new Set<string>();
+  readonly #assigner: ReturnType<PartitionAssigner> | undefined;
+  #loop: Promise<void> = Promise.resolve();
+  #wake: () => void = () => undefined;
+
+  constructor(
+    private readonly broker: Broker,
+    private readonly config: ConsumerConfig,
+  ) {
+    this.#assigner = config.partitionAssigners?.[0]?.({
+      cluster: undefined as never,
+      groupId: config.groupId,
+      logger: undefined as never,
+    });
+  }
+
+  on(name: string, listener: Listener): () => void {
+    const listeners = this.#listeners.get(name) ?? [];
+    listeners.push(listener);
+    this.#listeners.set(name, listeners);
+    return () => {
+      listeners.splice(listeners.indexOf(listener), 1);
+    };
+  }
+
+  connect(): Promise<void> {
+    return retried(this.config.retry ?? {}, () => this.#ask('connect consumer', () => undefined));
+  }
+
+  async disconnect(): Promise<void> {
+    await this.stop();
+  }
+
+  subscribe({ topics }: { topics: readonly string[] }): Promise<void> {
+    this.#topics = topics;
+    return Promise.resolve();
+  }
+
+  async run(run: ConsumerRunConfig): Promise<void> {
+    this.#run = run;
+    this.#hasGroup = true;
+    try {
+      await this.#join();
+    } catch (error) {
+      await this.#crash(error);
+      return;
+    }
+    // Disconnected meanwhile: what the coordinator answers does not come to it any more.
+    if (!this.#isConnected) return;
+    this.#running = true;
+    this.#loop = this.#consume();
+  }
+
+  async stop(): Promise<void> {
+    this.#isConnected = false;
+    if (!this.#hasGroup) return;
+    this.#running = false;
+    this.#wake();
+    await this.#loop;
+    this.#hasGroup = false;
+    const memberId = this.#memberId;
+    this.#memberId = '';
+    if (memberId === '') return;
+    await this.#ask(`leave ${this.config.groupId}`, () => {
+      this.broker.group(this.config.groupId).leave(memberId);
+    }).catch(() => undefined);
+  }
+
+  pause(places: readonly TopicPartitions[]): void {
+    this.#assertGroup();
+    for (const { topic, partitions } of places) for (const one of partitions) this.#paused.add(keyOf(topic, one));
+  }
+
+  resume(places: readonly TopicPartitions[]): void {
+    this.#assertGroup();
+    for (const { topic, partitions } of places) for (const one of partitions) this.#paused.delete(keyOf(topic, one));
+    this.#wake();
+  }
+
+  paused(): TopicPartitions[] {
+    return Object.entries(this.#assigned).map(([topic, partitions]) => ({
+      topic,
+      partitions: partitions.filter((partition) => this.#paused.has(keyOf(topic, partition))),
+    }));
+  }
+
+  seek({ topic, partition, offset }: { topic: string; partition: number; offset: string }): void {
+    this.#assertGroup();
+    this.#seeks.set(keyOf(topic, partition), Number(offset));
+    this.#wake();
+  }
+
+  async commitOffsets(places: readonly TopicPartitionOffsetAndMetadata[]): Promise<void> {
+    this.#assertGroup();
+    if (!this.#running) return;
+    const offsets = new Map<string, CommittedOffset>(
+      places.map(({ topic, partition, offset, metadata }) => [
+        keyOf(topic, partition),
+        { offset: Number(offset), metadata: metadata ?? null },
+      ]),
+    );
+    const { groupId } = this.config;
+    await retried(this.config.retry ?? {}, async () => {
+      try {
+        const [memberId, generation] = [this.#memberId, this.#generation];
+        await this.#ask(`commit ${groupId}`, () => {
+          this.broker.group(groupId).commit(memberId, generation, offsets);
+        });
+      } catch (error) {
+        if (!this.#running) return;
+        throw error;
+      }
+    });
+  }
+
+  #assertGroup(): void {
+    if (this.#hasGroup) return;
+    throw new kafkajs.KafkaJSNonRetriableError('Consumer group was not initialized, consumer#run must be called first');
+  }
+
+  #emit(name: string, payload: unknown): void {
+    for (const listener of [...(this.#listeners.get(name) ?? [])]) listener({ payload });
+  }
+
+  #ask<T>(name: string, find: () => T): Promise<T> {
+    return this.broker.request<T>(name, REQUEST_TIMEOUT_MS, (answer) => {
+      answer.resolve(find());
+    });
+  }
+
+  async #join(): Promise<void> {
+    await this.#tellBeforeJoin();
+    const { groupId, sessionTimeout = 30_000, rebalanceTimeout = 60_000 } = this.config;
+    await retried(this.config.retry ?? {}, async () => {
+      try {
+        const request = {
+          memberId: this.#memberId,
+          topics: this.#topics,
+          sessionTimeoutMs: sessionTimeout,
+          rebalanceTimeoutMs: rebalanceTimeout,
+          assigner: this.#assigner?.name === 'RoundRobinAssigner' ? undefined : this.config.partitionAssigners?.[0],
+        };
+        const joined = await this.broker.request<Joined>(`join ${groupId}`, rebalanceTimeout + 5_000, (answer) => {
+          this.broker.group(groupId).join(request, answer);
+        });
+        if (!this.#isConnected) return;
+        this.#memberId = joined.memberId;
+        this.#generation = joined.generation;
+        this.#assigned = joined.assignment;
+        this.#next.clear();
+        // kafkajs keeps pauses over a rebalance, of what is still its own.
+        const own = new Set(
+          Object.entries(joined.assignment).flatMap(([topic, all]) => all.map((p) => keyOf(topic, p))),
+        );
+        for (const key of [...this.#paused]) if (!own.has(key)) this.#paused.delete(key);
+        this.#lastRequestMs = Date.now();
+      } catch (error) {
+        if (isUnknownMember(error)) this.#memberId = '';
+        if (isRebalancing(error) || isUnknownMember(error)) throw new kafkajs.KafkaJSError(error as Error);
+        throw error;
+      }
+    });
+    if (!this.#isConnected) return;
+    this.#emit(EVENTS.GROUP_JOIN, {
+      groupId,
+      memberId: this.#memberId,
+      memberAssignment: this.#assigned,
+      isLeader: false,
+      leaderId: '',
+      groupProtocol: '',
+      duration: 0,
+    });
+  }
+
+  /** As `tellBeforeJoins` has kafkajs do it. */
+  async #tellBeforeJoin(): Promise<void> {
+    const beforeJoin = Object.getOwnPropertySymbols(this.#assigner ?? {}).find(
+      ({ description }) => description === 'beforeJoin',
+    );
+    if (beforeJoin === undefined) return;
+    const tell = (this.#assigner as unknown as Record<symbol, (member: unknown) => Promise<void>>)[beforeJoin];
+    await tell?.({ isKnown: this.#memberId !== '', heartbeat: () => this.#beat() });
+    this.#seeks.clear();
+  }
+
+  async #consume(): Promise<void> {
+    let failures = 0;
+    const { retries = 5, initialRetryTime = 300, maxRetryTime = 30_000 } = this.config.retry ?? {};
+    while (this.#running) {
+      try {
+        try {
+          await this.#fetchAndHandle();
+          failures = 0;
+        } catch (error) {
+          if (isRebalancing(error)) {
+            this.#emit(EVENTS.REBALANCING, { groupId: this.config.groupId, memberId: this.#memberId });
+            await this.#join();
+          } else if (isUnknownMember(error)) {
+            this.#memberId = '';
+            await this.#join();
+          } else {
+            if (++failures > retries) throw error;
+            await delay(Math.min(initialRetryTime * 2 ** (failures - 1), maxRetryTime));
+          }
+        }
+      } catch (error) {
+        this.#running = false;
+        // Not waited for: it waits for this loop.
+        void this.#crash(error);
+        return;
+      }
+    }
+  }
+
+  async #crash(error: unknown): Promise<void> {
+    await this.stop();
+    const cause = error instanceof Error ? error : new Error(String(error));
+    this.#emit(EVENTS.CRASH, { error: cause, groupId: this.config.groupId, restart: false });
+  }
+
+  async #fetchAndHandle(): Promise<void> {
+    const fetched = await this.#fetch();
+    if (!this.#running) return;
+    if (fetched.length === 0) {
+      await this.#heartbeat();
+      return;
+    }
+    const results = await Promise.allSettled(fetched.map((batch) => this.#handle(batch)));
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+  }
+
+  async #fetch(): Promise<readonly FetchedPartition[]> {
+    await this.#resolvePlaces();
+    const places = Object.entries(this.#assigned).flatMap(([topic, partitions]) =>
+      partitions.flatMap((partition): FetchPlace[] => {
+        const key = keyOf(topic, partition);
+        const offset = this.#next.get(key);
+        return offset === undefined || this.#paused.has(key) ? [] : [{ topic, partition, offset }];
+      }),
+    );
+    const { maxWaitTimeInMs = 5_000, minBytes = 1, groupId } = this.config;
+    const woken = new Promise<readonly FetchedPartition[]>((resolve) => {
+      this.#wake = () => {
+        resolve([]);
+      };
+    });
+    if (places.length === 0) {
+      // Others, that are looked at more often than this, would be most of a history.
+      await Promise.race([woken, delay(Math.max(maxWaitTimeInMs, 1_000))]);
+      return [];
+    }
+    const request = { places, gatherMs: minBytes > 1 ? maxWaitTimeInMs : 0, idleMs: IDLE_FETCH_MS, groupId };
+    try {
+      const fetched = await Promise.race([
+        woken,
+        this.broker.request<readonly FetchedPartition[]>(
+          `fetch ${groupId}`,
+          IDLE_FETCH_MS + REQUEST_TIMEOUT_MS,
+          (answer) => {
+            this.broker.fetch(request, answer);
+          },
+        ),
+      ]);
+      return fetched.filter(({ topic, partition }) => {
+        const key = keyOf(topic, partition);
+        return !this.#seeks.has(key) && !this.#paused.has(key);
+      });
+    } catch (error) {
+      if (!(error instanceof BrokerError) || error.type !== 'OFFSET_OUT_OF_RANGE') throw error;
+      const { topic, partition } = error as unknown as { topic: string; partition: number };
+      await this.#toBeginning(topic, partition);
+      return [];
+    }
+  }
+
+  /** As kafkajs does with an offset that the broker does not have: it begins at the beginning, and commits that. */
+  async #toBeginning(topic: string, partition: number): Promise<void> {
+    const { groupId } = this.config;
+    const [memberId, generation] = [this.#memberId, this.#generation];
+    const { start } = await this.#ask(`start of ${topic}`, () => this.broker.log(topic, partition));
+    await this.#ask(`commit ${groupId}`, () => {
+      const offsets = new Map([[keyOf(topic, partition), { offset: start, metadata: null }]]);
+      this.broker.group(groupId).commit(memberId, generation, offsets);
+    });
+    this.#next.delete(keyOf(topic, partition));
+  }
+
+  /** Where to begin: where it was told to, else where the group is, else at the beginning. */
+  async #resolvePlaces(): Promise<void> {
+    const { groupId } = this.config;
+    const all = Object.entries(this.#assigned).flatMap(([topic, partitions]) =>
+      partitions.map((partition) => ({ topic, partition, key: keyOf(topic, partition) })),
+    );
+    for (const { key } of all) {
+      const sought = this.#seeks.get(key);
+      if (sought === undefined) continue;
+      this.#seeks.delete(key);
+      this.#next.set(key, sought);
+    }
+    const unknown = all.filter(({ key }) => !this.#next.has(key));
+    if (unknown.length === 0) return;
+    const found = await this.#ask(`places of ${groupId}`, () => {
+      const { offsets } = this.broker.group(groupId);
+      return unknown.map(({ topic, partition, key }) => ({
+        key,
+        offset: offsets.get(key)?.offset ?? this.broker.log(topic, partition).start,
+      }));
+    });
+    for (const { key, offset } of found) if (!this.#next.has(key)) this.#next.set(key, offset);
+  }
+
+  async #heartbeat(): Promise<void> {
+    const interval = this.config.heartbeatInterval ?? 3_000;
+    if (this.#memberId === '' || Date.now() < this.#lastRequestMs + interval) return;
+    this.#heartbeating ??= this.#beat().finally(() => {
+      this.#heartbeating = null;
+    });
+    await this.#heartbeating;
+  }
+
+  async #beat(): Promise<void> {
+    const { groupId } = this.config;
+    const [memberId, generation] = [this.#memberId, this.#generation];
+    await this.#ask(`heartbeat ${groupId}`, () => {
+      this.broker.group(groupId).heartbeat(memberId, generation);
+    });
+    this.#emit(EVENTS.HEARTBEAT, { groupId, memberId, groupGenerationId: generation });
+    this.#lastRequestMs = Date.now();
+  }
+
+  async #handle({ topic, partition, offset, records, highWatermark }: FetchedPartition): Promise<void> {
+    if (!this.#running) return;
+    const key = keyOf(topic, partition);
+    if (records.length > 0) {
+      const messages = records.map(asKafkaMessage);
+      const lastOffset = messages.at(-1)?.offset ?? String(offset);
+      const payload = {
+        batch: {
+          topic,
+          partition,
+          highWatermark: String(highWatermark),
+          messages,
+          isEmpty: () => false,
+          firstOffset: () => messages[0]?.offset ?? null,
+          lastOffset: () => lastOffset,
+          offsetLag: () => '0',
+          offsetLagLow: () => '0',
+        },
+        resolveOffset: (resolved: string) => {
+          this.#next.set(key, Number(resolved) + 1);
+        },
+        heartbeat: () => this.#heartbeat(),
+        pause: () => {
+          this.pause([{ topic, partitions: [partition] }]);
+          return () => {
+            this.resume([{ topic, partitions: [partition] }]);
+          };
+        },
+        commitOffsetsIfNecessary: () => Promise.resolve(),
+        uncommittedOffsets: () => ({ topics: [] }),
+        isRunning: () => this.#running,
+        isStale: () => this.#seeks.has(key),
+      };
+      await this.#run?.eachBatch?.(payload);
+      if (this.#run?.eachBatchAutoResolve !== false) payload.resolveOffset(lastOffset);
+    }
+    await this.#heartbeat();
+  }
+
+  get asConsumer(): Consumer {
+    return this as unknown as Consumer;
+  }
+}

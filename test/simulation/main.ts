@@ -1,0 +1,70 @@
+import { performance } from 'node:perf_hooks';
+import { Command, InvalidArgumentError } from 'commander';
+import { takeOverTime } from './engine/take-over-time.js';
+import { runHistories } from './run-histories.js';
+import { FAULT_NAMES, type FaultName } from './world/faults.js';
+
+/** What it takes less than a minute to run. */
+const USUAL_HISTORIES = 1_000;
+
+interface Flags {
+  readonly histories?: number;
+  readonly minutes?: number;
+  readonly seed?: number;
+  readonly trace?: true;
+  readonly faults?: readonly FaultName[];
+}
+
+function parseNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It is a whole number.');
+  return Number(text);
+}
+
+function parseFaults(text: string): readonly FaultName[] {
+  return text.split(',').map((name) => {
+    const known = FAULT_NAMES.find((one) => one === name);
+    if (known === undefined) throw new InvalidArgumentError(`The faults are ${FAULT_NAMES.join(', ')}.`);
+    return known;
+  });
+}
+
+async function run({ histories, minutes, seed, trace, faults }: Flags): Promise<void> {
+  const isOne = seed !== undefined && histories === undefined && minutes === undefined;
+  const outcome = await runHistories({
+    firstSeed: seed ?? 1,
+    histories: histories ?? (isOne ? 1 : minutes === undefined ? USUAL_HISTORIES : Infinity),
+    forMs: minutes === undefined ? Infinity : minutes * 60_000,
+    realNowMs,
+    write: (text) => process.stdout.write(text),
+    progress: (text) => process.stderr.write(text),
+    onTrace: trace === true ? (line) => process.stdout.write(`${line}\n`) : null,
+    ...(faults === undefined ? {} : { faults }),
+  });
+  if (outcome.broken.length > 0) process.exitCode = 1;
+}
+
+/** The real clock, before the clock of the histories takes its place. */
+const realNowMs = performance.now.bind(performance);
+takeOverTime();
+
+const program = new Command('simulate')
+  .description(
+    'Simulates histories of Gapless: its sequencer, router, dispatcher, projector, alerting and ingest on a simulated ' +
+      'Kafka, Postgres, network and clock, struck by faults that follow from a seed. Each history ends with a check of ' +
+      'every promise. A seed that breaks one is printed with the command that replays it. Ends with 1 if one was broken.',
+  )
+  .option('--histories <n>', `how many; ${USUAL_HISTORIES} if nothing else is said`, parseNumber)
+  .option('--minutes <n>', 'for how long, whatever their number', parseNumber)
+  .option('--seed <n>', 'the seed of the first history; alone, of the only one', parseNumber)
+  .option('--trace', 'print what happens, line by line')
+  .option('--faults <names>', `only these, separated by commas: ${FAULT_NAMES.join(', ')}`, parseFaults)
+  .showHelpAfterError('(try --help)')
+  .action(run);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.stderr.write(`simulate: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.exitCode = 1;
+}
+process.exit();

@@ -1,0 +1,211 @@
+import {
+  DEFAULT_LIVE_CHAT_SETTINGS,
+  type AlertStage,
+  type ConversationId,
+  type EventId,
+  type OrgId,
+  type WidgetId,
+} from '#libs/domain';
+import { moveOffset } from './offset-rows.js';
+import type { Meaning } from './statements.js';
+import type { AlertRow, Tables, WaitingRow } from './tables.js';
+
+function dueMs({ stage, first_due_ms, second_due_ms }: WaitingRow): number {
+  return stage === 0 ? first_due_ms : stage === 1 ? second_due_ms : Infinity;
+}
+
+/** As a query returns it. */
+function asSelected(row: WaitingRow) {
+  return {
+    ...row,
+    seq: String(row.seq),
+    waiting_since: new Date(row.waiting_since_ms),
+    snapshot: JSON.parse(row.snapshot) as unknown,
+  };
+}
+
+function unpublished(tables: Tables, partitions: unknown): readonly AlertRow[] {
+  return tables.alerts
+    .values()
+    .filter(
+      ({ published_at_ms, log_partition }) =>
+        published_at_ms === null && (partitions as readonly number[]).includes(log_partition),
+    );
+}
+
+/** The queues of waiting conversations, and the alerts. */
+export const ALERT_STATEMENTS: readonly Meaning[] = [
+  {
+    name: 'move chat queue',
+    domain: 'alerts',
+    sign: /^\s*with moved as \([^)]*\)\s*select count\(\*\) as moved from moved\s*$/,
+    act: (tables, statement, parameters) => [{ moved: moveOffset(tables, statement, parameters) ? '1' : '0' }],
+  },
+  {
+    name: 'lock queues',
+    domain: 'alerts',
+    sign: /from chat_queues where org_id = any\(\$1\) order by org_id for update/,
+    act: (tables, _statement, [orgIds]) =>
+      (orgIds as readonly string[]).flatMap((orgId) => {
+        const queue = tables.queues.get(orgId);
+        return queue === undefined ? [] : [{ ...queue, last_seq: String(queue.last_seq) }];
+      }),
+  },
+  {
+    name: 'begin queues',
+    domain: 'alerts',
+    sign: /insert into chat_queues/,
+    act: (tables, _statement, [orgIds, first, second]) => {
+      for (const orgId of orgIds as readonly OrgId[]) {
+        if (tables.queues.get(orgId) !== undefined) continue;
+        const thresholds = { first_alert_seconds: Number(first), second_alert_seconds: Number(second) };
+        tables.queues.set(orgId, { org_id: orgId, waiting: 0, last_seq: 0, ...thresholds });
+      }
+      return [];
+    },
+  },
+  {
+    name: 'lock waiting',
+    domain: 'alerts',
+    sign: /as concerned\(o, c\)/,
+    act: (tables, statement, parameters) =>
+      statement.rowsOf(parameters, 'concerned').flatMap(({ o, c }) => {
+        const row = tables.waiting.get(`${String(o)}/${String(c)}`);
+        return row === undefined ? [] : [asSelected(row)];
+      }),
+  },
+  {
+    name: 'note logged',
+    domain: 'alerts',
+    sign: /update alerts a set is_logged = true/,
+    act: (tables, statement, parameters) =>
+      statement.rowsOf(parameters, 'event').flatMap(({ o, i }) => {
+        const key = `${String(o)}/${String(i)}`;
+        const alert = tables.alerts.get(key);
+        if (alert === undefined) return [];
+        tables.alerts.set(key, { ...alert, is_logged: true });
+        return [{ org_id: alert.org_id, event_id: alert.event_id, entry_id: alert.entry_id }];
+      }),
+  },
+  {
+    name: 'write queues',
+    domain: 'alerts',
+    sign: /insert into waiting_conversations/,
+    act: (tables, statement, parameters) => {
+      for (const { o, c, e, s, t, g, f, l, w, n } of statement.rowsOf(parameters, 'kept')) {
+        tables.waiting.set(`${String(o)}/${String(c)}`, {
+          org_id: o as OrgId,
+          conversation_id: c as ConversationId,
+          entry_id: e as EventId,
+          log_partition: Number(parameters[0]),
+          seq: Number(s),
+          waiting_since_ms: Number(t),
+          stage: Number(g) as AlertStage,
+          first_due_ms: Number(f),
+          second_due_ms: Number(l),
+          widget_id: w as WidgetId | null,
+          snapshot: String(n),
+        });
+      }
+      for (const { o, c } of statement.rowsOf(parameters, 'gone')) tables.waiting.delete(`${String(o)}/${String(c)}`);
+      for (const { o, s, d } of statement.rowsOf(parameters, 'counted')) {
+        const queue = tables.queues.get(String(o));
+        if (queue === undefined) continue;
+        tables.queues.set(String(o), { ...queue, last_seq: Number(s), waiting: queue.waiting + Number(d) });
+      }
+      for (const { o, c, e } of statement.rowsOf(parameters, 'ended')) {
+        for (const alert of tables.alerts.values()) {
+          if (alert.org_id !== o || alert.conversation_id !== c || alert.entry_id !== e) continue;
+          tables.alerts.set(`${alert.org_id}/${alert.event_id}`, { ...alert, cleared: true });
+        }
+      }
+      return [];
+    },
+  },
+  {
+    name: 'due alerts',
+    domain: 'alerts',
+    sign: /where due_at <= to_timestamp\(\$1 \/ 1000\.0\)/,
+    act: (tables, _statement, [nowMs, partitions, limit]) =>
+      tables.waiting
+        .values()
+        .filter((row) => dueMs(row) <= Number(nowMs) && (partitions as readonly number[]).includes(row.log_partition))
+        .sort((one, other) => dueMs(one) - dueMs(other))
+        .slice(0, Number(limit))
+        .map((row) => {
+          const queue = tables.queues.get(row.org_id);
+          return {
+            ...asSelected(row),
+            depth: queue?.waiting ?? 0,
+            first_alert_seconds: queue?.first_alert_seconds ?? DEFAULT_LIVE_CHAT_SETTINGS.firstAlertSeconds,
+            second_alert_seconds: queue?.second_alert_seconds ?? DEFAULT_LIVE_CHAT_SETTINGS.secondAlertSeconds,
+            staff_alerts_enabled: true,
+            staff_alert_emails: [],
+          };
+        }),
+  },
+  {
+    name: 'claim alerts',
+    domain: 'alerts',
+    sign: /insert into alerts \(/,
+    act: (tables, statement, parameters) => {
+      const claimed = new Set<string>();
+      for (const { o, c, e, s, was, becomes } of statement.rowsOf(parameters, 'decided')) {
+        const key = `${String(o)}/${String(c)}`;
+        const row = tables.waiting.get(key);
+        if (row === undefined || row.entry_id !== e || row.seq !== Number(s) || row.stage !== was) continue;
+        tables.waiting.set(key, { ...row, stage: becomes as AlertStage });
+        claimed.add(key);
+      }
+      return statement.rowsOf(parameters, 'alert').flatMap(({ o, i, c, e, g, w, p, t, d, f }) => {
+        const key = `${String(o)}/${String(i)}`;
+        if (!claimed.has(`${String(o)}/${String(c)}`) || tables.alerts.get(key) !== undefined) return [];
+        tables.alerts.set(key, {
+          org_id: o as OrgId,
+          event_id: i as EventId,
+          conversation_id: c as ConversationId,
+          entry_id: e as EventId,
+          stage: Number(g) as 1 | 2,
+          widget_id: w as WidgetId | null,
+          log_partition: Number(p),
+          raised_at_ms: Number(t),
+          data: String(d),
+          tells_staff: f === true,
+          is_logged: false,
+          published_at_ms: null,
+          cleared: false,
+        });
+        return [{ event_id: i }];
+      });
+    },
+  },
+  {
+    name: 'any unpublished',
+    domain: 'alerts',
+    sign: /^\s*select 1 from alerts where published_at is null/,
+    act: (tables, _statement, [partitions]) => unpublished(tables, partitions).slice(0, 1),
+  },
+  {
+    name: 'unpublished',
+    domain: 'alerts',
+    sign: /from alerts where published_at is null and log_partition = any\(\$1::int\[\]\)\s+order by raised_at/,
+    act: (tables, _statement, [partitions, limit]) =>
+      unpublished(tables, partitions)
+        .toSorted((one, other) => one.raised_at_ms - other.raised_at_ms || one.stage - other.stage)
+        .slice(0, Number(limit))
+        .map((row) => ({ ...row, raised_at: new Date(row.raised_at_ms), data_json: row.data })),
+  },
+  {
+    name: 'published',
+    domain: 'alerts',
+    sign: /update alerts a set published_at = to_timestamp\(\$3/,
+    act: (tables, statement, parameters) => {
+      for (const { o, i } of statement.rowsOf(parameters, 'published')) {
+        const alert = tables.alerts.get(`${String(o)}/${String(i)}`);
+        if (alert === undefined) continue;
+        tables.alerts.set(`${alert.org_id}/${alert.event_id}`, { ...alert, published_at_ms: Number(parameters[2]) });
+      }
+      return [];
+    },
+  },
+];

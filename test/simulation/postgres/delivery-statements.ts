@@ -1,0 +1,185 @@
+import type { DeliveryId, EndpointId, EventId, OrgId, Seq } from '#libs/domain';
+import { moveOffset } from './offset-rows.js';
+import type { Row } from './statement.js';
+import type { Meaning } from './statements.js';
+import type { DeliveryRow, Tables } from './tables.js';
+
+function msOf(time: unknown): number | null {
+  return time instanceof Date ? time.getTime() : null;
+}
+
+function deliveryOf(row: Row): DeliveryRow {
+  return {
+    ref: {
+      deliveryId: row['id'] as DeliveryId,
+      endpointId: row['endpoint_id'] as EndpointId,
+      orgId: row['org_id'] as OrgId,
+      eventId: row['event_id'] as EventId,
+      event: String(row['event_type']),
+      seq: Number(row['seq']) as Seq,
+      createdAtMs: Number(row['created_ms']),
+    },
+    endings: Number(row['endings']),
+    run: Number(row['run']),
+    status: String(row['status']),
+    attempts: Number(row['attempts']),
+    response_status: row['response_status'] as number | null,
+    last_error: row['last_error'] as string | null,
+    next_attempt_at_ms: msOf(row['next_attempt_at']),
+    delivered_at_ms: msOf(row['delivered_at']),
+  };
+}
+
+function isPresent(tables: Tables, row: Row): boolean {
+  return tables.endpoints.get(String(row['endpoint_id'])) !== undefined;
+}
+
+/** Deliveries, their attempts, and the endpoints. */
+export const DELIVERY_STATEMENTS: readonly Meaning[] = [
+  {
+    name: 'load facts',
+    domain: 'deliveries',
+    sign: /json_agg\(a\.delivery_id/,
+    act: (tables, statement, parameters) => {
+      const endpointIds = parameters[0] as readonly string[];
+      return [
+        {
+          endpoints: endpointIds.filter((id) => tables.endpoints.get(id) !== undefined),
+          health: endpointIds.flatMap((id) => tables.health.get(id) ?? []),
+          endings: endpointIds.flatMap((endpointId) => {
+            const endings = tables.endings.get(endpointId);
+            return endings === undefined ? [] : [{ endpointId, endings }];
+          }),
+          deliveries: statement.rowsOf(parameters, 'wanted').flatMap(({ id }) => {
+            const found = tables.deliveries.get(String(id));
+            if (found === undefined) return [];
+            return [
+              {
+                id,
+                endings: found.endings,
+                run: found.run,
+                status: found.status,
+                attempts: found.attempts,
+                responseStatus: found.response_status,
+                lastError: found.last_error,
+                nextAttemptAtMs: found.next_attempt_at_ms,
+                deliveredAtMs: found.delivered_at_ms,
+              },
+            ];
+          }),
+          attempts: statement
+            .rowsOf(parameters, 'made')
+            .map(({ id, run, attempt }) => `${String(id)}/${String(run)}/${String(attempt)}`)
+            .filter((key) => tables.attempts.get(key) !== undefined),
+        },
+      ];
+    },
+  },
+  {
+    name: 'apply facts',
+    domain: 'deliveries',
+    sign: /insert into delivery_attempts/,
+    act: (tables, statement, parameters) => {
+      if (!moveOffset(tables, statement, parameters)) return [{ moved: '0' }];
+      for (const row of statement.rowsOf(parameters, 'fact')) {
+        if (!isPresent(tables, row)) continue;
+        const key = `${String(row['id'])}/${String(row['run'])}/${String(row['attempt'])}`;
+        if (tables.attempts.get(key) !== undefined) throw new Error(`attempt ${key} is written twice`);
+        tables.attempts.set(key, row['id'] as DeliveryId);
+      }
+      for (const row of statement.rowsOf(parameters, 'row', 'next_attempt_at')) {
+        if (isPresent(tables, row)) tables.deliveries.set(String(row['id']), deliveryOf(row));
+      }
+      for (const row of statement.rowsOf(parameters, 'row', 'failure_count')) {
+        if (!isPresent(tables, row)) continue;
+        tables.health.set(String(row['endpoint_id']), {
+          endpointId: row['endpoint_id'],
+          orgId: row['org_id'],
+          activation: row['activation'],
+          failureCount: row['failure_count'],
+          lastTriggeredAtMs: msOf(row['last_triggered_at']),
+          lastSuccessAtMs: msOf(row['last_success_at']),
+          lastFailureAtMs: msOf(row['last_failure_at']),
+          lastError: row['last_error'],
+        });
+      }
+      for (const row of statement.rowsOf(parameters, 'row', 'endings', 3)) {
+        if (isPresent(tables, row)) tables.endings.set(String(row['endpoint_id']), Number(row['endings']));
+      }
+      return [{ moved: '1' }];
+    },
+  },
+  {
+    name: 'disable endpoint',
+    domain: null,
+    sign: /update endpoints set is_active = false, disabled_at = \$3/,
+    act: (tables, _statement, [id, activation]) => {
+      const endpoint = tables.endpoints.get(String(id));
+      if (endpoint?.activation === activation && endpoint?.is_active === true) {
+        tables.endpoints.set(endpoint.id, { ...endpoint, is_active: false });
+      }
+      return [];
+    },
+  },
+  {
+    name: 'subscribers',
+    domain: null,
+    sign: /from endpoints\s+where org_id = any\(\$1\) and is_active/,
+    act: (tables, _statement, [orgIds]) =>
+      tables.endpoints
+        .values()
+        .filter(({ org_id, is_active }) => is_active && (orgIds as readonly string[]).includes(org_id))
+        .map(({ id, org_id, events }) => ({ id, org_id, events: [...events], widget_ids: null })),
+  },
+  {
+    name: 'look up attempts',
+    domain: null,
+    sign: /with ordinality as due\(endpoint_id, delivery_id, created_ms, place\)/,
+    act: (tables, statement, parameters) =>
+      statement.rowsOf(parameters, 'due').map(({ endpoint_id, delivery_id }) => {
+        const endpoint = tables.endpoints.get(String(endpoint_id));
+        const delivery = tables.deliveries.get(String(delivery_id));
+        return {
+          url: endpoint?.url ?? null,
+          secret_ciphertext: Buffer.from('whsec_simulated'),
+          is_active: endpoint?.is_active ?? null,
+          activation: endpoint?.activation ?? null,
+          run: delivery?.run ?? null,
+          attempts: delivery?.attempts ?? null,
+          status: delivery?.status ?? null,
+          is_ended: delivery !== undefined && delivery.status === 'pending' && tables.statusOf(delivery) !== 'pending',
+        };
+      }),
+  },
+  {
+    name: 'overdue deliveries',
+    domain: null,
+    sign: /from endpoints p\s+left join endpoint_endings n on n\.endpoint_id = p\.id\s+join deliveries d/,
+    act: (tables, _statement, [before, limit]) =>
+      tables.deliveries
+        .values()
+        .filter((row) => tables.statusOf(row) === 'pending' && (row.next_attempt_at_ms ?? Infinity) < Number(before))
+        .flatMap((row) => {
+          const { ref } = row;
+          const event = tables.events.get(`${ref.orgId}/${ref.seq}/${ref.createdAtMs}`);
+          if (event === undefined || tables.endpoints.get(ref.endpointId)?.is_active !== true) return [];
+          return [
+            {
+              id: ref.deliveryId,
+              org_id: ref.orgId,
+              endpoint_id: ref.endpointId,
+              event_id: ref.eventId,
+              event_type: ref.event,
+              seq: String(ref.seq),
+              created_at: new Date(ref.createdAtMs),
+              run: row.run,
+              attempts: row.attempts,
+              next_attempt_at: new Date(row.next_attempt_at_ms ?? 0),
+              envelope: event.envelope,
+            },
+          ];
+        })
+        .sort((one, other) => Number(one.next_attempt_at) - Number(other.next_attempt_at))
+        .slice(0, Number(limit)),
+  },
+];

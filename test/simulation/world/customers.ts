@@ -1,0 +1,82 @@
+import type { EndpointId, EventId } from '#libs/domain';
+import type { PushClient } from '#libs/webhook-transport';
+import type { Network } from '../engine/network.js';
+import type { Random } from '../engine/random.js';
+import type { Trace } from '../engine/trace.js';
+import { Actor, type VirtualTime } from '../engine/virtual-time.js';
+import type { Ledger } from './ledger.js';
+
+/** How an endpoint behaves for a while. */
+export type Mood = 'answers' | 'is slow' | 'fails at times' | 'fails' | 'hangs';
+
+const REFUSED = 'refused';
+
+interface CustomersDependencies {
+  readonly time: VirtualTime;
+  readonly random: Random;
+  readonly network: Network;
+  readonly trace: Trace;
+  readonly ledger: Ledger;
+}
+
+/** The endpoints of the customers, and the way to them. */
+export class Customers {
+  readonly moods = new Map<EndpointId, Mood>();
+  readonly #actor = new Actor('customers');
+
+  constructor(private readonly use: CustomersDependencies) {}
+
+  urlOf(endpointId: EndpointId): string {
+    return `https://${endpointId.toLowerCase()}.example.com/`;
+  }
+
+  /** @param onPost is told of each attempt that a process begins */
+  clientOf(onPost: (endpointId: EndpointId, eventId: EventId) => void): PushClient {
+    const { time, network } = this.use;
+    return {
+      close: () => Promise.resolve(),
+      post: async ({ url, headers, body, timeoutMs, signal }) => {
+        const endpointId = `whe_${url.slice('https://whe_'.length, url.indexOf('.')).toUpperCase()}` as EndpointId;
+        const wallMs = time.wallMs;
+        const eventId = headers(wallMs)['x-service-event-id'] as EventId;
+        onPost(endpointId, eventId);
+        const startedAtMs = time.nowMs;
+        const durationMs = () => Math.round(time.nowMs - startedAtMs);
+        const aborted = new Promise<never>((_resolve, reject) => {
+          signal?.addEventListener('abort', () => {
+            reject(new Error('aborted'));
+          });
+        });
+        try {
+          const options = { timeoutMs, broken: () => new Error(REFUSED) };
+          const status = await Promise.race([
+            aborted,
+            network.request<number>(this.#actor, `push ${endpointId} ${eventId}`, options, (answer) => {
+              this.#receive(endpointId, eventId, body, answer.resolve);
+            }),
+          ]);
+          return { kind: 'answered', status, startedAtMs: wallMs, durationMs: durationMs(), responseExcerpt: '' };
+        } catch (error) {
+          const isRefused = error instanceof Error && error.message === REFUSED;
+          const kind = isRefused || signal?.aborted === true ? 'connect' : 'timeout';
+          return { kind: 'failed', error: kind, detail: kind, startedAtMs: wallMs, durationMs: durationMs() };
+        }
+      },
+    };
+  }
+
+  #receive(endpointId: EndpointId, eventId: EventId, body: Buffer, answer: (status: number) => void): void {
+    const { time, random, trace, ledger } = this.use;
+    const mood = this.moods.get(endpointId) ?? 'answers';
+    const fails = mood === 'fails' || (mood === 'fails at times' && random.chance(0.4));
+    const status = fails ? 500 : 200;
+    const atMs = time.nowMs;
+    ledger.endpoints.get(endpointId)?.receipts.push({ eventId, body, atMs, succeeded: !fails && mood !== 'hangs' });
+    trace.note(`${endpointId} is pushed ${eventId} and ${mood === 'hangs' ? 'hangs' : `answers ${status}`}`);
+    if (mood === 'hangs') return;
+    const waitMs = mood === 'is slow' ? random.between(200, 1_800) : random.between(0, 20);
+    time.schedule(waitMs, this.#actor, () => {
+      answer(status);
+    });
+  }
+}

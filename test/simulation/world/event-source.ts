@@ -1,0 +1,48 @@
+import type { EventId, OrgId } from '#libs/domain';
+import type { Random } from '../engine/random.js';
+import type { Submitted } from './ledger.js';
+
+const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const WIDGET = '0f9b3c52-6a1e-4d27-9a45-3f0f8c1d7e21';
+const VISITOR = { id: 'vis_1', name: 'Jonas Weber', verified: true };
+
+export const TICKET_TYPES = ['ticket.created', 'ticket.updated'] as const;
+
+export function ulidLike(random: Random): string {
+  let text = '';
+  for (let at = 0; at < 26; at++) text += CROCKFORD.charAt(random.int(0, 31));
+  return text;
+}
+
+/** Makes the events of a history. */
+export class EventSource {
+  #made = 0;
+
+  constructor(private readonly random: Random) {}
+
+  newId(): EventId {
+    return `evt_${ulidLike(this.random)}` as EventId;
+  }
+
+  ticket(orgId: OrgId): Omit<Submitted, 'acceptedAtMs'> {
+    const nth = ++this.#made;
+    const event = this.random.pick(TICKET_TYPES);
+    return { id: this.newId(), orgId, event, dataJson: `{"id":"tkt_${nth}","subject":"Number ${nth}"}` };
+  }
+
+  conversation(orgId: OrgId, id: string, event: string): Omit<Submitted, 'acceptedAtMs'> {
+    const conversation = {
+      id,
+      subject: 'Where is my parcel?',
+      status: 'waiting_for_agent',
+      url: 'https://example.com/',
+    };
+    const data = { conversation, widget: { id: WIDGET, name: 'Shop' }, channel: 'widget', visitor: VISITOR };
+    return { id: this.newId(), orgId, event, dataJson: JSON.stringify(data) };
+  }
+}
+
+/** The JSON text of an event as it is submitted to the api, or produced to the inbox. */
+export function submittedJson({ id, orgId, event, dataJson }: Omit<Submitted, 'acceptedAtMs'>): string {
+  return `{"id":"${id}","event":"${event}","org_id":"${orgId}","widget_id":"${WIDGET}","data":${dataJson}}`;
+}

@@ -1,0 +1,196 @@
+import { CALM, type Network, type Weather } from '../engine/network.js';
+import type { Random } from '../engine/random.js';
+import type { Trace } from '../engine/trace.js';
+import { Actor, type VirtualTime } from '../engine/virtual-time.js';
+import type { Broker } from '../kafka/broker.js';
+import type { Postgres } from '../postgres/postgres.js';
+import type { SimulatedProcess, StageName } from './simulated-process.js';
+
+export interface FaultTargets {
+  readonly time: VirtualTime;
+  readonly random: Random;
+  readonly trace: Trace;
+  readonly network: Network;
+  readonly broker: Broker;
+  readonly postgres: Postgres;
+  readonly processes: () => readonly SimulatedProcess[];
+  /** Starts a process with these stages. */
+  readonly startProcess: (stages: readonly StageName[]) => void;
+  readonly groupIds: readonly string[];
+  readonly logTopic: string;
+  readonly sequencesTopic: string;
+}
+
+/** What goes wrong, once. */
+type Fault = (targets: FaultTargets, later: (delayMs: number, act: () => void) => void) => void;
+
+const REQUEST_KINDS = [
+  'produce',
+  'fetch',
+  'heartbeat',
+  'commit',
+  'join',
+  'places',
+  'admin',
+  'sql',
+  'push',
+  'http',
+  'start',
+  'connect',
+] as const;
+
+function someProcess({ processes, random }: FaultTargets): SimulatedProcess | undefined {
+  const running = processes();
+  return running.length === 0 ? undefined : random.pick(running);
+}
+
+function storm(kinds: readonly string[], weather: Weather, { network, trace }: FaultTargets): void {
+  trace.note(`the network is bad for ${kinds.join(', ')}: ${JSON.stringify(weather)}`);
+  for (const kind of kinds) network.weather.set(kind, weather);
+}
+
+/** Everything that goes wrong in a history, by name. */
+export const FAULTS = {
+  'process-crash': (targets, later) => {
+    const process = someProcess(targets);
+    if (process === undefined) return;
+    process.crash();
+    later(targets.random.between(200, 12_000), () => {
+      targets.startProcess(process.stages);
+    });
+  },
+  'process-restart': (targets, later) => {
+    const process = someProcess(targets);
+    if (process === undefined) return;
+    process.stop();
+    later(targets.random.between(0, 6_000), () => {
+      targets.startProcess(process.stages);
+    });
+  },
+  'process-join': (targets) => {
+    const process = someProcess(targets);
+    if (process !== undefined && targets.processes().length < 6) targets.startProcess(process.stages);
+  },
+  'process-freeze': (targets, later) => {
+    const process = someProcess(targets);
+    if (process === undefined) return;
+    const forMs = targets.random.between(300, 25_000);
+    targets.trace.note(`freezes for ${Math.round(forMs)} ms`, process.actor.name);
+    targets.time.freeze(process.actor);
+    later(forMs, () => {
+      if (!process.actor.isAlive) return;
+      targets.trace.note('thaws', process.actor.name);
+      targets.time.thaw(process.actor);
+    });
+  },
+  'freeze-before-write': ({ network, random, logTopic, sequencesTopic }) => {
+    const topic = random.chance(0.8) ? logTopic : sequencesTopic;
+    network.freezeAtSend = { prefix: `produce ${topic}`, forMs: random.between(4_000, 30_000), client: null };
+  },
+  'broker-freeze': ({ time, random, trace, broker }, later) => {
+    const forMs = random.between(500, 20_000);
+    trace.note(`freezes for ${Math.round(forMs)} ms`, broker.actor.name);
+    time.freeze(broker.actor);
+    later(forMs, () => {
+      trace.note('thaws', broker.actor.name);
+      time.thaw(broker.actor);
+    });
+  },
+  /** As of a host that is short of everything: short standstills, one soon after the other. */
+  'broker-stutter': ({ time, random, trace, broker }, later) => {
+    let atMs = 0;
+    for (let count = random.int(2, 5); count > 0; count--) {
+      const forMs = random.between(3_050, 4_500);
+      later(atMs, () => {
+        trace.note(`freezes for ${Math.round(forMs)} ms`, broker.actor.name);
+        time.freeze(broker.actor);
+      });
+      later(atMs + forMs, () => {
+        time.thaw(broker.actor);
+      });
+      atMs += forMs + random.between(20, 150);
+    }
+  },
+  'broker-crash': ({ random, trace, broker }, later) => {
+    trace.note('crashes', broker.actor.name);
+    broker.crash();
+    later(random.between(300, 6_000), () => {
+      trace.note('is back', broker.actor.name);
+      broker.start();
+    });
+  },
+  'postgres-crash': ({ random, trace, postgres }, later) => {
+    trace.note('crashes', postgres.actor.name);
+    postgres.crash();
+    later(random.between(300, 8_000), () => {
+      trace.note('is back', postgres.actor.name);
+      postgres.start();
+    });
+  },
+  'postgres-freeze': ({ time, random, trace, postgres }, later) => {
+    trace.note('freezes', postgres.actor.name);
+    time.freeze(postgres.actor);
+    later(random.between(300, 15_000), () => {
+      trace.note('thaws', postgres.actor.name);
+      time.thaw(postgres.actor);
+    });
+  },
+  'lost-answers': (targets, later) => {
+    const kinds = targets.random.chance(0.5) ? ['produce'] : [targets.random.pick(REQUEST_KINDS)];
+    storm(kinds, { ...CALM, loseReply: targets.random.between(0.1, 0.9) }, targets);
+    later(targets.random.between(500, 6_000), () => {
+      for (const kind of kinds) targets.network.weather.delete(kind);
+    });
+  },
+  'bad-network': (targets, later) => {
+    const kinds = REQUEST_KINDS.filter(() => targets.random.chance(0.5));
+    const [loseRequest, loseReply] = [targets.random.between(0, 0.4), targets.random.between(0, 0.4)];
+    storm(kinds, { loseRequest, loseReply, delay: 0.3, delayMs: targets.random.between(10, 5_000) }, targets);
+    later(targets.random.between(500, 8_000), () => {
+      for (const kind of kinds) targets.network.weather.delete(kind);
+    });
+  },
+  'clock-step': (targets, later) => {
+    const process = someProcess(targets);
+    if (process === undefined) return;
+    process.actor.clockSkewMs = targets.random.between(-600_000, 600_000);
+    targets.trace.note(`has its clock set by ${Math.round(process.actor.clockSkewMs)} ms`, process.actor.name);
+    later(targets.random.between(2_000, 10_000), () => {
+      process.actor.clockSkewMs = 0;
+    });
+  },
+  'sequences-compacted': ({ broker, sequencesTopic, random, trace }) => {
+    for (const log of broker.partitionsOf(sequencesTopic)) {
+      trace.note(`${log.topic}/${log.partition} is compacted`, broker.actor.name);
+      log.compact(log.end - random.int(0, 5));
+    }
+  },
+  'offsets-lost': ({ broker, groupIds, random, trace }) => {
+    const groupId = random.pick(groupIds);
+    trace.note(`the offsets of ${groupId} are lost`, broker.actor.name);
+    broker.forgetOffsets(groupId);
+  },
+} satisfies Record<string, Fault>;
+
+export type FaultName = keyof typeof FAULTS;
+
+export const FAULT_NAMES = Object.keys(FAULTS) as readonly FaultName[];
+
+/** Has faults happen, and sees to it that they are over when they are to be. */
+export class FaultPlan {
+  readonly #chance = new Actor('chance');
+
+  constructor(private readonly targets: FaultTargets) {}
+
+  /** @param overByMs by when everything that a fault broke is whole again */
+  schedule(name: FaultName, atMs: number, overByMs: number): void {
+    const { time, trace } = this.targets;
+    time.schedule(atMs - time.nowMs, this.#chance, () => {
+      trace.note(`fault: ${name}`);
+      const fault: Fault = FAULTS[name];
+      fault(this.targets, (delayMs, act) => {
+        time.schedule(Math.min(delayMs, overByMs - time.nowMs), this.#chance, act);
+      });
+    });
+  }
+}

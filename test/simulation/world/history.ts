@@ -1,0 +1,318 @@
+import type { EndpointId, OrgId } from '#libs/domain';
+import { topicNames, topicPlans } from '#libs/kafka-log';
+import type { Config } from '#libs/runtime';
+import { Network } from '../engine/network.js';
+import { Random } from '../engine/random.js';
+import { liveIn } from '../engine/take-over-time.js';
+import { Trace } from '../engine/trace.js';
+import { Actor, VirtualTime } from '../engine/virtual-time.js';
+import { Broker } from '../kafka/broker.js';
+import { simulatedKafka } from '../kafka/simulated-kafka.js';
+import { Postgres } from '../postgres/postgres.js';
+import { Customers, type Mood } from './customers.js';
+import { EventSource, TICKET_TYPES, ulidLike } from './event-source.js';
+import { FAULT_NAMES, FaultPlan, type FaultName } from './faults.js';
+import { Ledger } from './ledger.js';
+import type { LogLine } from './recorded-logger.js';
+import { SimulatedProcess, type StageName } from './simulated-process.js';
+import { HttpSubmitter, InboxProducer } from './submitters.js';
+import { unsettled, judge, type Evidence } from './verdict.js';
+
+const ALL_STAGES: readonly StageName[] = ['api', 'sequencer', 'router', 'dispatcher', 'projector'];
+
+/** How long everything may take to settle once the last fault is over. */
+const SETTLE_MS = 900_000;
+const LOOK_EVERY_MS = 500;
+/** More events than any history has that ends. */
+const MOST_STEPS = 400_000;
+
+export interface HistoryOptions {
+  readonly seed: number;
+  /** Is handed each line of what happens; `null` if nobody wants to know. */
+  readonly onTrace: ((line: string) => void) | null;
+  /** The faults to draw from. */
+  readonly faults?: readonly FaultName[];
+}
+
+export interface HistoryResult {
+  readonly seed: number;
+  /** Broken promises; none if all were kept. */
+  readonly problems: readonly string[];
+  readonly events: number;
+  readonly steps: number;
+  readonly virtualMs: number;
+  readonly digest: string;
+}
+
+/** Log lines that tell of something that must not happen. */
+const ALARMING = new Set([
+  'projector.gap',
+  'projector.mismatch',
+  'projection.records_lost',
+  'attempt.interrupted',
+  'start failed',
+]);
+
+/** One history: a Gapless that is used, struck by faults and then left alone, all as its seed has it. */
+export class History {
+  readonly #time = new VirtualTime();
+  readonly #plan: Random;
+  readonly #trace: Trace;
+  readonly #ledger = new Ledger();
+  readonly #network: Network;
+  readonly #broker: Broker;
+  readonly #postgres: Postgres;
+  readonly #customers: Customers;
+  readonly #source: EventSource;
+  readonly #config: Config;
+  readonly #processes: SimulatedProcess[] = [];
+  readonly #orgIds: readonly OrgId[];
+  readonly #chance = new Actor('chance');
+  #started = 0;
+
+  constructor(private readonly options: HistoryOptions) {
+    const { seed } = options;
+    const stream = (nth: number) => new Random(seed, nth);
+    this.#plan = stream(1);
+    const time = this.#time;
+    liveIn({ time, random: stream(2) });
+    this.#trace = new Trace(time, options.onTrace);
+    const trace = this.#trace;
+    this.#network = new Network(time, stream(3), trace);
+    this.#broker = new Broker({ time, random: stream(4), network: this.#network, trace });
+    this.#postgres = new Postgres({ time, network: this.#network, trace });
+    this.#source = new EventSource(stream(5));
+    this.#customers = new Customers({ time, random: stream(6), network: this.#network, trace, ledger: this.#ledger });
+    this.#config = {
+      topicPrefix: 'sim',
+      partitions: this.#plan.int(2, 3),
+      retrySchedule: [1_000, 3_000, 8_000],
+      deliveryTimeoutMs: 2_000,
+      autoDisableAfter: this.#plan.int(5, 30),
+      retentionMs: 30 * 86_400_000,
+      sweepIntervalMs: 2_000,
+      smtpUrl: null,
+    } as unknown as Config;
+    this.#orgIds = Array.from({ length: this.#plan.int(1, 4) }, () => this.#anOrgId());
+  }
+
+  async run(): Promise<HistoryResult> {
+    const { seed } = this.options;
+    const topics = topicNames(this.#config.topicPrefix, this.#config.retrySchedule);
+    this.#broker.create(topicPlans(topics, this.#config));
+    const plan = this.#plan;
+    const endMs = plan.between(6_000, 25_000);
+    const calmMs = endMs + 2_000;
+    this.#begin();
+    const events = this.#planLoad(endMs);
+    this.#planEndpoints(endMs);
+    const faults = this.options.faults ?? FAULT_NAMES.filter((name) => name !== 'offsets-lost');
+    const faultPlan = new FaultPlan({
+      time: this.#time,
+      random: plan,
+      trace: this.#trace,
+      network: this.#network,
+      broker: this.#broker,
+      postgres: this.#postgres,
+      processes: () => this.#processes.filter(({ isRunning }) => isRunning),
+      startProcess: (stages) => {
+        this.#start(stages);
+      },
+      groupIds: ['sim-sequencer', 'sim-router', 'sim-dispatcher', 'sim-projector-feed', 'sim-projector-deliveries'],
+      logTopic: topics.log,
+      sequencesTopic: topics.sequences,
+    });
+    // Most faults come alone or in small company; some histories have none.
+    for (let count = plan.int(0, 3) * plan.int(0, 4); count > 0 && faults.length > 0; count--) {
+      faultPlan.schedule(plan.pick(faults), plan.between(500, endMs), calmMs);
+    }
+    const evidence: Evidence = {
+      broker: this.#broker,
+      tables: this.#postgres.tables,
+      ledger: this.#ledger,
+      topics,
+      partitions: this.#config.partitions,
+    };
+    this.#time.schedule(calmMs, this.#chance, () => {
+      this.#calm();
+      this.#watch(evidence);
+    });
+    const unhandled = (error: unknown) => {
+      this.#ledger.breaches.push(
+        `unhandled: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+      );
+    };
+    process.on('unhandledRejection', unhandled);
+    let problems: readonly string[];
+    try {
+      const outcome = await this.#time.run({ untilMs: calmMs + SETTLE_MS, steps: MOST_STEPS });
+      problems = judge(evidence);
+      if (outcome !== 'ended') problems = [...problems, `it does not settle, ${outcome}: ${unsettled(evidence) ?? ''}`];
+    } finally {
+      process.off('unhandledRejection', unhandled);
+    }
+    return {
+      seed,
+      problems,
+      events,
+      steps: this.#time.steps,
+      virtualMs: this.#time.nowMs,
+      digest: this.#trace.isOn ? this.#trace.digest() : '',
+    };
+  }
+
+  #anOrgId(): OrgId {
+    const hex = () => this.#plan.int(0, 0xffff).toString(16).padStart(4, '0');
+    return `${hex()}${hex()}-${hex()}-4${hex().slice(1)}-8${hex().slice(1)}-${hex()}${hex()}${hex()}` as OrgId;
+  }
+
+  /** One process with everything, or several, or one for each stage. */
+  #begin(): void {
+    const sets = this.#plan.int(1, 2);
+    const isSplit = this.#plan.chance(0.4);
+    for (let set = 0; set < sets; set++) {
+      if (isSplit) for (const stage of ALL_STAGES) this.#start([stage]);
+      else this.#start(ALL_STAGES);
+    }
+  }
+
+  #start(stages: readonly StageName[]): void {
+    const name = `${stages.length > 1 ? 'all' : (stages[0] ?? '')}-${++this.#started}`;
+    const process = new SimulatedProcess(name, stages, {
+      time: this.#time,
+      trace: this.#trace,
+      network: this.#network,
+      kafka: simulatedKafka(this.#broker, this.#time),
+      postgres: this.#postgres,
+      config: this.#config,
+      onLog: (line) => {
+        this.#listen(line);
+      },
+      newEventId: () => this.#source.newId(),
+      pushClient: () => this.#customers.clientOf(() => undefined),
+    });
+    this.#processes.push(process);
+    process.start();
+  }
+
+  #listen({ level, message, fields, process }: LogLine): void {
+    const isAlarming = level === 'error' || level === 'fatal' || ALARMING.has(message);
+    if (!isAlarming) return;
+    const text = JSON.stringify(fields, (_key, value: unknown) => (value instanceof Error ? value.stack : value));
+    this.#ledger.breaches.push(`${process} says ${message} ${text}`);
+  }
+
+  /** @returns how many events are submitted */
+  #planLoad(endMs: number): number {
+    const plan = this.#plan;
+    const use = {
+      time: this.#time,
+      random: plan,
+      trace: this.#trace,
+      ledger: this.#ledger,
+      source: this.#source,
+      orgIds: this.#orgIds,
+      partitions: this.#config.partitions,
+      inbox: `${this.#config.topicPrefix}.inbox.v1`,
+      kafka: simulatedKafka(this.#broker, this.#time),
+      apis: () => this.#processes.filter(({ isRunning, stages }) => isRunning && stages.includes('api')),
+    };
+    const clients = Array.from({ length: plan.int(1, 4) }, (_, nth) => new HttpSubmitter(`client-${nth + 1}`, use));
+    const producers = Array.from({ length: plan.int(0, 2) }, (_, nth) => new InboxProducer(`service-${nth + 1}`, use));
+    const wanted = plan.int(20, 150);
+    const repeats = () => (plan.chance(0.2) ? [plan.between(1, 8_000)] : []);
+    let made = 0;
+    while (made < wanted) {
+      const atMs = plan.between(100, endMs);
+      const orgId = plan.pick(this.#orgIds);
+      if (producers.length > 0 && plan.chance(0.15)) {
+        const producer = plan.pick(producers);
+        if (plan.chance(0.1)) producer.produceRubbish(atMs, orgId);
+        else if (plan.chance(0.05)) producer.produceAstray(atMs, this.#source.ticket(orgId));
+        else producer.submit(atMs, this.#source.ticket(orgId), repeats());
+        made++;
+        continue;
+      }
+      const count = Math.min(wanted - made, plan.chance(0.7) ? plan.int(1, 3) : plan.int(4, 30));
+      const events = Array.from({ length: count }, () =>
+        this.#source.ticket(plan.chance(0.8) ? orgId : plan.pick(this.#orgIds)),
+      );
+      plan.pick(clients).submit(atMs, events, repeats());
+      made += count;
+    }
+    return made;
+  }
+
+  #planEndpoints(endMs: number): void {
+    const plan = this.#plan;
+    const moods: readonly Mood[] = ['answers', 'answers', 'is slow', 'fails at times', 'fails', 'hangs'];
+    for (const orgId of this.#orgIds) {
+      for (let count = plan.int(0, 2); count > 0; count--) {
+        const id = `whe_${ulidLike(plan)}` as EndpointId;
+        const createdAtMs = plan.chance(0.7) ? 0 : plan.between(0, endMs);
+        this.#at(createdAtMs, () => {
+          this.#createEndpoint(id, orgId);
+        });
+        for (let changes = plan.int(0, 2); changes > 0; changes--) {
+          const mood = plan.pick(moods);
+          this.#at(plan.between(createdAtMs, endMs), () => {
+            this.#trace.note(`${id} from now on ${mood}`, 'customers');
+            this.#customers.moods.set(id, mood);
+          });
+        }
+      }
+    }
+  }
+
+  #at(atMs: number, act: () => void): void {
+    this.#time.schedule(atMs - this.#time.nowMs, this.#chance, act);
+  }
+
+  #createEndpoint(id: EndpointId, orgId: OrgId): void {
+    this.#trace.note(`${id} of ${orgId} is created`, 'operator');
+    const createdAtMs = this.#time.nowMs;
+    const events = [...TICKET_TYPES];
+    this.#ledger.endpoints.set(id, { id, orgId, events, createdAtMs, inactive: [], receipts: [] });
+    this.#postgres.tables.endpoints.set(id, {
+      id,
+      org_id: orgId,
+      url: this.#customers.urlOf(id),
+      events,
+      is_active: true,
+      activation: 1,
+      created_at_ms: this.#time.wallMs,
+    });
+  }
+
+  /** Whatever is broken is repaired, and nothing goes wrong any more. */
+  #calm(): void {
+    this.#trace.note('from here on nothing goes wrong', 'world');
+    this.#network.weather.clear();
+    this.#network.freezeAtSend = null;
+    this.#time.thaw(this.#broker.actor);
+    this.#time.thaw(this.#postgres.actor);
+    this.#broker.start();
+    this.#postgres.start();
+    for (const process of this.#processes) {
+      process.actor.clockSkewMs = 0;
+      if (process.actor.isFrozen) this.#time.thaw(process.actor);
+    }
+    for (const endpoint of this.#ledger.endpoints.keys()) {
+      if (this.#customers.moods.get(endpoint) !== 'fails') this.#customers.moods.set(endpoint, 'answers');
+    }
+  }
+
+  #watch(evidence: Evidence): void {
+    let settled = 0;
+    const look = () => {
+      settled = unsettled(evidence) === null ? settled + 1 : 0;
+      if (settled >= 2) this.#time.end();
+      else this.#time.schedule(LOOK_EVERY_MS, this.#chance, look);
+    };
+    look();
+  }
+}
+
+export function simulate(options: HistoryOptions): Promise<HistoryResult> {
+  return new History(options).run();
+}

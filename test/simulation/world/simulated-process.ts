@@ -1,0 +1,279 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Kafka } from 'kafkajs';
+import { FoldQueueHandler } from '../../../apps/alerting/src/fold-queue.handler.js';
+import { SweepRegularly } from '../../../apps/alerting/src/sweep-regularly.js';
+import { IngestEventsController } from '../../../apps/api/src/events/ingest-events.controller.js';
+import { DispatchAttemptsHandler } from '../../../apps/dispatcher/src/dispatch-attempts.handler.js';
+import { Dispatcher } from '../../../apps/dispatcher/src/dispatcher.js';
+import { ForwardRetriesHandler } from '../../../apps/dispatcher/src/forward-retries.handler.js';
+import { ReconcilePending } from '../../../apps/dispatcher/src/reconcile-pending.js';
+import { ProjectDeliveriesHandler } from '../../../apps/projector/src/project-deliveries.handler.js';
+import { ProjectFeedHandler } from '../../../apps/projector/src/project-feed.handler.js';
+import type { TailCheck } from '../../../apps/projector/src/tail-check.js';
+import { RouteLogHandler } from '../../../apps/router/src/route-log.handler.js';
+import { SequenceInboxHandler } from '../../../apps/sequencer/src/sequence-inbox.handler.js';
+import { systemClock, type ApiKeyId, type EventId } from '#libs/domain';
+import { FeedReader, type SecretCipher, type Store } from '#libs/feed-store';
+import {
+  Appenders,
+  ConsumerSessions,
+  KafkaBatchServer,
+  KafkaConnection,
+  topicNames,
+  type BatchContext,
+  type RecordBatch,
+  type TopicNames,
+} from '#libs/kafka-log';
+import type { Metrics } from '#libs/metrics';
+import { HealthBoard, untilItWorks, type Config, type Identifiers, type Logger } from '#libs/runtime';
+import { NO_TRACING } from '#libs/tracing';
+import type { PushClient } from '#libs/webhook-transport';
+import { connectionLost, type Postgres } from '../postgres/postgres.js';
+import { simulatedStore } from '../postgres/simulated-store.js';
+import type { Network } from '../engine/network.js';
+import type { Trace } from '../engine/trace.js';
+import { Actor, type VirtualTime } from '../engine/virtual-time.js';
+import { RecordedMetrics } from './recorded-metrics.js';
+import { recordedLogger, type LogLine } from './recorded-logger.js';
+
+/** How long a client waits for the answer of the api. */
+const HTTP_TIMEOUT_MS = 10_000;
+
+export type StageName = 'api' | 'sequencer' | 'router' | 'dispatcher' | 'projector' | 'alerting';
+
+interface ProcessDependencies {
+  readonly time: VirtualTime;
+  readonly trace: Trace;
+  readonly network: Network;
+  readonly kafka: Kafka;
+  readonly postgres: Postgres;
+  readonly config: Config;
+  readonly onLog: (line: LogLine) => void;
+  readonly newEventId: () => EventId;
+  /** The way to the customers, of one process. */
+  readonly pushClient: (process: SimulatedProcess) => PushClient;
+}
+
+interface Hooks {
+  onApplicationBootstrap?: () => void;
+  beforeApplicationShutdown?: () => Promise<void> | void;
+  onApplicationShutdown?: () => Promise<void> | void;
+}
+
+interface BatchHandler {
+  readonly name: string;
+  readonly extras: Record<string, unknown>;
+  readonly handle: (batch: RecordBatch, context: BatchContext) => Promise<unknown>;
+}
+
+/** The methods of a controller that are marked with `@KafkaBatches`. */
+function batchHandlersOf(controller: object): readonly BatchHandler[] {
+  const prototype = Object.getPrototypeOf(controller) as Record<string, BatchHandler['handle']>;
+  return Object.getOwnPropertyNames(prototype).flatMap((name) => {
+    const method = prototype[name];
+    if (typeof method !== 'function') return [];
+    const extras = Reflect.getMetadata('microservices:pattern_extras', method) as Record<string, unknown> | undefined;
+    return extras === undefined ? [] : [{ name, extras, handle: method.bind(controller) }];
+  });
+}
+
+/** A process of Gapless with some of its stages, put together as Nest does it, from its start to its end. */
+export class SimulatedProcess {
+  readonly actor: Actor;
+  readonly health = new HealthBoard();
+  readonly sessions = new ConsumerSessions();
+  readonly topics: TopicNames;
+  #parts: Hooks[] = [];
+  #server: KafkaBatchServer | null = null;
+  #ingest: IngestEventsController | null = null;
+  isRunning = false;
+
+  constructor(
+    name: string,
+    readonly stages: readonly StageName[],
+    private readonly use: ProcessDependencies,
+  ) {
+    this.actor = new Actor(name);
+    this.topics = topicNames(use.config.topicPrefix, use.config.retrySchedule);
+  }
+
+  start(): void {
+    this.isRunning = true;
+    this.use.time.schedule(0, this.actor, () => {
+      this.use.trace.note(`starts ${this.stages.join(', ')}`);
+      this.#start().catch((error: unknown) => {
+        this.use.onLog({ level: 'fatal', message: 'start failed', fields: { err: error }, process: this.actor.name });
+      });
+    });
+  }
+
+  /** Ends as by `kill -9`. */
+  crash(): void {
+    this.isRunning = false;
+    this.use.trace.note('crashes', this.actor.name);
+    this.use.time.kill(this.actor);
+    this.use.postgres.forget(this.actor);
+    this.use.network.break(this.actor, connectionLost);
+  }
+
+  /** Ends as by SIGTERM. */
+  stop(): void {
+    if (!this.isRunning) return;
+    this.isRunning = false;
+    this.use.time.schedule(0, this.actor, () => {
+      this.use.trace.note('stops');
+      void this.#stop().then(() => {
+        this.use.trace.note('has stopped');
+        this.use.time.kill(this.actor);
+        this.use.postgres.forget(this.actor);
+        this.use.network.break(this.actor, connectionLost);
+      });
+    });
+  }
+
+  /** Submits events, as a client does over HTTP. @throws what the api refuses with, or when it does not answer */
+  post(body: Buffer): Promise<unknown> {
+    const options = { timeoutMs: HTTP_TIMEOUT_MS, broken: connectionLost };
+    return this.use.network.request<unknown>(this.actor, 'http events', options, (answer) => {
+      const ingest = this.#ingest;
+      if (ingest === null || !this.actor.isAlive) {
+        answer.reject(connectionLost());
+        return;
+      }
+      const apiKey = { id: 'gk_simulated' as ApiKeyId, orgId: null, scopes: ['events:write'], expiresAt: null };
+      const request = { body, apiKey, headers: {} } as unknown as FastifyRequest;
+      ingest.ingest(request, {} as FastifyReply).then(answer.resolve, answer.reject);
+    });
+  }
+
+  async #start(): Promise<void> {
+    const { config, kafka, postgres, trace } = this.use;
+    const metrics: Metrics = new RecordedMetrics().asMetrics;
+    const logger: Logger = recordedLogger(this.actor.name, trace, this.use.onLog);
+    const store = simulatedStore(postgres);
+    const connection = new KafkaConnection({
+      brokers: [],
+      clientId: this.actor.name,
+      logger,
+      metrics,
+      kafka,
+      partitions: config.partitions,
+    });
+    const appenders = new Appenders(connection);
+    this.#parts = [];
+    const controllers = this.#assemble({ connection, appenders, store, metrics, logger });
+    this.#server = new KafkaBatchServer({
+      connection,
+      topics: this.topics,
+      prefix: config.topicPrefix,
+      logger,
+      health: this.health,
+      sessions: this.sessions,
+      clock: systemClock,
+    });
+    for (const handler of controllers.flatMap(batchHandlersOf)) {
+      this.#server.addHandler(JSON.stringify(handler.extras), handler.handle, true, handler.extras);
+    }
+    await connection.waitUntilReachable(() => undefined);
+    await untilItWorks(() => appenders.connect(), { onFailure: () => undefined });
+    for (const part of this.#parts) part.onApplicationBootstrap?.();
+    await new Promise<void>((resolve, reject) => {
+      this.#server?.listen((error) => {
+        if (error === undefined) resolve();
+        else reject(error instanceof Error ? error : new Error('the consumers did not start'));
+      });
+    });
+    this.#parts.push({ onApplicationShutdown: () => appenders.close() });
+  }
+
+  async #stop(): Promise<void> {
+    this.health.ending();
+    this.#ingest = null;
+    await Promise.all(this.#parts.map(async (part) => part.beforeApplicationShutdown?.()));
+    await this.#server?.close();
+    await Promise.all(this.#parts.map(async (part) => part.onApplicationShutdown?.()));
+  }
+
+  /** @returns the controllers of the stages */
+  #assemble(shared: {
+    readonly connection: KafkaConnection;
+    readonly appenders: Appenders;
+    readonly store: Store;
+    readonly metrics: Metrics;
+    readonly logger: Logger;
+  }): readonly object[] {
+    const { connection, appenders, store, metrics, logger } = shared;
+    const { config, newEventId } = this.use;
+    const { sessions, topics } = this;
+    const cipher = { decrypt: () => 'whsec_simulated' } as unknown as SecretCipher;
+    const clock = systemClock;
+    const tracing = NO_TRACING;
+    const controllers: object[] = [];
+    const part = <T extends object>(made: T): T => {
+      this.#parts.push(made);
+      return made;
+    };
+    for (const stage of this.stages) {
+      const appender = appenders.open();
+      switch (stage) {
+        case 'api':
+          this.#ingest = new IngestEventsController(
+            new FeedReader(store, config.retentionMs),
+            appender,
+            { eventId: newEventId } as unknown as Identifiers,
+            { count: () => Promise.resolve() } as never,
+            { once: (_request: unknown, _reply: unknown, act: (seed: null) => unknown) => act(null) } as never,
+            {
+              trace: (_name: string, _request: unknown, act: (parent: string) => unknown) => act(TRACEPARENT),
+            } as never,
+            topics,
+            clock,
+          );
+          break;
+        case 'sequencer':
+          controllers.push(
+            part(new SequenceInboxHandler(connection, appender, sessions, topics, clock, logger, tracing)),
+          );
+          break;
+        case 'router':
+          controllers.push(new RouteLogHandler(store, cipher, appender, metrics, topics, clock, tracing));
+          break;
+        case 'dispatcher': {
+          const dispatcher = part(
+            new Dispatcher(
+              store,
+              cipher,
+              appenders,
+              appender,
+              sessions,
+              metrics,
+              config,
+              topics,
+              clock,
+              logger,
+              tracing,
+              this.use.pushClient(this),
+            ),
+          );
+          controllers.push(new DispatchAttemptsHandler(dispatcher));
+          controllers.push(new ForwardRetriesHandler(appender, metrics, topics, clock));
+          part(new ReconcilePending(store, connection, appender, sessions, metrics, config, topics, clock, logger));
+          break;
+        }
+        case 'projector': {
+          const tail = { add: () => undefined, mismatches: 0 } as unknown as TailCheck;
+          controllers.push(new ProjectFeedHandler(store, tail, metrics, clock, logger));
+          controllers.push(new ProjectDeliveriesHandler(store, appender, metrics, config, topics, clock, logger));
+          break;
+        }
+        case 'alerting':
+          controllers.push(new FoldQueueHandler(store, metrics, clock, logger));
+          part(new SweepRegularly(store, connection, appender, config, topics, clock, logger));
+          break;
+      }
+    }
+    return controllers;
+  }
+}
+
+const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00';

@@ -1,0 +1,189 @@
+import type { EventId, OrgId } from '#libs/domain';
+import { partitionOf, type TopicNames } from '#libs/kafka-log';
+import type { Broker } from '../kafka/broker.js';
+import type { KeptRecord } from '../kafka/partition-log.js';
+import type { DeliveryRow, Tables } from '../postgres/tables.js';
+import { EPOCH_MS } from '../engine/virtual-time.js';
+import type { Ledger, LedgerEndpoint } from './ledger.js';
+
+/** An event of the log, as whoever reads it by the rule of repeats has it. */
+export interface Logged {
+  readonly orgId: OrgId;
+  readonly seq: number;
+  readonly id: EventId;
+  readonly event: string;
+  readonly envelope: Buffer;
+  readonly appendedAtMs: number;
+  readonly offset: number;
+}
+
+/** How near to the creation of an endpoint an event may be appended without it being certain which came first. */
+const UNCERTAIN_MS = 2_000;
+
+export interface Evidence {
+  readonly broker: Broker;
+  readonly tables: Tables;
+  readonly ledger: Ledger;
+  readonly topics: TopicNames;
+  readonly partitions: number;
+}
+
+function header(record: KeptRecord, name: string): string {
+  return String(record.headers[name] ?? '');
+}
+
+/** Reads the log, and notes what is wrong with it. */
+export function readLog({ broker, topics, partitions }: Evidence, problems: string[]): readonly Logged[] {
+  const events: Logged[] = [];
+  for (const log of broker.partitionsOf(topics.log)) {
+    const last = new Map<OrgId, number>();
+    const bySeq = new Map<string, Logged>();
+    const ids = new Map<string, number>();
+    for (const record of log.records) {
+      const orgId = String(record.key) as OrgId;
+      const seq = Number(header(record, 'seq'));
+      const id = header(record, 'ce_id') as EventId;
+      const logged: Logged = {
+        orgId,
+        seq,
+        id,
+        event: header(record, 'ce_type'),
+        envelope: record.value ?? Buffer.alloc(0),
+        appendedAtMs: record.timestampMs,
+        offset: record.offset,
+      };
+      const place = `${log.topic}/${log.partition}/${record.offset}`;
+      if (partitionOf(orgId, partitions) !== log.partition) problems.push(`${place}: ${orgId} has another partition`);
+      const before = last.get(orgId) ?? 0;
+      if (seq <= before) {
+        const first = bySeq.get(`${orgId}/${seq}`);
+        if (first !== undefined && !first.envelope.equals(logged.envelope)) {
+          problems.push(`${place}: seq ${seq} of ${orgId} stands there before with other bytes`);
+        }
+        continue;
+      }
+      if (seq !== before + 1) problems.push(`${place}: seq ${seq} of ${orgId} follows ${before}`);
+      const known = ids.get(`${orgId}/${id}`);
+      if (known !== undefined) problems.push(`${place}: id ${id} has seq ${known} and ${seq}`);
+      ids.set(`${orgId}/${id}`, seq);
+      last.set(orgId, seq);
+      bySeq.set(`${orgId}/${seq}`, logged);
+      events.push(logged);
+    }
+  }
+  return events;
+}
+
+function checkLedger({ ledger }: Evidence, log: readonly Logged[], problems: string[]): void {
+  const byId = new Map(log.map((event) => [`${event.orgId}/${event.id}`, event]));
+  for (const { id, orgId, dataJson } of ledger.acceptedEvents) {
+    const logged = byId.get(`${orgId}/${id}`);
+    if (logged === undefined) problems.push(`${id} of ${orgId} was acknowledged and is not in the log`);
+    else if (!logged.envelope.includes(dataJson)) problems.push(`${id}: the log holds other data than was submitted`);
+  }
+  for (const { id, orgId, event } of log) {
+    if (!ledger.submitted.has(id) && !event.startsWith('conversation.queued')) {
+      problems.push(`${id} of ${orgId} is in the log, and nobody has submitted it`);
+    }
+  }
+}
+
+function checkFeed({ tables }: Evidence, log: readonly Logged[], problems: string[]): void {
+  const feed = new Map(tables.events.values().map((row) => [`${row.org_id}/${row.seq}`, row]));
+  if (tables.events.size !== feed.size) problems.push('the feed holds a seq twice');
+  const wanted = new Set<string>();
+  for (const { orgId, seq, id, envelope } of log) {
+    const key = `${orgId}/${seq}`;
+    wanted.add(key);
+    const row = feed.get(key);
+    if (row === undefined) problems.push(`seq ${seq} of ${orgId} is in the log and not in the feed`);
+    else if (row.event_id !== id || !row.envelope.equals(envelope)) {
+      problems.push(`seq ${seq} of ${orgId} is ${id} in the log and ${row.event_id} in the feed`);
+    }
+  }
+  for (const key of feed.keys()) if (!wanted.has(key)) problems.push(`${key} is in the feed and not in the log`);
+}
+
+function isActiveFrom(endpoint: LedgerEndpoint, atMs: number): boolean {
+  return (
+    endpoint.createdAtMs + UNCERTAIN_MS < atMs && endpoint.inactive.every(({ toMs }) => toMs + UNCERTAIN_MS < atMs)
+  );
+}
+
+function wasInactive(endpoint: LedgerEndpoint, atMs: number): boolean {
+  if (atMs < endpoint.createdAtMs - UNCERTAIN_MS) return true;
+  return endpoint.inactive.some(({ fromMs, toMs }) => fromMs + UNCERTAIN_MS < atMs && atMs < toMs - UNCERTAIN_MS);
+}
+
+/** An endpoint that may have been disabled by its failures is not owed everything. */
+function isOwed(tables: Tables, endpoint: LedgerEndpoint): boolean {
+  return tables.endpoints.get(endpoint.id)?.is_active === true;
+}
+
+function checkDeliveries(evidence: Evidence, log: readonly Logged[], problems: string[]): void {
+  const { tables, ledger } = evidence;
+  const rows = new Map<string, DeliveryRow>();
+  for (const row of tables.deliveries.values()) rows.set(`${row.ref.endpointId}/${row.ref.eventId}`, row);
+  const byId = new Map(log.map((event) => [event.id, event]));
+  for (const endpoint of ledger.endpoints.values()) {
+    const got = new Set(endpoint.receipts.filter(({ succeeded }) => succeeded).map(({ eventId }) => eventId));
+    for (const { eventId, body } of endpoint.receipts) {
+      const logged = byId.get(eventId);
+      if (logged === undefined) problems.push(`${endpoint.id} was pushed ${eventId}, which is not in the log`);
+      else if (!logged.envelope.equals(body)) problems.push(`${endpoint.id} was pushed other bytes of ${eventId}`);
+      else if (wasInactive(endpoint, logged.appendedAtMs - EPOCH_MS)) {
+        problems.push(`${endpoint.id} was pushed ${eventId}, from a time when it was not there or inactive`);
+      }
+    }
+    for (const { orgId, id, event, appendedAtMs } of log) {
+      if (orgId !== endpoint.orgId || !endpoint.events.includes(event)) continue;
+      const row = rows.get(`${endpoint.id}/${id}`);
+      if (row !== undefined && tables.statusOf(row) === 'pending')
+        problems.push(`the delivery of ${id} to ${endpoint.id} is pending for ever`);
+      if (row?.status === 'delivered' && !got.has(id)) {
+        problems.push(`${id} is said to be delivered to ${endpoint.id}, which never accepted it`);
+      }
+      if (row === undefined && isOwed(tables, endpoint) && isActiveFrom(endpoint, appendedAtMs - EPOCH_MS)) {
+        problems.push(`${id} was never scheduled for ${endpoint.id}`);
+      }
+    }
+  }
+}
+
+/** What can be said once everything has settled: each line is a broken promise. */
+export function judge(evidence: Evidence): readonly string[] {
+  const problems = [...evidence.ledger.breaches];
+  const log = readLog(evidence, problems);
+  checkLedger(evidence, log, problems);
+  checkFeed(evidence, log, problems);
+  checkDeliveries(evidence, log, problems);
+  return problems;
+}
+
+/** What is still on its way, as far as can be seen from outside; `null` once everything has settled. */
+export function unsettled({ broker, tables, ledger, topics }: Evidence): string | null {
+  if (ledger.open > 0) return `${ledger.open} submissions are not answered`;
+  const prefix = topics.inbox.slice(0, topics.inbox.indexOf('.'));
+  for (const [group, topic] of [
+    ['sequencer', topics.inbox],
+    ['router', topics.log],
+  ] as const) {
+    for (const { partition, start, end } of broker.partitionsOf(topic)) {
+      const committed = broker.group(`${prefix}-${group}`).offsets.get(`${topic}/${partition}`)?.offset ?? 0;
+      if (end > start && committed < end) return `the ${group} is at ${committed} of ${end} in ${topic}/${partition}`;
+    }
+  }
+  for (const [projection, topic] of [
+    ['feed', topics.log],
+    ['deliveries', topics.deliveries],
+  ] as const) {
+    for (const { partition, end } of broker.partitionsOf(topic)) {
+      const next = tables.offsets.get(`${projection} ${topic}/${partition}`)?.next_offset ?? 0;
+      if (end > 0 && next < end) return `the projection ${projection} is at ${next} of ${end} in ${topic}/${partition}`;
+    }
+  }
+  const pending = tables.deliveries.values().find((row) => tables.statusOf(row) === 'pending');
+  return pending === undefined
+    ? null
+    : `the delivery ${pending.ref.deliveryId} to ${pending.ref.endpointId} is pending`;
+}
