@@ -54,7 +54,13 @@ export async function aSecuredKafka(users: readonly string[]): Promise<SecuredKa
     join(home, name),
   ) as [string, string, string];
   const node = { nodeId: 1, controllerPort };
-  const basics = kafkaServerProperties({ port, node, peers: [node], dataDir: join(home, 'records') });
+  const basics = kafkaServerProperties({
+    port,
+    node,
+    peers: [node],
+    dataDir: join(home, 'records'),
+    launchId: 'secured',
+  });
   // Of a name that comes twice the last counts.
   writeFileSync(properties, basics + linesOf(secured));
   writeFileSync(logging, kafkaLogging(join(home, 'kafka.log')));

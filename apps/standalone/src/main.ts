@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { resolve } from 'node:path';
 import type { Type } from '@nestjs/common';
 import { InstallationMismatchError } from '#libs/domain';
@@ -68,6 +69,14 @@ async function run(servers: Server[]): Promise<void> {
     : given;
   const health = new HealthBoard();
   const pushing = new StageThread(environment, health);
+  const lost = new AbortController();
+  const died = Promise.race([pushing.died, ...servers.map((server) => server.died)]);
+  // Without its servers a start would wait for ever.
+  void died.then((reason) => {
+    lost.abort(reason);
+  });
+  const starting = AbortSignal.any([signal, lost.signal]);
+  setMaxListeners(0, starting);
   let running: GaplessApp | undefined;
   try {
     running = await startGaplessApp(
@@ -75,18 +84,20 @@ async function run(servers: Server[]): Promise<void> {
         name: 'standalone',
         modules: Object.values(MODULES),
         defaultPort: STAGES.api.port,
+        // Between the look at the usual port and this start somebody may have taken it.
+        mayMove: isEmbedded && given['PORT'] === undefined,
         http: apiHttp,
         health,
       },
       environment,
-      signal,
+      starting,
     );
     running.app.get(Metrics).include(() => pushing.measured());
     await giveBackMemory();
-    await pushing.ready(signal);
+    await pushing.ready(starting);
     if (isEmbedded) await announce(running);
     tell(readyText(running.url, running.config, isEmbedded ? resolve(dataDir, 'credentials.json') : null));
-    const death = await Promise.race([untilAborted(signal), pushing.died, ...servers.map((server) => server.died)]);
+    const death = await Promise.race([untilAborted(signal), died]);
     if (death instanceof Error) throw death;
     tell('Gapless stops …');
   } finally {

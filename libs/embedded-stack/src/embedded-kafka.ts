@@ -1,4 +1,4 @@
-import { freePort } from './free-port.js';
+import { quietPort } from './free-port.js';
 import { newKafkaClusterId } from './kafka-cluster-id.js';
 import { runKafkaNode } from './kafka-node.js';
 
@@ -14,8 +14,8 @@ export interface EmbeddedKafka {
 const DEFAULT_PORT = 9092;
 
 /**
- * Runs a single-node Kafka under `<dataDir>/kafka`, on loopback: on `port` (9092) if that is free, else on a free one,
- * and the next time on the same one again. Its records outlive the process. A broker that a killed Gapless left behind
+ * Runs a single-node Kafka under `<dataDir>/kafka`, on loopback: on `port` (9092) if that is free, otherwise on a free
+ * one, and the next time on the same one again. Its records outlive the process. A broker that a killed Gapless left behind
  * is stopped first.
  * @param o.jarsDir holds the broker's jars (docker/kafka/pom.xml); `java` is taken from JAVA_HOME or PATH.
  * @throws DataDirInUseError when another Gapless that is alive uses the directory.
@@ -37,7 +37,7 @@ export async function startEmbeddedKafka(o: {
     signal,
     port: o.port ?? DEFAULT_PORT,
     membership: async () => {
-      const node = { nodeId: 1, controllerPort: await freePort() };
+      const node = { nodeId: 1, controllerPort: await quietPort() };
       return { node, peers: [node], clusterId: newKafkaClusterId() };
     },
   });

@@ -13,9 +13,8 @@ import {
 } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { Client, escapeIdentifier } from 'pg';
 import { endProcess, type StopSteps } from './end-process.js';
-import { errorCode } from './error-code.js';
+import { whoAnswersPostgres } from './postgres-probe.js';
 import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.js';
 import { commandLineOf, identifyProcess } from './process-identity.js';
 import { runAsNonRoot, type RunAs } from './run-as.js';
@@ -46,9 +45,9 @@ export const POSTGRES_STOP_STEPS: StopSteps = [
 ];
 
 /**
- * Runs PostgreSQL under `<dataDir>/postgres`, on loopback: on `port` (5432) if that is free, else on a free one, and the
- * next time on the same one again. The password is made up once and kept beside it, readable to the owner only. A server
- * that a killed Gapless left behind is stopped first.
+ * Runs PostgreSQL under `<dataDir>/postgres`, on loopback: on `port` (5432) if that is free, otherwise on a free one,
+ * and the next time on the same one again. The password is made up once and kept beside it, readable to the owner only.
+ * A server that a killed Gapless left behind is stopped first.
  * @throws DataDirInUseError when another Gapless that is alive uses the directory.
  * @throws Error with the end of the server's log when it does not start; the signal's reason when aborted.
  */
@@ -103,7 +102,8 @@ export async function startEmbeddedPostgres(o: {
         logFile,
       });
     },
-    answers: (port) => createDatabase(urlOf(port, 'postgres')),
+    whoAnswers: (port, pid) =>
+      whoAnswersPostgres({ pid, port, cluster, adminUrl: urlOf(port, 'postgres'), database: DATABASE }),
   });
   return { pid, url: urlOf(port, DATABASE), died, stop, kill };
 }
@@ -184,26 +184,4 @@ async function clearStaleLock(cluster: string, log: (line: string) => void): Pro
     await endProcess(holder, POSTGRES_STOP_STEPS);
   }
   rmSync(lockFile, { force: true });
-}
-
-/** Creates the database if it is missing; false while the server does not answer yet. */
-async function createDatabase(adminUrl: string): Promise<boolean> {
-  const client = new Client({ connectionString: adminUrl, connectionTimeoutMillis: 2000 });
-  // Without a listener, a connection that breaks while the server goes down would end our process.
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-  } catch (error) {
-    await client.end().catch(() => undefined);
-    // Class 28: it answers, and does not know our password. All else is a server that is not there yet.
-    if (!errorCode(error).startsWith('28')) return false;
-    throw error;
-  }
-  try {
-    const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [DATABASE]);
-    if (rowCount === 0) await client.query(`CREATE DATABASE ${escapeIdentifier(DATABASE)}`);
-    return true;
-  } finally {
-    await client.end();
-  }
 }

@@ -123,11 +123,13 @@ async function expectWritten(stack: EmbeddedStack): Promise<void> {
   expect(await query(stack, 'SELECT answer FROM written')).toEqual([{ answer: 42 }]);
 }
 
-/** The two servers that the pid files of the directory name. */
+/** The server that a pid file of the directory names. */
+function serverOf(dataDir: string, file: string): ProcessIdentity {
+  return (JSON.parse(readFileSync(join(dataDir, file), 'utf8')) as { server: ProcessIdentity }).server;
+}
+
 function serversOf(dataDir: string): ProcessIdentity[] {
-  return ['kafka.pid', 'postgres.pid'].map(
-    (file) => (JSON.parse(readFileSync(join(dataDir, file), 'utf8')) as { server: ProcessIdentity }).server,
-  );
+  return ['kafka.pid', 'postgres.pid'].map((file) => serverOf(dataDir, file));
 }
 
 describe('embedded Kafka and Postgres', () => {
@@ -184,6 +186,24 @@ describe('embedded Kafka and Postgres', () => {
     expect(lines.filter((line) => line.includes('of a killed Gapless still runs'))).toHaveLength(2);
     await expectWritten(stack);
   });
+
+  it('stay up after one crash after the other, whatever was killed: the owner, Kafka with it, or all', async () => {
+    const dataDir = join(directory, 'crashes');
+    await write(await start(dataDir));
+    await running.pop()?.stop();
+    for (const files of [[], ['kafka.pid'], ['kafka.pid', 'postgres.pid']]) {
+      const elsewhere = await startElsewhere(dataDir);
+      const victims = files.map((file) => serverOf(dataDir, file));
+      await elsewhere.kill();
+      for (const { pid } of victims) process.kill(pid, 'SIGKILL');
+
+      const stack = await start(dataDir);
+      const servers = serversOf(dataDir);
+      await expectWritten(stack);
+      expect(servers.filter(isAlive)).toEqual(servers);
+      await running.pop()?.stop();
+    }
+  }, 300_000);
 
   it('refuse a directory that a Gapless that is alive uses, and name its process', async () => {
     const dataDir = join(directory, 'in-use');

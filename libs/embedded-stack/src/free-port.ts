@@ -1,6 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { DirectoryHeldError, PortTakenError } from './launch-errors.js';
 
 /** Tries to listen on the loopback port; the port it got (0 asks for any), or `undefined` when it is taken. */
 function tryPort(port: number): Promise<number | undefined> {
@@ -18,18 +20,7 @@ function tryPort(port: number): Promise<number | undefined> {
   });
 }
 
-/** The first of the wanted loopback ports that is free, else any free one. */
-export async function freePort(...wanted: readonly (number | undefined)[]): Promise<number> {
-  for (const port of wanted) {
-    const got = port === undefined ? undefined : await tryPort(port);
-    if (got !== undefined) return got;
-  }
-  const any = await tryPort(0);
-  if (any === undefined) throw new Error('no free port on 127.0.0.1');
-  return any;
-}
-
-/** Below the ports that the system hands out by itself. */
+/** Below the ports that the system hands out by itself, so that no outgoing connection is given one of them. */
 const QUIET_PORTS = { from: 20_000, to: 32_000 };
 const QUIET_TRIES = 100;
 
@@ -38,7 +29,7 @@ const QUIET_TRIES = 100;
  * whose address others remember.
  * @param taken ports that are spoken for, though nobody listens on them yet
  */
-export async function quietPort(wanted: number | undefined, taken: ReadonlySet<number>): Promise<number> {
+export async function quietPort(wanted?: number, taken: ReadonlySet<number> = new Set()): Promise<number> {
   let port = wanted ?? randomInt(QUIET_PORTS.from, QUIET_PORTS.to);
   for (let tries = 0; tries < QUIET_TRIES; tries++) {
     if (!taken.has(port) && (await tryPort(port)) !== undefined) return port;
@@ -47,22 +38,39 @@ export async function quietPort(wanted: number | undefined, taken: ReadonlySet<n
   throw new Error(`no free port from ${QUIET_PORTS.from} to ${QUIET_PORTS.to} on 127.0.0.1`);
 }
 
-/** The server lost its port to somebody between our look and its own. */
-function isPortTaken(error: unknown): boolean {
-  return error instanceof Error && error.message.includes('Address already in use');
-}
+/** Two servers that go for the same port collide once; more often only if somebody takes port after port. */
+const LAUNCHES = 10;
+/** A process that was killed lets go of its files within this time, or it is none that was killed. */
+const HELD_WAIT_MS = 1000;
 
-/** Launches on the first wanted port that is free; goes to any free one if the port is taken away in that moment. */
+/**
+ * Launches a server on the first wanted port that is free, otherwise on any. A port that looks free may be taken before
+ * the server, which takes seconds to start, asks for it: then the server is launched again on another one.
+ * @param launch throws `PortTakenError` when somebody else has the port, `DirectoryHeldError` when somebody has the directory
+ */
 export async function launchOnFreePort<T>(
   wanted: readonly (number | undefined)[],
   launch: (port: number) => Promise<T>,
 ): Promise<T> {
-  try {
-    return await launch(await freePort(...wanted));
-  } catch (error) {
-    if (!isPortTaken(error)) throw error;
-    return launch(await freePort());
+  const taken = new Set<number>();
+  for (let launches = 1; ; launches++) {
+    const port = await firstFree(wanted, taken);
+    try {
+      return await launch(port);
+    } catch (error) {
+      if (launches === LAUNCHES) throw error;
+      if (error instanceof PortTakenError) taken.add(error.port ?? port);
+      else if (error instanceof DirectoryHeldError) await pause(HELD_WAIT_MS);
+      else throw error;
+    }
   }
+}
+
+async function firstFree(wanted: readonly (number | undefined)[], taken: ReadonlySet<number>): Promise<number> {
+  for (const port of wanted) {
+    if (port !== undefined && port !== 0 && !taken.has(port) && (await tryPort(port)) !== undefined) return port;
+  }
+  return quietPort(undefined, taken);
 }
 
 /** The port of the last run, so that clients keep their address. */

@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { StopSteps } from './end-process.js';
-import { kafkaAnswers } from './kafka-probe.js';
+import { kafkaClusterIdIn } from './kafka-cluster-id.js';
+import { whoAnswersKafka } from './kafka-probe.js';
 import { kafkaLogging, kafkaServerProperties, type KafkaPeer } from './kafka-settings.js';
 import { runServer, type RunningServer } from './run-server.js';
 import { serverEnvironment } from './server-process.js';
@@ -59,6 +61,7 @@ export async function runKafkaNode(o: KafkaNodeOptions): Promise<RunningServer> 
   const flags = [...JVM_FLAGS, `-Dlog4j2.configurationFile=${loggingFile}`, '-cp', join(resolve(o.jarsDir), '*')];
   const env = serverEnvironment('JAVA_HOME', 'JAVA_TOOL_OPTIONS');
   let nodeId = 0;
+  let launchId = '';
 
   const format = async (clusterId: string): Promise<void> => {
     const args = [
@@ -95,7 +98,8 @@ export async function runKafkaNode(o: KafkaNodeOptions): Promise<RunningServer> 
     commandFor: async (port) => {
       const { node, peers, clusterId } = await o.membership();
       nodeId = node.nodeId;
-      await writeFile(propertiesFile, kafkaServerProperties({ port, node, peers, dataDir: records }));
+      launchId = `launch-${randomBytes(8).toString('hex')}`;
+      await writeFile(propertiesFile, kafkaServerProperties({ port, node, peers, dataDir: records, launchId }));
       // The formatter writes this file last, so a format that was cut short is done again.
       if (!existsSync(join(records, 'meta.properties'))) await format(clusterId);
       return {
@@ -108,6 +112,6 @@ export async function runKafkaNode(o: KafkaNodeOptions): Promise<RunningServer> 
         logFile,
       };
     },
-    answers: (port) => kafkaAnswers(port, nodeId),
+    whoAnswers: (port) => whoAnswersKafka(port, { clusterId: kafkaClusterIdIn(records), nodeId, launchId }),
   });
 }

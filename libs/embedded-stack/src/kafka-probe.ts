@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import type { WhoAnswers } from './who-answers.js';
 
 const METADATA_API = 3;
 const METADATA_VERSION = 5;
@@ -17,50 +18,87 @@ function metadataRequest(): Buffer {
   return body;
 }
 
+/** What a Metadata answer says of its cluster. */
+interface KafkaAnswer {
+  readonly clusterId: string;
+  readonly brokers: readonly { readonly nodeId: number; readonly rack: string }[];
+}
+
 /** Size, correlation id and throttle time come before the count of brokers, four bytes each. */
 const COUNT_AT = 12;
 
-/** The node ids of the brokers that a Metadata answer lists; `undefined` while the answer is not whole. */
-function brokersIn(answer: Buffer): readonly number[] | undefined {
-  if (answer.length < 4 || answer.length < 4 + answer.readInt32BE(0)) return undefined;
-  const nodeIds: number[] = [];
-  let at = COUNT_AT + 4;
-  for (let left = answer.readInt32BE(COUNT_AT); left > 0; left--) {
-    nodeIds.push(answer.readInt32BE(at));
-    const hostAt = at + 4;
-    const rackAt = hostAt + 2 + answer.readInt16BE(hostAt) + 4;
-    // A rack that there is none of has length -1.
-    at = rackAt + 2 + Math.max(0, answer.readInt16BE(rackAt));
+/** `undefined` while the answer is not whole, or when it is none of Kafka. */
+function readAnswer(bytes: Buffer): KafkaAnswer | undefined {
+  if (bytes.length < 4 || bytes.length < 4 + bytes.readInt32BE(0)) return undefined;
+  let at = COUNT_AT;
+  const int32 = (): number => bytes.readInt32BE((at += 4) - 4);
+  const text = (): string => {
+    // A text that there is none of has length -1.
+    const length = Math.max(0, bytes.readInt16BE((at += 2) - 2));
+    return bytes.toString('utf8', at, (at += length));
+  };
+  try {
+    const brokers = Array.from({ length: int32() }, () => {
+      const nodeId = int32();
+      text(); // host
+      int32(); // port
+      return { nodeId, rack: text() };
+    });
+    return { brokers, clusterId: text() };
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
   }
-  return nodeIds;
 }
 
-/**
- * Whether a broker answers on the loopback port and counts itself as serving: one that is still starting, or that the
- * controller has not let in yet, answers with a list of brokers that it is not on, or not at all.
- */
-export function kafkaAnswers(port: number, nodeId: number): Promise<boolean> {
+/** What a broker on the loopback port answers; `undefined` when none does, or when it is not whole in time. */
+function askKafka(port: number): Promise<KafkaAnswer | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port, timeout: PROBE_TIMEOUT_MS });
-    let answer = Buffer.alloc(0);
-    const settle = (ready: boolean): void => {
+    let bytes = Buffer.alloc(0);
+    const settle = (answer: KafkaAnswer | undefined): void => {
       socket.destroy();
-      resolve(ready);
+      resolve(answer);
     };
     socket.once('connect', () => socket.write(metadataRequest()));
     socket.on('data', (chunk) => {
-      answer = Buffer.concat([answer, chunk]);
-      const brokers = brokersIn(answer);
-      if (brokers !== undefined) settle(brokers.includes(nodeId));
+      bytes = Buffer.concat([bytes, chunk]);
+      const answer = readAnswer(bytes);
+      if (answer !== undefined) settle(answer);
     });
-    socket.once('timeout', () => {
-      settle(false);
-    });
-    socket.once('error', () => {
-      settle(false);
-    });
-    socket.once('close', () => {
-      settle(false);
-    });
+    for (const event of ['timeout', 'error', 'close']) {
+      socket.once(event, () => {
+        settle(undefined);
+      });
+    }
   });
+}
+
+/** How a broker of ours is told from every other one. */
+export interface KafkaIdentity {
+  /** Of the data directory. */
+  readonly clusterId: string;
+  readonly nodeId: number;
+  /** Of this one process: `broker.rack` of its settings. */
+  readonly launchId: string;
+}
+
+/**
+ * Who answers on the loopback port. It is ours once its controller has let the process in that we launched. A broker of
+ * another cluster is a stranger, be it of the same node id.
+ */
+export async function whoAnswersKafka(port: number, ours: KafkaIdentity): Promise<WhoAnswers> {
+  const answer = await askKafka(port);
+  // A broker that nobody has let in yet answers with a list that is empty, and may not know its cluster.
+  if (answer === undefined || answer.clusterId === '') return 'nobody';
+  if (answer.clusterId !== ours.clusterId) return 'stranger';
+  const isIn = answer.brokers.some(({ nodeId, rack }) => nodeId === ours.nodeId && rack === ours.launchId);
+  // The entry may still be that of the process before ours, or of a copy of our directory.
+  return isIn ? 'ours' : 'nobody';
+}
+
+/** Whether the node of the cluster serves on the loopback port, whenever it was launched. */
+export async function kafkaAnswers(port: number, nodeId: number): Promise<boolean> {
+  const answer = await askKafka(port);
+  return answer?.brokers.some((broker) => broker.nodeId === nodeId) ?? false;
 }

@@ -1,6 +1,9 @@
 /** Messages of up to 16 MiB: 500 events of one ingest request fit with room to spare. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
+/** A log is flushed at the second look at the latest, so records are on the disk within twice this time. */
+const FLUSH_AFTER_MS = 500;
+
 /** A node of a cluster as the others know it: each is a broker and a controller. */
 export interface KafkaPeer {
   readonly nodeId: number;
@@ -17,6 +20,8 @@ export function kafkaServerProperties(o: {
   /** All nodes, this one included. */
   readonly peers: readonly KafkaPeer[];
   readonly dataDir: string;
+  /** Names this one process: what brokers say of each other is of the process before, until the new one is let in. */
+  readonly launchId: string;
 }): string {
   const { nodeId, controllerPort } = o.node;
   const replicas = Math.min(MOST_REPLICAS, o.peers.length);
@@ -31,7 +36,11 @@ export function kafkaServerProperties(o: {
     'listener.security.protocol.map': 'BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT',
     'inter.broker.listener.name': 'BROKER',
     'controller.listener.names': 'CONTROLLER',
+    // The only text of ours that a broker tells its clients. Nothing is placed by it: all nodes are on one machine.
+    'broker.rack': o.launchId,
     'log.dirs': o.dataDir,
+    // A machine that is busy for longer than the usual minute is no reason to give up.
+    'initial.broker.registration.timeout.ms': 240_000,
 
     'default.replication.factor': replicas,
     'min.insync.replicas': inSync,
@@ -45,6 +54,12 @@ export function kafkaServerProperties(o: {
     'auto.create.topics.enable': false,
     'message.max.bytes': MAX_MESSAGE_BYTES,
     'replica.fetch.max.bytes': MAX_MESSAGE_BYTES,
+
+    // There is no other machine to have what this one loses with its power. Once a second all is on the disk (ADR 38).
+    'log.flush.interval.ms': FLUSH_AFTER_MS,
+    'log.flush.scheduler.interval.ms': FLUSH_AFTER_MS,
+    // What is known to be on the disk is not read again by a start after a crash.
+    'log.flush.offset.checkpoint.interval.ms': 5_000,
 
     // Groups are few and their members all here: nobody is worth 3 s of waiting, and a killed member is missed soon.
     'group.initial.rebalance.delay.ms': 0,

@@ -25,3 +25,24 @@ export function rotateLog(file: string, maxBytes = 10 * 1024 * 1024): void {
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   if (size > maxBytes) renameSync(file, `${file}.1`);
 }
+
+/** Where the next line of a log will begin. */
+export function endOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+const MOST_BYTES = 1024 * 1024;
+
+/** What was written to the log behind that place, or all of it if the log was rolled since; its first MiB. */
+export function textSince(file: string, from: number): string {
+  const end = endOf(file);
+  const begin = end < from ? 0 : from;
+  const bytes = Buffer.alloc(Math.min(end - begin, MOST_BYTES));
+  if (bytes.length === 0) return '';
+  const fd = openSync(file, 'r');
+  try {
+    return bytes.toString('utf8', 0, readSync(fd, bytes, 0, bytes.length, begin));
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -2,8 +2,10 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StopSteps } from './end-process.js';
 import { launchOnFreePort, rememberedPort, rememberPort } from './free-port.js';
+import { DirectoryHeldError, PortTakenError } from './launch-errors.js';
 import { claimServer } from './server-claim.js';
 import { launchServer, type ServerCommand } from './server-process.js';
+import type { WhoAnswers } from './who-answers.js';
 
 /** A server to run, and how. */
 export interface ServerPlan {
@@ -19,7 +21,8 @@ export interface ServerPlan {
   /** Makes the server's directory ready, with the claim on it held. */
   readonly prepare: () => Promise<void>;
   readonly commandFor: (port: number) => Promise<ServerCommand>;
-  readonly answers: (port: number) => Promise<boolean>;
+  /** @param pid of the process that was launched */
+  readonly whoAnswers: (port: number, pid: number | undefined) => Promise<WhoAnswers>;
 }
 
 export interface RunningServer {
@@ -34,7 +37,10 @@ export interface RunningServer {
   readonly resume: () => void;
 }
 
-const START_TIMEOUT_MS = 60_000;
+/** A server that recovers on a busy machine takes minutes. */
+const START_TIMEOUT_MS = 5 * 60_000;
+/** How often it is said that a server still starts. */
+const PROGRESS_MS = 15_000;
 
 /** Claims the directory, launches the server and waits until it answers; leaves nothing behind when it throws. */
 export async function runServer(plan: ServerPlan): Promise<RunningServer> {
@@ -52,11 +58,24 @@ export async function runServer(plan: ServerPlan): Promise<RunningServer> {
       const command = await plan.commandFor(port);
       signal?.throwIfAborted();
       const server = launchServer(command, stopSteps, claim.record);
+      const progress = setInterval(() => {
+        log(`${name} still starts on 127.0.0.1:${port}, ${Math.round((performance.now() - began) / 1000)} s so far`);
+      }, PROGRESS_MS);
+      const isUp = async (): Promise<boolean> => {
+        const who = await plan.whoAnswers(port, server.pid);
+        if (who === 'stranger') throw new PortTakenError(`somebody else answers on 127.0.0.1:${port}`, port);
+        return who === 'ours';
+      };
       try {
-        await server.ready(() => plan.answers(port), { timeoutMs: START_TIMEOUT_MS, signal });
+        await server.ready(isUp, { timeoutMs: START_TIMEOUT_MS, signal });
       } catch (error) {
         await server.stop();
+        if (error instanceof DirectoryHeldError)
+          log(`${name}: a process that was killed still holds ${plan.home}; waiting`);
+        if (error instanceof PortTakenError) log(`${name} cannot have port ${error.port ?? port}; trying another one`);
         throw error;
+      } finally {
+        clearInterval(progress);
       }
       rememberPort(portFile, port);
       log(`${name} is up on 127.0.0.1:${port} after ${Math.round(performance.now() - began)} ms`);

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { endProcess, type StopSteps } from './end-process.js';
 import { errorCode } from './error-code.js';
@@ -76,8 +77,25 @@ export async function endLeftover(
     onFound(earlier.server);
     await endProcess(earlier.server, stopSteps);
   }
-  rmSync(pidFile, { force: true });
+  dropClaim(pidFile, earlier);
   return true;
+}
+
+/**
+ * Removes a claim of a process that is dead, or a file that holds none. Another start may have found the same, removed it and claimed the
+ * directory since: then its claim is put back.
+ */
+function dropClaim(pidFile: string, dead: PidRecord | undefined): void {
+  const aside = `${pidFile}.${process.pid}-${randomBytes(4).toString('hex')}`;
+  try {
+    renameSync(pidFile, aside);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return;
+    throw error;
+  }
+  const taken = readRecord(aside);
+  if (taken !== undefined && JSON.stringify(taken.owner) !== JSON.stringify(dead?.owner)) linkSync(aside, pidFile);
+  rmSync(aside, { force: true });
 }
 
 /** Whole or not at all, so that nobody reads a claim that is half-written. */

@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { endProcess, signalProcess, type StopSteps } from './end-process.js';
-import { logTail, rotateLog } from './log-tail.js';
+import { endOf, logTail, rotateLog, textSince } from './log-tail.js';
+import { relaunchReason } from './launch-errors.js';
 import { childrenOf, identifyProcess, type ProcessIdentity } from './process-identity.js';
 
 export interface ServerCommand {
@@ -26,6 +27,8 @@ export interface ServerProcess {
   readonly died: Promise<Error>;
   /**
    * Polls until the probe returns true.
+   * @throws PortTakenError when it ends because somebody else has its port, or one of its ports.
+   * @throws DirectoryHeldError when it ends because somebody uses its directory.
    * @throws Error with the end of the server's log when it dies or the time is over; the signal's reason when aborted.
    */
   ready(probe: () => Promise<boolean>, o: { timeoutMs: number; signal: AbortSignal | undefined }): Promise<void>;
@@ -49,6 +52,9 @@ export function launchServer(
   record: (server: ProcessIdentity) => void,
 ): ServerProcess {
   rotateLog(command.outputFile);
+  const logs = [...new Set([command.logFile, command.outputFile])];
+  // What is in the logs from earlier runs says nothing of this one.
+  const begins = new Map(logs.map((file) => [file, endOf(file)]));
   const output = openSync(command.outputFile, 'a');
   const child = spawn(command.command, command.args, {
     cwd: command.cwd,
@@ -74,11 +80,13 @@ export function launchServer(
   }).then((how) => (ended = how));
 
   const failure = (what: string): Error => {
-    const tails = [...new Set([command.logFile, command.outputFile])]
+    const tails = logs
       .map((file) => ({ file, tail: logTail(file) }))
       .filter(({ tail }) => tail !== '')
       .map(({ file, tail }) => `\n--- end of ${file}\n${tail}`);
-    return new Error(`${command.name} ${what}${tails.join('')}`);
+    const message = `${command.name} ${what}${tails.join('')}`;
+    const output = logs.map((file) => textSince(file, begins.get(file) ?? 0)).join('\n');
+    return relaunchReason(output, message) ?? new Error(message);
   };
 
   // A `process.exit` that skips the orderly stop shall not leave the server behind.

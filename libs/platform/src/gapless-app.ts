@@ -21,6 +21,7 @@ import {
 } from '#libs/runtime';
 import { startTracing, type Tracing } from '#libs/tracing';
 import { giveBackMemory } from './give-back-memory.js';
+import { listen } from './listen.js';
 import { NestLog } from './nest-log.js';
 import { PlatformModule } from './platform.module.js';
 import { Platform } from './platform.js';
@@ -33,6 +34,8 @@ export interface GaplessAppOptions {
   readonly name: string;
   readonly modules: readonly Type[];
   readonly defaultPort: number;
+  /** Whether it answers on any other port if its own is taken (default: that ends the start). */
+  readonly mayMove?: boolean;
   /** Where its parts tell how they are; its own unless given. */
   readonly health?: HealthBoard;
   /** Where spans go, if not where the settings say. */
@@ -94,7 +97,7 @@ export async function startGaplessApp(
       },
       { inheritAppConfig: false },
     );
-    await app.listen(config.port, config.host);
+    await listen(app, { host: config.host, port: config.port, mayMove: options.mayMove ?? false });
     await app.get(Platform).join(signal);
     await abortable(app.startAllMicroservices(), signal);
     logger.info({ url: await app.getUrl() }, 'app.ready');

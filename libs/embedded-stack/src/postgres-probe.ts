@@ -1,0 +1,75 @@
+import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
+import { endianness } from 'node:os';
+import { join } from 'node:path';
+import { Client, escapeIdentifier } from 'pg';
+import { errorCode } from './error-code.js';
+import type { WhoAnswers } from './who-answers.js';
+
+/** SQLSTATEs of a server that is there and cannot do it yet: going up or down, full, its template in use. */
+const NOT_YET = /^(08|57P|53|55006)/;
+
+/** What the server writes into the lock file of its data directory. */
+interface PostgresLock {
+  readonly pid: number;
+  readonly port: number;
+  /** `ready` once it listens and takes clients. */
+  readonly status: string;
+}
+
+function readLock(cluster: string): PostgresLock | undefined {
+  try {
+    const lines = readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n');
+    return { pid: Number(lines[0]), port: Number(lines[3]), status: (lines[7] ?? '').trim() };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The number that initdb gave the directory: the first member of its control file. */
+function systemIdentifierIn(cluster: string): string {
+  const bytes = Buffer.alloc(8);
+  const fd = openSync(join(cluster, 'global/pg_control'), 'r');
+  try {
+    readSync(fd, bytes, 0, bytes.length, 0);
+  } finally {
+    closeSync(fd);
+  }
+  return String(endianness() === 'LE' ? bytes.readBigUInt64LE() : bytes.readBigUInt64BE());
+}
+
+/**
+ * Who answers on the loopback port, and creates the database if the server is ours and has none. It is ours if the
+ * process that we launched says in its own directory that it has the port, and what answers there is of that directory.
+ * @throws what our own server refuses for good, such as our password
+ */
+export async function whoAnswersPostgres(o: {
+  readonly pid: number | undefined;
+  readonly port: number;
+  /** The data directory. */
+  readonly cluster: string;
+  readonly adminUrl: string;
+  readonly database: string;
+}): Promise<WhoAnswers> {
+  const lock = readLock(o.cluster);
+  if (lock === undefined || lock.pid !== o.pid || lock.port !== o.port || lock.status !== 'ready') return 'nobody';
+  const client = new Client({ connectionString: o.adminUrl, connectionTimeoutMillis: 2000 });
+  // Without a listener, a connection that breaks while the server goes down would end our process.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const identity = await client.query<{ system: string }>(
+      'select system_identifier::text as system from pg_control_system()',
+    );
+    if (identity.rows[0]?.system !== systemIdentifierIn(o.cluster)) return 'stranger';
+    const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [o.database]);
+    if (rowCount === 0) await client.query(`CREATE DATABASE ${escapeIdentifier(o.database)}`);
+    return 'ours';
+  } catch (error) {
+    const code = errorCode(error);
+    // Five characters are of Postgres; all else is a connection that was not to be had, or broke.
+    if (/^[0-9A-Z]{5}$/.test(code) && !NOT_YET.test(code)) throw error;
+    return 'nobody';
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
