@@ -4,73 +4,90 @@ import { OverdueDeliveries, Store } from '#libs/feed-store';
 import { Appender, ConsumerSessions, KafkaConnection, LogPositions, type TopicNames } from '#libs/kafka-log';
 import { Metrics } from '#libs/metrics';
 import { CLOCK, CONFIG, LOGGER, TOPICS } from '#libs/platform';
-import type { Config, Logger } from '#libs/runtime';
+import { Regularly, type Config, type Logger } from '#libs/runtime';
 import { MAIN_GROUP, SLOW_GROUP } from './dispatcher.js';
 import { RETRY_GROUP } from './forward-retries.handler.js';
+import { LaneBacklog } from './lane-backlog.js';
+import { LaneProof } from './lane-proof.js';
 import { Reconciler } from './reconciler.js';
 
-const ROUND_EVERY_MS = 60_000;
+const ROUND_EVERY_MS = 20_000;
+/** Between two rounds while there is more to do. */
+const NEXT_ROUND_MS = 1_000;
 const OVERDUE_MS = 300_000;
-const PATIENCE_MS = 60_000;
+/** Longer than an attempt takes, so that a lane passes what it held unless there is more of it. */
+const PATIENCE_MS = 15_000;
 
 /** Has the reconciler go its rounds, in one process at a time: the one that has the first partition of the attempts. */
 @Injectable()
 export class ReconcilePending implements OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly #ending = new AbortController();
   readonly #reconciler: Reconciler;
-  #timer: NodeJS.Timeout | null = null;
-  #round: Promise<void> | null = null;
+  readonly #rounds: Regularly;
 
   constructor(
     store: Store,
     connection: KafkaConnection,
     appender: Appender,
     private readonly sessions: ConsumerSessions,
-    metrics: Metrics,
+    private readonly metrics: Metrics,
     @Inject(CONFIG) config: Config,
     @Inject(TOPICS) private readonly topics: TopicNames,
-    @Inject(CLOCK) clock: Clock,
-    @Inject(LOGGER) private readonly logger: Logger,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(LOGGER) logger: Logger,
   ) {
     const named = (group: string) => `${config.topicPrefix}-${group}`;
-    metrics.add('gapless_attempts_reconciled_total', {}, 0);
-    this.#reconciler = new Reconciler(
-      { overdueMs: OVERDUE_MS, patienceMs: PATIENCE_MS },
+    const overdue = new OverdueDeliveries(store);
+    const { signal } = this.#ending;
+    const proof = new LaneProof(
       {
-        overdue: new OverdueDeliveries(store),
+        overdue,
         positions: new LogPositions(connection),
-        appender,
         topics,
+        partitions: config.partitions,
         groups: { retry: named(RETRY_GROUP), main: named(MAIN_GROUP), slow: named(SLOW_GROUP) },
-        schedule: config.retrySchedule,
+        backlogs: {
+          main: new LaneBacklog(connection, topics.attempts),
+          slow: new LaneBacklog(connection, topics.attemptsSlow),
+        },
         clock,
-        logger,
-        metrics,
-        signal: this.#ending.signal,
+        signal,
       },
+      PATIENCE_MS,
     );
+    this.#reconciler = new Reconciler(OVERDUE_MS, { overdue, proof, appender, topics, clock, logger, metrics, signal });
+    metrics.add('gapless_attempts_reconciled_total', {}, 0);
+    metrics.add('gapless_reconciler_failures_total', {}, 0);
+    metrics.set('gapless_reconciler_endpoints_waiting', {}, 0);
+    this.#rounds = new Regularly({
+      everyMs: ROUND_EVERY_MS,
+      act: () => this.#round(),
+      onFailure: (error, failures, waitMs) => {
+        metrics.add('gapless_reconciler_failures_total', {});
+        logger.warn({ err: error, failures, wait_ms: waitMs }, 'reconciler.failed');
+      },
+    });
   }
 
   onApplicationBootstrap(): void {
-    this.#timer = setInterval(() => {
-      this.#round ??= this.#attempt().finally(() => {
-        this.#round = null;
-      });
-    }, ROUND_EVERY_MS);
+    // One that never looks is noticed as well.
+    this.#looked();
+    this.#rounds.start();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    if (this.#timer !== null) clearInterval(this.#timer);
     this.#ending.abort(new Error('the process ends'));
-    await this.#round;
+    await this.#rounds.stop();
   }
 
-  async #attempt(): Promise<void> {
-    if (this.sessions.of(MAIN_GROUP)?.assigned[this.topics.attempts]?.includes(0) !== true) return;
-    try {
-      await this.#reconciler.round();
-    } catch (error) {
-      if (!this.#ending.signal.aborted) this.logger.warn({ err: error }, 'reconciler.failed');
-    }
+  async #round(): Promise<number | undefined> {
+    if (this.sessions.of(MAIN_GROUP)?.assigned[this.topics.attempts]?.includes(0) !== true) return undefined;
+    const { isMore } = await this.#reconciler.round();
+    this.#looked();
+    return isMore ? NEXT_ROUND_MS : undefined;
+  }
+
+  #looked(): void {
+    this.metrics.set('gapless_reconciler_last_look_timestamp_seconds', {}, this.clock.now() / 1_000);
   }
 }

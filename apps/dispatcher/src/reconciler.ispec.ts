@@ -29,11 +29,15 @@ import { readTopic } from '../../../test/support/log-reader.js';
 import { aReceiver, type Receiver } from '../../../test/support/receiver.js';
 import { MAIN_GROUP, SLOW_GROUP } from './dispatcher.js';
 import { RETRY_GROUP } from './forward-retries.handler.js';
+import { LaneBacklog } from './lane-backlog.js';
+import { LaneProof } from './lane-proof.js';
 import { Reconciler } from './reconciler.js';
 
 const HOUR_MS = 3_600_000;
 /** Enough for the lanes to pass what they have; less than what an attempt is held here. */
 const PATIENCE_MS = 2_000;
+/** More than a round looked into at a time before it was divided by endpoints. */
+const LOST = 2_500;
 
 /**
  * The endpoints subscribe to nothing that happens here, so that the router has nothing to write: these tests say
@@ -48,7 +52,8 @@ describe('the reconciler', () => {
   let orgId: OrgId;
 
   beforeAll(async () => {
-    gapless = await aGapless({ RETRY_SCHEDULE: '1h' });
+    // Everyone shares the one partition: whatever stands still there is in everyone's way.
+    gapless = await aGapless({ RETRY_SCHEDULE: '1h', PARTITIONS: '1' });
     app = await gapless.startAll();
     store = app.app.get(Store);
     topics = app.app.get<TopicNames>(TOPICS);
@@ -144,23 +149,32 @@ describe('the reconciler', () => {
   }
 
   /** @param aheadMs how much later it is for the reconciler than for all others */
-  function aReconciler({ aheadMs = 0, patienceMs = PATIENCE_MS } = {}): Reconciler {
+  function aReconciler({ aheadMs = 0, patienceMs = PATIENCE_MS } = {}): { round(): Promise<number> } {
     const named = (group: string) => `${gapless.environment['TOPIC_PREFIX']!}-${group}`;
-    return new Reconciler(
-      { overdueMs: 1, patienceMs },
+    const connection = app.app.get(KafkaConnection);
+    const overdue = new OverdueDeliveries(store);
+    const clock = { now: () => Date.now() + aheadMs };
+    const { signal } = new AbortController();
+    const proof = new LaneProof(
       {
-        overdue: new OverdueDeliveries(store),
-        positions: new LogPositions(app.app.get(KafkaConnection)),
-        appender: app.app.get(Appender),
+        overdue,
+        positions: new LogPositions(connection),
         topics,
+        partitions: app.config.partitions,
         groups: { retry: named(RETRY_GROUP), main: named(MAIN_GROUP), slow: named(SLOW_GROUP) },
-        schedule: app.config.retrySchedule,
-        clock: { now: () => Date.now() + aheadMs },
-        logger: createLogger('silent', 'test'),
-        metrics: new Metrics(),
-        signal: new AbortController().signal,
+        backlogs: {
+          main: new LaneBacklog(connection, topics.attempts),
+          slow: new LaneBacklog(connection, topics.attemptsSlow),
+        },
+        clock,
+        signal,
       },
+      patienceMs,
     );
+    const appender = app.app.get(Appender);
+    const [logger, metrics] = [createLogger('silent', 'test'), new Metrics()];
+    const reconciler = new Reconciler(1, { overdue, proof, appender, topics, clock, logger, metrics, signal });
+    return { round: async () => (await reconciler.round()).putBack };
   }
 
   async function attemptRecordsOf(delivery: DeliveryRef) {
@@ -213,10 +227,102 @@ describe('the reconciler', () => {
       expect((await stored(delivery)).delivery).toMatchObject({ status: 'pending', attempts: 1 });
     });
     const overdue = new OverdueDeliveries(store);
-    const suspects = await overdue.find(new Date(Date.now() + 2 * HOUR_MS), 10);
-    expect(suspects.map((suspect) => suspect.delivery.deliveryId)).toEqual([delivery.deliveryId]);
+    const suspects = await overdue.suspects([delivery.endpointId], new Date(Date.now() + 2 * HOUR_MS), 10);
+    expect(suspects.map(({ deliveryId }) => deliveryId)).toEqual([delivery.deliveryId]);
     expect(await aReconciler({ aheadMs: 2 * HOUR_MS }).round()).toBe(0);
     expect(await attemptRecordsOf(delivery)).toHaveLength(1);
     expect(receiver.received).toHaveLength(1);
   });
+
+  it('puts an attempt back whose record was removed from its retry tier', async () => {
+    const delivery = await aPendingDelivery();
+    receiver.answer = (_request, response) => response.writeHead(receiver.received.length === 1 ? 500 : 200).end();
+    await writeAttempt(delivery);
+    await eventually(async () => {
+      expect((await stored(delivery)).delivery).toMatchObject({ status: 'pending', attempts: 1 });
+    });
+    await app.app.get(KafkaConnection).withAdmin(async (admin) => {
+      const [end] = await admin.fetchTopicOffsets(topics.retry[0]!);
+      await admin.deleteTopicRecords({
+        topic: topics.retry[0]!,
+        partitions: [{ partition: 0, offset: end!.high }],
+      });
+    });
+    // With it went what an earlier test has left in the tier.
+    expect(await aReconciler({ aheadMs: 2 * HOUR_MS, patienceMs: 20_000 }).round()).toBeGreaterThanOrEqual(1);
+    await eventually(async () => {
+      expect((await stored(delivery)).delivery).toMatchObject({ status: 'delivered', attempts: 2 });
+    });
+  });
+
+  it('puts back what one endpoint lost while another one in the same partition hangs', async () => {
+    const hanging = await aPendingDelivery();
+    const [hangingReceiver, hangingOrg] = [receiver, orgId];
+    const held: ServerResponse[] = [];
+    hangingReceiver.answer = (_request, response) => held.push(response);
+    await writeAttempt(hanging);
+    await eventually(() => {
+      expect(held).toHaveLength(1);
+    });
+    const lost = await aPendingDelivery();
+    const reconciler = aReconciler();
+    expect(await reconciler.round()).toBe(1);
+    await eventually(async () => {
+      expect((await stored(lost)).delivery.status).toBe('delivered');
+    });
+    expect(await reconciler.round()).toBe(0);
+    expect(hangingReceiver.received).toHaveLength(1);
+    held[0]!.end('ok');
+    orgId = hangingOrg;
+    await eventually(async () => {
+      expect((await stored(hanging)).delivery.status).toBe('delivered');
+    });
+    await hangingReceiver.close();
+  });
+
+  it('puts back thousands of one endpoint in a round, each once, and those of others with them', async () => {
+    const [first, firstReceiver] = [await aPendingDelivery(), receiver];
+    await copies(first, LOST);
+    const second = await aPendingDelivery();
+    const reconciler = aReconciler({ patienceMs: 20_000 });
+    expect(await reconciler.round()).toBe(LOST + 2);
+    await eventually(
+      () => {
+        expect([firstReceiver.received.length, receiver.received.length]).toEqual([LOST + 1, 1]);
+      },
+      { timeoutMs: 60_000 },
+    );
+    await eventually(() => pendingOf(first.endpointId, second.endpointId), { timeoutMs: 30_000 });
+    expect(await reconciler.round()).toBe(0);
+    const pushed = firstReceiver.received.map(({ headers }) => headers['x-service-delivery-id']);
+    expect(new Set(pushed).size).toBe(LOST + 1);
+    expect(pushed).toHaveLength(LOST + 1);
+    await firstReceiver.close();
+  }, 120_000);
+
+  /** As many pending deliveries like this one, of events of their own, whose attempts were never written. */
+  async function copies(delivery: DeliveryRef, count: number): Promise<void> {
+    const parameters = [delivery.orgId, delivery.seq, delivery.deliveryId, count];
+    await store.query(
+      `insert into events (org_id, seq, appended_at, event_id, event_type, envelope)
+       select org_id, seq + n, appended_at, event_id || n, event_type, envelope
+       from events, generate_series(1, $3::int) n where org_id = $1 and seq = $2`,
+      [delivery.orgId, delivery.seq, count],
+    );
+    await store.query(
+      `insert into deliveries (id, created_at, org_id, endpoint_id, event_id, event_type, seq, run, status, attempts,
+         next_attempt_at)
+       select 'whd_' || upper(lpad(to_hex(n), 26, '0')), created_at, org_id, endpoint_id, event_id || n, event_type,
+         seq + n, run, status, attempts, next_attempt_at
+       from deliveries, generate_series(1, $4::int) n where org_id = $1 and seq = $2 and id = $3`,
+      parameters,
+    );
+  }
+
+  async function pendingOf(...endpoints: readonly string[]): Promise<void> {
+    const pending = await store.query("select from deliveries where endpoint_id = any($1) and status = 'pending'", [
+      endpoints,
+    ]);
+    expect(pending).toEqual([]);
+  }
 });

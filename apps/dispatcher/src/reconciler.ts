@@ -1,103 +1,104 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Clock, DueAttempt, RetrySchedule } from '#libs/domain';
-import type { OverdueDeliveries } from '#libs/feed-store';
-import {
-  attemptRecord,
-  hasReached,
-  type Appender,
-  type LogPositions,
-  type Positions,
-  type TopicNames,
-} from '#libs/kafka-log';
+import { EndpointShares, type Clock, type DueAttempt, type EndpointId } from '#libs/domain';
+import type { OverdueAttempt, OverdueDeliveries } from '#libs/feed-store';
+import { attemptRecord, type Appender, type TopicNames } from '#libs/kafka-log';
 import type { Metrics } from '#libs/metrics';
 import type { Logger } from '#libs/runtime';
+import type { LaneProof } from './lane-proof.js';
 
-/** Attempts that are put back at a time; the next round finds the rest. */
+/** Endpoints that a round looks at; the next round goes on behind them. */
+const ENDPOINTS = 1_000;
+/** Attempts that a round looks into, shared evenly by its endpoints … */
+const SUSPECTS = 20_000;
+/** … each of which has at least this many. */
+const LEAST_SHARE = 20;
+/** Attempts that are read with their bytes and put back at a time. */
 const BATCH = 500;
-/** How late a retry's record may be written after its attempt ended: Kafka may have been away. */
-const WRITE_DELAY_MS = 60_000;
-const LOOK_EVERY_MS = 500;
-
-export interface ReconcilerOptions {
-  /** How long an attempt must be overdue to be looked into. */
-  readonly overdueMs: number;
-  /** How long a round waits for the lanes to pass what they held at its beginning. */
-  readonly patienceMs: number;
-}
+/** At most 1,000 attempts a second: what was lost comes beside what is new. */
+const BATCH_EVERY_MS = 500;
 
 export interface ReconcilerDependencies {
   readonly overdue: OverdueDeliveries;
-  readonly positions: LogPositions;
+  readonly proof: LaneProof;
   readonly appender: Appender;
   readonly topics: TopicNames;
-  /** Of the consumer groups of the lanes. */
-  readonly groups: { readonly retry: string; readonly main: string; readonly slow: string };
-  readonly schedule: RetrySchedule;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly signal: AbortSignal;
 }
 
-function keyOf({ delivery, run, attempt }: DueAttempt): string {
-  return `${delivery.deliveryId}/${run}/${attempt}`;
+/** What a round did. */
+export interface Round {
+  /** How many attempts were put back. */
+  readonly putBack: number;
+  /** Whether the next round may have more to do at once. */
+  readonly isMore: boolean;
 }
 
 /**
- * Puts attempts back whose record is lost. An attempt that is long overdue may as well be waiting somewhere, so before
- * it is put back it is shown that it is not: whatever the retry tiers, then the main lane, then the slow lane, then the
- * facts held at the beginning has been passed, in this order in which an attempt goes through them, and the delivery is
- * still where it was.
+ * Puts attempts back whose record is lost. An attempt that is long overdue may as well be waiting somewhere, so it is put
+ * back once it is shown that nothing waits for its endpoint, and if its delivery is still where it was.
  */
 export class Reconciler {
+  #after: EndpointId | null = null;
+
   constructor(
-    private readonly options: ReconcilerOptions,
+    /** How long an attempt must be overdue to be looked into. */
+    private readonly overdueMs: number,
     private readonly use: ReconcilerDependencies,
   ) {}
 
-  /** @returns how many attempts were put back */
-  async round(): Promise<number> {
-    const before = new Date(this.use.clock.now() - this.options.overdueMs);
-    const suspects = await this.use.overdue.find(before, BATCH);
-    if (suspects.length === 0 || !(await this.#lanesPassed())) return 0;
-    const still = new Set((await this.use.overdue.find(before, BATCH)).map(keyOf));
-    const lost = suspects.filter((suspect) => still.has(keyOf(suspect)));
-    await this.use.appender.append(lost.map((attempt) => attemptRecord(this.use.topics.attempts, attempt)));
-    for (const { delivery, run, attempt, dueAtMs } of lost) {
+  /** Looks at some endpoints: after enough rounds, each has had its turn, whatever the others need. */
+  async round(): Promise<Round> {
+    const { overdue, proof, clock, metrics } = this.use;
+    const before = new Date(clock.now() - this.overdueMs);
+    const { endpoints, next } = await overdue.endpoints(before, this.#after, ENDPOINTS);
+    this.#after = next;
+    if (endpoints.length === 0) {
+      metrics.set('gapless_reconciler_endpoints_waiting', {}, 0);
+      return { putBack: 0, isMore: next !== null };
+    }
+    const share = Math.max(LEAST_SHARE, Math.floor(SUSPECTS / endpoints.length));
+    const suspects = await overdue.suspects(endpoints, before, share);
+    const { clear, waiting, unknown } = await proof.of(endpoints, this.overdueMs);
+    metrics.set('gapless_reconciler_endpoints_waiting', {}, waiting.length + unknown.length);
+    if (unknown.length > 0) this.use.logger.warn({ endpoints: unknown.length }, 'reconciler.waiting');
+    const isClear = new Set(clear);
+    const putBack = await this.#putBack(suspects.filter(({ endpointId }) => isClear.has(endpointId)));
+    return { putBack, isMore: putBack > 0 || next !== null };
+  }
+
+  async #putBack(suspects: readonly OverdueAttempt[]): Promise<number> {
+    const { overdue, appender, topics, metrics, signal } = this.use;
+    const shares = new EndpointShares();
+    let putBack = 0;
+    for (let from = 0; from < suspects.length; from += BATCH) {
+      if (from > 0) await delay(BATCH_EVERY_MS, undefined, { signal });
+      const lost = await overdue.stillDue(suspects.slice(from, from + BATCH));
+      // As the router does it: what is beyond an endpoint's share of the main lane goes to the slow one at once.
+      await appender.append(
+        lost.map((attempt) => {
+          const isMain = shares.take(attempt.delivery.endpointId);
+          return attemptRecord(isMain ? topics.attempts : topics.attemptsSlow, attempt);
+        }),
+      );
+      metrics.add('gapless_attempts_reconciled_total', {}, lost.length);
+      putBack += lost.length;
+      this.#log(lost);
+    }
+    return putBack;
+  }
+
+  #log(lost: readonly DueAttempt[]): void {
+    for (const endpointId of new Set(lost.map(({ delivery }) => delivery.endpointId))) {
+      const attempts = lost.filter(({ delivery }) => delivery.endpointId === endpointId);
+      const dueAtMs = Math.min(...attempts.map((attempt) => attempt.dueAtMs));
+      const deliveryId = attempts[0]?.delivery.deliveryId;
       this.use.logger.warn(
-        { delivery_id: delivery.deliveryId, endpoint_id: delivery.endpointId, run, attempt, due_at_ms: dueAtMs },
+        { endpoint_id: endpointId, attempts: attempts.length, first_delivery_id: deliveryId, due_at_ms: dueAtMs },
         'delivery.reconciled',
       );
     }
-    this.use.metrics.add('gapless_attempts_reconciled_total', {}, lost.length);
-    return lost.length;
-  }
-
-  async #lanesPassed(): Promise<boolean> {
-    const { topics, groups, positions, overdue } = this.use;
-    const deadline = this.use.clock.now() + this.options.patienceMs;
-    const passed = async (ends: Positions, reached: () => Promise<Positions>) => {
-      while (!hasReached(await reached(), ends)) {
-        if (this.use.clock.now() > deadline) return false;
-        await delay(LOOK_EVERY_MS, undefined, { signal: this.use.signal });
-      }
-      return true;
-    };
-    for (const [index, topic] of topics.retry.entries()) {
-      const writtenBefore =
-        this.use.clock.now() - (this.use.schedule[index] ?? 0) - this.options.overdueMs + WRITE_DELAY_MS;
-      const ends = await positions.endsBefore(topic, Math.min(writtenBefore, this.use.clock.now()));
-      if (!(await passed(ends, () => positions.committed(groups.retry, topic)))) return false;
-    }
-    const lanes = [
-      { group: groups.main, topic: topics.attempts },
-      { group: groups.slow, topic: topics.attemptsSlow },
-    ];
-    for (const { group, topic } of lanes) {
-      const ends = await positions.ends(topic);
-      if (!(await passed(ends, () => positions.committed(group, topic)))) return false;
-    }
-    const facts = await positions.ends(topics.deliveries);
-    return passed(facts, () => overdue.projectedUpTo('deliveries', topics.deliveries));
   }
 }

@@ -18,6 +18,11 @@ export function hasReached(reached: Positions, ends: Positions): boolean {
 export class LogPositions {
   constructor(private readonly connection: KafkaConnection) {}
 
+  /** All topics that the brokers have. */
+  async topics(): Promise<readonly string[]> {
+    return this.connection.withAdmin((admin) => admin.listTopics());
+  }
+
   /** Behind the last record of each partition. */
   async ends(topic: string): Promise<Positions> {
     const offsets = await this.connection.withAdmin((admin) => admin.fetchTopicOffsets(topic));

@@ -160,6 +160,21 @@ export const METRICS = {
     help: 'Attempts whose record was lost and that were put back.',
     labels: [],
   },
+  gapless_reconciler_last_look_timestamp_seconds: {
+    kind: 'gauge',
+    help: 'When it was last looked whether attempts were lost, or when the process started. One dispatcher looks for all.',
+    labels: [],
+  },
+  gapless_reconciler_failures_total: {
+    kind: 'counter',
+    help: 'Looks for lost attempts that failed and were tried again.',
+    labels: [],
+  },
+  gapless_reconciler_endpoints_waiting: {
+    kind: 'gauge',
+    help: 'Endpoints with overdue attempts that wait in a lane, or of which it is not known yet whether they do.',
+    labels: [],
+  },
 
   gapless_projection_transaction_seconds: {
     kind: 'histogram',

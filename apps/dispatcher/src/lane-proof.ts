@@ -1,0 +1,144 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock, EndpointId } from '#libs/domain';
+import type { OverdueDeliveries } from '#libs/feed-store';
+import {
+  formerRetryTopics,
+  partitionOf,
+  retryTopicDelayMs,
+  type LogPositions,
+  type Positions,
+  type TopicNames,
+} from '#libs/kafka-log';
+import type { LaneBacklog } from './lane-backlog.js';
+
+/** How late a retry's record may be written after its attempt ended: Kafka may have been away. */
+const WRITE_DELAY_MS = 60_000;
+const LOOK_EVERY_MS = 500;
+
+export interface LaneProofDependencies {
+  readonly overdue: OverdueDeliveries;
+  readonly positions: LogPositions;
+  readonly topics: TopicNames;
+  readonly partitions: number;
+  /** The consumer groups of the lanes. */
+  readonly groups: { readonly retry: string; readonly main: string; readonly slow: string };
+  readonly backlogs: { readonly main: LaneBacklog; readonly slow: LaneBacklog };
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** What a proof came to. */
+export interface Proof {
+  /** The endpoints of which no attempt waits anywhere that was overdue at the beginning. */
+  readonly clear: readonly EndpointId[];
+  /** Attempts of these endpoints wait in a lane: they will be made. */
+  readonly waiting: readonly EndpointId[];
+  /** A tier, a lane or the projection has not come far enough yet to tell. */
+  readonly unknown: readonly EndpointId[];
+}
+
+/**
+ * Shows of endpoints that none of their overdue attempts waits anywhere. Everything that the retry tiers, then the main
+ * lane, then the slow lane, then the facts held must have been passed, in this order in which an attempt goes through them.
+ * All of it is looked at by the partition of the endpoint, and of a lane that is not passed the records are read: whatever
+ * waits for one endpoint says nothing of the others.
+ */
+export class LaneProof {
+  constructor(
+    private readonly use: LaneProofDependencies,
+    /** How long to wait at each of the places until it is passed. */
+    private readonly patienceMs: number,
+  ) {}
+
+  /** @param overdueMs how long the attempts have been due at least */
+  async of(endpoints: readonly EndpointId[], overdueMs: number): Promise<Proof> {
+    const { topics, groups, backlogs } = this.use;
+    const partitions = new Map(endpoints.map((id) => [id, partitionOf(id, this.use.partitions)]));
+    const open = new Set(partitions.values());
+    for (const partition of await this.#retriesBehind([...open], overdueMs)) open.delete(partition);
+    const waiting = new Set<EndpointId>();
+    for (const [group, topic, backlog] of [
+      [groups.main, topics.attempts, backlogs.main],
+      [groups.slow, topics.attemptsSlow, backlogs.slow],
+    ] as const) {
+      const found = await this.#waitingIn(group, topic, backlog, [...open]);
+      for (const partition of found.unknown) open.delete(partition);
+      for (const endpointId of found.endpoints) waiting.add(endpointId);
+    }
+    for (const partition of await this.#factsBehind([...open])) open.delete(partition);
+    const isKnown = (id: EndpointId) => open.has(partitions.get(id) ?? -1);
+    return {
+      clear: endpoints.filter((id) => isKnown(id) && !waiting.has(id)),
+      waiting: endpoints.filter((id) => isKnown(id) && waiting.has(id)),
+      unknown: endpoints.filter((id) => !isKnown(id)),
+    };
+  }
+
+  /** The partitions of which a tier still holds a retry that was overdue. */
+  async #retriesBehind(partitions: readonly number[], overdueMs: number): Promise<readonly number[]> {
+    const { topics, groups, positions, clock } = this.use;
+    const all = new Set([...topics.retry, ...formerRetryTopics(topics, await positions.topics())]);
+    const behind = await Promise.all(
+      [...all].map(async (topic) => {
+        // Of a topic that does not say its delay, everything that is not quite new has to be passed.
+        const writtenBeforeMs = clock.now() - (retryTopicDelayMs(topic) ?? 0) - overdueMs + WRITE_DELAY_MS;
+        const ends = await positions.endsBefore(topic, Math.min(writtenBeforeMs, clock.now()));
+        return this.#untilPassed(only(ends, partitions), () => this.#reached(groups.retry, topic));
+      }),
+    );
+    return behind.flatMap((ends) => [...ends.keys()]);
+  }
+
+  /** The endpoints that have an attempt in the lane, and the partitions of which it is not known. */
+  async #waitingIn(
+    group: string,
+    topic: string,
+    backlog: LaneBacklog,
+    partitions: readonly number[],
+  ): Promise<{ readonly endpoints: readonly EndpointId[]; readonly unknown: readonly number[] }> {
+    const ends = only(await this.use.positions.ends(topic), partitions);
+    const behind = await this.#untilPassed(ends, () => this.#reached(group, topic));
+    for (const partition of partitions) if (!behind.has(partition)) backlog.forget(partition);
+    if (behind.size === 0) return { endpoints: [], unknown: [] };
+    const found = await backlog.endpointsIn(await this.#reached(group, topic), behind);
+    return {
+      endpoints: [...found.values()].flatMap((ids) => [...ids]),
+      unknown: [...behind.keys()].filter((partition) => !found.has(partition)),
+    };
+  }
+
+  async #factsBehind(partitions: readonly number[]): Promise<readonly number[]> {
+    const { topics, overdue, positions } = this.use;
+    const ends = only(await positions.ends(topics.deliveries), partitions);
+    const behind = await this.#untilPassed(ends, () => overdue.projectedUpTo('deliveries', topics.deliveries));
+    return [...behind.keys()];
+  }
+
+  /** How far the group is in each partition; what is no longer kept is passed. */
+  async #reached(group: string, topic: string): Promise<Positions> {
+    const [committed, bounds] = await Promise.all([
+      this.use.positions.committed(group, topic),
+      this.use.positions.bounds(topic),
+    ]);
+    return new Map(
+      [...bounds].map(([partition, { begin }]) => [partition, Math.max(begin, committed.get(partition) ?? 0)]),
+    );
+  }
+
+  /** @returns what of the ends was not reached in time */
+  async #untilPassed(ends: Positions, reached: () => Promise<Positions>): Promise<Positions> {
+    const deadlineMs = this.use.clock.now() + this.patienceMs;
+    for (let behind = ends; ;) {
+      if (behind.size === 0) return behind;
+      const now = await reached();
+      behind = new Map([...behind].filter(([partition, end]) => (now.get(partition) ?? 0) < end));
+      if (behind.size === 0 || this.use.clock.now() > deadlineMs) return behind;
+      await delay(LOOK_EVERY_MS, undefined, { signal: this.use.signal });
+    }
+  }
+}
+
+/** The ends of these partitions that have a record at all. */
+function only(ends: Positions, partitions: readonly number[]): Positions {
+  return new Map([...ends].filter(([partition, end]) => end > 0 && partitions.includes(partition)));
+}
