@@ -171,6 +171,19 @@ describe('FeedProjection', () => {
     expect(await seqs()).toEqual(oneTo(10));
   });
 
+  it('knows where an org is after a batch that was stored without its knowledge', async () => {
+    const gaps: SequenceGap[] = [];
+    const projection = new FeedProjection(store, (gap) => gaps.push(gap));
+    await apply(projection, 0, 3);
+    // As when the answer to the statement got lost, and the batch comes again.
+    await apply(new FeedProjection(store), 3, 6);
+    await apply(projection, 3, 6);
+    await apply(projection, 6, 8);
+    expect(gaps).toEqual([]);
+    await projection.apply(stretch(8, 9), [anEvent(6, { offset: 8 })]);
+    expect(await seqs()).toEqual(oneTo(8));
+  });
+
   it('leaves out repeats of what another projector has stored meanwhile', async () => {
     const one = new FeedProjection(store);
     await apply(one, 0, 3);

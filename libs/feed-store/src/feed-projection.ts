@@ -95,7 +95,11 @@ export class FeedProjection implements SequenceCheck {
     for (;;) {
       const place = await this.#offsets.place(stretch);
       if (place.kind === 'behind') return place;
-      if (place.kind === 'done') return { kind: 'applied' };
+      if (place.kind === 'done') {
+        // Another process stored it, or this one did without being told so: the heads are further than is known here.
+        this.#forgetHeads();
+        return { kind: 'applied' };
+      }
       if (!place.continues) this.#forgetHeads();
       const unseen = events.filter((event) => event.offset >= place.expected);
       await this.#loadHeads(unseen);

@@ -104,6 +104,7 @@ export class BatchConsumer {
     { readonly topic: string; readonly partition: number; readonly offset: string }
   >();
   #committing: NodeJS.Timeout | null = null;
+  #commits: Promise<void> = Promise.resolve();
   #watching: NodeJS.Timeout | null = null;
   #onJoined: () => void = () => undefined;
   #assigned: Readonly<Record<string, readonly number[]>> = {};
@@ -428,7 +429,13 @@ export class BatchConsumer {
     this.#committing ??= setTimeout(() => void this.#commitHandled(), COMMIT_EVERY_MS);
   }
 
-  async #commitHandled(): Promise<void> {
+  /** One request at a time: of two on their way the earlier could arrive last, and move an offset back. */
+  #commitHandled(): Promise<void> {
+    this.#commits = this.#commits.then(() => this.#commitNow());
+    return this.#commits;
+  }
+
+  async #commitNow(): Promise<void> {
     const consumer = this.#consumer;
     if (this.#committing !== null) clearTimeout(this.#committing);
     this.#committing = null;
@@ -447,14 +454,11 @@ export class BatchConsumer {
     }
   }
 
-  /** A commit that fails costs a repetition at most, and the next one covers it. */
+  /** One that fails is tried again, like those of what is handled. */
   async #commit(topic: string, partition: number, nextOffset: number): Promise<void> {
     this.#progressOf(topic, partition).reached(nextOffset);
-    try {
-      await this.#consumer?.commitOffsets([{ topic, partition, offset: String(nextOffset) }]);
-    } catch (error) {
-      this.logger.debug({ group: this.options.groupId, topic, partition, err: error }, 'commit.failed');
-    }
+    this.#handled.set(`${topic}/${partition}`, { topic, partition, offset: String(nextOffset) });
+    await this.#commitHandled();
   }
 
   #progressOf(topic: string, partition: number): PartitionProgress {
