@@ -10,6 +10,8 @@ import { StepError } from './run-tool.mjs';
 
 const bin = (path) => join(ROOT, 'node_modules', path);
 const node = (path, ...args) => [bin(path), ...args];
+const jestReport = (file) => ['--json', `--outputFile=${file}`];
+
 /** In this order: what fails sooner comes first. All are run by Node. */
 const PHASES = [
   { name: 'eslint', args: node('eslint/bin/eslint.js', '.') },
@@ -35,10 +37,11 @@ const PHASES = [
   },
   { name: 'types', args: node('typescript/bin/tsc', '-p', 'tsconfig.json', '--noEmit') },
   { name: 'types-dashboard', args: node('typescript/bin/tsc', '-p', 'apps/dashboard/tsconfig.json') },
-  { name: 'unit', args: jest(ROOT, 'unit'), isJest: true },
-  { name: 'integration', args: jest(ROOT, 'integration'), isJest: true },
-  { name: 'e2e', args: jest(ROOT, 'e2e'), isJest: true },
-  { name: 'browser', args: jest(ROOT, 'browser'), isJest: true },
+  { name: 'unit', args: jest(ROOT, 'unit'), report: jestReport },
+  { name: 'simulation', args: [join(ROOT, 'dist/test/simulation/main.js')], report: (file) => ['--report', file] },
+  { name: 'integration', args: jest(ROOT, 'integration'), report: jestReport },
+  { name: 'e2e', args: jest(ROOT, 'e2e'), report: jestReport },
+  { name: 'browser', args: jest(ROOT, 'browser'), report: jestReport },
 ];
 
 const HELP = `npm test                      all phases, in this order, up to the first that fails
@@ -68,17 +71,13 @@ await runMain(async () => {
   const reports = mkdtempSync(join(tmpdir(), 'gapless-reports-'));
   const total = { passed: 0, failed: 0 };
   let broken;
-  for (const { name, args, isJest = false } of phases) {
+  for (const { name, args, report } of phases) {
     if (name === 'e2e') await outsideClients;
     console.log(`\n=== ${name}`);
     const began = performance.now();
     const reportFile = join(reports, `${name}.json`);
-    const passed = await runNode(ROOT, [
-      ...args,
-      ...(isJest ? ['--json', `--outputFile=${reportFile}`] : []),
-      ...extra,
-    ]);
-    if (isJest) {
+    const passed = await runNode(ROOT, [...args, ...(report === undefined ? [] : report(reportFile)), ...extra]);
+    if (report !== undefined) {
       const { passed: good, failed: bad } = countTests(reportFile);
       total.passed += good;
       total.failed += bad;

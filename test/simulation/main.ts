@@ -1,17 +1,21 @@
+import { writeFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { Command, InvalidArgumentError } from 'commander';
 import { takeOverTime } from './engine/take-over-time.js';
-import { runHistories } from './run-histories.js';
+import { runHistories, type RunOutcome } from './run-histories.js';
 import { FAULT_NAMES, type FaultName } from './world/faults.js';
 
-/** What it takes less than a minute to run. */
+/** What is run if nothing else is said, and with the tests: so many, but for no longer than this. */
 const USUAL_HISTORIES = 1_000;
+const USUAL_MINUTES = 1;
 
 interface Flags {
   readonly histories?: number;
   readonly minutes?: number;
   readonly seed?: number;
   readonly trace?: true;
+  readonly report?: string;
+  readonly untilBroken?: true;
   readonly faults?: readonly FaultName[];
 }
 
@@ -28,19 +32,38 @@ function parseFaults(text: string): readonly FaultName[] {
   });
 }
 
-async function run({ histories, minutes, seed, trace, faults }: Flags): Promise<void> {
-  const isOne = seed !== undefined && histories === undefined && minutes === undefined;
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+}
+
+async function run({ histories, minutes, seed, trace, faults, report, untilBroken }: Flags): Promise<void> {
+  const isUsual = histories === undefined && minutes === undefined;
+  const isOne = isUsual && seed !== undefined;
   const outcome = await runHistories({
     firstSeed: seed ?? 1,
-    histories: histories ?? (isOne ? 1 : minutes === undefined ? USUAL_HISTORIES : Infinity),
-    forMs: minutes === undefined ? Infinity : minutes * 60_000,
+    histories: histories ?? (isOne ? 1 : isUsual ? USUAL_HISTORIES : Infinity),
+    forMs: (minutes ?? (isUsual ? USUAL_MINUTES : Infinity)) * 60_000,
     realNowMs,
+    realCpuMs: cpuMs,
+    untilBroken: untilBroken === true,
     write: (text) => process.stdout.write(text),
     progress: (text) => process.stderr.write(text),
     onTrace: trace === true ? (line) => process.stdout.write(`${line}\n`) : null,
     ...(faults === undefined ? {} : { faults }),
   });
   if (outcome.broken.length > 0) process.exitCode = 1;
+  if (report !== undefined) writeFileSync(report, JSON.stringify(reportOf(outcome)));
+}
+
+/** As jest counts: a history is a test. */
+function reportOf({ histories, broken }: RunOutcome) {
+  return {
+    numPassedTests: histories - broken.length,
+    numFailedTests: broken.length,
+    numRuntimeErrorTestSuites: 0,
+    brokenSeeds: broken.map(({ seed, problems }) => ({ seed, problem: problems[0] })),
+  };
 }
 
 /** The real clock, before the clock of the histories takes its place. */
@@ -53,10 +76,16 @@ const program = new Command('simulate')
       'Kafka, Postgres, network and clock, struck by faults that follow from a seed. Each history ends with a check of ' +
       'every promise. A seed that breaks one is printed with the command that replays it. Ends with 1 if one was broken.',
   )
-  .option('--histories <n>', `how many; ${USUAL_HISTORIES} if nothing else is said`, parseNumber)
-  .option('--minutes <n>', 'for how long, whatever their number', parseNumber)
+  .option(
+    '--histories <n>',
+    `how many; ${USUAL_HISTORIES}, in ${USUAL_MINUTES} minute at most, if nothing else is said`,
+    parseNumber,
+  )
+  .option('--minutes <n>', 'for how long at most', parseNumber)
   .option('--seed <n>', 'the seed of the first history; alone, of the only one', parseNumber)
   .option('--trace', 'print what happens, line by line')
+  .option('--until-broken', 'end with the first history that breaks a promise')
+  .option('--report <file>', 'write what came of it there, as JSON')
   .option('--faults <names>', `only these, separated by commas: ${FAULT_NAMES.join(', ')}`, parseFaults)
   .showHelpAfterError('(try --help)')
   .action(run);

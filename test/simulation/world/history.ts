@@ -101,7 +101,7 @@ export class History {
     const topics = topicNames(this.#config.topicPrefix, this.#config.retrySchedule);
     this.#broker.create(topicPlans(topics, this.#config));
     const plan = this.#plan;
-    const endMs = plan.between(6_000, 25_000);
+    const endMs = plan.between(4_000, plan.chance(0.3) ? 25_000 : 12_000);
     const calmMs = endMs + 2_000;
     this.#begin();
     const events = this.#planLoad(endMs);
@@ -219,7 +219,7 @@ export class History {
     };
     const clients = Array.from({ length: plan.int(1, 4) }, (_, nth) => new HttpSubmitter(`client-${nth + 1}`, use));
     const producers = Array.from({ length: plan.int(0, 2) }, (_, nth) => new InboxProducer(`service-${nth + 1}`, use));
-    const wanted = plan.int(20, 150);
+    const wanted = plan.int(20, plan.chance(0.3) ? 150 : 60);
     const repeats = () => (plan.chance(0.2) ? [plan.between(1, 8_000)] : []);
     let made = 0;
     while (made < wanted) {
