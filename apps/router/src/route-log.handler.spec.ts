@@ -1,38 +1,96 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { ENDPOINT_SHARE, parseEventId, parseOrgId, type Seq } from '#libs/domain';
+import { ENDPOINT_SHARE, parseEventId, parseOrgId, type EndpointId, type RoutedPlace, type Seq } from '#libs/domain';
 import type { SecretCipher, Store } from '#libs/feed-store';
-import { logRecord, topicNames, type RecordBatch, type StoredRecord } from '#libs/kafka-log';
+import {
+  logRecord,
+  topicNames,
+  type BatchContext,
+  type LogPositions,
+  type RecordBatch,
+  type StoredRecord,
+} from '#libs/kafka-log';
 import { Metrics } from '#libs/metrics';
+import { createLogger } from '#libs/runtime';
 import { NO_TRACING } from '#libs/tracing';
 import { anEndpointId } from '../../../test/support/due-attempts.js';
 import { FakeAppender } from '../../../test/support/fake-appender.js';
 import { RouteLogHandler } from './route-log.handler.js';
+import { RoutedPlaces } from './routed-places.js';
 
 const ORG = parseOrgId('0f8fad5b-d9cb-469f-a165-70867728950e')!;
 const topics = topicNames('gapless', [10_000]);
 const [ALL_TICKETS, LEADS_ONLY] = [anEndpointId(1), anEndpointId(2)];
 
+const [LATER, RESTED] = [anEndpointId(3), anEndpointId(4)];
+const AT_MS = 1_750_000_000_000;
+
 let appender: FakeAppender;
 let handler: RouteLogHandler;
+let places: RoutedPlaces;
+let metrics: Metrics;
+let statements: string[];
+/** Where the database says that partition 0 was routed up to. */
+let storedPlace: RoutedPlace | undefined;
+let saved: (readonly unknown[])[];
+let isAway: boolean;
+/** Before the first record of the log that is later than the stored place. */
+let notRouted: number;
+let subscribers: readonly object[];
+
+function anEndpointRow(id: EndpointId, events: readonly string[], change: object = {}) {
+  return { id, org_id: ORG, events, widget_ids: null, receives_after_seq: '0', inactive: null, ...change };
+}
 
 beforeEach(() => {
+  subscribers = [anEndpointRow(ALL_TICKETS, ['ticket.created']), anEndpointRow(LEADS_ONLY, ['lead.created'])];
+  storedPlace = undefined;
+  notRouted = 0;
+  startRouter();
+});
+
+/** A router that knows nothing but what is stored. */
+function startRouter(): void {
   appender = new FakeAppender();
-  const subscribers = [
-    { id: ALL_TICKETS, org_id: ORG, events: ['ticket.created'], widget_ids: null },
-    { id: LEADS_ONLY, org_id: ORG, events: ['lead.created'], widget_ids: null },
-  ];
-  const store = { prepared: () => Promise.resolve(subscribers) } as unknown as Store;
-  const cipher = {} as unknown as SecretCipher;
+  metrics = new Metrics();
+  statements = [];
+  saved = [];
+  isAway = false;
+  const store = {
+    isOpen: true,
+    prepared: (name: string, _sql: string, parameters: readonly unknown[]) => {
+      statements.push(name);
+      if (name === 'save_router_places' && isAway) return Promise.reject(new Error('the database is away'));
+      if (name === 'save_router_places') saved.push(parameters);
+      if (name !== 'router_place') return Promise.resolve(name === 'subscribers' ? subscribers : []);
+      const { nextOffset, appendedUntilMs } = storedPlace ?? { nextOffset: 0, appendedUntilMs: 0 };
+      const row = { next_offset: String(nextOffset), appended_until_ms: String(appendedUntilMs) };
+      return Promise.resolve(storedPlace === undefined ? [] : [row]);
+    },
+  } as unknown as Store;
+  const logger = createLogger('silent', 'test');
+  places = new RoutedPlaces(store, topics, logger);
   handler = new RouteLogHandler(
     store,
-    cipher,
+    {} as unknown as SecretCipher,
     appender.asAppender,
-    new Metrics(),
+    places,
+    { endsBefore: () => Promise.resolve(new Map([[0, notRouted]])) } as unknown as LogPositions,
+    metrics,
     topics,
-    { now: () => 1_750_000_000_000 },
+    { now: () => AT_MS },
     NO_TRACING,
+    logger,
   );
-});
+}
+
+const sought: number[] = [];
+const context = {
+  seek: (_topic: string, _partition: number, offset: number) => sought.push(offset),
+} as unknown as BatchContext;
+
+function handle(batch: RecordBatch) {
+  return handler.handle(batch, context);
+}
 
 /** A batch of the log: as many tickets, and a lead behind them. */
 function aBatch(tickets: number): RecordBatch {
@@ -63,7 +121,7 @@ function stored(seq: number, event: string): StoredRecord {
     key: Buffer.from(key ?? ''),
     value,
     headers: headers as Readonly<Record<string, string>>,
-    timestampMs: 1_750_000_000_000,
+    timestampMs: AT_MS + seq,
   };
 }
 
@@ -74,7 +132,7 @@ function countOf(topic: string, key?: string): number {
 
 describe('a batch of the log', () => {
   it('becomes a scheduled fact and a due attempt for each endpoint that receives the event', async () => {
-    await handler.handle(aBatch(3));
+    await handle(aBatch(3));
     expect(countOf(topics.deliveries, ALL_TICKETS)).toBe(3);
     expect(countOf(topics.attempts, ALL_TICKETS)).toBe(3);
     expect(countOf(topics.deliveries, LEADS_ONLY)).toBe(1);
@@ -83,7 +141,7 @@ describe('a batch of the log', () => {
   });
 
   it('gives an endpoint its share of the main lane, what is beyond it to the slow one, and takes nothing from others', async () => {
-    await handler.handle(aBatch(ENDPOINT_SHARE + 44));
+    await handle(aBatch(ENDPOINT_SHARE + 44));
     expect(countOf(topics.deliveries, ALL_TICKETS)).toBe(ENDPOINT_SHARE + 44);
     expect(countOf(topics.attempts, ALL_TICKETS)).toBe(ENDPOINT_SHARE);
     expect(countOf(topics.attemptsSlow, ALL_TICKETS)).toBe(44);
@@ -91,15 +149,113 @@ describe('a batch of the log', () => {
   });
 
   it('is not routed again when it comes again to the same router', async () => {
-    await handler.handle(aBatch(2));
-    await handler.handle(aBatch(2));
+    await handle(aBatch(2));
+    await handle(aBatch(2));
     expect(appender.records).toHaveLength(6);
   });
 
   it('is routed again when Kafka did not take it', async () => {
     appender.failures = 1;
-    await expect(handler.handle(aBatch(2))).rejects.toThrow('the brokers are away');
-    await handler.handle(aBatch(2));
+    await expect(handle(aBatch(2))).rejects.toThrow('the brokers are away');
+    await handle(aBatch(2));
     expect(countOf(topics.attempts, ALL_TICKETS)).toBe(2);
+  });
+});
+
+/** The records of tickets with these seqs, one after another. */
+function tickets(from: number, to: number): RecordBatch {
+  const records = Array.from({ length: to - from + 1 }, (_, index) => stored(from + index, 'ticket.created'));
+  return { topic: topics.log, partition: 0, records };
+}
+
+function routedTo(endpointId: EndpointId): readonly number[] {
+  return appender.records
+    .filter((record) => record.topic === topics.attempts && record.key === endpointId)
+    .map((record) => (JSON.parse(record.value?.toString() ?? '{}') as { seq: number }).seq);
+}
+
+async function skipped(reason: string): Promise<number> {
+  const line = (await metrics.scrape()).text
+    .split('\n')
+    .find((text) => text.includes(`skipped_total{reason="${reason}"}`));
+  return Number(line?.split(' ').at(-1));
+}
+
+describe('an endpoint', () => {
+  it('receives nothing from before it was created, and everything after', async () => {
+    subscribers = [
+      anEndpointRow(ALL_TICKETS, ['ticket.created']),
+      anEndpointRow(LATER, ['ticket.created'], { receives_after_seq: '7' }),
+    ];
+    await handle(tickets(1, 10));
+    expect(routedTo(ALL_TICKETS)).toHaveLength(10);
+    expect(routedTo(LATER)).toEqual([8, 9, 10]);
+    expect(await skipped('before_endpoint')).toBe(7);
+  });
+
+  it('receives nothing from when it was inactive', async () => {
+    const inactive = [
+      { after: 2, until: 4 },
+      { after: 8, until: 9 },
+    ];
+    subscribers = [anEndpointRow(RESTED, ['ticket.created'], { inactive })];
+    await handle(tickets(1, 10));
+    expect(routedTo(RESTED)).toEqual([1, 2, 5, 6, 7, 8, 10]);
+    expect(await skipped('while_inactive')).toBe(3);
+  });
+});
+
+describe('a router whose group has lost its offsets', () => {
+  it('routes nothing again that was routed by the router before it', async () => {
+    await handle(tickets(1, 20));
+    await places.save();
+    expect(saved).toEqual([[topics.log, [0], [20], [AT_MS + 20]]]);
+
+    storedPlace = { nextOffset: 20, appendedUntilMs: AT_MS + 20 };
+    startRouter();
+    await handle(tickets(1, 10));
+    await handle(tickets(11, 25));
+    expect(routedTo(ALL_TICKETS)).toEqual([21, 22, 23, 24, 25]);
+    expect(await skipped('routed_before')).toBe(20);
+    await places.save();
+    expect(saved).toEqual([[topics.log, [0], [25], [AT_MS + 25]]]);
+  });
+
+  it('goes to the end of a long history at once', async () => {
+    storedPlace = { nextOffset: 1_000_000, appendedUntilMs: AT_MS + 1_000_000 };
+    notRouted = 1_000_000;
+    expect(await handle(tickets(1, 10))).toMatchObject({ kind: 'later' });
+    expect(sought.splice(0)).toEqual([1_000_000]);
+    // Of a log that went back and grew again, what is new comes before that.
+    notRouted = 700_000;
+    await handle(tickets(1, 10));
+    expect(sought.splice(0)).toEqual([700_000]);
+    await handle(tickets(700_001, 700_002));
+    expect(appender.records).toEqual([]);
+  });
+
+  it('routes what is new in a log that was made again, whatever its offsets are', async () => {
+    storedPlace = { nextOffset: 1_000_000, appendedUntilMs: AT_MS };
+    await handle(tickets(1, 10));
+    expect(routedTo(ALL_TICKETS)).toHaveLength(10);
+  });
+});
+
+describe('a router that goes on', () => {
+  it('asks one thing of the database for each batch', async () => {
+    await handle(tickets(1, 5));
+    await handle(tickets(6, 9));
+    await handle(tickets(10, 11));
+    expect(statements).toEqual(['router_place', 'subscribers', 'subscribers', 'subscribers']);
+  });
+
+  it('writes a place down once, and again when it could not be written', async () => {
+    await handle(tickets(1, 5));
+    isAway = true;
+    await places.save();
+    isAway = false;
+    await places.save();
+    await places.save();
+    expect(saved).toHaveLength(1);
   });
 });

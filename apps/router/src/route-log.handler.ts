@@ -1,29 +1,40 @@
 import { Controller, Inject } from '@nestjs/common';
-import { Payload } from '@nestjs/microservices';
+import { Ctx, Payload } from '@nestjs/microservices';
 import {
   deliveryIdOf,
   EndpointShares,
+  outOfTime,
   receives,
   SeqGate,
   type Clock,
   type LogEvent,
-  type Subscriber,
+  type OrgId,
+  type OutOfTime,
+  type RoutedPlace,
+  type Seq,
 } from '#libs/domain';
-import { EndpointDirectory, SecretCipher, Store } from '#libs/feed-store';
+import { EndpointDirectory, SecretCipher, Store, type RoutedSubscriber } from '#libs/feed-store';
 import {
   Appender,
   attemptRecord,
   factRecord,
   KafkaBatches,
+  LogPositions,
   readLogRecord,
+  type BatchContext,
   type Handled,
   type NewRecord,
   type RecordBatch,
   type TopicNames,
 } from '#libs/kafka-log';
 import { Metrics } from '#libs/metrics';
-import { CLOCK, TOPICS, TRACING } from '#libs/platform';
+import { CLOCK, LOGGER, TOPICS, TRACING } from '#libs/platform';
+import type { Logger } from '#libs/runtime';
 import { BatchTrace, type Tracing } from '#libs/tracing';
+import { RoutedPlaces } from './routed-places.js';
+
+/** Fewer records than this are read faster than their end is looked up. */
+const SKIP_FROM = 1_000;
 
 /** Finds who receives each event of the log, and schedules a delivery and its first attempt for each of them. */
 @Controller()
@@ -35,68 +46,127 @@ export class RouteLogHandler {
     store: Store,
     cipher: SecretCipher,
     private readonly appender: Appender,
+    private readonly places: RoutedPlaces,
+    private readonly positions: LogPositions,
     private readonly metrics: Metrics,
     @Inject(TOPICS) private readonly topics: TopicNames,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(TRACING) private readonly tracing: Tracing,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {
     this.#endpoints = new EndpointDirectory(store, cipher);
     metrics.add('gapless_deliveries_scheduled_total', {}, 0);
+    for (const reason of ['routed_before', 'before_endpoint', 'while_inactive'] as const) {
+      metrics.add('gapless_router_skipped_total', { reason }, 0);
+    }
   }
 
   /** A batch that comes again names the same deliveries, so that it changes nothing. */
   @KafkaBatches({ group: 'router', topics: (names) => [names.log] })
-  async handle(@Payload() batch: RecordBatch): Promise<Handled> {
+  async handle(@Payload() batch: RecordBatch, @Ctx() context: BatchContext): Promise<Handled> {
+    const { records, routedUpTo } = await this.places.unrouted(batch);
+    if (records.length < batch.records.length) this.#leaveOutRouted(batch, batch.records.length - records.length);
+    if (routedUpTo !== null) return this.#skipRouted(batch, routedUpTo, context);
     const trace = new BatchTrace(this.tracing, 'route', this.clock.now());
-    const events = batch.records.map((record) => ({ ...readLogRecord(record), appendedAtMs: record.timestampMs }));
+    const events = records.map((record) => ({ ...readLogRecord(record), appendedAtMs: record.timestampMs }));
     const { fresh, remember } = this.#gate.sift(events);
-    const subscribers = await this.#endpoints.subscribersOf([...new Set(fresh.map((event) => event.orgId))]);
+    const firstSeqs = new Map<OrgId, Seq>();
+    for (const { orgId, seq } of fresh) if (!firstSeqs.has(orgId)) firstSeqs.set(orgId, seq);
+    const subscribers = await this.#endpoints.subscribersOf(firstSeqs);
+    const leftOut = { before_endpoint: 0, while_inactive: 0 };
     const shares = new EndpointShares();
     const deliveries = fresh.flatMap((event) =>
       this.#route(
         { ...event, traceparent: trace.follow(event.traceparent, event) },
         event.appendedAtMs,
-        subscribers.get(event.orgId) ?? [],
+        receivers(event, subscribers.get(event.orgId) ?? [], leftOut),
         shares,
       ),
     );
     await this.appender.append(deliveries.flat());
     trace.end(this.clock.now());
     this.metrics.add('gapless_deliveries_scheduled_total', {}, deliveries.length);
+    this.#count(batch, leftOut);
     remember();
+    this.places.handled(batch);
     return undefined;
+  }
+
+  /** The group has lost its offsets, and begins where the log begins. */
+  #leaveOutRouted({ topic, partition, records }: RecordBatch, events: number): void {
+    this.metrics.add('gapless_router_skipped_total', { reason: 'routed_before' }, events);
+    this.logger.warn({ topic, partition, from: records[0]?.offset, events }, 'router.routed_before');
+  }
+
+  /** Reading the rest of what was routed may take hours, in which nothing is pushed. */
+  async #skipRouted(batch: RecordBatch, place: RoutedPlace, context: BatchContext): Promise<Handled> {
+    const { topic, partition, records } = batch;
+    const nextOffset = (records.at(-1)?.offset ?? 0) + 1;
+    if (place.nextOffset - nextOffset >= SKIP_FROM) {
+      // Both by offset and by time, as `wasRouted` says: in a log that went back, new records come before the offset.
+      const notRouted = await this.positions.endsBefore(topic, place.appendedUntilMs + 1);
+      const target = Math.min(place.nextOffset, notRouted.get(partition) ?? 0);
+      if (target > nextOffset) {
+        this.metrics.add('gapless_router_skipped_total', { reason: 'routed_before' }, target - nextOffset);
+        this.logger.warn({ topic, partition, from: nextOffset, to: target }, 'router.routed_before');
+        context.seek(topic, partition, target);
+        return { kind: 'later', nextOffset: records[0]?.offset ?? 0, waitMs: 0 };
+      }
+    }
+    this.places.handled(batch);
+    return undefined;
+  }
+
+  #count({ partition }: RecordBatch, leftOut: Readonly<Record<OutOfTime, number>>): void {
+    if (leftOut.before_endpoint + leftOut.while_inactive === 0) return;
+    for (const reason of ['before_endpoint', 'while_inactive'] as const) {
+      this.metrics.add('gapless_router_skipped_total', { reason }, leftOut[reason]);
+    }
+    this.logger.info({ partition, ...leftOut }, 'router.left_out');
   }
 
   /** What makes up each delivery of the event. What is beyond an endpoint's share goes to the slow lane at once. */
   #route(
     event: LogEvent,
     appendedAtMs: number,
-    subscribers: readonly Subscriber[],
+    subscribers: readonly RoutedSubscriber[],
     shares: EndpointShares,
   ): readonly (readonly NewRecord[])[] {
-    return subscribers
-      .filter((subscriber) => receives(subscriber, event))
-      .map(({ id: endpointId }) => {
-        const delivery = {
-          deliveryId: deliveryIdOf(event.id, endpointId),
-          endpointId,
-          orgId: event.orgId,
-          eventId: event.id,
-          event: event.event,
-          seq: event.seq,
-          createdAtMs: appendedAtMs,
-        };
-        return [
-          factRecord(this.topics.deliveries, { type: 'scheduled', delivery }),
-          attemptRecord(shares.take(endpointId) ? this.topics.attempts : this.topics.attemptsSlow, {
-            delivery,
-            run: 0,
-            attempt: 1,
-            dueAtMs: appendedAtMs,
-            traceparent: event.traceparent,
-            envelope: event.envelope,
-          }),
-        ];
-      });
+    return subscribers.map(({ id: endpointId }) => {
+      const delivery = {
+        deliveryId: deliveryIdOf(event.id, endpointId),
+        endpointId,
+        orgId: event.orgId,
+        eventId: event.id,
+        event: event.event,
+        seq: event.seq,
+        createdAtMs: appendedAtMs,
+      };
+      return [
+        factRecord(this.topics.deliveries, { type: 'scheduled', delivery }),
+        attemptRecord(shares.take(endpointId) ? this.topics.attempts : this.topics.attemptsSlow, {
+          delivery,
+          run: 0,
+          attempt: 1,
+          dueAtMs: appendedAtMs,
+          traceparent: event.traceparent,
+          envelope: event.envelope,
+        }),
+      ];
+    });
   }
+}
+
+/** Who the event is pushed to. @param leftOut counts deliveries that the endpoint's times rule out */
+function receivers(
+  event: LogEvent,
+  subscribers: readonly RoutedSubscriber[],
+  leftOut: Record<OutOfTime, number>,
+): readonly RoutedSubscriber[] {
+  return subscribers.filter((subscriber) => {
+    if (!receives(subscriber, event)) return false;
+    const reason = outOfTime(subscriber, event.seq);
+    if (reason !== undefined) leftOut[reason]++;
+    return reason === undefined;
+  });
 }

@@ -64,6 +64,8 @@ export function kafkaServerProperties(o: {
     // Groups are few and their members all here: nobody is worth 3 s of waiting, and a killed member is missed soon.
     'group.initial.rebalance.delay.ms': 0,
     'group.min.session.timeout.ms': 1000,
+    // 90 days instead of 7: who starts again after a long pause goes on where it was (ADR 37).
+    'offsets.retention.minutes': 129_600,
 
     // The defaults (50 partitions, 128 MiB to clean with, a dozen threads) are meant for a machine of its own.
     'offsets.topic.num.partitions': 4,

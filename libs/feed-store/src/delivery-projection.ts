@@ -143,7 +143,8 @@ async function disableEndpoints(runner: QueryRunner, ledger: DeliveryLedger): Pr
          where id = $1 and activation = $2 and is_active
          returning id, org_id, activation, disabled_at
        )
-       insert into endpoint_inactive_periods (endpoint_id, org_id, activation, began_at) select * from disabled`,
+       insert into endpoint_inactive_periods (endpoint_id, org_id, activation, began_at, began_after_seq)
+       select disabled.*, coalesce((select last_seq from org_heads h where h.org_id = disabled.org_id), 0) from disabled`,
       [endpointId, activation, new Date(atMs)],
     );
   }

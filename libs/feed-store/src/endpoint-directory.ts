@@ -1,4 +1,15 @@
-import type { DeliveryStatus, DueAttempt, EndpointId, OrgId, Subscriber, WidgetId } from '#libs/domain';
+import {
+  seqFromText,
+  type DeliveryStatus,
+  type DueAttempt,
+  type EndpointId,
+  type OrgId,
+  type ReceivingTimes,
+  type Seq,
+  type SeqStretch,
+  type Subscriber,
+  type WidgetId,
+} from '#libs/domain';
 import type { SecretCipher } from './secret-cipher.js';
 import { IS_ENDED } from './seen-deliveries.js';
 import type { Store } from './store.js';
@@ -10,6 +21,9 @@ export interface DispatchTarget {
   readonly secret: string;
   readonly activation: number;
 }
+
+/** An endpoint that events are routed to. */
+export type RoutedSubscriber = Subscriber & ReceivingTimes;
 
 /** What is to become of an attempt that is due. */
 export type DispatchLookupResult =
@@ -48,23 +62,42 @@ export class EndpointDirectory {
     private readonly cipher: SecretCipher,
   ) {}
 
-  /** The active endpoints of each org. */
-  async subscribersOf(orgIds: readonly OrgId[]): Promise<ReadonlyMap<OrgId, readonly Subscriber[]>> {
+  /**
+   * The active endpoints of each org, with the times in which they receive.
+   * @param from the first seq of each org that is to be routed: what lies before it is left out of the times
+   */
+  async subscribersOf(from: ReadonlyMap<OrgId, Seq>): Promise<ReadonlyMap<OrgId, readonly RoutedSubscriber[]>> {
     const rows = await this.store.prepared<{
       id: EndpointId;
       org_id: OrgId;
       events: string[];
       widget_ids: WidgetId[] | null;
+      receives_after_seq: string;
+      inactive: SeqStretch[] | null;
     }>(
       'subscribers',
-      `select id, org_id, events, widget_ids from endpoints
-       where org_id = any($1) and is_active order by org_id, created_at, id`,
-      [orgIds],
+      `select e.id, e.org_id, e.events, e.widget_ids, e.receives_after_seq, p.inactive
+       from unnest($1::uuid[], $2::bigint[]) as asked(org_id, from_seq)
+       join endpoints e on e.org_id = asked.org_id
+       left join lateral (
+         select json_agg(json_build_object('after', began_after_seq, 'until', ended_after_seq)) as inactive
+         from endpoint_inactive_periods
+         where endpoint_id = e.id and began_after_seq < ended_after_seq and ended_after_seq >= asked.from_seq
+       ) p on true
+       where e.is_active order by e.org_id, e.created_at, e.id`,
+      [[...from.keys()], [...from.values()]],
     );
-    const byOrg = new Map<OrgId, Subscriber[]>();
+    const byOrg = new Map<OrgId, RoutedSubscriber[]>();
     for (const row of rows) {
       const subscribers = byOrg.get(row.org_id) ?? [];
-      subscribers.push({ id: row.id, isActive: true, events: row.events, widgetIds: row.widget_ids });
+      subscribers.push({
+        id: row.id,
+        isActive: true,
+        events: row.events,
+        widgetIds: row.widget_ids,
+        receivesAfter: seqFromText(row.receives_after_seq),
+        inactive: row.inactive ?? [],
+      });
       byOrg.set(row.org_id, subscribers);
     }
     return byOrg;

@@ -145,6 +145,8 @@ export class EndpointRecords {
         activation: 1,
         secretCiphertext: this.cipher.encrypt(endpoint.secret),
         createdAt: endpoint.createdAt,
+        // What was appended by now is not for it; what is published from the answer on has a greater seq.
+        receivesAfterSeq: () => `coalesce((select last_seq from org_heads where org_id = '${endpoint.orgId}'), 0)`,
       });
       return {
         id: endpoint.id,
@@ -221,8 +223,9 @@ export class EndpointRecords {
       [id, at],
     );
     await runner.query(
-      `insert into endpoint_inactive_periods (endpoint_id, org_id, activation, began_at)
-       select id, org_id, activation, disabled_at from endpoints where id = $1`,
+      `insert into endpoint_inactive_periods (endpoint_id, org_id, activation, began_at, began_after_seq)
+       select id, org_id, activation, disabled_at, coalesce((select last_seq from org_heads h where h.org_id = e.org_id), 0)
+       from endpoints e where id = $1`,
       [id],
     );
   }
@@ -230,7 +233,8 @@ export class EndpointRecords {
   /** With a new activation: the failures of the one before count no more. */
   async #enable(runner: QueryRunner, id: EndpointId, at: Date): Promise<void> {
     await runner.query(
-      `update endpoint_inactive_periods set ended_at = $2
+      `update endpoint_inactive_periods p set ended_at = $2,
+         ended_after_seq = coalesce((select last_seq from org_heads h where h.org_id = p.org_id), 0)
        where endpoint_id = $1 and activation = (select activation from endpoints where id = $1)`,
       [id, at],
     );

@@ -30,6 +30,7 @@ export * from './projection-comparison.js';
 export * from './projection-shadow.js';
 export { readPositions, type ProjectionName, type ProjectionPositions } from './projection-tables.js';
 export * from './recovery-source.js';
+export * from './router-places.js';
 export * from './secret-cipher.js';
 export * from './secret-rotation.js';
 export * from './store.js';

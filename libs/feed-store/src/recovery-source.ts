@@ -66,8 +66,11 @@ const PAGE = `
         and exists (
           select from endpoint_inactive_periods p
           join endpoints n on n.id = p.endpoint_id
-          where p.endpoint_id = $2 and e.appended_at < coalesce(p.ended_at, 'infinity')
-            and e.appended_at >= greatest(p.began_at - interval '${ROUTING_DELAY}', n.created_at)
+          where p.endpoint_id = $2 and (
+            e.seq > p.began_after_seq and e.seq <= p.ended_after_seq
+            or e.appended_at < coalesce(p.ended_at, 'infinity')
+              and e.appended_at >= greatest(p.began_at - interval '${ROUTING_DELAY}', n.created_at)
+          )
         )
     order by e.seq limit $9
   )

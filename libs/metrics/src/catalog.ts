@@ -111,6 +111,11 @@ export const METRICS = {
     help: 'Deliveries that the router scheduled.',
     labels: [],
   },
+  gapless_router_skipped_total: {
+    kind: 'counter',
+    help: 'Events that were routed before (routed_before), and deliveries of events from before the endpoint was created (before_endpoint) or from when it was inactive (while_inactive). None of them is pushed.',
+    labels: ['reason'],
+  },
 
   gapless_attempts_total: {
     kind: 'counter',

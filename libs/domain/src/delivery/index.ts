@@ -6,6 +6,8 @@ export * from './delivery-fact.js';
 export * from './delivery-state.js';
 export * from './endpoint-health.js';
 export * from './endpoint-share.js';
+export * from './receiving-times.js';
 export * from './retry-schedule.js';
+export * from './routed-place.js';
 export * from './subscription.js';
 export * from './widget-scope.js';

@@ -50,6 +50,10 @@ export class EndpointEntity {
   @Column({ name: 'url_changed_at', type: 'timestamptz', nullable: true })
   urlChangedAt!: Date | null;
 
+  /** The org's latest event when the endpoint was created; `bigint` comes as text. */
+  @Column({ name: 'receives_after_seq', type: 'bigint', default: 0 })
+  receivesAfterSeq!: string;
+
   @Column({ name: 'created_at', type: 'timestamptz' })
   createdAt!: Date;
 }

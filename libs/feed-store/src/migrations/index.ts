@@ -13,6 +13,7 @@ import { AttemptOutcomes1700000000042 } from './0042-attempt-outcomes.js';
 import { Installation1700000000051 } from './0051-installation.js';
 import { ProjectionAnchors1700000000052 } from './0052-projection-anchors.js';
 import { EndedBacklogs1700000000054 } from './0054-ended-backlogs.js';
+import { ReceivingTimes1700000000055 } from './0055-receiving-times.js';
 import { AttemptClockLead1700000000056 } from './0056-attempt-clock-lead.js';
 
 export const MIGRATIONS = [
@@ -31,5 +32,6 @@ export const MIGRATIONS = [
   Installation1700000000051,
   ProjectionAnchors1700000000052,
   EndedBacklogs1700000000054,
+  ReceivingTimes1700000000055,
   AttemptClockLead1700000000056,
 ];

@@ -1,0 +1,114 @@
+import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { wasRouted, type RoutedPlace } from '#libs/domain';
+import { RouterPlaces, Store } from '#libs/feed-store';
+import type { RecordBatch, StoredRecord, TopicNames } from '#libs/kafka-log';
+import { LOGGER, TOPICS } from '#libs/platform';
+import type { Logger } from '#libs/runtime';
+
+/** A router that is killed and whose group then loses its offsets routes this much again. */
+const SAVE_EVERY_MS = 5_000;
+
+interface Partition {
+  /** The offset that follows what was handled last; `null` before the first batch. */
+  expected: number | null;
+  /** Up to where everything was routed, here or by another router. */
+  place: RoutedPlace | undefined;
+  isSaved: boolean;
+}
+
+/** What of a batch is still to be routed. */
+export interface Unrouted {
+  readonly records: readonly StoredRecord[];
+  /** Set when nothing of the batch is to be routed: everything before this was routed. */
+  readonly routedUpTo: RoutedPlace | null;
+}
+
+/**
+ * Knows how far each partition of the log was routed, apart from the offsets of the consumer group: those expire, and can
+ * be reset. The database is asked once for each stretch of batches that follow each other, and told every few seconds.
+ */
+@Injectable()
+export class RoutedPlaces implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  readonly #stored: RouterPlaces;
+  readonly #partitions = new Map<number, Partition>();
+  #timer: NodeJS.Timeout | undefined;
+  #saving: Promise<void> | null = null;
+
+  constructor(
+    private readonly store: Store,
+    @Inject(TOPICS) private readonly topics: TopicNames,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {
+    this.#stored = new RouterPlaces(store);
+  }
+
+  onApplicationBootstrap(): void {
+    this.#timer = setInterval(() => {
+      this.#saving ??= this.save().finally(() => {
+        this.#saving = null;
+      });
+    }, SAVE_EVERY_MS);
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#saving;
+    await this.save();
+  }
+
+  async unrouted({ topic, partition, records }: RecordBatch): Promise<Unrouted> {
+    const known = this.#of(partition);
+    const firstOffset = records[0]?.offset ?? 0;
+    if (known.expected !== firstOffset) {
+      const stored = await this.#stored.find(topic, partition);
+      if (stored !== undefined && stored.appendedUntilMs >= (known.place?.appendedUntilMs ?? 0)) known.place = stored;
+      known.expected = firstOffset;
+    }
+    const { place } = known;
+    // What follows the place needs no look at each record.
+    if (place === undefined || firstOffset >= place.nextOffset) return { records, routedUpTo: null };
+    const left = records.filter((record) => !wasRouted(place, record));
+    return { records: left, routedUpTo: left.length === 0 ? place : null };
+  }
+
+  /** Everything in the batch is routed, now or before. */
+  handled({ partition, records }: RecordBatch): void {
+    const known = this.#of(partition);
+    const nextOffset = (records.at(-1)?.offset ?? 0) + 1;
+    known.expected = nextOffset;
+    if (
+      known.place !== undefined &&
+      records.every((record) => known.place !== undefined && wasRouted(known.place, record))
+    )
+      return;
+    const latestMs = records.reduce((latest, { timestampMs }) => Math.max(latest, timestampMs), 0);
+    known.place = { nextOffset, appendedUntilMs: Math.max(latestMs, known.place?.appendedUntilMs ?? 0) };
+    known.isSaved = false;
+  }
+
+  /** Writes down what has moved; what cannot be written now is written the next time. */
+  async save(): Promise<void> {
+    const moved = [...this.#partitions].flatMap(([partition, { place, isSaved }]) =>
+      place === undefined || isSaved ? [] : [[partition, place] as const],
+    );
+    if (moved.length === 0 || !this.store.isOpen) return;
+    try {
+      await this.#stored.save(this.topics.log, new Map(moved));
+      for (const [partition, place] of moved) {
+        const known = this.#of(partition);
+        if (known.place === place) known.isSaved = true;
+      }
+    } catch (error) {
+      this.logger.warn({ err: error }, 'router.place_waits');
+    }
+  }
+
+  #of(partition: number): Partition {
+    let known = this.#partitions.get(partition);
+    if (known === undefined) {
+      known = { expected: null, place: undefined, isSaved: true };
+      this.#partitions.set(partition, known);
+    }
+    return known;
+  }
+}

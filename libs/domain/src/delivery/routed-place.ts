@@ -1,0 +1,18 @@
+/** How far a partition of the log was routed, kept apart from the consumer group's offsets, which expire. */
+export interface RoutedPlace {
+  /** The offset after the last routed record. */
+  readonly nextOffset: number;
+  /** The broker's time of the latest routed record, epoch milliseconds. */
+  readonly appendedUntilMs: number;
+}
+
+/**
+ * Whether a record was routed before. Offset and time both have to say so: in a log that went back or was made again,
+ * new records have old offsets, but later times.
+ */
+export function wasRouted(
+  place: RoutedPlace,
+  record: { readonly offset: number; readonly timestampMs: number },
+): boolean {
+  return record.offset < place.nextOffset && record.timestampMs <= place.appendedUntilMs;
+}
