@@ -152,4 +152,28 @@ export const MUTATIONS: readonly Mutation[] = [
       name: 'due its tier later than the end of that attempt',
     },
   },
+  {
+    name: 'route-history',
+    breaks: 'an endpoint is sent events from before it was created',
+    file: 'libs/domain/src/delivery/receiving-times.ts',
+    find: "if (seq <= receivesAfter) return 'before_endpoint';",
+    replace: '',
+    caughtBy: {
+      project: 'unit',
+      file: 'apps/router/src/route-log.handler.spec.ts',
+      name: 'receives nothing from before it was created, and everything after',
+    },
+  },
+  {
+    name: 'route-again',
+    breaks: 'a router whose group has lost its offsets routes the log from its beginning',
+    file: 'libs/domain/src/delivery/routed-place.ts',
+    find: 'return record.offset < place.nextOffset && record.timestampMs <= place.appendedUntilMs;',
+    replace: 'return record.offset < place.nextOffset && record.timestampMs < 0;',
+    caughtBy: {
+      project: 'unit',
+      file: 'apps/router/src/route-log.handler.spec.ts',
+      name: 'routes nothing again that was routed by the router before it',
+    },
+  },
 ];
