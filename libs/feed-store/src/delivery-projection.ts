@@ -134,7 +134,10 @@ function seenState({ id: _, endings, ...state }: LoadedDelivery, endingsOfEndpoi
   return endings < endingsOfEndpoint ? endDelivery(state, 'endpoint_disabled') : state;
 }
 
-/** Compares the activation, so that a rebuild does not disable what an operator has enabled since. */
+/**
+ * Compares the activation, so that a rebuild does not disable what an operator has enabled since. A rebuild may not have
+ * come to the org's events yet: then nobody knows with which seq the period begins.
+ */
 async function disableEndpoints(runner: QueryRunner, ledger: DeliveryLedger): Promise<void> {
   for (const { endpointId, activation, atMs } of ledger.autoDisabled) {
     await runner.query(
@@ -144,7 +147,7 @@ async function disableEndpoints(runner: QueryRunner, ledger: DeliveryLedger): Pr
          returning id, org_id, activation, disabled_at
        )
        insert into endpoint_inactive_periods (endpoint_id, org_id, activation, began_at, began_after_seq)
-       select disabled.*, coalesce((select last_seq from org_heads h where h.org_id = disabled.org_id), 0) from disabled`,
+       select disabled.*, (select last_seq from org_heads h where h.org_id = disabled.org_id) from disabled`,
       [endpointId, activation, new Date(atMs)],
     );
   }
