@@ -124,12 +124,45 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
   {
     name: 'subscribers',
     domain: null,
-    sign: /from endpoints\s+where org_id = any\(\$1\) and is_active/,
-    act: (tables, _statement, [orgIds]) =>
-      tables.endpoints
+    sign: /as asked\(org_id, from_seq\)\s+join endpoints e/,
+    act: (tables, statement, parameters) => {
+      const orgIds = new Set(statement.rowsOf(parameters, 'asked').map((row) => row['org_id']));
+      return tables.endpoints
         .values()
-        .filter(({ org_id, is_active }) => is_active && (orgIds as readonly string[]).includes(org_id))
-        .map(({ id, org_id, events }) => ({ id, org_id, events: [...events], widget_ids: null })),
+        .filter(({ org_id, is_active }) => is_active && orgIds.has(org_id))
+        .map(({ id, org_id, events, receives_after_seq }) => ({
+          id,
+          org_id,
+          events: [...events],
+          widget_ids: null,
+          receives_after_seq: String(receives_after_seq),
+          inactive: null,
+        }));
+    },
+  },
+  {
+    name: 'router place',
+    domain: null,
+    sign: /from router_places where topic = \$1 and partition = \$2/,
+    act: (tables, _statement, [topic, partition]) => {
+      const place = tables.routerPlaces.get(`${String(topic)}/${String(partition)}`);
+      if (place === undefined) return [];
+      return [{ next_offset: String(place.next_offset), appended_until_ms: String(place.appended_until_ms) }];
+    },
+  },
+  {
+    name: 'save router places',
+    domain: null,
+    sign: /insert into router_places/,
+    act: (tables, statement, parameters) => {
+      for (const row of statement.rowsOf(parameters, 'row')) {
+        const key = `${String(parameters[0])}/${String(row['partition'])}`;
+        const place = { next_offset: Number(row['next_offset']), appended_until_ms: Number(row['appended_ms']) };
+        const before = tables.routerPlaces.get(key);
+        if ((before?.appended_until_ms ?? 0) <= place.appended_until_ms) tables.routerPlaces.set(key, place);
+      }
+      return [];
+    },
   },
   {
     name: 'look up attempts',

@@ -57,6 +57,14 @@ export interface EndpointRow {
   readonly is_active: boolean;
   readonly activation: number;
   readonly created_at_ms: number;
+  /** The org's latest event in the feed when it was created. */
+  readonly receives_after_seq: number;
+}
+
+/** How far a partition of the log was routed. */
+export interface RouterPlaceRow {
+  readonly next_offset: number;
+  readonly appended_until_ms: number;
 }
 
 export interface EventRow {
@@ -134,6 +142,7 @@ export class Tables {
   readonly attempts = new Table<DeliveryId>(this.#undo);
   readonly health = new Table<Readonly<Record<string, unknown>>>(this.#undo);
   readonly endings = new Table<number>(this.#undo);
+  readonly routerPlaces = new Table<RouterPlaceRow>(this.#undo);
   readonly queues = new Table<QueueRow>(this.#undo);
   readonly waiting = new Table<WaitingRow>(this.#undo);
   readonly alerts = new Table<AlertRow>(this.#undo);

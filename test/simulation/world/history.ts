@@ -281,6 +281,7 @@ export class History {
       is_active: true,
       activation: 1,
       created_at_ms: this.#time.wallMs,
+      receives_after_seq: this.#postgres.tables.orgHeads.get(orgId) ?? 0,
     });
   }
 

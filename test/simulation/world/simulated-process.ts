@@ -11,6 +11,7 @@ import { ProjectDeliveriesHandler } from '../../../apps/projector/src/project-de
 import { ProjectFeedHandler } from '../../../apps/projector/src/project-feed.handler.js';
 import type { TailCheck } from '../../../apps/projector/src/tail-check.js';
 import { RouteLogHandler } from '../../../apps/router/src/route-log.handler.js';
+import { RoutedPlaces } from '../../../apps/router/src/routed-places.js';
 import { SequenceInboxHandler } from '../../../apps/sequencer/src/sequence-inbox.handler.js';
 import { systemClock, type ApiKeyId, type EventId } from '#libs/domain';
 import { FeedReader, type SecretCipher, type Store } from '#libs/feed-store';
@@ -19,6 +20,7 @@ import {
   ConsumerSessions,
   KafkaBatchServer,
   KafkaConnection,
+  LogPositions,
   topicNames,
   type BatchContext,
   type RecordBatch,
@@ -236,7 +238,20 @@ export class SimulatedProcess {
           );
           break;
         case 'router':
-          controllers.push(new RouteLogHandler(store, cipher, appender, metrics, topics, clock, tracing));
+          controllers.push(
+            new RouteLogHandler(
+              store,
+              cipher,
+              appender,
+              part(new RoutedPlaces(store, topics, logger)),
+              new LogPositions(connection),
+              metrics,
+              topics,
+              clock,
+              tracing,
+              logger,
+            ),
+          );
           break;
         case 'dispatcher': {
           const dispatcher = part(
