@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { errorCode } from './error-code.js';
 import type { WhoAnswers } from './who-answers.js';
 
 const METADATA_API = 3;
@@ -46,7 +47,8 @@ function readAnswer(bytes: Buffer): KafkaAnswer | undefined {
     });
     return { brokers, clusterId: text() };
   } catch (error) {
-    if (error instanceof RangeError) return undefined;
+    // It ends before what it says it holds.
+    if (errorCode(error).startsWith('ERR_')) return undefined;
     throw error;
   }
 }
