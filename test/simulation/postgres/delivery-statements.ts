@@ -34,6 +34,10 @@ function isPresent(tables: Tables, row: Row): boolean {
   return tables.endpoints.get(String(row['endpoint_id'])) !== undefined;
 }
 
+function isDueBefore(tables: Tables, row: DeliveryRow, beforeMs: number): boolean {
+  return tables.statusOf(row) === 'pending' && (row.next_attempt_at_ms ?? Infinity) < beforeMs;
+}
+
 /** Deliveries, their attempts, and the endpoints. */
 export const DELIVERY_STATEMENTS: readonly Meaning[] = [
   {
@@ -185,34 +189,70 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
       }),
   },
   {
-    name: 'overdue deliveries',
+    name: 'overdue endpoints',
     domain: null,
-    sign: /from endpoints p\s+left join endpoint_endings n on n\.endpoint_id = p\.id\s+join deliveries d/,
-    act: (tables, _statement, [before, limit]) =>
-      tables.deliveries
-        .values()
-        .filter((row) => tables.statusOf(row) === 'pending' && (row.next_attempt_at_ms ?? Infinity) < Number(before))
-        .flatMap((row) => {
-          const { ref } = row;
-          const event = tables.events.get(`${ref.orgId}/${ref.seq}/${ref.createdAtMs}`);
-          if (event === undefined || tables.endpoints.get(ref.endpointId)?.is_active !== true) return [];
-          return [
-            {
-              id: ref.deliveryId,
-              org_id: ref.orgId,
-              endpoint_id: ref.endpointId,
-              event_id: ref.eventId,
-              event_type: ref.event,
-              seq: String(ref.seq),
-              created_at: new Date(ref.createdAtMs),
-              run: row.run,
-              attempts: row.attempts,
-              next_attempt_at: new Date(row.next_attempt_at_ms ?? 0),
-              envelope: event.envelope,
-            },
-          ];
-        })
-        .sort((one, other) => Number(one.next_attempt_at) - Number(other.next_attempt_at))
-        .slice(0, Number(limit)),
+    sign: /with recursive pending\(id\)/,
+    act: (tables, _statement, [before, after, limit]) => {
+      const overdue = new Map<string, boolean>();
+      for (const row of tables.deliveries.values()) {
+        const { endpointId } = row.ref;
+        if (row.status !== 'pending' || endpointId <= String(after)) continue;
+        const isActive = tables.endpoints.get(endpointId)?.is_active === true;
+        const isOverdue = isActive && isDueBefore(tables, row, Number(before));
+        overdue.set(endpointId, isOverdue || overdue.get(endpointId) === true);
+      }
+      return [...overdue]
+        .map(([id, is_overdue]) => ({ id, is_overdue }))
+        .sort((one, other) => (one.id < other.id ? -1 : 1))
+        .slice(0, Number(limit));
+    },
+  },
+  {
+    name: 'overdue attempts',
+    domain: null,
+    sign: /as wanted\(id\)\s+left join endpoint_endings/,
+    act: (tables, _statement, [endpoints, before, limit]) =>
+      (endpoints as readonly string[]).flatMap((endpointId) =>
+        [...tables.deliveries.values()]
+          .filter((row) => row.ref.endpointId === endpointId && isDueBefore(tables, row, Number(before)))
+          .sort((one, other) => (one.next_attempt_at_ms ?? 0) - (other.next_attempt_at_ms ?? 0))
+          .slice(0, Number(limit))
+          .map(({ ref, run, attempts }) => ({
+            id: ref.deliveryId,
+            endpoint_id: endpointId,
+            created_at: new Date(ref.createdAtMs),
+            run,
+            attempts,
+          })),
+      ),
+  },
+  {
+    name: 'attempts still due',
+    domain: null,
+    sign: /as suspect\(id/,
+    act: (tables, statement, parameters) =>
+      statement.rowsOf(parameters, 'suspect').flatMap((suspect) => {
+        const row = tables.deliveries.get(String(suspect['id']));
+        if (row === undefined || tables.statusOf(row) !== 'pending') return [];
+        const { ref, run, attempts } = row;
+        const event = tables.events.get(`${ref.orgId}/${ref.seq}/${ref.createdAtMs}`);
+        const isActive = tables.endpoints.get(ref.endpointId)?.is_active === true;
+        if (event === undefined || !isActive || run !== suspect['run'] || attempts !== suspect['attempts']) return [];
+        return [
+          {
+            id: ref.deliveryId,
+            org_id: ref.orgId,
+            endpoint_id: ref.endpointId,
+            event_id: ref.eventId,
+            event_type: ref.event,
+            seq: String(ref.seq),
+            created_at: new Date(ref.createdAtMs),
+            run,
+            attempts,
+            next_attempt_at: new Date(row.next_attempt_at_ms ?? 0),
+            envelope: event.envelope,
+          },
+        ];
+      }),
   },
 ];
