@@ -5,6 +5,8 @@ import type { CustomerEndpoint } from './customer.js';
 /** The customers' HTTP server on loopback. */
 export class CustomerServer {
   readonly endpoints: CustomerEndpoint[] = [];
+  #inFlight = 0;
+  #mostInFlight = 0;
 
   private constructor(private readonly server: Server) {}
 
@@ -28,6 +30,11 @@ export class CustomerServer {
     return this.endpoints.reduce((sum, endpoint) => sum + endpoint.arrivals.size, 0);
   }
 
+  /** The most pushes that waited for their answer at the same time. */
+  get mostInFlight(): number {
+    return this.#mostInFlight;
+  }
+
   async close(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.server.close(() => {
@@ -42,6 +49,8 @@ export class CustomerServer {
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     // What is cut off by the death of whoever pushes did not come.
     request.on('error', () => undefined);
+    this.#mostInFlight = Math.max(this.#mostInFlight, ++this.#inFlight);
+    response.on('close', () => this.#inFlight--);
     request.on('end', () => {
       const endpoint = this.endpoints[Number(request.url?.slice(1))];
       if (endpoint === undefined) {
@@ -55,7 +64,7 @@ export class CustomerServer {
         signature: String(headers['x-service-signature']),
         body: Buffer.concat(chunks),
       });
-      response.writeHead(status).end();
+      setTimeout(() => response.writeHead(status).end(), endpoint.answersAfterMs);
     });
   }
 }

@@ -35,6 +35,12 @@ export interface Push {
   readonly body: Buffer;
 }
 
+/** When an endpoint came into being, in epoch milliseconds: between the request and the answer. */
+export interface Registration {
+  readonly afterMs: number;
+  readonly beforeMs: number;
+}
+
 /** An endpoint as its owner sees it: what came, and whether it was what had been signed. */
 export class CustomerEndpoint {
   readonly arrivals = new Map<string, Arrival>();
@@ -45,11 +51,18 @@ export class CustomerEndpoint {
   readonly stalls = new StallWatch();
   secret = '';
 
-  /** @param refusesFirstOf every how many events the first attempt is answered 500; 0 for none */
+  /** When it was registered; `null` if that was before anything was submitted. */
+  registered: Registration | null = null;
+
+  /**
+   * @param refusesFirstOf every how many events the first attempt is answered 500; 0 for none
+   * @param answersAfterMs how long each push waits for its answer
+   */
   constructor(
     readonly name: string,
     readonly subscription: Subscription,
     private readonly refusesFirstOf: number,
+    readonly answersAfterMs = 0,
   ) {}
 
   /** @returns the status to answer */

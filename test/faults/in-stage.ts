@@ -15,6 +15,9 @@ const PRODUCE_API = 0;
 const API_KEY_AT = 4;
 const SMALLEST_REQUEST = 14;
 
+/** Where connections to a port of this machine go instead, set by the suite. */
+const ROUTES = JSON.parse(process.env['FAULT_ROUTES'] ?? '{}') as Readonly<Record<string, number>>;
+
 let clockOffMs = 0;
 let freezesBefore: string | null = null;
 
@@ -47,6 +50,18 @@ Socket.prototype.write = function writeOrFreeze(this: Socket, ...given: unknown[
     process.kill(process.pid, 'SIGSTOP');
   }
   return write.apply(this, given);
+};
+
+// eslint-disable-next-line @typescript-eslint/unbound-method -- it is called with the socket that it was called on
+const connect = Socket.prototype.connect as (this: Socket, ...given: unknown[]) => Socket;
+
+Socket.prototype.connect = function connectByRoute(this: Socket, ...given: unknown[]): Socket {
+  // `net.connect` hands over its own arguments as one array.
+  const [options] = (Array.isArray(given[0]) ? given[0] : given) as unknown[];
+  if (typeof options === 'object' && options !== null && 'port' in options) {
+    options.port = ROUTES[String(options.port)] ?? options.port;
+  }
+  return connect.apply(this, given);
 };
 
 process.on('message', (order: StageOrder) => {

@@ -7,11 +7,22 @@ export interface SubmittedEvent {
   readonly dataJson: string;
 }
 
+/** A chat that was handed off to the staff; the alerts that it raises are expected by it. */
+export interface SubmittedChat {
+  readonly orgId: string;
+  /** The event by which it was handed off. */
+  readonly handedOff: string;
+  /** The event by which somebody answered it at once; `null` if nobody ever does. */
+  readonly pickedUp: string | null;
+}
+
 /** What the suite itself knows of the events: it submitted them, and it was told 202 for some. */
 export class Ledger {
   readonly submitted = new Map<string, SubmittedEvent>();
   /** Events that the service has answered for. Whatever happens, they may not be lost from here on. */
   readonly acknowledged = new Set<string>();
+  /** By the id of the conversation. */
+  readonly chats = new Map<string, SubmittedChat>();
   /** When each event was first handed to a connection and when it was answered for, on the monotonic clock, by its id. */
   readonly submittedAt = new Map<string, number>();
   readonly acknowledgedAt = new Map<string, number>();

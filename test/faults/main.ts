@@ -5,9 +5,20 @@ import { Command, InvalidArgumentError } from 'commander';
 import { stopLeftovers } from '#libs/embedded-stack';
 import { ROOT } from '../support/root.js';
 import type { Fault } from './fault.js';
+import { alertingKills } from './kinds/alerting-kills.js';
+import { brokerDiskFull } from './kinds/broker-disk-full.js';
+import { everythingKilled } from './kinds/everything-killed.js';
+import { postgresBack } from './kinds/postgres-back.js';
+import { postgresFreeze } from './kinds/postgres-freeze.js';
+import { stageBrokerPartition } from './kinds/stage-broker-partition.js';
+import { stageFreezes } from './kinds/stage-freezes.js';
 import { brokerFreeze } from './kinds/broker-freeze.js';
 import { brokerKill } from './kinds/broker-kill.js';
 import { brokerOfThree } from './kinds/broker-of-three.js';
+import { brokerStalls } from './kinds/broker-stalls.js';
+import { dispatcherJoin } from './kinds/dispatcher-join.js';
+import { largeEnding } from './kinds/large-ending.js';
+import { offsetsLost } from './kinds/offsets-lost.js';
 import { clockSteps } from './kinds/clock-steps.js';
 import { diskFull } from './kinds/disk-full.js';
 import { postgresKill } from './kinds/postgres-kill.js';
@@ -18,7 +29,7 @@ import { stageKills } from './kinds/stage-kills.js';
 import { zombieSequencer } from './kinds/zombie-sequencer.js';
 import { problemLines, reportTable, type Row } from './report.js';
 import { runFault } from './run-fault.js';
-import { unmount } from './small-volume.js';
+import { unmountVolumes } from './small-volume.js';
 
 const FAULTS: readonly Fault[] = [
   stageKills,
@@ -31,6 +42,17 @@ const FAULTS: readonly Fault[] = [
   setAway,
   zombieSequencer,
   clockSteps,
+  alertingKills,
+  stageFreezes,
+  stageBrokerPartition,
+  brokerDiskFull,
+  postgresFreeze,
+  postgresBack,
+  everythingKilled,
+  brokerStalls,
+  dispatcherJoin,
+  offsetsLost,
+  largeEnding,
 ];
 
 /** The short form is a part of `npm test`, and shows nothing that the others do not. */
@@ -61,7 +83,7 @@ async function removeFinishedRuns(): Promise<void> {
   for (const run of existsSync(RUNS) ? readdirSync(RUNS) : []) {
     const dataDir = join(RUNS, run);
     if (!(await stopLeftovers(dataDir))) continue;
-    unmount(join(dataDir, 'postgres'));
+    unmountVolumes(dataDir);
     rmSync(dataDir, { recursive: true, force: true });
   }
 }

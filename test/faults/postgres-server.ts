@@ -1,4 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '#libs/embedded-stack';
 
 /** A Postgres that comes and goes. Its address and its data stay. */
@@ -7,6 +10,7 @@ export class PostgresServer {
   #hasDied = false;
 
   private constructor(
+    private readonly dataDir: string,
     private readonly launch: () => Promise<EmbeddedPostgres>,
     readonly url: string,
   ) {}
@@ -17,7 +21,7 @@ export class PostgresServer {
     const port = randomInt(20_000, 32_000);
     const launch = () => startEmbeddedPostgres({ dataDir, port, signal, log: () => undefined });
     const first = await launch();
-    const server = new PostgresServer(launch, first.url);
+    const server = new PostgresServer(dataDir, launch, first.url);
     server.#take(first);
     return server;
   }
@@ -44,6 +48,49 @@ export class PostgresServer {
     this.#running = undefined;
   }
 
+  /** Freezes the server and its sessions: connections stay open, and nothing answers. */
+  pause(): void {
+    this.#signalAll('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#signalAll('SIGCONT');
+  }
+
+  /** Copies its files while it does not run. */
+  copyFiles(): void {
+    rmSync(this.#copy, { recursive: true, force: true });
+    execFileSync('cp', ['-a', this.#files, this.#copy]);
+  }
+
+  /** Puts its files back to what they were at the copy, while it does not run. */
+  putFilesBack(): void {
+    rmSync(this.#files, { recursive: true, force: true });
+    execFileSync('cp', ['-a', this.#copy, this.#files]);
+  }
+
+  get #files(): string {
+    return join(this.dataDir, 'postgres/cluster');
+  }
+
+  get #copy(): string {
+    return join(this.dataDir, 'postgres/cluster-copy');
+  }
+
+  #signalAll(name: 'SIGSTOP' | 'SIGCONT'): void {
+    const pid = this.#running?.pid;
+    if (pid === undefined) return;
+    // The server first, so that no session is started behind our back.
+    process.kill(pid, name);
+    for (const child of childrenOf(pid)) {
+      try {
+        process.kill(child, name);
+      } catch {
+        // The session has just ended.
+      }
+    }
+  }
+
   #take(running: EmbeddedPostgres): void {
     this.#running = running;
     this.#hasDied = false;
@@ -51,4 +98,12 @@ export class PostgresServer {
       if (this.#running === running) this.#hasDied = true;
     });
   }
+}
+
+function childrenOf(pid: number): readonly number[] {
+  const listed = execFileSync('ps', ['-e', '-o', 'pid=,ppid='], { encoding: 'utf8' });
+  return listed
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .flatMap(([child, parent]) => (parent === pid && child !== undefined ? [child] : []));
 }

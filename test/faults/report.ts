@@ -13,6 +13,7 @@ const HEADINGS = [
   'gaps',
   'mismatches',
   'not pushed',
+  'alerts',
   'pushed twice',
   'skipped',
   'longest stall',
@@ -25,6 +26,7 @@ repeated       ids that the log has more than once; has to be 0
 gaps           seqs that the log leaves out; has to be 0
 mismatches     events of which submission, log, feed and push differ in a byte; has to be 0
 not pushed     events that an endpoint never got; has to be 0
+alerts         alerts of waiting chats that are missing, repeated or wrong; has to be 0
 pushed twice   events that an endpoint got and accepted again; allowed, with the same id
 skipped        byte-identical repeats in the log that its readers skip; allowed
 longest stall  the longest time that an endpoint or a reader of a feed got nothing new`;
@@ -33,11 +35,14 @@ function cellsOf({ fault, outcome }: Row): readonly string[] {
   switch (outcome.kind) {
     case 'skipped':
     case 'failed':
-      return [fault, '', '', '', '', '', '', '', '', '', `${outcome.kind}: ${outcome.reason}`];
+      return [fault, ...HEADINGS.slice(2).map(() => ''), `${outcome.kind}: ${outcome.reason}`];
     case 'held':
     case 'broken': {
-      const { acknowledged, lost, repeated, gaps, mismatches, unpushed, pushedTwice, skipped } = outcome.verdict;
-      const counts = [acknowledged, lost, repeated, gaps, mismatches, unpushed, pushedTwice, skipped].map(String);
+      const { acknowledged, lost, repeated, gaps, mismatches, unpushed, alerts, pushedTwice, skipped } =
+        outcome.verdict;
+      const counts = [acknowledged, lost, repeated, gaps, mismatches, unpushed, alerts, pushedTwice, skipped].map(
+        String,
+      );
       return [fault, ...counts, `${(outcome.longestStallMs / 1_000).toFixed(1)} s`, outcome.kind];
     }
   }

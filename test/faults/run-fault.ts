@@ -53,5 +53,6 @@ async function strikeAndProve(fault: Fault, world: World): Promise<Proof> {
   await fault.strike(world);
   const proof = await prove(world.traffic, world.tell);
   const missed = fault.missed?.(proof.verdict);
-  return missed === undefined ? proof : { ...proof, kind: 'broken', problems: [...proof.problems, missed] };
+  const problems = [...world.problems, ...(missed === undefined ? [] : [missed])];
+  return problems.length === 0 ? proof : { ...proof, kind: 'broken', problems: [...proof.problems, ...problems] };
 }

@@ -1,14 +1,31 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, ftruncateSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const CHUNK = Buffer.alloc(1024 * 1024);
+
+/** Where the data of a server is, below the directory of the run. */
+const VOLUME_DIRECTORIES = { postgres: 'postgres', kafka: 'kafka-1/kafka/records' };
 
 /** Why no volume can be mounted here; `undefined` if one can. */
 export function obstacleToVolumes(): string | undefined {
   if (process.platform !== 'linux') return 'a volume of its own is mounted on Linux only';
   if (process.getuid?.() !== 0) return 'mounting a volume takes root';
-  return undefined;
+  return obstacleToMounting();
+}
+
+/** A sandbox may forbid it to root, too. */
+function obstacleToMounting(): string | undefined {
+  const directory = mkdtempSync(join(tmpdir(), 'gapless-volume-'));
+  try {
+    SmallVolume.mount(directory, 1).unmount();
+    return undefined;
+  } catch {
+    return 'this sandbox forbids mounting a volume';
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
 }
 
 function isMounted(directory: string): boolean {
@@ -19,9 +36,13 @@ function isMounted(directory: string): boolean {
     .some((line) => line.split(' ')[1] === path);
 }
 
-/** Takes the volume off the directory, if one is mounted there. */
-export function unmount(directory: string): void {
+function unmount(directory: string): void {
   if (process.platform === 'linux' && isMounted(directory)) execFileSync('umount', ['-l', directory]);
+}
+
+/** Takes off the volumes that a run left on the directories of its servers. */
+export function unmountVolumes(dataDir: string): void {
+  for (const directory of Object.values(VOLUME_DIRECTORIES)) unmount(join(dataDir, directory));
 }
 
 /** A small volume in memory that can be filled up. */
@@ -30,6 +51,11 @@ export class SmallVolume {
 
   private constructor(private readonly directory: string) {
     this.#filler = join(directory, 'filler');
+  }
+
+  /** For the data of a server, which is not started yet. @throws when the sandbox forbids it */
+  static of(server: keyof typeof VOLUME_DIRECTORIES, dataDir: string, mebibytes: number): SmallVolume {
+    return SmallVolume.mount(join(dataDir, VOLUME_DIRECTORIES[server]), mebibytes);
   }
 
   /** @throws when the sandbox forbids it */

@@ -95,17 +95,24 @@ export class Member {
   }
 }
 
+/** What the processes of a stage are told. */
+type StageEnvironment = (stage: StageName) => Readonly<Record<string, string>>;
+
 /** The processes of all stages. */
 export class StageFleet {
-  private constructor(readonly members: readonly Member[]) {}
+  private constructor(
+    readonly members: Member[],
+    private readonly environmentOf: StageEnvironment,
+  ) {}
 
   /** @param instances how many processes of each stage; one where nothing is said */
   static async start(
-    environment: Readonly<Record<string, string>>,
+    environmentOf: StageEnvironment,
     instances: Partial<Readonly<Record<StageName, number>>>,
   ): Promise<StageFleet> {
     const wanted = STAGE_NAMES.flatMap((stage) => Array.from({ length: instances[stage] ?? 1 }, () => stage));
-    const fleet = new StageFleet(await Promise.all(wanted.map((stage) => Member.start(stage, environment))));
+    const members = await Promise.all(wanted.map((stage) => Member.start(stage, environmentOf(stage))));
+    const fleet = new StageFleet(members, environmentOf);
     try {
       await fleet.ready();
       return fleet;
@@ -113,6 +120,13 @@ export class StageFleet {
       await fleet.end();
       throw error;
     }
+  }
+
+  /** Starts one more process of the stage, which need not be ready when this returns. */
+  async add(stage: StageName): Promise<Member> {
+    const member = await Member.start(stage, this.environmentOf(stage));
+    this.members.push(member);
+    return member;
   }
 
   of(stage: StageName): readonly Member[] {

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
+import { conversationData } from '../support/conversations.js';
 import type { Ledger, SubmittedEvent } from './ledger.js';
 
 /** Who submits to whom. */
@@ -19,6 +20,8 @@ export interface LoadPlan {
   readonly eventsPerRequest: number;
   /** The text of the n-th event's payload. */
   readonly dataJson: (n: number) => string;
+  /** Every so manyeth request comes with a chat that is handed off; none if nothing is said. */
+  readonly chatEveryRequests?: number;
 }
 
 /** The payload's spelling is one that a parser would not give back. */
@@ -26,6 +29,7 @@ const DEFAULT_PLAN: LoadPlan = {
   requestEveryMs: 100,
   eventsPerRequest: 3,
   dataJson: (n) => `{"id":"tkt_${n}", "n": ${n}.0,"big":12345678901234567890,"subject":"Where is parcel №${n}?"}`,
+  chatEveryRequests: 15,
 };
 
 /** Requests that are not answered yet; beyond them the load waits, as producers do. */
@@ -34,6 +38,8 @@ const PATIENCE_MS = 8_000;
 const TRY_AGAIN_MS = 250;
 /** Each so manyeth request is sent again after its answer, as by a producer that did not get it. */
 const REPEATED_REQUESTS = 8;
+/** Each so manyeth chat is answered at once, so nobody may be alerted. */
+const ANSWERED_CHATS = 3;
 const EVENT_TYPES = ['ticket.created', 'ticket.updated'];
 
 /** Submits events at a steady rate for as long as it runs, and each request until it is acknowledged. */
@@ -44,6 +50,7 @@ export class SteadyLoad {
   #running: Promise<void> | null = null;
   #isOver = false;
   #made = 0;
+  #chats = 0;
   /** Why the load had to give up: an answer that nobody may get. */
   #failure: Error | null = null;
 
@@ -83,13 +90,15 @@ export class SteadyLoad {
   async #run(): Promise<void> {
     const began = performance.now();
     for (let turn = 1; !this.#isOver; turn++) {
-      if (this.#underWay.size < MOST_REQUESTS) this.#submit();
+      if (this.#underWay.size < MOST_REQUESTS) {
+        this.#submit(Array.from({ length: this.plan.eventsPerRequest }, () => this.#anEvent()));
+        if (turn % (this.plan.chatEveryRequests ?? Infinity) === 0) this.#submit(this.#aChat());
+      }
       await delay(Math.max(0, began + turn * this.plan.requestEveryMs - performance.now()));
     }
   }
 
-  #submit(): void {
-    const events = Array.from({ length: this.plan.eventsPerRequest }, () => this.#anEvent());
+  #submit(events: readonly SubmittedEvent[]): void {
     this.ledger.submit(events);
     const isRepeated = this.#made % REPEATED_REQUESTS === 0;
     const submission = this.#untilAcknowledged(events)
@@ -101,11 +110,35 @@ export class SteadyLoad {
     this.#underWay.add(submission);
   }
 
+  /** The events of a chat, in one request: handed off, and mostly never answered. */
+  #aChat(): readonly SubmittedEvent[] {
+    const { orgIds } = this.target;
+    const orgId = orgIds[this.draw(orgIds.length)] ?? '';
+    const isAnswered = ++this.#chats % ANSWERED_CHATS === 0;
+    const conversation = `cnv_F${String(this.draw(1e9)).padStart(9, '0')}${String(this.#chats).padStart(6, '0')}`;
+    const happened = (event: string, data: object): SubmittedEvent => {
+      const dataJson = JSON.stringify(data);
+      return { id: this.#anId(++this.#made), orgId, event: `conversation.${event}`, widgetId: null, dataJson };
+    };
+    const handedOff = happened('handed_off', conversationData(conversation));
+    const answer = {
+      ...conversationData(conversation, { status: 'active' }),
+      picked_up_by: { id: 'usr_1', name: 'Mara' },
+    };
+    const events = isAnswered ? [handedOff, happened('picked_up', answer)] : [handedOff];
+    this.ledger.chats.set(conversation, { orgId, handedOff: handedOff.id, pickedUp: events[1]?.id ?? null });
+    return events;
+  }
+
+  #anId(n: number): string {
+    return `evt_F${String(this.draw(1e9)).padStart(13, '0')}${String(n).padStart(12, '0')}`;
+  }
+
   #anEvent(): SubmittedEvent {
     const n = ++this.#made;
     const { orgIds, widgetIds } = this.target;
     return {
-      id: `evt_F${String(this.draw(1e9)).padStart(13, '0')}${String(n).padStart(12, '0')}`,
+      id: this.#anId(n),
       orgId: orgIds[this.draw(orgIds.length)] ?? '',
       event: EVENT_TYPES[this.draw(EVENT_TYPES.length)] ?? '',
       widgetId: [null, ...widgetIds][this.draw(widgetIds.length + 1)] ?? null,

@@ -5,6 +5,7 @@ import { ApiClient } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
 import { aWidgetId } from '../support/ids.js';
 import { readTopic } from '../support/log-reader.js';
+import { alertOf, alertsOf, isAlertEvent, staffAlertOf, type StaffAlert } from './chat-alerts.js';
 import { CustomerServer } from './customer-server.js';
 import { CustomerEndpoint, isFor } from './customer.js';
 import { FeedReader } from './feed-reader.js';
@@ -19,6 +20,7 @@ export interface TrafficTarget {
   readonly brokers: string;
   readonly databaseUrl: string;
   readonly logTopic: string;
+  readonly staffAlertsTopic: string;
   readonly partitions: number;
   /** The base urls of the apis that are there at this moment. */
   readonly apiUrls: () => readonly string[];
@@ -28,6 +30,10 @@ export interface TrafficOptions {
   /** How much is submitted, and what; 30 small events a second if nothing is said. */
   readonly load?: LoadPlan;
   readonly draw: (below: number) => number;
+  /** Organizations without endpoints that the load leaves alone. */
+  readonly quietOrgs?: number;
+  /** How long after the load everything may take to be where it belongs. */
+  readonly settleMs?: number;
   /** Aborted when everything has to end early. */
   readonly signal: AbortSignal;
 }
@@ -36,8 +42,10 @@ export interface TrafficOptions {
 const SETTLE_MS = 60_000;
 const ACKNOWLEDGE_MS = 45_000;
 const POLL_MS = 500;
+/** Short, so that chats cross both thresholds while a fault lasts. */
+const ALERT_SECONDS = { first: 3, second: 6 };
 
-interface Org {
+export interface Org {
   readonly orgId: string;
   readonly apiKey: string;
   /** The endpoints' ids, with what each of them has to be pushed. */
@@ -59,14 +67,17 @@ export class Traffic {
     private readonly options: TrafficOptions,
     readonly customers: CustomerServer,
     keys: TrafficKeys,
+    /** What product services submit with, to any organization. */
+    readonly serviceKey: string,
     /** Those that the choosy endpoints subscribe to. */
     private readonly widgets: readonly string[],
   ) {
     for (const org of keys.orgs) this.#orgs.push({ ...org, endpoints: [] });
+    for (const org of keys.quietOrgs) this.#orgs.push({ ...org, endpoints: [] });
     this.#load = new SteadyLoad(
       {
         urls: target.apiUrls,
-        apiKey: keys.serviceKey,
+        apiKey: this.serviceKey,
         orgIds: keys.orgs.map(({ orgId }) => orgId),
         widgetIds: [aWidgetId(), ...widgets],
       },
@@ -78,9 +89,9 @@ export class Traffic {
 
   /** Makes the organizations, one for each partition, and registers their endpoints. Nothing is submitted yet. */
   static async prepare(target: TrafficTarget, options: TrafficOptions): Promise<Traffic> {
-    const keys = await createKeys(target, options.signal);
+    const keys = await createKeys(target, options);
     const customers = await CustomerServer.start();
-    const traffic = new Traffic(target, options, customers, keys, [aWidgetId()]);
+    const traffic = new Traffic(target, options, customers, keys, keys.serviceKey, [aWidgetId()]);
     try {
       await traffic.#register();
       return traffic;
@@ -92,7 +103,7 @@ export class Traffic {
 
   /** Starts the load and the readers of the feeds. Resolves once events are pushed; stalls count from then on. */
   async start(): Promise<void> {
-    for (const { apiKey } of this.#orgs) {
+    for (const { apiKey } of this.busyOrgs) {
       const reader = new FeedReader(() => this.#client(apiKey));
       this.#readers.push(reader);
       reader.start();
@@ -100,6 +111,16 @@ export class Traffic {
     this.#load.start();
     await this.untilFlowing();
     for (const { stalls } of this.#waiting) stalls.begin();
+  }
+
+  /** Those that the load submits to. */
+  get busyOrgs(): readonly Org[] {
+    return this.#orgs.slice(0, this.target.partitions);
+  }
+
+  /** Those that the load leaves alone. */
+  get quietOrgs(): readonly { readonly orgId: string; readonly apiKey: string }[] {
+    return this.#orgs.slice(this.target.partitions);
   }
 
   /** The longest time that an endpoint or a reader of a feed got nothing new, though events were submitted. */
@@ -120,7 +141,7 @@ export class Traffic {
   /** Ends the load and waits until nothing moves any more. @returns what is not where it belongs by then, in words */
   async settle(): Promise<readonly string[]> {
     await this.#load.finish(ACKNOWLEDGE_MS);
-    const deadline = performance.now() + SETTLE_MS;
+    const deadline = performance.now() + (this.options.settleMs ?? SETTLE_MS);
     for (;;) {
       const unsettled = await this.#unsettled().catch((error: unknown) => [String(error)]);
       if (unsettled.length === 0 || performance.now() > deadline) return unsettled;
@@ -135,6 +156,7 @@ export class Traffic {
       log: await this.#readLog(),
       feeds: await this.#readFeeds(),
       received: this.customers.endpoints,
+      staffAlerts: await this.#readStaffAlerts(),
     };
   }
 
@@ -148,12 +170,22 @@ export class Traffic {
   /** The log as any Kafka client reads it. */
   async #readLog(): Promise<readonly LogRecord[]> {
     const records = await readTopic(this.target.brokers, this.target.logTopic);
-    return records.map(({ key, value, headers }) => ({
+    return records.map(({ key, value, headers, timestampMs }) => ({
       orgId: key,
       seq: Number(headers['seq']),
       id: headers['ce_id'] ?? '',
+      event: headers['ce_type'] ?? '',
+      appendedAtMs: timestampMs,
       envelope: value,
     }));
+  }
+
+  async #readStaffAlerts(): Promise<readonly StaffAlert[]> {
+    const records = await readTopic(this.target.brokers, this.target.staffAlertsTopic);
+    return records.map(({ value }) => {
+      const alert = JSON.parse(value.toString()) as { conversation_id: string; stage: number; event_id: string };
+      return { conversationId: alert.conversation_id, stage: alert.stage, eventId: alert.event_id };
+    });
   }
 
   /** Every org's feed as its clients read it, page by page. */
@@ -172,28 +204,46 @@ export class Traffic {
 
   /** Each org has an endpoint that takes everything, and one that is choosy and now and then wants an event again. */
   async #register(): Promise<void> {
-    for (const [index, { orgId, apiKey, endpoints }] of this.#orgs.entries()) {
+    for (const [index, { orgId, apiKey, endpoints }] of this.busyOrgs.entries()) {
+      await this.#client(apiKey).setAlertThresholds(orgId, ALERT_SECONDS);
       const everything = { orgId, events: ['ticket.created', 'ticket.updated'], widgetIds: null };
       const some = { orgId, events: ['ticket.updated'], widgetIds: this.widgets };
       for (const customer of [
         new CustomerEndpoint(`endpoint ${index}a`, everything, 0),
         new CustomerEndpoint(`endpoint ${index}b`, some, 5),
       ]) {
-        const { events, widgetIds } = customer.subscription;
-        const url = this.customers.add(customer);
-        const webhook = await this.#client(apiKey).createWebhook({ url, events, widget_ids: widgetIds });
-        customer.secret = webhook.secret;
-        endpoints.push({ id: webhook.id, customer });
+        endpoints.push({ id: await this.#createEndpoint(apiKey, customer), customer });
       }
     }
+  }
+
+  /**
+   * Registers one more endpoint, while events are submitted.
+   * @returns its id
+   */
+  async register(customer: CustomerEndpoint): Promise<string> {
+    const org = this.#orgs.find(({ orgId }) => orgId === customer.subscription.orgId);
+    if (org === undefined) throw new Error('the endpoint is of no organization of this traffic');
+    const afterMs = Date.now();
+    const id = await this.#createEndpoint(org.apiKey, customer);
+    customer.registered = { afterMs, beforeMs: Date.now() };
+    org.endpoints.push({ id, customer });
+    return id;
+  }
+
+  async #createEndpoint(apiKey: string, customer: CustomerEndpoint): Promise<string> {
+    const { events, widgetIds } = customer.subscription;
+    const url = this.customers.add(customer);
+    const webhook = await this.#client(apiKey).createWebhook({ url, events, widget_ids: widgetIds });
+    customer.secret = webhook.secret;
+    return webhook.id;
   }
 
   async #unsettled(): Promise<readonly string[]> {
     const unsettled: string[] = [];
     const pages = await this.#readFeeds();
-    const inFeed = new Set(
-      pages.flatMap(({ text }) => (JSON.parse(text) as { data: { id: string }[] }).data.map(({ id }) => id)),
-    );
+    const shown = pages.flatMap(({ text }) => (JSON.parse(text) as { data: ShownEvent[] }).data);
+    const inFeed = new Set(shown.map(({ id }) => id));
     const missing = [...this.ledger.acknowledged].filter((id) => !inFeed.has(id)).length;
     if (missing > 0) unsettled.push(`${missing} acknowledged events are not in the feed`);
     const events = [...this.ledger.submitted.values()].filter(({ id }) => inFeed.has(id));
@@ -204,7 +254,9 @@ export class Traffic {
         const { text } = await this.#client(apiKey).request('GET', path);
         const { data } = JSON.parse(text) as { data: { health: { pending: number; delivered_24h: number } } };
         const { pending, delivered_24h: delivered } = data.health;
-        if (pending > 0 || delivered !== due || customer.arrivals.size !== due) {
+        // How many of them came after an endpoint that was registered in between, the log tells in the end.
+        const isAllThere = customer.registered !== null || (delivered === due && customer.arrivals.size === due);
+        if (pending > 0 || !isAllThere) {
           unsettled.push(
             `${customer.name} got ${customer.arrivals.size} of ${due} events; ` +
               `its delivery log has ${delivered} delivered and ${pending} pending`,
@@ -212,7 +264,21 @@ export class Traffic {
         }
       }
     }
-    return unsettled;
+    if (unsettled.length > 0) return unsettled;
+    return this.#unraisedAlerts(shown, inFeed);
+  }
+
+  /** Alerts that chats have yet to raise, in words. */
+  async #unraisedAlerts(shown: readonly ShownEvent[], inFeed: ReadonlySet<string>): Promise<readonly string[]> {
+    const { expected } = alertsOf(this.ledger.chats, inFeed);
+    const raised = new Set(
+      shown.flatMap(({ event, data }) => (isAlertEvent(event) ? [alertOf(event, data.conversation?.id ?? '')] : [])),
+    );
+    const unraised = [...expected].filter((alert) => !raised.has(alert)).length;
+    if (unraised > 0) return [`${unraised} alerts of chats that wait are not in the feed`];
+    const told = new Set((await this.#readStaffAlerts()).map(staffAlertOf));
+    const untold = [...expected].filter((alert) => !told.has(alert)).length;
+    return untold > 0 ? [`${untold} alerts are not with the staff`] : [];
   }
 
   /** Whoever waits for every event: to the others, events come seldom anyway. */
@@ -224,6 +290,13 @@ export class Traffic {
   #client(apiKey: string): ApiClient {
     return new ApiClient(this.target.apiUrls()[0] ?? '', apiKey);
   }
+}
+
+/** What the suite reads of an event of the feed. */
+interface ShownEvent {
+  readonly id: string;
+  readonly event: string;
+  readonly data: { readonly conversation?: { readonly id: string } };
 }
 
 /** Waits until the condition holds. @throws the signal's reason when aborted, an error when it takes too long */
@@ -238,23 +311,36 @@ export async function until(
   }
 }
 
+interface OrgKey {
+  readonly orgId: string;
+  readonly apiKey: string;
+}
+
 interface TrafficKeys {
-  readonly orgs: readonly { readonly orgId: string; readonly apiKey: string }[];
+  readonly orgs: readonly OrgKey[];
+  readonly quietOrgs: readonly OrgKey[];
   /** What the load submits with. */
   readonly serviceKey: string;
 }
 
-async function createKeys({ databaseUrl, partitions }: TrafficTarget, signal: AbortSignal): Promise<TrafficKeys> {
+async function createKeys(
+  { databaseUrl, partitions }: TrafficTarget,
+  { quietOrgs = 0, signal }: TrafficOptions,
+): Promise<TrafficKeys> {
   const logger = createLogger('silent', 'faults');
   const store = new Store({ databaseUrl, applicationName: 'faults', logger, migratesWhenOpened: true });
   await store.open(() => undefined, signal);
   try {
-    const orgs: { orgId: string; apiKey: string }[] = [];
-    for (let partition = 0; partition < partitions; partition++) {
-      const orgId = anOrgOn(partition, partitions);
+    const orgs: OrgKey[] = [];
+    for (let nth = 0; nth < partitions + quietOrgs; nth++) {
+      const orgId = anOrgOn(nth % partitions, partitions);
       orgs.push({ orgId, apiKey: await anApiKey(store, orgId) });
     }
-    return { orgs, serviceKey: await anApiKey(store, null) };
+    return {
+      orgs: orgs.slice(0, partitions),
+      quietOrgs: orgs.slice(partitions),
+      serviceKey: await anApiKey(store, null),
+    };
   } finally {
     await store.close();
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Arrival } from './customer.js';
+import type { Arrival, Registration } from './customer.js';
 import type { SubmittedEvent } from './ledger.js';
 import { holds, judge, type Evidence, type LogRecord, type Verdict } from './verdict.js';
 
@@ -20,7 +20,7 @@ function envelopeOf({ id, orgId, event, dataJson }: SubmittedEvent, seq: number)
 }
 
 function aRecord(event: SubmittedEvent, seq: number, envelope = envelopeOf(event, seq)): LogRecord {
-  return { orgId: event.orgId, seq, id: event.id, envelope };
+  return { orgId: event.orgId, seq, id: event.id, event: event.event, appendedAtMs: 1_000 * seq, envelope };
 }
 
 function pageOf(records: readonly LogRecord[], orgId = ORG) {
@@ -31,24 +31,28 @@ const EVENTS = [anEvent(1), anEvent(2), anEvent(3)];
 const RECORDS = EVENTS.map((event, index) => aRecord(event, index + 1));
 
 /** Three events that went through without a fault, but for what `change` says. */
-function evidence(change: Partial<Evidence> & { arrivals?: ReadonlyMap<string, Arrival> } = {}): Evidence {
+function evidence(
+  change: Partial<Evidence> & { arrivals?: ReadonlyMap<string, Arrival>; registered?: Registration } = {},
+): Evidence {
   const arrivals = change.arrivals ?? new Map(RECORDS.map(({ id, envelope }) => [id, { body: envelope, accepted: 1 }]));
   const subscription = { orgId: ORG, events: ['ticket.created'], widgetIds: null };
   return {
     ledger: {
       submitted: new Map(EVENTS.map((event) => [event.id, event])),
       acknowledged: new Set(EVENTS.map(({ id }) => id)),
+      chats: new Map(),
     },
+    staffAlerts: [],
     log: RECORDS,
     feeds: [pageOf(change.log === undefined ? RECORDS : change.log.filter(({ orgId }) => orgId === ORG))],
-    received: [{ name: 'all', subscription, arrivals, wrong: [] }],
+    received: [{ name: 'all', subscription, arrivals, wrong: [], registered: change.registered ?? null }],
     ...change,
   };
 }
 
 /** Of a verdict only what is not 0. */
-function counts({ lost, repeated, gaps, mismatches, unpushed, skipped, pushedTwice }: Verdict) {
-  const all = Object.entries({ lost, repeated, gaps, mismatches, unpushed, skipped, pushedTwice });
+function counts({ lost, repeated, gaps, mismatches, unpushed, alerts, skipped, pushedTwice }: Verdict) {
+  const all = Object.entries({ lost, repeated, gaps, mismatches, unpushed, alerts, skipped, pushedTwice });
   return Object.fromEntries(all.filter(([, count]) => count > 0));
 }
 
@@ -65,6 +69,16 @@ describe('the verdict', () => {
     expect(counts(verdict)).toMatchObject({ lost: 1 });
     expect(verdict.problems[0]).toContain('not in the log');
     expect(holds(verdict)).toBe(false);
+  });
+
+  it('expects of an endpoint that came later what came after it, and nothing older', () => {
+    const late = { afterMs: 1_500, beforeMs: 1_600 };
+    const arrivals = new Map(RECORDS.slice(1).map(({ id, envelope }) => [id, { body: envelope, accepted: 1 }]));
+    expect(counts(judge(evidence({ registered: late, arrivals })))).toEqual({});
+    const old = judge(evidence({ registered: late }));
+    expect(counts(old)).toEqual({ mismatches: 1 });
+    expect(old.problems[0]).toContain('older than the endpoint');
+    expect(counts(judge(evidence({ registered: late, arrivals: new Map() })))).toEqual({ unpushed: 2 });
   });
 
   it('lets an event be missing that was never acknowledged', () => {
@@ -147,6 +161,7 @@ describe('the verdict', () => {
     const ledger = {
       submitted: new Map(many.map((event) => [event.id, event])),
       acknowledged: new Set(many.map(({ id }) => id)),
+      chats: new Map(),
     };
     const verdict = judge(evidence({ ledger, log, feeds: [], arrivals: new Map() }));
     expect(verdict.lost).toBe(40);

@@ -1,4 +1,5 @@
-import { isFor, type Arrival, type Subscription } from './customer.js';
+import { alertProblems, isAlertEvent, type StaffAlert } from './chat-alerts.js';
+import { isFor, type Arrival, type Registration, type Subscription } from './customer.js';
 import type { Ledger, SubmittedEvent } from './ledger.js';
 
 /** A record of the log topic as any Kafka client reads it. */
@@ -6,6 +7,9 @@ export interface LogRecord {
   readonly orgId: string;
   readonly seq: number;
   readonly id: string;
+  readonly event: string;
+  /** When the broker appended it, in epoch milliseconds. */
+  readonly appendedAtMs: number;
   readonly envelope: Buffer;
 }
 
@@ -21,18 +25,20 @@ export interface Received {
   readonly subscription: Subscription;
   readonly arrivals: ReadonlyMap<string, Arrival>;
   readonly wrong: readonly string[];
+  readonly registered: Registration | null;
 }
 
 /** What is there once everything has settled; read as data teams, clients and customers do. */
 export interface Evidence {
-  readonly ledger: Pick<Ledger, 'submitted' | 'acknowledged'>;
+  readonly ledger: Pick<Ledger, 'submitted' | 'acknowledged' | 'chats'>;
   /** Every record of the log topic, partition by partition in the order of the offsets. */
   readonly log: readonly LogRecord[];
   readonly feeds: readonly FeedPage[];
   readonly received: readonly Received[];
+  readonly staffAlerts: readonly StaffAlert[];
 }
 
-/** What the evidence comes to. All but `acknowledged`, `skipped` and `pushedTwice` have to be 0. */
+/** What the evidence comes to. All but `acknowledged`, `skipped`, `pushedTwice` and `alertsRaised` have to be 0. */
 export interface Verdict {
   readonly acknowledged: number;
   /** Acknowledged events that the log or the feed does not have. */
@@ -49,6 +55,9 @@ export interface Verdict {
   readonly unpushed: number;
   /** Pushes that an endpoint accepted again. */
   readonly pushedTwice: number;
+  /** Alerts that are missing, raised twice, or about a chat that was answered; in the log, or to the staff. */
+  readonly alerts: number;
+  readonly alertsRaised: number;
   /** The first of what is wrong, in words. */
   readonly problems: readonly string[];
 }
@@ -58,7 +67,7 @@ const TOLD_PROBLEMS = 10;
 /** Counts what is wrong and keeps the first of it in words. */
 class Findings {
   readonly problems: string[] = [];
-  readonly counts = { lost: 0, repeated: 0, gaps: 0, mismatches: 0, unpushed: 0 };
+  readonly counts = { lost: 0, repeated: 0, gaps: 0, mismatches: 0, unpushed: 0, alerts: 0 };
 
   add(kind: keyof Findings['counts'], problem: string, times = 1): void {
     this.counts[kind] += times;
@@ -67,11 +76,14 @@ class Findings {
 }
 
 /** Weighs what the suite knows against what the service shows. Nothing of the service's own code takes part. */
-export function judge({ ledger, log, feeds, received }: Evidence): Verdict {
+export function judge({ ledger, log, feeds, received, staffAlerts }: Evidence): Verdict {
   const findings = new Findings();
   const { byOrg, skipped } = readByTheRule(log, findings);
   const inLog = new Map([...byOrg.values()].flat().map((record) => [record.id, record]));
-  for (const record of inLog.values()) checkEnvelope(record, ledger.submitted.get(record.id), findings);
+  for (const record of inLog.values()) {
+    if (!isAlertEvent(record.event)) checkEnvelope(record, ledger.submitted.get(record.id), findings);
+  }
+  for (const problem of alertProblems(ledger.chats, [...inLog.values()], staffAlerts)) findings.add('alerts', problem);
   const inFeed = new Set<string>();
   for (const [orgId, records] of byOrg) {
     const pages = feeds.filter((page) => page.orgId === orgId);
@@ -86,6 +98,7 @@ export function judge({ ledger, log, feeds, received }: Evidence): Verdict {
   return {
     acknowledged: ledger.acknowledged.size,
     ...findings.counts,
+    alertsRaised: staffAlerts.length,
     skipped,
     pushedTwice,
     problems: findings.problems,
@@ -169,19 +182,25 @@ function compareFeed(
 
 /** @returns how often a push was accepted again */
 function comparePushes(
-  { name, subscription, arrivals, wrong }: Received,
+  { name, subscription, arrivals, wrong, registered }: Received,
   events: readonly SubmittedEvent[],
   inLog: ReadonlyMap<string, LogRecord>,
   findings: Findings,
 ): number {
   for (const problem of wrong) findings.add('mismatches', problem);
-  const due = new Set(events.filter((event) => isFor(subscription, event)).map(({ id }) => id));
-  for (const id of due) if (!arrivals.has(id)) findings.add('unpushed', `${name} never got ${id}`);
+  const forIt = new Set(events.filter((event) => isFor(subscription, event)).map(({ id }) => id));
+  const appendedAtMs = (id: string) => inLog.get(id)?.appendedAtMs ?? 0;
+  for (const id of forIt) {
+    if (registered !== null && appendedAtMs(id) <= registered.beforeMs) continue;
+    if (!arrivals.has(id)) findings.add('unpushed', `${name} never got ${id}`);
+  }
   let again = 0;
   for (const [id, { body, accepted }] of arrivals) {
     again += accepted - 1;
-    if (!due.has(id)) findings.add('mismatches', `${name} got ${id}, which is not for it`);
-    else if (inLog.get(id)?.envelope.equals(body) !== true) {
+    if (!forIt.has(id)) findings.add('mismatches', `${name} got ${id}, which is not for it`);
+    else if (registered !== null && appendedAtMs(id) < registered.afterMs) {
+      findings.add('mismatches', `${name} got ${id}, which is older than the endpoint`);
+    } else if (inLog.get(id)?.envelope.equals(body) !== true) {
       findings.add('mismatches', `${name} got other bytes of ${id} than the log has`);
     }
   }
@@ -189,6 +208,6 @@ function comparePushes(
 }
 
 /** Whether nothing is wrong that the service promises. */
-export function holds({ lost, repeated, gaps, mismatches, unpushed }: Verdict): boolean {
-  return lost + repeated + gaps + mismatches + unpushed === 0;
+export function holds({ lost, repeated, gaps, mismatches, unpushed, alerts }: Verdict): boolean {
+  return lost + repeated + gaps + mismatches + unpushed + alerts === 0;
 }

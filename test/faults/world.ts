@@ -3,12 +3,13 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startEmbeddedKafkaCluster, stopLeftovers, type EmbeddedKafkaCluster } from '#libs/embedded-stack';
-import type { StageName } from '#libs/runtime';
+import { STAGE_NAMES, type StageName } from '#libs/runtime';
 import { anEnvironment } from '../support/environment.js';
 import { ROOT } from '../support/root.js';
 import { drawsFrom } from '../support/sequence.js';
+import { BrokerWay, type WayState } from './broker-way.js';
 import { PostgresServer } from './postgres-server.js';
-import { SmallVolume, unmount } from './small-volume.js';
+import { SmallVolume, unmountVolumes } from './small-volume.js';
 import { StageFleet } from './stage-fleet.js';
 import { Traffic, until } from './traffic.js';
 
@@ -18,8 +19,16 @@ export interface WorldPlan {
   readonly brokers?: number;
   /** Processes of each stage (default 1). */
   readonly instances?: Partial<Readonly<Record<StageName, number>>>;
-  /** Puts Postgres on a volume of this size, which can be filled up. */
-  readonly postgresVolumeMiB?: number;
+  /** Puts the data of a server on a volume of this size, which can be filled up. */
+  readonly volume?: { readonly server: 'postgres' | 'kafka'; readonly mebibytes: number };
+  /** Leads every stage to the first broker by a way of its own, which can be cut. */
+  readonly waysToFirstBroker?: true;
+  /** Organizations that nobody else submits to, one for each name; they have no endpoint. */
+  readonly quietOrgs?: number;
+  /** How long everything may take to settle after the load. */
+  readonly settleMs?: number;
+  /** Beside those that every world has. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 export interface WorldOptions extends WorldPlan {
@@ -34,7 +43,12 @@ export interface WorldOptions extends WorldPlan {
 /** One for each partition, so that whoever has a partition has something to do. */
 const PARTITIONS = 3;
 /** Short, so that a retry is no reason to wait. */
-const SETTINGS = { RETRY_SCHEDULE: '1s,1s,2s,2s,5s,5s,5s,5s', AUTO_DISABLE_AFTER: '1000000', DELIVERY_TIMEOUT: '5s' };
+const SETTINGS = {
+  RETRY_SCHEDULE: '1s,1s,2s,2s,5s,5s,5s,5s',
+  AUTO_DISABLE_AFTER: '1000000',
+  DELIVERY_TIMEOUT: '5s',
+  SWEEP_INTERVAL: '1s',
+};
 
 /** A Gapless of processes of its own, its servers, its customers, and a load: what a fault strikes, and what proves it. */
 export class World {
@@ -47,6 +61,9 @@ export class World {
   #volume: SmallVolume | undefined;
   #stages: StageFleet | undefined;
   #traffic: Traffic | undefined;
+  readonly #ways = new Map<StageName, BrokerWay>();
+  /** What a fault has found to be wrong by itself, in words. */
+  readonly problems: string[] = [];
   readonly #topicPrefix = `f${randomBytes(4).toString('hex')}`;
 
   private constructor(private readonly options: WorldOptions) {
@@ -75,7 +92,7 @@ export class World {
     return there(this.#postgres);
   }
 
-  /** Postgres' own, if the plan has one. */
+  /** The server's own, if the plan has one. */
   get volume(): SmallVolume {
     return there(this.#volume);
   }
@@ -89,12 +106,18 @@ export class World {
     return there(this.#traffic);
   }
 
+  /** What happens between the stages (all, unless said) and the first broker from now on. */
+  setWays(state: WayState, stages: readonly StageName[] = STAGE_NAMES): void {
+    for (const stage of stages) there(this.#ways.get(stage)).set(state);
+  }
+
   get logTopic(): string {
     return `${this.#topicPrefix}.log.v1`;
   }
 
-  groupOf(stage: StageName): string {
-    return `${this.#topicPrefix}-${stage}`;
+  /** A consumer group by its name in the list of stages. */
+  groupNamed(group: string): string {
+    return `${this.#topicPrefix}-${group}`;
   }
 
   /** Lets time pass. @throws the reason when the fault has to end early */
@@ -137,9 +160,11 @@ export class World {
       DATABASE_URL: this.postgres.url,
       KAFKA_BROKERS: this.kafka.brokers,
       TOPIC_PREFIX: this.#topicPrefix,
+      ...options.settings,
     };
     tell('starting the stages');
-    const stages = await StageFleet.start(environment, options.instances ?? {});
+    const routes = await this.#openWays();
+    const stages = await StageFleet.start((stage) => ({ ...environment, ...routes(stage) }), options.instances ?? {});
     this.#stages = stages;
     this.#cleanUps.push(() => stages.end());
     const traffic = await Traffic.prepare(
@@ -147,29 +172,47 @@ export class World {
         brokers: this.kafka.brokers,
         databaseUrl: this.postgres.url,
         logTopic: this.logTopic,
+        staffAlertsTopic: `${this.#topicPrefix}.staff-alerts.v1`,
         partitions: PARTITIONS,
         apiUrls: () => stages.of('api').map(({ url }) => url),
       },
-      { draw: this.draw, signal: this.#signal },
+      {
+        draw: this.draw,
+        signal: this.#signal,
+        quietOrgs: options.quietOrgs ?? 0,
+        ...(options.settleMs !== undefined && { settleMs: options.settleMs }),
+      },
     );
     this.#traffic = traffic;
     this.#cleanUps.push(() => traffic.close());
     await traffic.start();
   }
 
+  /** @returns what tells a stage its way to the first broker */
+  async #openWays(): Promise<(stage: StageName) => Readonly<Record<string, string>>> {
+    const [broker] = this.kafka.nodes;
+    if (this.options.waysToFirstBroker !== true || broker === undefined) return () => ({});
+    for (const stage of STAGE_NAMES) {
+      const way = await BrokerWay.to(broker.broker);
+      this.#ways.set(stage, way);
+      this.#cleanUps.push(() => way.close());
+    }
+    const port = broker.broker.split(':')[1] ?? '';
+    return (stage) => ({ FAULT_ROUTES: JSON.stringify({ [port]: this.#ways.get(stage)?.port }) });
+  }
+
   async #startServers(): Promise<void> {
-    const { dataDir, brokers = 1, postgresVolumeMiB } = this.options;
-    const volumeDir = join(dataDir, 'postgres');
+    const { dataDir, brokers = 1, volume: volumePlan } = this.options;
     await stopLeftovers(dataDir);
-    unmount(volumeDir);
+    unmountVolumes(dataDir);
     rmSync(dataDir, { recursive: true, force: true });
     mkdirSync(dataDir, { recursive: true });
     this.#cleanUps.push(() => {
       rmSync(dataDir, { recursive: true, force: true });
       return Promise.resolve();
     });
-    if (postgresVolumeMiB !== undefined) {
-      const volume = SmallVolume.mount(volumeDir, postgresVolumeMiB);
+    if (volumePlan !== undefined) {
+      const volume = SmallVolume.of(volumePlan.server, dataDir, volumePlan.mebibytes);
       this.#volume = volume;
       this.#cleanUps.push(() => {
         volume.unmount();

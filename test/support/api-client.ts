@@ -81,6 +81,12 @@ export class ApiClient {
     return (parsed(await this.request('GET', `/external/webhooks/${id}`), 200) as { data: Webhook }).data;
   }
 
+  /** After how long a chat that nobody answers raises its alerts. */
+  async setAlertThresholds(orgId: string, { first, second }: { first: number; second: number }): Promise<void> {
+    const body = JSON.stringify({ first_alert_seconds: first, second_alert_seconds: second });
+    parsed(await this.request('PUT', `/internal/orgs/${orgId}/live-chat-settings`, body), 200);
+  }
+
   /** One page of the feed as it was sent. */
   async feedText(query: string): Promise<string> {
     const answer = await this.request('GET', `/external/events?${query}`);

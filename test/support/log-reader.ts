@@ -6,6 +6,8 @@ import { eventually } from './infrastructure/eventually.js';
 export interface TopicRecord {
   readonly partition: number;
   readonly offset: number;
+  /** Epoch milliseconds. */
+  readonly timestampMs: number;
   readonly key: string;
   readonly value: Buffer;
   readonly headers: Readonly<Record<string, string>>;
@@ -24,6 +26,7 @@ function toRecord(partition: number, message: KafkaMessage): TopicRecord {
   return {
     partition,
     offset: Number(message.offset),
+    timestampMs: Number(message.timestamp),
     key: message.key?.toString() ?? '',
     value: message.value ?? Buffer.alloc(0),
     headers: Object.fromEntries(headers),

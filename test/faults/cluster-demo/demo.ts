@@ -94,6 +94,7 @@ async function tryOut(cluster: Cluster, plan: DemoPlan, { seed, signal, tell }: 
       brokers: credentials.kafka_brokers,
       databaseUrl: credentials.database_url,
       logTopic: 'gapless.log.v1',
+      staffAlertsTopic: 'gapless.staff-alerts.v1',
       partitions: PARTITIONS,
       // As a load balancer chooses, which asks for readiness.
       apiUrls: () => sets.filter(({ answers }) => answers).map(({ apiUrl }) => apiUrl),

@@ -1,8 +1,5 @@
 import type { Fault } from '../fault.js';
-import { obstacleToVolumes, SmallVolume } from '../small-volume.js';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { obstacleToVolumes } from '../small-volume.js';
 
 /** A fresh cluster takes 40 MB, its log of changes up to 80 MB before it is trimmed. */
 const VOLUME_MIB = 256;
@@ -14,8 +11,8 @@ export const diskFull: Fault = {
   name: 'disk-full',
   description: `Postgres' volume full for ${FULL_MS / 1_000} s; takes root, for a volume in memory`,
   limitMs: 180_000,
-  plan: { postgresVolumeMiB: VOLUME_MIB },
-  obstacle: () => obstacleToVolumes() ?? obstacleToMounting(),
+  plan: { volume: { server: 'postgres', mebibytes: VOLUME_MIB } },
+  obstacle: obstacleToVolumes,
   async strike(world) {
     const projectors = world.stages.of('projector');
     world.volume.fill();
@@ -29,16 +26,3 @@ export const diskFull: Fault = {
     await world.postgres.start();
   },
 };
-
-/** A sandbox may forbid it to root, too. */
-function obstacleToMounting(): string | undefined {
-  const directory = mkdtempSync(join(tmpdir(), 'gapless-volume-'));
-  try {
-    SmallVolume.mount(directory, 1).unmount();
-    return undefined;
-  } catch {
-    return 'this sandbox forbids mounting a volume';
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
-}

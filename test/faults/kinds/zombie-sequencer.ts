@@ -25,7 +25,7 @@ export const zombieSequencer: Fault = {
 };
 
 async function bringBackFromTheDead(world: World, frozen: Member, successor: Member): Promise<void> {
-  const group = world.groupOf('sequencer');
+  const group = world.groupNamed('sequencer');
   const isStopped = () => stateOf(frozen.pid).startsWith('T');
   const joinedBefore = successor.assignmentsOf(group).length;
   frozen.order({ kind: 'freeze_before_write', topic: world.logTopic });
