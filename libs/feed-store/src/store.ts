@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { types } from 'node:util';
-import type { Pool, QueryResultRow } from 'pg';
+import type { Client, Pool, QueryResultRow } from 'pg';
 import { DataSource, type QueryRunner } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
@@ -156,7 +156,7 @@ export class Store {
 
   /** A query over all orgs, as the owner of the tables: for the stages. */
   async query<Row>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
-    return this.dataSource.query(sql, [...parameters]);
+    return this.#onConnection((runner) => runner.query(sql, [...parameters]) as Promise<Row[]>);
   }
 
   /**
@@ -182,6 +182,11 @@ export class Store {
   ): Promise<readonly Row[]> {
     const client = await this.#pool.connect();
     let broken = false;
+    // The pool listens only while it has the connection. Without a listener, a loss between two queries ends the process.
+    const onLost = () => {
+      broken = true;
+    };
+    client.on('error', onLost);
     try {
       await client.query(`${asTenant(orgId)}; set local plan_cache_mode = force_generic_plan`);
       try {
@@ -198,6 +203,7 @@ export class Store {
       broken ||= isPostgresAway(error);
       throw error;
     } finally {
+      client.off('error', onLost);
       client.release(broken);
     }
   }
@@ -222,17 +228,36 @@ export class Store {
   }
 
   async #inTransaction<T>(begin: string, act: (runner: QueryRunner) => Promise<T>): Promise<T> {
-    const runner = this.dataSource.createQueryRunner();
-    try {
+    return this.#onConnection(async (runner, discard) => {
       await runner.query(begin);
       try {
         const result = await act(runner);
         await runner.query('commit');
         return result;
       } catch (error) {
-        await runner.query('rollback').catch(() => undefined);
+        if (!isPostgresAway(error)) await runner.query('rollback').catch(discard);
         throw error;
       }
+    });
+  }
+
+  /**
+   * Lends a connection. One whose state is not known does not go back to the pool: a statement that nobody waited for may
+   * still be done, and a transaction may be open, which the next one on this connection would commit.
+   */
+  async #onConnection<T>(act: (runner: QueryRunner, discard: () => void) => Promise<T>): Promise<T> {
+    const runner = this.dataSource.createQueryRunner();
+    let client: Client | undefined;
+    const discard = () => {
+      // Not awaited: a server that is frozen does not say goodbye. The pool takes no connection back that is ending.
+      client?.end().catch(() => undefined);
+    };
+    try {
+      client = (await runner.connect()) as Client;
+      return await act(runner, discard);
+    } catch (error) {
+      if (isPostgresAway(error)) discard();
+      throw error;
     } finally {
       await runner.release();
     }
@@ -240,18 +265,16 @@ export class Store {
 
   /** Keeps every other process from the work that the lock stands for. @returns `null` when one is at it */
   async exclusively<T>(lock: number, act: () => Promise<T>): Promise<T | null> {
-    const runner = this.dataSource.createQueryRunner();
-    try {
+    return this.#onConnection(async (runner, discard) => {
       const [row] = (await runner.query('select pg_try_advisory_lock($1) as taken', [lock])) as { taken: boolean }[];
       if (row?.taken !== true) return null;
       try {
         return await act();
       } finally {
-        await runner.query('select pg_advisory_unlock($1)', [lock]);
+        // The lock belongs to the connection, and goes with it.
+        await runner.query('select pg_advisory_unlock($1)', [lock]).catch(discard);
       }
-    } finally {
-      await runner.release();
-    }
+    });
   }
 
   /** Brings the schema up to date. @returns the names of the migrations that were run */
