@@ -155,6 +155,18 @@ describe('FeedProjection', () => {
     expect(await nextOffset()).toBe(5);
   });
 
+  it('stores again what a database lacks that was put back while the projector runs', async () => {
+    const one = new FeedProjection(store);
+    await apply(one, 0, 6);
+    await store.query('delete from events where org_id = $1 and seq > 2', [orgId]);
+    await store.query('update org_heads set last_seq = 2 where org_id = $1', [orgId]);
+    await store.query('update projection_offsets set next_offset = 2 where topic = $1', [topic]);
+    expect(await apply(one, 6, 8)).toEqual({ kind: 'behind', nextOffset: 2 });
+    await apply(one, 2, 5);
+    await apply(one, 5, 8);
+    expect(await seqs()).toEqual(oneTo(8));
+  });
+
   it('begins with the first batch that it is given', async () => {
     const one = new FeedProjection(store);
     await one.apply(stretch(40, 41), [anEvent(9, { offset: 40 })]);

@@ -94,7 +94,11 @@ export class FeedProjection implements SequenceCheck {
     await this.#partitions.ensure(events.map((event) => event.appendedAtMs));
     for (;;) {
       const place = await this.#offsets.place(stretch);
-      if (place.kind === 'behind') return place;
+      if (place.kind === 'behind') {
+        // The database may have gone back, and the heads with it.
+        this.#forgetHeads();
+        return place;
+      }
       if (place.kind === 'done') {
         // Another process stored it, or this one did without being told so: the heads are further than is known here.
         this.#forgetHeads();
