@@ -46,7 +46,7 @@ export async function aStageProcess(
   if (!existsSync(main)) throw new Error(`${main} is missing: run npm run build first`);
   const port = await freePort();
   const imports = preload === undefined ? [] : ['--import', pathToFileURL(preload).href];
-  const child = spawn(process.execPath, ['--enable-source-maps', ...imports, main], {
+  const child = spawn(process.execPath, ['--enable-source-maps', '--trace-warnings', ...imports, main], {
     env: { PATH: process.env['PATH'], ...environment, LOG_LEVEL: logLevel, PORT: String(port) },
     stdio: ['ignore', 'pipe', 'inherit', ...(preload === undefined ? [] : ['ipc' as const])],
   });

@@ -5,7 +5,7 @@ import type { Fault } from '../fault.js';
 const EVENTS_EACH = 2_700;
 const EVENTS_PER_REQUEST = 100;
 /** So that the backlog lasts for some time, whatever the machine can do. */
-const ANSWERS_AFTER_MS = 150;
+const ANSWERS_AFTER_MS = 400;
 /** Pushed by the first dispatcher before the second one comes. */
 const PUSHED_FIRST = 800;
 /** The second one is of no use to a backlog that is gone by then. */
@@ -52,7 +52,8 @@ export const dispatcherJoin: Fault = {
     await world.until(() => arrived() >= PUSHED_FIRST, 'the first pushes');
     world.tell(`a second dispatcher joins; ${arrived()} of ${slow.length * EVENTS_EACH} are pushed`);
     const second = await world.stages.add('dispatcher');
-    await second.ready();
+    const group = world.groupNamed('dispatcher');
+    await world.until(() => second.assignmentsOf(group).length > 0, 'its first assignment');
     const left = slow.length * EVENTS_EACH - arrived();
     if (left < LEAST_LEFT) world.problems.push(`only ${left} deliveries were left, so nothing was put to the test`);
     await world.until(() => arrived() === slow.length * EVENTS_EACH, 'the end of the backlog', 120_000);

@@ -22,7 +22,7 @@ export const largeEnding: Fault = {
     const [org] = world.traffic.quietOrgs;
     if (org === undefined) throw new Error('there is no organization for the backlog');
     const client = () => new ApiClient(world.stages.of('api')[0]?.url ?? '', org.apiKey);
-    const { id } = await client().createWebhook({ url: 'http://127.0.0.1:9/', events: ['ticket.created'] });
+    const { id } = await client().createWebhook({ url: 'http://127.0.0.1:59999/', events: ['ticket.created'] });
     world.tell(`making ${BACKLOG} pending deliveries`);
     await makeBacklog(world, org.orgId, id);
     const pending = async () => {
