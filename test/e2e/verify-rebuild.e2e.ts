@@ -51,9 +51,11 @@ let failing: Webhook;
 let store: Store;
 let owner: Store;
 
-/** Every row of a table as text, in an order of its own. */
+/** Every row of a table as text, in an order of its own; when a row was written counts for nothing. */
 async function rowsOf(table: string, from: Store = store): Promise<readonly string[]> {
-  const rows = await from.query<{ row: string }>(`select t::text as row from ${table} t order by 1`);
+  const rows = await from.query<{ row: string }>(
+    `select (to_jsonb(t) - 'endings')::text as row from ${table} t order by 1`,
+  );
   return rows.map(({ row }) => row);
 }
 
@@ -243,8 +245,14 @@ describe('rebuild', () => {
     const after = new Set(await rowsOf('events'));
     expect(before.filter((row) => !after.has(row))).toEqual([]);
     expect(after.size).toBe(before.length + acknowledged.length);
-    const deliveriesAfter = new Set(await rowsOf('deliveries'));
-    expect(deliveriesBefore.filter((row) => !deliveriesAfter.has(row))).toEqual([]);
+    // What ended with its endpoint is seen as ended at once; the sweep writes it into the rows.
+    await eventually(
+      async () => {
+        const deliveriesAfter = new Set(await rowsOf('deliveries'));
+        expect(deliveriesBefore.filter((row) => !deliveriesAfter.has(row))).toEqual([]);
+      },
+      { timeoutMs: 30_000 },
+    );
     expect((await rowsOf('org_heads')).length).toBe(headsBefore.length);
     const log = await readLog(gapless.environment['KAFKA_BROKERS']!, gapless.environment['TOPIC_PREFIX']!);
     const feed = await api.feedText('since=0&limit=1000');
@@ -290,12 +298,7 @@ describe('rebuild', () => {
     const indexes = await store.query<{ name: string }>(
       `select indexname as name from pg_indexes where schemaname = 'public' and tablename = 'deliveries' order by 1`,
     );
-    expect(indexes.map(({ name }) => name)).toEqual([
-      'deliveries_by_endpoint',
-      'deliveries_failed',
-      'deliveries_pending',
-      'deliveries_pkey',
-    ]);
+    expect(indexes.map(({ name }) => name)).toEqual(['deliveries_by_status', 'deliveries_pending', 'deliveries_pkey']);
   });
 
   it('brings back what was lost with Postgres, from a backup of the records and the log alone', async () => {
