@@ -102,6 +102,33 @@ describe('an event id that is sent again is answered the same, and is in the log
     expect((await api.feed())[0]).toMatchObject({ id, data: { nth: 1 } });
   });
 
+  it('in requests of 500 events that four writers repeat as soon as they are answered', async () => {
+    const requests = Array.from({ length: 4 }, () => Array.from({ length: 500 }, () => anEventId()));
+    await Promise.all(
+      requests.map(async (ids) => {
+        expect(await api.emit(ids.map(named))).toEqual(ids);
+        expect(await api.emit(ids.map(named))).toEqual(ids);
+      }),
+    );
+    const inLog = await idsInLog();
+    expect(inLog).toHaveLength(2_000);
+    expect(new Set(inLog)).toEqual(new Set(requests.flat()));
+  });
+
+  it('after 1,200 others, while the feed stands still', async () => {
+    const id = anEventId();
+    const others = Array.from({ length: 1_200 }, () => anEventId());
+    await app.app.get(Store).transaction(async (runner) => {
+      // Readers do not wait for it, the projector does.
+      await runner.query('lock table events in share mode');
+      await api.emit([named(id)]);
+      for (let at = 0; at < others.length; at += 400) await api.emit(others.slice(at, at + 400).map(named));
+      expect(await api.emit([named(id)])).toEqual([id]);
+      expect(await api.feed()).toEqual([]);
+    });
+    expect(await idsInLog()).toEqual([id, ...others]);
+  });
+
   it('after the sequencer was restarted', async () => {
     const [a, b, c] = [anEventId(), anEventId(), anEventId()];
     await produce(a, b);

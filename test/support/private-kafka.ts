@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { startEmbeddedKafka, type EmbeddedKafka } from '#libs/embedded-stack';
 
 /** A broker of a suite's own that comes and goes. Its address and its records stay. */
@@ -9,6 +10,8 @@ export interface PrivateKafka {
   readonly brokers: string;
   start(): Promise<void>;
   stop(): Promise<void>;
+  /** Has it stand still for so long: its connections stay open, and nothing is answered. */
+  stall(forMs: number): Promise<void>;
   /** Stops it for good. */
   remove(): Promise<void>;
 }
@@ -38,6 +41,15 @@ export async function aPrivateKafka(): Promise<PrivateKafka> {
       if (running.brokers !== brokers) throw new Error(`somebody took the port of ${brokers} meanwhile`);
     },
     stop,
+    async stall(forMs) {
+      const { server } = JSON.parse(readFileSync(join(dataDir, 'kafka.pid'), 'utf8')) as { server: { pid: number } };
+      process.kill(server.pid, 'SIGSTOP');
+      try {
+        await delay(forMs);
+      } finally {
+        process.kill(server.pid, 'SIGCONT');
+      }
+    },
     async remove() {
       await stop();
       rmSync(dataDir, { recursive: true, force: true });

@@ -42,7 +42,7 @@ export class AlertPublisher {
     if (raised.size === 0 && !(await this.use.outbox.hasAny(partitions))) return 0;
     let published = 0;
     for (;;) {
-      const options = { limit: BATCH, nowMs: this.use.clock.now() };
+      const options = { limit: BATCH, nowMs: this.use.clock.now(), logTopic: this.use.topics.log };
       const count = await this.use.outbox.publish(partitions, options, (alerts) => this.#write(alerts, raised));
       published += count;
       if (count < BATCH) return published;
@@ -51,7 +51,7 @@ export class AlertPublisher {
 
   async #write(alerts: readonly UnpublishedAlert[], raised: ReadonlySet<EventId>): Promise<void> {
     const { appender, topics } = this.use;
-    // Twice does no harm: the sequencer leaves out an id that it has just seen.
+    // Twice does no harm: the sequencer leaves out an id that is in the log, or was written before it in the inbox.
     await appender.append(
       alerts.filter(({ isLogged }) => !isLogged).map((alert) => alertEventRecord(topics.inbox, alert)),
     );

@@ -21,7 +21,7 @@ export function alertEventRecord(inbox: string, alert: UnpublishedAlert): NewRec
       widgetId: alert.widgetId,
       dataJson: alert.dataJson,
     },
-    { traceparent: traceparentOf(alert.eventId) },
+    { traceparent: traceparentOf(alert.eventId), checkedTo: alert.foldedTo },
   );
 }
 

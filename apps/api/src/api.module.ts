@@ -39,6 +39,8 @@ import { SignInController } from './dashboard/sign-in.controller.js';
 import { SignOutController } from './dashboard/sign-out.controller.js';
 import { WindowCounts } from './dashboard/window-counts.js';
 import { ListEventTypesController } from './event-types/list-event-types.controller.js';
+import { CheckedIds } from './events/checked-ids.js';
+import { IngestLag } from './events/ingest-lag.js';
 import { IngestEventsController } from './events/ingest-events.controller.js';
 import { OpenStreams } from './events/open-streams.js';
 import { ReadFeedController } from './events/read-feed.controller.js';
@@ -164,6 +166,8 @@ function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyReco
     { provide: IdempotencyRecords, useFactory: idempotencyRecords, inject: [Store, SecretCipher] },
     Idempotency,
     IdempotencyPruner,
+    IngestLag,
+    CheckedIds,
     FeedHeads,
     SharedReads,
     FeedFollower,

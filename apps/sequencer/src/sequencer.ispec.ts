@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { inboxValue, systemClock, type EventId, type OrgId } from '#libs/domain';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { inboxValue, PartitionStoppedError, systemClock, type EventId, type OrgId, type Seq } from '#libs/domain';
 import {
   Appender,
+  checkpointRecord,
   KafkaConnection,
   PartitionWriter,
+  snapshotRecord,
   topicNames,
   topicPlans,
   type ConsumerSession,
@@ -82,8 +84,9 @@ beforeEach(async () => {
 });
 
 /** One that knows nothing yet, as after a start. */
-function aSequencer(): Sequencer {
-  return new Sequencer({ connection, topics, writer, appender, clock: systemClock, logger, tracing: NO_TRACING });
+function aSequencer(readBackRecords?: number): Sequencer {
+  const use = { connection, topics, writer, appender, clock: systemClock, logger, tracing: NO_TRACING };
+  return new Sequencer(readBackRecords === undefined ? use : { ...use, readBackRecords });
 }
 
 function aSession(generation = 1, holdsLease: () => boolean = () => true): ConsumerSession {
@@ -98,6 +101,12 @@ function aRecord(value: Buffer, key: string = orgId, headers: Record<string, str
 function eventRecord(id: EventId = anEventId(), org: OrgId = orgId): StoredRecord {
   const event = { id, event: 'ticket.created', occurredAt: '2026-03-02T09:00:00.000Z', orgId: org, widgetId: null };
   return aRecord(inboxValue({ ...event, dataJson: '{"n": 1.0}' }), org);
+}
+
+/** The record as it comes that much later, checked by its producer up to a log offset. */
+function later(record: StoredRecord, laterMs: number, checkedTo?: number | string): StoredRecord {
+  const headers = checkedTo === undefined ? record.headers : { ...record.headers, 'checked-to': String(checkedTo) };
+  return { ...record, headers, timestampMs: record.timestampMs + laterMs };
 }
 
 async function logOf(org: OrgId = orgId) {
@@ -184,6 +193,170 @@ describe('the seqs of an org', () => {
     await sequencer.sequence(0, [...meanwhile, eventRecord()], aSession(2));
     await expectLog(5);
     expect(await readTopic(brokers, topics.log)).toHaveLength(5);
+  });
+});
+
+describe('an id that comes again', () => {
+  const HOUR_MS = 3_600_000;
+  const MINUTE_MS = 60_000;
+
+  it('is recognised for 15 minutes at least, after however many others', async () => {
+    const id = anEventId();
+    await sequencer.sequence(0, [eventRecord(id), ...oneTo(1_200).map(() => eventRecord())], aSession());
+    await sequencer.sequence(0, [later(eventRecord(id), 15 * MINUTE_MS)], aSession());
+    await sequencer.checkpointAll(aSession());
+    await aSequencer().sequence(0, [later(eventRecord(id), 15 * MINUTE_MS)], aSession());
+    await expectLog(1_201);
+  });
+
+  it('is recognised by a sequencer that restarts from a checkpoint, or from one of an earlier version', async () => {
+    const id = anEventId();
+    await sequencer.sequence(0, [eventRecord(id), eventRecord()], aSession());
+    const [key, value] = ['checkpoint', Buffer.from('{"log_offset":2,"inbox_offset":2}')];
+    const snapshot = { key: orgId, value: Buffer.from('{"last_seq":"2","recent_ids":[]}') };
+    await writer.write(topics.sequences, 0, [snapshot, { key, value }]);
+    await aSequencer().sequence(0, [eventRecord(id), eventRecord()], aSession());
+    await expectLog(3);
+  });
+
+  it('much later is looked for in the log from where its producer has looked it up', async () => {
+    const [a, b] = [anEventId(), anEventId()];
+    await sequencer.sequence(0, [eventRecord(a), eventRecord(), eventRecord(b)], aSession());
+    await sequencer.sequence(0, [later(eventRecord(b), HOUR_MS, 1), later(eventRecord(a), HOUR_MS, 0)], aSession());
+    await expectLog(3);
+    // Without a stamp only the window is asked.
+    await sequencer.sequence(0, [later(eventRecord(a), HOUR_MS)], aSession());
+    expect((await logOf()).map(({ seq }) => seq)).toEqual(oneTo(4));
+  });
+
+  it('is decided alike in one stretch and one by one', async () => {
+    const ids = oneTo(4).map(() => anEventId());
+    const records = [
+      ...ids.map((id) => eventRecord(id)),
+      later(eventRecord(ids[0]), HOUR_MS, 0),
+      later(eventRecord(ids[1]), HOUR_MS, 2),
+      later(eventRecord(ids[2]), HOUR_MS),
+      later(eventRecord(ids[3]), HOUR_MS, 3),
+    ];
+    await sequencer.sequence(0, records, aSession());
+    const whole = (await logOf()).map(({ id }) => id);
+    expect(whole).toEqual([...ids, ids[1], ids[2]]);
+    const other = topics;
+    topics = topicNames(`${prefix}b`, [1_000]);
+    const settings = { partitions: 1, retentionMs: 86_400_000, retrySchedule: [1_000] };
+    await makeTopics(connection, topicPlans(topics, settings));
+    for (const record of records) await aSequencer().sequence(0, [record], aSession());
+    const bytes = async (names: TopicNames) =>
+      (await readTopic(brokers, names.log)).map(({ value, headers }) => [value.toString(), headers]);
+    expect(await bytes(topics)).toEqual(await bytes(other));
+  });
+
+  it.each(['-1', 'soon', '1e3', '99999999999999999999', '999999', ''])(
+    'with the stamp %p, which is no place before the window, is for the window alone',
+    async (stamp) => {
+      const id = anEventId();
+      await sequencer.sequence(0, [eventRecord(id)], aSession());
+      const consumers = jest.spyOn(connection.kafka, 'consumer');
+      await sequencer.sequence(0, [later(eventRecord(id), MINUTE_MS, stamp)], aSession());
+      await sequencer.sequence(0, [later(eventRecord(), HOUR_MS, stamp)], aSession());
+      expect(consumers).not.toHaveBeenCalled();
+      consumers.mockRestore();
+      await expectLog(2);
+    },
+  );
+
+  it('with a stamp of long ago has the log read once, and none of it where the stamp cannot be the api’s', async () => {
+    const ids = oneTo(50).map(() => anEventId());
+    await sequencer.sequence(
+      0,
+      ids.map((id) => eventRecord(id)),
+      aSession(),
+    );
+    const restarted = aSequencer(20);
+    await restarted.restoreAssigned(aSession());
+    const consumers = jest.spyOn(connection.kafka, 'consumer');
+    for (const id of ids.slice(-10)) await restarted.sequence(0, [later(eventRecord(id), HOUR_MS, 35)], aSession());
+    expect(consumers).toHaveBeenCalledTimes(1);
+    for (const id of oneTo(10).map(() => anEventId())) {
+      await restarted.sequence(0, [later(eventRecord(id), HOUR_MS, 0)], aSession());
+    }
+    expect(consumers).toHaveBeenCalledTimes(1);
+    consumers.mockRestore();
+    await expectLog(60);
+    expect((await connection.metrics.scrape()).text).toMatch(/gapless_sequencer_old_stamps_total\b.* 10\n/);
+  });
+});
+
+describe('a new assignment', () => {
+  it('restores only partitions that were gained: what this sequencer kept, and nobody wrote, is not read again', async () => {
+    await sequencer.sequence(0, [eventRecord()], aSession(1));
+    const consumers = jest.spyOn(connection.kafka, 'consumer');
+    await sequencer.restoreAssigned(aSession(2));
+    await sequencer.sequence(0, [eventRecord()], aSession(2));
+    expect(consumers).not.toHaveBeenCalled();
+    consumers.mockRestore();
+    await expectLog(2);
+    const stranger = aSequencer();
+    const records = [eventRecord()];
+    await stranger.sequence(0, records, aSession(1));
+    await sequencer.restoreAssigned(aSession(3));
+    await sequencer.sequence(0, [...records, eventRecord()], aSession(3));
+    await expectLog(4);
+    expect(await readTopic(brokers, topics.log)).toHaveLength(4);
+  });
+
+  it('restores a partition that was lost in between', async () => {
+    await sequencer.sequence(0, [eventRecord()], aSession(1));
+    await sequencer.restoreAssigned({ ...aSession(2), assigned: {} });
+    const records = [eventRecord()];
+    await aSequencer().sequence(0, records, aSession(1));
+    await sequencer.sequence(0, [...records, eventRecord()], aSession(3));
+    await expectLog(3);
+    expect(await readTopic(brokers, topics.log)).toHaveLength(3);
+  });
+});
+
+describe('a checkpoint that is lost while the log is pruned', () => {
+  it('stops its partition with both offsets and what to run, never begins again at 1, and leaves the others alone', async () => {
+    topics = topicNames(`${prefix}two`, [1_000]);
+    await makeTopics(
+      connection,
+      topicPlans(topics, { partitions: 2, retentionMs: 86_400_000, retrySchedule: [1_000] }),
+    );
+    const session = { ...aSession(), assigned: { [topics.inbox]: [0, 1] } };
+    await aSequencer().sequence(
+      0,
+      oneTo(6).map(() => eventRecord()),
+      session,
+    );
+    await connection.withAdmin(async (admin) => {
+      await admin.fetchTopicOffsets(topics.log);
+      await admin.deleteTopicRecords({ topic: topics.log, partitions: [{ partition: 0, offset: '6' }] });
+    });
+    const restarted = aSequencer();
+    await restarted.restoreAssigned(session);
+    const error: unknown = await restarted.sequence(0, [eventRecord()], session).catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(PartitionStoppedError);
+    expect((error as PartitionStoppedError).stop).toMatchObject({
+      code: 'sequences_behind_log',
+      topic: topics.sequences,
+      partition: 0,
+      expectedOffset: 6,
+      foundOffset: 0,
+      command: 'npm run -s gapless -- repair',
+    });
+    expect((error as Error).message).toMatch(/Expected offset 6, found 0\. Run `npm run -s gapless -- repair`/);
+    await restarted.sequence(1, [{ ...eventRecord(), partition: 1 }], session);
+    expect(await readTopic(brokers, topics.log)).toHaveLength(1);
+    // What a repair writes: the seqs of the orgs, and where the log begins.
+    const repaired = [
+      snapshotRecord(orgId, 6 as Seq),
+      checkpointRecord({ logOffset: 6, inboxOffset: 6, clockMs: null }),
+    ];
+    await writer.write(topics.sequences, 0, repaired);
+    await restarted.sequence(0, [eventRecord()], session);
+    const seqs = (await readTopic(brokers, topics.log)).map(({ headers }) => headers['seq']);
+    expect(seqs.sort()).toEqual(['1', '7']);
   });
 });
 

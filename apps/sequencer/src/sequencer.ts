@@ -52,6 +52,8 @@ export interface SequencerDependencies {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly tracing: Tracing;
+  /** How many records before the window a stamp is followed; for tests. */
+  readonly readBackRecords?: number;
 }
 
 /**
@@ -214,11 +216,16 @@ export class Sequencer {
     let oldest = windowFrom;
     for (const record of chunk) {
       const stamp = checkedTo(record);
-      if (stamp !== null && isFollowed(stamp, windowFrom)) oldest = Math.min(oldest, stamp);
+      if (stamp !== null && this.#isFollowed(stamp, windowFrom)) oldest = Math.min(oldest, stamp);
     }
     if (oldest < windowFrom) await state.readBack.cover(oldest, windowFrom);
     else state.readBack.rest();
     return windowFrom;
+  }
+
+  /** A stamp is the api's only if it is not too far before the window. Any other counts as none. */
+  #isFollowed(stamp: number, windowFrom: number): boolean {
+    return stamp < windowFrom && stamp >= windowFrom - (this.use.readBackRecords ?? READ_BACK_RECORDS);
   }
 
   /** What the log before the window says of an id, for a record that was not checked up to the window. */
@@ -229,7 +236,7 @@ export class Sequencer {
   ): ((print: IdFingerprint) => boolean) | undefined {
     const stamp = checkedTo(record);
     if (stamp === null || stamp >= windowFrom) return undefined;
-    if (isFollowed(stamp, windowFrom)) return (print) => state.readBack.has(print, stamp);
+    if (this.#isFollowed(stamp, windowFrom)) return (print) => state.readBack.has(print, stamp);
     this.use.connection.metrics.add('gapless_sequencer_old_stamps_total', {});
     return undefined;
   }
@@ -331,11 +338,6 @@ export class Sequencer {
     for (const partition of partitions) this.#busy.set(partition, work);
     return work;
   }
-}
-
-/** A stamp is the api's only if it is not too far before the window. Any other counts as none. */
-function isFollowed(stamp: number, windowFrom: number): boolean {
-  return stamp < windowFrom && stamp >= windowFrom - READ_BACK_RECORDS;
 }
 
 /** As many records from `from` on as one produce request should hold, and of one segment of time; at least one. */

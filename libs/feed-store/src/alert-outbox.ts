@@ -1,4 +1,5 @@
 import { alertIdOf, type AlertId, type ConversationId, type EventId, type OrgId, type WidgetId } from '#libs/domain';
+import { CHAT_QUEUE_PROJECTION } from './chat-queue-projection.js';
 import type { Store } from './store.js';
 
 /** A decision that is not known to be published. */
@@ -17,6 +18,8 @@ export interface UnpublishedAlert {
   readonly tellsStaff: boolean;
   /** Whether the log, as far as it is folded, has the event. */
   readonly isLogged: boolean;
+  /** Up to where the log is folded. */
+  readonly foldedTo: number;
 }
 
 interface Row {
@@ -30,6 +33,7 @@ interface Row {
   readonly data_json: string;
   readonly tells_staff: boolean;
   readonly is_logged: boolean;
+  readonly folded_to: string | null;
 }
 
 /** A process that is frozen while it publishes for longer than this leaves its alerts to another one. */
@@ -56,17 +60,20 @@ export class AlertOutbox {
    */
   async publish(
     partitions: readonly number[],
-    options: { readonly limit: number; readonly nowMs: number },
+    options: { readonly limit: number; readonly nowMs: number; readonly logTopic: string },
     publish: (alerts: readonly UnpublishedAlert[]) => Promise<void>,
   ): Promise<number> {
     return this.store.transaction(async (runner) => {
       await runner.query(`set local idle_in_transaction_session_timeout = '${FROZEN_AFTER}'`);
       const rows = (await runner.query(
         `select org_id, event_id, conversation_id, stage, widget_id, log_partition, raised_at, data::text as data_json,
-           tells_staff, is_logged
+           tells_staff, is_logged, (
+             select next_offset from projection_offsets o
+             where o.projection = '${CHAT_QUEUE_PROJECTION}' and o.topic = $3 and o.partition = log_partition
+           ) as folded_to
          from alerts where published_at is null and log_partition = any($1::int[])
          order by raised_at, org_id, conversation_id, stage limit $2 for update skip locked`,
-        [partitions, options.limit],
+        [partitions, options.limit, options.logTopic],
       )) as Row[];
       if (rows.length === 0) return 0;
       await publish(rows.map(unpublishedAlertOf));
@@ -114,5 +121,6 @@ function unpublishedAlertOf(row: Row): UnpublishedAlert {
     dataJson: row.data_json,
     tellsStaff: row.tells_staff,
     isLogged: row.is_logged,
+    foldedTo: Number(row.folded_to ?? 0),
   };
 }

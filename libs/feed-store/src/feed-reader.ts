@@ -22,6 +22,13 @@ export interface FeedEntry {
 /** Names an event among those of all orgs: `<org id>/<event id>`. */
 export type EventKey = `${OrgId}/${EventId}`;
 
+/** What the feed says of some events. */
+export interface EventLookUp {
+  readonly known: ReadonlySet<EventKey>;
+  /** Up to where the log is in the feed, by partition; a partition that is missing is not in it at all. */
+  readonly projectedTo: ReadonlyMap<number, number>;
+}
+
 export function eventKey(orgId: OrgId, id: EventId): EventKey {
   return `${orgId}/${id}`;
 }
@@ -141,17 +148,29 @@ export class FeedReader {
     return { headSeq, oldestSeq: oldestOf(row?.oldest ?? null, headSeq) };
   }
 
-  /** Which of the events the feed holds already; each is named as `eventKey` does. */
-  async known(keys: readonly EventKey[]): Promise<ReadonlyMap<EventKey, true>> {
-    const rows = await this.store.query<{ org_id: OrgId; event_id: EventId }>(
-      `select e.org_id, e.event_id
-       from (
-         select distinct split_part(key, '/', 1)::uuid as org_id, split_part(key, '/', 2) as event_id
-         from unnest($1::text[]) as wanted(key)
-       ) wanted
-       join events e on e.org_id = wanted.org_id and e.event_id = wanted.event_id`,
-      [keys],
+  /** Looks events up in the feed; each is named as `eventKey` does. */
+  async lookUp(keys: readonly EventKey[], logTopic: string): Promise<EventLookUp> {
+    // One statement is one snapshot: what is not found is not in the log before these offsets.
+    const [row] = await this.store.query<{ known: EventKey[] | null; offsets: string | null }>(
+      `select
+         (
+           select array_agg(e.org_id || '/' || e.event_id)
+           from (
+             select distinct split_part(key, '/', 1)::uuid as org_id, split_part(key, '/', 2) as event_id
+             from unnest($1::text[]) as wanted(key)
+           ) wanted
+           join events e on e.org_id = wanted.org_id and e.event_id = wanted.event_id
+         ) as known,
+         (
+           select string_agg(partition || ':' || next_offset, ' ')
+           from projection_offsets where projection = 'feed' and topic = $2
+         ) as offsets`,
+      [keys, logTopic],
     );
-    return new Map(rows.map((row) => [eventKey(row.org_id, row.event_id), true]));
+    const offsets = (row?.offsets ?? '').split(' ').filter((text) => text !== '');
+    return {
+      known: new Set(row?.known ?? []),
+      projectedTo: new Map(offsets.map((text) => text.split(':').map(Number) as [number, number])),
+    };
   }
 }

@@ -68,6 +68,41 @@ describe('the appender', () => {
     }
   });
 
+  it('appends each record once when the broker stalls for longer than a request waits', async () => {
+    const topic = await aTopic(4);
+    let appended = 0;
+    let isOver = false;
+    const writers = Array.from({ length: 8 }, async (_, writer) => {
+      for (let nth = 0; !isOver; nth++) {
+        const values = Array.from({ length: 100 }, (__, n) => `${writer}/${nth}/${n}`);
+        await appender.append(values.map((value) => record(topic, value, `key ${writer}`)));
+        appended += values.length;
+      }
+    });
+    // Longer than the 3 seconds after which a request is sent again.
+    for (let nth = 0; nth < 2; nth++) await kafka.stall(3_500);
+    isOver = true;
+    await Promise.all(writers);
+    const values = (await readTopic(kafka.brokers, topic)).map(({ value }) => value.toString());
+    expect(values.length).toBe(appended);
+    expect(new Set(values).size).toBe(appended);
+  });
+
+  it('never takes records for a repeat of others whose append has failed', async () => {
+    const topic = await aTopic();
+    await appender.append([record(topic, 'before')]);
+    const doomed = new Appender(connection, { retries: 1 });
+    await doomed.connect();
+    await doomed.append([record(topic, 'first')]);
+    const stalled = kafka.stall(8_000);
+    await expect(doomed.append([record(topic, 'uncertain')])).rejects.toThrow();
+    await stalled;
+    await doomed.append([record(topic, 'after')]);
+    await doomed.close();
+    const values = (await readTopic(kafka.brokers, topic)).map(({ value }) => value.toString());
+    expect(values.filter((value) => value !== 'uncertain')).toEqual(['before', 'first', 'after']);
+  });
+
   it('rejects when the topic does not exist, and then appends to one that does', async () => {
     const topic = await aTopic();
     await expect(appender.append([record(`${topic}-missing`, 'lost')])).rejects.toThrow();

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { CompressionTypes, type Message, type Producer } from 'kafkajs';
+import { CompressionTypes, type ICustomPartitioner, type Message, type Producer, type TopicMessages } from 'kafkajs';
 import type { Metrics } from '#libs/metrics';
 import type { KafkaConnection } from './kafka-connection.js';
 import { PRODUCE_BYTES, PRODUCE_RECORDS } from './limits.js';
@@ -21,36 +21,34 @@ interface Waiting {
 
 /**
  * Appends records with `acks=all`. Calls that come while a request is on its way share the next one, so many small
- * appends cost few round trips and, unless told to gather, none of them waits for a timer. A record may be appended twice after a fault of the
- * network: what reads it must not mind.
+ * appends cost few round trips and, unless told to gather, none of them waits for a timer. What is sent again after a fault
+ * is recognised by the broker. A record of an append that was rejected may be there nevertheless.
  */
 export class Appender {
-  readonly #producer: Producer;
+  /** Idempotent. `null` after a failure. */
+  #producer: Producer | null = null;
+  /** The partitions, as `topic/partition`, that the records on their way belong to. */
+  readonly #places = new Set<string>();
   readonly #metrics: Metrics;
   #waiting: Waiting[] = [];
   #sending: Promise<void> | null = null;
 
   constructor(
-    connection: KafkaConnection,
+    private readonly connection: KafkaConnection,
     private readonly options: AppenderOptions,
   ) {
     this.#metrics = connection.metrics;
     this.#metrics.add('gapless_produce_failures_total', {}, 0);
-    this.#producer = connection.kafka.producer({
-      allowAutoTopicCreation: false,
-      createPartitioner: connection.partitioner,
-      retry: { retries: options.retries, initialRetryTime: 100, maxRetryTime: 1_000 },
-    });
   }
 
   async connect(): Promise<void> {
-    await this.#producer.connect();
+    this.#producer ??= await this.#connected();
   }
 
   /** Sends what waits, then closes. */
   async close(): Promise<void> {
     while (this.#sending !== null) await this.#sending;
-    await this.#producer.disconnect();
+    await this.#producer?.disconnect();
   }
 
   /** Resolves once the brokers have acknowledged all of the records. */
@@ -105,8 +103,46 @@ export class Appender {
       else messages.push(toMessage(record));
     }
     const topicMessages = [...byTopic].map(([topic, messages]) => ({ topic, messages }));
-    await measureProduce(this.#metrics, topicMessages, () =>
-      this.#producer.sendBatch({ acks: -1, compression: CompressionTypes.None, topicMessages }),
-    );
+    await measureProduce(this.#metrics, topicMessages, () => this.#sendOnce(topicMessages));
+  }
+
+  /**
+   * kafkajs numbers the records of a partition, and sends a batch again under the same numbers, so the broker leaves out
+   * what it has. After a failure it would give the numbers of records that may be there to other ones, which the broker
+   * would then leave out: such a producer is never used again.
+   */
+  async #sendOnce(topicMessages: TopicMessages[]): Promise<void> {
+    const producer = (this.#producer ??= await this.#connected());
+    this.#places.clear();
+    try {
+      const written = await producer.sendBatch({ acks: -1, compression: CompressionTypes.None, topicMessages });
+      for (const { topicName, partition } of written) this.#places.delete(`${topicName}/${partition}`);
+      // When a partition moves to a broker that has answered already, kafkajs takes that answer for this partition, too.
+      if (this.#places.size > 0) throw new Error(`not acknowledged: ${[...this.#places].join(', ')}`);
+    } catch (error) {
+      this.#producer = null;
+      void producer.disconnect().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async #connected(): Promise<Producer> {
+    const { kafka, partitioner } = this.connection;
+    const producer = kafka.producer({
+      allowAutoTopicCreation: false,
+      idempotent: true,
+      createPartitioner: () => this.#noting(partitioner()),
+      retry: { retries: this.options.retries, initialRetryTime: 100, maxRetryTime: 1_000 },
+    });
+    await producer.connect();
+    return producer;
+  }
+
+  #noting(place: ReturnType<ICustomPartitioner>): ReturnType<ICustomPartitioner> {
+    return (record) => {
+      const partition = place(record);
+      this.#places.add(`${record.topic}/${partition}`);
+      return partition;
+    };
   }
 }

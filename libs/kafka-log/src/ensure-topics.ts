@@ -10,13 +10,22 @@ export class TopicMismatchError extends Error {
   constructor(readonly mismatches: readonly string[]) {
     super(
       `existing topics do not fit the settings:\n${mismatches.map((mismatch) => `  - ${mismatch}`).join('\n')}\n` +
-        'Change the settings to what is there, or use other brokers. Never alter the number of partitions: it moves organizations.',
+        'Run the commands above, change the settings to what is there, or use other brokers. ' +
+        'Never alter the number of partitions: it moves organizations.',
     );
   }
 }
 
 /** How to wait for brokers that are not ready yet, and whom to tell. */
 export type WaitForTopics = Partial<Pick<StartStepOptions, 'onWait' | 'signal' | 'limitMs'>>;
+
+/** Segments that a few minutes of checkpoints fill: only a full or old segment is compacted. */
+const SMALL_SEGMENTS = {
+  'segment.bytes': String(1024 * 1024),
+  'segment.ms': String(10 * 60_000),
+  'min.cleanable.dirty.ratio': '0.1',
+  'delete.retention.ms': String(60 * 60_000),
+} as const;
 
 function configOf(plan: TopicPlan): Readonly<Record<string, string>> {
   return {
@@ -26,10 +35,37 @@ function configOf(plan: TopicPlan): Readonly<Record<string, string>> {
     'retention.bytes': '-1',
     'message.timestamp.type': plan.appendTime ? 'LogAppendTime' : 'CreateTime',
     'max.message.bytes': String(LARGEST_BATCH_BYTES),
+    ...(plan.smallSegments === true ? SMALL_SEGMENTS : {}),
   };
 }
 
-/** A topic may keep records longer than needed, never shorter. */
+/** What an operator runs to make the topic what it has to be; without it, `name` and `value` say enough. */
+function alterCommand(topic: string, name: string, value: string): string {
+  return (
+    'kafka-configs.sh --bootstrap-server <broker> --alter --entity-type topics ' +
+    `--entity-name ${topic} --add-config ${name}=${value}`
+  );
+}
+
+/** A topic may keep records longer than needed and clean itself more often, never the other way round. */
+function mismatchOf(name: string, actual: string, wanted: string, plan: TopicPlan): string | null {
+  switch (name) {
+    case 'retention.ms':
+      if (plan.compacted || Number(actual) === -1 || Number(actual) >= plan.retentionMs) return null;
+      return `keeps records for ${actual} ms, at least ${wanted} ms are needed`;
+    case 'max.message.bytes':
+      return Number(actual) >= Number(wanted) ? null : `takes ${name} ${actual}, at least ${wanted} are needed`;
+    case 'segment.bytes':
+    case 'segment.ms':
+    case 'min.cleanable.dirty.ratio':
+      return Number(actual) <= Number(wanted) ? null : `has ${name}=${actual}, at most ${wanted} is needed`;
+    case 'delete.retention.ms':
+      return null;
+    default:
+      return actual === wanted ? null : `has ${name}=${actual}, ${wanted} is needed`;
+  }
+}
+
 function mismatchesOf(plan: TopicPlan, partitions: number, config: ReadonlyMap<string, string>): readonly string[] {
   const found: string[] = [];
   if (partitions !== plan.partitions) {
@@ -37,19 +73,8 @@ function mismatchesOf(plan: TopicPlan, partitions: number, config: ReadonlyMap<s
   }
   for (const [name, wanted] of Object.entries(configOf(plan))) {
     const actual = config.get(name) ?? '';
-    if (name === 'retention.ms') {
-      if (plan.compacted) continue;
-      const actualMs = Number(actual);
-      if (actualMs !== -1 && actualMs < plan.retentionMs) {
-        found.push(`${plan.topic} keeps records for ${actualMs} ms, at least ${plan.retentionMs} ms are needed`);
-      }
-    } else if (name === 'max.message.bytes') {
-      if (Number(actual) < LARGEST_BATCH_BYTES) {
-        found.push(`${plan.topic} takes ${name} ${actual}, at least ${LARGEST_BATCH_BYTES} are needed`);
-      }
-    } else if (actual !== wanted) {
-      found.push(`${plan.topic} has ${name}=${actual}, ${wanted} is needed`);
-    }
+    const what = mismatchOf(name, actual, wanted, plan);
+    if (what !== null) found.push(`${plan.topic} ${what}; run: ${alterCommand(plan.topic, name, wanted)}`);
   }
   return found;
 }

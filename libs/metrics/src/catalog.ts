@@ -80,6 +80,11 @@ export const METRICS = {
     help: 'Events that were left out since their org has an event of the same id.',
     labels: [],
   },
+  gapless_ingest_lag_seconds: {
+    kind: 'gauge',
+    help: 'How long ago the oldest event came that may not be in the feed yet, at most; above 600, ids cannot be checked.',
+    labels: [],
+  },
   gapless_sequencer_old_stamps_total: {
     kind: 'counter',
     help: 'Inbox records whose `checked-to` is too far before the log that the sequencer knows; it was ignored.',

@@ -6,7 +6,7 @@ import {
   type OrgId,
   type WidgetId,
 } from '#libs/domain';
-import { moveOffset } from './offset-rows.js';
+import { moveOffset, offsetKey } from './offset-rows.js';
 import type { Meaning } from './statements.js';
 import type { AlertRow, Tables, WaitingRow } from './tables.js';
 
@@ -189,11 +189,16 @@ export const ALERT_STATEMENTS: readonly Meaning[] = [
     name: 'unpublished',
     domain: 'alerts',
     sign: /from alerts where published_at is null and log_partition = any\(\$1::int\[\]\)\s+order by raised_at/,
-    act: (tables, _statement, [partitions, limit]) =>
+    act: (tables, _statement, [partitions, limit, topic]) =>
       unpublished(tables, partitions)
         .toSorted((one, other) => one.raised_at_ms - other.raised_at_ms || one.stage - other.stage)
         .slice(0, Number(limit))
-        .map((row) => ({ ...row, raised_at: new Date(row.raised_at_ms), data_json: row.data })),
+        .map((row) => ({
+          ...row,
+          raised_at: new Date(row.raised_at_ms),
+          data_json: row.data,
+          folded_to: tables.offsets.get(offsetKey('alerting', topic, row.log_partition))?.next_offset ?? null,
+        })),
   },
   {
     name: 'published',

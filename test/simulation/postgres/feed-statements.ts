@@ -71,10 +71,13 @@ export const FEED_STATEMENTS: readonly Meaning[] = [
     name: 'known ids',
     domain: null,
     sign: /split_part\(key, '\/', 1\)::uuid/,
-    act: (tables, _statement, [keys]) =>
-      (keys as readonly string[]).flatMap((key) => {
-        const row = tables.eventIds.get(key);
-        return row === undefined ? [] : [{ org_id: row.org_id, event_id: row.event_id }];
-      }),
+    act: (tables, _statement, [keys, topic]) => {
+      const known = (keys as readonly string[]).filter((key) => tables.eventIds.get(key) !== undefined);
+      const offsets = tables.offsets
+        .values()
+        .filter((row) => row['projection'] === 'feed' && row['topic'] === topic)
+        .map((row) => `${String(row['partition'])}:${row.next_offset}`);
+      return [{ known: known.length === 0 ? null : known, offsets: [...offsets].join(' ') }];
+    },
   },
 ];

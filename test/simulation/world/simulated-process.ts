@@ -2,6 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Kafka } from 'kafkajs';
 import { FoldQueueHandler } from '../../../apps/alerting/src/fold-queue.handler.js';
 import { SweepRegularly } from '../../../apps/alerting/src/sweep-regularly.js';
+import { CheckedIds } from '../../../apps/api/src/events/checked-ids.js';
+import { IngestLag } from '../../../apps/api/src/events/ingest-lag.js';
 import { IngestEventsController } from '../../../apps/api/src/events/ingest-events.controller.js';
 import { DispatchAttemptsHandler } from '../../../apps/dispatcher/src/dispatch-attempts.handler.js';
 import { Dispatcher } from '../../../apps/dispatcher/src/dispatcher.js';
@@ -218,9 +220,10 @@ export class SimulatedProcess {
     for (const stage of this.stages) {
       const appender = appenders.open();
       switch (stage) {
-        case 'api':
+        case 'api': {
+          const lag = part(new IngestLag(connection, store, topics, config, clock, logger));
           this.#ingest = new IngestEventsController(
-            new FeedReader(store, config.retentionMs),
+            new CheckedIds(new FeedReader(store, config.retentionMs), lag, topics, config),
             appender,
             { eventId: newEventId } as unknown as Identifiers,
             { count: () => Promise.resolve() } as never,
@@ -232,6 +235,7 @@ export class SimulatedProcess {
             clock,
           );
           break;
+        }
         case 'sequencer':
           controllers.push(
             part(new SequenceInboxHandler(connection, appender, sessions, topics, clock, logger, tracing)),

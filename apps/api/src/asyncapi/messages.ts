@@ -20,7 +20,17 @@ const KEYED_BY_ORG: JsonObject = {
 const LOG_HEADERS: JsonObject = {
   type: 'object',
   description: 'CloudEvents 1.0 in binary mode, and beside it what spares parsing the value.',
-  required: ['ce_specversion', 'ce_id', 'ce_type', 'ce_source', 'ce_time', 'content-type', 'seq', 'inbox-offset'],
+  required: [
+    'ce_specversion',
+    'ce_id',
+    'ce_type',
+    'ce_source',
+    'ce_time',
+    'content-type',
+    'seq',
+    'inbox-offset',
+    'inbox-time',
+  ],
   properties: {
     ce_specversion: { type: 'string', const: '1.0' },
     ce_id: text('The id of the envelope.', { pattern: ENVELOPE_SCHEMA.properties.id.pattern }),
@@ -33,6 +43,7 @@ const LOG_HEADERS: JsonObject = {
     'target-endpoint': text('The endpoint that is tested; on `test` events alone.'),
     traceparent: TRACEPARENT,
     'inbox-offset': text('Of the inbox record that the event came in.', DECIMAL),
+    'inbox-time': text('When the broker took that record, in milliseconds since 1970.', DECIMAL),
   },
 };
 
@@ -111,6 +122,7 @@ function logMessage(entry: CatalogEntry): JsonObject {
           seq: String(envelope['seq']),
           ...(envelope['widget_id'] === null ? {} : { 'widget-id': envelope['widget_id'] }),
           'inbox-offset': '77',
+          'inbox-time': '1772366400123',
         },
         payload: envelope,
       },

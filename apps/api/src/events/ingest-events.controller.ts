@@ -1,8 +1,8 @@
 import { Controller, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { derivedEventId, GaplessError, type Clock, type EventId, type InboxEvent } from '#libs/domain';
+import { derivedEventId, GaplessError, type Clock, type EventId } from '#libs/domain';
 import { INGEST_LIMITS, parseSubmission } from '#libs/event-validation';
-import { eventKey, FeedReader, type EventKey } from '#libs/feed-store';
+import { eventKey } from '#libs/feed-store';
 import { Appender, inboxRecord, type NewRecord, type TopicNames } from '#libs/kafka-log';
 import { CLOCK, TOPICS } from '#libs/platform';
 import { Identifiers } from '#libs/runtime';
@@ -10,15 +10,13 @@ import { keyOf } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { bodyOf } from '../http/body.js';
 import { Limits } from '../http/operation-limits.js';
-import { SharedQuery } from '../http/shared-query.js';
 import { Idempotency } from '../idempotency/idempotency.js';
 import { RateLimits } from '../rate-limits/rate-limits.js';
+import { CheckedIds } from './checked-ids.js';
 import { RequestTraces } from './request-traces.js';
 
 /** Bytes of requests that wait for Kafka at the same time; what comes on top is refused rather than piled up. */
 const MAX_PENDING_BYTES = 128 * 1024 * 1024;
-
-const NONE_KNOWN: ReadonlyMap<EventKey, true> = new Map();
 
 interface IngestAnswer {
   readonly data: readonly { readonly id: EventId }[];
@@ -27,11 +25,10 @@ interface IngestAnswer {
 /** `POST /internal/events`: what product services submit (decisions, section 5). */
 @Controller('api/v1/internal/events')
 export class IngestEventsController {
-  readonly #known: SharedQuery<EventKey, true>;
   #pendingBytes = 0;
 
   constructor(
-    feed: FeedReader,
+    private readonly checkedIds: CheckedIds,
     private readonly appender: Appender,
     private readonly identifiers: Identifiers,
     private readonly rateLimits: RateLimits,
@@ -39,9 +36,7 @@ export class IngestEventsController {
     private readonly traces: RequestTraces,
     @Inject(TOPICS) private readonly topics: TopicNames,
     @Inject(CLOCK) private readonly clock: Clock,
-  ) {
-    this.#known = new SharedQuery((keys) => feed.known(keys));
-  }
+  ) {}
 
   /** Answers once the brokers have acknowledged all events; one that cannot be accepted refuses the whole request. */
   @Post()
@@ -70,22 +65,22 @@ export class IngestEventsController {
     // The request has been counted as one event already.
     if (submitted.length > 1) await this.rateLimits.count('events', key.id, submitted.length - 1, reply);
     const events = submitted.map((event, index) => ({ ...event, id: event.id ?? this.#newId(seed, index) }));
-    const known = await this.#knownOf(seed === null ? events.filter((_, index) => submitted[index]?.id) : events);
-    const records = events
-      .filter((event) => !known.has(eventKey(event.orgId, event.id)))
-      .map((event) => inboxRecord(this.topics.inbox, event, { traceparent }));
+    // An id that is made for this request, and never again, need not be looked up.
+    const checks = await this.checkedIds.check(
+      seed === null ? events.filter((_, index) => submitted[index]?.id) : events,
+    );
+    const records = events.flatMap((event) => {
+      const check = checks.get(eventKey(event.orgId, event.id));
+      if (check?.kind === 'known') return [];
+      const checkedTo = check === undefined ? {} : { checkedTo: check.checkedTo };
+      return [inboxRecord(this.topics.inbox, event, { traceparent, ...checkedTo })];
+    });
     await this.#append(records, body.length);
     return { data: events.map(({ id }) => ({ id })) };
   }
 
   #newId(seed: string | null, index: number): EventId {
     return seed === null ? this.identifiers.eventId() : derivedEventId('idempotency', seed, String(index));
-  }
-
-  /** The sequencer knows the latest ids of an org; a repeat of an older one has to be found in the feed. */
-  async #knownOf(events: readonly InboxEvent[]): Promise<ReadonlyMap<EventKey, true>> {
-    if (events.length === 0) return NONE_KNOWN;
-    return this.#known.ask(events.map((event) => eventKey(event.orgId, event.id)));
   }
 
   async #append(records: readonly NewRecord[], bytes: number): Promise<void> {

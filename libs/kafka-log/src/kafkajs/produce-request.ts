@@ -5,6 +5,8 @@ import { BATCH, INT16, INT32, MAGIC, UNCOUNTED_BYTES } from './record-batch-layo
 /** Records for one partition. */
 export interface PartitionData {
   readonly partition: number;
+  /** Of an idempotent producer: the number of the first record among all that it sent to the partition. */
+  readonly firstSequence?: number | undefined;
   readonly messages: readonly Message[];
 }
 
@@ -23,8 +25,15 @@ export interface ProduceRequest {
   /** 0, like nothing: not compressed. */
   readonly compression?: number | undefined;
   readonly transactionalId?: string | null | undefined;
-  /** -1, like nothing: the producer is not idempotent. */
-  readonly producerId?: unknown;
+  /** -1, like nothing: the producer is not idempotent. kafkajs has others as text. */
+  readonly producerId?: string | number | undefined;
+  readonly producerEpoch?: number | undefined;
+}
+
+/** What brokers recognise a batch by that is sent again. */
+interface Origin {
+  readonly producerId: bigint;
+  readonly producerEpoch: number;
 }
 
 type Bytes = string | Buffer | null;
@@ -44,12 +53,13 @@ const NO_NAMES: readonly string[] = [];
 
 /**
  * Writes a Produce request into one buffer, each record once: batches of magic 2, stamped with `timestampMs`.
- * @returns `undefined` where it is of a kind that Gapless does not send: compressed, of a transaction or of an idempotent
- * producer, with times or lists of headers of its own
+ * @returns `undefined` where it is of a kind that Gapless does not send: compressed, of a transaction, with times or lists
+ * of headers of its own
  */
 export function encodeProduce(request: ProduceRequest, timestampMs: number): Buffer | undefined {
   if (!isPlain(request)) return undefined;
   const { acks, timeout, topicData } = request;
+  const origin = { producerId: BigInt(request.producerId ?? -1), producerEpoch: request.producerEpoch ?? 0 };
   const sizes = new RecordSizes(topicData);
   const buffer = Buffer.allocUnsafe(sizes.requestBytes);
   let at = buffer.writeInt16BE(NONE, 0);
@@ -60,19 +70,18 @@ export function encodeProduce(request: ProduceRequest, timestampMs: number): Buf
     at = buffer.writeInt16BE(Buffer.byteLength(topic), at);
     at += buffer.write(topic, at);
     at = buffer.writeInt32BE(partitions.length, at);
-    for (const { partition, messages } of partitions) {
-      at = buffer.writeInt32BE(partition, at);
-      at = writeBatch(buffer, at + INT32, messages, sizes, timestampMs);
+    for (const data of partitions) {
+      at = buffer.writeInt32BE(data.partition, at);
+      at = writeBatch(buffer, at + INT32, data, origin, sizes, timestampMs);
     }
   }
   return buffer;
 }
 
-function isPlain({ compression = 0, transactionalId = null, producerId = -1, topicData }: ProduceRequest): boolean {
+function isPlain({ compression = 0, transactionalId = null, topicData }: ProduceRequest): boolean {
   return (
     compression === 0 &&
     transactionalId === null &&
-    producerId === -1 &&
     topicData.every(({ partitions }) => partitions.every(({ messages }) => messages.every(isPlainMessage)))
   );
 }
@@ -146,7 +155,8 @@ function varIntBytes(value: number): number {
 function writeBatch(
   buffer: Buffer,
   start: number,
-  messages: readonly Message[],
+  { messages, firstSequence = 0 }: PartitionData,
+  { producerId, producerEpoch }: Origin,
   sizes: RecordSizes,
   timestampMs: number,
 ): number {
@@ -163,9 +173,9 @@ function writeBatch(
   buffer.writeInt32BE(messages.length - 1, start + BATCH.lastOffsetDelta);
   buffer.writeBigInt64BE(timestamp, start + BATCH.firstTimestamp);
   buffer.writeBigInt64BE(timestamp, start + BATCH.maxTimestamp);
-  buffer.writeBigInt64BE(-1n, start + BATCH.producerId);
-  buffer.writeInt16BE(0, start + BATCH.producerEpoch);
-  buffer.writeInt32BE(0, start + BATCH.baseSequence);
+  buffer.writeBigInt64BE(producerId, start + BATCH.producerId);
+  buffer.writeInt16BE(producerEpoch, start + BATCH.producerEpoch);
+  buffer.writeInt32BE(firstSequence, start + BATCH.baseSequence);
   buffer.writeInt32BE(messages.length, start + BATCH.recordCount);
   buffer.writeUInt32BE(crc32C(buffer.subarray(start + BATCH.attributes, at)), start + BATCH.checksum);
   return at;

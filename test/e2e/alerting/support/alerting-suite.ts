@@ -41,7 +41,7 @@ export interface StaffAlert {
 class DyingOutbox extends AlertOutbox {
   override publish(
     partitions: readonly number[],
-    options: { readonly limit: number; readonly nowMs: number },
+    options: { readonly limit: number; readonly nowMs: number; readonly logTopic: string },
     publish: (alerts: readonly UnpublishedAlert[]) => Promise<void>,
   ): Promise<number> {
     return super.publish(partitions, options, async (alerts) => {

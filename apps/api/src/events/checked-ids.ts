@@ -1,0 +1,53 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { InboxEvent } from '#libs/domain';
+import { eventKey, FeedReader, type EventKey } from '#libs/feed-store';
+import { KeyPlaces, type TopicNames } from '#libs/kafka-log';
+import { CONFIG, TOPICS } from '#libs/platform';
+import type { Config } from '#libs/runtime';
+import { SharedQuery } from '../http/shared-query.js';
+import { IngestLag } from './ingest-lag.js';
+
+/** What the feed says of an id. */
+export type IdCheck =
+  | { readonly kind: 'known' }
+  /** The log does not have it before that offset of its partition; what is after it, the sequencer knows. */
+  | { readonly kind: 'new'; readonly checkedTo: number };
+
+const NONE: ReadonlyMap<EventKey, IdCheck> = new Map();
+
+/** Looks up event ids that may have come before. */
+@Injectable()
+export class CheckedIds {
+  readonly #places: KeyPlaces;
+  readonly #checks: SharedQuery<EventKey, IdCheck>;
+
+  constructor(
+    private readonly feed: FeedReader,
+    private readonly lag: IngestLag,
+    @Inject(TOPICS) private readonly topics: TopicNames,
+    @Inject(CONFIG) config: Config,
+  ) {
+    this.#places = new KeyPlaces(config.partitions);
+    this.#checks = new SharedQuery((keys) => this.#lookUp(keys));
+  }
+
+  /**
+   * What the feed says of each event, by `eventKey`.
+   * @throws GaplessError `unavailable` when the feed is too far behind for its word to be of use
+   */
+  async check(events: readonly Pick<InboxEvent, 'orgId' | 'id'>[]): Promise<ReadonlyMap<EventKey, IdCheck>> {
+    if (events.length === 0) return NONE;
+    await this.lag.refuseIfLong(events.map(({ orgId }) => this.#places.of(orgId)));
+    return this.#checks.ask(events.map(({ orgId, id }) => eventKey(orgId, id)));
+  }
+
+  async #lookUp(keys: readonly EventKey[]): Promise<ReadonlyMap<EventKey, IdCheck>> {
+    const { known, projectedTo } = await this.feed.lookUp(keys, this.topics.log);
+    return new Map(
+      keys.map((key) => {
+        const partition = this.#places.of(key.slice(0, key.indexOf('/')));
+        return [key, known.has(key) ? { kind: 'known' } : { kind: 'new', checkedTo: projectedTo.get(partition) ?? 0 }];
+      }),
+    );
+  }
+}

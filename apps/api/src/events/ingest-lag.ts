@@ -1,0 +1,135 @@
+import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { setTimeout as delay } from 'node:timers/promises';
+import { GaplessError, type Clock } from '#libs/domain';
+import { projectedUpTo, Store } from '#libs/feed-store';
+import {
+  KafkaConnection,
+  LogPositions,
+  PipelineProgress,
+  SEQUENCER_GROUP,
+  type Positions,
+  type TopicNames,
+} from '#libs/kafka-log';
+import { CLOCK, CONFIG, LOGGER, TOPICS } from '#libs/platform';
+import type { Config, Logger } from '#libs/runtime';
+
+/** Well below the 16 minutes for which the sequencer knows all ids of a partition. */
+const MOST_LAG_MS = 10 * 60_000;
+const LOOK_EVERY_MS = 5_000;
+/** Until all partitions are known, shortly after a start. */
+const FIRST_LOOKS_EVERY_MS = 500;
+/** What the first look takes for good enough. */
+const ASSUMED_LAG_MS = 5 * 60_000;
+/** For how long a request waits for the first looks. */
+const PATIENCE_MS = 5_000;
+
+/**
+ * Watches how long events take from the inbox to the feed. An id can only be checked while that is less than the time for
+ * which the sequencer knows all ids.
+ */
+@Injectable()
+export class IngestLag implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  readonly #positions: LogPositions;
+  readonly #progress: readonly PipelineProgress[];
+  #timer: NodeJS.Timeout | null = null;
+  #isStopped = false;
+  #hasLooked = false;
+  #isLong = false;
+
+  constructor(
+    private readonly connection: KafkaConnection,
+    private readonly store: Store,
+    @Inject(TOPICS) private readonly topics: TopicNames,
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {
+    this.#positions = new LogPositions(connection);
+    this.#progress = Array.from({ length: config.partitions }, () => new PipelineProgress());
+  }
+
+  onApplicationBootstrap(): void {
+    void this.#lookRegularly();
+  }
+
+  beforeApplicationShutdown(): void {
+    this.#isStopped = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+
+  /** @throws GaplessError `unavailable` when the ids of the partitions cannot be checked now */
+  async refuseIfLong(partitions: Iterable<number>): Promise<void> {
+    const wanted = [...new Set(partitions)];
+    const isUnknown = () => wanted.some((partition) => this.#lagMs(partition) === null);
+    for (let waitedMs = 0; waitedMs < PATIENCE_MS && isUnknown(); waitedMs += 100) await delay(100);
+    if (isUnknown()) {
+      throw new GaplessError('unavailable', 'How far the feed is behind is not known yet; nothing was accepted.', {
+        retryAfterSeconds: 5,
+      });
+    }
+    if (wanted.some((partition) => (this.#lagMs(partition) ?? 0) > MOST_LAG_MS)) {
+      throw new GaplessError(
+        'unavailable',
+        'The feed is more than 10 minutes behind, so event ids cannot be checked; nothing was accepted.',
+        { retryAfterSeconds: 30 },
+      );
+    }
+  }
+
+  #lagMs(partition: number): number | null {
+    return this.#progress[partition]?.lagMs(performance.now()) ?? null;
+  }
+
+  async #lookRegularly(): Promise<void> {
+    try {
+      await this.#look();
+    } catch (error) {
+      this.logger.debug({ err: error }, 'ingest_lag.unknown');
+    }
+    if (this.#isStopped) return;
+    const lags = this.#progress.map((_, partition) => this.#lagMs(partition));
+    const everyMs = lags.includes(null) ? FIRST_LOOKS_EVERY_MS : LOOK_EVERY_MS;
+    this.#tell(Math.max(0, ...lags.map((lag) => lag ?? 0)));
+    this.#timer = setTimeout(() => void this.#lookRegularly(), everyMs);
+    this.#timer.unref();
+  }
+
+  #tell(lagMs: number): void {
+    this.connection.metrics.set('gapless_ingest_lag_seconds', {}, lagMs / 1_000);
+    const isLong = lagMs > MOST_LAG_MS;
+    if (isLong === this.#isLong) return;
+    this.#isLong = isLong;
+    if (isLong) this.logger.warn({ lag_s: Math.round(lagMs / 1_000) }, 'ingest.refused_for_lag');
+    else this.logger.info('ingest.lag_is_over');
+  }
+
+  /** Each place is asked for after the one before it: what passed the first by then has a known place in the next. */
+  async #look(): Promise<void> {
+    const { inbox, log } = this.topics;
+    // Of a clock that nobody sets.
+    const atMs = performance.now();
+    const inboxEnds = await this.#positions.ends(inbox);
+    const sequenced = await this.#positions.committed(`${this.config.topicPrefix}-${SEQUENCER_GROUP}`, inbox);
+    const logEnds = await this.#positions.ends(log);
+    const projected = await projectedUpTo(this.store, 'feed', log);
+    const recent = this.#hasLooked ? null : await this.#recent(this.clock.now());
+    for (const [partition, progress] of this.#progress.entries()) {
+      const of = (positions: Positions) => positions.get(partition) ?? 0;
+      const [sequencedTo, projectedTo] = [of(sequenced), of(projected)];
+      progress.look({ atMs, inboxEnd: of(inboxEnds), sequencedTo, logEnd: of(logEnds), projectedTo });
+      if (recent !== null && sequencedTo >= of(recent.inbox) && projectedTo >= of(recent.log)) {
+        progress.assumeShown(atMs - ASSUMED_LAG_MS);
+      }
+    }
+    this.#hasLooked = true;
+  }
+
+  /** Where the records of the last minutes begin: a start under load need not wait until these are in the feed. */
+  async #recent(nowMs: number): Promise<{ readonly inbox: Positions; readonly log: Positions }> {
+    const [inbox, log] = await Promise.all([
+      this.#positions.endsBefore(this.topics.inbox, nowMs - ASSUMED_LAG_MS),
+      this.#positions.endsBefore(this.topics.log, nowMs - ASSUMED_LAG_MS),
+    ]);
+    return { inbox, log };
+  }
+}
