@@ -1,4 +1,4 @@
-import { spawn, type Serializable } from 'node:child_process';
+import { spawn, type ChildProcess, type Serializable } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -7,6 +7,22 @@ import { pathToFileURL } from 'node:url';
 import { eventually } from './infrastructure/eventually.js';
 import { freePort } from './free-port.js';
 import { ROOT } from './root.js';
+
+const running = new Set<ChildProcess>();
+
+/** A test that fails half-way must leave nothing running. One listener for all: there may be dozens. */
+function killAtExit(child: ChildProcess): void {
+  if (running.size === 0) process.on('exit', killRunning);
+  running.add(child);
+  child.once('exit', () => {
+    running.delete(child);
+    if (running.size === 0) process.off('exit', killRunning);
+  });
+}
+
+function killRunning(): void {
+  for (const child of running) child.kill('SIGKILL');
+}
 
 const BUILT_APPS = resolve(ROOT, 'dist/apps');
 
@@ -56,13 +72,8 @@ export async function aStageProcess(
   createInterface({ input: stdout }).on('line', (line) => {
     log.push(line.startsWith('{') ? (JSON.parse(line) as LogLine) : { text: line });
   });
-  // A test that fails half-way must leave nothing running.
-  const killAtExit = () => child.kill('SIGKILL');
-  process.once('exit', killAtExit);
-  const ended = once(child, 'exit').then(([code]) => {
-    process.off('exit', killAtExit);
-    return code as number | null;
-  });
+  killAtExit(child);
+  const ended = once(child, 'exit').then(([code]) => code as number | null);
   const url = `http://127.0.0.1:${port}`;
   return {
     pid: child.pid ?? 0,

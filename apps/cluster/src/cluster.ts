@@ -3,6 +3,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import {
+  forgetMembers,
   startEmbeddedKafkaCluster,
   startEmbeddedPostgres,
   type EmbeddedKafkaCluster,
@@ -158,11 +159,21 @@ async function startServers({ dataDir, jarsDir, signal: interrupted, tell }: Clu
     startEmbeddedPostgres({ dataDir, log: tell, signal }).catch(endOther),
   ]);
   if (kafka.status === 'fulfilled' && postgres.status === 'fulfilled') {
+    await forgetTheDead(kafka.value.brokers, signal, tell);
     return { kafka: kafka.value, postgres: postgres.value };
   }
   if (kafka.status === 'fulfilled') await kafka.value.stop();
   if (postgres.status === 'fulfilled') await postgres.value.stop();
   throw signal.reason;
+}
+
+/** Brokers that were just started still wait for the members of a cluster that was killed with them. */
+async function forgetTheDead(brokers: string, signal: AbortSignal, tell: (line: string) => void): Promise<void> {
+  try {
+    await forgetMembers({ brokers, signal });
+  } catch (error) {
+    tell(`Kafka waits for members of its groups that may be gone: ${String(error)}`);
+  }
 }
 
 /** A broker that ended by itself is brought back, with back-off. */

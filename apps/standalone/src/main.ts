@@ -4,7 +4,7 @@ import type { Type } from '@nestjs/common';
 import { InstallationMismatchError } from '#libs/domain';
 import { isPostgresAway, Store } from '#libs/feed-store';
 import { TopicMismatchError } from '#libs/kafka-log';
-import { DataDirInUseError, startEmbeddedKafka, startEmbeddedPostgres } from '#libs/embedded-stack';
+import { DataDirInUseError, forgetMembers, startEmbeddedKafka, startEmbeddedPostgres } from '#libs/embedded-stack';
 import { embeddedEnvironment, writeCredentials } from '#libs/local-installation';
 import { Metrics } from '#libs/metrics';
 import { giveBackMemory, startGaplessApp, stopSignal, untilAborted, type GaplessApp } from '#libs/platform';
@@ -45,14 +45,27 @@ function tell(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
+/** A broker that was just started still waits for the members of a Gapless that was killed with it. */
+async function forgetTheDead(brokers: string): Promise<void> {
+  try {
+    const members = await forgetMembers({ brokers, signal });
+    if (members > 0) tell(`Kafka has forgotten ${members} members of its groups that a killed Gapless left behind`);
+  } catch (error) {
+    tell(`Kafka waits for members of its groups that may be gone: ${String(error)}`);
+  }
+}
+
 /** Starts the servers that the environment does not name. */
 async function startServers(servers: Server[]): Promise<Environment> {
   const options = { dataDir, log: tell, signal };
   const kafka = process.env['KAFKA_BROKERS'] ? null : startEmbeddedKafka({ ...options, jarsDir });
   const postgres = process.env['DATABASE_URL'] ? null : startEmbeddedPostgres(options);
+  // While Postgres starts, and before any stage joins its group.
+  const forgotten = kafka?.then(({ brokers }) => forgetTheDead(brokers)).catch(() => undefined);
   const started = await Promise.allSettled([kafka, postgres]);
   for (const server of started) if (server.status === 'fulfilled' && server.value !== null) servers.push(server.value);
   for (const server of started) if (server.status === 'rejected') throw server.reason;
+  await forgotten;
   return {
     ...process.env,
     ...(kafka === null ? {} : { KAFKA_BROKERS: (await kafka).brokers }),

@@ -6,5 +6,6 @@ export {
 } from './embedded-kafka-cluster.js';
 export { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded-postgres.js';
 export { startEmbeddedStack, stopLeftovers, type EmbeddedStack } from './embedded-stack.js';
+export { forgetMembers } from './forget-members.js';
 export { quietPort } from './free-port.js';
 export { DataDirInUseError } from './server-claim.js';

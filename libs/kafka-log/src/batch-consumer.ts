@@ -13,10 +13,12 @@ import { PartitionPauses } from './partition-pauses.js';
 import { PartitionProgress } from './partition-progress.js';
 import { PartitionQueue } from './partition-queue.js';
 import { toStoredRecord, type RecordBatch } from './record.js';
+import type { SessionTimes } from './session-times.js';
 
-/** A session this long survives a long pause of garbage collection; after a crash another member takes over behind it. */
-const SESSION_TIMEOUT_MS = 10_000;
-const HEARTBEAT_MS = 1_000;
+/** How often it is looked whether the clock was set. */
+const CLOCK_WATCH_MS = 1_000;
+/** The group waits for members that are alive for this long in a rebalance: longer than they take to release. */
+const REBALANCE_TIMEOUT_MS = 10_000;
 /** How long a fetch waits at the broker for records; they are handed over at once when they come. */
 const FETCH_WAIT_MS = 200;
 /** Offsets move this often at the most: a commit costs as much as a small batch, and a crash repeats no more than this. */
@@ -78,6 +80,7 @@ export class BatchConsumer {
   #stopping = false;
   #crashes = 0;
   #generation = 0;
+  #times: SessionTimes;
   /** Monotonic time at which the session was last known to be alive. */
   #aliveAt = -Infinity;
   /** Whether what is under way is being finished before the group is joined anew. */
@@ -117,6 +120,7 @@ export class BatchConsumer {
     private readonly logger: Logger,
     private readonly health: HealthBoard,
   ) {
+    this.#times = connection.sessionTimes.current;
     this.#failing = new FailingPartitions(options, connection.metrics, logger, health);
   }
 
@@ -172,12 +176,14 @@ export class BatchConsumer {
 
   async #run(): Promise<void> {
     this.#restart = null;
+    const times = this.connection.sessionTimes.current;
+    this.#times = times;
     const consumer: Consumer = this.connection.kafka.consumer({
       groupId: this.options.groupId,
       partitionAssigners: [tellingAssigner((member) => this.#release(consumer, member))],
-      sessionTimeout: SESSION_TIMEOUT_MS,
-      rebalanceTimeout: SESSION_TIMEOUT_MS,
-      heartbeatInterval: HEARTBEAT_MS,
+      sessionTimeout: times.sessionMs,
+      rebalanceTimeout: REBALANCE_TIMEOUT_MS,
+      heartbeatInterval: times.heartbeatMs,
       maxWaitTimeInMs: this.options.gather?.waitMs ?? FETCH_WAIT_MS,
       minBytes: this.options.gather?.bytes ?? 1,
       maxBytesPerPartition: PARTITION_FETCH_BYTES,
@@ -213,7 +219,8 @@ export class BatchConsumer {
     consumer.on(consumer.events.CRASH, ({ payload }) => {
       if (this.#consumer !== consumer) return;
       this.#endSession();
-      this.#restartAfter(payload.error);
+      if (isSessionRefused(payload.error) && this.connection.sessionTimes.refuse(times)) this.#runLonger();
+      else this.#restartAfter(payload.error);
     });
     try {
       await consumer.connect();
@@ -239,7 +246,7 @@ export class BatchConsumer {
     const watch = new ClockWatch(systemClock, () => performance.now());
     return setInterval(() => {
       if (watch.wasSet()) void this.#startAnew();
-    }, HEARTBEAT_MS);
+    }, CLOCK_WATCH_MS);
   }
 
   #isRestartDue(): boolean {
@@ -273,7 +280,13 @@ export class BatchConsumer {
 
   /** Half of the session's time is left for the answer to the heartbeat, and for what is sent on this promise. */
   #holdsLease(): boolean {
-    return performance.now() - this.#aliveAt < SESSION_TIMEOUT_MS / 2;
+    return performance.now() - this.#aliveAt < this.#times.sessionMs / 2;
+  }
+
+  #runLonger(): void {
+    const { sessionMs } = this.connection.sessionTimes.current;
+    this.logger.warn({ group: this.options.groupId, session_ms: sessionMs }, 'consumer.longer_session');
+    if (!this.#stopping) void this.#run();
   }
 
   #restartAfter(error: unknown): void {
@@ -376,7 +389,7 @@ export class BatchConsumer {
   async #release(consumer: Consumer, member: JoiningMember): Promise<void> {
     if (this.#consumer === consumer && member.isKnown) {
       this.#isReleasing = true;
-      const heartbeats = setInterval(() => void member.heartbeat().catch(() => undefined), HEARTBEAT_MS);
+      const heartbeats = setInterval(() => void member.heartbeat().catch(() => undefined), this.#times.heartbeatMs);
       const finished = Promise.all([this.#idle(), this.options.onRelease?.()]).then(() => this.#commitHandled());
       await endsWithin(finished, RELEASE_MS);
       clearInterval(heartbeats);
@@ -477,6 +490,12 @@ export class BatchConsumer {
     metrics.observe('gapless_batch_records', labels, records);
     metrics.observe('gapless_batch_duration_seconds', labels, durationMs / 1_000);
   }
+}
+
+/** Whether the broker's `group.min.session.timeout.ms` is above what it was asked for. */
+function isSessionRefused(error: unknown): boolean {
+  const { type, cause } = error as { readonly type?: unknown; readonly cause?: unknown };
+  return type === 'INVALID_SESSION_TIMEOUT' || (cause instanceof Error && isSessionRefused(cause));
 }
 
 const PARTITION_FETCH_BYTES = 1024 * 1024;

@@ -6,6 +6,7 @@ import { keyedPartitioner } from './keyed-partitioner.js';
 import { isPassingKafkaError } from './is-passing-kafka-error.js';
 import { tellBeforeJoins } from './kafkajs/before-join.js';
 import { replaceCodec } from './kafkajs/replace-codec.js';
+import { AcceptedSessionTimes } from './session-times.js';
 
 replaceCodec();
 tellBeforeJoins();
@@ -36,6 +37,7 @@ export class KafkaConnection {
   readonly kafka: Kafka;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly sessionTimes = new AcceptedSessionTimes();
   /** How producers place records by their keys. */
   readonly partitioner: ICustomPartitioner;
   readonly #places: KeyPlaces | null;

@@ -1,0 +1,88 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Type } from '@nestjs/common';
+import { Store } from '#libs/feed-store';
+import { ApiModule } from '../../apps/api/src/api.module.js';
+import { DispatcherModule } from '../../apps/dispatcher/src/dispatcher.module.js';
+import { ProjectorModule } from '../../apps/projector/src/projector.module.js';
+import { RouterModule } from '../../apps/router/src/router.module.js';
+import { SequencerModule } from '../../apps/sequencer/src/sequencer.module.js';
+import { ApiClient } from '../support/api-client.js';
+import { anApiKey } from '../support/api-keys.js';
+import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
+import { anOrgId } from '../support/ids.js';
+import { eventually } from '../support/infrastructure/eventually.js';
+import { aReceiver, type Receiver } from '../support/receiver.js';
+import { oneTo } from '../support/sequence.js';
+import { aStageProcess, type StageProcess } from '../support/stage-process.js';
+import { API_HTTP } from '../support/stages.js';
+
+const STAGES: Readonly<Record<string, Type>> = {
+  sequencer: SequencerModule,
+  router: RouterModule,
+  dispatcher: DispatcherModule,
+};
+/** Enough of them to be on every partition. */
+const ORGS = 12;
+const LOAD_MS = 12_000;
+const EVERY_MS = 100;
+/** 5 s on a machine that is not busy; it was 10 s and more. */
+const LONGEST_TAKEOVER_MS = 8_000;
+
+let gapless: GaplessUnderTest;
+let receiver: Receiver;
+let twins: StageProcess[];
+
+beforeEach(async () => {
+  gapless = await aGapless();
+  receiver = await aReceiver();
+  twins = [];
+});
+
+afterEach(async () => {
+  await Promise.all(twins.map((twin) => twin.stop()));
+  await gapless.stop();
+  await receiver.close();
+});
+
+describe('a stage that is killed beside its twin', () => {
+  it.each(Object.keys(STAGES))(
+    'is taken over within seconds: the %s',
+    async (stage) => {
+      const others = Object.entries(STAGES).flatMap(([name, module]) => (name === stage ? [] : [module]));
+      const app = await gapless.start([ApiModule, ProjectorModule, ...others], { http: API_HTTP });
+      twins = await Promise.all([1, 2].map(() => aStageProcess(stage, gapless.environment)));
+      await Promise.all(twins.map((twin) => twin.ready()));
+      const apis = await Promise.all(
+        oneTo(ORGS).map(async () => new ApiClient(app.url, await anApiKey(app.app.get(Store), anOrgId()))),
+      );
+      for (const api of apis) await api.createWebhook({ url: receiver.url, events: ['ticket.created'] });
+      const sentAtMs = new Map<string, number>();
+      const emit = async (api: ApiClient) => {
+        const atMs = Date.now();
+        const [id] = await api.emit([{ event: 'ticket.created', data: {} }]);
+        if (id !== undefined) sentAtMs.set(id, atMs);
+      };
+      const receivedAtMs = () =>
+        new Map(receiver.received.map(({ headers, atMs }) => [String(headers['webhook-id']), atMs]));
+      const allReceived = () => {
+        expect(receivedAtMs().size).toBe(sentAtMs.size);
+      };
+      await Promise.all(apis.map(emit));
+      await eventually(allReceived);
+
+      const killedAtMs = Date.now();
+      twins[0]?.signal('SIGKILL');
+      for (let turn = 0; Date.now() - killedAtMs < LOAD_MS; turn++) {
+        const next = apis[turn % ORGS];
+        if (next !== undefined) await emit(next);
+        await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
+      }
+      await eventually(allReceived);
+      const received = receivedAtMs();
+      const slowestMs = Math.max(...[...sentAtMs].map(([id, atMs]) => (received.get(id) ?? Infinity) - atMs));
+      process.stdout.write(`taken over: a killed ${stage} delayed events by ${slowestMs} ms at most\n`);
+      expect(slowestMs).toBeLessThan(LONGEST_TAKEOVER_MS);
+    },
+    90_000,
+  );
+});
