@@ -31,7 +31,7 @@ function consumersOf(module: Type): Readonly<Record<string, readonly string[]>> 
       { readonly kafkaBatches?: KafkaBatchesOptions } | undefined;
     if (extras?.kafkaBatches === undefined) continue;
     const { group, topics } = extras.kafkaBatches;
-    consumers[group] = topics(TOPICS).map((topic) => topicRole(topic).replace(/^retry-\d+$/, 'retry'));
+    consumers[group] = topics(TOPICS).map((topic) => topicRole(topic).replace(/^retry-\d.*$/, 'retry'));
   }
   return consumers;
 }

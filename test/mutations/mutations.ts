@@ -103,9 +103,9 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'commit-early',
     breaks: 'the offset of an attempt moves before the attempt is made',
     file: 'apps/dispatcher/src/lane-feeder.ts',
-    find: 'const make = (flight: Flight) => this.options.make(due, flight).then(complete, interrupted);',
+    find: 'const make = (making: Flight) => this.options.make(due, making).then(complete, interrupted);',
     replace: `complete();
-    const make = (flight: Flight) => this.options.make(due, flight).then(complete, interrupted);`,
+    const make = (making: Flight) => this.options.make(due, making).then(complete, interrupted);`,
     caughtBy: {
       project: 'unit',
       file: 'apps/dispatcher/src/lane-feeder.spec.ts',

@@ -28,7 +28,7 @@ const ingest = (count: number) => posting('/api/v1/internal/events', { events: A
 describe('the rate limit (decisions, sections 2 and 11)', () => {
   const named: Named = {
     orgId: anOrgId(),
-    endpointUrl: 'http://127.0.0.1:9/',
+    endpointUrl: 'http://127.0.0.1:9009/',
     endpointId: 'whe_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
     deliveryId: 'whd_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
     apiKeyId: 'gk_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',

@@ -9,7 +9,7 @@ import { anOrgId, aWidgetId } from '../../../../test/support/ids.js';
 import { ApiModule } from '../api.module.js';
 import { apiHttp } from '../http/api-http.js';
 
-const HOOK = { url: 'http://127.0.0.1:9/hook', events: ['ticket.created'] };
+const HOOK = { url: 'http://127.0.0.1:9009/hook', events: ['ticket.created'] };
 
 describe('webhook endpoints over HTTP', () => {
   let gapless: GaplessUnderTest;
