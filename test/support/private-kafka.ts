@@ -8,6 +8,8 @@ import { startEmbeddedKafka, type EmbeddedKafka } from '#libs/embedded-stack';
 /** A broker of a suite's own that comes and goes. Its address and its records stay. */
 export interface PrivateKafka {
   readonly brokers: string;
+  /** Where its records are; to be touched only while it is stopped. */
+  readonly dataDir: string;
   start(): Promise<void>;
   stop(): Promise<void>;
   /** Has it stand still for so long: its connections stay open, and nothing is answered. */
@@ -36,6 +38,7 @@ export async function aPrivateKafka(): Promise<PrivateKafka> {
   };
   return {
     brokers,
+    dataDir,
     async start() {
       running ??= await launch();
       if (running.brokers !== brokers) throw new Error(`somebody took the port of ${brokers} meanwhile`);

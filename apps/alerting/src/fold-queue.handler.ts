@@ -1,8 +1,16 @@
 import { Controller, Inject } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
 import { readConversationEvent, type Clock } from '#libs/domain';
-import { CHAT_QUEUE_PROJECTION, ChatQueueProjection, Store } from '#libs/feed-store';
-import { KafkaBatches, readLogRecord, type BatchContext, type Handled, type RecordBatch } from '#libs/kafka-log';
+import { CHAT_QUEUE_PROJECTION, ChatQueueProjection, projectedPositions, Store } from '#libs/feed-store';
+import {
+  KafkaBatches,
+  parseAnchor,
+  PositionSources,
+  readLogRecord,
+  type BatchContext,
+  type Handled,
+  type RecordBatch,
+} from '#libs/kafka-log';
 import { Metrics } from '#libs/metrics';
 import { CLOCK, LOGGER, ProjectionPlace } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
@@ -13,9 +21,16 @@ export class FoldQueueHandler {
   readonly #projection: ChatQueueProjection;
   readonly #place: ProjectionPlace;
 
-  constructor(store: Store, metrics: Metrics, @Inject(CLOCK) clock: Clock, @Inject(LOGGER) logger: Logger) {
+  constructor(
+    store: Store,
+    positions: PositionSources,
+    metrics: Metrics,
+    @Inject(CLOCK) clock: Clock,
+    @Inject(LOGGER) logger: Logger,
+  ) {
     this.#projection = new ChatQueueProjection(store);
     this.#place = new ProjectionPlace(CHAT_QUEUE_PROJECTION, { clock, logger, metrics });
+    positions.provide('alerting', (topic) => projectedPositions(store, CHAT_QUEUE_PROJECTION, topic, parseAnchor));
   }
 
   // Alerts are a matter of seconds, and most of the log concerns no queue: few large batches cost the least.

@@ -7,6 +7,7 @@ import { simulateCommand } from './commands/simulate.command.js';
 import { tailCommand, type TailContext } from './commands/tail.command.js';
 import { keysCommand, type CliContext } from './keys.command.js';
 import { rebuildCommand } from './rebuild/rebuild.command.js';
+import { repairCommand } from './repair/repair.command.js';
 import { secretsCommand } from './secrets/secrets.command.js';
 import { verifyCommand } from './verify/verify.command.js';
 
@@ -22,6 +23,7 @@ export function gaplessProgram(context: CliContext & TailContext & MigrateContex
     .addCommand(simulateCommand(context))
     .addCommand(verifyCommand(context))
     .addCommand(rebuildCommand(context))
+    .addCommand(repairCommand(context))
     .addCommand(secretsCommand(context))
     .addCommand(migrateCommand(context))
     .addCommand(configCommand(context));

@@ -1,11 +1,13 @@
 import { Controller, Inject } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
 import { decodeFact, type Clock } from '#libs/domain';
-import { DeliveryProjection, Store, type FactAtOffset } from '#libs/feed-store';
+import { DeliveryProjection, projectedPositions, Store, type FactAtOffset } from '#libs/feed-store';
 import {
   Appender,
   deadLetterRecord,
   KafkaBatches,
+  parseAnchor,
+  PositionSources,
   type BatchContext,
   type Handled,
   type NewRecord,
@@ -24,6 +26,7 @@ export class ProjectDeliveriesHandler {
 
   constructor(
     store: Store,
+    positions: PositionSources,
     private readonly appender: Appender,
     metrics: Metrics,
     @Inject(CONFIG) config: Config,
@@ -33,6 +36,7 @@ export class ProjectDeliveriesHandler {
   ) {
     this.#projection = new DeliveryProjection(store, config.autoDisableAfter);
     this.#place = new ProjectionPlace('deliveries', { clock, logger, metrics });
+    positions.provide('projector-deliveries', (topic) => projectedPositions(store, 'deliveries', topic, parseAnchor));
   }
 
   // A delivery is scheduled and attempted within a few milliseconds: together they cost one transaction instead of two.

@@ -1,8 +1,16 @@
 import { Controller, Inject } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
 import type { Clock } from '#libs/domain';
-import { FeedProjection, Store } from '#libs/feed-store';
-import { KafkaBatches, readLogRecord, type BatchContext, type Handled, type RecordBatch } from '#libs/kafka-log';
+import { FeedProjection, projectedPositions, Store } from '#libs/feed-store';
+import {
+  KafkaBatches,
+  parseAnchor,
+  PositionSources,
+  readLogRecord,
+  type BatchContext,
+  type Handled,
+  type RecordBatch,
+} from '#libs/kafka-log';
 import { measureSequenceCheck, Metrics } from '#libs/metrics';
 import { CLOCK, LOGGER, ProjectionPlace } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
@@ -16,6 +24,7 @@ export class ProjectFeedHandler {
 
   constructor(
     store: Store,
+    positions: PositionSources,
     tail: TailCheck,
     metrics: Metrics,
     @Inject(CLOCK) clock: Clock,
@@ -31,6 +40,7 @@ export class ProjectFeedHandler {
       },
     );
     this.#place = new ProjectionPlace('feed', { clock, logger, metrics });
+    positions.provide('projector-feed', (topic) => projectedPositions(store, 'feed', topic, parseAnchor));
     measureSequenceCheck(metrics, 'projection', {
       read: () => ({ ...this.#projection.read(), mismatches: tail.mismatches }),
     });

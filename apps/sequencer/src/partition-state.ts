@@ -6,6 +6,8 @@ import type { ReadBack } from './read-back.js';
 export interface PartitionState {
   /** The latest group generation in which it was found to be what the log holds. */
   generation: number;
+  /** How many connections had broken when the log was last found to end here. */
+  interruptions: number;
   readonly fold: PartitionFold;
   /** What the log holds: up to these offsets everything is appended. */
   appended: Covered;

@@ -48,6 +48,7 @@ export async function restorePartitions(
   generation: number,
 ): Promise<Restored> {
   const { connection, topics } = use;
+  const { interruptions } = connection;
   const drafts = await readCheckpoints(connection, topics, partitions);
   const stopped = await takeOutStopped(connection, topics, drafts);
   const starts = await tailStarts(use, drafts);
@@ -58,7 +59,10 @@ export async function restorePartitions(
       const draft = draftOf(drafts, record.partition);
       const event = readLogRecord(record);
       draft.fold.replay({ ...event, timeMs: event.inboxTimeMs }, record.offset);
-      draft.inboxOffset = Math.max(draft.inboxOffset, event.inboxOffset + 1);
+      // What a checkpoint covers is read for its ids alone.
+      if (record.offset >= draft.checkpointed.logOffset) {
+        draft.inboxOffset = Math.max(draft.inboxOffset, event.inboxOffset + 1);
+      }
       draft.records++;
       draft.bytes += event.envelope.length;
     },
@@ -67,6 +71,7 @@ export async function restorePartitions(
   for (const [partition, draft] of drafts) {
     states.set(partition, {
       generation,
+      interruptions,
       fold: draft.fold,
       appended: {
         logOffset: logEnds.get(`${topics.log}/${partition}`) ?? draft.checkpointed.logOffset,
@@ -114,11 +119,12 @@ async function readCheckpoints(
         case 'covered':
           // A sequencer that froze may have written an older one after a newer one.
           if (checkpoint.isReset || checkpoint.place.logOffset >= of.checkpointed.logOffset) {
-            of.checkpointed = checkpoint.place;
+            of.checkpointed = { ...checkpoint.place, isReset: checkpoint.isReset };
           }
           break;
         case 'snapshot':
-          of.sequences.restore(checkpoint.orgId, checkpoint.lastSeq);
+          if (checkpoint.isReset) of.sequences.reset(checkpoint.orgId, checkpoint.lastSeq);
+          else of.sequences.restore(checkpoint.orgId, checkpoint.lastSeq);
           break;
         case 'ids':
           of.stretches.set(checkpoint.key, checkpoint.stretch);

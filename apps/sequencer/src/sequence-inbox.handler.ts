@@ -7,11 +7,13 @@ import {
 } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
 import type { Clock } from '#libs/domain';
+import { projectedPositions, Store } from '#libs/feed-store';
 import {
   Appender,
   ConsumerSessions,
   KafkaBatches,
   KafkaConnection,
+  parseAnchor,
   PartitionWriter,
   SEQUENCER_GROUP,
   type BatchContext,
@@ -23,6 +25,7 @@ import {
 import { CLOCK, LOGGER, TOPICS, TRACING } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
 import type { Tracing } from '#libs/tracing';
+import { CheckedContinuity } from './log-continuity.js';
 import { LeaseLostError, Sequencer } from './sequencer.js';
 
 /** How soon after an assignment its partitions are restored, so that the first event does not have to wait for it. */
@@ -39,6 +42,7 @@ export class SequenceInboxHandler implements OnApplicationBootstrap, BeforeAppli
   constructor(
     connection: KafkaConnection,
     appender: Appender,
+    store: Store,
     private readonly sessions: ConsumerSessions,
     @Inject(TOPICS) topics: TopicNames,
     @Inject(CLOCK) clock: Clock,
@@ -48,7 +52,13 @@ export class SequenceInboxHandler implements OnApplicationBootstrap, BeforeAppli
     connection.metrics.add('gapless_sequencer_repeats_total', {}, 0);
     connection.metrics.add('gapless_sequencer_old_stamps_total', {}, 0);
     this.#writer = new PartitionWriter(connection);
-    this.#sequencer = new Sequencer({ connection, topics, writer: this.#writer, appender, clock, logger, tracing });
+    const continuity = new CheckedContinuity({
+      connection,
+      topics,
+      projected: () => projectedPositions(store, 'feed', topics.log, parseAnchor),
+    });
+    const use = { connection, topics, writer: this.#writer, appender, clock, logger, tracing, continuity };
+    this.#sequencer = new Sequencer(use);
   }
 
   @KafkaBatches({ group: SEQUENCER_GROUP, topics: (names) => [names.inbox] })

@@ -85,7 +85,9 @@ beforeEach(async () => {
 
 /** One that knows nothing yet, as after a start. */
 function aSequencer(readBackRecords?: number): Sequencer {
-  const use = { connection, topics, writer, appender, clock: systemClock, logger, tracing: NO_TRACING };
+  // These records are in no inbox.
+  const continuity = { check: () => Promise.resolve(new Map<number, never>()), reached: () => undefined };
+  const use = { connection, topics, writer, appender, clock: systemClock, logger, tracing: NO_TRACING, continuity };
   return new Sequencer(readBackRecords === undefined ? use : { ...use, readBackRecords });
 }
 

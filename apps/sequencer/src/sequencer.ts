@@ -21,6 +21,7 @@ import {
 } from '#libs/kafka-log';
 import type { Logger } from '#libs/runtime';
 import { BatchTrace, type Tracing } from '#libs/tracing';
+import { wentBack, type LogContinuity } from './log-continuity.js';
 import type { PartitionState } from './partition-state.js';
 import { READ_BACK_RECORDS } from './read-back.js';
 import { restorePartitions } from './restore-partitions.js';
@@ -54,6 +55,7 @@ export interface SequencerDependencies {
   readonly tracing: Tracing;
   /** How many records before the window a stamp is followed; for tests. */
   readonly readBackRecords?: number;
+  readonly continuity: LogContinuity;
 }
 
 /**
@@ -139,10 +141,22 @@ export class Sequencer {
     const startedAt = this.use.clock.now();
     const { connection, topics } = this.use;
     const restored = await restorePartitions({ connection, topics, nowMs: startedAt }, missing, session.generation);
-    for (const [partition, state] of restored.states) this.#states.set(partition, state);
-    for (const [partition, error] of restored.stopped) {
+    const wentBack = await this.use.continuity.check(
+      [...restored.states].map(([partition, { appended, checkpointed }]) => ({
+        partition,
+        ...appended,
+        checkpointedLogOffset: checkpointed.logOffset,
+        isReset: checkpointed.isReset === true,
+      })),
+    );
+    for (const [partition, state] of restored.states) {
+      if (wentBack.has(partition)) continue;
+      this.#states.set(partition, state);
+      session.stopped?.(topics.inbox, partition, null);
+    }
+    for (const [partition, error] of [...restored.stopped, ...wentBack]) {
       this.#stopped.set(partition, error);
-      this.use.logger.error({ ...error.stop, err: error }, 'sequencer.stopped');
+      session.stopped?.(topics.inbox, partition, error.stop);
     }
     this.use.logger.info(
       {
@@ -161,11 +175,13 @@ export class Sequencer {
   async #keepUnchanged(partitions: readonly number[], session: ConsumerSession): Promise<void> {
     const held = partitions.filter((partition) => this.#states.has(partition));
     if (held.length === 0) return;
+    const { interruptions } = this.use.connection;
     const bounds = await new LogPositions(this.use.connection).bounds(this.use.topics.log);
     for (const partition of held) {
       const state = this.#states.get(partition);
       if (state !== undefined && state.appended.logOffset === bounds.get(partition)?.end) {
         state.generation = session.generation;
+        state.interruptions = interruptions;
       }
     }
   }
@@ -185,9 +201,11 @@ export class Sequencer {
       // First, since a restart goes on behind the last record of the log; one that comes twice does no harm.
       await this.use.appender.append(deadLetters);
       if (log.length > 0) {
+        await this.#assertUnchanged(partition, state);
         this.#assertLease(partition, state, session);
         const offset = await this.use.writer.write(this.use.topics.log, partition, log);
         trace.end(this.use.clock.now());
+        if (offset < state.appended.logOffset) this.#stop(partition, state, offset);
         if (offset !== state.appended.logOffset) {
           // Another sequencer wrote here, which can only be one that was frozen. What it wrote, the log tells.
           this.use.logger.warn({ partition, offset, expected: state.appended.logOffset }, 'sequencer.foreign_write');
@@ -195,6 +213,7 @@ export class Sequencer {
           return;
         }
         state.appended = { logOffset: offset + log.length, inboxOffset: last.offset + 1 };
+        this.use.continuity.reached(partition, state.appended.logOffset);
         state.uncheckpointed.records += log.length;
         state.uncheckpointed.bytes += log.reduce((sum, record) => sum + (record.value?.length ?? 0), 0);
       }
@@ -203,6 +222,24 @@ export class Sequencer {
       this.#states.delete(partition);
       throw error;
     }
+  }
+
+  /** After a connection broke, the log may have lost records, or have others: nothing is written until that is known. */
+  async #assertUnchanged(partition: number, state: PartitionState): Promise<void> {
+    const { connection, topics } = this.use;
+    const { interruptions } = connection;
+    if (state.interruptions === interruptions) return;
+    const end = (await new LogPositions(connection).bounds(topics.log)).get(partition)?.end ?? 0;
+    if (end < state.appended.logOffset) this.#stop(partition, state, end);
+    if (end > state.appended.logOffset) throw new LeaseLostError(`the log of partition ${partition} has grown`);
+    state.interruptions = interruptions;
+  }
+
+  #stop(partition: number, { appended }: PartitionState, end: number): never {
+    const reason = `it ends at ${end}, but ${appended.logOffset} records were in it`;
+    const error = new PartitionStoppedError(wentBack(this.use.topics.log, partition, appended.logOffset, end, reason));
+    this.#stopped.set(partition, error);
+    throw error;
   }
 
   /**

@@ -1,3 +1,4 @@
+import type { Anchor, Position } from '#libs/domain';
 import type { Store } from './store.js';
 
 /** A stretch of a topic partition that is to be projected: `firstOffset` up to, not including, `nextOffset`. */
@@ -7,6 +8,8 @@ export interface Stretch {
   readonly partition: number;
   readonly firstOffset: number;
   readonly nextOffset: number;
+  /** The last record of the stretch, as it is kept beside the offset. */
+  readonly anchor?: string;
 }
 
 /** What became of a stretch. */
@@ -20,12 +23,18 @@ export type Projected =
  * two projectors of the same partition only one can have expected right.
  */
 export function moveParameters(stretch: Stretch, expected: number): readonly unknown[] {
-  return [stretch.projection, stretch.topic, stretch.partition, expected, stretch.nextOffset];
+  return [
+    stretch.projection,
+    stretch.topic,
+    stretch.partition,
+    expected,
+    [String(stretch.nextOffset), stretch.anchor ?? null],
+  ];
 }
 
 /** The compare-and-set of the offset, as the first part of the one statement that writes all rows. */
 export const MOVED = `moved as (
-  update projection_offsets set next_offset = $5::bigint
+  update projection_offsets set next_offset = ($5::text[])[1]::bigint, anchor = ($5::text[])[2]
   where projection = $1::text and topic = $2::text and partition = $3::int and next_offset = $4::bigint
   returning 1
 )`;
@@ -53,6 +62,20 @@ export async function projectedUpTo(
     [projection, topic],
   );
   return new Map(rows.map((row) => [row.partition, Number(row.next_offset)]));
+}
+
+/** Where a projection goes on in each partition of a topic, and what it has seen last. */
+export async function projectedPositions(
+  store: Store,
+  projection: string,
+  topic: string,
+  parse: (anchor: string | null) => Anchor | null,
+): Promise<ReadonlyMap<number, Position>> {
+  const rows = await store.query<{ partition: number; next_offset: string; anchor: string | null }>(
+    'select partition, next_offset, anchor from projection_offsets where projection = $1 and topic = $2',
+    [projection, topic],
+  );
+  return new Map(rows.map((row) => [row.partition, { next: Number(row.next_offset), anchor: parse(row.anchor) }]));
 }
 
 /** Where a projection goes on in each partition, as this process last knew it. */

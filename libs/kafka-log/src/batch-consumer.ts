@@ -1,19 +1,24 @@
 import { performance } from 'node:perf_hooks';
 import kafkajs, { type Admin, type Consumer, type EachBatchPayload } from 'kafkajs';
-import { systemClock } from '#libs/domain';
+import { PartitionStoppedError, systemClock } from '#libs/domain';
 import { backOffMs, type HealthBoard, type Logger } from '#libs/runtime';
 import { ClockWatch } from './clock-watch.js';
+import { committedPositions } from './committed-positions.js';
 import type { ConsumerSession } from './consumer-sessions.js';
 import { endsWithin } from './ends-within.js';
 import { FailingPartitions } from './failing-partitions.js';
 import type { KafkaConnection } from './kafka-connection.js';
 import { tellingAssigner, type JoiningMember } from './kafkajs/before-join.js';
+import { onOutOfRange } from './kafkajs/out-of-range.js';
 import { LARGEST_BATCH_BYTES } from './limits.js';
 import { PartitionPauses } from './partition-pauses.js';
 import { PartitionProgress } from './partition-progress.js';
 import { PartitionQueue } from './partition-queue.js';
+import { PositionGuard } from './position-guard.js';
+import type { PositionSource } from './position-sources.js';
 import { toStoredRecord, type RecordBatch } from './record.js';
 import type { SessionTimes } from './session-times.js';
+import { StoppedPartitions } from './stopped-partitions.js';
 
 /** How often it is looked whether the clock was set. */
 const CLOCK_WATCH_MS = 1_000;
@@ -64,6 +69,8 @@ export interface BatchConsumerOptions {
   /** Lets the broker hold records back for some time, so that they come in larger batches. */
   readonly gather?: { readonly bytes: number; readonly waitMs: number };
   readonly handle: (batch: RecordBatch, context: BatchContext) => Promise<Handled>;
+  /** Where the group goes on, if it does not keep that in Kafka. */
+  readonly positions?: PositionSource | undefined;
   readonly onSession: (session: ConsumerSession | null) => void;
   /** Before partitions may become another member's: lets what is under way outside of handlers end, if it is soon. */
   readonly onRelease?: () => Promise<void>;
@@ -89,6 +96,9 @@ export class BatchConsumer {
   #isReleased = false;
   readonly #queues = new Map<string, PartitionQueue>();
   readonly #failing: FailingPartitions;
+  readonly #stopped: StoppedPartitions;
+  readonly #guard: PositionGuard;
+  #endListening: () => void = () => undefined;
   readonly #pauses = new PartitionPauses({
     pause: (topic, partition) => {
       this.#steer((consumer) => {
@@ -122,6 +132,22 @@ export class BatchConsumer {
   ) {
     this.#times = connection.sessionTimes.current;
     this.#failing = new FailingPartitions(options, connection.metrics, logger, health);
+    this.#stopped = new StoppedPartitions(options, connection.metrics, logger, health);
+    this.#guard = new PositionGuard({
+      connection,
+      groupId: options.groupId,
+      group: options.group,
+      logger,
+      health,
+      stopped: this.#stopped,
+      source: options.positions ?? committedPositions(connection, options.groupId),
+      hold: (...held) => {
+        this.#pauses.hold(...held);
+      },
+      moveTo: (...place) => {
+        this.#moveTo(...place);
+      },
+    });
   }
 
   get group(): string {
@@ -157,6 +183,9 @@ export class BatchConsumer {
   async start(): Promise<void> {
     this.health.waiting(this.options.groupId, 'joining its consumer group');
     this.#watching = this.#watchClock();
+    this.#endListening = onOutOfRange(this.options.groupId, (...place) => {
+      this.#guard.outOfRange(...place);
+    });
     await new Promise<void>((resolve) => {
       this.#onJoined = resolve;
       void this.#run();
@@ -171,6 +200,8 @@ export class BatchConsumer {
     if (this.#consumer !== null) await this.#finish(this.#consumer);
     await this.#consumer?.disconnect();
     this.#failing.clear();
+    this.#guard.released();
+    this.#endListening();
     this.options.onSession(null);
   }
 
@@ -206,11 +237,16 @@ export class BatchConsumer {
       this.#failing.clear();
       this.#pauses.endAll();
       this.#assigned = payload.memberAssignment;
+      this.#guard.assigned(payload.memberAssignment);
       this.#crashes = 0;
       this.options.onSession({
         generation: this.#generation,
         assigned: payload.memberAssignment,
         holdsLease: () => this.#holdsLease(),
+        stopped: (topic, partition, stop) => {
+          if (stop === null) this.#stopped.goesOn(topic, partition, 'handler');
+          else this.#stopped.stopped(topic, partition, stop, 'handler');
+        },
       });
       this.health.ready(this.options.groupId);
       this.logger.info({ group: this.options.groupId, assignment: payload.memberAssignment }, 'consumer.joined');
@@ -245,6 +281,7 @@ export class BatchConsumer {
   #watchClock(): NodeJS.Timeout {
     const watch = new ClockWatch(systemClock, () => performance.now());
     return setInterval(() => {
+      this.#guard.tick();
       if (watch.wasSet()) void this.#startAnew();
     }, CLOCK_WATCH_MS);
   }
@@ -345,14 +382,23 @@ export class BatchConsumer {
         this.#moveTo(soughtTopic, soughtPartition, offset);
       },
     };
+    const isAdmitted = await this.#guard.admits(topic, partition);
+    if (isOver()) return;
+    if (!isAdmitted) {
+      this.#moveTo(topic, partition, firstOffset);
+      return;
+    }
     const startedAtMs = performance.now();
     let handled: Handled;
     try {
       const records = messages.map((message) => toStoredRecord(topic, partition, message));
+      const lastRecord = records.at(-1);
+      if (lastRecord !== undefined) this.#guard.seen(topic, partition, lastRecord);
       handled = await this.options.handle({ topic, partition, records }, context);
     } catch (error) {
       if (isOver()) return;
       const waitMs = this.#failing.failed(topic, partition, firstOffset, error);
+      if (error instanceof PartitionStoppedError) this.#stopped.stopped(topic, partition, error.stop, 'handler');
       this.#moveTo(topic, partition, firstOffset);
       this.#pauses.rest(topic, partition, waitMs);
       return;
@@ -360,6 +406,7 @@ export class BatchConsumer {
     // What has ended too late for this assignment counts as not handled.
     if (generation !== this.#generation) return;
     this.#failing.succeeded(topic, partition);
+    this.#stopped.goesOn(topic, partition, 'handler');
     const nextOffset = handled?.nextOffset ?? endOffset;
     if (nextOffset > firstOffset) {
       this.#measure(Math.min(messages.length, nextOffset - firstOffset), performance.now() - startedAtMs);
@@ -455,7 +502,7 @@ export class BatchConsumer {
     const handled = [...this.#handled.entries()];
     if (handled.length === 0 || consumer === null) return;
     try {
-      await consumer.commitOffsets(handled.map(([, place]) => place));
+      await consumer.commitOffsets(handled.map(([, place]) => this.#withAnchor(place)));
       for (const [key, place] of handled) if (this.#handled.get(key) === place) this.#handled.delete(key);
     } catch (error) {
       // They stay, and are tried again: others tell by them what has been handled. A new assignment begins at what was
@@ -472,6 +519,12 @@ export class BatchConsumer {
     this.#progressOf(topic, partition).reached(nextOffset);
     this.#handled.set(`${topic}/${partition}`, { topic, partition, offset: String(nextOffset) });
     await this.#commitHandled();
+  }
+
+  #withAnchor<Place extends { readonly topic: string; readonly partition: number; readonly offset: string }>(
+    place: Place,
+  ): Place & { readonly metadata: string | null } {
+    return { ...place, metadata: this.#guard.metadataOf(place.topic, place.partition, Number(place.offset)) };
   }
 
   #progressOf(topic: string, partition: number): PartitionProgress {

@@ -1,3 +1,5 @@
+import type { PartitionStop } from '#libs/domain';
+
 /** A member's place in its consumer group. */
 export interface ConsumerSession {
   /** Raised with each assignment. */
@@ -6,6 +8,8 @@ export interface ConsumerSession {
   readonly assigned: Readonly<Record<string, readonly number[]>>;
   /** Whether they certainly still are: the broker has heard from this member well within the session's time. */
   holdsLease(): boolean;
+  /** Shows that the partition stands still until somebody acts, or with `null` that it goes on. */
+  stopped?(topic: string, partition: number, stop: PartitionStop | null): void;
 }
 
 /** The sessions of this process' consumers, by group (without prefix), for what is done outside of a batch. */

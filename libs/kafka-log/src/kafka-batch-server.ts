@@ -7,6 +7,7 @@ import { KAFKA_BATCHES, type KafkaBatchesOptions } from './kafka-batches.js';
 import type { ConsumerSessions } from './consumer-sessions.js';
 import type { KafkaConnection } from './kafka-connection.js';
 import { LagMeter } from './lag-meter.js';
+import type { PositionSources } from './position-sources.js';
 import type { RecordBatch } from './record.js';
 import type { TopicNames } from './topics.js';
 
@@ -18,6 +19,7 @@ export interface KafkaBatchServerOptions {
   readonly logger: Logger;
   readonly health: HealthBoard;
   readonly sessions: ConsumerSessions;
+  readonly positions: PositionSources;
   readonly clock: Clock;
 }
 
@@ -80,6 +82,7 @@ export class KafkaBatchServer extends Server implements CustomTransportStrategy 
         commits: commits ?? 'after',
         ...(gather === undefined ? {} : { gather }),
         handle: (batch, context) => this.#call(handler, batch, context),
+        positions: this.options.positions.of(group),
         onSession: (session) => {
           if (session === null) this.options.sessions.left(group);
           else this.options.sessions.joined(group, session);

@@ -1,14 +1,17 @@
 import { Kafka, logLevel, type Admin, type ICustomPartitioner, type LogEntry } from 'kafkajs';
 import { Metrics } from '#libs/metrics';
 import { untilItWorks, type Logger } from '#libs/runtime';
+import { CountedSockets } from './counted-sockets.js';
 import { KeyPlaces } from './key-places.js';
 import { keyedPartitioner } from './keyed-partitioner.js';
 import { isPassingKafkaError } from './is-passing-kafka-error.js';
 import { tellBeforeJoins } from './kafkajs/before-join.js';
+import { replaceReset } from './kafkajs/out-of-range.js';
 import { replaceCodec } from './kafkajs/replace-codec.js';
 import { AcceptedSessionTimes } from './session-times.js';
 
 replaceCodec();
+replaceReset();
 tellBeforeJoins();
 
 export interface KafkaConnectionOptions {
@@ -41,6 +44,7 @@ export class KafkaConnection {
   /** How producers place records by their keys. */
   readonly partitioner: ICustomPartitioner;
   readonly #places: KeyPlaces | null;
+  readonly #sockets = new CountedSockets();
 
   constructor(options: KafkaConnectionOptions) {
     this.logger = options.logger;
@@ -50,6 +54,7 @@ export class KafkaConnection {
     this.kafka =
       options.kafka ??
       new Kafka({
+        socketFactory: this.#sockets.open,
         clientId: options.clientId,
         brokers: [...options.brokers],
         // A stuck connection is given up well within the sequencer's session, so that its lease check stays meaningful.
@@ -61,6 +66,11 @@ export class KafkaConnection {
         logLevel: logLevel.WARN,
         logCreator: () => relay(options.logger),
       });
+  }
+
+  /** How often a connection to a broker broke: after that, topics may not be what they were. */
+  get interruptions(): number {
+    return this.#sockets.interruptions;
   }
 
   /** Whether records of the key belong to the partition. Unknown partition counts allow any. */

@@ -8,6 +8,8 @@ interface Pause {
   rest: NodeJS.Timeout | null;
   /** Whether more has been fetched of it than can be handled for now. */
   isFull: boolean;
+  /** Whether it must not be read on, or it is not known yet. */
+  isHeld: boolean;
 }
 
 /** Why partitions are not fetched for now: one goes on once there is no reason left. */
@@ -52,6 +54,17 @@ export class PartitionPauses {
     this.#endWithoutReason(pause);
   }
 
+  hold(topic: string, partition: number, isHeld: boolean): void {
+    if (isHeld) {
+      this.#pauseOf(topic, partition).isHeld = true;
+      return;
+    }
+    const pause = this.#pauses.get(`${topic}/${partition}`);
+    if (pause?.isHeld !== true) return;
+    pause.isHeld = false;
+    this.#endWithoutReason(pause);
+  }
+
   /** Every partition goes on. */
   endAll(): void {
     for (const [key, pause] of this.#pauses) {
@@ -71,14 +84,14 @@ export class PartitionPauses {
     const key = `${topic}/${partition}`;
     const known = this.#pauses.get(key);
     if (known !== undefined) return known;
-    const pause: Pause = { topic, partition, rest: null, isFull: false };
+    const pause: Pause = { topic, partition, rest: null, isFull: false, isHeld: false };
     this.#pauses.set(key, pause);
     this.fetching.pause(topic, partition);
     return pause;
   }
 
-  #endWithoutReason({ topic, partition, rest, isFull }: Pause): void {
-    if (rest !== null || isFull) return;
+  #endWithoutReason({ topic, partition, rest, isFull, isHeld }: Pause): void {
+    if (rest !== null || isFull || isHeld) return;
     this.#pauses.delete(`${topic}/${partition}`);
     this.fetching.resume(topic, partition);
   }

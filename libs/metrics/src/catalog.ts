@@ -58,6 +58,16 @@ export const METRICS = {
     help: 'Batches that could not be handled and were tried again.',
     labels: ['group'],
   },
+  gapless_partitions_stopped: {
+    kind: 'gauge',
+    help: 'Partitions that stand still until somebody acts. Always 0.',
+    labels: ['group'],
+  },
+  gapless_records_removed_unread_total: {
+    kind: 'counter',
+    help: 'Records that retention removed before they were read. Always 0.',
+    labels: ['group'],
+  },
   gapless_produced_records_total: {
     kind: 'counter',
     help: 'Records that the brokers have acknowledged, by topic without its prefix and version.',

@@ -6,6 +6,7 @@ import {
   ConsumerSessions,
   KafkaBatchServer,
   KafkaConnection,
+  PositionSources,
   TopicMismatchError,
   type TopicNames,
 } from '#libs/kafka-log';
@@ -92,6 +93,7 @@ export async function startGaplessApp(
           logger,
           health,
           sessions: app.get(ConsumerSessions),
+          positions: app.get(PositionSources),
           clock: app.get<Clock>(CLOCK),
         }),
       },

@@ -1,7 +1,7 @@
 import { Global, Module, type DynamicModule, type FactoryProvider, type Type } from '@nestjs/common';
 import { systemClock } from '#libs/domain';
 import { SecretCipher, Store } from '#libs/feed-store';
-import { Appender, Appenders, ConsumerSessions, KafkaConnection, topicNames } from '#libs/kafka-log';
+import { Appender, Appenders, ConsumerSessions, KafkaConnection, PositionSources, topicNames } from '#libs/kafka-log';
 import { Metrics } from '#libs/metrics';
 import { HealthBoard, Identifiers, type Config, type Logger } from '#libs/runtime';
 import type { Tracing } from '#libs/tracing';
@@ -55,6 +55,7 @@ export class PlatformModule {
       { provide: LOGGER, useValue: logger },
       { provide: TRACING, useValue: tracing },
       { provide: TOPICS, useValue: topicNames(config.topicPrefix, config.retrySchedule) },
+      { provide: PositionSources, useValue: new PositionSources() },
       { provide: ConsumerSessions, useValue: new ConsumerSessions() },
       { provide: HealthBoard, useValue: health },
       { provide: KafkaConnection, useValue: connection },

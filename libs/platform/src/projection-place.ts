@@ -1,6 +1,6 @@
 import type { Clock } from '#libs/domain';
 import type { Projected, Stretch } from '#libs/feed-store';
-import type { BatchContext, Handled, RecordBatch } from '#libs/kafka-log';
+import { anchorOf, anchorText, type BatchContext, type Handled, type RecordBatch } from '#libs/kafka-log';
 import type { Metrics } from '#libs/metrics';
 import type { Logger } from '#libs/runtime';
 
@@ -31,7 +31,9 @@ export class ProjectionPlace {
     const { topic, partition, records } = batch;
     const firstOffset = records[0]?.offset ?? 0;
     const nextOffset = (records.at(-1)?.offset ?? 0) + 1;
-    const stretch = { projection: this.projection, topic, partition, firstOffset, nextOffset };
+    const last = records.at(-1);
+    const anchor = last === undefined ? {} : { anchor: anchorText(anchorOf(last)) };
+    const stretch = { projection: this.projection, topic, partition, firstOffset, nextOffset, ...anchor };
     const startedAtMs = performance.now();
     const projected = await apply(stretch);
     if (projected.kind === 'applied') {

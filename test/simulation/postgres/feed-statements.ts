@@ -60,12 +60,16 @@ export const FEED_STATEMENTS: readonly Meaning[] = [
   {
     name: 'places of projection',
     domain: null,
-    sign: /^\s*select partition, next_offset from projection_offsets where projection = \$1 and topic = \$2/,
+    sign: /^\s*select partition, next_offset(, anchor)? from projection_offsets where projection = \$1 and topic = \$2/,
     act: (tables, _statement, [projection, topic]) =>
       tables.offsets
         .values()
         .filter((row) => row['projection'] === projection && row['topic'] === topic)
-        .map((row) => ({ partition: row['partition'], next_offset: String(row.next_offset) })),
+        .map((row) => ({
+          partition: row['partition'],
+          next_offset: String(row.next_offset),
+          anchor: row['anchor'] ?? null,
+        })),
   },
   {
     name: 'known ids',

@@ -23,6 +23,7 @@ import {
   KafkaBatchServer,
   KafkaConnection,
   LogPositions,
+  PositionSources,
   topicNames,
   type BatchContext,
   type RecordBatch,
@@ -165,7 +166,8 @@ export class SimulatedProcess {
     });
     const appenders = new Appenders(connection);
     this.#parts = [];
-    const controllers = this.#assemble({ connection, appenders, store, metrics, logger });
+    const positions = new PositionSources();
+    const controllers = this.#assemble({ connection, appenders, store, positions, metrics, logger });
     this.#server = new KafkaBatchServer({
       connection,
       topics: this.topics,
@@ -173,6 +175,7 @@ export class SimulatedProcess {
       logger,
       health: this.health,
       sessions: this.sessions,
+      positions,
       clock: systemClock,
     });
     for (const handler of controllers.flatMap(batchHandlersOf)) {
@@ -203,10 +206,11 @@ export class SimulatedProcess {
     readonly connection: KafkaConnection;
     readonly appenders: Appenders;
     readonly store: Store;
+    readonly positions: PositionSources;
     readonly metrics: Metrics;
     readonly logger: Logger;
   }): readonly object[] {
-    const { connection, appenders, store, metrics, logger } = shared;
+    const { connection, appenders, store, positions, metrics, logger } = shared;
     const { config, newEventId } = this.use;
     const { sessions, topics } = this;
     const cipher = { decrypt: () => 'whsec_simulated' } as unknown as SecretCipher;
@@ -238,7 +242,7 @@ export class SimulatedProcess {
         }
         case 'sequencer':
           controllers.push(
-            part(new SequenceInboxHandler(connection, appender, sessions, topics, clock, logger, tracing)),
+            part(new SequenceInboxHandler(connection, appender, store, sessions, topics, clock, logger, tracing)),
           );
           break;
         case 'router':
@@ -281,12 +285,14 @@ export class SimulatedProcess {
         }
         case 'projector': {
           const tail = { add: () => undefined, mismatches: 0 } as unknown as TailCheck;
-          controllers.push(new ProjectFeedHandler(store, tail, metrics, clock, logger));
-          controllers.push(new ProjectDeliveriesHandler(store, appender, metrics, config, topics, clock, logger));
+          controllers.push(new ProjectFeedHandler(store, positions, tail, metrics, clock, logger));
+          controllers.push(
+            new ProjectDeliveriesHandler(store, positions, appender, metrics, config, topics, clock, logger),
+          );
           break;
         }
         case 'alerting':
-          controllers.push(new FoldQueueHandler(store, metrics, clock, logger));
+          controllers.push(new FoldQueueHandler(store, positions, metrics, clock, logger));
           part(new SweepRegularly(store, connection, appender, config, topics, clock, logger));
           break;
       }

@@ -8,6 +8,8 @@ import {
   type Stretch,
 } from '#libs/feed-store';
 import {
+  anchorOf,
+  anchorText,
   LogPositions,
   readLogRecord,
   streamPartitions,
@@ -91,7 +93,9 @@ export class ProjectionFold {
     const { topic, partition, records } = batch;
     const firstOffset = records[0]?.offset ?? 0;
     const nextOffset = (records.at(-1)?.offset ?? 0) + 1;
-    const stretch = { projection: this.projection, topic, partition, firstOffset, nextOffset };
+    const last = records.at(-1);
+    const anchor = last === undefined ? {} : { anchor: anchorText(anchorOf(last)) };
+    const stretch = { projection: this.projection, topic, partition, firstOffset, nextOffset, ...anchor };
     const projected = await this.apply(stretch, batch);
     if (projected.kind === 'behind') {
       throw new CliError(`${topic}/${partition} has lost what lies between ${projected.nextOffset} and ${firstOffset}`);

@@ -6,5 +6,6 @@ export * from './ids.js';
 export * from './installation.js';
 export * from './json-slices.js';
 export * from './partition-stopped.js';
+export * from './position.js';
 export * from './seq.js';
 export * from './version.js';

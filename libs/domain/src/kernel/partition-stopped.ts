@@ -1,5 +1,5 @@
 /** Why a partition stands still until somebody acts. */
-export const STOP_CODES = ['sequences_behind_log'] as const;
+export const STOP_CODES = ['sequences_behind_log', 'went_back'] as const;
 
 export type StopCode = (typeof STOP_CODES)[number];
 

@@ -26,6 +26,11 @@ export class OrgSequences {
     if (lastSeq > this.lastSeqOf(orgId)) this.#set(orgId, lastSeq);
   }
 
+  /** Takes over what a repair has written, even if more was known. */
+  reset(orgId: OrgId, lastSeq: Seq): void {
+    this.#set(orgId, lastSeq);
+  }
+
   /**
    * Takes over a record that is in the log already.
    * @returns whether it is new: one whose seq is not above the last seen is a repeat

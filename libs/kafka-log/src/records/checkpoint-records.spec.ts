@@ -43,8 +43,8 @@ describe('a checkpoint', () => {
     expect(read(write)).toEqual([
       [
         { kind: 'ids', key, stretch },
-        { kind: 'snapshot', orgId: anOrg(1), lastSeq: 1 },
-        { kind: 'snapshot', orgId: anOrg(2), lastSeq: 2 },
+        { kind: 'snapshot', orgId: anOrg(1), lastSeq: 1, isReset: false },
+        { kind: 'snapshot', orgId: anOrg(2), lastSeq: 2, isReset: false },
         { kind: 'ids over', key: 'ids/1749000000000/1-5/0' },
         { kind: 'covered', isReset: false, place: NOW },
       ],
@@ -98,7 +98,7 @@ describe('a checkpoint', () => {
   it('of an earlier version is read, with the ids left out', () => {
     const orgId = anOrg(1);
     const snapshot = aRecord(orgId, Buffer.from('{"last_seq":"7","recent_ids":["evt_0123456789ABCDEF"]}'));
-    expect(readCheckpoint(snapshot)).toEqual({ kind: 'snapshot', orgId, lastSeq: 7 });
+    expect(readCheckpoint(snapshot)).toEqual({ kind: 'snapshot', orgId, lastSeq: 7, isReset: false });
     const covered = aRecord('checkpoint', Buffer.from('{"log_offset":5,"inbox_offset":9}'));
     expect(readCheckpoint(covered)).toEqual({
       kind: 'covered',

@@ -11,6 +11,8 @@ export interface Covered {
 export interface CheckpointPlace extends Covered {
   /** The time of the newest log record that is covered. `null`: it was written without ids, by an earlier version or a repair. */
   readonly clockMs: number | null;
+  /** Written by a repair: what the log has before it may come from an inbox that is gone. */
+  readonly isReset?: boolean;
 }
 
 /** What a checkpoint adds to the earlier ones. */
@@ -46,9 +48,12 @@ export function checkpointRecord(place: CheckpointPlace, isReset = false): Check
   return { key: CHECKPOINT_KEY, value: Buffer.from(JSON.stringify(value)) };
 }
 
-/** A record that holds the last seq of an org. */
-export function snapshotRecord(orgId: OrgId, lastSeq: Seq): CheckpointRecord {
-  return { key: orgId, value: Buffer.from(`{"last_seq":"${lastSeq}"}`) };
+/**
+ * A record that holds the last seq of an org.
+ * @param isReset it counts though an earlier one is higher: the log has gone back, and was repaired
+ */
+export function snapshotRecord(orgId: OrgId, lastSeq: Seq, isReset = false): CheckpointRecord {
+  return { key: orgId, value: Buffer.from(`{"last_seq":"${lastSeq}"${isReset ? ',"reset":true' : ''}}`) };
 }
 
 /** The same stretch of the log has the same keys, so a sequencer that was frozen cannot overwrite others' ids. */
@@ -104,7 +109,7 @@ export function checkpointBatches(
 
 /** What a record of the sequences topic says. */
 export type Checkpoint =
-  | { readonly kind: 'snapshot'; readonly orgId: OrgId; readonly lastSeq: Seq }
+  | { readonly kind: 'snapshot'; readonly orgId: OrgId; readonly lastSeq: Seq; readonly isReset: boolean }
   | { readonly kind: 'ids'; readonly key: string; readonly stretch: IdStretch }
   | { readonly kind: 'ids over'; readonly key: string }
   | { readonly kind: 'covered'; readonly place: CheckpointPlace; readonly isReset: boolean };
@@ -134,6 +139,6 @@ export function readCheckpoint(record: StoredRecord): Checkpoint {
     throw new Error(`${record.topic}/${record.partition}/${record.offset} is not a record of a sequencer`);
   }
   // Earlier versions kept the latest ids beside it.
-  const { last_seq } = value as { last_seq: string };
-  return { kind: 'snapshot', orgId, lastSeq: seqFromText(last_seq) };
+  const { last_seq, reset } = value as { last_seq: string; reset?: boolean };
+  return { kind: 'snapshot', orgId, lastSeq: seqFromText(last_seq), isReset: reset === true };
 }

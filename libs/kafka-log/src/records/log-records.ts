@@ -9,11 +9,15 @@ const INBOX_OFFSET_HEADER = 'inbox-offset';
 /** When the broker took that inbox record, in epoch milliseconds: the sequencer's window of ids is restored by it. */
 const INBOX_TIME_HEADER = 'inbox-time';
 
+/** Set on records that a repair put back: they come from Postgres, and no inbox record has to match them. */
+const PUT_BACK_HEADER = 'put-back';
+
 /** What of an event is only in its envelope, and in the CloudEvents headers besides. */
 export interface LogRecordContext {
   readonly occurredAt: string;
   readonly inboxOffset: number;
   readonly inboxTimeMs: number;
+  readonly isPutBack?: boolean;
 }
 
 /** What of a log record only the sequencer reads. */
@@ -35,10 +39,16 @@ export function logRecord(event: LogEvent, context: LogRecordContext): Omit<NewR
     [INBOX_OFFSET_HEADER]: String(context.inboxOffset),
     [INBOX_TIME_HEADER]: String(context.inboxTimeMs),
   };
+  if (context.isPutBack === true) headers[PUT_BACK_HEADER] = 'true';
   if (event.widgetId !== null) headers[WIDGET_HEADER] = event.widgetId;
   if (event.targetEndpoint !== null) headers[TARGET_ENDPOINT_HEADER] = event.targetEndpoint;
   if (event.traceparent !== null) headers[TRACEPARENT_HEADER] = event.traceparent;
   return { key: event.orgId, value: event.envelope, headers };
+}
+
+/** Whether a repair put the record back from Postgres. */
+export function isPutBack({ headers }: StoredRecord): boolean {
+  return headers[PUT_BACK_HEADER] !== undefined;
 }
 
 /** @throws when the record is not one that the sequencer wrote: a log with foreign records cannot be trusted */

@@ -1,0 +1,48 @@
+import type { InstallationRecord, InstallationRow } from '#libs/domain';
+import { InstallationRows } from '#libs/feed-store';
+import { ensureTopics, InstallationTopic, topicPlans } from '#libs/kafka-log';
+import type { Installation } from '../installation.js';
+
+/** What the database and the brokers belong to, before and after. */
+export interface Adoption {
+  readonly row: InstallationRow | null;
+  readonly record: InstallationRecord | null;
+  /** What both will belong to; `null` when neither belongs to any yet. */
+  readonly becomes: InstallationRow | null;
+}
+
+/** Lets the database belong to the installation of the brokers, or lost topics to that of the database. */
+export async function adopt(
+  { connection, topics, config, store }: Installation,
+  isApplied: boolean,
+): Promise<Adoption> {
+  const rows = new InstallationRows(store);
+  const topic = new InstallationTopic(connection, topics.installation);
+  const [row, record] = [await rows.read(), await topic.read()];
+  const known = record ?? row;
+  if (known === null) return { row, record, becomes: null };
+  const { clusterId } = await connection.withAdmin((admin) => admin.describeCluster());
+  const { id, partitions, createdAt } = known;
+  const place = { kafkaClusterId: clusterId, topicPrefix: config.topicPrefix };
+  const becomes: InstallationRow = { id, partitions, createdAt, ...place, announced: true };
+  if (!isApplied) return { row, record, becomes };
+  if (record === null) {
+    await connection.withAdmin((admin) => ensureTopics(admin, topicPlans(topics, { ...config, partitions })));
+    await topic.announce({ id, partitions, createdAt });
+  }
+  await rows.replace(becomes);
+  return { row, record, becomes };
+}
+
+/** For people. */
+export function adoptionLines({ row, record, becomes }: Adoption, isApplied: boolean): readonly string[] {
+  if (becomes === null) return ['Neither side belongs to an installation yet. The next start creates one.'];
+  if (row !== null && row.id === record?.id)
+    return [`Both sides belong to installation ${row.id}. There is nothing to do.`];
+  return [
+    `database: ${row === null ? 'no installation' : `installation ${row.id}, topics ${row.topicPrefix}.*`}`,
+    `brokers:  ${record === null ? 'no installation' : `installation ${record.id}`}`,
+    `both ${isApplied ? 'belong' : 'would belong'} to installation ${becomes.id}, with ${becomes.partitions} partitions`,
+    isApplied ? 'Done. Run repair next.' : 'This was a dry run: nothing has changed. Run it again with --apply.',
+  ];
+}

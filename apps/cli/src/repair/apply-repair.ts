@@ -1,0 +1,96 @@
+import { FeedRepair, type StoredEvent } from '#libs/feed-store';
+import {
+  checkpointRecord,
+  logRecord,
+  PartitionWriter,
+  PRODUCE_RECORDS,
+  snapshotRecord,
+  type NewRecord,
+  type TopicNames,
+} from '#libs/kafka-log';
+import { CliError } from '../cli-error.js';
+import type { Installation } from '../installation.js';
+import { LOG_PROJECTIONS, type PartitionPlan, type RepairPlan } from './repair-plan.js';
+
+/**
+ * Does what the plan says. The log comes first, Postgres last: after an interruption the same command, or a rebuild,
+ * finishes the work.
+ */
+export async function applyRepair(installation: Installation, plan: RepairPlan): Promise<void> {
+  const writer = new PartitionWriter(installation.connection);
+  try {
+    for (const partition of plan.partitions) await repairPartition(installation, writer, partition);
+  } finally {
+    await writer.close();
+  }
+  await moveGroups(installation, plan);
+  for (const [partition, { end }] of plan.lostFacts) {
+    await new FeedRepair(installation.store).foldAgain(new Map(), {
+      topic: installation.topics.deliveries,
+      partition,
+      nextOffset: end,
+      projections: ['deliveries'],
+    });
+  }
+}
+
+async function repairPartition(
+  { topics, store }: Installation,
+  writer: PartitionWriter,
+  plan: PartitionPlan,
+): Promise<void> {
+  if (!plan.needsReset) return;
+  const { partition, log, inbox, putBack } = plan;
+  const records = putBack.map((event) => putBackRecord(event, inbox.offset - 1));
+  await writeAll(writer, topics.log, partition, records, log.end);
+  const lastSeqs = new Map(log.lastSeqs);
+  for (const { orgId, seq } of putBack) lastSeqs.set(orgId, seq);
+  const place = { logOffset: log.end + records.length, inboxOffset: inbox.offset, clockMs: null };
+  const snapshots = [...lastSeqs].map(([orgId, seq]) => snapshotRecord(orgId, seq, plan.isLogBehind));
+  // Ids of what the log has lost would keep the inbox from bringing it back.
+  const over = plan.isLogBehind ? [...log.idsKeys].map((key) => ({ key, value: null })) : [];
+  await writeAll(writer, topics.sequences, partition, [...over, ...snapshots, checkpointRecord(place, true)]);
+  if (plan.isLogBehind || putBack.length > 0) {
+    await new FeedRepair(store).foldAgain(plan.lastSeqs, {
+      topic: topics.log,
+      partition,
+      nextOffset: log.end,
+      projections: LOG_PROJECTIONS,
+    });
+  }
+}
+
+function putBackRecord(event: StoredEvent, inboxOffset: number): ReturnType<typeof logRecord> {
+  const { occurred_at: occurredAt } = JSON.parse(event.envelope.toString()) as { readonly occurred_at: string };
+  return logRecord(
+    { ...event, targetEndpoint: null, traceparent: null },
+    { occurredAt, inboxOffset, inboxTimeMs: event.appendedAtMs, isPutBack: true },
+  );
+}
+
+/** @param end where the partition has to end now; anybody else who writes is noticed */
+async function writeAll(
+  writer: PartitionWriter,
+  topic: TopicNames['log'],
+  partition: number,
+  records: readonly Omit<NewRecord, 'topic' | 'partition'>[],
+  end?: number,
+): Promise<void> {
+  for (let from = 0; from < records.length; from += PRODUCE_RECORDS) {
+    const offset = await writer.write(topic, partition, records.slice(from, from + PRODUCE_RECORDS));
+    if (end !== undefined && offset !== end + from) {
+      throw new CliError(`${topic}/${partition} has grown meanwhile: stop all processes, then run repair again`);
+    }
+  }
+}
+
+async function moveGroups({ connection }: Installation, { groups }: RepairPlan): Promise<void> {
+  const keys = new Set(groups.map(({ groupId, topic }) => `${groupId} ${topic}`));
+  for (const key of keys) {
+    const [groupId = '', topic = ''] = key.split(' ');
+    const partitions = groups
+      .filter((place) => place.groupId === groupId && place.topic === topic)
+      .map(({ partition, to }) => ({ partition, offset: String(to) }));
+    await connection.withAdmin((admin) => admin.setOffsets({ groupId, topic, partitions }));
+  }
+}

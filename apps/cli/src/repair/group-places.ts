@@ -1,0 +1,56 @@
+import type { Position } from '#libs/domain';
+import { checkPositions, parseAnchor } from '#libs/kafka-log';
+import type { Installation } from '../installation.js';
+import type { PartitionPlan } from './repair-plan.js';
+
+/** Where a group has to go on, since what it has committed does not fit any more. */
+export interface GroupPlace {
+  readonly groupId: string;
+  readonly topic: string;
+  readonly partition: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Looks at every group of the installation: which have members, and whose offsets have to move. */
+export async function readGroups(
+  { connection, topics, config }: Installation,
+  partitions: readonly Pick<PartitionPlan, 'partition' | 'log' | 'inbox' | 'needsReset'>[],
+): Promise<{ readonly moved: readonly GroupPlace[]; readonly running: readonly string[] }> {
+  const moved: GroupPlace[] = [];
+  const running: string[] = [];
+  const plans = new Map(partitions.map((plan) => [plan.partition, plan]));
+  await connection.withAdmin(async (admin) => {
+    const { groups } = await admin.listGroups();
+    const isOwn = (id: string) => id.startsWith(`${config.topicPrefix}-`) && !/^gapless-(reader|follower)-/.test(id);
+    const own = groups.map(({ groupId }) => groupId).filter(isOwn);
+    const existing = new Set(await admin.listTopics());
+    if (own.length === 0) return;
+    const described = await admin.describeGroups(own);
+    for (const { groupId, members } of described.groups) if (members.length > 0) running.push(groupId);
+    for (const groupId of own) {
+      for (const { topic, partitions: committed } of await admin.fetchOffsets({ groupId })) {
+        if (!existing.has(topic)) continue;
+        const positions = new Map<number, Position>(
+          committed
+            .filter(({ offset }) => Number(offset) >= 0)
+            .map((place) => [place.partition, { next: Number(place.offset), anchor: parseAnchor(place.metadata) }]),
+        );
+        const checked = await checkPositions(connection, topic, positions);
+        for (const [partition, { verdict, end }] of checked) {
+          const plan = plans.get(partition);
+          const from = positions.get(partition)?.next ?? 0;
+          let to = from;
+          if (topic === topics.inbox && plan !== undefined) {
+            if (verdict.kind === 'went back' || plan.needsReset) to = plan.inbox.offset;
+          } else if (verdict.kind === 'went back') {
+            // Of the log, what was put back is routed once more; of attempts, the reconciler puts back what was lost.
+            to = end;
+          }
+          if (to !== from || verdict.kind === 'went back') moved.push({ groupId, topic, partition, from, to });
+        }
+      }
+    }
+  });
+  return { moved, running };
+}

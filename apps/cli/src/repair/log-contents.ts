@@ -1,0 +1,67 @@
+import { SEQ_NONE, type OrgId, type Seq } from '#libs/domain';
+import { LogPositions, readCheckpoint, readLogRecord, readPartitions } from '#libs/kafka-log';
+import type { Installation } from '../installation.js';
+
+/** What a log partition holds, and what its checkpoint says. */
+export interface LogContents {
+  readonly partition: number;
+  /** The offset after the last record. */
+  readonly end: number;
+  readonly lastSeqs: Map<OrgId, Seq>;
+  /** `<org> <event id>` of every event. */
+  readonly ids: Set<string>;
+  /** Keys of the ids in the checkpoints. */
+  readonly idsKeys: Set<string>;
+  /** Where a sequencer would go on in the inbox. */
+  inboxOffset: number;
+  /** What the checkpoint says that the log held. */
+  checkpointedLogOffset: number;
+}
+
+export function idKey(orgId: OrgId, id: string): string {
+  return `${orgId} ${id}`;
+}
+
+/** Reads every partition of the log and of the checkpoints. */
+export async function readLogContents({ connection, topics }: Installation): Promise<readonly LogContents[]> {
+  const ends = await new LogPositions(connection).bounds(topics.log);
+  const contents = new Map<number, LogContents>(
+    [...ends].map(([partition, { end }]) => [
+      partition,
+      {
+        partition,
+        end,
+        lastSeqs: new Map(),
+        ids: new Set(),
+        idsKeys: new Set(),
+        inboxOffset: 0,
+        checkpointedLogOffset: 0,
+      },
+    ]),
+  );
+  const resets = new Map<number, number>();
+  const all = (topic: string) => [...ends.keys()].map((partition) => ({ topic, partition, from: 0 }));
+  await readPartitions(connection, all(topics.sequences), (record) => {
+    const of = contents.get(record.partition);
+    const checkpoint = readCheckpoint(record);
+    if (of === undefined) return;
+    if (checkpoint.kind === 'ids') of.idsKeys.add(checkpoint.key);
+    if (checkpoint.kind === 'ids over') of.idsKeys.delete(checkpoint.key);
+    if (checkpoint.kind !== 'covered') return;
+    if (!checkpoint.isReset && checkpoint.place.logOffset < of.checkpointedLogOffset) return;
+    of.checkpointedLogOffset = checkpoint.place.logOffset;
+    of.inboxOffset = checkpoint.place.inboxOffset;
+    if (checkpoint.isReset) resets.set(record.partition, checkpoint.place.logOffset);
+  });
+  await readPartitions(connection, all(topics.log), (record) => {
+    const of = contents.get(record.partition);
+    if (of === undefined) return;
+    const { orgId, seq, id, inboxOffset } = readLogRecord(record);
+    of.ids.add(idKey(orgId, id));
+    if (seq > (of.lastSeqs.get(orgId) ?? SEQ_NONE)) of.lastSeqs.set(orgId, seq);
+    // What is before a reset comes from an inbox that is gone.
+    if (record.offset >= (resets.get(record.partition) ?? 0))
+      of.inboxOffset = Math.max(of.inboxOffset, inboxOffset + 1);
+  });
+  return [...contents.values()];
+}

@@ -1,0 +1,94 @@
+import { SEQ_NONE, type OrgId, type Seq } from '#libs/domain';
+import { CHAT_QUEUE_PROJECTION, FeedRepair, projectedPositions, type StoredEvent } from '#libs/feed-store';
+import { checkPositions, parseAnchor, partitionOf } from '#libs/kafka-log';
+import type { Installation } from '../installation.js';
+import { readGroups, type GroupPlace } from './group-places.js';
+import { findInboxResumes, type InboxResume } from './inbox-resume.js';
+import { idKey, readLogContents, type LogContents } from './log-contents.js';
+
+/** The projections that fold the log. */
+export const LOG_PROJECTIONS: readonly string[] = ['feed', CHAT_QUEUE_PROJECTION];
+
+/** What has to be done for one partition. */
+export interface PartitionPlan {
+  readonly partition: number;
+  readonly log: LogContents;
+  readonly inbox: InboxResume;
+  /** Events that Postgres has and the log has not, in the order in which they go back into the log. */
+  readonly putBack: readonly StoredEvent[];
+  /** Of the orgs of those events: the last seq that the log has. */
+  readonly lastSeqs: ReadonlyMap<OrgId, Seq>;
+  /** Whether Postgres has read the log further than it goes now. */
+  readonly isLogBehind: boolean;
+  /** Whether the sequencer has to be told where to go on. */
+  readonly needsReset: boolean;
+}
+
+export interface RepairPlan {
+  readonly partitions: readonly PartitionPlan[];
+  /** Groups whose offsets have to move. */
+  readonly groups: readonly GroupPlace[];
+  /** Groups that have members: nothing is changed while stages run. */
+  readonly running: readonly string[];
+  /** Delivery facts that Kafka lost: partition and how many. Postgres keeps what it has folded of them. */
+  readonly lostFacts: ReadonlyMap<number, { readonly next: number; readonly end: number }>;
+}
+
+/** Finds out what is wrong with the partitions, and what would put it right. It changes nothing. */
+export async function planRepair(installation: Installation): Promise<RepairPlan> {
+  const { connection, topics, store } = installation;
+  const contents = await readLogContents(installation);
+  const putBack = await findPutBack(installation, contents);
+  for (const log of contents) {
+    for (const { orgId, id } of putBack.get(log.partition) ?? []) log.ids.add(idKey(orgId, id));
+  }
+  const inboxes = await findInboxResumes(installation, contents);
+  const projected = await projectedPositions(store, 'feed', topics.log, parseAnchor);
+  const places = await checkPositions(connection, topics.log, projected);
+  const facts = await projectedPositions(store, 'deliveries', topics.deliveries, parseAnchor);
+  const factPlaces = await checkPositions(connection, topics.deliveries, facts);
+  const partitions = contents.map((log) => {
+    const { partition } = log;
+    const events = putBack.get(partition) ?? [];
+    const inbox = inboxes.get(partition) ?? { offset: 0, end: 0, skipped: 0 };
+    const isLogBehind = places.get(partition)?.verdict.kind === 'went back' || log.end < log.checkpointedLogOffset;
+    return {
+      partition,
+      log,
+      inbox,
+      putBack: events,
+      lastSeqs: new Map(events.map(({ orgId }) => [orgId, log.lastSeqs.get(orgId) ?? SEQ_NONE])),
+      isLogBehind,
+      needsReset: isLogBehind || events.length > 0 || inbox.offset < log.inboxOffset,
+    };
+  });
+  const { moved, running } = await readGroups(installation, partitions);
+  return {
+    partitions,
+    groups: moved,
+    running,
+    lostFacts: new Map(
+      [...factPlaces].flatMap(([partition, { verdict, end }]) =>
+        verdict.kind === 'went back' ? [[partition, { next: verdict.expected, end }] as const] : [],
+      ),
+    ),
+  };
+}
+
+async function findPutBack(
+  { store, config }: Installation,
+  contents: readonly LogContents[],
+): Promise<ReadonlyMap<number, readonly StoredEvent[]>> {
+  const repair = new FeedRepair(store);
+  const heads = await repair.heads();
+  const found = new Map<number, readonly StoredEvent[]>();
+  for (const { partition, lastSeqs } of contents) {
+    const ahead = new Map<OrgId, Seq>();
+    for (const [orgId, head] of heads) {
+      const last = lastSeqs.get(orgId) ?? SEQ_NONE;
+      if (partitionOf(orgId, config.partitions) === partition && head > last) ahead.set(orgId, last);
+    }
+    if (ahead.size > 0) found.set(partition, await repair.after(ahead));
+  }
+  return found;
+}

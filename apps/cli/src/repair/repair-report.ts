@@ -1,0 +1,79 @@
+import type { OrgId, Seq } from '#libs/domain';
+import type { PartitionPlan, RepairPlan } from './repair-plan.js';
+
+interface OrgPutBack {
+  readonly org_id: OrgId;
+  readonly first_seq: Seq;
+  readonly last_seq: Seq;
+}
+
+function orgsOf({ putBack }: PartitionPlan): readonly OrgPutBack[] {
+  const orgs = new Map<OrgId, OrgPutBack>();
+  for (const { orgId, seq } of putBack) {
+    orgs.set(orgId, { org_id: orgId, first_seq: orgs.get(orgId)?.first_seq ?? seq, last_seq: seq });
+  }
+  return [...orgs.values()];
+}
+
+/** Whether there is anything to do. */
+export function isSound(plan: RepairPlan): boolean {
+  return (
+    plan.partitions.every(({ needsReset }) => !needsReset) && plan.groups.length === 0 && plan.lostFacts.size === 0
+  );
+}
+
+/** For machines. */
+export function repairJson(plan: RepairPlan, applied: boolean): string {
+  return JSON.stringify({
+    ok: isSound(plan),
+    applied,
+    running: plan.running,
+    partitions: plan.partitions
+      .filter(({ needsReset }) => needsReset)
+      .map((partition) => ({
+        partition: partition.partition,
+        log_end: partition.log.end,
+        put_back: orgsOf(partition),
+        inbox_from: partition.log.inboxOffset,
+        inbox_to: partition.inbox.offset,
+        skipped_events: partition.inbox.skipped,
+      })),
+    groups: plan.groups,
+    lost_facts: [...plan.lostFacts].map(([partition, place]) => ({ partition, ...place })),
+  });
+}
+
+/** For people. */
+export function repairLines(plan: RepairPlan, applied: boolean): readonly string[] {
+  if (isSound(plan)) return ['Nothing went back. There is nothing to repair.'];
+  const lines = plan.partitions.filter(({ needsReset }) => needsReset).flatMap(partitionLines);
+  for (const { groupId, topic, partition, from, to } of plan.groups) {
+    lines.push(`group ${groupId}: ${topic}/${partition} goes on at ${to} instead of ${from}`);
+  }
+  for (const [partition, { next, end }] of plan.lostFacts) {
+    lines.push(
+      `deliveries/${partition}: facts up to ${next} were read, the topic ends at ${end}. The delivery log in Postgres keeps them; Kafka has them no longer.`,
+    );
+  }
+  if (applied) return [...lines, 'Done. Start all processes, then run verify.'];
+  return [...lines, 'This was a dry run: nothing has changed. Stop all processes, then run it again with --apply.'];
+}
+
+function partitionLines(plan: PartitionPlan): readonly string[] {
+  const { partition, log, inbox } = plan;
+  const lines = [`partition ${partition}:`];
+  if (plan.isLogBehind || plan.putBack.length > 0) {
+    lines.push(
+      `  the log ends at ${log.end}; Postgres has ${plan.putBack.length} events that are not in it, which go back:`,
+    );
+  }
+  for (const { org_id, first_seq, last_seq } of orgsOf(plan)) {
+    lines.push(`    org ${org_id}: seq ${first_seq} to ${last_seq}`);
+  }
+  if (inbox.offset !== log.inboxOffset) {
+    lines.push(
+      `  the inbox goes on at ${inbox.offset} instead of ${log.inboxOffset}: ${inbox.skipped} accepted events would be skipped otherwise`,
+    );
+  }
+  return lines;
+}

@@ -1,0 +1,189 @@
+import { PartitionStoppedError, type PartitionStop, type Position } from '#libs/domain';
+import {
+  checkPositions,
+  isPutBack,
+  LogPositions,
+  readLogRecord,
+  readPartitions,
+  REPAIR_COMMAND,
+  type CheckedPosition,
+  type KafkaConnection,
+  type PartitionBounds,
+  type StoredRecord,
+  type TopicNames,
+} from '#libs/kafka-log';
+
+/** What a sequencer has brought back of a partition. */
+export interface RestoredPartition {
+  readonly partition: number;
+  /** Where the log ends. */
+  readonly logOffset: number;
+  /** What the checkpoint says that the log held. */
+  readonly checkpointedLogOffset: number;
+  /** Whether a repair wrote that checkpoint: the log before it says nothing of the inbox. */
+  readonly isReset: boolean;
+  /** Where the sequencer would go on in the inbox. */
+  readonly inboxOffset: number;
+}
+
+/** Says which partitions went back, so that nothing is written to them. */
+export interface LogContinuity {
+  /** Remembers where the log ends after a write. */
+  reached(partition: number, logOffset: number): void;
+  check(restored: readonly RestoredPartition[]): Promise<ReadonlyMap<number, PartitionStoppedError>>;
+}
+
+/**
+ * Compares the ends of log and inbox with everything that remembers them: this process, the checkpoint, the projection
+ * in Postgres, and the last log record, which names the inbox record that it comes from. A log that went back after
+ * Postgres had read it would get other events with the same seqs.
+ */
+export class CheckedContinuity implements LogContinuity {
+  /** Where the log ended when this process has last seen it. */
+  readonly #ends = new Map<number, number>();
+  /** How many connections had broken when Postgres was asked. */
+  readonly #compared = new Map<number, number>();
+
+  constructor(
+    private readonly use: {
+      readonly connection: KafkaConnection;
+      readonly topics: TopicNames;
+      /** How far the feed has come, by partition of the log. */
+      readonly projected: () => Promise<ReadonlyMap<number, Position>>;
+    },
+  ) {}
+
+  reached(partition: number, logOffset: number): void {
+    this.#ends.set(partition, logOffset);
+  }
+
+  async check(restored: readonly RestoredPartition[]): Promise<ReadonlyMap<number, PartitionStoppedError>> {
+    const stops = [
+      ...this.#compareEnds(restored),
+      ...(await this.#compareProjection(restored)),
+      ...(await this.#compareInbox(restored)),
+    ];
+    const stopped = new Map<number, PartitionStoppedError>();
+    for (const stop of stops)
+      if (!stopped.has(stop.partition)) stopped.set(stop.partition, new PartitionStoppedError(stop));
+    for (const { partition, logOffset } of restored) if (!stopped.has(partition)) this.#ends.set(partition, logOffset);
+    return stopped;
+  }
+
+  #compareEnds(restored: readonly RestoredPartition[]): readonly PartitionStop[] {
+    const { log } = this.use.topics;
+    return restored.flatMap(({ partition, logOffset, checkpointedLogOffset }) => {
+      const expected = Math.max(checkpointedLogOffset, this.#ends.get(partition) ?? 0);
+      if (logOffset >= expected) return [];
+      return [
+        wentBack(log, partition, expected, logOffset, `it ends at ${logOffset}, but ${expected} records were in it`),
+      ];
+    });
+  }
+
+  /** Postgres is asked once for each assignment, and again after a connection to a broker broke. */
+  async #compareProjection(restored: readonly RestoredPartition[]): Promise<readonly PartitionStop[]> {
+    const { connection, topics, projected } = this.use;
+    const { interruptions } = connection;
+    const due = restored.filter(({ partition }) => this.#compared.get(partition) !== interruptions);
+    if (due.length === 0) return [];
+    const all = await projected();
+    const positions = new Map([...all].filter(([partition]) => due.some((other) => other.partition === partition)));
+    const checked: ReadonlyMap<number, CheckedPosition> =
+      positions.size === 0
+        ? new Map<number, CheckedPosition>()
+        : await checkPositions(connection, topics.log, positions);
+    const stops: PartitionStop[] = [];
+    for (const { partition } of due) {
+      const verdict = checked.get(partition)?.verdict;
+      if (verdict?.kind === 'went back') {
+        const reason = `Postgres has read it further: ${verdict.reason}`;
+        stops.push(wentBack(topics.log, partition, verdict.expected, verdict.found, reason));
+      } else {
+        this.#compared.set(partition, interruptions);
+      }
+    }
+    return stops;
+  }
+
+  async #compareInbox(restored: readonly RestoredPartition[]): Promise<readonly PartitionStop[]> {
+    const { connection, topics } = this.use;
+    const bounds = await new LogPositions(connection).bounds(topics.inbox);
+    const sources = await this.#sourcesOf(restored, bounds);
+    const found = await this.#readAt(
+      topics.inbox,
+      new Map([...sources].map(([partition, { offset }]) => [partition, offset])),
+    );
+    return restored.flatMap(({ partition, inboxOffset }) => {
+      const end = bounds.get(partition)?.end ?? 0;
+      if (end < inboxOffset) {
+        const reason = `it ends at ${end}, but ${inboxOffset} records were read`;
+        return [wentBack(topics.inbox, partition, inboxOffset, end, reason)];
+      }
+      const [source, record] = [sources.get(partition), found.get(partition)];
+      if (source === undefined || record === undefined || idOf(record) === source.id) return [];
+      const reason = `offset ${source.offset} holds another event than ${source.id}, which the log has from there`;
+      return [wentBack(topics.inbox, partition, source.offset, source.offset, reason)];
+    });
+  }
+
+  /** Where the last event of each log partition came from, as far as the inbox still holds it. */
+  async #sourcesOf(
+    restored: readonly RestoredPartition[],
+    inbox: ReadonlyMap<number, PartitionBounds>,
+  ): Promise<ReadonlyMap<number, { readonly offset: number; readonly id: string }>> {
+    const { topics } = this.use;
+    const told = restored.filter(
+      ({ isReset, logOffset, checkpointedLogOffset }) => !isReset || logOffset > checkpointedLogOffset,
+    );
+    const ends = new Map(told.map(({ partition, logOffset }) => [partition, logOffset - 1]));
+    const sources = new Map<number, { readonly offset: number; readonly id: string }>();
+    for (const [partition, record] of await this.#readAt(topics.log, ends)) {
+      if (isPutBack(record)) continue;
+      const { id, inboxOffset } = readLogRecord(record);
+      const { begin, end } = inbox.get(partition) ?? { begin: 0, end: 0 };
+      if (inboxOffset >= begin && inboxOffset < end) sources.set(partition, { offset: inboxOffset, id });
+    }
+    return sources;
+  }
+
+  async #readAt(topic: string, offsets: ReadonlyMap<number, number>): Promise<ReadonlyMap<number, StoredRecord>> {
+    const found = new Map<number, StoredRecord>();
+    const stretches = [...offsets]
+      .filter(([, offset]) => offset >= 0)
+      .map(([partition, offset]) => ({ topic, partition, from: offset, to: offset + 1 }));
+    if (stretches.length === 0) return found;
+    await readPartitions(this.use.connection, stretches, (record) => {
+      if (record.offset === offsets.get(record.partition)) found.set(record.partition, record);
+    });
+    return found;
+  }
+}
+
+/** The event id of an inbox record, as whoever produced it wrote it. */
+function idOf(record: StoredRecord): string | undefined {
+  try {
+    const { id } = JSON.parse(record.value?.toString() ?? 'null') as { readonly id?: unknown };
+    return typeof id === 'string' ? id : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function wentBack(
+  topic: string,
+  partition: number,
+  expectedOffset: number,
+  foundOffset: number,
+  reason: string,
+): PartitionStop {
+  return {
+    code: 'went_back',
+    topic,
+    partition,
+    expectedOffset,
+    foundOffset,
+    reason: `The partition went back: ${reason}.`,
+    command: REPAIR_COMMAND,
+  };
+}

@@ -1,0 +1,87 @@
+import { seqFromText, type EventId, type OrgId, type Seq, type WidgetId } from '#libs/domain';
+import type { Store } from './store.js';
+
+/** An event as the feed has it. */
+export interface StoredEvent {
+  readonly orgId: OrgId;
+  readonly seq: Seq;
+  readonly id: EventId;
+  readonly event: string;
+  readonly widgetId: WidgetId | null;
+  readonly appendedAtMs: number;
+  readonly envelope: Buffer;
+}
+
+interface EventRow {
+  readonly org_id: OrgId;
+  readonly seq: string;
+  readonly event_id: EventId;
+  readonly event_type: string;
+  readonly widget_id: WidgetId | null;
+  readonly appended_ms: string;
+  readonly envelope: Buffer;
+}
+
+/** Where projections of a topic partition have to go on. */
+export interface SentBack {
+  readonly topic: string;
+  readonly partition: number;
+  readonly nextOffset: number;
+  readonly projections: readonly string[];
+}
+
+/** What a repair reads of the feed, and how it makes the feed fold a stretch of the log again. */
+export class FeedRepair {
+  constructor(private readonly store: Store) {}
+
+  async heads(): Promise<ReadonlyMap<OrgId, Seq>> {
+    const rows = await this.store.query<{ org_id: OrgId; last_seq: string }>('select org_id, last_seq from org_heads');
+    return new Map(rows.map((row) => [row.org_id, seqFromText(row.last_seq)]));
+  }
+
+  /** The events of the orgs after these seqs, each org's in order, as they were appended. */
+  async after(seqs: ReadonlyMap<OrgId, Seq>): Promise<readonly StoredEvent[]> {
+    const rows = await this.store.query<EventRow>(
+      `select e.org_id, e.seq, e.event_id, e.event_type, e.widget_id, e.envelope,
+         (extract(epoch from e.appended_at) * 1000)::bigint as appended_ms
+       from unnest($1::uuid[], $2::bigint[]) as known(org_id, seq)
+       join events e on e.org_id = known.org_id and e.seq > known.seq
+       order by max(e.appended_at) over (partition by e.org_id order by e.seq), e.org_id, e.seq`,
+      [[...seqs.keys()], [...seqs.values()]],
+    );
+    return rows.map((row) => ({
+      orgId: row.org_id,
+      seq: seqFromText(row.seq),
+      id: row.event_id,
+      event: row.event_type,
+      widgetId: row.widget_id,
+      appendedAtMs: Number(row.appended_ms),
+      envelope: row.envelope,
+    }));
+  }
+
+  /** Removes the events of the orgs after these seqs, and sends the projections back, in one transaction. */
+  async foldAgain(seqs: ReadonlyMap<OrgId, Seq>, to: SentBack): Promise<void> {
+    await this.store.transaction(async (runner) => {
+      const known = [[...seqs.keys()], [...seqs.values()]];
+      await runner.query(
+        `delete from events e using unnest($1::uuid[], $2::bigint[]) as known(org_id, seq)
+         where e.org_id = known.org_id and e.seq > known.seq`,
+        known,
+      );
+      await runner.query(
+        `update org_heads h set last_seq = known.seq from unnest($1::uuid[], $2::bigint[]) as known(org_id, seq)
+         where h.org_id = known.org_id and known.seq > 0`,
+        known,
+      );
+      await runner.query('delete from org_heads where org_id = any($1)', [
+        [...seqs].filter(([, seq]) => seq === 0).map(([orgId]) => orgId),
+      ]);
+      await runner.query(
+        `update projection_offsets set next_offset = $3, anchor = null
+         where topic = $1 and partition = $2 and projection = any($4) and next_offset > $3`,
+        [to.topic, to.partition, to.nextOffset, to.projections],
+      );
+    });
+  }
+}

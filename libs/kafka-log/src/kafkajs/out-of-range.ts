@@ -1,0 +1,42 @@
+import { createRequire } from 'node:module';
+
+/** What a consumer is told when it fetches from an offset that the partition does not have. */
+export type OnOutOfRange = (topic: string, partition: number, offset: number) => void;
+
+interface OffsetManager {
+  readonly groupId: string;
+  nextOffset(topic: string, partition: number): { toString(): string };
+  setDefaultOffset(place: { readonly topic: string; readonly partition: number }): Promise<void>;
+}
+
+const listeners = new Map<string, Set<OnOutOfRange>>();
+
+/**
+ * Tells the group's consumers of this thread of offsets out of range. kafkajs would commit and read from the first
+ * record that is kept, without a word.
+ * @returns what ends it
+ */
+export function onOutOfRange(groupId: string, listener: OnOutOfRange): () => void {
+  const known = listeners.get(groupId) ?? new Set();
+  listeners.set(groupId, known.add(listener));
+  return () => {
+    known.delete(listener);
+  };
+}
+
+/** Changes kafkajs for the whole thread: groups that nobody listens for go on as kafkajs has it. */
+export function replaceReset(): void {
+  const require = createRequire(import.meta.url);
+  const managers = require('kafkajs/src/consumer/offsetManager/index.js') as { readonly prototype: OffsetManager };
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its `this` below
+  const { setDefaultOffset } = managers.prototype;
+  managers.prototype.setDefaultOffset = async function (this: OffsetManager, place) {
+    const known = listeners.get(this.groupId);
+    if (known === undefined || known.size === 0) {
+      await setDefaultOffset.call(this, place);
+      return;
+    }
+    const offset = Number(this.nextOffset(place.topic, place.partition).toString());
+    for (const listener of known) listener(place.topic, place.partition, offset);
+  };
+}
