@@ -59,14 +59,20 @@ export class HeadNotifications {
       query_timeout: QUERY_TIMEOUT_MS,
       keepAlive: true,
     });
+    const ended = new AbortController();
     const lost = new Promise<Error | null>((resolve) => {
       client.on('error', resolve);
       client.on('end', () => {
         resolve(null);
       });
-      signal.addEventListener('abort', () => {
-        resolve(null);
-      });
+      signal.addEventListener(
+        'abort',
+        () => {
+          resolve(null);
+        },
+        // Each connection listens for as long as it lasts, not for as long as the process.
+        { once: true, signal: ended.signal },
+      );
     });
     client.on('notification', ({ payload }) => {
       this.#tell(payload ?? '');
@@ -85,6 +91,7 @@ export class HeadNotifications {
       if (error !== null) throw error;
     } finally {
       clearInterval(heartbeat);
+      ended.abort();
       // Not awaited: a server that is gone does not say goodbye.
       client.end().catch(() => undefined);
     }

@@ -6,6 +6,7 @@ import { KeyPlaces } from './key-places.js';
 import { keyedPartitioner } from './keyed-partitioner.js';
 import { isPassingKafkaError } from './is-passing-kafka-error.js';
 import { tellBeforeJoins } from './kafkajs/before-join.js';
+import { finishConnecting } from './kafkajs/finish-connecting.js';
 import { replaceReset } from './kafkajs/out-of-range.js';
 import { replaceCodec } from './kafkajs/replace-codec.js';
 import { AcceptedSessionTimes } from './session-times.js';
@@ -13,6 +14,7 @@ import { AcceptedSessionTimes } from './session-times.js';
 replaceCodec();
 replaceReset();
 tellBeforeJoins();
+finishConnecting();
 
 export interface KafkaConnectionOptions {
   readonly brokers: readonly string[];

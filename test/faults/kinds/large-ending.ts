@@ -9,8 +9,9 @@ import type { World } from '../world.js';
 const BACKLOG = Number(process.env['FAULT_BACKLOG'] ?? 300_000);
 const WATCHED_MS = 15_000;
 const ENDED_WITHIN_MS = 60_000;
-/** Of the others, from the push to the delivery log. */
+/** Of the others, from the push to the delivery log; on a busy machine, so many times what it is without the ending. */
 const P99_LIMIT_MS = 1_000;
+const TIMES_WITHOUT = 2;
 
 /** Nobody else's deliveries may wait for the end of theirs. */
 export const largeEnding: Fault = {
@@ -30,6 +31,9 @@ export const largeEnding: Fault = {
       return (JSON.parse(text) as { data: { health: { pending: number } } }).data.health.pending;
     };
     if ((await pending()) !== BACKLOG) throw new Error('the backlog is not as large as it should be');
+    const before = watch(world);
+    await world.pause(WATCHED_MS);
+    const p99Before = (await before()).quantile(0.99);
     world.tell('the endpoint is disabled');
     const delays = watch(world);
     const { status } = await client().request('PATCH', `/external/webhooks/${id}`, '{"is_active":false}');
@@ -37,8 +41,11 @@ export const largeEnding: Fault = {
     await world.pause(WATCHED_MS);
     await world.until(async () => (await pending()) === 0, 'the end of the backlog', ENDED_WITHIN_MS);
     const p99 = (await delays()).quantile(0.99);
-    world.tell(`from the push to the delivery log, others: p99 ${Math.round(p99)} ms`);
-    if (p99 > P99_LIMIT_MS) world.problems.push(`others waited ${Math.round(p99)} ms (p99) for the delivery log`);
+    world.tell(
+      `from the push to the delivery log, others: p99 ${Math.round(p99)} ms, before ${Math.round(p99Before)} ms`,
+    );
+    if (p99 > Math.max(P99_LIMIT_MS, TIMES_WITHOUT * p99Before))
+      world.problems.push(`others waited ${Math.round(p99)} ms (p99) for the delivery log`);
   },
 };
 
