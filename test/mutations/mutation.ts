@@ -18,7 +18,7 @@ export interface NamedTest {
 }
 
 /** @throws when the text to break does not stand there exactly once: the code has moved on, and the mutation has to follow */
-export function mutate(mutation: Mutation, source: string): string {
+export function mutate(mutation: Omit<Mutation, 'breaks' | 'caughtBy'>, source: string): string {
   const parts = source.split(mutation.find);
   if (parts.length !== 2) {
     throw new Error(`${mutation.name}: ${mutation.file} holds the text to break ${parts.length - 1} times, not once`);

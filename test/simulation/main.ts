@@ -16,6 +16,7 @@ interface Flags {
   readonly trace?: true;
   readonly report?: string;
   readonly untilBroken?: true;
+  readonly mutations?: true | readonly string[];
   readonly faults?: readonly FaultName[];
 }
 
@@ -37,7 +38,34 @@ function cpuMs(): number {
   return (user + system) / 1_000;
 }
 
-async function run({ histories, minutes, seed, trace, faults, report, untilBroken }: Flags): Promise<void> {
+/** In how many histories a break has to be found. */
+const MUTATION_HISTORIES = 10_000;
+
+async function run({ mutations, ...flags }: Flags): Promise<void> {
+  if (mutations === undefined) {
+    await runUnbroken(flags);
+    return;
+  }
+  // Loaded only here: nobody else needs a compiler.
+  const { runMutations } = await import('./mutations/run-mutations.js');
+  const allFound = await runMutations({
+    names: mutations === true ? [] : mutations,
+    histories: flags.histories ?? MUTATION_HISTORIES,
+    write: (text) => process.stdout.write(text),
+    progress: (text) => process.stderr.write(text),
+  });
+  if (!allFound) process.exitCode = 1;
+}
+
+async function runUnbroken({
+  histories,
+  minutes,
+  seed,
+  trace,
+  faults,
+  report,
+  untilBroken,
+}: Omit<Flags, 'mutations'>): Promise<void> {
   const isUsual = histories === undefined && minutes === undefined;
   const isOne = isUsual && seed !== undefined;
   const outcome = await runHistories({
@@ -84,6 +112,7 @@ const program = new Command('simulate')
   .option('--minutes <n>', 'for how long at most', parseNumber)
   .option('--seed <n>', 'the seed of the first history; alone, of the only one', parseNumber)
   .option('--trace', 'print what happens, line by line')
+  .option('--mutations [names...]', 'put breaks back, one after the other, and say which seed finds each')
   .option('--until-broken', 'end with the first history that breaks a promise')
   .option('--report <file>', 'write what came of it there, as JSON')
   .option('--faults <names>', `only these, separated by commas: ${FAULT_NAMES.join(', ')}`, parseFaults)

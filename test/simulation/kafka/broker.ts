@@ -56,6 +56,8 @@ interface BrokerDependencies {
 export class Broker {
   readonly actor = new Actor('broker');
   isUp = true;
+  /** Groups whose offsets were lost at some time. */
+  readonly lostOffsets = new Set<string>();
   #topics = new Map<string, readonly PartitionLog[]>();
   #groups = new Map<string, ConsumerGroup>();
   #waiting = new Set<WaitingFetch>();
@@ -165,6 +167,7 @@ export class Broker {
   }
 
   forgetOffsets(groupId: string): void {
+    this.lostOffsets.add(groupId);
     this.group(groupId).offsets.clear();
   }
 

@@ -15,10 +15,10 @@ import { retried } from './retry.js';
 
 const REQUEST_TIMEOUT_MS = 3_000;
 /**
- * For how long a fetch waits while nothing comes: longer than in truth, which would be most of a history, and shorter
- * than any session.
+ * For how long a fetch waits while nothing comes, as a share of the session: longer than in truth, which would be most of
+ * a history, and short enough for a lease to stay certain.
  */
-const IDLE_FETCH_MS = 2_500;
+const IDLE_SHARE = 1 / 3;
 
 const EVENTS = {
   HEARTBEAT: 'consumer.heartbeat',
@@ -308,7 +308,8 @@ export class SimulatedConsumer {
         return offset === undefined || this.#paused.has(key) ? [] : [{ topic, partition, offset }];
       }),
     );
-    const { maxWaitTimeInMs = 5_000, minBytes = 1, groupId } = this.config;
+    const { maxWaitTimeInMs = 5_000, minBytes = 1, sessionTimeout = 30_000, groupId } = this.config;
+    const idleMs = sessionTimeout * IDLE_SHARE;
     const woken = new Promise<readonly FetchedPartition[]>((resolve) => {
       this.#wake = () => {
         resolve([]);
@@ -319,17 +320,13 @@ export class SimulatedConsumer {
       await Promise.race([woken, delay(Math.max(maxWaitTimeInMs, 1_000))]);
       return [];
     }
-    const request = { places, gatherMs: minBytes > 1 ? maxWaitTimeInMs : 0, idleMs: IDLE_FETCH_MS, groupId };
+    const request = { places, gatherMs: minBytes > 1 ? maxWaitTimeInMs : 0, idleMs, groupId };
     try {
       const fetched = await Promise.race([
         woken,
-        this.broker.request<readonly FetchedPartition[]>(
-          `fetch ${groupId}`,
-          IDLE_FETCH_MS + REQUEST_TIMEOUT_MS,
-          (answer) => {
-            this.broker.fetch(request, answer);
-          },
-        ),
+        this.broker.request<readonly FetchedPartition[]>(`fetch ${groupId}`, idleMs + REQUEST_TIMEOUT_MS, (answer) => {
+          this.broker.fetch(request, answer);
+        }),
       ]);
       return fetched.filter(({ topic, partition }) => {
         const key = keyOf(topic, partition);

@@ -47,10 +47,10 @@ export class Statement {
     if (from === -1 || to === -1) throw new Error(`no ${begin} … ${end} in ${this.sql}`);
     const part = this.sql.slice(from + begin.length, to);
     return Object.fromEntries(
-      [...part.matchAll(/(\w+)\s*=\s*\$(\d+)/g)].map(([, column = '', place]) => [
-        column,
-        parameters[Number(place) - 1],
-      ]),
+      [...part.matchAll(/(\w+)\s*=\s*\(?\$(\d+)(?:::text\[\]\)\[(\d+)\])?/g)].map(([, column = '', place, element]) => {
+        const value = parameters[Number(place) - 1];
+        return [column, element === undefined ? value : (value as readonly unknown[])[Number(element) - 1]];
+      }),
     );
   }
 }

@@ -1,5 +1,5 @@
-import type { EndpointId, OrgId } from '#libs/domain';
-import { topicNames, topicPlans } from '#libs/kafka-log';
+import type { EndpointId, EventId, OrgId } from '#libs/domain';
+import { partitionOf, topicNames, topicPlans } from '#libs/kafka-log';
 import type { Config } from '#libs/runtime';
 import { Network } from '../engine/network.js';
 import { Random } from '../engine/random.js';
@@ -22,7 +22,14 @@ const ALL_STAGES: readonly StageName[] = ['api', 'sequencer', 'router', 'dispatc
 
 /** How long everything may take to settle once the last fault is over. */
 const SETTLE_MS = 900_000;
+/** More than may be in flight to one endpoint. */
+const BACKLOG = 300;
 const LOOK_EVERY_MS = 500;
+/** How often it has to look settled: where offsets were lost, they do not say whether it is. */
+const LOOKS = 2;
+const LOOKS_IN_DOUBT = 60;
+/** How soon a dispatcher begins no more attempts of a partition that it has lost, with timers as coarse as they are here. */
+const WITHDRAWN_MS = 1_000;
 /** More events than any history has that ends. */
 const MOST_STEPS = 400_000;
 
@@ -106,7 +113,7 @@ export class History {
     this.#begin();
     const events = this.#planLoad(endMs);
     this.#planEndpoints(endMs);
-    const faults = this.options.faults ?? FAULT_NAMES.filter((name) => name !== 'offsets-lost');
+    const faults = this.options.faults ?? FAULT_NAMES;
     const faultPlan = new FaultPlan({
       time: this.#time,
       random: plan,
@@ -189,10 +196,28 @@ export class History {
         this.#listen(line);
       },
       newEventId: () => this.#source.newId(),
-      pushClient: () => this.#customers.clientOf(() => undefined),
+      pushClient: (owner) =>
+        this.#customers.clientOf((endpointId, eventId) => {
+          this.#assertHeld(owner, endpointId, eventId);
+        }),
     });
     this.#processes.push(process);
     process.start();
+  }
+
+  /** Whoever begins an attempt has its partition, or had it a moment ago. */
+  #assertHeld(process: SimulatedProcess, endpointId: EndpointId, eventId: EventId): void {
+    const { topics, sessions } = process;
+    const partition = partitionOf(endpointId, this.#config.partitions);
+    const isLost = (
+      [
+        ['dispatcher', topics.attempts],
+        ['dispatcher-slow', topics.attemptsSlow],
+      ] as const
+    ).every(([group, topic]) => sessions.hasLost(group, topic, partition, this.#time.nowMs - WITHDRAWN_MS));
+    if (!isLost) return;
+    const text = `${process.actor.name} pushes ${eventId} to ${endpointId}, of partition ${partition} that it has lost`;
+    this.#ledger.breaches.push(text);
   }
 
   #listen({ level, message, fields, process }: LogLine): void {
@@ -240,7 +265,30 @@ export class History {
       plan.pick(clients).submit(atMs, events, repeats());
       made += count;
     }
-    return made;
+    return made + this.#planBacklog(clients, endMs);
+  }
+
+  /** Now and then more for one slow endpoint than can be in flight, while another process joins. */
+  #planBacklog(clients: readonly HttpSubmitter[], endMs: number): number {
+    const plan = this.#plan;
+    if (!plan.chance(0.03)) return 0;
+    const orgId = plan.pick(this.#orgIds);
+    const id = `whe_${ulidLike(plan)}` as EndpointId;
+    this.#at(0, () => {
+      this.#createEndpoint(id, orgId);
+      this.#customers.moods.set(id, 'is slow');
+    });
+    const atMs = plan.between(500, endMs / 2);
+    plan.pick(clients).submit(
+      atMs,
+      Array.from({ length: BACKLOG }, () => this.#source.ticket(orgId)),
+      [],
+    );
+    const [one] = this.#processes;
+    this.#at(atMs + plan.between(0, 1_500), () => {
+      if (one !== undefined) this.#start(one.stages.includes('dispatcher') ? one.stages : ['dispatcher']);
+    });
+    return BACKLOG;
   }
 
   #planEndpoints(endMs: number): void {
@@ -272,7 +320,8 @@ export class History {
     this.#trace.note(`${id} of ${orgId} is created`, 'operator');
     const createdAtMs = this.#time.nowMs;
     const events = [...TICKET_TYPES];
-    this.#ledger.endpoints.set(id, { id, orgId, events, createdAtMs, inactive: [], receipts: [] });
+    const createdAfterSeq = this.#postgres.tables.orgHeads.get(orgId) ?? 0;
+    this.#ledger.endpoints.set(id, { id, orgId, events, createdAtMs, createdAfterSeq, inactive: [], receipts: [] });
     this.#postgres.tables.endpoints.set(id, {
       id,
       org_id: orgId,
@@ -281,7 +330,7 @@ export class History {
       is_active: true,
       activation: 1,
       created_at_ms: this.#time.wallMs,
-      receives_after_seq: this.#postgres.tables.orgHeads.get(orgId) ?? 0,
+      receives_after_seq: createdAfterSeq,
     });
   }
 
@@ -307,7 +356,7 @@ export class History {
     let settled = 0;
     const look = () => {
       settled = unsettled(evidence) === null ? settled + 1 : 0;
-      if (settled >= 2) this.#time.end();
+      if (settled >= (this.#broker.lostOffsets.size > 0 ? LOOKS_IN_DOUBT : LOOKS)) this.#time.end();
       else this.#time.schedule(LOOK_EVERY_MS, this.#chance, look);
     };
     look();

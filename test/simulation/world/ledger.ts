@@ -23,6 +23,8 @@ export interface LedgerEndpoint {
   readonly orgId: OrgId;
   readonly events: readonly string[];
   readonly createdAtMs: number;
+  /** The org's latest event in the feed when it was created: it is owed what follows. */
+  readonly createdAfterSeq: number;
   /** From when to when it was inactive; open while it is. */
   readonly inactive: { readonly fromMs: number; toMs: number }[];
   readonly receipts: Receipt[];

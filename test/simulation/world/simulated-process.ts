@@ -19,7 +19,6 @@ import { systemClock, type ApiKeyId, type EventId } from '#libs/domain';
 import { FeedReader, type SecretCipher, type Store } from '#libs/feed-store';
 import {
   Appenders,
-  ConsumerSessions,
   KafkaBatchServer,
   KafkaConnection,
   LogPositions,
@@ -38,6 +37,7 @@ import { simulatedStore } from '../postgres/simulated-store.js';
 import type { Network } from '../engine/network.js';
 import type { Trace } from '../engine/trace.js';
 import { Actor, type VirtualTime } from '../engine/virtual-time.js';
+import { TimedSessions } from './timed-sessions.js';
 import { RecordedMetrics } from './recorded-metrics.js';
 import { recordedLogger, type LogLine } from './recorded-logger.js';
 
@@ -86,7 +86,7 @@ function batchHandlersOf(controller: object): readonly BatchHandler[] {
 export class SimulatedProcess {
   readonly actor: Actor;
   readonly health = new HealthBoard();
-  readonly sessions = new ConsumerSessions();
+  readonly sessions: TimedSessions;
   readonly topics: TopicNames;
   #parts: Hooks[] = [];
   #server: KafkaBatchServer | null = null;
@@ -99,6 +99,7 @@ export class SimulatedProcess {
     private readonly use: ProcessDependencies,
   ) {
     this.actor = new Actor(name);
+    this.sessions = new TimedSessions(() => use.time.nowMs);
     this.topics = topicNames(use.config.topicPrefix, use.config.retrySchedule);
   }
 

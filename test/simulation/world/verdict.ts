@@ -110,8 +110,8 @@ function isActiveFrom(endpoint: LedgerEndpoint, atMs: number): boolean {
   );
 }
 
-function wasInactive(endpoint: LedgerEndpoint, atMs: number): boolean {
-  if (atMs < endpoint.createdAtMs - UNCERTAIN_MS) return true;
+function wasInactive(endpoint: LedgerEndpoint, seq: number, atMs: number): boolean {
+  if (seq <= endpoint.createdAfterSeq) return true;
   return endpoint.inactive.some(({ fromMs, toMs }) => fromMs + UNCERTAIN_MS < atMs && atMs < toMs - UNCERTAIN_MS);
 }
 
@@ -131,7 +131,7 @@ function checkDeliveries(evidence: Evidence, log: readonly Logged[], problems: s
       const logged = byId.get(eventId);
       if (logged === undefined) problems.push(`${endpoint.id} was pushed ${eventId}, which is not in the log`);
       else if (!logged.envelope.equals(body)) problems.push(`${endpoint.id} was pushed other bytes of ${eventId}`);
-      else if (wasInactive(endpoint, logged.appendedAtMs - EPOCH_MS)) {
+      else if (wasInactive(endpoint, logged.seq, logged.appendedAtMs - EPOCH_MS)) {
         problems.push(`${endpoint.id} was pushed ${eventId}, from a time when it was not there or inactive`);
       }
     }
@@ -169,6 +169,8 @@ export function unsettled({ broker, tables, ledger, topics }: Evidence): string 
     ['router', topics.log],
   ] as const) {
     for (const { partition, start, end } of broker.partitionsOf(topic)) {
+      // Offsets that were lost are only committed again with the next record.
+      if (broker.lostOffsets.has(`${prefix}-${group}`)) continue;
       const committed = broker.group(`${prefix}-${group}`).offsets.get(`${topic}/${partition}`)?.offset ?? 0;
       if (end > start && committed < end) return `the ${group} is at ${committed} of ${end} in ${topic}/${partition}`;
     }

@@ -1,0 +1,82 @@
+import type { Mutation } from '../../mutations/mutation.js';
+
+/** A break that the simulator has to find. */
+export type SimulatedMutation = Omit<Mutation, 'caughtBy'>;
+
+/** Breaks that were seen outside, put back, and some others of the kind that only a fault brings to light. */
+export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
+  {
+    name: 'ids-forgotten',
+    breaks: 'the sequencer knows ids for 2 s, shorter than a broker stands still',
+    file: 'libs/domain/src/sequencing/id-window.ts',
+    find: 'export const ID_SEGMENT_MS = 4 * 60_000;',
+    replace: 'export const ID_SEGMENT_MS = 500;',
+  },
+  {
+    name: 'any-partition',
+    breaks: 'events of an org are sequenced in whatever partition they come',
+    file: 'apps/sequencer/src/sequencer.ts',
+    find: '      if (!this.use.connection.isPlaceOf(event.orgId, record.partition)) {',
+    replace: '      if (this.use.connection.isPlaceOf(event.orgId, record.partition) === undefined) {',
+  },
+  {
+    name: 'lost-attempts-made',
+    breaks: 'what waits of a partition is pushed after the partition was given to another dispatcher',
+    file: 'apps/dispatcher/src/lane-feeder.ts',
+    find: '      if (session.assigned[flight.topic]?.includes(flight.partition) !== true) this.#withdraw(flight);\n',
+    replace: '',
+  },
+  {
+    name: 'history-routed',
+    breaks: 'an endpoint is sent events from before it was created',
+    file: 'libs/domain/src/delivery/receiving-times.ts',
+    find: "  if (seq <= receivesAfter) return 'before_endpoint';\n",
+    replace: '',
+  },
+  {
+    name: 'tail-not-read',
+    breaks: 'a sequencer that starts does not read the tail of the log',
+    file: 'apps/sequencer/src/restore-partitions.ts',
+    find: '      draft.fold.replay({ ...event, timeMs: event.inboxTimeMs }, record.offset);\n',
+    replace: '',
+  },
+  {
+    name: 'uncertain-write-trusted',
+    breaks: 'a sequencer goes on from what it meant to write, though it is not certain that it was written',
+    file: 'apps/sequencer/src/sequencer.ts',
+    find: `      // The fold ran ahead of the log, and whether the write happened only the log can tell.
+      this.#states.delete(partition);
+`,
+    replace: '',
+  },
+  {
+    name: 'repeats-read',
+    breaks: 'a reader of the log takes a repeat for a new event',
+    file: 'libs/domain/src/sequencing/seq-gate.ts',
+    find: '      if (seq <= after) return false;\n',
+    replace: '',
+  },
+  {
+    name: 'committed-too-early',
+    breaks: 'the offset of an attempt moves before the attempt is made',
+    file: 'apps/dispatcher/src/lane-feeder.ts',
+    find: '    const make = (making: Flight) => this.options.make(due, making).then(complete, interrupted);',
+    replace: `    complete();
+    const make = (making: Flight) => this.options.make(due, making).then(complete, interrupted);`,
+  },
+  {
+    name: 'commits-overtake',
+    breaks: 'two commits of a group are on their way at once, and the earlier one arrives last',
+    file: 'libs/kafka-log/src/batch-consumer.ts',
+    find: '    this.#commits = this.#commits.then(() => this.#commitNow());',
+    replace: '    this.#commits = this.#commitNow();',
+  },
+  {
+    name: 'heads-kept',
+    breaks: 'a projector does not notice that a batch was stored without its knowledge',
+    file: 'libs/feed-store/src/feed-projection.ts',
+    find: `        this.#forgetHeads();
+        return { kind: 'applied' };`,
+    replace: "        return { kind: 'applied' };",
+  },
+];
