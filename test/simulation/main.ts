@@ -100,7 +100,7 @@ takeOverTime();
 
 const program = new Command('simulate')
   .description(
-    'Simulates histories of Gapless: its sequencer, router, dispatcher, projector, alerting and ingest on a simulated ' +
+    'Simulates histories of Gapless: its sequencer, router, dispatcher, projector and ingest on a simulated ' +
       'Kafka, Postgres, network and clock, struck by faults that follow from a seed. Each history ends with a check of ' +
       'every promise. A seed that breaks one is printed with the command that replays it. Ends with 1 if one was broken.',
   )

@@ -57,14 +57,6 @@ export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
     replace: '',
   },
   {
-    name: 'committed-too-early',
-    breaks: 'the offset of an attempt moves before the attempt is made',
-    file: 'apps/dispatcher/src/lane-feeder.ts',
-    find: '    const make = (making: Flight) => this.options.make(due, making).then(complete, interrupted);',
-    replace: `    complete();
-    const make = (making: Flight) => this.options.make(due, making).then(complete, interrupted);`,
-  },
-  {
     name: 'commits-overtake',
     breaks: 'two commits of a group are on their way at once, and the earlier one arrives last',
     file: 'libs/kafka-log/src/batch-consumer.ts',
