@@ -47,11 +47,19 @@ class CommittingConsumer {
   }
 }
 
+/** Resolves once everything has happened that waits for no answer. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
 describe('an offset that moves while an earlier commit is on its way', () => {
   it('is committed after it, so that a commit that is late moves nothing back', async () => {
     const consumer = new CommittingConsumer();
     const logger = createLogger('silent', 'test');
-    const kafka = { consumer: () => consumer } as unknown as Kafka;
+    const admin = {
+      connect: consumer.connect,
+      disconnect: consumer.disconnect,
+      fetchTopicOffsets: () => Promise.resolve([]),
+    };
+    const kafka = { consumer: () => consumer, admin: () => admin } as unknown as Kafka;
     const contexts: BatchContext[] = [];
     const batches = new BatchConsumer(
       new KafkaConnection({ brokers: [], clientId: 'test', logger, kafka }),
@@ -65,6 +73,7 @@ describe('an offset that moves while an earlier commit is on its way', () => {
           return Promise.resolve(undefined);
         },
         onSession: () => undefined,
+        positions: () => Promise.resolve(new Map()),
       },
       logger,
       new HealthBoard(),
@@ -74,15 +83,13 @@ describe('an offset that moves while an earlier commit is on its way', () => {
     const [context] = contexts;
     const early = context?.commit('topic', 0, 1);
     const late = context?.commit('topic', 0, 2);
-    await Promise.resolve();
-    await Promise.resolve();
+    await settled();
     expect(consumer.commits.map(({ places }) => places[0]?.offset)).toEqual(['2']);
     consumer.commits[0]?.answer();
     await Promise.all([early, late]);
     const third = context?.commit('topic', 0, 3);
     const fourth = context?.commit('topic', 0, 4);
-    await Promise.resolve();
-    await Promise.resolve();
+    await settled();
     expect(consumer.commits).toHaveLength(2);
     consumer.commits[1]?.answer();
     await Promise.all([third, fourth]);
