@@ -39,7 +39,7 @@ afterAll(async () => {
 it('an event that was sent once has one seq, however often the broker stalls meanwhile', async () => {
   const acknowledged: string[] = [];
   let isOver = false;
-  const writers = oneTo(8).map(async () => {
+  const writers = oneTo(4).map(async () => {
     while (!isOver) {
       const ids = oneTo(450).map(() => anEventId());
       const body = JSON.stringify({ events: ids.map((id) => ({ id, event: 'ticket.created', data: {} })) });
@@ -49,25 +49,24 @@ it('an event that was sent once has one seq, however often the broker stalls mea
       else expect(status).toBe(503);
     }
   });
-  for (const pauseMs of [500, 40, 110, 1_000, 60]) {
+  for (const pauseMs of [500, 40, 110]) {
     await delay(pauseMs);
     await kafka.stall(STALL_MS);
   }
   isOver = true;
   await Promise.all(writers);
   expect(acknowledged.length).toBeGreaterThan(1_000);
-  const [last] = await eventually(() => api.emit([{ event: 'ticket.closed', data: {} }]), { timeoutMs: 30_000 });
-  const log = await eventually(
+  const [last] = await eventually(() => api.emit([{ event: 'ticket.reopened', data: {} }]), { timeoutMs: 30_000 });
+  await eventually(
     async () => {
-      const events = (await readLog(kafka.brokers, gapless.environment['TOPIC_PREFIX']!)).get(orgId) ?? [];
-      expect(events.map(({ id }) => id)).toContain(last);
-      return events;
+      expect(await api.feedText('event=ticket.reopened&limit=1')).toContain(last);
     },
     { timeoutMs: 60_000 },
   );
+  const log = (await readLog(kafka.brokers, gapless.environment['TOPIC_PREFIX']!)).get(orgId) ?? [];
   expect(log.map(({ seq }) => seq)).toEqual(oneTo(log.length));
   const ids = log.map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);
   const inLog = new Set(ids);
   expect(acknowledged.filter((id) => !inLog.has(id))).toEqual([]);
-});
+}, 120_000);
