@@ -115,9 +115,9 @@ const CEILINGS = {
     'router: requests': 12,
     'dispatcher: requests': 58,
     'projector: requests': 48,
-    'alerting: requests': 12,
+    'alerting: requests': 20,
     'kafkajs: bytes in new buffers': 450_000,
-    'all: bytes copied': 90_000,
+    'all: bytes copied': 150_000,
     'all: bytes in new buffers': 460_000,
   },
 } satisfies Record<string, Costs>;
