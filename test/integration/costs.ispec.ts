@@ -116,9 +116,9 @@ const CEILINGS = {
     'dispatcher: requests': 58,
     'projector: requests': 48,
     'alerting: requests': 20,
-    'kafkajs: bytes in new buffers': 450_000,
+    'kafkajs: bytes in new buffers': 600_000,
     'all: bytes copied': 150_000,
-    'all: bytes in new buffers': 460_000,
+    'all: bytes in new buffers': 630_000,
   },
 } satisfies Record<string, Costs>;
 
