@@ -67,9 +67,17 @@ async function untilFed(count: number): Promise<void> {
   }, PATIENCE);
 }
 
+/** An attempt that is known to have been made is not made again. */
+async function untilDelivered(id: string, count: number): Promise<void> {
+  await eventually(async () => {
+    const answer = await api.request('GET', `/external/webhooks/${id}/deliveries?status=delivered&limit=250`);
+    expect((JSON.parse(answer.text) as { data: readonly unknown[] }).data).toHaveLength(count);
+  }, PATIENCE);
+}
+
 /** Events 1 to 20, the first ten of which are pushed to `/old` and `/rested`, and the others to `/old` alone. */
 async function aHistory(): Promise<void> {
-  await anEndpoint('/old');
+  const old = await anEndpoint('/old');
   const rested = await anEndpoint('/rested');
   // One that is retried.
   let refusals = 0;
@@ -88,6 +96,7 @@ async function aHistory(): Promise<void> {
     expect(pushedTo('/old')).toHaveLength(21);
   }, PATIENCE);
   await untilFed(20);
+  await untilDelivered(old.id, 20);
   await setActive(rested.id, true);
   await anEndpoint('/new');
 }

@@ -13,7 +13,7 @@ import { ApiClient, type Envelope } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
 import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
 import { runCommand } from '../support/command.js';
-import { anOrgId } from '../support/ids.js';
+import { anEventId, anOrgId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import { readLog } from '../support/log-reader.js';
 import { aPrivateKafka, type PrivateKafka } from '../support/private-kafka.js';
@@ -54,8 +54,10 @@ function topic(role: string): string {
   return `${gapless.environment['TOPIC_PREFIX']!}.${role}.v1`;
 }
 
+/** As a service does: the same events again until they are acknowledged, which takes a moment after a broker's restart. */
 async function emit(count: number): Promise<readonly string[]> {
-  return api.emit(oneTo(count).map((n) => ({ event: 'ticket.created', data: { n } })));
+  const events = oneTo(count).map((n) => ({ id: anEventId(), event: 'ticket.created', data: { n } }));
+  return eventually(() => api.emit(events), PATIENCE);
 }
 
 /** The whole feed, once it has so many events. */
