@@ -69,6 +69,23 @@ const ZERO: Readonly<Record<StageName, readonly MetricName[]>> = {
   alerting: ['gapless_batch_failures_total', 'gapless_consumer_lag_records', 'gapless_consumer_lag_seconds'],
 };
 
+const GUARDED: readonly MetricName[] = ['gapless_partitions_stopped', 'gapless_records_removed_unread_total'];
+
+/** Shown as well, whatever the value. */
+const SHOWN: Readonly<Record<StageName, readonly MetricName[]>> = {
+  api: ['gapless_ingest_lag_seconds'],
+  sequencer: [...GUARDED, 'gapless_sequencer_old_stamps_total'],
+  router: [...GUARDED, 'gapless_router_skipped_total'],
+  dispatcher: [
+    ...GUARDED,
+    'gapless_reconciler_endpoints_waiting',
+    'gapless_reconciler_failures_total',
+    'gapless_reconciler_last_look_timestamp_seconds',
+  ],
+  projector: [...GUARDED, 'gapless_backlog_endpoints', 'gapless_backlog_rows_total'],
+  alerting: GUARDED,
+};
+
 /** More than one endpoint may hold of the main lane. */
 const HANGING_PUSHES = 300;
 /** Stands in every body, and must stand in no log. */
@@ -152,7 +169,7 @@ describe('processes, one of each stage, that carry a load with troubles in it', 
   });
 
   it('tell all that is documented, among them', () => {
-    const told = STAGE_NAMES.flatMap((stage) => [...TOLD[stage], ...ZERO[stage]]);
+    const told = STAGE_NAMES.flatMap((stage) => [...TOLD[stage], ...ZERO[stage], ...SHOWN[stage]]);
     expect(new Set([...EVERY_PROCESS, ...told])).toEqual(new Set(Object.keys(METRICS)));
   });
 
@@ -165,6 +182,9 @@ describe('processes, one of each stage, that carry a load with troubles in it', 
           expect({ name, value, isTold: (value ?? 0) > 0 }).toMatchObject({ name, isTold: true });
         }
         for (const [name, value] of values(ZERO[stage])) expect({ name, value }).toEqual({ name, value: 0 });
+        for (const [name, value] of values(SHOWN[stage])) {
+          expect({ name, value }).toEqual({ name, value: expect.any(Number) as unknown });
+        }
       },
       { timeoutMs: 10_000, intervalMs: 300 },
     );

@@ -121,6 +121,9 @@ beforeAll(async () => {
   });
   await api.request('DELETE', `/external/webhooks/${deleted.id}`);
   await settled();
+  await eventually(async () => {
+    expect(await store.query('select from deliveries where endpoint_id = $1 limit 1', [deleted.id])).toEqual([]);
+  });
 });
 
 afterAll(async () => {
