@@ -30,6 +30,9 @@ export interface SentBack {
   readonly projections: readonly string[];
 }
 
+/** How many ids are looked up by one statement. */
+const IDS_AT_ONCE = 10_000;
+
 /** What a repair reads of the feed, and how it makes the feed fold a stretch of the log again. */
 export class FeedRepair {
   constructor(private readonly store: Store) {}
@@ -58,6 +61,26 @@ export class FeedRepair {
       appendedAtMs: Number(row.appended_ms),
       envelope: row.envelope,
     }));
+  }
+
+  /** Those of the events that the feed does not have. */
+  async without<T extends { readonly orgId: OrgId; readonly id: EventId }>(
+    events: readonly T[],
+  ): Promise<ReadonlySet<T>> {
+    const absent = new Set<T>();
+    for (let from = 0; from < events.length; from += IDS_AT_ONCE) {
+      const some = events.slice(from, from + IDS_AT_ONCE);
+      const rows = await this.store.query<{ at: number }>(
+        `select (asked.at - 1)::int as at from unnest($1::uuid[], $2::text[]) with ordinality as asked(org_id, id, at)
+         where not exists (select from events e where e.org_id = asked.org_id and e.event_id = asked.id)`,
+        [some.map(({ orgId }) => orgId), some.map(({ id }) => id)],
+      );
+      for (const { at } of rows) {
+        const event = some[at];
+        if (event !== undefined) absent.add(event);
+      }
+    }
+    return absent;
   }
 
   /** Removes the events of the orgs after these seqs, and sends the projections back, in one transaction. */

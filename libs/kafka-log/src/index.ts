@@ -18,6 +18,7 @@ export * from './partition-writer.js';
 export * from './pipeline-progress.js';
 export * from './anchor.js';
 export * from './check-positions.js';
+export * from './committed-positions.js';
 export * from './position-sources.js';
 export { REPAIR_COMMAND } from './position-guard.js';
 export * from './read-partitions.js';

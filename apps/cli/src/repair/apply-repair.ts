@@ -1,3 +1,4 @@
+import { SEQ_NONE } from '#libs/domain';
 import { FeedRepair, type StoredEvent } from '#libs/feed-store';
 import {
   checkpointRecord,
@@ -43,8 +44,8 @@ async function repairPartition(
   const { partition, log, inbox, putBack } = plan;
   const records = putBack.map((event) => putBackRecord(event, inbox.offset - 1));
   await writeAll(writer, topics.log, partition, records, log.end);
-  const lastSeqs = new Map(log.lastSeqs);
-  for (const { orgId, seq } of putBack) lastSeqs.set(orgId, seq);
+  const lastSeqs = new Map([...log.lastSeqs, ...plan.lostSeqs]);
+  for (const { orgId, seq } of putBack) if (seq > (lastSeqs.get(orgId) ?? SEQ_NONE)) lastSeqs.set(orgId, seq);
   const place = { logOffset: log.end + records.length, inboxOffset: inbox.offset, clockMs: null };
   const snapshots = [...lastSeqs].map(([orgId, seq]) => snapshotRecord(orgId, seq, plan.isLogBehind));
   // Ids of what the log has lost would keep the inbox from bringing it back.

@@ -1,5 +1,6 @@
-import { parseEndpointId } from '#libs/domain';
+import { parseEndpointId, type EventId, type OrgId } from '#libs/domain';
 import { parseInboxValue } from '#libs/event-validation';
+import { FeedRepair } from '#libs/feed-store';
 import { partitionOf, readPartitions, TARGET_ENDPOINT_HEADER, type StoredRecord } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
 import { idKey, type LogContents } from './log-contents.js';
@@ -13,37 +14,53 @@ export interface InboxResume {
   readonly skipped: number;
 }
 
-/** Reads the inbox, and finds the first event of each partition that the log does not have. */
+/** An event of the inbox that the log does not have. */
+interface Missing {
+  readonly offset: number;
+  readonly orgId: OrgId;
+  readonly id: EventId;
+}
+
+/**
+ * Reads the inbox, and finds the first event of each partition that the log does not have. What a log has lost to
+ * retention is in Postgres.
+ */
 export async function findInboxResumes(
-  { connection, topics, config }: Installation,
+  { connection, topics, config, store }: Installation,
   contents: readonly LogContents[],
 ): Promise<ReadonlyMap<number, InboxResume>> {
-  const first = new Map<number, number>();
-  const skipped = new Map<number, number>();
+  const missing = new Map<number, Missing[]>();
   const byPartition = new Map(contents.map((of) => [of.partition, of]));
   const ends = await readPartitions(
     connection,
     contents.map(({ partition }) => ({ topic: topics.inbox, partition, from: 0 })),
     (record) => {
       const of = byPartition.get(record.partition);
-      const key = keyOf(record, config.partitions);
-      if (of === undefined || key === undefined || of.ids.has(key)) return;
-      if (!first.has(record.partition)) first.set(record.partition, record.offset);
-      if (record.offset < of.inboxOffset) skipped.set(record.partition, (skipped.get(record.partition) ?? 0) + 1);
+      const event = eventOf(record, config.partitions);
+      if (of === undefined || event === undefined || of.ids.has(idKey(event.orgId, event.id))) return;
+      const known = missing.get(record.partition) ?? [];
+      known.push({ offset: record.offset, ...event });
+      missing.set(record.partition, known);
     },
   );
-  return new Map(
-    contents.map(({ partition }) => {
-      const end = ends.get(`${topics.inbox}/${partition}`) ?? 0;
-      return [partition, { offset: first.get(partition) ?? end, end, skipped: skipped.get(partition) ?? 0 }];
-    }),
-  );
+  const resumes = new Map<number, InboxResume>();
+  for (const { partition, begin, inboxOffset } of contents) {
+    const end = ends.get(`${topics.inbox}/${partition}`) ?? 0;
+    let found: readonly Missing[] = missing.get(partition) ?? [];
+    if (begin > 0 && found.length > 0) {
+      const absent = await new FeedRepair(store).without(found);
+      found = found.filter((event) => absent.has(event));
+    }
+    const skipped = found.filter(({ offset }) => offset < inboxOffset).length;
+    resumes.set(partition, { offset: found[0]?.offset ?? end, end, skipped });
+  }
+  return resumes;
 }
 
 /** `undefined` for what goes to the dead letters. */
-function keyOf(record: StoredRecord, partitions: number): string | undefined {
+function eventOf(record: StoredRecord, partitions: number): Omit<Missing, 'offset'> | undefined {
   const allowTest = parseEndpointId(record.headers[TARGET_ENDPOINT_HEADER]) !== undefined;
   const reading = parseInboxValue(record.value, record.key, record.timestampMs, { allowTest });
   if (!reading.ok || partitionOf(reading.event.orgId, partitions) !== record.partition) return undefined;
-  return idKey(reading.event.orgId, reading.event.id);
+  return { orgId: reading.event.orgId, id: reading.event.id };
 }

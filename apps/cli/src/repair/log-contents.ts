@@ -5,9 +5,13 @@ import type { Installation } from '../installation.js';
 /** What a log partition holds, and what its checkpoint says. */
 export interface LogContents {
   readonly partition: number;
+  /** The offset of the first record that is kept. */
+  readonly begin: number;
   /** The offset after the last record. */
   readonly end: number;
   readonly lastSeqs: Map<OrgId, Seq>;
+  /** The last seqs that the checkpoints tell. */
+  readonly checkpointedSeqs: Map<OrgId, Seq>;
   /** `<org> <event id>` of every event. */
   readonly ids: Set<string>;
   /** Keys of the ids in the checkpoints. */
@@ -26,12 +30,14 @@ export function idKey(orgId: OrgId, id: string): string {
 export async function readLogContents({ connection, topics }: Installation): Promise<readonly LogContents[]> {
   const ends = await new LogPositions(connection).bounds(topics.log);
   const contents = new Map<number, LogContents>(
-    [...ends].map(([partition, { end }]) => [
+    [...ends].map(([partition, { begin, end }]) => [
       partition,
       {
         partition,
+        begin,
         end,
         lastSeqs: new Map(),
+        checkpointedSeqs: new Map(),
         ids: new Set(),
         idsKeys: new Set(),
         inboxOffset: 0,
@@ -45,6 +51,10 @@ export async function readLogContents({ connection, topics }: Installation): Pro
     const of = contents.get(record.partition);
     const checkpoint = readCheckpoint(record);
     if (of === undefined) return;
+    if (checkpoint.kind === 'snapshot') {
+      const { orgId, lastSeq, isReset } = checkpoint;
+      if (isReset || lastSeq > (of.checkpointedSeqs.get(orgId) ?? SEQ_NONE)) of.checkpointedSeqs.set(orgId, lastSeq);
+    }
     if (checkpoint.kind === 'ids') of.idsKeys.add(checkpoint.key);
     if (checkpoint.kind === 'ids over') of.idsKeys.delete(checkpoint.key);
     if (checkpoint.kind !== 'covered') return;

@@ -1,10 +1,11 @@
 import { SEQ_NONE, type OrgId, type Seq } from '#libs/domain';
 import { CHAT_QUEUE_PROJECTION, FeedRepair, projectedPositions, type StoredEvent } from '#libs/feed-store';
-import { checkPositions, parseAnchor, partitionOf } from '#libs/kafka-log';
+import { checkPositions, parseAnchor } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
 import { readGroups, type GroupPlace } from './group-places.js';
 import { findInboxResumes, type InboxResume } from './inbox-resume.js';
 import { idKey, readLogContents, type LogContents } from './log-contents.js';
+import { areSeqsLost, greatestSeqs, lastSeqIn, readInboxPlaces, resumeBehind, unreadRecords } from './lost-seqs.js';
 
 /** The projections that fold the log. */
 export const LOG_PROJECTIONS: readonly string[] = ['feed', CHAT_QUEUE_PROJECTION];
@@ -20,6 +21,10 @@ export interface PartitionPlan {
   readonly lastSeqs: ReadonlyMap<OrgId, Seq>;
   /** Whether Postgres has read the log further than it goes now. */
   readonly isLogBehind: boolean;
+  /** Where the checkpoint is lost and the log is pruned: the last seq that each org had. */
+  readonly lostSeqs: ReadonlyMap<OrgId, Seq>;
+  /** Records that the log lost before Postgres read them, while no checkpoint has their seqs. */
+  readonly unread: number;
   /** Whether the sequencer has to be told where to go on. */
   readonly needsReset: boolean;
 }
@@ -38,20 +43,27 @@ export interface RepairPlan {
 export async function planRepair(installation: Installation): Promise<RepairPlan> {
   const { connection, topics, store } = installation;
   const contents = await readLogContents(installation);
-  const putBack = await findPutBack(installation, contents);
+  const heads = await new FeedRepair(store).heads();
+  const projected = await projectedPositions(store, 'feed', topics.log, parseAnchor);
+  const places = await checkPositions(connection, topics.log, projected);
+  const isBehind = (log: LogContents) =>
+    places.get(log.partition)?.verdict.kind === 'went back' || log.end < log.checkpointedLogOffset;
+  const putBack = await findPutBack(installation, contents, { heads, isBehind });
   for (const log of contents) {
     for (const { orgId, id } of putBack.get(log.partition) ?? []) log.ids.add(idKey(orgId, id));
   }
+  await readInboxPlaces(installation, contents);
   const inboxes = await findInboxResumes(installation, contents);
-  const projected = await projectedPositions(store, 'feed', topics.log, parseAnchor);
-  const places = await checkPositions(connection, topics.log, projected);
   const facts = await projectedPositions(store, 'deliveries', topics.deliveries, parseAnchor);
   const factPlaces = await checkPositions(connection, topics.deliveries, facts);
   const partitions = contents.map((log) => {
     const { partition } = log;
     const events = putBack.get(partition) ?? [];
-    const inbox = inboxes.get(partition) ?? { offset: 0, end: 0, skipped: 0 };
-    const isLogBehind = places.get(partition)?.verdict.kind === 'went back' || log.end < log.checkpointedLogOffset;
+    const found = inboxes.get(partition) ?? { offset: 0, end: 0, skipped: 0 };
+    const isLogBehind = isBehind(log);
+    const isLost = areSeqsLost(log);
+    const inbox = isLost && !isLogBehind ? resumeBehind(log, found) : found;
+    const ownHeads = new Map([...heads].filter(([orgId]) => connection.isPlaceOf(orgId, partition)));
     return {
       partition,
       log,
@@ -59,7 +71,9 @@ export async function planRepair(installation: Installation): Promise<RepairPlan
       putBack: events,
       lastSeqs: new Map(events.map(({ orgId }) => [orgId, log.lastSeqs.get(orgId) ?? SEQ_NONE])),
       isLogBehind,
-      needsReset: isLogBehind || events.length > 0 || inbox.offset < log.inboxOffset,
+      lostSeqs: isLost ? greatestSeqs(log, ownHeads) : new Map<OrgId, Seq>(),
+      unread: isLost && !isLogBehind ? unreadRecords(log, projected.get(partition)) : 0,
+      needsReset: isLost || isLogBehind || events.length > 0 || inbox.offset < log.inboxOffset,
     };
   });
   const { moved, running } = await readGroups(installation, partitions);
@@ -76,19 +90,22 @@ export async function planRepair(installation: Installation): Promise<RepairPlan
 }
 
 async function findPutBack(
-  { store, config }: Installation,
+  { store, connection }: Installation,
   contents: readonly LogContents[],
+  use: { readonly heads: ReadonlyMap<OrgId, Seq>; readonly isBehind: (log: LogContents) => boolean },
 ): Promise<ReadonlyMap<number, readonly StoredEvent[]>> {
   const repair = new FeedRepair(store);
-  const heads = await repair.heads();
   const found = new Map<number, readonly StoredEvent[]>();
-  for (const { partition, lastSeqs } of contents) {
+  for (const log of contents) {
+    const isLogBehind = use.isBehind(log);
+    // Retention took what Postgres has more; the log did not go back.
+    if (areSeqsLost(log) && !isLogBehind) continue;
     const ahead = new Map<OrgId, Seq>();
-    for (const [orgId, head] of heads) {
-      const last = lastSeqs.get(orgId) ?? SEQ_NONE;
-      if (partitionOf(orgId, config.partitions) === partition && head > last) ahead.set(orgId, last);
+    for (const [orgId, head] of use.heads) {
+      const last = isLogBehind ? (log.lastSeqs.get(orgId) ?? SEQ_NONE) : lastSeqIn(log, orgId);
+      if (connection.isPlaceOf(orgId, log.partition) && head > last) ahead.set(orgId, last);
     }
-    if (ahead.size > 0) found.set(partition, await repair.after(ahead));
+    if (ahead.size > 0) found.set(log.partition, await repair.after(ahead));
   }
   return found;
 }

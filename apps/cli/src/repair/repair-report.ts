@@ -37,6 +37,8 @@ export function repairJson(plan: RepairPlan, applied: boolean): string {
         inbox_from: partition.log.inboxOffset,
         inbox_to: partition.inbox.offset,
         skipped_events: partition.inbox.skipped,
+        last_seqs: [...partition.lostSeqs].map(([org_id, last_seq]) => ({ org_id, last_seq })),
+        unread_records: partition.unread,
       })),
     groups: plan.groups,
     lost_facts: [...plan.lostFacts].map(([partition, place]) => ({ partition, ...place })),
@@ -69,6 +71,15 @@ function partitionLines(plan: PartitionPlan): readonly string[] {
   }
   for (const { org_id, first_seq, last_seq } of orgsOf(plan)) {
     lines.push(`    org ${org_id}: seq ${first_seq} to ${last_seq}`);
+  }
+  if (plan.lostSeqs.size > 0) {
+    lines.push(
+      `  the checkpoint covers the log up to ${log.checkpointedLogOffset}, and the log begins at ${log.begin}. Last seqs by log and Postgres:`,
+    );
+  }
+  for (const [orgId, lastSeq] of plan.lostSeqs) lines.push(`    org ${orgId}: seq ${lastSeq}`);
+  if (plan.unread > 0) {
+    lines.push(`  ${plan.unread} records were removed from the log before Postgres read them: nobody knows their seqs`);
   }
   if (inbox.offset !== log.inboxOffset) {
     lines.push(

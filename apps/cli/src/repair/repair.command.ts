@@ -16,6 +16,7 @@ const HELP = `
 For partitions that are stopped since their topic went back. Without --apply it reads everything and changes nothing. It
   - puts back into the log what Postgres has and the log has lost, with the same bytes and seqs;
   - lets the sequencer go on at the first event of the inbox that the log does not have;
+  - writes the last seq of each org again where the checkpoint is lost and the log begins later;
   - moves the offsets of groups that point to records that are gone.
 Stop all processes before --apply. Start them afterwards, then run verify.
 Feed and log hold different events with the same seq? "rebuild --from-empty" takes those of the log.`;
@@ -40,7 +41,16 @@ export function repairCommand(
         const found = await planRepair(installation);
         if (!isApplied || isSound(found)) return found;
         if (found.running.length > 0) {
-          throw new CliError(`processes are running (${found.running.join(', ')}): stop all of them first; ended ones are forgotten after 10 s`);
+          throw new CliError(
+            `processes are running (${found.running.join(', ')}): stop all of them first; ended ones are forgotten after 10 s`,
+          );
+        }
+        const unread = found.partitions.filter((partition) => partition.unread > 0);
+        if (unread.length > 0) {
+          const names = unread.map(({ partition }) => `${installation.topics.log}/${partition}`).join(', ');
+          throw new CliError(
+            `${names} lost records that Postgres had not read, and the checkpoint does not have their seqs: going on would give seqs twice. Restore ${installation.topics.sequences} or a newer database`,
+          );
         }
         await applyRepair(installation, found);
         return found;
