@@ -66,7 +66,7 @@ async function isLive(): Promise<boolean> {
   return (await fetch(`${service.url}/health/live`)).status === 200;
 }
 
-/** 503 `unavailable` as decisions, section 2, have it. */
+/** 503 `unavailable` (contract 8). */
 function expectUnavailable(answer: Answer): void {
   expect(answer.status).toBe(503);
   expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);

@@ -87,7 +87,7 @@ describe('the sequence of an org under concurrent publishers', () => {
     await gapless.stop();
   });
 
-  it('is 1, 2, 3 … without gap or repeat in the feed (spec 2.2)', () => {
+  it('is 1, 2, 3 … without gap or repeat in the feed (contract 3.2)', () => {
     for (const orgId of orgs) expect(feeds.get(orgId)!.map(({ seq }) => seq)).toEqual(oneTo(EVENTS_PER_ORG));
   });
 

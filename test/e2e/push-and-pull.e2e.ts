@@ -103,7 +103,7 @@ describe('an event that is pushed and pulled', () => {
     });
   });
 
-  it('has the same bytes in the push and in the feed (spec 1.1)', () => {
+  it('has the same bytes in the push and in the feed (contract 1)', () => {
     const bodies = pushes.map(({ body }) => body.toString());
     expect(feedText).toBe(`{"data":[${bodies.join(',')}],"next_seq":null}`);
   });
@@ -115,7 +115,7 @@ describe('an event that is pushed and pulled', () => {
     }
   });
 
-  it('has the envelope of spec 2.2', () => {
+  it('has the envelope of contract 3.2', () => {
     for (const [index, push] of pushes.entries()) {
       const envelope = envelopeOf(push);
       expect(Object.keys(envelope)).toEqual([
@@ -136,7 +136,7 @@ describe('an event that is pushed and pulled', () => {
     }
   });
 
-  it('is pushed with the headers of spec 4.4', () => {
+  it('is pushed with the headers of contract 6.1', () => {
     for (const push of pushes) {
       const { id, seq } = envelopeOf(push);
       expect(push.headers).toMatchObject({
@@ -154,7 +154,7 @@ describe('an event that is pushed and pulled', () => {
     }
   });
 
-  it('is signed so that X-Service-Signature verifies, and nothing else does (spec 5.2, 5.3)', () => {
+  it('is signed so that X-Service-Signature verifies, and nothing else does (contract 6.2)', () => {
     for (const push of pushes) {
       const header = headerOf(push, 'x-service-signature');
       expect(header).toMatch(/^t=\d+,v1=[0-9a-f]{64}$/);
@@ -169,7 +169,7 @@ describe('an event that is pushed and pulled', () => {
     }
   });
 
-  it('carries the hex HMAC of the body alone as X-Webhook-Signature (spec 5.4)', () => {
+  it('carries the hex HMAC of the body alone as X-Webhook-Signature (contract 6.2)', () => {
     for (const push of pushes) {
       expect(headerOf(push, 'x-webhook-signature')).toBe(
         createHmac('sha256', webhook.secret).update(push.body).digest('hex'),
@@ -177,7 +177,7 @@ describe('an event that is pushed and pulled', () => {
     }
   });
 
-  it('verifies with the standardwebhooks library (decisions, section 6)', () => {
+  it('verifies with the standardwebhooks library (contract 6.1)', () => {
     const library = new StandardWebhook(webhook.secret);
     for (const push of pushes) {
       const headers = {
@@ -197,7 +197,7 @@ describe('an event that is pushed and pulled', () => {
     expect(new Set(parents).size).toBe(pushes.length);
   });
 
-  it('counts as a success of its endpoint (spec 2.1)', async () => {
+  it('counts as a success of its endpoint (contract 3.1)', async () => {
     await eventually(async () => {
       const found = await api.webhook(webhook.id);
       expect(found).toMatchObject({ is_active: true, failure_count: 0 });
@@ -232,7 +232,7 @@ describe('a retry', () => {
   });
 });
 
-describe('widget scoping (spec 6.3)', () => {
+describe('widget scoping (contract 7.3)', () => {
   const [widget1, widget2, widget3] = [aWidgetId(), aWidgetId(), aWidgetId()];
   const events = ['ticket.created', 'ticket.updated', 'help_article.published', 'verification.approved'];
   /** By a name of its own, each event of the org. */
@@ -295,7 +295,7 @@ describe('widget scoping (spec 6.3)', () => {
 });
 
 describe('the feed', () => {
-  it('filters by type and by widget, and leaves the seqs as they are (spec 4.2)', async () => {
+  it('filters by type and by widget, and leaves the seqs as they are (contract 5.4)', async () => {
     const { api } = await anOrg();
     const widgetId = aWidgetId();
     await api.emit([

@@ -17,7 +17,7 @@ export interface Arrival {
   accepted: number;
 }
 
-/** Whether an endpoint has to be pushed an event, by the words of the specification (spec 6.3). */
+/** Whether an endpoint has to be pushed an event, by the words of contract 7.3. */
 export function isFor(subscription: Subscription, event: SubmittedEvent): boolean {
   const { orgId, events, widgetIds } = subscription;
   return (

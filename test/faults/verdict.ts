@@ -140,7 +140,7 @@ function readByTheRule(
   return { byOrg, skipped };
 }
 
-/** The envelope has to say what was submitted, in the very text of it, and nothing else (spec 2.2). */
+/** The envelope has to say what was submitted, in the very text of it, and nothing else (contract 3.2). */
 function checkEnvelope(record: LogRecord, submitted: SubmittedEvent | undefined, findings: Findings): void {
   const text = record.envelope.toString();
   if (submitted === undefined) {

@@ -8,7 +8,7 @@ export interface Submission {
   readonly data: unknown;
 }
 
-/** An envelope as a consumer reads it (spec 2.2). */
+/** An envelope as a consumer reads it (contract 3.2). */
 export interface Envelope {
   readonly id: string;
   readonly seq: number;
@@ -20,7 +20,7 @@ export interface Envelope {
   readonly data: unknown;
 }
 
-/** A registered endpoint as the api shows it (spec 2.1). */
+/** A registered endpoint as the api shows it (contract 3.1). */
 export interface Webhook {
   readonly id: string;
   readonly secret: string;

@@ -44,7 +44,7 @@ export function handedOff(happening: Happening = {}): ConversationEvent {
   return happened({ kind: 'entered', told: { subject: 'Where is my parcel?' } }, happening);
 }
 
-/** `data` of a conversation event as product services submit it (spec 2.3), with every member. */
+/** `data` of a conversation event as product services submit it (contract 3.3), with every member. */
 export function conversationData(id: string, changes: Readonly<Record<string, unknown>> = {}) {
   return {
     conversation: {

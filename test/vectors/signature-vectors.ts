@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 
-/** What a verifier has to say (spec 5.3): `valid`, or why not. */
+/** What a verifier has to say (contract 6.2): `valid`, or why not. */
 type Verdict = 'valid' | 'missing' | 'malformed' | 'expired' | 'mismatch';
 
 /** One call of a verifier, and its verdict. */

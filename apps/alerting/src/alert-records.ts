@@ -25,7 +25,7 @@ export function alertEventRecord(inbox: string, alert: UnpublishedAlert): NewRec
   );
 }
 
-/** A record of the staff alerts (decisions, section 11: Shapes), keyed by org id. */
+/** A record of the staff alerts (contract 10), keyed by org id. */
 export function staffAlertRecord(alert: UnpublishedAlert): Omit<NewRecord, 'topic' | 'partition'> {
   const { alertId, orgId, conversationId, stage, eventId, raisedAtMs, dataJson } = alert;
   const head = JSON.stringify({

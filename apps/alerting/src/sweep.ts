@@ -25,7 +25,7 @@ export interface Swept {
   readonly published: number;
 }
 
-/** Raises the alerts of conversations that have waited past a threshold (decisions, section 7). Any number may sweep. */
+/** Raises the alerts of conversations that have waited past a threshold (contract 7.4). Any number may sweep. */
 export class Sweep {
   constructor(private readonly use: SweepDependencies) {}
 

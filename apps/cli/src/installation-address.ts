@@ -8,7 +8,7 @@ interface AddressSource {
   /** What a person calls it. */
   readonly name: string;
   readonly variable: string;
-  /** Of `DATA_DIR/credentials.json` (decisions, section 9), which `npm start` writes. */
+  /** Of `DATA_DIR/credentials.json` (contract 11), which `npm start` writes. */
   readonly member: string;
 }
 

@@ -14,7 +14,7 @@ export interface CliContext {
   readonly print: (line: string) => void;
 }
 
-/** `keys create|list|revoke` (decisions, sections 9 and 11: CLI). */
+/** `keys create|list|revoke` (contract 2.3, 11). */
 export function keysCommand(context: CliContext): Command {
   const keys = new Command('keys').description('make, list and revoke API keys');
   keys

@@ -91,14 +91,14 @@ describe('an attempt that is due', () => {
     expect(verdict).toEqual({ valid: true, timestamp: 1_750_000_000 });
   });
 
-  it.each([200, 201, 204, 299])('succeeds with %d (spec 3.1)', async (status) => {
+  it.each([200, 201, 204, 299])('succeeds with %d (contract 4.1)', async (status) => {
     outcome = answered(status);
     await make();
     expect(facts()).toMatchObject([{ type: 'attempted', responseStatus: status, error: null, next: 'delivered' }]);
     expect(retries()).toEqual([]);
   });
 
-  it.each([300, 301, 304, 400, 401, 404, 429, 500, 503])('fails with %d (spec 7.1)', async (status) => {
+  it.each([300, 301, 304, 400, 401, 404, 429, 500, 503])('fails with %d (contract 6.3)', async (status) => {
     outcome = answered(status);
     await make();
     expect(facts()).toMatchObject([
@@ -136,7 +136,7 @@ describe('an attempt that is due', () => {
 });
 
 describe('an attempt that failed', () => {
-  it('is followed by one in the tier of its number, due that tier’s delay behind its end (spec 8)', async () => {
+  it('is followed by one in the tier of its number, due that tier’s delay behind its end (contract 9)', async () => {
     outcome = answered(500);
     for (const [index, delayMs] of SCHEDULE.entries()) {
       appender.appends.length = 0;
@@ -262,7 +262,7 @@ describe('an attempt that is not made', () => {
     expect(appender.records).toEqual([]);
   });
 
-  it('ends its delivery when the endpoint is inactive (decisions, section 4)', async () => {
+  it('ends its delivery when the endpoint is inactive (contract 4.2)', async () => {
     found = { kind: 'inactive' };
     await make({ ...due, run: 1 });
     expect(posts).toEqual([]);

@@ -44,7 +44,7 @@ describe('alert pairs', () => {
     );
   });
 
-  it('may be cleared without a raise (spec 6.2)', () => {
+  it('may be cleared without a raise (contract 7.2)', () => {
     expect(follow([anEvent(2, 'conversation.picked_up')])).toEqual([
       '▼  CLEAR  cnv_1 "Where is my parcel?"  picked up by Mara Lindt  no alert was raised  0 open',
     ]);

@@ -12,10 +12,10 @@ interface OpenAlert {
 /** What an event means for the alerts. */
 export type AlertChange =
   | { readonly kind: 'raised' | 'escalated'; readonly event: Raise }
-  /** `alert` is undefined when none was raised, which is normal (spec 6.2). */
+  /** `alert` is undefined when none was raised, which is normal (contract 7.2). */
   | { readonly kind: 'cleared'; readonly event: Clear; readonly alert: OpenAlert | undefined };
 
-/** The alerts that are open, by conversation (spec 6.2: raise on queued, urgent on escalated, clear on the others). */
+/** The alerts that are open, by conversation (contract 7.2: raise on queued, urgent on escalated, clear on the others). */
 export class Alerts {
   readonly #open = new Map<string, OpenAlert>();
 

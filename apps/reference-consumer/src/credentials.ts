@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { ConsumerError } from './consumer-error.js';
 
-/** Of `DATA_DIR/credentials.json` (decisions, section 9): where Gapless is, and as whom to speak to it. */
+/** Of `DATA_DIR/credentials.json` (contract 11): where Gapless is, and as whom to speak to it. */
 export interface Credentials {
   readonly base_url: string;
   readonly org_id: string;

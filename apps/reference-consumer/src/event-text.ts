@@ -32,7 +32,7 @@ function pushLine(event: GaplessEvent, { attempt }: Push, status: number): reado
   return [...names(event), `attempt ${attempt}`, 'signature verified ✓', `answered ${status}`];
 }
 
-/** Nothing of the push itself: what is not verified is not to be trusted, and not to be logged either (spec 5.3). */
+/** Nothing of the push itself: what is not verified is not to be trusted, and not to be logged either (contract 6.2). */
 export function refusalText(reason: RefusalReason, status: number): string {
   return `a push was refused  ${status === 401 ? `signature ${reason} ✗` : reason}  answered ${status}\n`;
 }

@@ -10,7 +10,7 @@ export interface RegisteredEndpoint {
   readonly secret: string;
 }
 
-/** The two management operations that a consumer needs (spec 4.1). */
+/** The two management operations that a consumer needs (contract 5.1). */
 export class Registration {
   readonly #http: AxiosInstance;
 

@@ -41,7 +41,7 @@ describe('schemas/', () => {
       },
     );
 
-    it('allows a widget only where the type may have one (spec 6.3)', () => {
+    it('allows a widget only where the type may have one (contract 7.3)', () => {
       for (const entry of EMITTED) {
         const envelope = { ...exampleEnvelope(entry), widget_id: '7c9e6679-7425-40de-944b-e07fc1f90ae7' };
         expect([entry.event, allows(`${entry.event}.json`, envelope)]).toEqual([entry.event, entry.scope === 'widget']);

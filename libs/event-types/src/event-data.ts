@@ -415,7 +415,7 @@ export interface TestData {
   /** A test delivery that was asked for with the test operation. */ test: TestData;
 }
 
-/** Types whose events belong to no widget (spec 6.3). */ export type OrgWideEventType =
+/** Types whose events belong to no widget (contract 7.3). */ export type OrgWideEventType =
   | 'verification.created'
   | 'verification.processing'
   | 'verification.completed'

@@ -1,9 +1,9 @@
 import type { EventDataByType, OrgWideEventType } from './event-data.js';
 
-/** A type that an event may have: the catalog (spec 6.1) and `test`. */
+/** A type that an event may have: the catalog (contract 7.1) and `test`. */
 export type EventType = keyof EventDataByType;
 
-/** An event of one type, as a push carries it and as the feed shows it (spec 2.2). */
+/** An event of one type, as a push carries it and as the feed shows it (contract 3.2). */
 export interface EventEnvelope<Type extends EventType> {
   /** Stable and unique in the organization: deduplicate on it. */
   readonly id: string;

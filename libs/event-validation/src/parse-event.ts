@@ -13,7 +13,7 @@ import type { ProblemList } from './problem-list.js';
 import { refuseUnknownMembers } from './unknown-members.js';
 import { validateEventData } from './validate-event-data.js';
 
-/** An event that passed every rule of decisions, section 5. */
+/** An event that passed every rule of contract 5.6. */
 export interface SubmittedEvent {
   /** null: the producer brought none, the api makes one. */
   readonly id: EventId | null;

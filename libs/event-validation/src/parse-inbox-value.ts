@@ -27,7 +27,7 @@ function refuse(code: ErrorCode, detail: string): InboxReading {
   return { ok: false, code, detail };
 }
 
-/** @throws GaplessError as in decisions, section 5. */
+/** @throws GaplessError as in contract 5.6. */
 function read(value: Buffer, key: Buffer | null, kafkaTimestampMs: number, rules: InboxRules): InboxReading {
   const document = readJson(value, LEVELS_ABOVE_DATA);
   const problems = new ProblemList();
@@ -49,7 +49,7 @@ function read(value: Buffer, key: Buffer | null, kafkaTimestampMs: number, rules
 }
 
 /**
- * Reads an inbox record (decisions, sections 5 and 11: Shapes) by the rules of `parseSubmission`, and besides: it has
+ * Reads an inbox record (contract 5.6, 10) by the rules of `parseSubmission`, and besides: it has
  * an id and an `org_id` that is the record's key; `occurred_at` falls back to the record's timestamp, which also
  * stands for now in the rule that an event lies at most 24 hours ahead. Never throws, and depends on nothing but its
  * arguments: the sequencer's fold has to come out the same whenever it is repeated.

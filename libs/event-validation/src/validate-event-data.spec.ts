@@ -58,7 +58,7 @@ describe('the schemas of the catalog', () => {
   });
 });
 
-describe('conversation data (spec 2.3)', () => {
+describe('conversation data (contract 3.3)', () => {
   it.each(ALERTING)('%s: demands what a notification shows', (type) => {
     for (const path of [
       '/conversation',
@@ -175,7 +175,7 @@ describe('conversation data (spec 2.3)', () => {
   });
 });
 
-describe('lead data (spec 2.4)', () => {
+describe('lead data (contract 3.4)', () => {
   it.each(['id', 'email', 'source', 'created_at'])('demands %s', (name) => {
     expect(problemsAfter('lead.created', `/${name}`, undefined)).toEqual([[`/${name}`, 'required']]);
   });

@@ -49,7 +49,7 @@ function describe(error: DefinedError): DataProblem {
 }
 
 /**
- * What the schema of the type has against the `data` (decisions, section 5): at most one problem for each place, 20 in
+ * What the schema of the type has against the `data` (contract 5.6): at most one problem for each place, 20 in
  * all, none if it is valid.
  */
 export function validateEventData(type: EventType, data: unknown): readonly DataProblem[] {

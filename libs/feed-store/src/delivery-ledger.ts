@@ -13,7 +13,7 @@ import {
   type OrgId,
 } from '#libs/domain';
 
-/** An endpoint that has failed too often in a row (spec 3.2). */
+/** An endpoint that has failed too often in a row (contract 4.2). */
 interface AutoDisabled {
   readonly endpointId: EndpointId;
   readonly activation: number;

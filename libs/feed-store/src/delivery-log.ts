@@ -13,7 +13,7 @@ import {
 import { IS_ENDED, SEEN, SEEN_DELIVERIES } from './seen-deliveries.js';
 import type { Store } from './store.js';
 
-/** A stored delivery (spec 2.5), with what a replay of it needs. */
+/** A stored delivery (contract 3.5), with what a replay of it needs. */
 export interface DeliveryRecord extends DeliveryRef {
   readonly run: number;
   readonly status: DeliveryStatus;
@@ -24,7 +24,7 @@ export interface DeliveryRecord extends DeliveryRef {
   readonly deliveredAt: Date | null;
 }
 
-/** One attempt of the `attempts_log` (decisions, section 3). */
+/** One attempt of the `attempts_log` (contract 3.5). */
 export interface AttemptLogEntry {
   readonly run: number;
   readonly attempt: number;

@@ -1,7 +1,7 @@
 import type { EndpointId, OrgId } from '#libs/domain';
 import type { Store } from './store.js';
 
-/** What an endpoint's attempts of the last day, and those that wait, tell of it (decisions, section 3). */
+/** What an endpoint's attempts of the last day, and those that wait, tell of it (contract 3.1). */
 export interface EndpointHealthRecord {
   readonly delivered24h: number;
   readonly failedAttempts24h: number;

@@ -4,7 +4,7 @@ import { EndpointEntity } from './entities/endpoint.entity.js';
 import type { SecretCipher } from './secret-cipher.js';
 import type { Store } from './store.js';
 
-/** An endpoint as its owners see it (spec 2.1), without its secret. */
+/** An endpoint as its owners see it (contract 3.1), without its secret. */
 export interface EndpointRecord {
   readonly id: EndpointId;
   readonly orgId: OrgId;
@@ -69,7 +69,7 @@ interface EndpointRow {
   readonly created_at: Date;
 }
 
-/** Failures of an earlier activation count no more: after enabling, the count is 0 again (decisions, section 4). */
+/** Failures of an earlier activation count no more: after enabling, the count is 0 again (contract 4.2). */
 const SELECT = `
   select e.id, e.org_id, e.name, e.description, e.url, e.events, e.widget_ids, e.is_active, e.activation, e.disabled_at,
     e.disabled_reason, e.created_at, h.last_triggered_at,
@@ -246,7 +246,7 @@ export class EndpointRecords {
   }
 
   /**
-   * Deletes the endpoint and its delivery history (spec 4.1). Nobody sees the history from then on; its rows, of which
+   * Deletes the endpoint and its delivery history (contract 5.1). Nobody sees the history from then on; its rows, of which
    * there may be millions, are removed afterwards (`Backlogs`).
    * @returns whether there was one
    */

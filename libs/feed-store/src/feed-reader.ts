@@ -93,7 +93,7 @@ function oldestOf(stored: string | null, headSeq: Seq): Seq {
   return headSeq === SEQ_NONE ? SEQ_NONE : nextSeq(headSeq);
 }
 
-/** Reads the feed (spec 4.2). */
+/** Reads the feed (contract 5.4). */
 export class FeedReader {
   /** @param retentionMs events appended longer ago are not served, whether or not they are pruned yet */
   constructor(

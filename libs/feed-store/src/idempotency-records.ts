@@ -26,7 +26,7 @@ export type Claim =
   /** Somebody is working on it. */
   | { readonly kind: 'in_progress' };
 
-/** For how long an answer is kept (decisions, section 3). */
+/** For how long an answer is kept (contract 5.3). */
 const KEPT_MS = 24 * 60 * 60 * 1_000;
 /** Longer than any request takes; a process that died in the middle of one blocks its key for so long. */
 const LEASE_MS = 60_000;

@@ -22,7 +22,7 @@ export function liveChatSettingsOf(row: LiveChatSettingsRow | undefined): LiveCh
   };
 }
 
-/** Each org's live-chat settings (decisions, section 7). */
+/** Each org's live-chat settings (contract 7.4). */
 export class LiveChatSettingsRecords {
   constructor(private readonly store: Store) {}
 

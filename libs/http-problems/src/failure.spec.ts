@@ -33,7 +33,7 @@ describe('a failure of a request', () => {
     ['url_invalid', 422],
     ['rate_limited', 429],
     ['unavailable', 503],
-  ] as const)('%s is answered with %i (decisions, section 2)', (code, status) => {
+  ] as const)('%s is answered with %i (contract 8)', (code, status) => {
     expect(statusAndCode(new GaplessError(code, 'x'))).toEqual([status, code]);
   });
 
@@ -68,7 +68,7 @@ describe('a failure of a request', () => {
 });
 
 describe('problem+json', () => {
-  it('has the members of decisions, section 2, and errors only where places are at fault', () => {
+  it('has the members of contract 8, and errors only where places are at fault', () => {
     const problems = [{ pointer: '#/url', code: 'required', detail: 'is required' }];
     const request = { id: '01K', url: '/api/v1/external/webhooks?secret=1' };
     expect(

@@ -11,7 +11,7 @@ export interface ProblemFilterOptions {
   readonly report: (failure: { readonly error: unknown; readonly requestId: string; readonly code: string }) => void;
 }
 
-/** Answers whatever was thrown with `application/problem+json` (decisions, section 2). */
+/** Answers whatever was thrown with `application/problem+json` (contract 8). */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(private readonly options: ProblemFilterOptions) {}

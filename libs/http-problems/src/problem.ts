@@ -4,7 +4,7 @@ import { PROBLEM_TYPES, problemTypeUri, type ProblemCode } from './problem-types
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
-/** The body of an error answer (RFC 9457; decisions, section 2). */
+/** The body of an error answer (RFC 9457; contract 8). */
 export interface Problem {
   readonly type: string;
   readonly title: string;

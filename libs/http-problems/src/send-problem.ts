@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Failure } from './failure.js';
 import { PROBLEM_MEDIA_TYPE, problemOf } from './problem.js';
 
-/** Answers the request with the failure (decisions, section 2). */
+/** Answers the request with the failure (contract 8). */
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, failure: Failure): void {
   const problem = problemOf(failure, request);
   if (failure.retryAfterSeconds !== undefined) reply.header('retry-after', failure.retryAfterSeconds);

@@ -1,6 +1,6 @@
 import type { RetrySchedule } from '#libs/domain';
 
-/** Everything a process can be told by its environment (decisions, section 9). Durations are milliseconds. */
+/** Everything a process can be told by its environment (contract 11). Durations are milliseconds. */
 export interface Config {
   readonly databaseUrl: string;
   readonly kafkaBrokers: readonly string[];

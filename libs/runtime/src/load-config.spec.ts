@@ -22,7 +22,7 @@ function problemsOf(environment: Environment): readonly string[] {
 }
 
 describe('loadConfig', () => {
-  it('has the defaults of decisions, section 9', () => {
+  it('has the defaults of contract 11', () => {
     expect(loadConfig(REQUIRED)).toMatchObject({
       databaseUrl: REQUIRED.DATABASE_URL,
       kafkaBrokers: ['kafka-1:9092', 'kafka-2:9092'],

@@ -1,15 +1,14 @@
 import { createHmac } from 'node:crypto';
 
 /**
- * The HMAC-SHA256 over `<t>.<raw body>`; the key is the whole secret as UTF-8, `whsec_` included (decisions, section
- * 1).
+ * The HMAC-SHA256 over `<t>.<raw body>`; the key is the whole secret as UTF-8, `whsec_` included (contract 2.2).
  */
 export function serviceDigest(secret: string, timestampSeconds: number | string, body: Buffer | string): Buffer {
   return createHmac('sha256', secret).update(`${timestampSeconds}.`).update(body).digest();
 }
 
 /**
- * The value of `X-Service-Signature`: `t=<unix seconds>,v1=<hex>` (spec, section 5).
+ * The value of `X-Service-Signature`: `t=<unix seconds>,v1=<hex>` (contract 6.2).
  * @param timestampSeconds a whole number: seconds since the Unix epoch
  * @param body the bytes as they are sent
  */
@@ -19,7 +18,7 @@ export function serviceSignature(secret: string, timestampSeconds: number, body:
 
 /**
  * The value of the deprecated `X-Webhook-Signature`: the hex HMAC-SHA256 of the body alone, which anyone who has seen
- * it can replay (spec, section 5).
+ * it can replay (contract 6.2).
  */
 export function legacySignature(secret: string, body: Buffer): string {
   return createHmac('sha256', secret).update(body).digest('hex');

@@ -97,7 +97,7 @@ function verify({ body, header, secret, toleranceSeconds, now }: VerifySignature
 }
 
 /**
- * Checks that a webhook comes from the service and is recent (spec, section 5.3): answer 401 if not, and do not look at
+ * Checks that a webhook comes from the service and is recent (contract 6.2): answer 401 if not, and do not look at
  * the body before. Never throws: arguments of a wrong type, such as a body that was parsed already, do not verify.
  */
 export function verifySignature(options: VerifySignatureOptions): SignatureVerdict {

@@ -17,8 +17,7 @@ async function addressesOf(host: EndpointHost, resolver: Resolver, allowedNetwor
 }
 
 /**
- * Looks a host up once and checks *all* its addresses: one that is refused refuses the host (decisions, sections 8 and
- * 11).
+ * Looks a host up once and checks *all* its addresses: one that is refused refuses the host (contract 6.5).
  */
 export async function resolveEndpointAddress(
   host: EndpointHost,

@@ -25,7 +25,7 @@ export type Follow = (pool: Pool, apiKey: string, sightings: Sightings, signal: 
 const FEED_PATH = '/api/v1/external/events';
 const LONG_POLL_SECONDS = 25;
 
-/** By long poll (decisions, section 5): each request is held until there is an event. */
+/** By long poll (contract 5.4): each request is held until there is an event. */
 export const followByLongPoll: Follow = async (pool, apiKey, sightings, signal) => {
   while (!signal.aborted) {
     const answer = await pool.request({
@@ -41,7 +41,7 @@ export const followByLongPoll: Follow = async (pool, apiKey, sightings, signal) 
   }
 };
 
-/** As server-sent events (decisions, sections 5 and 11: Streaming). */
+/** As server-sent events (contract 5.5). */
 export const followByStream: Follow = async (pool, apiKey, sightings, signal) => {
   const answer = await pool.request({
     path: `${FEED_PATH}?since=0`,

@@ -70,8 +70,8 @@ async function clearings(): Promise<readonly (string | null)[]> {
   return (await org.list<{ data: readonly AlertJson[] }>('alerts')).data.map(({ cleared_by }) => cleared_by);
 }
 
-describe('a conversation that nobody answers (spec 1.4)', () => {
-  it('raises at the first threshold and escalates at the second: one event and one staff alert each (spec 2.3)', async () => {
+describe('a conversation that nobody answers (contract 7.4)', () => {
+  it('raises at the first threshold and escalates at the second: one event and one staff alert each (contract 3.3)', async () => {
     const widgetId = aWidgetId();
     await org.happens(
       { event: 'handed_off', widgetId },
@@ -187,7 +187,7 @@ describe('a conversation that nobody answers (spec 1.4)', () => {
   });
 });
 
-describe('live-chat settings (decisions, section 7)', () => {
+describe('live-chat settings (contract 7.4)', () => {
   it('take effect at the next sweep, also for those who wait already, each of whom is alerted once', async () => {
     await org.happens({ event: 'handed_off' }, { event: 'handed_off', conversation: 'cnv_2', afterSeconds: 25 });
     expect((await suite.sweepAfter(50).round()).raised).toBe(0);

@@ -162,7 +162,7 @@ describe('a dashboard session', () => {
   });
 });
 
-describe('rate limit headers (decisions, section 11: RATE_LIMIT)', () => {
+describe('rate limit headers (contract 9)', () => {
   it.each(['/health/live', '/health/ready', '/docs', '/openapi.json', '/asyncapi.json', '/nowhere', '/api/v1/nowhere'])(
     'are not on %s',
     async (path) => {

@@ -74,7 +74,7 @@ async function settled(org: Org): Promise<unknown> {
   };
 }
 
-describe.each(POSTS)('$id with an Idempotency-Key (decisions, sections 3 and 11)', ({ status, ask }) => {
+describe.each(POSTS)('$id with an Idempotency-Key (contract 5.3)', ({ status, ask }) => {
   it('has its effect once, and answers whoever repeats it the same to the byte', async () => {
     const org = await anOrg();
     const request = keyed({ ...ask(org.named), key: org.key }, 'once');

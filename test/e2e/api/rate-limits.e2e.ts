@@ -25,7 +25,7 @@ const remaining = (header: unknown) => Number(/;r=(\d+)/.exec(String(header))?.[
 const anEvent = { event: 'ticket.created', data: {} };
 const ingest = (count: number) => posting('/api/v1/internal/events', { events: Array(count).fill(anEvent) });
 
-describe('the rate limit (decisions, sections 2 and 11)', () => {
+describe('the rate limit (contract 9)', () => {
   const named: Named = {
     orgId: anOrgId(),
     endpointUrl: 'http://127.0.0.1:9009/',

@@ -10,7 +10,7 @@ import { attemptOf, nothingMoreComes } from './support/pushes.js';
 /** Unlike each other, so that one cannot be taken for another. */
 const TIERS_MS = [150, 200, 250, 300, 350, 400, 450, 500];
 const TIMEOUT_MS = 2_000;
-/** A retry starts within this of when it is due, on an idle machine (decisions, section 6) … */
+/** A retry starts within this of when it is due, on an idle machine (contract 6.4) … */
 const START_WITHIN_MS = 1_000;
 /** … and on one that is busy with other things, now and then within this. */
 const START_WITHIN_BUSY_MS = 5_000;
@@ -58,7 +58,7 @@ function ended({ status }: Delivery): boolean {
   return status !== 'pending';
 }
 
-describe('an attempt (spec 3.1)', () => {
+describe('an attempt (contract 4.1)', () => {
   it.concurrent('delivers when it is answered with any 2xx', async () => {
     const statuses = [200, 201, 202, 203, 204, 206, 226, 299];
     const to = await aSubscriber(asTheEventSays());
@@ -71,7 +71,7 @@ describe('an attempt (spec 3.1)', () => {
     expect(to.receiver.received).toHaveLength(statuses.length);
   });
 
-  it.concurrent('leaves a record with the members of spec 2.5', async () => {
+  it.concurrent('leaves a record with the members of contract 3.5', async () => {
     const to = await aSubscriber(always(202));
     const emittedAtMs = Date.now();
     const [eventId] = await to.operator.emit({ event: 'ticket.created', data: {} });
@@ -149,7 +149,7 @@ describe('an attempt (spec 3.1)', () => {
     expect(elsewhere.received).toEqual([]);
   });
 
-  it.concurrent('fails when the answer comes too late, even if it is a 2xx (spec 8)', async () => {
+  it.concurrent('fails when the answer comes too late, even if it is a 2xx (contract 9)', async () => {
     const to = await aSubscriber((_request, response, push) => {
       setTimeout(() => response.end(), attemptOf(push) === 1 ? TIMEOUT_MS + 300 : TIMEOUT_MS / 2);
     });
@@ -219,7 +219,7 @@ describe('a delivery whose every attempt fails', () => {
     [failed] = (await deliveriesOnce(to, 1, ended)) as [WholeDelivery];
   });
 
-  it('is attempted exactly 9 times, with X-Service-Attempt 1 to 9 (spec 4.4, 8)', async () => {
+  it('is attempted exactly 9 times, with X-Service-Attempt 1 to 9 (contract 6.1, 9)', async () => {
     expect(pushes.map(attemptOf)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
     // As long as the longest wait of the schedule, and as a retry may take to start.
     await nothingMoreComes(to.receiver, 500 + START_WITHIN_MS);
@@ -244,7 +244,7 @@ describe('a delivery whose every attempt fails', () => {
     }
   });
 
-  it('is due again after the n-th time of the schedule behind the end of the preceding attempt (spec 8)', () => {
+  it('is due again after the n-th time of the schedule behind the end of the preceding attempt (contract 9)', () => {
     const waits = between.map(({ next_attempt_at, attempts_log }) => {
       const { at, duration_ms } = attempts_log.at(-1)!;
       return Date.parse(next_attempt_at!) - (Date.parse(at) + duration_ms);

@@ -15,7 +15,7 @@ import { attemptOf, envelopeOf, isSignedWith, nothingMoreComes, seqOf } from './
 const TIER_MS = 4_000;
 /** How long a retry that waits could still be sent: its time, and what it may take to start. */
 const RETRY_WITHIN_MS = TIER_MS + 1_000;
-/** Of the spec, section 8: the default of `AUTO_DISABLE_AFTER`. */
+/** The default (contract 9) of `AUTO_DISABLE_AFTER`. */
 const AUTO_DISABLE_AFTER = 20;
 
 let suite: DeliverySuite;
@@ -75,7 +75,7 @@ async function anAutoDisabled(): Promise<Subscribed> {
   return to;
 }
 
-describe('an endpoint that fails (spec 3.2)', () => {
+describe('an endpoint that fails (contract 4.2)', () => {
   it.concurrent('becomes inactive with the 20th failed attempt in a row, over all its deliveries', async () => {
     const held = new HeldPushes();
     const to = await aSubscriber(held.answer);
@@ -180,7 +180,7 @@ describe('an endpoint that was enabled again', () => {
   });
 });
 
-describe('an endpoint that its operator disables (spec 3.2; decisions, section 4)', () => {
+describe('an endpoint that its operator disables (contract 4.2)', () => {
   it.concurrent(
     'ends what is pending as failed with endpoint_disabled, attempts as they were, and sends none of it',
     async () => {
@@ -228,7 +228,7 @@ describe('an endpoint that its operator disables (spec 3.2; decisions, section 4
   });
 });
 
-describe('the health of an endpoint (decisions, section 3)', () => {
+describe('the health of an endpoint (contract 3.1)', () => {
   it.concurrent('is healthy and empty before the first event', async () => {
     const { operator, endpoint } = await aSubscriber(always(200));
     const { secret, ...members } = endpoint;
@@ -293,7 +293,7 @@ describe('the health of an endpoint (decisions, section 3)', () => {
   });
 });
 
-describe('a test event (spec 4.1; decisions, section 4)', () => {
+describe('a test event (contract 4.5, 5.1)', () => {
   it.concurrent('is an event of the org: it takes a seq, and stands in the feed without a widget', async () => {
     const to = await aSubscriber(always(200));
     await emit(to, 1);
@@ -362,7 +362,7 @@ describe('a test event (spec 4.1; decisions, section 4)', () => {
   });
 });
 
-describe('rotate-secret (spec 4.1, 5)', () => {
+describe('rotate-secret (contract 5.1, 6.2)', () => {
   it.concurrent('signs the very next attempt with the new secret, and the old one verifies no more', async () => {
     const to = await aSubscriber(always(200));
     const secrets = [to.endpoint.secret];
@@ -396,7 +396,7 @@ describe('rotate-secret (spec 4.1, 5)', () => {
   });
 });
 
-describe('an endpoint that is deleted (spec 4.1; decisions, section 6)', () => {
+describe('an endpoint that is deleted (contract 4.2, 5.1)', () => {
   /** How many rows of the endpoint Postgres holds, by table. */
   async function rowsOf(endpointId: string): Promise<Readonly<Record<string, number>>> {
     const tables = ['deliveries', 'delivery_attempts', 'endpoint_health', 'endpoint_inactive_periods'];

@@ -42,7 +42,7 @@ function membersOf(endpoint: EndpointWithSecret): Endpoint {
   return members;
 }
 
-describe('PATCH /external/webhooks/:id (spec 4.1; decisions, section 3)', () => {
+describe('PATCH /external/webhooks/:id (contract 5.1)', () => {
   const [widget, other] = [aWidgetId(), aWidgetId()];
 
   it.concurrent.each<readonly [string, object]>([
@@ -156,7 +156,7 @@ describe('PATCH /external/webhooks/:id (spec 4.1; decisions, section 3)', () => 
   });
 });
 
-describe('the delivery log (spec 4.1; decisions, section 3)', () => {
+describe('the delivery log (contract 5.1)', () => {
   const statuses = ['delivered', 'failed', 'pending'] as const;
   const answers = [[200], [500], undefined];
   let operator: Operator;
@@ -264,7 +264,7 @@ describe('the delivery log (spec 4.1; decisions, section 3)', () => {
   });
 });
 
-describe('a delivery (decisions, section 3)', () => {
+describe('a delivery (contract 3.5)', () => {
   it('is shown with its attempts, and with its envelope as the bytes that the feed has', async () => {
     const operator = await suite.anOperator();
     const receiver = await suite.aReceiver(asTheEventSays());

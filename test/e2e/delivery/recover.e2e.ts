@@ -90,7 +90,7 @@ async function seqsRecovered(to: Subscribed, body: object): Promise<readonly num
   return pushes.map(seqOf);
 }
 
-describe('recover (decisions, section 3)', () => {
+describe('recover (contract 4.4)', () => {
   it.concurrent('sends what failed once more, as the same deliveries, in the order of their seqs', async () => {
     const to = await aSubscriber();
     await failing(to, 10);
@@ -140,7 +140,7 @@ describe('recover (decisions, section 3)', () => {
     expect(await to.operator.deliveries(to.endpoint.id)).toEqual(before);
   });
 
-  it.concurrent('is seen in the delivery log as soon as it is answered (decisions, section 11)', async () => {
+  it.concurrent('is seen in the delivery log as soon as it is answered (contract 4.4)', async () => {
     const to = await aSubscriber();
     await failing(to, 3);
     await missing(to, tickets(2));

@@ -67,7 +67,7 @@ async function pushesOnce({ receiver }: Sent, count: number): Promise<readonly R
   });
 }
 
-describe('a replay (spec 3.1; decisions, section 3)', () => {
+describe('a replay (contract 4.1, 4.3)', () => {
   it.concurrent(
     'sends the delivered envelope once more, byte for byte, as attempt 1 of the same delivery',
     async () => {
@@ -274,7 +274,7 @@ async function outcomeOf(push: Received, run: number): Promise<void> {
   });
 }
 
-describe('while the push is faster than the answer (decisions, section 11)', () => {
+describe('while the push is faster than the answer (contract 5.1)', () => {
   const SET_BY_REQUEST = {
     status: 'pending',
     attempts: 0,

@@ -68,7 +68,7 @@ describe('access to the api', () => {
     body: JSON.stringify(body),
   });
 
-  describe('authentication (decisions, sections 1 and 2)', () => {
+  describe('authentication (contract 2.3, 8)', () => {
     it('asks for a key on every operation below /api/', async () => {
       const document = (await (await call('/openapi.json', { key: null })).json()) as {
         readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly security: readonly unknown[] }>>>>;
@@ -180,7 +180,7 @@ describe('access to the api', () => {
     });
   });
 
-  describe('the rate limit (decisions, sections 2 and 11)', () => {
+  describe('the rate limit (contract 9)', () => {
     let limited: GaplessApp;
     beforeAll(async () => {
       limited = await gapless.start([ApiModule], { http: apiHttp, env: { RATE_LIMIT: '3/s' } });
@@ -224,7 +224,7 @@ describe('access to the api', () => {
     });
   });
 
-  describe('keys over HTTP (decisions, section 11: CLI)', () => {
+  describe('keys over HTTP (contract 2.3)', () => {
     const path = '/api/v1/external/api-keys';
     const create = async (body: unknown, by = key) => call(path, { ...json(body), key: by });
 
@@ -273,7 +273,7 @@ describe('access to the api', () => {
     });
   });
 
-  describe('Idempotency-Key (decisions, sections 3 and 11)', () => {
+  describe('Idempotency-Key (contract 5.3)', () => {
     const path = '/api/v1/external/api-keys';
     let nextKey = 0;
     const aKeyName = () => `key-${++nextKey}`;

@@ -1,6 +1,6 @@
 import type { AttemptLogEntry, DeliveryRecord } from '#libs/feed-store';
 
-/** A delivery as spec 2.5 shows it. `seq` is null for a test event that the sequencer has not taken up yet. */
+/** A delivery as contract 3.5 shows it. `seq` is null for a test event that the sequencer has not taken up yet. */
 export interface DeliveryJson {
   readonly id: string;
   readonly event: string;
@@ -31,7 +31,7 @@ export function deliveryJson(delivery: DeliveryRecord): DeliveryJson {
   };
 }
 
-/** An entry of `attempts_log` (decisions, section 3). */
+/** An entry of `attempts_log` (contract 3.5). */
 export function attemptJson(entry: AttemptLogEntry) {
   return {
     attempt: entry.attempt,

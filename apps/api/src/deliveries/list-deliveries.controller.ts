@@ -55,7 +55,7 @@ function parseListQuery(query: unknown): DeliveryQuery {
   };
 }
 
-/** `GET /external/webhooks/:id/deliveries`: an endpoint's delivery log, newest first (spec 4.1). */
+/** `GET /external/webhooks/:id/deliveries`: an endpoint's delivery log, newest first (contract 5.1). */
 @Controller('api/v1/external/webhooks/:id/deliveries')
 export class ListDeliveriesController {
   constructor(

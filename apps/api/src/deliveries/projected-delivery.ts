@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { DeliveryId, EndpointId, OrgId } from '#libs/domain';
 import { DeliveryLog, type DeliveryRecord } from '#libs/feed-store';
 
-/** How long an operation waits until the projection shows what it did (decisions, section 11). */
+/** How long an operation waits until the projection shows what it did (contract 5.1). */
 const PATIENCE_MS = 5_000;
 const LOOK_EVERY_MS = 20;
 

@@ -35,7 +35,7 @@ import { replayRecords } from './replay.js';
 
 /** Events that are looked up and scheduled at a time: some megabytes at most for events of the usual size. */
 const PAGE = 200;
-/** How long the answer waits for all of it; the rest goes on behind the answer (decisions, section 11). */
+/** How long the answer waits for all of it; the rest goes on behind the answer (contract 4.4). */
 const PATIENCE_MS = 5_000;
 
 /** What of a recovery is done so far. */
@@ -51,7 +51,7 @@ function runAfter(event: Recoverable): number {
   return event.kind === 'failed' ? event.run + 1 : 0;
 }
 
-/** `POST /external/webhooks/:id/recover`: re-sends what failed or was missed, in seq order (decisions, section 3). */
+/** `POST /external/webhooks/:id/recover`: re-sends what failed or was missed, in seq order (contract 4.4). */
 @Controller('api/v1/external/webhooks/:id/recover')
 export class RecoverDeliveriesController implements BeforeApplicationShutdown {
   readonly #running = new Set<Promise<void>>();

@@ -27,7 +27,7 @@ const aKind: MemberCheck = (value) => {
   return value === 'failed' || value === 'missed' ? [] : problem('not_allowed', 'must be failed or missed');
 };
 
-/** The body of `POST …/recover` (decisions, section 3). */
+/** The body of `POST …/recover` (contract 4.4). */
 export class RecoverDeliveriesDto {
   @IsOptional()
   @Checked(aSeq)

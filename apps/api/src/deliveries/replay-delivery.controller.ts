@@ -24,7 +24,7 @@ import { ProjectedDelivery } from './projected-delivery.js';
 import { replayRecords } from './replay.js';
 import { requestedDelivery } from './requested-delivery.js';
 
-/** `POST /external/webhooks/:id/deliveries/:deliveryId/replay`: re-sends a stored delivery (spec 3.1, 4.1). */
+/** `POST /external/webhooks/:id/deliveries/:deliveryId/replay`: re-sends a stored delivery (contract 4.1, 5.1). */
 @Controller('api/v1/external/webhooks/:id/deliveries/:deliveryId/replay')
 export class ReplayDeliveryController {
   constructor(

@@ -1,7 +1,7 @@
 import type { Replayed } from '#libs/domain';
 import { attemptRecord, factRecord, type NewRecord, type TopicNames } from '#libs/kafka-log';
 
-/** The fact that a delivery begins another run, and the first attempt of it, with the stored bytes (spec 3.1). */
+/** The fact that a delivery begins another run, and the first attempt of it, with the stored bytes (contract 4.1). */
 export function replayRecords(
   topics: TopicNames,
   replayed: Replayed,

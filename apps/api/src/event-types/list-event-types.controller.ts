@@ -15,7 +15,7 @@ const CATALOG_JSON = JSON.stringify({
   })),
 });
 
-/** `GET /external/event-types`: the catalog with the schema of each type's `data` (decisions, sections 5 and 11). */
+/** `GET /external/event-types`: the catalog with the schema of each type's `data` (contract 5.7). */
 @Controller('api/v1/external/event-types')
 export class ListEventTypesController {
   @Get()

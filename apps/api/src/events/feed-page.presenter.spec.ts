@@ -24,7 +24,7 @@ describe('a page of the feed', () => {
     expect(feedPageJson(aPage([]))).toBe('{"data":[],"next_seq":null}');
   });
 
-  it('is streamed with the seq as id and the type as event (decisions, section 11: Streaming)', () => {
+  it('is streamed with the seq as id and the type as event (contract 5.5)', () => {
     expect(feedPageStream(aPage(['{"seq":1}', '{"seq":2}']))).toBe(
       'id: 1\nevent: ticket.created\ndata: {"seq":1}\n\nid: 2\nevent: ticket.created\ndata: {"seq":2}\n\n',
     );

@@ -1,11 +1,11 @@
 import type { FeedItem, FeedPage } from '#libs/feed-store';
 
-/** The page as JSON (spec 4.1): the stored envelopes are spliced in as they are, never parsed and printed again. */
+/** The page as JSON (contract 5.1): the stored envelopes are spliced in as they are, never parsed and printed again. */
 export function feedPageJson(page: FeedPage): string {
   return `{"data":[${page.elements}],"next_seq":${page.nextSeq ?? 'null'}}`;
 }
 
-/** The bounds of the feed (decisions, section 5). */
+/** The bounds of the feed (contract 5.4). */
 export function feedPageHeaders(page: Pick<FeedPage, 'oldestSeq' | 'headSeq'>): Readonly<Record<string, string>> {
   return { 'x-oldest-sequence': String(page.oldestSeq), 'x-head-sequence': String(page.headSeq) };
 }
@@ -21,7 +21,7 @@ export const STREAM_KEEP_ALIVE = ': keep-alive\n\n';
 /** Pages are shared by readers, and so is their text. */
 const streamTexts = new WeakMap<FeedPage, string>();
 
-/** The page as server-sent events (decisions, section 11: Streaming). */
+/** The page as server-sent events (contract 5.5). */
 export function feedPageStream(page: FeedPage): string {
   let text = streamTexts.get(page);
   if (text === undefined) {

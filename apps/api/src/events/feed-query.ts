@@ -16,7 +16,7 @@ export interface FeedRequest {
 }
 
 /**
- * Reads the query of the feed (spec 4.2; decisions, section 5).
+ * Reads the query of the feed (contract 5.4).
  * @throws GaplessError `malformed_request`, `validation_failed`, `unknown_event_type`
  */
 export function parseFeedQuery(query: unknown): FeedRequest {

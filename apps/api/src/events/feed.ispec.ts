@@ -102,7 +102,7 @@ describe('the feed', () => {
 
   const some = (count: number): readonly FedEvent[] => Array.from({ length: count }, () => ({}));
 
-  describe('pages (spec 4.1, 4.2; decisions, section 5)', () => {
+  describe('pages (contract 5.1, 5.4)', () => {
     it('ascend by seq along next_seq, which is null when caught up', async () => {
       const org = await anOrgWith(...some(5));
       expect(await org.page('?limit=2')).toMatchObject({ seqs: [1, 2], next: 2, oldest: 1, head: 5 });
@@ -191,7 +191,7 @@ describe('the feed', () => {
     });
   });
 
-  describe('the long poll (decisions, section 5)', () => {
+  describe('the long poll (contract 5.4)', () => {
     it('answers at once when there are events', async () => {
       const org = await anOrgWith(...some(2));
       expect(await org.page('?wait=30')).toMatchObject({ seqs: [1, 2] });
@@ -241,7 +241,7 @@ describe('the feed', () => {
     });
   });
 
-  describe('the stream (decisions, sections 5 and 11: Streaming)', () => {
+  describe('the stream (contract 5.5)', () => {
     /** What a stream has sent so far. */
     class Stream {
       text = '';
@@ -386,7 +386,7 @@ describe('the feed', () => {
     });
   });
 
-  describe('ingest (decisions, section 5)', () => {
+  describe('ingest (contract 5.6)', () => {
     async function inboxOf(orgId: OrgId): Promise<readonly StoredRecord[]> {
       const topic = `${gapless.environment['TOPIC_PREFIX']!}.inbox.v1`;
       const partitions = Number(gapless.environment['PARTITIONS']);

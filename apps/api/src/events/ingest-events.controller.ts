@@ -22,7 +22,7 @@ interface IngestAnswer {
   readonly data: readonly { readonly id: EventId }[];
 }
 
-/** `POST /internal/events`: what product services submit (decisions, section 5). */
+/** `POST /internal/events`: what product services submit (contract 5.6). */
 @Controller('api/v1/internal/events')
 export class IngestEventsController {
   #pendingBytes = 0;

@@ -27,7 +27,7 @@ const STREAM_PAGE_BYTES = 128 * 1024;
 /** A client that reads nothing for so long has its stream closed; it resumes with `Last-Event-ID`. */
 const STREAM_PATIENCE_MS = 30_000;
 
-/** `GET /external/events`: the pull feed (spec 4.1, 4.2), at once, by long poll, or as a stream. */
+/** `GET /external/events`: the pull feed (contract 5.1, 5.4), at once, by long poll, or as a stream. */
 @Controller('api/v1/external/events')
 export class ReadFeedController {
   constructor(

@@ -5,7 +5,7 @@ import { errorOf, memberPointer, throwIfInvalid } from './validation-error.js';
 const DECIMAL_INTEGER = /^(?:0|-?[1-9]\d*)$/;
 
 /**
- * Reads a query strictly (decisions, section 11: Which status): a value that is not of its type is `malformed_request`;
+ * Reads a query strictly (contract 8.1): a value that is not of its type is `malformed_request`;
  * one that is out of range, an unknown and a repeated parameter are 422; an empty value is as if absent.
  */
 export class QueryParameters {

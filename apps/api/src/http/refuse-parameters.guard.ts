@@ -9,7 +9,7 @@ const READS_QUERY = Symbol('ReadsQuery');
 export const ReadsQuery = () => SetMetadata(READS_QUERY, true);
 
 /**
- * Refuses query parameters where an operation has none (decisions, section 11: Which status). A guard, since an
+ * Refuses query parameters where an operation has none (contract 8.1). A guard, since an
  * interceptor costs each request several observables.
  */
 @Injectable()

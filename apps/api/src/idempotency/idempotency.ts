@@ -18,7 +18,7 @@ export function idempotencyKeyOf(request: FastifyRequest): string | undefined {
   throw new GaplessError('malformed_request', 'The Idempotency-Key must be 1 to 255 visible ASCII characters.');
 }
 
-/** Gives requests with an `Idempotency-Key` their effect once (decisions, sections 3 and 11). */
+/** Gives requests with an `Idempotency-Key` their effect once (contract 5.3). */
 @Injectable()
 export class Idempotency {
   constructor(

@@ -54,7 +54,7 @@ const staffAlerts: MemberCheck = (value) => {
   ];
 };
 
-/** The body of `PUT …/live-chat-settings` (decisions, section 7). */
+/** The body of `PUT …/live-chat-settings` (contract 7.4). */
 export class LiveChatSettingsDto {
   @Checked(required(seconds))
   readonly first_alert_seconds!: number;

@@ -5,7 +5,7 @@ function header(name: string, description: string, deprecated = false): JsonObje
   return { name, in: 'header', required: true, description, deprecated, schema: { type: 'string' } };
 }
 
-/** The headers of every push (spec 4.4; decisions, section 6). */
+/** The headers of every push (contract 6.1). */
 const PUSH_HEADERS: readonly JsonObject[] = [
   header(
     'X-Service-Signature',

@@ -10,7 +10,7 @@ export type Countable = 'requests' | 'events' | 'sign_ins';
 
 /**
  * A key may use in two seconds what it may use in two: on average the configured rate, and at most twice that at once
- * (decisions, section 11: RATE_LIMIT).
+ * (contract 9).
  */
 const WINDOW_SECONDS = 2;
 /** Events per request: ingest takes many in one. */

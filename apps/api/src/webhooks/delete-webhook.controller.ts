@@ -5,7 +5,7 @@ import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { EndpointIdPipe, noSuchEndpoint } from './endpoint-id.pipe.js';
 
-/** `DELETE /external/webhooks/:id`: deletes an endpoint and its delivery history (spec 4.1). */
+/** `DELETE /external/webhooks/:id`: deletes an endpoint and its delivery history (contract 5.1). */
 @Controller('api/v1/external/webhooks/:id')
 export class DeleteWebhookController {
   constructor(private readonly endpoints: EndpointRecords) {}

@@ -13,7 +13,7 @@ import { errorOf } from '../http/validation-error.js';
 /** How long a registration waits for name servers. */
 const LOOK_UP_TIMEOUT_MS = 5_000;
 
-/** Whether a url may be registered (spec 4.3; decisions, section 8). */
+/** Whether a url may be registered (contract 5.2, 6.5). */
 @Injectable()
 export class EndpointUrlCheck {
   readonly #rules: EndpointUrlRules & { readonly resolver: Resolver };

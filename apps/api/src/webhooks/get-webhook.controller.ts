@@ -7,7 +7,7 @@ import { RequireScope } from '../auth/require-scope.js';
 import { EndpointIdPipe, noSuchEndpoint } from './endpoint-id.pipe.js';
 import { webhookHealthJson, webhookJson } from './webhook.presenter.js';
 
-/** `GET /external/webhooks/:id`: an endpoint with its delivery health (spec 4.1). */
+/** `GET /external/webhooks/:id`: an endpoint with its delivery health (contract 5.1). */
 @Controller('api/v1/external/webhooks/:id')
 export class GetWebhookController {
   constructor(

@@ -5,7 +5,7 @@ import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { webhookJson } from './webhook.presenter.js';
 
-/** `GET /external/webhooks`: all endpoints of the org, oldest first (spec 4.1). */
+/** `GET /external/webhooks`: all endpoints of the org, oldest first (contract 5.1). */
 @Controller('api/v1/external/webhooks')
 export class ListWebhooksController {
   constructor(private readonly endpoints: EndpointRecords) {}

@@ -9,7 +9,7 @@ import { EndpointIdPipe, noSuchEndpoint } from './endpoint-id.pipe.js';
 import { newSigningSecret } from './signing-secret.js';
 import { webhookWithSecretJson } from './webhook.presenter.js';
 
-/** `POST /external/webhooks/:id/rotate-secret`: the very next attempt is signed with the new secret (spec 4.1, 5). */
+/** `POST /external/webhooks/:id/rotate-secret`: the very next attempt is signed with the new secret (contract 5.1, 6.2). */
 @Controller('api/v1/external/webhooks/:id/rotate-secret')
 export class RotateSecretController {
   constructor(

@@ -16,7 +16,7 @@ import { Idempotent } from '../idempotency/idempotent.decorator.js';
 import { EndpointIdPipe, noSuchEndpoint } from './endpoint-id.pipe.js';
 import { refuseInactive } from './refuse-inactive.js';
 
-/** `POST /external/webhooks/:id/test`: emits a `test` event that is pushed to this endpoint alone (spec 4.1). */
+/** `POST /external/webhooks/:id/test`: emits a `test` event that is pushed to this endpoint alone (contract 5.1). */
 @Controller('api/v1/external/webhooks/:id/test')
 export class TestWebhookController {
   constructor(

@@ -23,7 +23,7 @@ function changesOf(body: UpdateWebhookDto): EndpointChanges {
   };
 }
 
-/** `PATCH /external/webhooks/:id`: changes an endpoint, enables and disables it (spec 3.2, 4.1). */
+/** `PATCH /external/webhooks/:id`: changes an endpoint, enables and disables it (contract 4.2, 5.1). */
 @Controller('api/v1/external/webhooks/:id')
 export class UpdateWebhookController {
   constructor(

@@ -6,7 +6,7 @@ const MAX_WIDGETS = 1_000;
 /** Longest part of an unknown type that is repeated to the caller. */
 const MAX_ECHO_LENGTH = 64;
 
-/** The types that an endpoint subscribes to (decisions, section 3): at least one, none twice, not `test`. */
+/** The types that an endpoint subscribes to (contract 5.2): at least one, none twice, not `test`. */
 export const someEventTypes: MemberCheck = (value) => {
   if (!Array.isArray(value)) return [problem('wrong_type', 'must be an array of event types')];
   if (value.length === 0) return [problem('out_of_range', 'must name at least one event type')];
@@ -21,7 +21,7 @@ export const someEventTypes: MemberCheck = (value) => {
   });
 };
 
-/** The widgets that an endpoint is limited to (spec 6.3). */
+/** The widgets that an endpoint is limited to (contract 7.3). */
 export const widgetIds: MemberCheck = (value) => {
   if (!Array.isArray(value)) return [problem('wrong_type', 'must be an array of UUIDs, or null')];
   if (value.length > MAX_WIDGETS) return [problem('out_of_range', `must not name more than ${MAX_WIDGETS} widgets`)];

@@ -7,7 +7,7 @@ import { someEventTypes, widgetIds } from './webhook-members.js';
 const MAX_NAME_LENGTH = 120;
 const MAX_DESCRIPTION_LENGTH = 1_000;
 
-/** The body of `POST /external/webhooks` (spec 4.1; decisions, section 3). The url's own rules are `EndpointUrlCheck`'s. */
+/** The body of `POST /external/webhooks` (contract 5.1). The url's own rules are `EndpointUrlCheck`'s. */
 export class CreateWebhookDto {
   @Checked(required(aString))
   readonly url!: string;
@@ -28,7 +28,7 @@ export class CreateWebhookDto {
   readonly widget_ids?: readonly string[] | null;
 }
 
-/** The body of `PATCH /external/webhooks/:id`: what is absent stays; null clears what may be null (decisions, section 3). */
+/** The body of `PATCH /external/webhooks/:id`: what is absent stays; null clears what may be null (contract 5.1). */
 export class UpdateWebhookDto {
   @Checked(absentOr(aString))
   readonly url?: string;

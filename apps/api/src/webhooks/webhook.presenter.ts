@@ -1,6 +1,6 @@
 import type { EndpointHealthRecord, EndpointRecord } from '#libs/feed-store';
 
-/** An endpoint as spec 2.1 shows it; members without a value are null. */
+/** An endpoint as contract 3.1 shows it; members without a value are null. */
 export interface WebhookJson {
   readonly id: string;
   readonly name: string | null;
@@ -41,7 +41,7 @@ export function endpointStatus({ isActive, failureCount }: EndpointRecord): Endp
   return failureCount > 0 ? 'failing' : 'healthy';
 }
 
-/** How an endpoint is doing (decisions, section 3). */
+/** How an endpoint is doing (contract 3.1). */
 export function webhookHealthJson(endpoint: EndpointRecord, health: EndpointHealthRecord) {
   return {
     status: endpointStatus(endpoint),

@@ -34,7 +34,7 @@ describe('webhook endpoints over HTTP', () => {
     return { status, code, pointers: errors?.map(({ pointer }) => pointer) };
   }
 
-  it('are created active, with all members of spec 2.1 and a secret', async () => {
+  it('are created active, with all members of contract 3.1 and a secret', async () => {
     const widgetId = aWidgetId();
     const org = await anOrg();
     const created = await org.createWebhook({ ...HOOK, name: 'Night shift', widget_ids: [widgetId] });
@@ -74,7 +74,7 @@ describe('webhook endpoints over HTTP', () => {
     expect(data.map(({ id }) => id)).toEqual(made.map(({ id }) => id));
   });
 
-  it('show their health one by one (decisions, section 3)', async () => {
+  it('show their health one by one (contract 3.1)', async () => {
     const org = await anOrg();
     const { id } = await org.createWebhook(HOOK);
     expect(await org.webhook(id)).toMatchObject({
@@ -141,7 +141,7 @@ describe('webhook endpoints over HTTP', () => {
     expect((await (await anOrg()).request('GET', '/external/webhooks?page=2')).status).toBe(422);
   });
 
-  describe('where only the public network is allowed (spec 4.3; decisions, section 8)', () => {
+  describe('where only the public network is allowed (contract 5.2, 6.5)', () => {
     let strict: GaplessApp;
     beforeAll(async () => {
       const env = { ALLOW_HTTP_URLS: 'false', ALLOWED_PRIVATE_NETWORKS: '' };

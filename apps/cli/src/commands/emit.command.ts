@@ -14,7 +14,7 @@ interface EmitFlags {
   readonly count: number;
 }
 
-/** `emit`: submits example events to the Gapless that runs here (decisions, section 5: ingest). */
+/** `emit`: submits example events to the Gapless that runs here (contract 5.6). */
 export function emitCommand(
   context: { readonly print: (line: string) => void },
   environment: Environment = process.env,

@@ -7,7 +7,7 @@ import { CliError } from '../cli-error.js';
 
 const TIMEOUT_MS = 10_000;
 
-/** Of `DATA_DIR/credentials.json` (decisions, section 9): where Gapless is, and as whom to speak to it. */
+/** Of `DATA_DIR/credentials.json` (contract 11): where Gapless is, and as whom to speak to it. */
 interface Credentials {
   readonly base_url: string;
   readonly api_key: string;

@@ -28,7 +28,7 @@ export interface SimulateContext {
   readonly signal?: AbortSignal;
 }
 
-/** `simulate live-chat`: plausible chats, whose events are submitted as a product service does (decisions, section 5). */
+/** `simulate live-chat`: plausible chats, whose events are submitted as a product service does (contract 5.6). */
 export function simulateCommand(context: SimulateContext, environment: Environment = process.env): Command {
   const liveChat = new Command('live-chat')
     .description(

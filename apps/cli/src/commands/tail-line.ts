@@ -28,7 +28,7 @@ const FAMILY_STYLES: Readonly<Record<EventFamily, Style>> = {
   test: 'dim',
 };
 
-/** Alerts stand out: raised, escalated, cleared (spec 6.2). */
+/** Alerts stand out: raised, escalated, cleared (contract 7.2). */
 const ALERT_STYLES: ReadonlyMap<string, Style> = new Map<string, Style>([
   ['conversation.queued', 'red'],
   ['conversation.queued.escalated', 'boldRed'],

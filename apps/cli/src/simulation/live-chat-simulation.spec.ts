@@ -48,7 +48,7 @@ describe('a simulation of live chat', () => {
     );
   });
 
-  it('submits what the service accepts (spec 2.3)', () => {
+  it('submits what the service accepts (contract 3.3)', () => {
     const events = run(aSimulation()).map(({ event, widget_id, data, atMs }) => {
       expect(isEventType(event)).toBe(true);
       return { event, widget_id, data, org_id: ORG, occurred_at: new Date(atMs).toISOString() };

@@ -71,7 +71,7 @@ export class SimulatedChat {
     return { afterSeconds: 0, kind: this.#phase === 'waiting' ? 'abandoned' : 'completed' };
   }
 
-  /** `data` as in spec 2.3. */
+  /** `data` as in contract 3.3. */
   #data(step: ChatStep, waitedSeconds: number, queueDepth: number): object {
     const { conversationId: id, subject, firstMessage, widget, visitor } = this.plan;
     return {

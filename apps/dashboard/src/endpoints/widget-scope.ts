@@ -14,7 +14,7 @@ export function widgetScopeDraft(widgetIds: readonly string[] | null): WidgetSco
 type ParsedScope =
   { readonly kind: 'ok'; readonly widgetIds: string[] | null } | { readonly kind: 'wrong'; readonly reason: string };
 
-/** null is every widget, an empty list none, a list those (spec 6.3). */
+/** null is every widget, an empty list none, a list those (contract 7.3). */
 export function parseWidgetScope({ kind, text }: WidgetScopeDraft): ParsedScope {
   switch (kind) {
     case 'every':

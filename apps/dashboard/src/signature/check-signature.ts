@@ -1,4 +1,4 @@
-/** How old a signature may be, in seconds (spec 5.2). */
+/** How old a signature may be, in seconds (contract 6.2). */
 const TOLERANCE_S = 300;
 
 /** What is checked: a push as a receiver got it, and the secret that it believes in. */
@@ -21,7 +21,7 @@ export interface SignatureReport {
 }
 
 /**
- * Verifies a push as a receiver does (spec 5.3), and looks for what usually goes wrong when it does not.
+ * Verifies a push as a receiver does (contract 6.2), and looks for what usually goes wrong when it does not.
  * @param nowMs the time; a signature of a while ago verifies all the same, but a receiver of today would refuse it
  */
 export async function checkSignature(

@@ -81,7 +81,7 @@ describe('the stream of an organization', () => {
     expect(stream.position).toBe(6);
   });
 
-  it('fills a gap from the feed, and handles what is both pushed and read once (spec 6.2)', async () => {
+  it('fills a gap from the feed, and handles what is both pushed and read once (contract 7.2)', async () => {
     const stream = aStream();
     run(stream);
     stream.push(anEvent(1));

@@ -62,7 +62,7 @@ const DEFAULT_CAPACITY = 5_000;
 
 /**
  * Makes one stream of what is pushed and what the feed holds: every event of an organization, in the order of seq, each
- * id handled once. A gap in seq means that a push was lost (spec 6.2): the feed fills it.
+ * id handled once. A gap in seq means that a push was lost (contract 7.2): the feed fills it.
  *
  * Give it every push by `push`; run it in one process at a time. An endpoint that is not subscribed to everything leaves
  * gaps by intention: the feed is read for them all the same, and `handle` gets what the endpoint does not.

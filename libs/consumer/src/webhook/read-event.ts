@@ -4,7 +4,7 @@ function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }
 
-/** Whether the value has the members of an event (spec 2.2); what is in `data` is the service's to check. */
+/** Whether the value has the members of an event (contract 3.2); what is in `data` is the service's to check. */
 export function isEvent(value: unknown): value is GaplessEvent {
   if (typeof value !== 'object' || value === null) return false;
   const { id, seq, event, occurred_at, org_id, data } = value as Readonly<Record<string, unknown>>;

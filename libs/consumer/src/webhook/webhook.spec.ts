@@ -29,7 +29,7 @@ describe('a webhook', () => {
     expect(handled).toEqual([[anEvent(7), { body: Buffer.from(anEventJson(7)), deliveryId: 'whd_1', attempt: 3 }]]);
   });
 
-  it('takes the next secret as well as the one before (spec 5.5)', async () => {
+  it('takes the next secret as well as the one before (contract 2.2)', async () => {
     const webhook = aWebhook({ secret: () => Promise.resolve(['whsec_bmV4dA==', SECRET]) });
     expect(await webhook.receive(aPush())).toMatchObject({ status: 204 });
     expect(await webhook.receive(aPush(anEventJson(7), 'whsec_bmV4dA=='))).toMatchObject({ status: 204 });

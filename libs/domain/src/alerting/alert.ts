@@ -10,7 +10,7 @@ import {
 import type { WaitingConversation } from './chat-queue.js';
 import type { IdAndName, Visitor } from './conversation-snapshot.js';
 
-/** `data` of an alerting event and of its staff alert (spec 2.3). */
+/** `data` of an alerting event and of its staff alert (contract 3.3). */
 export interface AlertData {
   readonly conversation: {
     readonly id: ConversationId;
@@ -45,7 +45,7 @@ export interface Alert {
   readonly tellsStaff: boolean;
 }
 
-/** The same for the same crossing, however often and by whomever it is decided (decisions, section 7). */
+/** The same for the same crossing, however often and by whomever it is decided (contract 7.4). */
 export function alertEventId(
   { orgId, conversationId, entry }: Pick<WaitingConversation, 'orgId' | 'conversationId' | 'entry'>,
   stage: 1 | 2,

@@ -38,7 +38,7 @@ function laterStage(one: AlertStage, other: AlertStage): AlertStage {
 }
 
 /**
- * Folds an event into its conversation's place in the queue (decisions, sections 7 and 11: Alerting). Each hand-off
+ * Folds an event into its conversation's place in the queue (contract 7.4). Each hand-off
  * begins a new stay, with nothing alerted yet.
  * @param alertedEntry the stay that an alerting event is known to be about; `null` when its producer alone knows, and then it
  *   is about the present one

@@ -52,7 +52,7 @@ describe('readConversationEvent', () => {
     expect(read('conversation.handed_off', data)).toBeUndefined();
   });
 
-  it('keeps the members of spec 2.3 of a hand-off, and no others', () => {
+  it('keeps the members of contract 3.3 of a hand-off, and no others', () => {
     const data = conversationData('cnv_1');
     expect(snapshotOf({ ...data, extra: 1, visitor: { ...data.visitor, tags: ['vip'] } })).toEqual({
       subject: data.conversation.subject,

@@ -2,7 +2,7 @@ import type { EventType, JsonObject, LogEvent } from '../events/index.js';
 import type { ConversationId, EventId, OrgId, Seq, WidgetId } from '../kernel/index.js';
 import { conversationIdIn, readSnapshotChange, type SnapshotChange } from './conversation-snapshot.js';
 
-/** How a conversation leaves its org's queue (decisions, section 7). */
+/** How a conversation leaves its org's queue (contract 7.4). */
 export type Departure = 'picked_up' | 'abandoned' | 'completed';
 
 /** What an event of the log means for the queue of its org. */

@@ -6,7 +6,7 @@ export interface IdAndName {
   readonly name: string;
 }
 
-/** The visitor's members of spec 2.3, those that were told. */
+/** The visitor's members of contract 3.3, those that were told. */
 export interface Visitor {
   readonly id: string;
   readonly name?: string | null;
@@ -16,7 +16,7 @@ export interface Visitor {
   readonly country?: string | null;
 }
 
-/** What is known of a conversation that waits: what alerting events repeat (spec 2.3). */
+/** What is known of a conversation that waits: what alerting events repeat (contract 3.3). */
 export interface ConversationSnapshot {
   readonly subject: string;
   readonly firstMessage: string | null;
@@ -106,7 +106,7 @@ export function readSnapshotChange(data: JsonObject): SnapshotChange {
 
 /**
  * A whole snapshot of what a hand-off tells. A chat that nobody answers raises an alert however little its producer
- * has told, so what spec 2.3 requires and is missing gets the emptiest value that its schema takes.
+ * has told, so what contract 3.3 requires and is missing gets the emptiest value that its schema takes.
  */
 export function wholeSnapshot(conversationId: ConversationId, told: SnapshotChange): ConversationSnapshot {
   return {

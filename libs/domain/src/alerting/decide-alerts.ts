@@ -26,7 +26,7 @@ function crossedStages(
 }
 
 /**
- * The alerts that a sweep of an org's queue raises (decisions, section 7): one for each threshold that was passed and
+ * The alerts that a sweep of an org's queue raises (contract 7.4): one for each threshold that was passed and
  * not yet alerted for. A conversation that is found past both gets both, in order; who waits longest comes first.
  */
 export function decideAlerts(queue: ChatQueue, settings: LiveChatSettings, nowMs: number): readonly Alert[] {

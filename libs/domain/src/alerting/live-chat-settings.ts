@@ -1,4 +1,4 @@
-/** When an org's staff is told that nobody has answered, and how (decisions, section 7). */
+/** When an org's staff is told that nobody has answered, and how (contract 7.4). */
 export interface LiveChatSettings {
   /** Seconds waited after which the first alert is raised. */
   readonly firstAlertSeconds: number;

@@ -28,7 +28,7 @@ export interface DueAttempt {
   readonly envelope: Buffer;
 }
 
-/** How an attempt failed (decisions, section 6). */
+/** How an attempt failed (contract 6.3). */
 export type AttemptError = 'http_status' | 'timeout' | 'dns' | 'connect' | 'tls' | 'blocked_address';
 
 /** What came of a POST. */

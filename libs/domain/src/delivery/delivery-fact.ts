@@ -31,7 +31,7 @@ export interface Attempted {
   readonly nextAttemptAtMs: number | null;
 }
 
-/** An operator asked for the stored delivery again (spec 3.1). */
+/** An operator asked for the stored delivery again (contract 4.1). */
 export interface Replayed {
   readonly type: 'replayed';
   readonly delivery: DeliveryRef;

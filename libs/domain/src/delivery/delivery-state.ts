@@ -2,7 +2,7 @@ import type { Attempted, Ended, EndReason, Replayed, Scheduled } from './deliver
 
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed';
 
-/** The part of a delivery record that its facts change (spec 2.5, 3.1). Times in epoch milliseconds. */
+/** The part of a delivery record that its facts change (contract 3.5, 4.1). Times in epoch milliseconds. */
 export interface DeliveryState {
   readonly run: number;
   readonly status: DeliveryStatus;

@@ -1,6 +1,6 @@
 import type { Attempted } from './delivery-fact.js';
 
-/** What an endpoint's attempts say about it, folded in their order (spec 2.1, 3.2). Times in epoch milliseconds. */
+/** What an endpoint's attempts say about it, folded in their order (contract 3.1, 4.2). Times in epoch milliseconds. */
 export interface EndpointHealth {
   /** Raised whenever the endpoint is enabled again; failures of an earlier activation count no more. */
   readonly activation: number;
@@ -22,9 +22,9 @@ export const HEALTH_UNKNOWN: EndpointHealth = {
 
 /**
  * Folds an attempt. `failure_count` counts failed attempts in a row over all deliveries; any 2xx sets it to 0
- * (decisions, section 4). Once it has reached the limit the endpoint is inactive, and what was still in flight counts
+ * (contract 4.2). Once it has reached the limit the endpoint is inactive, and what was still in flight counts
  * no more until it is enabled again.
- * @returns `disables`: whether this attempt is the one that makes the endpoint inactive (spec 3.2, 8)
+ * @returns `disables`: whether this attempt is the one that makes the endpoint inactive (contract 4.2, 9)
  */
 export function foldHealth(
   health: EndpointHealth,

@@ -1,4 +1,4 @@
-/** Delays in milliseconds: entry n-1 is the wait before the n-th retry, and the delay of retry tier n (spec 8). */
+/** Delays in milliseconds: entry n-1 is the wait before the n-th retry, and the delay of retry tier n (contract 9). */
 export type RetrySchedule = readonly number[];
 
 /**

@@ -1,7 +1,7 @@
 import type { EndpointId, WidgetId } from '../kernel/index.js';
 import { inWidgetScope, type WidgetScope } from './widget-scope.js';
 
-/** What decides whether an endpoint receives an event (spec 2.1, 6.3). */
+/** What decides whether an endpoint receives an event (contract 3.1, 7.3). */
 export interface Subscriber {
   readonly id: EndpointId;
   readonly isActive: boolean;
@@ -13,7 +13,7 @@ export interface Subscriber {
 export interface Routable {
   readonly event: string;
   readonly widgetId: WidgetId | null;
-  /** Set on a test event: it goes to this endpoint alone, whatever that subscribes to (decisions, section 4). */
+  /** Set on a test event: it goes to this endpoint alone, whatever that subscribes to (contract 4.5). */
   readonly targetEndpoint: EndpointId | null;
 }
 

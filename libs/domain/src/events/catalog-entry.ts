@@ -1,13 +1,13 @@
 import type { JsonObject } from './data-schemas/json-schema.js';
 
-/** The families of spec 6.1. */
+/** The families of contract 7.1. */
 export type EventFamily =
   'conversation' | 'ticket' | 'visitor' | 'call_request' | 'verification' | 'help_desk_content' | 'test';
 
-/** `widget`: the event may name its owning widget. `org`: it is org-wide, and its `widget_id` is null (spec 6.3). */
+/** `widget`: the event may name its owning widget. `org`: it is org-wide, and its `widget_id` is null (contract 7.3). */
 export type EventScope = 'widget' | 'org';
 
-/** One event type as `GET /external/event-types` lists it (decisions, section 11: Shapes). */
+/** One event type as `GET /external/event-types` lists it (contract 5.7). */
 export interface CatalogEntry<Event extends string = string> {
   readonly event: Event;
   readonly family: EventFamily;

@@ -17,10 +17,10 @@ const entries = [
   ...testEvents,
 ] as const;
 
-/** A type that an envelope's `event` may have had or has: the catalog of spec 6.1, and `lead.captured` of spec 6.2. */
+/** A type that an envelope's `event` may have had or has: the catalog of contract 7.1, and `lead.captured` of contract 7.2. */
 export type EventType = (typeof entries)[number]['event'];
 
-/** The catalog (spec 6.1), family by family in the order of the spec. */
+/** The catalog (contract 7.1), family by family. */
 export const CATALOG: readonly CatalogEntry<EventType>[] = entries;
 
 /** All the types of the catalog, in its order. */
@@ -56,7 +56,7 @@ export function isFeedFilter(text: string): text is EventType {
   return isEventType(text);
 }
 
-/** Whether events of the type may name a widget (`widget`) or must have `widget_id` null (`org`; spec 6.3). */
+/** Whether events of the type may name a widget (`widget`) or must have `widget_id` null (`org`; contract 7.3). */
 export function eventScope(type: EventType): EventScope {
   return catalogEntry(type).scope;
 }

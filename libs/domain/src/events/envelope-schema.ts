@@ -3,7 +3,7 @@ import type { JsonObject } from './data-schemas/json-schema.js';
 const TIMESTAMP: JsonObject = { type: 'string', format: 'date-time' };
 
 /**
- * JSON Schema of the envelope (spec 2.2), whatever its type. It does not list the types: new ones come, and whoever
+ * JSON Schema of the envelope (contract 3.2), whatever its type. It does not list the types: new ones come, and whoever
  * reads must pass over those that it does not know. Members that it does not name may come as well.
  */
 export const ENVELOPE_SCHEMA = {

@@ -14,7 +14,7 @@ const PARTS: EnvelopeParts = {
 };
 
 describe('envelopeBytes', () => {
-  it('has the members of spec 2.2, in that order, timestamp being the alias of occurred_at', () => {
+  it('has the members of contract 3.2, in that order, timestamp being the alias of occurred_at', () => {
     const envelope = JSON.parse(envelopeBytes(PARTS).toString()) as Record<string, unknown>;
     expect(Object.entries(envelope)).toEqual([
       ['id', PARTS.id],

@@ -12,7 +12,7 @@ export interface InboxEvent {
   readonly dataJson: string;
 }
 
-/** The value of an inbox record (decisions, section 11: Shapes). */
+/** The value of an inbox record (contract 10). */
 export function inboxValue(event: InboxEvent): Buffer {
   const widgetId = event.widgetId === null ? 'null' : `"${event.widgetId}"`;
   return Buffer.from(

@@ -7,7 +7,7 @@ export interface LogEvent {
   readonly id: EventId;
   readonly event: string;
   readonly widgetId: WidgetId | null;
-  /** The only endpoint that a test event is meant for (decisions, section 4). */
+  /** The only endpoint that a test event is meant for (contract 4.5). */
   readonly targetEndpoint: EndpointId | null;
   readonly traceparent: string | null;
   readonly envelope: Buffer;

@@ -1,4 +1,4 @@
-/** Every error code that a caller can meet (decisions, section 2). One filter maps them to HTTP. */
+/** Every error code that a caller can meet (contract 8). One filter maps them to HTTP. */
 export const ERROR_CODES = [
   'malformed_request',
   'missing_api_key',

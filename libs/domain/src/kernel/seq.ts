@@ -1,6 +1,6 @@
 import type { Brand } from './brand.js';
 
-/** An event's place in its org's log: 1, 2, 3 … without a gap (spec 2.2). */
+/** An event's place in its org's log: 1, 2, 3 … without a gap (contract 3.2). */
 export type Seq = Brand<number, 'Seq'>;
 
 /** Before the first event of an org. */

@@ -32,7 +32,7 @@ export class PartitionFold {
   }
 
   /**
-   * Gives the event the next seq of its org, unless its id is known (spec 2.2: unique, never reused).
+   * Gives the event the next seq of its org, unless its id is known (contract 3.2: unique, never reused).
    * @param logOffset where the event will be in the log
    * @param isInLog tells what the log before the window holds, if the event has to be looked for there
    */

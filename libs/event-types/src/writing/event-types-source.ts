@@ -47,7 +47,7 @@ export async function eventTypesSource(path: string): Promise<string> {
     HEADER,
     ...interfaces,
     `/** What \`data\` is, by event type. */ export interface EventDataByType { ${members.join('\n')} }`,
-    `/** Types whose events belong to no widget (spec 6.3). */ export type OrgWideEventType = ${union(orgWide)};`,
+    `/** Types whose events belong to no widget (contract 7.3). */ export type OrgWideEventType = ${union(orgWide)};`,
     `/** All that an endpoint can subscribe to and that is ever emitted. */
      export const EVENT_TYPES = [${subscribable.join(', ')}] as const;`,
   ].join('\n\n');

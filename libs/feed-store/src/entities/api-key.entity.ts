@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { ApiKeyId, OrgId } from '#libs/domain';
 
-/** An API key (decisions, section 1). Only a hash of its secret is kept. */
+/** An API key (contract 2.3). Only a hash of its secret is kept. */
 @Entity({ name: 'api_keys' })
 export class ApiKeyEntity {
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'api_keys_pkey' })

@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { EndpointId, OrgId, WidgetId } from '#libs/domain';
 
-/** A registered webhook endpoint (spec 2.1). Its failure count and last trigger are projections of its attempts. */
+/** A registered webhook endpoint (contract 3.1). Its failure count and last trigger are projections of its attempts. */
 @Entity({ name: 'endpoints' })
 export class EndpointEntity {
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'endpoints_pkey' })

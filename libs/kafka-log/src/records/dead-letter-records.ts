@@ -5,7 +5,7 @@ import type { NewRecord, StoredRecord } from '../record.js';
 export type DeadLetterCode = ErrorCode | 'wrong_partition';
 export const DEAD_LETTER_CODES: readonly DeadLetterCode[] = [...ERROR_CODES, 'wrong_partition'];
 
-/** A record that cannot be taken: as it came, with the reason and where it was (decisions, section 11: Shapes). */
+/** A record that cannot be taken: as it came, with the reason and where it was (contract 10). */
 export function deadLetterRecord(topic: string, record: StoredRecord, code: DeadLetterCode, detail: string): NewRecord {
   return {
     topic,

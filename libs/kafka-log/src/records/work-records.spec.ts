@@ -50,7 +50,7 @@ describe('a record of a fact', () => {
 });
 
 describe('a dead letter', () => {
-  it('is the record as it came, with the reason and where it stood (decisions, section 11)', () => {
+  it('is the record as it came, with the reason and where it stood (contract 10)', () => {
     const bad = asStored({ topic: 'inbox', key: Buffer.from([255]), value: Buffer.from('{'), headers: { own: 'ä' } });
     expect(deadLetterRecord('dead', bad, 'malformed_request', 'not JSON')).toEqual({
       topic: 'dead',

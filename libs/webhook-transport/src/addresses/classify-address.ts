@@ -3,7 +3,7 @@ import { contains, parseIp, type IpBytes } from './ip-bytes.js';
 import { networkOf, type Network } from './networks.js';
 import { BLOCKS_IPV4, BLOCKS_IPV6 } from './special-purpose-blocks.js';
 
-/** Whether a webhook may be sent to an address (decisions, section 8). */
+/** Whether a webhook may be sent to an address (contract 6.5). */
 export type AddressClass =
   | { readonly kind: 'public' }
   /** Not public, but the configuration lets it through. */

@@ -5,7 +5,7 @@ import type { PushOutcome, PushRequest } from './push-attempt.js';
 import { MAX_EXCERPT_BYTES, responseExcerpt } from './response-excerpt.js';
 import { timeoutDetail, transportFailure, type TransportFailure } from './transport-error.js';
 
-/** A body is read up to this; then the connection is dropped (decisions, section 6). */
+/** A body is read up to this; then the connection is dropped (contract 6.3). */
 const MAX_BODY_BYTES = 16 * 1024;
 
 const ABORTED: TransportFailure = { error: 'connect', detail: 'the attempt was ended' };

@@ -1,4 +1,4 @@
-/** Why no answer came in time (decisions, section 6). */
+/** Why no answer came in time (contract 6.3). */
 export type PushError = 'timeout' | 'dns' | 'connect' | 'tls' | 'blocked_address';
 
 export type PushOutcome = {

@@ -39,7 +39,7 @@ function hmac(message: string): string {
 }
 
 describe('pushHeaders', () => {
-  it('are those of spec 4.4 and decisions, section 6, and no others', () => {
+  it('are those of contract 6.1, and no others', () => {
     const headers = pushHeaders(DUE, SECRET, NOW_MS);
     const body = DUE.envelope.toString();
     expect(headers).toEqual({

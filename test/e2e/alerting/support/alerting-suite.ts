@@ -26,7 +26,7 @@ import { anEventId, anOrgId } from '../../../support/ids.js';
 import { readTopic } from '../../../support/log-reader.js';
 import { API_HTTP } from '../../../support/stages.js';
 
-/** A staff alert as its readers see it (decisions, section 11: Shapes). */
+/** A staff alert as its readers see it (contract 10). */
 export interface StaffAlert {
   readonly alert_id: string;
   readonly org_id: string;

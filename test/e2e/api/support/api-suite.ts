@@ -33,7 +33,7 @@ export function withJson<T extends object>(ask: T, body: unknown): T & Pick<Ask,
   return { ...ask, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
 }
 
-/** A Gapless whose every answer is checked: against decisions, sections 2 and 11, and against its own description. */
+/** A Gapless whose every answer is checked: against contract 8, 8.1, and against its own description. */
 export class ApiSuite {
   private constructor(
     readonly gapless: GaplessUnderTest,

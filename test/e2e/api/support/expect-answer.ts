@@ -26,7 +26,7 @@ const MEMBERS = ['type', 'title', 'status', 'detail', 'instance', 'code', 'reque
 /** Traces of the inside: stacks, SQL, addresses of servers, modules. */
 const LEAK = /\n\s*at |node_modules|\bselect .* from\b|\binsert into\b|ECONN|postgres|kafka|typeorm/i;
 
-/** The body of an error answer (decisions, section 2). */
+/** The body of an error answer (contract 8). */
 export interface Problem {
   readonly type: string;
   readonly title: string;
@@ -38,7 +38,7 @@ export interface Problem {
   readonly errors?: readonly { readonly pointer: string; readonly code: string; readonly detail: string }[];
 }
 
-/** Shows that the answer is a problem as decisions, section 2 has it. */
+/** Shows that the answer is a problem as contract 8 has it. */
 export function expectProblem(ask: Ask, answer: Answer): Problem {
   expect(answer.headers['content-type']).toBe('application/problem+json');
   const problem = JSON.parse(answer.text) as Problem;

@@ -12,7 +12,7 @@ export interface Named {
   readonly apiKeyId: string;
 }
 
-/** An operation of spec 4.1 and decisions, sections 3 and 5. */
+/** An operation of contract 5.1, 5.4. */
 export interface Operation {
   /** Its `operationId` in the OpenAPI document. */
   readonly id: string;

@@ -1,7 +1,7 @@
 import type { OrgId } from '#libs/domain';
 import type { Answer, ApiClient, Envelope, Submission } from '../../../support/api-client.js';
 
-/** An endpoint (spec 2.1). */
+/** An endpoint (contract 3.1). */
 export interface Endpoint {
   readonly id: string;
   readonly name: string | null;
@@ -19,7 +19,7 @@ export interface EndpointWithSecret extends Endpoint {
   readonly secret: string;
 }
 
-/** How an endpoint is doing (decisions, section 3). */
+/** How an endpoint is doing (contract 3.1). */
 export interface EndpointHealth {
   readonly status: 'healthy' | 'failing' | 'disabled';
   readonly delivered_24h: number;
@@ -35,7 +35,7 @@ export interface EndpointHealth {
   readonly disabled_reason: string | null;
 }
 
-/** A delivery (spec 2.5). */
+/** A delivery (contract 3.5). */
 export interface Delivery {
   readonly id: string;
   readonly event: string;
@@ -50,7 +50,7 @@ export interface Delivery {
   readonly created_at: string;
 }
 
-/** An attempt in a delivery's log (decisions, section 3). */
+/** An attempt in a delivery's log (contract 3.5). */
 export interface Attempt {
   readonly attempt: number;
   readonly at: string;
@@ -74,7 +74,7 @@ export interface DeliveryPage {
   readonly next_cursor: string | null;
 }
 
-/** Why the api refused something (decisions, section 2). */
+/** Why the api refused something (contract 8). */
 export interface Refusal {
   readonly status: number;
   readonly code: string;

@@ -31,7 +31,7 @@ export function signedAt(push: Received): number {
   return Number(/^t=(\d+),/.exec(headerOf(push, 'x-service-signature'))?.[1]);
 }
 
-/** Whether both signatures of the push are those of the secret (spec 5.2, 5.4); reckoned here as a consumer would. */
+/** Whether both signatures of the push are those of the secret (contract 6.2); reckoned here as a consumer would. */
 export function isSignedWith(secret: string, push: Received): boolean {
   const hmac = (message: Buffer) => createHmac('sha256', secret).update(message).digest('hex');
   const stamped = Buffer.concat([Buffer.from(`${signedAt(push)}.`), push.body]);

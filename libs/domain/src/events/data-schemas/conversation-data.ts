@@ -1,6 +1,6 @@
 import { JSON_SCHEMA_DIALECT, type JsonObject } from './json-schema.js';
 
-/** What the events that share the shape of spec 2.3 tell apart. */
+/** What the events that share the shape of contract 3.3 tell apart. */
 interface ConversationDataRules {
   readonly description: string;
   /** The status that the event stands for. */
@@ -60,7 +60,7 @@ function stageProperty(stage: ConversationDataRules['stage']): JsonObject {
 }
 
 /**
- * `data` of the events of spec 2.3, and of the hand-off that they repeat (decisions, section 7).
+ * `data` of the events of contract 3.3, and of the hand-off that they repeat (contract 7.4).
  *
  * The payload alone has to be enough for a notification, so what a notification shows is required. Where the spec is
  * silent the schema is tolerant: a conversation may belong to no widget (null) and to no department (null or absent).

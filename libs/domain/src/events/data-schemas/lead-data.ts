@@ -1,7 +1,7 @@
 import { JSON_SCHEMA_DIALECT, type JsonObject } from './json-schema.js';
 
 /**
- * `data` of `lead.created`: the REST shape of a lead (spec 2.4). What a visitor may leave out is nullable: a lead from
+ * `data` of `lead.created`: the REST shape of a lead (contract 3.4). What a visitor may leave out is nullable: a lead from
  * Telegram has no email, a pre-chat form need not ask for name and company. Further members are allowed, since the
  * REST shape may grow.
  */
