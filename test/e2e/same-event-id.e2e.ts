@@ -120,7 +120,7 @@ describe('an event id that is sent again is answered the same, and is in the log
     const others = Array.from({ length: 1_200 }, () => anEventId());
     await app.app.get(Store).transaction(async (runner) => {
       // Readers do not wait for it, the projector does.
-      await runner.query('lock table events in share mode');
+      await runner.query('lock table projection_offsets in share mode');
       await api.emit([named(id)]);
       for (let at = 0; at < others.length; at += 400) await api.emit(others.slice(at, at + 400).map(named));
       expect(await api.emit([named(id)])).toEqual([id]);

@@ -1,7 +1,7 @@
 import type { Position } from '#libs/domain';
 import { checkPositions, parseAnchor } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
-import type { PartitionPlan } from './repair-plan.js';
+import type { InboxResume } from './inbox-resume.js';
 
 /** Where a group has to go on, since what it has committed does not fit any more. */
 export interface GroupPlace {
@@ -12,10 +12,18 @@ export interface GroupPlace {
   readonly to: number;
 }
 
+/** Where the sequencer goes on in a partition. */
+interface InboxPlan {
+  readonly partition: number;
+  readonly inbox: InboxResume;
+  /** Whether that is another place than its checkpoint has. */
+  readonly needsReset: boolean;
+}
+
 /** Looks at every group of the installation: which have members, and whose offsets have to move. */
 export async function readGroups(
   { connection, topics, config }: Installation,
-  partitions: readonly Pick<PartitionPlan, 'partition' | 'log' | 'inbox' | 'needsReset'>[],
+  partitions: readonly InboxPlan[],
 ): Promise<{ readonly moved: readonly GroupPlace[]; readonly running: readonly string[] }> {
   const moved: GroupPlace[] = [];
   const running: string[] = [];

@@ -7,7 +7,9 @@ describe('judgePosition', () => {
   it('accepts a partition that holds what was read, or holds it no longer', () => {
     expect(judgePosition(POSITION, { begin: 0, end: 60, fingerprint: 'a' })).toEqual({ kind: 'fits' });
     expect(judgePosition(POSITION, { begin: 60, end: 90, fingerprint: null })).toEqual({ kind: 'fits' });
-    expect(judgePosition({ next: 60, anchor: null }, { begin: 0, end: 60, fingerprint: null })).toEqual({ kind: 'fits' });
+    expect(judgePosition({ next: 60, anchor: null }, { begin: 0, end: 60, fingerprint: null })).toEqual({
+      kind: 'fits',
+    });
     expect(judgePosition({ next: 0, anchor: null }, { begin: 0, end: 0, fingerprint: null })).toEqual({ kind: 'fits' });
   });
 

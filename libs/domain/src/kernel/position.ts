@@ -30,7 +30,10 @@ export type PositionVerdict =
   | { readonly kind: 'went back'; readonly expected: number; readonly found: number; readonly reason: string };
 
 /** Judges whether the partition still is what was read of it. */
-export function judgePosition({ next, anchor }: Position, { begin, end, fingerprint }: PartitionFindings): PositionVerdict {
+export function judgePosition(
+  { next, anchor }: Position,
+  { begin, end, fingerprint }: PartitionFindings,
+): PositionVerdict {
   if (end < next) {
     return {
       kind: 'went back',
