@@ -9,7 +9,7 @@ import {
   type ProjectionName,
   type ProjectionPositions,
 } from './projection-tables.js';
-import { isLockNotAvailable, Store, type StoreOptions } from './store.js';
+import { isLockNotAvailable, isPassingInAMoment, Store, type StoreOptions } from './store.js';
 
 /** Where projections are built, and where those that they replace are put before they are dropped. */
 const SHADOW = 'gapless_shadow';
@@ -119,8 +119,22 @@ function tablesOf(projections: readonly ProjectionName[]): readonly string[] {
   return projections.flatMap((name) => PROJECTION_TABLES[name].map((table) => table.name));
 }
 
+/** A statement that began before the tables were exchanged may still read or write the retired ones. */
 async function dropSchemas(store: Store): Promise<void> {
-  for (const schema of [SHADOW, RETIRED]) await store.query(`drop schema if exists ${schema} cascade`);
+  for (const schema of [SHADOW, RETIRED]) {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await store.transaction(async (runner) => {
+          await runner.query(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
+          await runner.query(`drop schema if exists ${schema} cascade`);
+        });
+        break;
+      } catch (error) {
+        if (attempt === LOCK_ATTEMPTS || !isPassingInAMoment(error)) throw error;
+        await delay(LOCK_PAUSE_MS);
+      }
+    }
+  }
 }
 
 /** The records, which no log can rebuild, are there once. */

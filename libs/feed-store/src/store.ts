@@ -55,7 +55,7 @@ export function isLockNotAvailable(error: unknown): boolean {
 const IN_THE_WAY = new Set(['55P03', '40P01', '40001']);
 
 /** Whether the schema may be brought up to date a moment later, though it could not be now. */
-function isPassingInAMoment(error: unknown): boolean {
+export function isPassingInAMoment(error: unknown): boolean {
   if (isPostgresAway(error) || error instanceof SchemaBehindError) return true;
   return types.isNativeError(error) && IN_THE_WAY.has(String((error as { code?: unknown }).code));
 }
