@@ -200,7 +200,7 @@ export class BatchConsumer {
     if (this.#consumer !== null) await this.#finish(this.#consumer);
     await this.#consumer?.disconnect();
     this.#failing.clear();
-    this.#guard.released();
+    await endsWithin(this.#guard.stop(), RELEASE_MS);
     this.#endListening();
     this.options.onSession(null);
   }

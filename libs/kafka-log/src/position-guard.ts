@@ -67,6 +67,7 @@ export class PositionGuard {
   #interruptions = 0;
   #checking: Promise<void> | null = null;
   #lookedAt = -Infinity;
+  readonly #stopping = new AbortController();
 
   constructor(private readonly use: PositionGuardUse) {
     use.connection.metrics.add('gapless_records_removed_unread_total', { group: use.group }, 0);
@@ -97,6 +98,13 @@ export class PositionGuard {
     this.#standings.clear();
     this.use.stopped.clear();
     this.use.health.forget(this.#part);
+  }
+
+  /** Ends checking. Resolves once nothing is asked of the brokers any more. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.released();
+    await this.#checking;
   }
 
   /** Notices broken connections where no records come, and partitions that are as they should be again. */
@@ -181,9 +189,14 @@ export class PositionGuard {
         const reason = error instanceof Error ? error.message : String(error);
         this.use.health.waiting(this.#part, `checking where it goes on: ${reason}`);
         this.use.logger.warn({ group: this.use.groupId, reason, wait_ms: waitMs }, 'positions.waiting');
-        await delay(waitMs);
+        await this.#rest(waitMs);
       }
     }
+  }
+
+  /** Waits that long, or until checking ends. */
+  async #rest(waitMs: number): Promise<void> {
+    await delay(waitMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
   }
 
   #unchecked(): readonly Standing[] {
@@ -202,7 +215,7 @@ export class PositionGuard {
         ({ partition, state }) => state === 'unchecked' && checked.get(partition)?.verdict.kind === 'went back',
       );
       if (isNews) {
-        await delay(CONFIRM_AFTER_MS);
+        await this.#rest(CONFIRM_AFTER_MS);
         checked = await checkPositions(this.use.connection, topic, positions);
       }
       if (generation !== this.#generation) return;

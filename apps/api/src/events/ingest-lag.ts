@@ -11,7 +11,7 @@ import {
   type TopicNames,
 } from '#libs/kafka-log';
 import { CLOCK, CONFIG, LOGGER, TOPICS } from '#libs/platform';
-import type { Config, Logger } from '#libs/runtime';
+import { Regularly, type Config, type Logger } from '#libs/runtime';
 
 /** Well below the 16 minutes for which the sequencer knows all ids of a partition. */
 const MOST_LAG_MS = 10 * 60_000;
@@ -31,8 +31,7 @@ const PATIENCE_MS = 5_000;
 export class IngestLag implements OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly #positions: LogPositions;
   readonly #progress: readonly PipelineProgress[];
-  #timer: NodeJS.Timeout | null = null;
-  #isStopped = false;
+  readonly #looks: Regularly;
   #hasLooked = false;
   #isLong = false;
 
@@ -46,15 +45,27 @@ export class IngestLag implements OnApplicationBootstrap, BeforeApplicationShutd
   ) {
     this.#positions = new LogPositions(connection);
     this.#progress = Array.from({ length: config.partitions }, () => new PipelineProgress());
+    this.#looks = new Regularly({
+      everyMs: LOOK_EVERY_MS,
+      firstAfterMs: 0,
+      act: async () => {
+        await this.#look();
+        this.#tell();
+        return this.#lags().includes(null) ? FIRST_LOOKS_EVERY_MS : LOOK_EVERY_MS;
+      },
+      onFailure: (error) => {
+        this.#tell();
+        this.logger.debug({ err: error }, 'ingest_lag.unknown');
+      },
+    });
   }
 
   onApplicationBootstrap(): void {
-    void this.#lookRegularly();
+    this.#looks.start();
   }
 
-  beforeApplicationShutdown(): void {
-    this.#isStopped = true;
-    if (this.#timer !== null) clearTimeout(this.#timer);
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.#looks.stop();
   }
 
   /** @throws GaplessError `unavailable` when the ids of the partitions cannot be checked now */
@@ -80,21 +91,12 @@ export class IngestLag implements OnApplicationBootstrap, BeforeApplicationShutd
     return this.#progress[partition]?.lagMs(performance.now()) ?? null;
   }
 
-  async #lookRegularly(): Promise<void> {
-    try {
-      await this.#look();
-    } catch (error) {
-      this.logger.debug({ err: error }, 'ingest_lag.unknown');
-    }
-    if (this.#isStopped) return;
-    const lags = this.#progress.map((_, partition) => this.#lagMs(partition));
-    const everyMs = lags.includes(null) ? FIRST_LOOKS_EVERY_MS : LOOK_EVERY_MS;
-    this.#tell(Math.max(0, ...lags.map((lag) => lag ?? 0)));
-    this.#timer = setTimeout(() => void this.#lookRegularly(), everyMs);
-    this.#timer.unref();
+  #lags(): readonly (number | null)[] {
+    return this.#progress.map((_, partition) => this.#lagMs(partition));
   }
 
-  #tell(lagMs: number): void {
+  #tell(): void {
+    const lagMs = Math.max(0, ...this.#lags().map((lag) => lag ?? 0));
     this.connection.metrics.set('gapless_ingest_lag_seconds', {}, lagMs / 1_000);
     const isLong = lagMs > MOST_LAG_MS;
     if (isLong === this.#isLong) return;
