@@ -2,6 +2,8 @@ import type { Clock, EventId } from '#libs/domain';
 import type { AlertOutbox, UnpublishedAlert } from '#libs/feed-store';
 import {
   readPartitions,
+  REQUEST_BYTES,
+  stretchesOf,
   type Appender,
   type KafkaConnection,
   type LogPositions,
@@ -61,7 +63,9 @@ export class AlertPublisher {
     const missing = staffAlerts.filter(({ alertId }) => !written.has(alertId));
     for (const partition of new Set(missing.map((alert) => alert.partition))) {
       const records = missing.filter((alert) => alert.partition === partition).map(staffAlertRecord);
-      await this.use.writer.write(topics.staffAlerts, partition, records);
+      for (const stretch of stretchesOf(records, { bytes: REQUEST_BYTES })) {
+        await this.use.writer.write(topics.staffAlerts, partition, stretch);
+      }
     }
   }
 

@@ -68,6 +68,35 @@ describe('the appender', () => {
     }
   });
 
+  it('appends more to a partition than a broker takes at once, each record once and in order', async () => {
+    const topic = await aTopic();
+    const values = Array.from({ length: 80 }, (_, n) => Buffer.alloc(256 * 1024, n));
+    await Promise.all([
+      appender.append([record(topic, 'before')]),
+      appender.append(values.map((value) => ({ topic, key: 'key', value }))),
+      appender.append([record(topic, 'after')]),
+    ]);
+    const stored = await readTopic(kafka.brokers, topic);
+    expect(stored.at(0)?.value.toString()).toBe('before');
+    expect(stored.at(-1)?.value.toString()).toBe('after');
+    expect(stored.slice(1, -1).map(({ value }) => value[0])).toEqual(values.map((value) => value[0]));
+  });
+
+  it('refuses a record that no broker takes, appends nothing of its call, and goes on', async () => {
+    const topic = await aTopic();
+    const tooLarge = { topic, key: 'key', value: Buffer.alloc(8 * 1024 * 1024) };
+    const refused = appender.append([record(topic, 'with it'), tooLarge]);
+    await expect(refused).rejects.toThrow(`too large for ${topic}`);
+    await appender.append([record(topic, 'kept')]);
+    expect((await readTopic(kafka.brokers, topic)).map(({ value }) => value.toString())).toEqual(['kept']);
+  });
+
+  it('appends a record of nearly the largest size', async () => {
+    const topic = await aTopic();
+    await appender.append([{ topic, key: 'key', value: Buffer.alloc(8 * 1024 * 1024 - 65 * 1024) }]);
+    expect(await readTopic(kafka.brokers, topic)).toHaveLength(1);
+  });
+
   it('appends each record once when the broker stalls for longer than a request waits', async () => {
     const topic = await aTopic(4);
     let appended = 0;

@@ -2,9 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { CompressionTypes, type ICustomPartitioner, type Message, type Producer, type TopicMessages } from 'kafkajs';
 import type { Metrics } from '#libs/metrics';
 import type { KafkaConnection } from './kafka-connection.js';
-import { PRODUCE_BYTES, PRODUCE_RECORDS } from './limits.js';
+import { LARGEST_RECORD_BYTES, PRODUCE_BYTES, PRODUCE_RECORDS, REQUEST_BYTES } from './limits.js';
 import { measureProduce } from './measure-produce.js';
 import { recordBytes, toMessage, type NewRecord } from './record.js';
+import { stretchesOf } from './stretches-of.js';
 
 export interface AppenderOptions {
   /** How often kafkajs tries again before `append` rejects. */
@@ -15,13 +16,23 @@ export interface AppenderOptions {
 
 interface Waiting {
   readonly records: readonly NewRecord[];
+  readonly bytes: number;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
 
+/** A record that the brokers would refuse, however often it is sent. Nothing of its append was sent. */
+class RecordTooLargeError extends Error {
+  override readonly name = 'RecordTooLargeError';
+  constructor(topic: string, bytes: number) {
+    super(`a record of ${bytes} bytes is too large for ${topic}, which takes ${LARGEST_RECORD_BYTES}`);
+  }
+}
+
 /**
  * Appends records with `acks=all`. Calls that come while a request is on its way share the next one, so many small
- * appends cost few round trips and, unless told to gather, none of them waits for a timer. What is sent again after a fault
+ * appends cost few round trips and, unless told to gather, none of them waits for a timer. What is too much for one request
+ * goes in several, one after the other; an ingest request is never that much. What is sent again after a fault
  * is recognised by the broker. A record of an append that was rejected may be there nevertheless.
  */
 export class Appender {
@@ -51,11 +62,14 @@ export class Appender {
     await this.#producer?.disconnect();
   }
 
-  /** Resolves once the brokers have acknowledged all of the records. */
+  /**
+   * Resolves once the brokers have acknowledged all of the records.
+   * @throws RecordTooLargeError
+   */
   append(records: readonly NewRecord[]): Promise<void> {
     if (records.length === 0) return Promise.resolve();
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ records, resolve, reject });
+      this.#waiting.push({ records, bytes: bytesOf(records), resolve, reject });
       this.#sending ??= this.#sendAll();
     });
   }
@@ -65,7 +79,7 @@ export class Appender {
       await this.#gather();
       const batch = this.#takeBatch();
       try {
-        await this.#send(batch.flatMap((waiting) => waiting.records));
+        await this.#sendInOrder(batch);
         for (const waiting of batch) waiting.resolve();
       } catch (error) {
         for (const waiting of batch) waiting.reject(error);
@@ -88,11 +102,20 @@ export class Appender {
     let taken = 0;
     for (const waiting of this.#waiting) {
       if (taken > 0 && (bytes >= PRODUCE_BYTES || records >= PRODUCE_RECORDS)) break;
-      for (const record of waiting.records) bytes += recordBytes(record);
+      if (taken > 0 && bytes + waiting.bytes > REQUEST_BYTES) break;
+      bytes += waiting.bytes;
       records += waiting.records.length;
       taken++;
     }
     return this.#waiting.splice(0, taken);
+  }
+
+  /** A request that fails is the last: what comes after it in its partition must not overtake it. */
+  async #sendInOrder(batch: readonly Waiting[]): Promise<void> {
+    const records = batch.flatMap((waiting) => waiting.records);
+    const bytes = batch.reduce((sum, waiting) => sum + waiting.bytes, 0);
+    const requests = bytes <= REQUEST_BYTES ? [records] : stretchesOf(records, { bytes: REQUEST_BYTES });
+    for (const request of requests) await this.#send(request);
   }
 
   async #send(records: readonly NewRecord[]): Promise<void> {
@@ -145,4 +168,15 @@ export class Appender {
       return partition;
     };
   }
+}
+
+/** @throws RecordTooLargeError */
+function bytesOf(records: readonly NewRecord[]): number {
+  let sum = 0;
+  for (const record of records) {
+    const bytes = recordBytes(record);
+    if (bytes > LARGEST_RECORD_BYTES) throw new RecordTooLargeError(record.topic, bytes);
+    sum += bytes;
+  }
+  return sum;
 }

@@ -31,3 +31,4 @@ export * from './records/dead-letter-records.js';
 export * from './records/fact-records.js';
 export * from './records/inbox-records.js';
 export * from './records/log-records.js';
+export * from './stretches-of.js';

@@ -1,6 +1,15 @@
 /** The broker refuses a batch above this; one event of the largest size, its envelope and headers fit many times. */
 export const LARGEST_BATCH_BYTES = 8 * 1024 * 1024;
 
+/** A record alone in its batch; the rest is room for what its size is estimated without. */
+export const LARGEST_RECORD_BYTES = LARGEST_BATCH_BYTES - 64 * 1024;
+
+/**
+ * A produce request holds no more, over all of its partitions. It is less than what a broker takes for one partition,
+ * since sizes are estimated, and more than one ingest request, which is so appended as a whole.
+ */
+export const REQUEST_BYTES = 6 * 1024 * 1024;
+
 /** What one produce request is filled up to: large enough to amortise the round trip, small enough to be quick. */
 export const PRODUCE_BYTES = 1024 * 1024;
 

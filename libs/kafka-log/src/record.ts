@@ -31,11 +31,19 @@ export interface RecordBatch {
   readonly records: readonly StoredRecord[];
 }
 
-export function recordBytes(record: NewRecord): number {
-  let bytes = 64 + (record.value?.length ?? 0);
-  for (const [name, value] of Object.entries(record.headers ?? {})) bytes += name.length + value.length + 4;
+/** What the record takes in a batch, about. */
+export function recordBytes(record: Omit<NewRecord, 'topic'>): number {
+  let bytes = 64 + (record.key?.length ?? 0) + (record.value?.length ?? 0);
+  for (const [name, value] of Object.entries(record.headers ?? {})) bytes += name.length + bytesOf(value) + 4;
   return bytes;
 }
+
+/** Short texts count by their characters: nearly all of them are ASCII. */
+function bytesOf(value: string | Buffer): number {
+  return typeof value === 'string' && value.length > SHORT_TEXT ? Buffer.byteLength(value) : value.length;
+}
+
+const SHORT_TEXT = 1_024;
 
 export function toMessage(record: NewRecord): Message {
   return {

@@ -71,6 +71,16 @@ async function clearings(): Promise<readonly (string | null)[]> {
 }
 
 describe('a conversation that nobody answers (contract 7.4)', () => {
+  it('raises its alert however many others do with the largest subjects', async () => {
+    const conversations = Array.from({ length: 40 }, (_, nth) => `cnv_${nth + 10}`);
+    for (const conversation of conversations) {
+      const data = conversationData(conversation, { subject: 'x'.repeat(250 * 1024) });
+      await org.happens({ event: 'handed_off', conversation, data });
+    }
+    expect((await suite.sweepAfter(61).round()).raised).toBe(40);
+    await expectRaised(conversations.map((conversation) => `conversation.queued ${conversation}`));
+  });
+
   it('raises at the first threshold and escalates at the second: one event and one staff alert each (contract 3.3)', async () => {
     const widgetId = aWidgetId();
     await org.happens(

@@ -5,6 +5,8 @@ import {
   logRecord,
   PartitionWriter,
   PRODUCE_RECORDS,
+  REQUEST_BYTES,
+  stretchesOf,
   snapshotRecord,
   type NewRecord,
   type TopicNames,
@@ -77,11 +79,14 @@ async function writeAll(
   records: readonly Omit<NewRecord, 'topic' | 'partition'>[],
   end?: number,
 ): Promise<void> {
-  for (let from = 0; from < records.length; from += PRODUCE_RECORDS) {
-    const offset = await writer.write(topic, partition, records.slice(from, from + PRODUCE_RECORDS));
-    if (end !== undefined && offset !== end + from) {
+  let expected = end;
+  for (const stretch of stretchesOf(records, { bytes: REQUEST_BYTES, records: PRODUCE_RECORDS })) {
+    const offset = await writer.write(topic, partition, stretch);
+    if (expected === undefined) continue;
+    if (offset !== expected) {
       throw new CliError(`${topic}/${partition} has grown meanwhile: stop all processes, then run repair again`);
     }
+    expected += stretch.length;
   }
 }
 

@@ -94,7 +94,7 @@ export function checkpointBatches(
   let batch: CheckpointRecord[] = [];
   let bytes = 0;
   for (const record of records) {
-    const weight = recordBytes({ ...record, topic: '' });
+    const weight = recordBytes(record);
     if (batch.length > 0 && bytes + weight > CHUNK_BYTES) {
       batches.push([...batch, checkpointRecord(place.before)]);
       batch = [];
