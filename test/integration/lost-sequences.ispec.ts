@@ -13,6 +13,7 @@ import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
 import { anOrgId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import { readLog } from '../support/log-reader.js';
+import { scrape, valueOf } from '../support/scrape.js';
 import { oneTo } from '../support/sequence.js';
 
 const PATIENCE = { timeoutMs: 40_000 };
@@ -80,6 +81,10 @@ it('gives the seq after the last one in Postgres, when checkpoint and log are go
   await loseLogAndCheckpoints();
   await start();
   await expectReady(503, /is stopped \(sequences_behind_log\).*gapless -- repair/);
+  // Before any record comes.
+  await eventually(async () => {
+    expect(valueOf(await scrape(app.url), 'gapless_partitions_stopped', { group: 'sequencer' })).toBe(1);
+  }, PATIENCE);
   const [waiting] = await emit(1);
   const running = await runCommand(repairCommand, gapless.environment, ['--apply']);
   expect(running.failure?.message).toMatch(/processes are running/);

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { Store } from '#libs/feed-store';
-import { KafkaConnection, topicNames, type TopicNames } from '#libs/kafka-log';
+import { InstallationRows, type Store } from '#libs/feed-store';
+import { InstallationTopic, KafkaConnection, topicNames, type TopicNames } from '#libs/kafka-log';
 import { createLogger, loadConfig, type Config, type Environment } from '#libs/runtime';
 import { CliError } from './cli-error.js';
 import { findDatabaseUrl } from './database-url.js';
@@ -37,18 +37,33 @@ export async function withInstallation<T>(
     KAFKA_BROKERS: environment['KAFKA_BROKERS']?.trim() || (await embeddedBrokers(environment)),
     SECRET_ENCRYPTION_KEYS: environment['SECRET_ENCRYPTION_KEYS']?.trim() || NO_KEYS,
   });
-  const connection = new KafkaConnection({
-    brokers: config.kafkaBrokers,
-    clientId: 'gapless-cli',
-    logger: createLogger('silent', 'cli'),
-    partitions: config.partitions,
-  });
-  await reach(connection);
+  const topics = topicNames(config.topicPrefix, config.retrySchedule);
+  const connect = (partitions: number) =>
+    new KafkaConnection({
+      brokers: config.kafkaBrokers,
+      clientId: 'gapless-cli',
+      logger: createLogger('silent', 'cli'),
+      partitions,
+    });
+  await reach(connect(config.partitions));
   return withStore(
     environment,
-    (store) => act({ config, topics: topicNames(config.topicPrefix, config.retrySchedule), connection, store }),
+    async (store) => {
+      const partitions = await partitionsOf(
+        store,
+        new InstallationTopic(connect(config.partitions), topics.installation),
+      );
+      const known = { ...config, partitions: partitions ?? config.partitions };
+      return act({ config: known, topics, connection: connect(known.partitions), store });
+    },
     { queryTimeoutMs: QUERY_TIMEOUT_MS },
   );
+}
+
+/** Which partition an org is in goes by what the installation was created with, whatever PARTITIONS says here. */
+async function partitionsOf(store: Store, topic: InstallationTopic): Promise<number | undefined> {
+  const known = (await new InstallationRows(store).read()) ?? (await topic.read());
+  return known?.partitions;
 }
 
 async function reach(connection: KafkaConnection): Promise<void> {

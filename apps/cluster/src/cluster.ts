@@ -11,7 +11,13 @@ import {
   type EmbeddedPostgres,
 } from '#libs/embedded-stack';
 import { Store } from '#libs/feed-store';
-import { embeddedEnvironment, STAGE_NODE_OPTIONS, writeCredentials, type Credentials } from '#libs/local-installation';
+import {
+  embeddedEnvironment,
+  fitOwnTopics,
+  STAGE_NODE_OPTIONS,
+  writeCredentials,
+  type Credentials,
+} from '#libs/local-installation';
 import { createLogger, STAGE_NAMES, untilItWorks, type Environment, type StageName } from '#libs/runtime';
 import { findPorts } from './stage-ports.js';
 import { StageSet } from './stage-set.js';
@@ -89,6 +95,7 @@ export class Cluster {
         database_url: postgres.url,
       });
       tell(`starting ${SETS * STAGE_NAMES.length} processes; their logs are in ${logsDir}`);
+      await fitOwnTopics(environment, { tell, signal });
       for (const set of sets) set.start();
       await Promise.all(sets.map((set) => set.ready(signal)));
       return new Cluster(kafka, postgres, sets, credentials);

@@ -74,6 +74,11 @@ export class Sequencer {
 
   /** Appends the events of a stretch of the inbox partition to the log. A stretch that comes again changes nothing. */
   async sequence(partition: number, records: readonly StoredRecord[], session: ConsumerSession): Promise<void> {
+    if (!this.use.connection.isOwnPartition(partition)) {
+      // The inbox was altered. There is no log for such a partition, and no key belongs to it.
+      await this.use.appender.append(records.map((record) => this.#misplaced(record)));
+      return;
+    }
     await this.#exclusively(partition, async () => {
       for (let next = 0; next < records.length;) {
         const state = await this.#stateOf(partition, session);
@@ -91,7 +96,8 @@ export class Sequencer {
 
   /** Brings back what is known of all assigned partitions that are not restored yet. */
   async restoreAssigned(session: ConsumerSession): Promise<void> {
-    const partitions = session.assigned[this.use.topics.inbox] ?? [];
+    const assigned = session.assigned[this.use.topics.inbox] ?? [];
+    const partitions = assigned.filter((partition) => this.use.connection.isOwnPartition(partition));
     for (const partition of this.#states.keys()) {
       if (!partitions.includes(partition)) this.#states.delete(partition);
     }
@@ -295,8 +301,7 @@ export class Sequencer {
       const { event } = reading;
       if (!this.use.connection.isPlaceOf(event.orgId, record.partition)) {
         // Sequenced here, its org would have a second stream of seqs.
-        const detail = `events of org ${event.orgId} belong to another partition: use the murmur2 partitioner`;
-        deadLetters.push(deadLetterRecord(this.use.topics.deadLetter, record, 'wrong_partition', detail));
+        deadLetters.push(this.#misplaced(record));
         continue;
       }
       const appending = state.fold.append(
@@ -326,6 +331,12 @@ export class Sequencer {
       );
     }
     return { log, deadLetters };
+  }
+
+  #misplaced(record: StoredRecord): NewRecord {
+    const key = record.key?.toString() ?? '';
+    const detail = `events of org ${key} belong to another partition: use the murmur2 partitioner`;
+    return deadLetterRecord(this.use.topics.deadLetter, record, 'wrong_partition', detail);
   }
 
   async #checkpoint(partition: number, state: PartitionState, session: ConsumerSession): Promise<void> {

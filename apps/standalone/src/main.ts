@@ -5,7 +5,7 @@ import { InstallationMismatchError } from '#libs/domain';
 import { isPostgresAway, Store } from '#libs/feed-store';
 import { TopicMismatchError } from '#libs/kafka-log';
 import { DataDirInUseError, forgetMembers, startEmbeddedKafka, startEmbeddedPostgres } from '#libs/embedded-stack';
-import { embeddedEnvironment, writeCredentials } from '#libs/local-installation';
+import { embeddedEnvironment, fitOwnTopics, writeCredentials } from '#libs/local-installation';
 import { Metrics } from '#libs/metrics';
 import { giveBackMemory, startGaplessApp, stopSignal, untilAborted, type GaplessApp } from '#libs/platform';
 import {
@@ -80,6 +80,8 @@ async function run(servers: Server[]): Promise<void> {
   const environment = isEmbedded
     ? { ...(await embeddedEnvironment(given, dataDir)), PORT: await portToTake(given) }
     : given;
+  // An environment that names its brokers has somebody who decides about them.
+  if (!process.env['KAFKA_BROKERS']) await fitOwnTopics(environment, { tell, signal });
   const health = new HealthBoard();
   const pushing = new StageThread(environment, health);
   const lost = new AbortController();

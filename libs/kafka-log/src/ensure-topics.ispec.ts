@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ConfigResourceTypes, type Admin } from 'kafkajs';
 import { createLogger } from '#libs/runtime';
 import { eventually } from '../../../test/support/infrastructure/eventually.js';
+import { alterTopics } from './alter-topics.js';
 import { ensureTopics, TopicMismatchError } from './ensure-topics.js';
 import { KafkaConnection } from './kafka-connection.js';
 import { topicNames, topicPlans, type TopicNames, type TopicPlan } from './topics.js';
@@ -24,8 +25,8 @@ beforeEach(() => {
   plans = topicPlans(names, SETTINGS);
 });
 
-function ensure(wanted: readonly TopicPlan[] = plans): Promise<void> {
-  return connection.withAdmin((admin) => ensureTopics(admin, wanted));
+async function ensure(wanted: readonly TopicPlan[] = plans): Promise<void> {
+  await connection.withAdmin((admin) => ensureTopics(admin, wanted));
 }
 
 async function partitionsOf(admin: Admin, topic: string): Promise<number> {
@@ -46,6 +47,7 @@ async function found(topic: string): Promise<Readonly<Record<string, string | nu
       retention: Number(config.get('retention.ms')),
       cleanup: config.get('cleanup.policy')!,
       timestamps: config.get('message.timestamp.type')!,
+      segments: Number(config.get('segment.bytes')),
     };
   });
 }
@@ -73,16 +75,16 @@ describe('the topics', () => {
   it('are made with the partitions, the retention and the clean-up of the architecture', async () => {
     await ensure();
     const work = { partitions: 3, retention: 7 * DAY_MS, cleanup: 'delete', timestamps: 'CreateTime' };
-    expect(await found(names.inbox)).toEqual({ ...work, timestamps: 'LogAppendTime' });
-    expect(await found(names.log)).toEqual({ ...work, retention: 32 * DAY_MS, timestamps: 'LogAppendTime' });
-    expect(await found(names.sequences)).toEqual({ ...work, retention: -1, cleanup: 'compact' });
-    expect(await found(names.attempts)).toEqual(work);
-    expect(await found(names.attemptsSlow)).toEqual(work);
-    expect(await found(names.retry[0]!)).toEqual({ ...work, retention: 7 * DAY_MS + 10_000 });
-    expect(await found(names.retry[1]!)).toEqual({ ...work, retention: 7 * DAY_MS + 6 * 3_600_000 });
-    expect(await found(names.deliveries)).toEqual({ ...work, retention: 32 * DAY_MS });
-    expect(await found(names.deadLetter)).toEqual({ ...work, retention: 30 * DAY_MS });
-    expect(await found(names.staffAlerts)).toEqual(work);
+    expect(await found(names.inbox)).toMatchObject({ ...work, timestamps: 'LogAppendTime' });
+    expect(await found(names.log)).toMatchObject({ ...work, retention: 32 * DAY_MS, timestamps: 'LogAppendTime' });
+    expect(await found(names.sequences)).toMatchObject({ ...work, retention: -1, cleanup: 'compact' });
+    expect(await found(names.attempts)).toMatchObject(work);
+    expect(await found(names.attemptsSlow)).toMatchObject(work);
+    expect(await found(names.retry[0]!)).toMatchObject({ ...work, retention: 7 * DAY_MS + 10_000 });
+    expect(await found(names.retry[1]!)).toMatchObject({ ...work, retention: 7 * DAY_MS + 6 * 3_600_000 });
+    expect(await found(names.deliveries)).toMatchObject({ ...work, retention: 32 * DAY_MS });
+    expect(await found(names.deadLetter)).toMatchObject({ ...work, retention: 30 * DAY_MS });
+    expect(await found(names.staffAlerts)).toMatchObject(work);
   });
 
   it('are left as they are when they are there already', async () => {
@@ -139,5 +141,35 @@ describe('topics that do not fit the settings', () => {
   it('say in their message what an operator can do', async () => {
     await create(names.log, 2, {});
     await expect(ensure()).rejects.toThrow(/existing topics do not fit the settings:[^]*change the settings/);
+  });
+});
+
+describe('topics of brokers that are our own', () => {
+  it('are altered to what is needed, and keep what else was set', async () => {
+    await create(names.inbox, 3, {
+      'message.timestamp.type': 'CreateTime',
+      'max.message.bytes': '1000',
+      'retention.ms': '-1',
+      'segment.bytes': '1234567',
+    });
+    await create(names.sequences, 3, { 'cleanup.policy': 'delete' });
+    const altered = await connection.withAdmin((admin) => alterTopics(admin, plans));
+    expect(altered).toContainEqual({
+      topic: names.inbox,
+      name: 'message.timestamp.type',
+      from: 'CreateTime',
+      to: 'LogAppendTime',
+    });
+    await eventually(async () => {
+      expect(await mismatches()).toEqual([]);
+    });
+    expect(await found(names.inbox)).toMatchObject({ retention: -1, timestamps: 'LogAppendTime', segments: 1_234_567 });
+    expect(await connection.withAdmin((admin) => alterTopics(admin, plans))).toEqual([]);
+  });
+
+  it('are left alone when they have another number of partitions', async () => {
+    await create(names.inbox, 5, {});
+    await connection.withAdmin((admin) => alterTopics(admin, plans));
+    expect(await mismatches()).toEqual([expect.stringContaining(`${names.inbox} has 5 partitions`)]);
   });
 });

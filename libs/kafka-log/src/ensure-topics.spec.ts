@@ -7,7 +7,14 @@ import { topicNames, topicPlans } from './topics.js';
 const SETTINGS = { partitions: 2, retentionMs: 86_400_000, retrySchedule: [10_000] };
 const plans = topicPlans(topicNames('t', SETTINGS.retrySchedule), SETTINGS);
 
-const STEPS = ['listTopics', 'createTopics', 'fetchTopicOffsets', 'fetchTopicMetadata', 'describeConfigs'] as const;
+const STEPS = [
+  'listTopics',
+  'createTopics',
+  'fetchTopicOffsets',
+  'fetchTopicMetadata',
+  'describeConfigs',
+  'describeCluster',
+] as const;
 type Step = (typeof STEPS)[number];
 
 interface TopicToMake {
@@ -38,9 +45,10 @@ class BusyBroker {
       fetchTopicMetadata: () => ({
         topics: [...this.topics.values()].map(({ topic, numPartitions }) => ({
           name: topic,
-          partitions: Array.from({ length: numPartitions }),
+          partitions: Array.from({ length: numPartitions }, () => ({ replicas: [0] })),
         })),
       }),
+      describeCluster: () => ({ brokers: [{ nodeId: 0 }] }),
       describeConfigs: () => ({
         resources: [...this.topics.values()].map(({ topic, configEntries }) => ({
           resourceName: topic,

@@ -1,7 +1,8 @@
-import kafkajs, { type Admin } from 'kafkajs';
+import type { Admin } from 'kafkajs';
 import { startStep, type StartStepOptions } from '#libs/runtime';
+import { findTopics } from './found-topics.js';
 import { isPassingKafkaError } from './is-passing-kafka-error.js';
-import { LARGEST_BATCH_BYTES } from './limits.js';
+import { configOf, judgeTopic, misfitText, type FoundTopic } from './judge-topic.js';
 import type { TopicPlan } from './topics.js';
 
 /** What is on the broker is not what the settings ask for; an operator has to decide which of them is right. */
@@ -19,64 +20,23 @@ export class TopicMismatchError extends Error {
 /** How to wait for brokers that are not ready yet, and whom to tell. */
 export type WaitForTopics = Partial<Pick<StartStepOptions, 'onWait' | 'signal' | 'limitMs'>>;
 
-/** Segments that a few minutes of checkpoints fill: only a full or old segment is compacted. */
-const SMALL_SEGMENTS = {
-  'segment.bytes': String(1024 * 1024),
-  'segment.ms': String(10 * 60_000),
-  'min.cleanable.dirty.ratio': '0.1',
-  'delete.retention.ms': String(60 * 60_000),
-} as const;
-
-function configOf(plan: TopicPlan): Readonly<Record<string, string>> {
-  return {
-    'cleanup.policy': plan.compacted ? 'compact' : 'delete',
-    'retention.ms': String(plan.retentionMs),
-    // A broker may have a default that removes records before their time.
-    'retention.bytes': '-1',
-    'message.timestamp.type': plan.appendTime ? 'LogAppendTime' : 'CreateTime',
-    'max.message.bytes': String(LARGEST_BATCH_BYTES),
-    ...(plan.smallSegments === true ? SMALL_SEGMENTS : {}),
-  };
+/** A topic that is as its operator wants it, but loses acknowledged events when brokers are lost. */
+export interface TopicRisk {
+  readonly topic: string;
+  readonly risk: string;
 }
 
-/** What an operator runs to make the topic what it has to be; without it, `name` and `value` say enough. */
-function alterCommand(topic: string, name: string, value: string): string {
-  return (
-    'kafka-configs.sh --bootstrap-server <broker> --alter --entity-type topics ' +
-    `--entity-name ${topic} --add-config ${name}=${value}`
-  );
+/** What the brokers have, as far as it is an operator's choice. */
+export interface EnsuredTopics {
+  readonly risks: readonly TopicRisk[];
+  /** Topics with more partitions than the installation has, as an operator accepted. */
+  readonly grown: readonly string[];
+  readonly brokers: number;
 }
 
-/** A topic may keep records longer than needed and clean itself more often, never the other way round. */
-function mismatchOf(name: string, actual: string, wanted: string, plan: TopicPlan): string | null {
-  switch (name) {
-    case 'retention.ms':
-      if (plan.compacted || Number(actual) === -1 || Number(actual) >= plan.retentionMs) return null;
-      return `keeps records for ${actual} ms, at least ${wanted} ms are needed`;
-    case 'max.message.bytes':
-      return Number(actual) >= Number(wanted) ? null : `takes ${name} ${actual}, at least ${wanted} are needed`;
-    case 'segment.bytes':
-    case 'segment.ms':
-    case 'min.cleanable.dirty.ratio':
-      return Number(actual) <= Number(wanted) ? null : `has ${name}=${actual}, at most ${wanted} is needed`;
-    case 'delete.retention.ms':
-      return null;
-    default:
-      return actual === wanted ? null : `has ${name}=${actual}, ${wanted} is needed`;
-  }
-}
-
-function mismatchesOf(plan: TopicPlan, partitions: number, config: ReadonlyMap<string, string>): readonly string[] {
-  const found: string[] = [];
-  if (partitions !== plan.partitions) {
-    found.push(`${plan.topic} has ${partitions} partitions, PARTITIONS asks for ${plan.partitions}`);
-  }
-  for (const [name, wanted] of Object.entries(configOf(plan))) {
-    const actual = config.get(name) ?? '';
-    const what = mismatchOf(name, actual, wanted, plan);
-    if (what !== null) found.push(`${plan.topic} ${what}; run: ${alterCommand(plan.topic, name, wanted)}`);
-  }
-  return found;
+export interface EnsureTopicsOptions extends WaitForTopics {
+  /** How many partitions of a topic an operator accepted, where there are more than the installation has. */
+  readonly accepted?: ReadonlyMap<string, number>;
 }
 
 /**
@@ -85,46 +45,57 @@ function mismatchesOf(plan: TopicPlan, partitions: number, config: ReadonlyMap<s
  * @throws TopicMismatchError
  * @throws StartStepError when a step does not succeed within 5 minutes
  */
-export async function ensureTopics(admin: Admin, plans: readonly TopicPlan[], wait: WaitForTopics = {}): Promise<void> {
+export async function ensureTopics(
+  admin: Admin,
+  plans: readonly TopicPlan[],
+  { accepted, ...wait }: EnsureTopicsOptions = {},
+): Promise<EnsuredTopics> {
   const step = <T>(what: string, act: () => Promise<T>): Promise<T> =>
     startStep(what, act, { isPassing: isPassingKafkaError, onWait: () => undefined, ...wait });
 
   const existing = new Set(await step('the list of topics', () => admin.listTopics()));
   const missing = plans.filter((plan) => !existing.has(plan.topic));
-  if (missing.length > 0) {
-    await step(`${missing.length} topics to be created`, () =>
-      admin.createTopics({
-        waitForLeaders: true,
-        topics: missing.map((plan) => ({
-          topic: plan.topic,
-          numPartitions: plan.partitions,
-          replicationFactor: -1,
-          configEntries: Object.entries(configOf(plan)).map(([name, value]) => ({ name, value })),
-        })),
-      }),
-    );
-    // A leader is named a moment before it knows that it is one, and refuses requests until then.
-    for (const { topic } of missing) await step(`the leaders of ${topic}`, () => admin.fetchTopicOffsets(topic));
-  }
+  if (missing.length > 0) await create(admin, missing, step);
   // New ones as well: another process, with other settings, may have been faster.
-  const [metadata, configs] = await step('the settings of the topics', () =>
-    Promise.all([
-      admin.fetchTopicMetadata({ topics: plans.map((plan) => plan.topic) }),
-      admin.describeConfigs({
-        includeSynonyms: false,
-        resources: plans.map((plan) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name: plan.topic })),
-      }),
-    ]),
+  const { topics, brokers } = await step('the settings of the topics', () =>
+    findTopics(
+      admin,
+      plans.map((plan) => plan.topic),
+    ),
   );
-  const partitions = new Map(metadata.topics.map((topic) => [topic.name, topic.partitions.length]));
-  const config = new Map(
-    configs.resources.map((resource) => [
-      resource.resourceName,
-      new Map(resource.configEntries.map((entry) => [entry.configName, entry.configValue])),
-    ]),
-  );
-  const mismatches = plans.flatMap((plan) =>
-    mismatchesOf(plan, partitions.get(plan.topic) ?? 0, config.get(plan.topic) ?? new Map<string, string>()),
-  );
+  const mismatches: string[] = [];
+  const risks: TopicRisk[] = [];
+  for (const plan of plans) {
+    const { topic } = plan;
+    const found = topics.get(topic) ?? MISSING;
+    const verdict = judgeTopic(plan, found, { brokers, acceptedPartitions: accepted?.get(topic) ?? 0 });
+    mismatches.push(...verdict.misfits.map((misfit) => misfitText(topic, misfit)));
+    risks.push(...verdict.risks.map((risk) => ({ topic, risk })));
+  }
   if (mismatches.length > 0) throw new TopicMismatchError(mismatches);
+  const grown = plans.filter(({ topic, partitions }) => (topics.get(topic) ?? MISSING).partitions > partitions);
+  return { risks, grown: grown.map(({ topic }) => topic), brokers };
+}
+
+/** What the brokers do not tell of. */
+const MISSING: FoundTopic = { partitions: 0, replicas: 0, config: new Map() };
+
+async function create(
+  admin: Admin,
+  missing: readonly TopicPlan[],
+  step: <T>(what: string, act: () => Promise<T>) => Promise<T>,
+): Promise<void> {
+  await step(`${missing.length} topics to be created`, () =>
+    admin.createTopics({
+      waitForLeaders: true,
+      topics: missing.map((plan) => ({
+        topic: plan.topic,
+        numPartitions: plan.partitions,
+        replicationFactor: -1,
+        configEntries: Object.entries(configOf(plan)).map(([name, value]) => ({ name, value })),
+      })),
+    }),
+  );
+  // A leader is named a moment before it knows that it is one, and refuses requests until then.
+  for (const { topic } of missing) await step(`the leaders of ${topic}`, () => admin.fetchTopicOffsets(topic));
 }

@@ -1,3 +1,4 @@
+export * from './alter-topics.js';
 export { Appender } from './appender.js';
 export * from './appenders.js';
 export type { BatchContext, Handled } from './batch-consumer.js';

@@ -80,6 +80,11 @@ export class KafkaConnection {
     return this.#places === null || this.#places.of(key) === partition;
   }
 
+  /** Whether the installation has the partition: a topic that was altered may have more. */
+  isOwnPartition(partition: number): boolean {
+    return this.#places === null || partition < this.#places.partitions;
+  }
+
   async withAdmin<T>(act: (admin: Admin) => Promise<T>): Promise<T> {
     const admin = this.kafka.admin({ retry: { retries: 3, initialRetryTime: 100 } });
     await admin.connect();

@@ -58,6 +58,11 @@ export const METRICS = {
     help: 'Batches that could not be handled and were tried again.',
     labels: ['group'],
   },
+  gapless_topics_at_risk: {
+    kind: 'gauge',
+    help: 'Topics that had fewer replicas than they need when the process started, while there were brokers for more.',
+    labels: [],
+  },
   gapless_partitions_stopped: {
     kind: 'gauge',
     help: 'Partitions that stand still until somebody acts. Always 0.',

@@ -7,7 +7,14 @@ import {
   type InstallationRow,
 } from '#libs/domain';
 import { InstallationRows, type Store } from '#libs/feed-store';
-import { ensureTopics, InstallationTopic, topicPlans, type KafkaConnection, type TopicNames } from '#libs/kafka-log';
+import {
+  ensureTopics,
+  InstallationTopic,
+  topicPlans,
+  type EnsuredTopics,
+  type KafkaConnection,
+  type TopicNames,
+} from '#libs/kafka-log';
 import type { Config, Logger, StartStepOptions } from '#libs/runtime';
 
 export interface InstallationParts {
@@ -32,14 +39,16 @@ export async function joinInstallation(parts: InstallationParts, wait: StartStep
   const { clusterId } = await kafka.withAdmin((admin) => admin.describeCluster());
   const place = { kafkaClusterId: clusterId, topicPrefix: config.topicPrefix, partitions: config.partitions };
   const look = async () => {
-    const record = await topic.read();
-    return { record, verdict: judgeInstallation({ record, row: await rows.read(), ...place }) };
+    const { record, accepted } = await topic.readAll();
+    return { record, accepted, verdict: judgeInstallation({ record, row: await rows.read(), ...place }) };
   };
-  let { record, verdict } = await look();
+  let { record, accepted, verdict } = await look();
   // Another process may be creating it at this moment: what it has made by now, the second look sees on both sides.
-  if (verdict.kind === 'refuse') ({ record, verdict } = await look());
+  if (verdict.kind === 'refuse') ({ record, accepted, verdict } = await look());
   if (verdict.kind === 'refuse') throw new InstallationMismatchError(verdict.reason);
-  await kafka.withAdmin((admin) => ensureTopics(admin, topicPlans(topics, config), wait));
+  const plans = topicPlans(topics, config);
+  const ensured = await kafka.withAdmin((admin) => ensureTopics(admin, plans, { ...wait, accepted }));
+  reportTopics(ensured, parts);
   if (verdict.kind === 'same') return;
   const createdAt = new Date(parts.clock.now()).toISOString();
   const row =
@@ -55,6 +64,17 @@ export async function joinInstallation(parts: InstallationParts, wait: StartStep
   }
   await rows.announced(row.id, clusterId);
   logger.info({ installation: row.id, kafka_cluster: clusterId, partitions: row.partitions }, 'installation.created');
+}
+
+/** What is the operator's choice is said, and does not stop a start. */
+function reportTopics({ risks, grown, brokers }: EnsuredTopics, { kafka, logger }: InstallationParts): void {
+  kafka.metrics.set('gapless_topics_at_risk', {}, risks.length);
+  for (const risk of new Set(risks.map((each) => each.risk))) {
+    const of = risks.filter((each) => each.risk === risk).map(({ topic }) => topic);
+    logger.warn({ risk, topics: of }, 'topics.at_risk');
+  }
+  if (brokers === 1) logger.warn({ risk: 'there is one broker: its disk has the only copy' }, 'topics.one_broker');
+  if (grown.length > 0) logger.warn({ topics: grown }, 'topics.surplus_partitions');
 }
 
 async function announce(

@@ -18,7 +18,8 @@ export async function adopt(
 ): Promise<Adoption> {
   const rows = new InstallationRows(store);
   const topic = new InstallationTopic(connection, topics.installation);
-  const [row, record] = [await rows.read(), await topic.read()];
+  const row = await rows.read();
+  const { record, accepted } = await topic.readAll();
   const known = record ?? row;
   if (known === null) return { row, record, becomes: null };
   const { clusterId } = await connection.withAdmin((admin) => admin.describeCluster());
@@ -27,7 +28,9 @@ export async function adopt(
   const becomes: InstallationRow = { id, partitions, createdAt, ...place, announced: true };
   if (!isApplied) return { row, record, becomes };
   if (record === null) {
-    await connection.withAdmin((admin) => ensureTopics(admin, topicPlans(topics, { ...config, partitions })));
+    await connection.withAdmin((admin) =>
+      ensureTopics(admin, topicPlans(topics, { ...config, partitions }), { accepted }),
+    );
     await topic.announce({ id, partitions, createdAt });
   }
   await rows.replace(becomes);

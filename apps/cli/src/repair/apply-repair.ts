@@ -13,6 +13,7 @@ import {
 } from '#libs/kafka-log';
 import { CliError } from '../cli-error.js';
 import type { Installation } from '../installation.js';
+import { settleGrownTopics } from './grown-topics.js';
 import { LOG_PROJECTIONS, type PartitionPlan, type RepairPlan } from './repair-plan.js';
 
 /**
@@ -27,6 +28,7 @@ export async function applyRepair(installation: Installation, plan: RepairPlan):
     await writer.close();
   }
   await moveGroups(installation, plan);
+  await settleGrownTopics(installation, plan.grown);
   for (const [partition, { end }] of plan.lostFacts) {
     await new FeedRepair(installation.store).foldAgain(new Map(), {
       topic: installation.topics.deliveries,

@@ -28,9 +28,10 @@ export function idKey(orgId: OrgId, id: string): string {
 
 /** Reads every partition of the log and of the checkpoints. */
 export async function readLogContents({ connection, topics }: Installation): Promise<readonly LogContents[]> {
-  const ends = await new LogPositions(connection).bounds(topics.log);
+  const all = await new LogPositions(connection).bounds(topics.log);
+  const ends = [...all].filter(([partition]) => connection.isOwnPartition(partition));
   const contents = new Map<number, LogContents>(
-    [...ends].map(([partition, { begin, end }]) => [
+    ends.map(([partition, { begin, end }]) => [
       partition,
       {
         partition,
@@ -46,8 +47,8 @@ export async function readLogContents({ connection, topics }: Installation): Pro
     ]),
   );
   const resets = new Map<number, number>();
-  const all = (topic: string) => [...ends.keys()].map((partition) => ({ topic, partition, from: 0 }));
-  await readPartitions(connection, all(topics.sequences), (record) => {
+  const each = (topic: string) => ends.map(([partition]) => ({ topic, partition, from: 0 }));
+  await readPartitions(connection, each(topics.sequences), (record) => {
     const of = contents.get(record.partition);
     const checkpoint = readCheckpoint(record);
     if (of === undefined) return;
@@ -63,7 +64,7 @@ export async function readLogContents({ connection, topics }: Installation): Pro
     of.inboxOffset = checkpoint.place.inboxOffset;
     if (checkpoint.isReset) resets.set(record.partition, checkpoint.place.logOffset);
   });
-  await readPartitions(connection, all(topics.log), (record) => {
+  await readPartitions(connection, each(topics.log), (record) => {
     const of = contents.get(record.partition);
     if (of === undefined) return;
     const { orgId, seq, id, inboxOffset } = readLogRecord(record);

@@ -2,6 +2,7 @@ import { SEQ_NONE, type OrgId, type Seq } from '#libs/domain';
 import { CHAT_QUEUE_PROJECTION, FeedRepair, projectedPositions, type StoredEvent } from '#libs/feed-store';
 import { checkPositions, parseAnchor } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
+import { findGrownTopics, type GrownTopic } from './grown-topics.js';
 import { readGroups, type GroupPlace } from './group-places.js';
 import { findInboxResumes, type InboxResume } from './inbox-resume.js';
 import { idKey, readLogContents, type LogContents } from './log-contents.js';
@@ -30,6 +31,8 @@ export interface PartitionPlan {
 }
 
 export interface RepairPlan {
+  /** Topics that were altered to more partitions than the installation has. */
+  readonly grown: readonly GrownTopic[];
   readonly partitions: readonly PartitionPlan[];
   /** Groups whose offsets have to move. */
   readonly groups: readonly GroupPlace[];
@@ -78,6 +81,7 @@ export async function planRepair(installation: Installation): Promise<RepairPlan
   });
   const { moved, running } = await readGroups(installation, partitions);
   return {
+    grown: await findGrownTopics(installation),
     partitions,
     groups: moved,
     running,

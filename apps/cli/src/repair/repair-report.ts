@@ -1,4 +1,5 @@
 import type { OrgId, Seq } from '#libs/domain';
+import { grownTopicLines, needsSettling } from './grown-topics.js';
 import type { PartitionPlan, RepairPlan } from './repair-plan.js';
 
 interface OrgPutBack {
@@ -18,7 +19,10 @@ function orgsOf({ putBack }: PartitionPlan): readonly OrgPutBack[] {
 /** Whether there is anything to do. */
 export function isSound(plan: RepairPlan): boolean {
   return (
-    plan.partitions.every(({ needsReset }) => !needsReset) && plan.groups.length === 0 && plan.lostFacts.size === 0
+    !plan.grown.some(needsSettling) &&
+    plan.partitions.every(({ needsReset }) => !needsReset) &&
+    plan.groups.length === 0 &&
+    plan.lostFacts.size === 0
   );
 }
 
@@ -40,6 +44,7 @@ export function repairJson(plan: RepairPlan, applied: boolean): string {
         last_seqs: [...partition.lostSeqs].map(([org_id, last_seq]) => ({ org_id, last_seq })),
         unread_records: partition.unread,
       })),
+    grown_topics: plan.grown.map(({ misplaced, ...topic }) => ({ ...topic, misplaced: misplaced.length })),
     groups: plan.groups,
     lost_facts: [...plan.lostFacts].map(([partition, place]) => ({ partition, ...place })),
   });
@@ -48,7 +53,10 @@ export function repairJson(plan: RepairPlan, applied: boolean): string {
 /** For people. */
 export function repairLines(plan: RepairPlan, applied: boolean): readonly string[] {
   if (isSound(plan)) return ['Nothing went back. There is nothing to repair.'];
-  const lines = plan.partitions.filter(({ needsReset }) => needsReset).flatMap(partitionLines);
+  const lines = [
+    ...plan.grown.filter(needsSettling).flatMap(grownTopicLines),
+    ...plan.partitions.filter(({ needsReset }) => needsReset).flatMap(partitionLines),
+  ];
   for (const { groupId, topic, partition, from, to } of plan.groups) {
     lines.push(`group ${groupId}: ${topic}/${partition} goes on at ${to} instead of ${from}`);
   }

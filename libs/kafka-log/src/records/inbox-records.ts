@@ -5,7 +5,7 @@ import type { NewRecord, StoredRecord } from '../record.js';
 export const TARGET_ENDPOINT_HEADER = 'target-endpoint';
 export const TRACEPARENT_HEADER = 'traceparent';
 /** The log offset up to which the producer has looked the event's id up, without finding it. */
-const CHECKED_TO_HEADER = 'checked-to';
+export const CHECKED_TO_HEADER = 'checked-to';
 const OFFSET = /^\d{1,15}$/;
 
 /** A record of the inbox, keyed by org id so that an org's events stay in order. */

@@ -1,0 +1,135 @@
+import {
+  CHECKED_TO_HEADER,
+  InstallationTopic,
+  LogPositions,
+  partitionOf,
+  PartitionWriter,
+  PRODUCE_RECORDS,
+  readPartitions,
+  SEQUENCER_GROUP,
+  topicPlans,
+  type NewRecord,
+  type StoredRecord,
+} from '#libs/kafka-log';
+import type { Installation } from '../installation.js';
+
+/** A topic with more partitions than the installation has. */
+export interface GrownTopic {
+  readonly topic: string;
+  readonly partitions: number;
+  /** Records of the inbox in surplus partitions that the sequencer has not seen: they go where their keys belong. */
+  readonly misplaced: readonly StoredRecord[];
+  /** Records of other topics in surplus partitions; no stage writes there. */
+  readonly foreign: number;
+  /** Whether processes start on it. */
+  readonly isAccepted: boolean;
+}
+
+/** Whether there is something to be done about the topic. */
+export function needsSettling({ isAccepted, misplaced }: GrownTopic): boolean {
+  return !isAccepted || misplaced.length > 0;
+}
+
+/** Finds the topics that were altered to more partitions, and what is in those that the installation does not have. */
+export async function findGrownTopics(installation: Installation): Promise<readonly GrownTopic[]> {
+  const { connection, topics, config } = installation;
+  const existing = new Set(await connection.withAdmin((admin) => admin.listTopics()));
+  const positions = new LogPositions(connection);
+  const { accepted } = await new InstallationTopic(connection, topics.installation).readAll();
+  const grown: GrownTopic[] = [];
+  for (const plan of topicPlans(topics, config)) {
+    if (!existing.has(plan.topic)) continue;
+    const bounds = await positions.bounds(plan.topic);
+    if (bounds.size <= plan.partitions) continue;
+    const surplus = [...bounds].filter(([partition]) => partition >= plan.partitions);
+    const isInbox = plan.topic === topics.inbox;
+    const held = surplus.reduce((sum, [, { begin, end }]) => sum + end - begin, 0);
+    grown.push({
+      topic: plan.topic,
+      partitions: bounds.size,
+      misplaced: isInbox
+        ? await readUnseen(
+            installation,
+            surplus.map(([partition]) => partition),
+          )
+        : [],
+      foreign: isInbox ? 0 : held,
+      isAccepted: bounds.size <= (accepted.get(plan.topic) ?? 0),
+    });
+  }
+  return grown;
+}
+
+/** What the sequencer has read there is in the dead letters. */
+async function readUnseen(
+  { connection, topics, config }: Installation,
+  partitions: readonly number[],
+): Promise<readonly StoredRecord[]> {
+  const group = `${config.topicPrefix}-${SEQUENCER_GROUP}`;
+  const seen = await new LogPositions(connection).committed(group, topics.inbox);
+  const records: StoredRecord[] = [];
+  await readPartitions(
+    connection,
+    partitions.map((partition) => ({ topic: topics.inbox, partition, from: seen.get(partition) ?? 0 })),
+    (record) => records.push(record),
+  );
+  return records;
+}
+
+/**
+ * Moves the records to the partitions that their keys belong to, then lets processes start. A record that was moved by
+ * a run that was interrupted comes twice, and the sequencer knows its id.
+ */
+export async function settleGrownTopics(
+  { connection, topics, config }: Installation,
+  grown: readonly GrownTopic[],
+): Promise<void> {
+  if (grown.length === 0) return;
+  const writer = new PartitionWriter(connection);
+  try {
+    for (const { topic, misplaced } of grown) await moveRecords(writer, topic, misplaced, config.partitions);
+  } finally {
+    await writer.close();
+  }
+  const seen = new Map(grown.flatMap(({ misplaced }) => misplaced.map(({ partition, offset }) => [partition, offset])));
+  const places = [...seen].map(([partition, offset]) => ({ partition, offset: String(offset + 1) }));
+  if (places.length > 0) {
+    const groupId = `${config.topicPrefix}-${SEQUENCER_GROUP}`;
+    await connection.withAdmin((admin) => admin.setOffsets({ groupId, topic: topics.inbox, partitions: places }));
+  }
+  const accepted = new Map(grown.map(({ topic, partitions }) => [topic, partitions]));
+  await new InstallationTopic(connection, topics.installation).accept(accepted);
+}
+
+async function moveRecords(
+  writer: PartitionWriter,
+  topic: string,
+  records: readonly StoredRecord[],
+  partitions: number,
+): Promise<void> {
+  const byPlace = new Map<number, NewRecord[]>();
+  for (const { key, value, headers } of records) {
+    const place = partitionOf(key ?? '', partitions);
+    // An offset of the log of another partition says nothing here.
+    const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => name !== CHECKED_TO_HEADER));
+    const moved = byPlace.get(place) ?? [];
+    moved.push({ topic, key, value, headers: kept });
+    byPlace.set(place, moved);
+  }
+  for (const [place, moved] of byPlace) {
+    for (let from = 0; from < moved.length; from += PRODUCE_RECORDS) {
+      await writer.write(topic, place, moved.slice(from, from + PRODUCE_RECORDS));
+    }
+  }
+}
+
+/** For people. */
+export function grownTopicLines({ topic, partitions, misplaced, foreign, isAccepted }: GrownTopic): readonly string[] {
+  const lines = [`${topic} has ${partitions} partitions, more than the installation:`];
+  if (misplaced.length > 0) {
+    lines.push(`  ${misplaced.length} records in surplus partitions go to the partitions that their keys belong to`);
+  }
+  if (foreign > 0) lines.push(`  ${foreign} records in surplus partitions are not ours; they are left there`);
+  if (!isAccepted) lines.push('  processes start on it again; the surplus partitions stay unused');
+  return lines;
+}

@@ -1,0 +1,28 @@
+import { alterTopics, isPassingKafkaError, KafkaConnection, topicNames, topicPlans } from '#libs/kafka-log';
+import { createLogger, loadConfig, startStep, type Environment } from '#libs/runtime';
+
+/**
+ * Alters the topics of brokers that we run ourselves to what this version needs: whoever runs them has no tools of
+ * Kafka at hand.
+ * @param tell is given a line for each setting that was altered
+ */
+export async function fitOwnTopics(
+  environment: Environment,
+  { tell, signal }: { readonly tell: (line: string) => void; readonly signal: AbortSignal },
+): Promise<void> {
+  const config = loadConfig(environment);
+  const connection = new KafkaConnection({
+    brokers: config.kafkaBrokers,
+    clientId: 'gapless-topics',
+    logger: createLogger('silent', 'topics'),
+  });
+  const plans = topicPlans(topicNames(config.topicPrefix, config.retrySchedule), config);
+  const altered = await startStep(
+    'the topics to be altered',
+    () => connection.withAdmin((admin) => alterTopics(admin, plans)),
+    { isPassing: isPassingKafkaError, onWait: tell, signal },
+  );
+  for (const { topic, name, from, to } of altered) {
+    tell(`Kafka: altered ${topic} from ${name}=${from ?? 'nothing'} to ${to}, which this version needs`);
+  }
+}

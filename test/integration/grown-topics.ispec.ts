@@ -1,0 +1,125 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { inboxValue, type InboxEvent, type OrgId } from '#libs/domain';
+import { Store } from '#libs/feed-store';
+import { KafkaConnection, partitionOf } from '#libs/kafka-log';
+import type { GaplessApp } from '#libs/platform';
+import { createLogger } from '#libs/runtime';
+import { repairCommand } from '../../apps/cli/src/repair/repair.command.js';
+import { verifyCommand } from '../../apps/cli/src/verify/verify.command.js';
+import { ApiClient } from '../support/api-client.js';
+import { anApiKey } from '../support/api-keys.js';
+import { runCommand } from '../support/command.js';
+import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
+import { anEventId, anOrgId } from '../support/ids.js';
+import { eventually } from '../support/infrastructure/eventually.js';
+import { readTopic } from '../support/log-reader.js';
+import { oneTo } from '../support/sequence.js';
+
+const PATIENCE = { timeoutMs: 40_000 };
+const PARTITIONS = 3;
+const GROWN = 6;
+
+let gapless: GaplessUnderTest;
+let app: GaplessApp;
+let api: ApiClient;
+let orgId: OrgId;
+let connection: KafkaConnection;
+
+beforeEach(async () => {
+  gapless = await aGapless();
+  connection = new KafkaConnection({
+    brokers: [gapless.environment['KAFKA_BROKERS']!],
+    clientId: 'test',
+    logger: createLogger('silent', 'test'),
+  });
+  orgId = anOrgId();
+  // One that producers which go by the topic would move.
+  while (partitionOf(orgId, GROWN) < PARTITIONS) orgId = anOrgId();
+  await start();
+});
+
+afterEach(async () => {
+  await gapless.stop();
+});
+
+async function start(): Promise<void> {
+  app = await gapless.startAll();
+  api = new ApiClient(app.url, await anApiKey(app.app.get(Store), orgId));
+}
+
+function topic(role: string): string {
+  return `${gapless.environment['TOPIC_PREFIX']!}.${role}.v1`;
+}
+
+async function feedOf(count: number): Promise<readonly string[]> {
+  return eventually(async () => {
+    const feed = await api.feed();
+    expect(feed.map(({ seq }) => seq)).toEqual(oneTo(count));
+    return feed.map(({ id }) => id);
+  }, PATIENCE);
+}
+
+/** As services do whose client goes by the partitions of the topic; with a stamp that only counts in its own partition. */
+async function produceMisplaced(count: number): Promise<readonly string[]> {
+  const events = oneTo(count).map((): InboxEvent => {
+    const occurredAt = new Date().toISOString();
+    return { id: anEventId(), event: 'ticket.created', occurredAt, orgId, widgetId: null, dataJson: '{}' };
+  });
+  const producer = connection.kafka.producer();
+  await producer.connect();
+  await producer.send({
+    topic: topic('inbox'),
+    messages: events.map((event) => ({
+      key: orgId,
+      value: inboxValue(event),
+      partition: partitionOf(orgId, GROWN),
+      headers: { 'checked-to': '999999' },
+    })),
+  });
+  await producer.disconnect();
+  return events.map(({ id }) => id);
+}
+
+it('starts on an inbox that was altered to more partitions after a repair, which moves what producers wrote to the wrong partitions', async () => {
+  await api.emit([{ event: 'ticket.created', data: {} }]);
+  const [first] = await feedOf(1);
+  await app.stop();
+  await connection.withAdmin((admin) =>
+    admin.createPartitions({ topicPartitions: [{ topic: topic('inbox'), count: GROWN }] }),
+  );
+  const misplaced = await eventually(() => produceMisplaced(3), PATIENCE);
+
+  await expect(gapless.startAll()).rejects.toThrow(/inbox\.v1 has 6 partitions.*gapless -- repair/);
+  // As on a machine where nobody has said how many partitions there are: the installation knows.
+  const unsaid = { ...gapless.environment, PARTITIONS: undefined };
+  const dry = await runCommand(repairCommand, unsaid);
+  expect(dry.lines).toEqual([
+    `${topic('inbox')} has 6 partitions, more than the installation:`,
+    '  3 records in surplus partitions go to the partitions that their keys belong to',
+    '  processes start on it again; the surplus partitions stay unused',
+    expect.stringMatching(/dry run.*--apply/),
+  ]);
+  await eventually(async () => {
+    const applied = await runCommand(repairCommand, unsaid, ['--apply']);
+    expect([applied.failure, applied.lines.at(-1)]).toEqual([null, 'Done. Start all processes, then run verify.']);
+  }, PATIENCE);
+
+  await start();
+  expect(await feedOf(4)).toEqual([first, ...misplaced]);
+  await api.emit([{ event: 'ticket.created', data: {} }]);
+  await feedOf(5);
+  // Who goes on writing there is told, and stops nobody.
+  const [late] = await produceMisplaced(1);
+  await eventually(async () => {
+    const dead = await readTopic(gapless.environment['KAFKA_BROKERS']!, topic('dead-letter'));
+    expect(dead.map(({ headers }) => headers['x-error-code'])).toEqual(['wrong_partition']);
+    expect(String(dead[0]?.value)).toContain(late);
+  }, PATIENCE);
+  await eventually(async () => {
+    expect((await fetch(`${app.url}/health/ready`)).status).toBe(200);
+  }, PATIENCE);
+  const { lines, failure } = await runCommand(verifyCommand, gapless.environment);
+  expect([lines.at(-1), failure]).toEqual(['Nothing differs.', null]);
+  const again = await runCommand(repairCommand, gapless.environment);
+  expect(again.lines).toEqual(['Nothing went back. There is nothing to repair.']);
+}, 120_000);
