@@ -14,9 +14,14 @@ export function hasReached(reached: Positions, ends: Positions): boolean {
   return [...ends].every(([partition, end]) => end === 0 || (reached.get(partition) ?? 0) >= end);
 }
 
-/** Tells where topics end and how far consumer groups are. */
+/** Says where topics end, and how far consumer groups have come. */
 export class LogPositions {
-  constructor(private readonly connection: KafkaConnection) {}
+  constructor(private readonly connection: Pick<KafkaConnection, 'withAdmin'>) {}
+
+  /** Answers all questions of `act` over one connection, and thus for a fraction of the cost. */
+  async together<T>(act: (positions: LogPositions) => Promise<T>): Promise<T> {
+    return this.connection.withAdmin((admin) => act(new LogPositions({ withAdmin: (ask) => ask(admin) })));
+  }
 
   /** All topics that the brokers have. */
   async topics(): Promise<readonly string[]> {

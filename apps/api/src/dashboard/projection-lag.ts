@@ -41,19 +41,18 @@ export class ProjectionLag {
   }
 
   async #ask(): Promise<number> {
-    const lags = await Promise.all([
-      this.#lagOf('feed', this.topics.log),
-      this.#lagOf('deliveries', this.topics.deliveries),
-    ]);
-    return Math.max(...lags);
+    return this.#positions.together(async (positions) => {
+      const feed = await this.#lagOf(positions, 'feed', this.topics.log);
+      return Math.max(feed, await this.#lagOf(positions, 'deliveries', this.topics.deliveries));
+    });
   }
 
-  async #lagOf(projection: string, topic: string): Promise<number> {
-    const [ends, reached] = [await this.#positions.ends(topic), await projectedUpTo(this.store, projection, topic)];
+  async #lagOf(positions: LogPositions, projection: string, topic: string): Promise<number> {
+    const [ends, reached] = [await positions.ends(topic), await projectedUpTo(this.store, projection, topic)];
     if (hasReached(reached, ends)) return 0;
     const nowMs = this.clock.now();
     for (const seconds of LAGS) {
-      const before: Positions = await this.#positions.endsBefore(topic, nowMs - seconds * 1_000);
+      const before: Positions = await positions.endsBefore(topic, nowMs - seconds * 1_000);
       if (hasReached(reached, before)) return seconds;
     }
     return LAGS.at(-1) ?? 0;

@@ -49,7 +49,7 @@ export class IngestLag implements OnApplicationBootstrap, BeforeApplicationShutd
       everyMs: LOOK_EVERY_MS,
       firstAfterMs: 0,
       act: async () => {
-        await this.#look();
+        await this.#positions.together((positions) => this.#look(positions));
         this.#tell();
         return this.#lags().includes(null) ? FIRST_LOOKS_EVERY_MS : LOOK_EVERY_MS;
       },
@@ -106,15 +106,15 @@ export class IngestLag implements OnApplicationBootstrap, BeforeApplicationShutd
   }
 
   /** Each place is asked for after the one before it: what passed the first by then has a known place in the next. */
-  async #look(): Promise<void> {
+  async #look(positions: LogPositions): Promise<void> {
     const { inbox, log } = this.topics;
     // Of a clock that nobody sets.
     const atMs = performance.now();
-    const inboxEnds = await this.#positions.ends(inbox);
-    const sequenced = await this.#positions.committed(`${this.config.topicPrefix}-${SEQUENCER_GROUP}`, inbox);
-    const logEnds = await this.#positions.ends(log);
+    const inboxEnds = await positions.ends(inbox);
+    const sequenced = await positions.committed(`${this.config.topicPrefix}-${SEQUENCER_GROUP}`, inbox);
+    const logEnds = await positions.ends(log);
     const projected = await projectedUpTo(this.store, 'feed', log);
-    const recent = this.#hasLooked ? null : await this.#recent(this.clock.now());
+    const recent = this.#hasLooked ? null : await this.#recent(positions, this.clock.now());
     for (const [partition, progress] of this.#progress.entries()) {
       const of = (positions: Positions) => positions.get(partition) ?? 0;
       const [sequencedTo, projectedTo] = [of(sequenced), of(projected)];
@@ -127,10 +127,13 @@ export class IngestLag implements OnApplicationBootstrap, BeforeApplicationShutd
   }
 
   /** Where the records of the last minutes begin: a start under load need not wait until these are in the feed. */
-  async #recent(nowMs: number): Promise<{ readonly inbox: Positions; readonly log: Positions }> {
+  async #recent(
+    positions: LogPositions,
+    nowMs: number,
+  ): Promise<{ readonly inbox: Positions; readonly log: Positions }> {
     const [inbox, log] = await Promise.all([
-      this.#positions.endsBefore(this.topics.inbox, nowMs - ASSUMED_LAG_MS),
-      this.#positions.endsBefore(this.topics.log, nowMs - ASSUMED_LAG_MS),
+      positions.endsBefore(this.topics.inbox, nowMs - ASSUMED_LAG_MS),
+      positions.endsBefore(this.topics.log, nowMs - ASSUMED_LAG_MS),
     ]);
     return { inbox, log };
   }
