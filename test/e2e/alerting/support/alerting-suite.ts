@@ -216,7 +216,7 @@ export class AlertingSuite {
         projection: new ChatQueueProjection(this.store),
         topics: this.topics,
         sequencerGroup: `${this.gapless.environment['TOPIC_PREFIX']}-${SEQUENCER_GROUP}`,
-        patienceMs: how.patienceMs ?? 10_000,
+        patienceMs: how.patienceMs ?? 45_000,
         signal: new AbortController().signal,
       }),
       claims: new AlertClaims(this.store),
