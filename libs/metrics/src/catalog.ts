@@ -1,28 +1,28 @@
 import type { MetricDefinition } from './metric-definition.js';
 
-/** From what a broker or a database near by needs, to what a person notices. */
+/** From one request to a broker or database near by, up to delays that a person notices. */
 const WORK_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-/** From a good answer to the timeout of a delivery. */
+/** From a fast response up to twice the timeout of a delivery. */
 const PUSH_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
-/** From a pipeline at rest to one that has to catch up. */
+/** From a pipeline at rest up to one that has to catch up. */
 const DELAY_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1_800];
 const RECORDS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000];
 
-/** All that Gapless measures. Beside it, `/metrics` has what every Node process has (`process_…`, `nodejs_…`). */
+/** Every metric of Gapless. `/metrics` adds those of every Node process (`process_…`, `nodejs_…`). */
 export const METRICS = {
   gapless_build_info: {
     kind: 'gauge',
-    help: 'Always 1; tells which version runs.',
+    help: 'Always 1; its labels name the version that runs.',
     labels: ['app', 'version'],
   },
   gapless_ready: {
     kind: 'gauge',
-    help: 'Whether /health/ready answers 200.',
+    help: '1 if /health/ready answers 200, otherwise 0.',
     labels: [],
   },
   gapless_postgres_connections: {
     kind: 'gauge',
-    help: 'Connections of the process to Postgres, by whether a query runs on them.',
+    help: 'Connections of the process to Postgres, by state: busy with a query, or idle.',
     labels: ['state'],
   },
   gapless_postgres_queries_waiting: {
@@ -33,96 +33,96 @@ export const METRICS = {
 
   gapless_consumer_lag_records: {
     kind: 'gauge',
-    help: 'Records that are not handled yet, of the partitions that the process reads. Of retry topics: how many retries wait.',
+    help: 'Records that are not handled yet, in the partitions of the process. In retry topics: retries that wait.',
     labels: ['group', 'topic'],
   },
   gapless_consumer_lag_seconds: {
     kind: 'gauge',
-    help: 'For how long the oldest record that is not handled yet has been there. Retries wait on purpose.',
+    help: 'Age of the oldest record that is not handled yet. Retries wait on purpose.',
     labels: ['group', 'topic'],
   },
   gapless_batch_records: {
     kind: 'histogram',
-    help: 'Records that are handled together.',
+    help: 'Records in a batch.',
     labels: ['group'],
     buckets: RECORDS,
   },
   gapless_batch_duration_seconds: {
     kind: 'histogram',
-    help: 'How long it takes to handle a batch once, without the tries that failed.',
+    help: 'Time to handle a batch, without failed tries.',
     labels: ['group'],
     buckets: WORK_SECONDS,
   },
   gapless_batch_failures_total: {
     kind: 'counter',
-    help: 'Batches that could not be handled and were tried again.',
+    help: 'Batches that failed and are tried again.',
     labels: ['group'],
   },
   gapless_topics_at_risk: {
     kind: 'gauge',
-    help: 'Topics that had fewer replicas than they need when the process started, while there were brokers for more.',
+    help: 'Topics that had too few replicas when the process started, although there were brokers for more.',
     labels: [],
   },
   gapless_partitions_stopped: {
     kind: 'gauge',
-    help: 'Partitions that stand still until somebody acts. Always 0.',
+    help: 'Partitions that stopped and wait for an operator. Should be 0.',
     labels: ['group'],
   },
   gapless_records_removed_unread_total: {
     kind: 'counter',
-    help: 'Records that retention removed before they were read. Always 0.',
+    help: 'Records that retention removed before the group read them. Should be 0.',
     labels: ['group'],
   },
   gapless_produced_records_total: {
     kind: 'counter',
-    help: 'Records that the brokers have acknowledged, by topic without its prefix and version.',
+    help: 'Records that the brokers acknowledged, by topic without prefix and version.',
     labels: ['topic'],
   },
   gapless_produce_duration_seconds: {
     kind: 'histogram',
-    help: 'How long the brokers take to acknowledge a request.',
+    help: 'Time until the brokers acknowledge a produce request.',
     labels: [],
     buckets: WORK_SECONDS,
   },
   gapless_produce_failures_total: {
     kind: 'counter',
-    help: 'Produce requests that failed after all repetitions.',
+    help: 'Produce requests that failed after all retries.',
     labels: [],
   },
 
   gapless_sequencer_repeats_total: {
     kind: 'counter',
-    help: 'Events that were left out since their org has an event of the same id.',
+    help: 'Events that the sequencer skipped because their organization has an event with the same id.',
     labels: [],
   },
   gapless_ingest_lag_seconds: {
     kind: 'gauge',
-    help: 'How long ago the oldest event came that may not be in the feed yet, at most; above 600, ids cannot be checked.',
+    help: 'Upper bound of the age of the oldest event that may not be in the feed yet. Above 600, the API cannot check ids.',
     labels: [],
   },
   gapless_sequencer_old_stamps_total: {
     kind: 'counter',
-    help: 'Inbox records whose `checked-to` is too far before the log that the sequencer knows; it was ignored.',
+    help: 'Inbox records whose `checked-to` is older than the part of the log that the sequencer knows. The sequencer ignored it.',
     labels: [],
   },
   gapless_sequence_checked_total: {
     kind: 'counter',
-    help: 'Records of the log whose seq was checked against the one before it.',
+    help: 'Records of the log whose seq was compared with the one before.',
     labels: ['check'],
   },
   gapless_sequence_gaps_total: {
     kind: 'counter',
-    help: 'Seqs that are missing in the log. Always 0.',
+    help: 'Seqs that are missing in the log. Must be 0.',
     labels: ['check'],
   },
   gapless_sequence_repeats_total: {
     kind: 'counter',
-    help: 'Seqs that stand in the log again; every reader skips them.',
+    help: 'Records that repeat a seq of the log. Every reader skips them.',
     labels: ['check'],
   },
   gapless_sequence_mismatches_total: {
     kind: 'counter',
-    help: 'Records that are not what they have to be. Always 0.',
+    help: 'Records that differ from what was expected. Must be 0.',
     labels: ['check'],
   },
 
@@ -133,110 +133,110 @@ export const METRICS = {
   },
   gapless_router_skipped_total: {
     kind: 'counter',
-    help: 'Events that were routed before (routed_before), and deliveries of events from before the endpoint was created (before_endpoint) or from when it was inactive (while_inactive). None of them is pushed.',
+    help: 'Events that were routed before (routed_before), are older than the endpoint (before_endpoint), or came while it was inactive (while_inactive). None of them is pushed.',
     labels: ['reason'],
   },
 
   gapless_attempts_total: {
     kind: 'counter',
-    help: 'Attempts by what follows (delivered, retry, exhausted) and by the class of the error.',
+    help: 'Attempts by outcome (delivered, retry, exhausted) and by class of error.',
     labels: ['outcome', 'error'],
   },
   gapless_push_duration_seconds: {
     kind: 'histogram',
-    help: 'From the start of a POST to its answer or failure.',
+    help: 'Time from the start of a POST to its response or failure.',
     labels: ['result'],
     buckets: PUSH_SECONDS,
   },
   gapless_first_push_delay_seconds: {
     kind: 'histogram',
-    help: 'From the append of an event to the log to the answer to its first push.',
+    help: 'Time from the append of an event to the log to the response to its first push.',
     labels: [],
     buckets: DELAY_SECONDS,
   },
   gapless_attempts_in_flight: {
     kind: 'gauge',
-    help: 'POSTs that wait for their answer.',
+    help: 'POSTs that wait for a response.',
     labels: ['lane'],
   },
   gapless_attempts_held: {
     kind: 'gauge',
-    help: 'Attempts that a lane has taken up, in flight and waiting for their turn.',
+    help: 'Attempts that a lane holds: in flight, or waiting for their turn.',
     labels: ['lane'],
   },
   gapless_sluggish_endpoints: {
     kind: 'gauge',
-    help: 'Endpoints that answer late and get a small share of the lane.',
+    help: 'Endpoints that respond slowly and get a small share of the lane.',
     labels: ['lane'],
   },
   gapless_attempts_diverted_total: {
     kind: 'counter',
-    help: 'Attempts that their endpoint had no room for, and that went to the slow lane.',
+    help: 'Attempts that moved to the slow lane because their endpoint has no room in the main lane.',
     labels: [],
   },
   gapless_retry_lateness_seconds: {
     kind: 'histogram',
-    help: 'How long after they were due retries were handed over to the lanes; the first of each batch.',
+    help: 'How late retries reach the lanes, measured at the first of each batch.',
     labels: [],
     buckets: DELAY_SECONDS,
   },
   gapless_attempts_reconciled_total: {
     kind: 'counter',
-    help: 'Attempts whose record was lost and that were put back.',
+    help: 'Attempts whose record was lost, and that were put back.',
     labels: [],
   },
   gapless_reconciler_last_look_timestamp_seconds: {
     kind: 'gauge',
-    help: 'When it was last looked whether attempts were lost, or when the process started. One dispatcher looks for all.',
+    help: 'Time of the last search for lost attempts, or of the start of the process. One dispatcher searches for all.',
     labels: [],
   },
   gapless_reconciler_failures_total: {
     kind: 'counter',
-    help: 'Looks for lost attempts that failed and were tried again.',
+    help: 'Searches for lost attempts that failed and are tried again.',
     labels: [],
   },
   gapless_reconciler_endpoints_waiting: {
     kind: 'gauge',
-    help: 'Endpoints with overdue attempts that wait in a lane, or of which it is not known yet whether they do.',
+    help: 'Endpoints with overdue attempts that wait in a lane, or may do so.',
     labels: [],
   },
 
   gapless_projection_transaction_seconds: {
     kind: 'histogram',
-    help: 'How long Postgres takes to apply a batch, reading included.',
+    help: 'Time to apply a batch in Postgres, including its reads.',
     labels: ['projection'],
     buckets: WORK_SECONDS,
   },
   gapless_projection_age_seconds: {
     kind: 'histogram',
-    help: 'From the append of a record to when Postgres shows it; the oldest of each batch.',
+    help: 'Time from the append of a record until Postgres shows it, measured at the oldest of each batch.',
     labels: ['projection'],
     buckets: DELAY_SECONDS,
   },
   gapless_endpoints: {
     kind: 'gauge',
-    help: 'Registered endpoints: active, disabled by failures, or by an operator. Every projector tells all.',
+    help: 'Registered endpoints: active, disabled by failures, or disabled by an operator. Every projector reports all of them.',
     labels: ['state'],
   },
   gapless_backlog_endpoints: {
     kind: 'gauge',
-    help: 'Disabled (settle) and deleted (remove) endpoints whose rows are not up to date yet. Nobody sees a difference.',
+    help: 'Disabled (settle) and deleted (remove) endpoints whose rows are not up to date yet. Readers see no difference.',
     labels: ['kind'],
   },
   gapless_backlog_rows_total: {
     kind: 'counter',
-    help: 'Rows of disabled (settle) and deleted (remove) endpoints that were brought up to date.',
+    help: 'Rows of disabled (settle) and deleted (remove) endpoints that were updated.',
     labels: ['kind'],
   },
 
   gapless_http_requests_total: {
     kind: 'counter',
-    help: 'Answers by the pattern of the route.',
+    help: 'Responses, by method, route and status.',
     labels: ['method', 'route', 'status'],
   },
   gapless_http_request_duration_seconds: {
     kind: 'histogram',
-    help: 'How long answers take, without those that wait for events on purpose.',
+    help: 'Response time, without requests that wait for events on purpose.',
     labels: ['method', 'route'],
     buckets: WORK_SECONDS,
   },
