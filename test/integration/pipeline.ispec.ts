@@ -44,6 +44,7 @@ describe('the pipeline', () => {
         widgetIds: null,
         secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
         createdAt: new Date(),
+        logEnd: 0,
       },
       50,
     );

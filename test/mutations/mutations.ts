@@ -156,7 +156,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'route-history',
     breaks: 'an endpoint is sent events from before it was created',
     file: 'libs/domain/src/delivery/receiving-times.ts',
-    find: "if (seq <= receivesAfter) return 'before_endpoint';",
+    find: "if (precedes(event, created)) return 'before_endpoint';",
     replace: '',
     caughtBy: {
       project: 'unit',

@@ -69,6 +69,7 @@ import { RateLimits } from './rate-limits/rate-limits.js';
 import { CreateWebhookController } from './webhooks/create-webhook.controller.js';
 import { DeleteWebhookController } from './webhooks/delete-webhook.controller.js';
 import { EndpointUrlCheck } from './webhooks/endpoint-url-check.js';
+import { LogMoments } from './webhooks/log-moments.js';
 import { GetWebhookController } from './webhooks/get-webhook.controller.js';
 import { ListWebhooksController } from './webhooks/list-webhooks.controller.js';
 
@@ -173,6 +174,7 @@ function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyReco
     FeedFollower,
     OpenStreams,
     EndpointUrlCheck,
+    LogMoments,
     RequestTraces,
     // In this order: what a key may not do, it is not told more about.
     { provide: APP_GUARD, useClass: ScopeGuard },

@@ -82,6 +82,7 @@ describe('the reconciler', () => {
         widgetIds: null,
         secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
         createdAt: new Date(),
+        logEnd: 0,
       },
       50,
     );

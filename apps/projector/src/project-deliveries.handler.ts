@@ -6,6 +6,8 @@ import {
   Appender,
   deadLetterRecord,
   KafkaBatches,
+  KafkaConnection,
+  OrgLogEnds,
   parseAnchor,
   PositionSources,
   type BatchContext,
@@ -27,6 +29,7 @@ export class ProjectDeliveriesHandler {
   constructor(
     store: Store,
     positions: PositionSources,
+    connection: KafkaConnection,
     private readonly appender: Appender,
     metrics: Metrics,
     @Inject(CONFIG) config: Config,
@@ -34,7 +37,10 @@ export class ProjectDeliveriesHandler {
     @Inject(CLOCK) clock: Clock,
     @Inject(LOGGER) logger: Logger,
   ) {
-    this.#projection = new DeliveryProjection(store, config.autoDisableAfter);
+    const logEnds = new OrgLogEnds(connection, topics.log, config.partitions);
+    this.#projection = new DeliveryProjection(store, config.autoDisableAfter, 'disable', (orgIds) =>
+      logEnds.of(orgIds),
+    );
     this.#place = new ProjectionPlace('deliveries', { clock, logger, metrics });
     positions.provide('projector-deliveries', (topic) => projectedPositions(store, 'deliveries', topic, parseAnchor));
   }

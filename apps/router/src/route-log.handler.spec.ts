@@ -38,7 +38,8 @@ let notRouted: number;
 let subscribers: readonly object[];
 
 function anEndpointRow(id: EndpointId, events: readonly string[], change: object = {}) {
-  return { id, org_id: ORG, events, widget_ids: null, receives_after_seq: '0', inactive: null, ...change };
+  const moment = { receives_after_seq: '0', receives_from_offset: null, created_ms: String(AT_MS) };
+  return { id, org_id: ORG, events, widget_ids: null, ...moment, inactive: null, ...change };
 }
 
 beforeEach(() => {
@@ -168,6 +169,8 @@ function tickets(from: number, to: number): RecordBatch {
   return { topic: topics.log, partition: 0, records };
 }
 
+const UNKNOWN_OFFSETS = { beganOffset: null, endedOffset: null, endedMs: AT_MS };
+
 function routedTo(endpointId: EndpointId): readonly number[] {
   return appender.records
     .filter((record) => record.topic === topics.attempts && record.key === endpointId)
@@ -195,13 +198,29 @@ describe('an endpoint', () => {
 
   it('receives nothing from when it was inactive', async () => {
     const inactive = [
-      { after: 2, until: 4 },
-      { after: 8, until: 9 },
+      { ...UNKNOWN_OFFSETS, beganAfterSeq: 2, endedAfterSeq: 4 },
+      { ...UNKNOWN_OFFSETS, beganAfterSeq: 8, endedAfterSeq: 9 },
     ];
     subscribers = [anEndpointRow(RESTED, ['ticket.created'], { inactive })];
     await handle(tickets(1, 10));
     expect(routedTo(RESTED)).toEqual([1, 2, 5, 6, 7, 8, 10]);
     expect(await skipped('while_inactive')).toBe(3);
+  });
+});
+
+describe('while the feed is behind the log, an endpoint', () => {
+  it('receives nothing that the log held when it was created', async () => {
+    subscribers = [anEndpointRow(LATER, ['ticket.created'], { receives_after_seq: '2', receives_from_offset: '7' })];
+    await handle(tickets(1, 10));
+    expect(routedTo(LATER)).toEqual([8, 9, 10]);
+  });
+
+  it('receives what the log held when it was disabled, and nothing that came until it was enabled', async () => {
+    const feed = { beganAfterSeq: 2, endedAfterSeq: 5 };
+    const inactive = [{ ...feed, beganOffset: 4, endedOffset: 8, endedMs: AT_MS }];
+    subscribers = [anEndpointRow(RESTED, ['ticket.created'], { inactive })];
+    await handle(tickets(1, 10));
+    expect(routedTo(RESTED)).toEqual([1, 2, 3, 4, 9, 10]);
   });
 });
 

@@ -8,10 +8,10 @@ import {
   SeqGate,
   type Clock,
   type LogEvent,
+  type LoggedPlace,
   type OrgId,
   type OutOfTime,
   type RoutedPlace,
-  type Seq,
 } from '#libs/domain';
 import { EndpointDirectory, SecretCipher, Store, type RoutedSubscriber } from '#libs/feed-store';
 import {
@@ -68,11 +68,15 @@ export class RouteLogHandler {
     if (records.length < batch.records.length) this.#leaveOutRouted(batch, batch.records.length - records.length);
     if (routedUpTo !== null) return this.#skipRouted(batch, routedUpTo, context);
     const trace = new BatchTrace(this.tracing, 'route', this.clock.now());
-    const events = records.map((record) => ({ ...readLogRecord(record), appendedAtMs: record.timestampMs }));
+    const events = records.map((record) => ({
+      ...readLogRecord(record),
+      offset: record.offset,
+      appendedAtMs: record.timestampMs,
+    }));
     const { fresh, remember } = this.#gate.sift(events);
-    const firstSeqs = new Map<OrgId, Seq>();
-    for (const { orgId, seq } of fresh) if (!firstSeqs.has(orgId)) firstSeqs.set(orgId, seq);
-    const subscribers = await this.#endpoints.subscribersOf(firstSeqs);
+    const first = new Map<OrgId, LoggedPlace>();
+    for (const event of fresh) if (!first.has(event.orgId)) first.set(event.orgId, event);
+    const subscribers = await this.#endpoints.subscribersOf(first);
     const leftOut = { before_endpoint: 0, while_inactive: 0 };
     const shares = new EndpointShares();
     const deliveries = fresh.flatMap((event) =>
@@ -159,13 +163,13 @@ export class RouteLogHandler {
 
 /** Who the event is pushed to. @param leftOut counts deliveries that the endpoint's times rule out */
 function receivers(
-  event: LogEvent,
+  event: LogEvent & LoggedPlace,
   subscribers: readonly RoutedSubscriber[],
   leftOut: Record<OutOfTime, number>,
 ): readonly RoutedSubscriber[] {
   return subscribers.filter((subscriber) => {
     if (!receives(subscriber, event)) return false;
-    const reason = outOfTime(subscriber, event.seq);
+    const reason = outOfTime(subscriber, event);
     if (reason !== undefined) leftOut[reason]++;
     return reason === undefined;
   });

@@ -277,8 +277,12 @@ describe('what ended with its endpoint', () => {
     ]);
     expect(await lookUp(3, 0, 2)).toBe('superseded');
 
-    await records.update(orgId, endpointId, { isActive: false }, new Date(), () => Promise.resolve());
-    await records.update(orgId, endpointId, { isActive: true }, new Date(), () => Promise.resolve());
+    await records.update(orgId, endpointId, { isActive: { becomes: false, logEnd: 0 } }, new Date(), () =>
+      Promise.resolve(),
+    );
+    await records.update(orgId, endpointId, { isActive: { becomes: true, logEnd: 0 } }, new Date(), () =>
+      Promise.resolve(),
+    );
     expect(await listed('pending')).toEqual([]);
     const again = [replayed(1, 1), scheduled(4)];
     await apply(facts.length, again);

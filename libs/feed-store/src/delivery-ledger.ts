@@ -16,6 +16,7 @@ import {
 /** An endpoint that has failed too often in a row (contract 4.2). */
 interface AutoDisabled {
   readonly endpointId: EndpointId;
+  readonly orgId: OrgId;
   readonly activation: number;
   readonly atMs: number;
 }
@@ -50,6 +51,7 @@ export class DeliveryLedger {
     if (!disables) return;
     this.autoDisabled.push({
       endpointId,
+      orgId,
       activation: fact.activation,
       atMs: fact.startedAtMs + fact.durationMs,
     });

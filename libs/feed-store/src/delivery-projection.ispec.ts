@@ -264,8 +264,8 @@ describe('an endpoint that fails too often in a row', () => {
     const projection = aProjection();
     await apply(projection, 0, [scheduled(1), attempted(1, 1, 'retry'), attempted(1, 2, 'retry')]);
     const at = new Date(CREATED_AT_MS + 50_000);
-    await records.update(orgId, endpointId, { isActive: false }, at, () => Promise.resolve());
-    await records.update(orgId, endpointId, { isActive: true }, at, () => Promise.resolve());
+    await records.update(orgId, endpointId, { isActive: { becomes: false, logEnd: 0 } }, at, () => Promise.resolve());
+    await records.update(orgId, endpointId, { isActive: { becomes: true, logEnd: 0 } }, at, () => Promise.resolve());
     expect(await endpoint()).toMatchObject({ isActive: true, activation: 2, failureCount: 0 });
     await apply(projection, 3, [attempted(1, 3, 'retry'), attempted(1, 4, 'retry')]);
     expect(await endpoint()).toMatchObject({ isActive: true, failureCount: 0 });
@@ -277,8 +277,12 @@ describe('an endpoint that fails too often in a row', () => {
   it('stays enabled when its disabling is projected again from the beginning', async () => {
     const facts = [scheduled(1), ...[1, 2, 3].map((attempt) => attempted(1, attempt, 'retry'))];
     await apply(aProjection(), 0, facts);
-    await records.update(orgId, endpointId, { isActive: true }, new Date(CREATED_AT_MS + 60_000), () =>
-      Promise.resolve(),
+    await records.update(
+      orgId,
+      endpointId,
+      { isActive: { becomes: true, logEnd: 0 } },
+      new Date(CREATED_AT_MS + 60_000),
+      () => Promise.resolve(),
     );
     for (const table of ['deliveries', 'delivery_attempts', 'endpoint_health']) {
       await store.query(`delete from ${table} where endpoint_id = $1`, [endpointId]);

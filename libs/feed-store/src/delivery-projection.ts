@@ -7,6 +7,7 @@ import {
   type DeliveryId,
   type DeliveryRef,
   type DeliveryState,
+  type OrgId,
 } from '#libs/domain';
 import { DayPartitions } from './day-partitions.js';
 import { DeliveryLedger } from './delivery-ledger.js';
@@ -30,16 +31,22 @@ function attemptKey(deliveryId: string, run: number, attempt: number): string {
   return `${deliveryId}/${run}/${attempt}`;
 }
 
+export type LogEndsOf = (orgIds: readonly OrgId[]) => Promise<ReadonlyMap<OrgId, number>>;
+
 /** Folds the delivery facts into deliveries, attempts and endpoint health, together with the offset they stand for. */
 export class DeliveryProjection {
   readonly #partitions: DayPartitions;
   readonly #offsets: ProjectionOffsets;
 
-  /** @param endpoints whether those that fail too often are disabled, or only what was pending of them ends */
+  /**
+   * @param endpoints whether those that fail too often are disabled, or only what was pending of them ends
+   * @param logEndsOf where the orgs' partitions of the log end, if that is known: endpoints are disabled from there on
+   */
   constructor(
     private readonly store: Store,
     private readonly autoDisableAfter: number,
     private readonly endpoints: 'disable' | 'leave' = 'disable',
+    private readonly logEndsOf: LogEndsOf = () => Promise.resolve(new Map()),
   ) {
     this.#partitions = new DayPartitions(store);
     this.#offsets = new ProjectionOffsets(store);
@@ -120,10 +127,11 @@ export class DeliveryProjection {
       const [outcome] = await this.store.prepared<{ moved: string }>('apply_facts', APPLY_FACTS, parameters);
       return outcome?.moved === '1';
     }
+    const logEnds = await this.logEndsOf(ledger.autoDisabled.map(({ orgId }) => orgId));
     return this.store.transaction(async (runner) => {
       const [outcome] = (await runner.query(APPLY_FACTS, parameters)) as { moved: string }[];
       if (outcome?.moved !== '1') return false;
-      await disableEndpoints(runner, ledger);
+      await disableEndpoints(runner, ledger, logEnds);
       return true;
     });
   }
@@ -138,17 +146,21 @@ function seenState({ id: _, endings, ...state }: LoadedDelivery, endingsOfEndpoi
  * Compares the activation, so that a rebuild does not disable what an operator has enabled since. A rebuild may not have
  * come to the org's events yet: then nobody knows with which seq the period begins.
  */
-async function disableEndpoints(runner: QueryRunner, ledger: DeliveryLedger): Promise<void> {
-  for (const { endpointId, activation, atMs } of ledger.autoDisabled) {
+async function disableEndpoints(
+  runner: QueryRunner,
+  ledger: DeliveryLedger,
+  logEnds: ReadonlyMap<OrgId, number>,
+): Promise<void> {
+  for (const { endpointId, orgId, activation, atMs } of ledger.autoDisabled) {
     await runner.query(
       `with disabled as (
          update endpoints set is_active = false, disabled_at = $3, disabled_reason = 'consecutive_failures'
          where id = $1 and activation = $2 and is_active
          returning id, org_id, activation, disabled_at
        )
-       insert into endpoint_inactive_periods (endpoint_id, org_id, activation, began_at, began_after_seq)
-       select disabled.*, (select last_seq from org_heads h where h.org_id = disabled.org_id) from disabled`,
-      [endpointId, activation, new Date(atMs)],
+       insert into endpoint_inactive_periods (endpoint_id, org_id, activation, began_at, began_after_seq, began_offset)
+       select disabled.*, (select last_seq from org_heads h where h.org_id = disabled.org_id), $4::bigint from disabled`,
+      [endpointId, activation, new Date(atMs), logEnds.get(orgId) ?? null],
     );
   }
 }

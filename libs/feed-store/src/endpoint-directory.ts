@@ -3,10 +3,11 @@ import {
   type DeliveryStatus,
   type DueAttempt,
   type EndpointId,
+  type InactivePeriod,
+  type LoggedPlace,
   type OrgId,
   type ReceivingTimes,
   type Seq,
-  type SeqStretch,
   type Subscriber,
   type WidgetId,
 } from '#libs/domain';
@@ -24,6 +25,15 @@ export interface DispatchTarget {
 
 /** An endpoint that events are routed to. */
 export type RoutedSubscriber = Subscriber & ReceivingTimes;
+
+interface InactiveRow {
+  /** `null` where only the offset is known. */
+  readonly beganAfterSeq: Seq | null;
+  readonly beganOffset: number | null;
+  readonly endedAfterSeq: Seq;
+  readonly endedOffset: number | null;
+  readonly endedMs: number;
+}
 
 /** What is to become of an attempt that is due. */
 export type DispatchLookupResult =
@@ -64,28 +74,37 @@ export class EndpointDirectory {
 
   /**
    * The active endpoints of each org, with the times in which they receive.
-   * @param from the first seq of each org that is to be routed: what lies before it is left out of the times
+   * @param from the first event of each org that is to be routed: periods that ended before it are left out
    */
-  async subscribersOf(from: ReadonlyMap<OrgId, Seq>): Promise<ReadonlyMap<OrgId, readonly RoutedSubscriber[]>> {
+  async subscribersOf(
+    from: ReadonlyMap<OrgId, Pick<LoggedPlace, 'seq' | 'offset'>>,
+  ): Promise<ReadonlyMap<OrgId, readonly RoutedSubscriber[]>> {
     const rows = await this.store.prepared<{
       id: EndpointId;
       org_id: OrgId;
       events: string[];
       widget_ids: WidgetId[] | null;
       receives_after_seq: string;
-      inactive: SeqStretch[] | null;
+      receives_from_offset: string | null;
+      created_ms: string;
+      inactive: InactiveRow[] | null;
     }>(
       'subscribers',
-      `select e.id, e.org_id, e.events, e.widget_ids, e.receives_after_seq, p.inactive
-       from unnest($1::uuid[], $2::bigint[]) as asked(org_id, from_seq)
+      `select e.id, e.org_id, e.events, e.widget_ids, e.receives_after_seq, e.receives_from_offset,
+         (extract(epoch from e.created_at) * 1000)::bigint as created_ms, p.inactive
+       from unnest($1::uuid[], $2::bigint[], $3::bigint[]) as asked(org_id, from_seq, from_offset)
        join endpoints e on e.org_id = asked.org_id
        left join lateral (
-         select json_agg(json_build_object('after', began_after_seq, 'until', ended_after_seq)) as inactive
+         select json_agg(json_build_object('beganAfterSeq', began_after_seq, 'beganOffset', began_offset,
+           'endedAfterSeq', ended_after_seq, 'endedOffset', ended_offset,
+           'endedMs', (extract(epoch from ended_at) * 1000)::bigint)) as inactive
          from endpoint_inactive_periods
-         where endpoint_id = e.id and began_after_seq < ended_after_seq and ended_after_seq >= asked.from_seq
+         where endpoint_id = e.id and (ended_after_seq >= asked.from_seq or ended_offset > asked.from_offset)
+           and (began_after_seq is not null or began_offset is not null)
+           and (began_after_seq < ended_after_seq or coalesce(began_offset, 0) < ended_offset)
        ) p on true
        where e.is_active order by e.org_id, e.created_at, e.id`,
-      [[...from.keys()], [...from.values()]],
+      [[...from.keys()], [...from.values()].map(({ seq }) => seq), [...from.values()].map(({ offset }) => offset)],
     );
     const byOrg = new Map<OrgId, RoutedSubscriber[]>();
     for (const row of rows) {
@@ -95,8 +114,12 @@ export class EndpointDirectory {
         isActive: true,
         events: row.events,
         widgetIds: row.widget_ids,
-        receivesAfter: seqFromText(row.receives_after_seq),
-        inactive: row.inactive ?? [],
+        created: {
+          afterSeq: seqFromText(row.receives_after_seq),
+          endOffset: row.receives_from_offset === null ? null : Number(row.receives_from_offset),
+          atMs: Number(row.created_ms),
+        },
+        inactive: (row.inactive ?? []).map(toPeriod),
       });
       byOrg.set(row.org_id, subscribers);
     }
@@ -146,5 +169,14 @@ export class EndpointDirectory {
     return secret;
   }
 }
+
+function toPeriod(row: InactiveRow): InactivePeriod {
+  return {
+    began: { afterSeq: row.beganAfterSeq ?? NO_SEQ, endOffset: row.beganOffset },
+    ended: { afterSeq: row.endedAfterSeq, endOffset: row.endedOffset, atMs: row.endedMs },
+  };
+}
+
+const NO_SEQ = 0 as Seq;
 
 const DECIPHERED_LIMIT = 10_000;

@@ -32,6 +32,8 @@ export interface NewEndpoint {
   readonly widgetIds: readonly WidgetId[] | null;
   readonly secret: string;
   readonly createdAt: Date;
+  /** Where the org's partition of the log ends: what stands before it is not for the endpoint. */
+  readonly logEnd: number;
 }
 
 /** What of an endpoint can be changed; what is not given stays. */
@@ -41,7 +43,8 @@ export interface EndpointChanges {
   readonly url?: string;
   readonly events?: readonly string[];
   readonly widgetIds?: readonly WidgetId[] | null;
-  readonly isActive?: boolean;
+  /** Whether it receives, from this end of the org's partition of the log on. */
+  readonly isActive?: { readonly becomes: boolean; readonly logEnd: number };
 }
 
 /** Where to and with what an endpoint is pushed to, and since when: `null` for since its creation. */
@@ -145,8 +148,9 @@ export class EndpointRecords {
         activation: 1,
         secretCiphertext: this.cipher.encrypt(endpoint.secret),
         createdAt: endpoint.createdAt,
-        // What was appended by now is not for it; what is published from the answer on has a greater seq.
+        // What was appended by now is not for it. The feed may lag behind the log, which may be another one some day.
         receivesAfterSeq: () => `coalesce((select last_seq from org_heads where org_id = '${endpoint.orgId}'), 0)`,
+        receivesFromOffset: String(endpoint.logEnd),
       });
       return {
         id: endpoint.id,
@@ -196,13 +200,13 @@ export class EndpointRecords {
           id,
         },
       );
-      const switches = isActive !== undefined && isActive !== before.is_active;
-      if (switches && isActive) await this.#enable(runner, id, at);
-      if (switches && !isActive) await this.#disable(runner, id, at);
+      const switches = isActive !== undefined && isActive.becomes !== before.is_active;
+      if (switches && isActive.becomes) await this.#enable(runner, id, at, isActive.logEnd);
+      if (switches && !isActive.becomes) await this.#disable(runner, id, at, isActive.logEnd);
       const [after] = (await runner.query(`${SELECT} where e.id = $1`, [id])) as EndpointRow[];
       if (after === undefined) return undefined;
       const record = toRecord(after);
-      if (switches && !isActive) await beforeCommit(record);
+      if (switches && !isActive.becomes) await beforeCommit(record);
       return record;
     });
   }
@@ -217,26 +221,27 @@ export class EndpointRecords {
     });
   }
 
-  async #disable(runner: QueryRunner, id: EndpointId, at: Date): Promise<void> {
+  async #disable(runner: QueryRunner, id: EndpointId, at: Date, logEnd: number): Promise<void> {
     await runner.query(
       `update endpoints set is_active = false, disabled_at = $2, disabled_reason = 'operator' where id = $1`,
       [id, at],
     );
     await runner.query(
-      `insert into endpoint_inactive_periods (endpoint_id, org_id, activation, began_at, began_after_seq)
-       select id, org_id, activation, disabled_at, coalesce((select last_seq from org_heads h where h.org_id = e.org_id), 0)
+      `insert into endpoint_inactive_periods (endpoint_id, org_id, activation, began_at, began_after_seq, began_offset)
+       select id, org_id, activation, disabled_at,
+         coalesce((select last_seq from org_heads h where h.org_id = e.org_id), 0), $2
        from endpoints e where id = $1`,
-      [id],
+      [id, logEnd],
     );
   }
 
   /** With a new activation: the failures of the one before count no more. */
-  async #enable(runner: QueryRunner, id: EndpointId, at: Date): Promise<void> {
+  async #enable(runner: QueryRunner, id: EndpointId, at: Date, logEnd: number): Promise<void> {
     await runner.query(
-      `update endpoint_inactive_periods p set ended_at = $2,
+      `update endpoint_inactive_periods p set ended_at = $2, ended_offset = $3,
          ended_after_seq = coalesce((select last_seq from org_heads h where h.org_id = p.org_id), 0)
        where endpoint_id = $1 and activation = (select activation from endpoints where id = $1)`,
-      [id, at],
+      [id, at, logEnd],
     );
     await runner.query(
       `update endpoints set is_active = true, activation = activation + 1, disabled_at = null, disabled_reason = null

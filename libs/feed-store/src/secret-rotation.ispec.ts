@@ -35,6 +35,7 @@ beforeAll(async () => {
       widgetIds: null,
       secret: 'whsec_0',
       createdAt: new Date(),
+      logEnd: 0,
     },
     50,
   );

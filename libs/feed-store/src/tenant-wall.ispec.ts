@@ -96,7 +96,9 @@ async function fill(orgId: OrgId, partition: number): Promise<void> {
     ],
   );
   const records = new EndpointRecords(store, aCipher());
-  await records.update(orgId, endpointId, { isActive: false }, new Date(CREATED_AT_MS), () => Promise.resolve());
+  await records.update(orgId, endpointId, { isActive: { becomes: false, logEnd: 0 } }, new Date(CREATED_AT_MS), () =>
+    Promise.resolve(),
+  );
   await records.delete(orgId, await anEndpoint(store, orgId));
   await aChatWithAnAlert(orgId, partition);
   await new ApiKeyRecords(store).create({

@@ -13,6 +13,7 @@ export * from './kafka-batches.js';
 export * from './kafka-connection.js';
 export * from './limits.js';
 export * from './log-positions.js';
+export * from './org-log-ends.js';
 export * from './key-places.js';
 export * from './partition-of.js';
 export * from './partition-writer.js';

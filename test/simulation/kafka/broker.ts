@@ -58,6 +58,10 @@ export class Broker {
   isUp = true;
   /** Groups whose offsets were lost at some time. */
   readonly lostOffsets = new Set<string>();
+  /** Groups that are given nothing, as if they were far behind. */
+  readonly withheld = new Set<string>();
+  /** How far records were ever handed over, by group and partition. */
+  readonly #handedOver = new Map<string, number>();
   #topics = new Map<string, readonly PartitionLog[]>();
   #groups = new Map<string, ConsumerGroup>();
   #waiting = new Set<WaitingFetch>();
@@ -146,7 +150,9 @@ export class Broker {
         throw Object.assign(new BrokerError('OFFSET_OUT_OF_RANGE', false), { topic, partition });
       }
     }
-    const hasRecords = request.places.some(({ topic, partition, offset }) => offset < this.log(topic, partition).end);
+    const hasRecords =
+      !this.#isWithheld(request) &&
+      request.places.some(({ topic, partition, offset }) => offset < this.log(topic, partition).end);
     const waitMs = hasRecords ? this.#gatherMs(request) : request.idleMs;
     if (waitMs === 0) {
       answer.resolve(this.#read(request));
@@ -154,6 +160,19 @@ export class Broker {
     }
     const waiting: WaitingFetch = { request, answer, deadline: this.#deadline(waitMs, () => waiting) };
     this.#waiting.add(waiting);
+  }
+
+  handedOver(groupId: string, topic: string, partition: number): number {
+    return this.#handedOver.get(`${groupId} ${topic}/${partition}`) ?? 0;
+  }
+
+  withhold(groupId: string): void {
+    this.withheld.add(groupId);
+  }
+
+  giveAgain(groupId: string): void {
+    this.withheld.delete(groupId);
+    this.#wakeMembers(groupId);
   }
 
   crash(): void {
@@ -198,6 +217,7 @@ export class Broker {
 
   #arrived(topic: string, partition: number): void {
     for (const waiting of this.#waiting) {
+      if (this.#isWithheld(waiting.request)) continue;
       if (!waiting.request.places.some((place) => place.topic === topic && place.partition === partition)) continue;
       this.#hasten(waiting, this.#gatherMs(waiting.request));
     }
@@ -216,12 +236,24 @@ export class Broker {
     waiting.deadline = this.#deadline(waitMs, () => waiting);
   }
 
-  #read({ places }: FetchRequest): readonly FetchedPartition[] {
+  #isWithheld({ groupId }: FetchRequest): boolean {
+    return groupId !== null && this.withheld.has(groupId);
+  }
+
+  #read(request: FetchRequest): readonly FetchedPartition[] {
+    const { places, groupId } = request;
+    const isWithheld = this.#isWithheld(request);
     // Batches end where a broker likes.
     const limit = this.use.random.chance(0.2) ? this.use.random.int(1, 10) : FETCH_RECORDS;
     return places.map((place) => {
       const log = this.log(place.topic, place.partition);
-      return { ...place, records: log.read(place.offset, limit), highWatermark: log.end };
+      const records = isWithheld ? [] : log.read(place.offset, limit);
+      const last = records.at(-1);
+      if (last !== undefined && groupId !== null) {
+        const key = `${groupId} ${place.topic}/${place.partition}`;
+        this.#handedOver.set(key, Math.max(this.#handedOver.get(key) ?? 0, last.offset + 1));
+      }
+      return { ...place, records, highWatermark: log.end };
     });
   }
 }

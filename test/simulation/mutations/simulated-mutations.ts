@@ -30,8 +30,22 @@ export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
     name: 'history-routed',
     breaks: 'an endpoint is sent events from before it was created',
     file: 'libs/domain/src/delivery/receiving-times.ts',
-    find: "  if (seq <= receivesAfter) return 'before_endpoint';\n",
+    find: "  if (precedes(event, created)) return 'before_endpoint';\n",
     replace: '',
+  },
+  {
+    name: 'feed-taken-for-log',
+    breaks: 'an endpoint begins and ends to receive where the feed is, which lags behind the log',
+    file: 'libs/domain/src/delivery/receiving-times.ts',
+    find: '  return seq <= afterSeq || (endOffset !== null && offset < endOffset);',
+    replace: '  return seq <= afterSeq || (endOffset === -1 && offset < endOffset);',
+  },
+  {
+    name: 'period-begins-early',
+    breaks: 'what the log held before an endpoint became inactive counts as from that time, if the feed lagged',
+    file: 'libs/domain/src/delivery/receiving-times.ts',
+    find: '!stoodIn(event, began) && precedes(event, ended)',
+    replace: 'event.seq > began.afterSeq && precedes(event, ended)',
   },
   {
     name: 'tail-not-read',

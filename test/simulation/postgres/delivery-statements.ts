@@ -38,7 +38,7 @@ function isDueBefore(tables: Tables, row: DeliveryRow, beforeMs: number): boolea
   return tables.statusOf(row) === 'pending' && (row.next_attempt_at_ms ?? Infinity) < beforeMs;
 }
 
-/** Deliveries, their attempts, and the endpoints. */
+/** Deliveries and their attempts. */
 export const DELIVERY_STATEMENTS: readonly Meaning[] = [
   {
     name: 'load facts',
@@ -111,37 +111,6 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
         if (isPresent(tables, row)) tables.endings.set(String(row['endpoint_id']), Number(row['endings']));
       }
       return [{ moved: '1' }];
-    },
-  },
-  {
-    name: 'disable endpoint',
-    domain: null,
-    sign: /update endpoints set is_active = false, disabled_at = \$3/,
-    act: (tables, _statement, [id, activation]) => {
-      const endpoint = tables.endpoints.get(String(id));
-      if (endpoint?.activation === activation && endpoint?.is_active === true) {
-        tables.endpoints.set(endpoint.id, { ...endpoint, is_active: false });
-      }
-      return [];
-    },
-  },
-  {
-    name: 'subscribers',
-    domain: null,
-    sign: /as asked\(org_id, from_seq\)\s+join endpoints e/,
-    act: (tables, statement, parameters) => {
-      const orgIds = new Set(statement.rowsOf(parameters, 'asked').map((row) => row['org_id']));
-      return tables.endpoints
-        .values()
-        .filter(({ org_id, is_active }) => is_active && orgIds.has(org_id))
-        .map(({ id, org_id, events, receives_after_seq }) => ({
-          id,
-          org_id,
-          events: [...events],
-          widget_ids: null,
-          receives_after_seq: String(receives_after_seq),
-          inactive: null,
-        }));
     },
   },
   {

@@ -13,6 +13,8 @@ const IDLE_TRANSACTION_MS = 60_000;
 interface Session {
   readonly client: Actor;
   readonly undo: Undo[];
+  /** What it has written that only it can see, to be done when it commits. */
+  readonly unseen: (() => unknown[])[];
   readonly held: Set<Domain>;
   isOpen: boolean;
 }
@@ -50,17 +52,18 @@ export class Postgres {
   async transaction<T>(
     act: (query: (sql: string, parameters?: readonly unknown[]) => Promise<unknown[]>) => Promise<T>,
   ) {
-    const session: Session = { client: this.use.time.current, undo: [], held: new Set(), isOpen: true };
+    const session: Session = { client: this.use.time.current, undo: [], unseen: [], held: new Set(), isOpen: true };
     this.#sessions.add(session);
     try {
       const result = await act((sql, parameters = []) => {
         const meaning = meaningOf(sql);
         return this.#request(meaning.name, meaning.domain, session, () =>
-          this.tables.recording(session.undo, () => meaning.act(this.tables, parameters)),
+          this.#inSession(session, meaning.isSeenWhenCommitted, () => meaning.act(this.tables, parameters)),
         );
       });
       if (session.held.size > 0) {
         await this.#request('commit', null, session, () => {
+          for (const write of session.unseen.splice(0)) write();
           session.undo.length = 0;
           this.#end(session);
           return [];
@@ -117,6 +120,19 @@ export class Postgres {
       if (domain !== null && this.#isHeld(domain, session)) this.#waiting.push({ domain, go });
       else go();
     });
+  }
+
+  #inSession(session: Session, isUnseen: boolean, act: () => unknown[]): unknown[] {
+    const { unseen } = session;
+    if (!isUnseen && unseen.length === 0) return this.tables.recording(session.undo, act);
+    const undo: Undo[] = [];
+    const found = this.tables.recording(undo, () => {
+      for (const write of unseen) write();
+      return act();
+    });
+    this.tables.undo(undo);
+    unseen.push(act);
+    return found;
   }
 
   #isHeld(domain: Domain, besides: Session | undefined): boolean {

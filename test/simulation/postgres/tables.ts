@@ -59,6 +59,18 @@ export interface EndpointRow {
   readonly created_at_ms: number;
   /** The org's latest event in the feed when it was created. */
   readonly receives_after_seq: number;
+  readonly receives_from_offset: number | null;
+}
+
+export interface InactivePeriodRow {
+  readonly endpoint_id: EndpointId;
+  readonly activation: number;
+  readonly began_after_seq: number;
+  readonly began_offset: number | null;
+  /** These are `null` while the endpoint is inactive. */
+  readonly ended_after_seq: number | null;
+  readonly ended_offset: number | null;
+  readonly ended_ms: number | null;
 }
 
 /** How far a partition of the log was routed. */
@@ -134,6 +146,7 @@ export type OffsetRow = Readonly<Record<string, unknown>> & { readonly next_offs
 export class Tables {
   readonly #undo: { log: Undo[] | null } = { log: null };
   readonly endpoints = new Table<EndpointRow>(this.#undo);
+  readonly inactivePeriods = new Table<InactivePeriodRow>(this.#undo);
   readonly events = new Table<EventRow>(this.#undo);
   readonly eventIds = new Table<EventRow>(this.#undo);
   readonly orgHeads = new Table<number>(this.#undo);
@@ -146,6 +159,10 @@ export class Tables {
   readonly queues = new Table<QueueRow>(this.#undo);
   readonly waiting = new Table<WaitingRow>(this.#undo);
   readonly alerts = new Table<AlertRow>(this.#undo);
+
+  /** Is told of each endpoint that is created, and of each that failed too often; of some more than once. */
+  onEndpoint: (row: EndpointRow) => void = () => undefined;
+  onAutoDisabled: (id: EndpointId) => void = () => undefined;
 
   /** The status of a delivery as everyone has to see it. */
   statusOf({ ref, status, endings }: DeliveryRow): string {

@@ -4,7 +4,7 @@ import type { Network } from '../engine/network.js';
 import type { Random } from '../engine/random.js';
 import type { Trace } from '../engine/trace.js';
 import { Actor, type VirtualTime } from '../engine/virtual-time.js';
-import type { Ledger } from './ledger.js';
+import type { Ledger, LedgerEndpoint } from './ledger.js';
 
 /** How an endpoint behaves for a while. */
 export type Mood = 'answers' | 'is slow' | 'fails at times' | 'fails' | 'hangs';
@@ -21,22 +21,21 @@ interface CustomersDependencies {
 
 /** The endpoints of the customers, and the way to them. */
 export class Customers {
-  readonly moods = new Map<EndpointId, Mood>();
+  /** By a part of their urls. */
+  readonly moods = new Map<string, Mood>();
   readonly #actor = new Actor('customers');
 
   constructor(private readonly use: CustomersDependencies) {}
 
-  urlOf(endpointId: EndpointId): string {
-    return `https://${endpointId.toLowerCase()}.example.com/`;
-  }
-
   /** @param onPost is told of each attempt that a process begins */
   clientOf(onPost: (endpointId: EndpointId, eventId: EventId) => void): PushClient {
-    const { time, network } = this.use;
+    const { time, network, ledger } = this.use;
     return {
       close: () => Promise.resolve(),
       post: async ({ url, headers, body, timeoutMs, signal }) => {
-        const endpointId = `whe_${url.slice('https://whe_'.length, url.indexOf('.')).toUpperCase()}` as EndpointId;
+        const endpoint = ledger.endpointsByUrl.get(url);
+        if (endpoint === undefined) throw new Error(`nobody has registered ${url}`);
+        const { id: endpointId } = endpoint;
         const wallMs = time.wallMs;
         const eventId = headers(wallMs)['x-service-event-id'] as EventId;
         onPost(endpointId, eventId);
@@ -52,7 +51,7 @@ export class Customers {
           const status = await Promise.race([
             aborted,
             network.request<number>(this.#actor, `push ${endpointId} ${eventId}`, options, (answer) => {
-              this.#receive(endpointId, eventId, body, answer.resolve);
+              this.#receive(endpoint, eventId, body, answer.resolve);
             }),
           ]);
           return { kind: 'answered', status, startedAtMs: wallMs, durationMs: durationMs(), responseExcerpt: '' };
@@ -65,14 +64,14 @@ export class Customers {
     };
   }
 
-  #receive(endpointId: EndpointId, eventId: EventId, body: Buffer, answer: (status: number) => void): void {
-    const { time, random, trace, ledger } = this.use;
-    const mood = this.moods.get(endpointId) ?? 'answers';
+  #receive(endpoint: LedgerEndpoint, eventId: EventId, body: Buffer, answer: (status: number) => void): void {
+    const { time, random, trace } = this.use;
+    const mood = this.moods.get(endpoint.mood) ?? 'answers';
     const fails = mood === 'fails' || (mood === 'fails at times' && random.chance(0.4));
     const status = fails ? 500 : 200;
     const atMs = time.nowMs;
-    ledger.endpoints.get(endpointId)?.receipts.push({ eventId, body, atMs, succeeded: !fails && mood !== 'hangs' });
-    trace.note(`${endpointId} is pushed ${eventId} and ${mood === 'hangs' ? 'hangs' : `answers ${status}`}`);
+    endpoint.receipts.push({ eventId, body, atMs, succeeded: !fails && mood !== 'hangs' });
+    trace.note(`${endpoint.id} is pushed ${eventId} and ${mood === 'hangs' ? 'hangs' : `answers ${status}`}`);
     if (mood === 'hangs') return;
     const waitMs = mood === 'is slow' ? random.between(200, 1_800) : random.between(0, 20);
     time.schedule(waitMs, this.#actor, () => {

@@ -1,4 +1,4 @@
-import type { EventId, OrgId } from '#libs/domain';
+import type { EndpointId, EventId, OrgId } from '#libs/domain';
 import type { Random } from '../engine/random.js';
 import type { Submitted } from './ledger.js';
 
@@ -8,7 +8,7 @@ const VISITOR = { id: 'vis_1', name: 'Jonas Weber', verified: true };
 
 export const TICKET_TYPES = ['ticket.created', 'ticket.updated'] as const;
 
-export function ulidLike(random: Random): string {
+function ulidLike(random: Random): string {
   let text = '';
   for (let at = 0; at < 26; at++) text += CROCKFORD.charAt(random.int(0, 31));
   return text;
@@ -22,6 +22,10 @@ export class EventSource {
 
   newId(): EventId {
     return `evt_${ulidLike(this.random)}` as EventId;
+  }
+
+  newEndpointId(): EndpointId {
+    return `whe_${ulidLike(this.random)}` as EndpointId;
   }
 
   ticket(orgId: OrgId): Omit<Submitted, 'acceptedAtMs'> {

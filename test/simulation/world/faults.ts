@@ -4,6 +4,7 @@ import type { Trace } from '../engine/trace.js';
 import { Actor, type VirtualTime } from '../engine/virtual-time.js';
 import type { Broker } from '../kafka/broker.js';
 import type { Postgres } from '../postgres/postgres.js';
+import type { Operator } from './operator.js';
 import type { SimulatedProcess, StageName } from './simulated-process.js';
 
 export interface FaultTargets {
@@ -17,6 +18,10 @@ export interface FaultTargets {
   /** Starts a process with these stages. */
   readonly startProcess: (stages: readonly StageName[]) => void;
   readonly groupIds: readonly string[];
+  /** Groups that read the log. */
+  readonly router: string;
+  readonly feedProjector: string;
+  readonly operators: readonly Operator[];
   readonly logTopic: string;
   readonly sequencesTopic: string;
 }
@@ -163,6 +168,22 @@ export const FAULTS = {
     for (const log of broker.partitionsOf(sequencesTopic)) {
       trace.note(`${log.topic}/${log.partition} is compacted`, broker.actor.name);
       log.compact(log.end - random.int(0, 5));
+    }
+  },
+  /** The router and the projector fall behind together, and operators change things meanwhile. */
+  'readers-behind': ({ time, broker, random, trace, router, feedProjector, operators }, later) => {
+    const forMs = new Map([router, feedProjector].map((groupId) => [groupId, random.between(1_000, 15_000)]));
+    for (const [groupId, ms] of forMs) {
+      trace.note(`${groupId} is given nothing`, broker.actor.name);
+      broker.withhold(groupId);
+      later(ms, () => {
+        trace.note(`${groupId} is given records again`, broker.actor.name);
+        broker.giveAgain(groupId);
+      });
+    }
+    for (const operator of operators) {
+      const atMs = time.nowMs + random.between(0, 5_000);
+      if (random.chance(0.5)) operator.disable(atMs, atMs + random.between(100, 8_000));
     }
   },
   'offsets-lost': ({ broker, groupIds, random, trace }) => {

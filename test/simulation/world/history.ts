@@ -9,8 +9,9 @@ import { Actor, VirtualTime } from '../engine/virtual-time.js';
 import { Broker } from '../kafka/broker.js';
 import { simulatedKafka } from '../kafka/simulated-kafka.js';
 import { Postgres } from '../postgres/postgres.js';
+import { Operator } from './operator.js';
 import { Customers, type Mood } from './customers.js';
-import { EventSource, TICKET_TYPES, ulidLike } from './event-source.js';
+import { EventSource } from './event-source.js';
 import { FAULT_NAMES, FaultPlan, type FaultName } from './faults.js';
 import { Ledger } from './ledger.js';
 import type { LogLine } from './recorded-logger.js';
@@ -76,6 +77,7 @@ export class History {
   readonly #orgIds: readonly OrgId[];
   readonly #chance = new Actor('chance');
   #started = 0;
+  readonly #operators: Operator[] = [];
 
   constructor(private readonly options: HistoryOptions) {
     const { seed } = options;
@@ -89,6 +91,12 @@ export class History {
     this.#broker = new Broker({ time, random: stream(4), network: this.#network, trace });
     this.#postgres = new Postgres({ time, network: this.#network, trace });
     this.#source = new EventSource(stream(5));
+    this.#postgres.tables.onEndpoint = ({ id, org_id: orgId, url }) => {
+      this.#ledger.created({ id, orgId, url });
+    };
+    this.#postgres.tables.onAutoDisabled = (id) => {
+      this.#ledger.autoDisabled(id);
+    };
     this.#customers = new Customers({ time, random: stream(6), network: this.#network, trace, ledger: this.#ledger });
     this.#config = {
       topicPrefix: 'sim',
@@ -99,6 +107,7 @@ export class History {
       retentionMs: 30 * 86_400_000,
       sweepIntervalMs: 2_000,
       smtpUrl: null,
+      maxEndpointsPerOrg: 1_000,
     } as unknown as Config;
     this.#orgIds = Array.from({ length: this.#plan.int(1, 4) }, () => this.#anOrgId());
   }
@@ -126,6 +135,9 @@ export class History {
         this.#start(stages);
       },
       groupIds: ['sim-sequencer', 'sim-router', 'sim-dispatcher', 'sim-projector-feed', 'sim-projector-deliveries'],
+      router: 'sim-router',
+      feedProjector: 'sim-projector-feed',
+      operators: this.#operators,
       logTopic: topics.log,
       sequencesTopic: topics.sequences,
     });
@@ -196,6 +208,7 @@ export class History {
         this.#listen(line);
       },
       newEventId: () => this.#source.newId(),
+      newEndpointId: () => this.#source.newEndpointId(),
       pushClient: (owner) =>
         this.#customers.clientOf((endpointId, eventId) => {
           this.#assertHeld(owner, endpointId, eventId);
@@ -220,6 +233,11 @@ export class History {
     this.#ledger.breaches.push(text);
   }
 
+  /** The processes that answer HTTP just now. */
+  #apis(): readonly SimulatedProcess[] {
+    return this.#processes.filter(({ isRunning, stages }) => isRunning && stages.includes('api'));
+  }
+
   #listen({ level, message, fields, process }: LogLine): void {
     const isAlarming = level === 'error' || level === 'fatal' || ALARMING.has(message);
     if (!isAlarming) return;
@@ -240,7 +258,7 @@ export class History {
       partitions: this.#config.partitions,
       inbox: `${this.#config.topicPrefix}.inbox.v1`,
       kafka: simulatedKafka(this.#broker, this.#time),
-      apis: () => this.#processes.filter(({ isRunning, stages }) => isRunning && stages.includes('api')),
+      apis: () => this.#apis(),
     };
     const clients = Array.from({ length: plan.int(1, 4) }, (_, nth) => new HttpSubmitter(`client-${nth + 1}`, use));
     const producers = Array.from({ length: plan.int(0, 2) }, (_, nth) => new InboxProducer(`service-${nth + 1}`, use));
@@ -273,11 +291,9 @@ export class History {
     const plan = this.#plan;
     if (!plan.chance(0.03)) return 0;
     const orgId = plan.pick(this.#orgIds);
-    const id = `whe_${ulidLike(plan)}` as EndpointId;
-    this.#at(0, () => {
-      this.#createEndpoint(id, orgId);
-      this.#customers.moods.set(id, 'is slow');
-    });
+    const slow = this.#operatorOf(orgId);
+    slow.create(0);
+    this.#customers.moods.set(slow.name, 'is slow');
     const atMs = plan.between(500, endMs / 2);
     plan.pick(clients).submit(
       atMs,
@@ -296,16 +312,18 @@ export class History {
     const moods: readonly Mood[] = ['answers', 'answers', 'is slow', 'fails at times', 'fails', 'hangs'];
     for (const orgId of this.#orgIds) {
       for (let count = plan.int(0, 2); count > 0; count--) {
-        const id = `whe_${ulidLike(plan)}` as EndpointId;
-        const createdAtMs = plan.chance(0.7) ? 0 : plan.between(0, endMs);
-        this.#at(createdAtMs, () => {
-          this.#createEndpoint(id, orgId);
-        });
+        const operator = this.#operatorOf(orgId);
+        const createdAtMs = plan.chance(0.6) ? 0 : plan.between(0, endMs);
+        operator.create(createdAtMs);
+        if (plan.chance(0.3)) {
+          const disabledAtMs = plan.between(createdAtMs, endMs);
+          operator.disable(disabledAtMs, plan.chance(0.8) ? plan.between(disabledAtMs, endMs + 1_000) : null);
+        }
         for (let changes = plan.int(0, 2); changes > 0; changes--) {
           const mood = plan.pick(moods);
           this.#at(plan.between(createdAtMs, endMs), () => {
-            this.#trace.note(`${id} from now on ${mood}`, 'customers');
-            this.#customers.moods.set(id, mood);
+            this.#trace.note(`${operator.name} from now on ${mood}`, 'customers');
+            this.#customers.moods.set(operator.name, mood);
           });
         }
       }
@@ -316,22 +334,23 @@ export class History {
     this.#time.schedule(atMs - this.#time.nowMs, this.#chance, act);
   }
 
-  #createEndpoint(id: EndpointId, orgId: OrgId): void {
-    this.#trace.note(`${id} of ${orgId} is created`, 'operator');
-    const createdAtMs = this.#time.nowMs;
-    const events = [...TICKET_TYPES];
-    const createdAfterSeq = this.#postgres.tables.orgHeads.get(orgId) ?? 0;
-    this.#ledger.endpoints.set(id, { id, orgId, events, createdAtMs, createdAfterSeq, inactive: [], receipts: [] });
-    this.#postgres.tables.endpoints.set(id, {
-      id,
-      org_id: orgId,
-      url: this.#customers.urlOf(id),
-      events,
-      is_active: true,
-      activation: 1,
-      created_at_ms: this.#time.wallMs,
-      receives_after_seq: createdAfterSeq,
+  #operatorOf(orgId: OrgId): Operator {
+    const { log } = topicNames(this.#config.topicPrefix, this.#config.retrySchedule);
+    const partition = partitionOf(orgId, this.#config.partitions);
+    const operator = new Operator(`hook-${this.#operators.length + 1}`, orgId, {
+      time: this.#time,
+      random: this.#plan,
+      trace: this.#trace,
+      ledger: this.#ledger,
+      apis: () => this.#apis(),
+      logEnd: () => this.#broker.log(log, partition).end,
+      routed: () => ({
+        committed: this.#broker.group('sim-router').offsets.get(`${log}/${partition}`)?.offset ?? 0,
+        handedOver: this.#broker.handedOver('sim-router', log, partition),
+      }),
     });
+    this.#operators.push(operator);
+    return operator;
   }
 
   /** Whatever is broken is repaired, and nothing goes wrong any more. */
@@ -347,9 +366,10 @@ export class History {
       process.actor.clockSkewMs = 0;
       if (process.actor.isFrozen) this.#time.thaw(process.actor);
     }
-    for (const endpoint of this.#ledger.endpoints.keys()) {
-      if (this.#customers.moods.get(endpoint) !== 'fails') this.#customers.moods.set(endpoint, 'answers');
+    for (const [name, mood] of this.#customers.moods) {
+      if (mood !== 'fails') this.#customers.moods.set(name, 'answers');
     }
+    for (const groupId of [...this.#broker.withheld]) this.#broker.giveAgain(groupId);
   }
 
   #watch(evidence: Evidence): void {

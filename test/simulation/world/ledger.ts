@@ -1,4 +1,5 @@
 import type { EndpointId, EventId, OrgId } from '#libs/domain';
+import { TICKET_TYPES } from './event-source.js';
 
 /** An event that somebody submitted. */
 export interface Submitted {
@@ -18,15 +19,30 @@ export interface Receipt {
   readonly succeeded: boolean;
 }
 
+/** When an endpoint was inactive, in offsets of its org's partition as they were in truth. */
+export interface InactiveTime {
+  /** Where the log ended when somebody asked for it; what the router has done by then was done. */
+  readonly askedAt: number;
+  readonly routedTo: number;
+  /** Where it ended when it was certain. */
+  began: number;
+  /** Where it ended when somebody asked for the end. */
+  ended: number;
+  /** Once the end is certain: what is owed from then on, and what of the time before nobody has looked at. */
+  owed: { readonly from: number; readonly handedOver: number } | null;
+}
+
 export interface LedgerEndpoint {
   readonly id: EndpointId;
   readonly orgId: OrgId;
   readonly events: readonly string[];
-  readonly createdAtMs: number;
-  /** The org's latest event in the feed when it was created: it is owed what follows. */
-  readonly createdAfterSeq: number;
-  /** From when to when it was inactive; open while it is. */
-  readonly inactive: { readonly fromMs: number; toMs: number }[];
+  /** Whose mood it has. */
+  readonly mood: string;
+  /** Where the log ended when it was asked for: nothing before is for it. */
+  readonly createdFrom: number;
+  /** Where it ended when the operator had the answer: it is owed what follows. `null` without an answer. */
+  owedFrom: number | null;
+  readonly inactive: InactiveTime[];
   readonly receipts: Receipt[];
 }
 
@@ -34,6 +50,9 @@ export interface LedgerEndpoint {
 export class Ledger {
   readonly submitted = new Map<EventId, Submitted>();
   readonly endpoints = new Map<EndpointId, LedgerEndpoint>();
+  readonly endpointsByUrl = new Map<string, LedgerEndpoint>();
+  /** The endpoints that were asked for, by their urls. */
+  readonly asked = new Map<string, Pick<LedgerEndpoint, 'mood' | 'createdFrom'>>();
   /** What went against a promise while it happened. */
   readonly breaches: string[] = [];
   /** Requests and produced batches that nobody has answered yet. */
@@ -41,6 +60,22 @@ export class Ledger {
 
   submit(event: Omit<Submitted, 'acceptedAtMs'>): void {
     if (!this.submitted.has(event.id)) this.submitted.set(event.id, { ...event, acceptedAtMs: null });
+  }
+
+  /** Notes an endpoint that stands in Postgres, or is about to. */
+  created(endpoint: { readonly id: EndpointId; readonly orgId: OrgId; readonly url: string }): void {
+    const { id, orgId, url } = endpoint;
+    const asked = this.asked.get(url);
+    if (asked === undefined || this.endpoints.has(id)) return;
+    const events = [...TICKET_TYPES];
+    const created: LedgerEndpoint = { id, orgId, events, ...asked, owedFrom: null, inactive: [], receipts: [] };
+    this.endpoints.set(id, created);
+    this.endpointsByUrl.set(url, created);
+  }
+
+  /** Of what came before an endpoint has failed too often, nothing is owed to it: when exactly that was, nobody knows. */
+  autoDisabled(id: EndpointId): void {
+    this.endpoints.get(id)?.inactive.push({ askedAt: 0, routedTo: 0, began: Infinity, ended: Infinity, owed: null });
   }
 
   accept(id: EventId, atMs: number): void {

@@ -5,6 +5,11 @@ import { SweepRegularly } from '../../../apps/alerting/src/sweep-regularly.js';
 import { CheckedIds } from '../../../apps/api/src/events/checked-ids.js';
 import { IngestLag } from '../../../apps/api/src/events/ingest-lag.js';
 import { IngestEventsController } from '../../../apps/api/src/events/ingest-events.controller.js';
+import { CreateWebhookController } from '../../../apps/api/src/webhooks/create-webhook.controller.js';
+import type { EndpointUrlCheck } from '../../../apps/api/src/webhooks/endpoint-url-check.js';
+import { LogMoments } from '../../../apps/api/src/webhooks/log-moments.js';
+import { UpdateWebhookController } from '../../../apps/api/src/webhooks/update-webhook.controller.js';
+import type { CreateWebhookDto } from '../../../apps/api/src/webhooks/webhook.dto.js';
 import { DispatchAttemptsHandler } from '../../../apps/dispatcher/src/dispatch-attempts.handler.js';
 import { Dispatcher } from '../../../apps/dispatcher/src/dispatcher.js';
 import { ForwardRetriesHandler } from '../../../apps/dispatcher/src/forward-retries.handler.js';
@@ -15,8 +20,8 @@ import type { TailCheck } from '../../../apps/projector/src/tail-check.js';
 import { RouteLogHandler } from '../../../apps/router/src/route-log.handler.js';
 import { RoutedPlaces } from '../../../apps/router/src/routed-places.js';
 import { SequenceInboxHandler } from '../../../apps/sequencer/src/sequence-inbox.handler.js';
-import { systemClock, type ApiKeyId, type EventId } from '#libs/domain';
-import { FeedReader, type SecretCipher, type Store } from '#libs/feed-store';
+import { systemClock, type ApiKeyId, type EndpointId, type EventId, type OrgId } from '#libs/domain';
+import { EndpointRecords, FeedReader, type SecretCipher, type Store } from '#libs/feed-store';
 import {
   Appenders,
   KafkaBatchServer,
@@ -55,9 +60,19 @@ interface ProcessDependencies {
   readonly config: Config;
   readonly onLog: (line: LogLine) => void;
   readonly newEventId: () => EventId;
+  readonly newEndpointId: () => EndpointId;
   /** The way to the customers, of one process. */
   readonly pushClient: (process: SimulatedProcess) => PushClient;
 }
+
+/** What answers HTTP. */
+interface Api {
+  readonly ingest: IngestEventsController;
+  readonly create: CreateWebhookController;
+  readonly update: UpdateWebhookController;
+}
+
+const NO_BYTES = Buffer.alloc(0);
 
 interface Hooks {
   onApplicationBootstrap?: () => void;
@@ -90,7 +105,7 @@ export class SimulatedProcess {
   readonly topics: TopicNames;
   #parts: Hooks[] = [];
   #server: KafkaBatchServer | null = null;
-  #ingest: IngestEventsController | null = null;
+  #api: Api | null = null;
   isRunning = false;
 
   constructor(
@@ -139,16 +154,28 @@ export class SimulatedProcess {
 
   /** Submits events, as a client does over HTTP. @throws what the api refuses with, or when it does not answer */
   post(body: Buffer): Promise<unknown> {
-    const options = { timeoutMs: HTTP_TIMEOUT_MS, broken: connectionLost };
-    return this.use.network.request<unknown>(this.actor, 'http events', options, (answer) => {
-      const ingest = this.#ingest;
-      if (ingest === null || !this.actor.isAlive) {
-        answer.reject(connectionLost());
-        return;
-      }
+    return this.#ask('http events', ({ ingest }) => {
       const apiKey = { id: 'gk_simulated' as ApiKeyId, orgId: null, scopes: ['events:write'], expiresAt: null };
       const request = { body, apiKey, headers: {} } as unknown as FastifyRequest;
-      ingest.ingest(request, {} as FastifyReply).then(answer.resolve, answer.reject);
+      return ingest.ingest(request, {} as FastifyReply);
+    });
+  }
+
+  /** Registers an endpoint, as an operator does over HTTP. */
+  createEndpoint(orgId: OrgId, body: CreateWebhookDto): Promise<EndpointId> {
+    return this.#ask('http create', async ({ create }) => (await create.create(orgId, body)).data.id as EndpointId);
+  }
+
+  /** Disables or enables an endpoint, as an operator does over HTTP. */
+  async switchEndpoint(orgId: OrgId, id: EndpointId, isActive: boolean): Promise<void> {
+    await this.#ask('http switch', ({ update }) => update.update(orgId, id, { is_active: isActive }));
+  }
+
+  #ask<T>(name: string, act: (api: Api) => Promise<T>): Promise<T> {
+    const options = { timeoutMs: HTTP_TIMEOUT_MS, broken: connectionLost };
+    return this.use.network.request<T>(this.actor, name, options, (answer) => {
+      if (this.#api === null || !this.actor.isAlive) answer.reject(connectionLost());
+      else act(this.#api).then(answer.resolve, answer.reject);
     });
   }
 
@@ -196,7 +223,7 @@ export class SimulatedProcess {
 
   async #stop(): Promise<void> {
     this.health.ending();
-    this.#ingest = null;
+    this.#api = null;
     await Promise.all(this.#parts.map(async (part) => part.beforeApplicationShutdown?.()));
     await this.#server?.close();
     await Promise.all(this.#parts.map(async (part) => part.onApplicationShutdown?.()));
@@ -212,9 +239,9 @@ export class SimulatedProcess {
     readonly logger: Logger;
   }): readonly object[] {
     const { connection, appenders, store, positions, metrics, logger } = shared;
-    const { config, newEventId } = this.use;
+    const { config, newEventId, newEndpointId } = this.use;
     const { sessions, topics } = this;
-    const cipher = { decrypt: () => 'whsec_simulated' } as unknown as SecretCipher;
+    const cipher = { decrypt: () => 'whsec_simulated', encrypt: () => NO_BYTES } as unknown as SecretCipher;
     const clock = systemClock;
     const tracing = NO_TRACING;
     const controllers: object[] = [];
@@ -227,7 +254,7 @@ export class SimulatedProcess {
       switch (stage) {
         case 'api': {
           const lag = part(new IngestLag(connection, store, topics, config, clock, logger));
-          this.#ingest = new IngestEventsController(
+          const ingest = new IngestEventsController(
             new CheckedIds(new FeedReader(store, config.retentionMs), lag, topics, config),
             appender,
             { eventId: newEventId } as unknown as Identifiers,
@@ -239,6 +266,15 @@ export class SimulatedProcess {
             topics,
             clock,
           );
+          const endpoints = new EndpointRecords(store, cipher);
+          const urls = { check: () => Promise.resolve() } as unknown as EndpointUrlCheck;
+          const log = new LogMoments(connection, topics, config);
+          const identifiers = { endpointId: newEndpointId } as unknown as Identifiers;
+          this.#api = {
+            ingest,
+            create: new CreateWebhookController(endpoints, urls, log, identifiers, config, clock),
+            update: new UpdateWebhookController(endpoints, urls, log, appender, topics, clock),
+          };
           break;
         }
         case 'sequencer':
@@ -288,7 +324,17 @@ export class SimulatedProcess {
           const tail = { add: () => undefined, mismatches: 0 } as unknown as TailCheck;
           controllers.push(new ProjectFeedHandler(store, positions, tail, metrics, clock, logger));
           controllers.push(
-            new ProjectDeliveriesHandler(store, positions, appender, metrics, config, topics, clock, logger),
+            new ProjectDeliveriesHandler(
+              store,
+              positions,
+              connection,
+              appender,
+              metrics,
+              config,
+              topics,
+              clock,
+              logger,
+            ),
           );
           break;
         }

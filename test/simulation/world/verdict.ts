@@ -3,7 +3,6 @@ import { partitionOf, type TopicNames } from '#libs/kafka-log';
 import type { Broker } from '../kafka/broker.js';
 import type { KeptRecord } from '../kafka/partition-log.js';
 import type { DeliveryRow, Tables } from '../postgres/tables.js';
-import { EPOCH_MS } from '../engine/virtual-time.js';
 import type { Ledger, LedgerEndpoint } from './ledger.js';
 
 /** An event of the log, as whoever reads it by the rule of repeats has it. */
@@ -13,12 +12,8 @@ export interface Logged {
   readonly id: EventId;
   readonly event: string;
   readonly envelope: Buffer;
-  readonly appendedAtMs: number;
   readonly offset: number;
 }
-
-/** How near to the creation of an endpoint an event may be appended without it being certain which came first. */
-const UNCERTAIN_MS = 2_000;
 
 export interface Evidence {
   readonly broker: Broker;
@@ -49,7 +44,6 @@ export function readLog({ broker, topics, partitions }: Evidence, problems: stri
         id,
         event: header(record, 'ce_type'),
         envelope: record.value ?? Buffer.alloc(0),
-        appendedAtMs: record.timestampMs,
         offset: record.offset,
       };
       const place = `${log.topic}/${log.partition}/${record.offset}`;
@@ -104,20 +98,21 @@ function checkFeed({ tables }: Evidence, log: readonly Logged[], problems: strin
   for (const key of feed.keys()) if (!wanted.has(key)) problems.push(`${key} is in the feed and not in the log`);
 }
 
-function isActiveFrom(endpoint: LedgerEndpoint, atMs: number): boolean {
-  return (
-    endpoint.createdAtMs + UNCERTAIN_MS < atMs && endpoint.inactive.every(({ toMs }) => toMs + UNCERTAIN_MS < atMs)
-  );
+/** Whether the endpoint was certainly not there, or inactive, when the event was appended. */
+function wasAbsent({ createdFrom, inactive }: LedgerEndpoint, offset: number): boolean {
+  return offset < createdFrom || inactive.some(({ began, ended }) => offset >= began && offset < ended);
 }
 
-function wasInactive(endpoint: LedgerEndpoint, seq: number, atMs: number): boolean {
-  if (seq <= endpoint.createdAfterSeq) return true;
-  return endpoint.inactive.some(({ fromMs, toMs }) => fromMs + UNCERTAIN_MS < atMs && atMs < toMs - UNCERTAIN_MS);
-}
-
-/** An endpoint that may have been disabled by its failures is not owed everything. */
-function isOwed(tables: Tables, endpoint: LedgerEndpoint): boolean {
-  return tables.endpoints.get(endpoint.id)?.is_active === true;
+/**
+ * Whether the endpoint was certainly there when the event was appended, and active then and when it was routed. What
+ * the router met while the endpoint was inactive is lost to it: that it may be active again does not bring it back.
+ */
+function isOwed({ owedFrom, inactive }: LedgerEndpoint, offset: number): boolean {
+  if (owedFrom === null || offset < owedFrom) return false;
+  return inactive.every(({ askedAt, routedTo, owed }) => {
+    if (owed !== null && offset >= owed.from) return true;
+    return offset < askedAt && (offset < routedTo || (owed !== null && offset >= owed.handedOver));
+  });
 }
 
 function checkDeliveries(evidence: Evidence, log: readonly Logged[], problems: string[]): void {
@@ -131,11 +126,12 @@ function checkDeliveries(evidence: Evidence, log: readonly Logged[], problems: s
       const logged = byId.get(eventId);
       if (logged === undefined) problems.push(`${endpoint.id} was pushed ${eventId}, which is not in the log`);
       else if (!logged.envelope.equals(body)) problems.push(`${endpoint.id} was pushed other bytes of ${eventId}`);
-      else if (wasInactive(endpoint, logged.seq, logged.appendedAtMs - EPOCH_MS)) {
+      else if (wasAbsent(endpoint, logged.offset)) {
         problems.push(`${endpoint.id} was pushed ${eventId}, from a time when it was not there or inactive`);
       }
     }
-    for (const { orgId, id, event, appendedAtMs } of log) {
+    const isActive = tables.endpoints.get(endpoint.id)?.is_active === true;
+    for (const { orgId, id, event, offset } of log) {
       if (orgId !== endpoint.orgId || !endpoint.events.includes(event)) continue;
       const row = rows.get(`${endpoint.id}/${id}`);
       if (row !== undefined && tables.statusOf(row) === 'pending')
@@ -143,7 +139,7 @@ function checkDeliveries(evidence: Evidence, log: readonly Logged[], problems: s
       if (row?.status === 'delivered' && !got.has(id)) {
         problems.push(`${id} is said to be delivered to ${endpoint.id}, which never accepted it`);
       }
-      if (row === undefined && isOwed(tables, endpoint) && isActiveFrom(endpoint, appendedAtMs - EPOCH_MS)) {
+      if (row === undefined && isActive && isOwed(endpoint, offset)) {
         problems.push(`${id} was never scheduled for ${endpoint.id}`);
       }
     }

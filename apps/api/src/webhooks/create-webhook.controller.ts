@@ -8,6 +8,7 @@ import { RequireScope } from '../auth/require-scope.js';
 import { Idempotent } from '../idempotency/idempotent.decorator.js';
 import { JsonBody } from '../http/json-body.decorator.js';
 import { EndpointUrlCheck } from './endpoint-url-check.js';
+import { LogMoments } from './log-moments.js';
 import { newSigningSecret } from './signing-secret.js';
 import { CreateWebhookDto, widgetIdsOf } from './webhook.dto.js';
 import { webhookWithSecretJson } from './webhook.presenter.js';
@@ -18,6 +19,7 @@ export class CreateWebhookController {
   constructor(
     private readonly endpoints: EndpointRecords,
     private readonly urls: EndpointUrlCheck,
+    private readonly log: LogMoments,
     private readonly identifiers: Identifiers,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -30,6 +32,7 @@ export class CreateWebhookController {
     await this.urls.check(body.url);
     const secret = newSigningSecret();
     const limit = this.config.maxEndpointsPerOrg;
+    const logEnd = await this.log.endOf(orgId);
     const created = await this.endpoints.create(
       {
         id: this.identifiers.endpointId(),
@@ -41,6 +44,7 @@ export class CreateWebhookController {
         widgetIds: widgetIdsOf(body.widget_ids),
         secret,
         createdAt: new Date(this.clock.now()),
+        logEnd,
       },
       limit,
     );

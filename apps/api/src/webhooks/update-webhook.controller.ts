@@ -9,17 +9,18 @@ import { appendOrRefuse } from '../deliveries/append-or-refuse.js';
 import { JsonBody } from '../http/json-body.decorator.js';
 import { EndpointIdPipe, noSuchEndpoint } from './endpoint-id.pipe.js';
 import { EndpointUrlCheck } from './endpoint-url-check.js';
+import { LogMoments } from './log-moments.js';
 import { UpdateWebhookDto, widgetIdsOf } from './webhook.dto.js';
 import { webhookJson } from './webhook.presenter.js';
 
-function changesOf(body: UpdateWebhookDto): EndpointChanges {
+function changesOf(body: UpdateWebhookDto, isActive: EndpointChanges['isActive']): EndpointChanges {
   return {
     ...(body.url === undefined ? {} : { url: body.url }),
     ...(body.events === undefined ? {} : { events: body.events }),
     ...(body.name === undefined ? {} : { name: body.name }),
     ...(body.description === undefined ? {} : { description: body.description }),
     ...(body.widget_ids === undefined ? {} : { widgetIds: widgetIdsOf(body.widget_ids) }),
-    ...(body.is_active === undefined ? {} : { isActive: body.is_active }),
+    ...(isActive === undefined ? {} : { isActive }),
   };
 }
 
@@ -29,6 +30,7 @@ export class UpdateWebhookController {
   constructor(
     private readonly endpoints: EndpointRecords,
     private readonly urls: EndpointUrlCheck,
+    private readonly log: LogMoments,
     private readonly appender: Appender,
     @Inject(TOPICS) private readonly topics: TopicNames,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -43,8 +45,11 @@ export class UpdateWebhookController {
   ) {
     if ((await this.endpoints.find(orgId, id)) === undefined) throw noSuchEndpoint();
     if (body.url !== undefined) await this.urls.check(body.url);
+    const { is_active: becomes } = body;
+    const isActive = becomes === undefined ? undefined : { becomes, logEnd: await this.log.endOf(orgId) };
     const atMs = this.clock.now();
-    const updated = await this.endpoints.update(orgId, id, changesOf(body), new Date(atMs), ({ activation }) =>
+    const changes = changesOf(body, isActive);
+    const updated = await this.endpoints.update(orgId, id, changes, new Date(atMs), ({ activation }) =>
       // Disabling ends what is pending: a fact, so that it stands at its place among the attempts.
       appendOrRefuse(this.appender, [
         factRecord(this.topics.deliveries, { type: 'endpoint_disabled', endpointId: id, orgId, activation, atMs }),

@@ -54,6 +54,10 @@ export class EndpointEntity {
   @Column({ name: 'receives_after_seq', type: 'bigint', default: 0 })
   receivesAfterSeq!: string;
 
+  /** Where the org's partition of the log ended when the endpoint was created; `bigint` comes as text. */
+  @Column({ name: 'receives_from_offset', type: 'bigint', nullable: true })
+  receivesFromOffset!: string | null;
+
   @Column({ name: 'created_at', type: 'timestamptz' })
   createdAt!: Date;
 }

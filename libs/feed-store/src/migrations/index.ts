@@ -15,6 +15,7 @@ import { ProjectionAnchors1700000000052 } from './0052-projection-anchors.js';
 import { EndedBacklogs1700000000054 } from './0054-ended-backlogs.js';
 import { ReceivingTimes1700000000055 } from './0055-receiving-times.js';
 import { AttemptClockLead1700000000056 } from './0056-attempt-clock-lead.js';
+import { LogMoments1700000000057 } from './0057-log-moments.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
@@ -34,4 +35,5 @@ export const MIGRATIONS = [
   EndedBacklogs1700000000054,
   ReceivingTimes1700000000055,
   AttemptClockLead1700000000056,
+  LogMoments1700000000057,
 ];

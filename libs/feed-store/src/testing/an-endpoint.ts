@@ -7,7 +7,7 @@ import { aCipher } from './a-test-store.js';
 const identifiers = new Identifiers(systemClock);
 
 /** An endpoint that is stored and active. */
-export async function anEndpoint(store: Store, orgId: OrgId): Promise<EndpointId> {
+export async function anEndpoint(store: Store, orgId: OrgId, logEnd = 0): Promise<EndpointId> {
   const id = identifiers.endpointId();
   await new EndpointRecords(store, aCipher()).create(
     {
@@ -20,6 +20,7 @@ export async function anEndpoint(store: Store, orgId: OrgId): Promise<EndpointId
       widgetIds: null,
       secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
       createdAt: new Date(systemClock.now()),
+      logEnd,
     },
     50,
   );

@@ -1,0 +1,25 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/**
+ * Where the org's partition of the log ended when an endpoint was created, disabled and enabled: the feed, whose seqs
+ * are there already, may lag behind (ADR 43). It is null for what happened before this.
+ */
+export class LogMoments1700000000057 implements MigrationInterface {
+  readonly name = 'LogMoments1700000000057';
+
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      set local lock_timeout = '10s';
+      alter table endpoints add column receives_from_offset bigint;
+      alter table endpoint_inactive_periods add column began_offset bigint, add column ended_offset bigint;
+    `);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      set local lock_timeout = '10s';
+      alter table endpoint_inactive_periods drop column began_offset, drop column ended_offset;
+      alter table endpoints drop column receives_from_offset;
+    `);
+  }
+}

@@ -1,0 +1,207 @@
+import type { EndpointId, OrgId } from '#libs/domain';
+import type { Meaning } from './statements.js';
+import type { EndpointRow, Tables } from './tables.js';
+
+/** What `EndpointRecords` has TypeORM write, in words of this simulation. */
+export const COUNT_ENDPOINTS = 'simulated: count the endpoints of the org';
+export const INSERT_ENDPOINT = 'simulated: insert the endpoint';
+export const UPDATE_ENDPOINT = 'simulated: update plain members of the endpoint';
+
+function asSelected(tables: Tables, row: EndpointRow) {
+  const health = tables.health.get(row.id);
+  return {
+    ...row,
+    name: null,
+    description: null,
+    events: [...row.events],
+    widget_ids: null,
+    disabled_at: null,
+    disabled_reason: null,
+    created_at: new Date(row.created_at_ms),
+    last_triggered_at: null,
+    failure_count: health?.['activation'] === row.activation ? health['failureCount'] : null,
+  };
+}
+
+function headOf(tables: Tables, orgId: string): number {
+  return tables.orgHeads.get(orgId) ?? 0;
+}
+
+function switched(tables: Tables, id: unknown, change: Partial<EndpointRow>): void {
+  const endpoint = tables.endpoints.get(String(id));
+  if (endpoint !== undefined) tables.endpoints.set(endpoint.id, { ...endpoint, ...change });
+}
+
+/** Begins a period in which the endpoint is inactive. */
+function beginPeriod(tables: Tables, id: unknown, offset: unknown): void {
+  const endpoint = tables.endpoints.get(String(id));
+  if (endpoint === undefined) return;
+  tables.inactivePeriods.set(`${endpoint.id}/${endpoint.activation}`, {
+    endpoint_id: endpoint.id,
+    activation: endpoint.activation,
+    began_after_seq: headOf(tables, endpoint.org_id),
+    began_offset: offset === null ? null : Number(offset),
+    ended_after_seq: null,
+    ended_offset: null,
+    ended_ms: null,
+  });
+}
+
+/** What operators do to endpoints. */
+export const ENDPOINT_STATEMENTS: readonly Meaning[] = [
+  {
+    name: 'count endpoints',
+    domain: 'endpoints',
+    sign: /^simulated: count the endpoints/,
+    act: (tables) => [{ count: tables.endpoints.size }],
+  },
+  {
+    name: 'insert endpoint',
+    domain: 'endpoints',
+    isSeenWhenCommitted: true,
+    sign: /^simulated: insert the endpoint/,
+    act: (tables, _statement, [values]) => {
+      const { id, orgId, url, events, receivesFromOffset, createdAt } = values as {
+        readonly id: EndpointId;
+        readonly orgId: OrgId;
+        readonly url: string;
+        readonly events: readonly string[];
+        readonly receivesFromOffset: string | null;
+        readonly createdAt: Date;
+      };
+      const row: EndpointRow = {
+        id,
+        org_id: orgId,
+        url,
+        events,
+        is_active: true,
+        activation: 1,
+        created_at_ms: createdAt.getTime(),
+        receives_after_seq: headOf(tables, orgId),
+        receives_from_offset: receivesFromOffset === null ? null : Number(receivesFromOffset),
+      };
+      tables.endpoints.set(id, row);
+      tables.onEndpoint(row);
+      return [];
+    },
+  },
+  {
+    name: 'update endpoint',
+    domain: 'endpoints',
+    sign: /^simulated: update plain members/,
+    act: () => [],
+  },
+  {
+    name: 'lock endpoint',
+    domain: 'endpoints',
+    sign: /from endpoints e\s[^$]*where e\.id = \$1 for no key update of e/,
+    act: (tables, _statement, [id]) => {
+      const row = tables.endpoints.get(String(id));
+      return row === undefined ? [] : [asSelected(tables, row)];
+    },
+  },
+  {
+    name: 'find endpoint',
+    domain: null,
+    sign: /select e\.id, e\.org_id, e\.name[^$]*from endpoints e\s[^$]*where e\.id = \$1\s*$/,
+    act: (tables, _statement, [id]) => {
+      const row = tables.endpoints.get(String(id));
+      return row === undefined ? [] : [asSelected(tables, row)];
+    },
+  },
+  {
+    name: 'disable by operator',
+    domain: 'endpoints',
+    isSeenWhenCommitted: true,
+    sign: /set is_active = false, disabled_at = \$2, disabled_reason = 'operator'/,
+    act: (tables, _statement, [id]) => {
+      switched(tables, id, { is_active: false });
+      return [];
+    },
+  },
+  {
+    name: 'begin inactive period',
+    domain: 'endpoints',
+    isSeenWhenCommitted: true,
+    sign: /^\s*insert into endpoint_inactive_periods/,
+    act: (tables, _statement, [id, offset]) => {
+      beginPeriod(tables, id, offset ?? null);
+      return [];
+    },
+  },
+  {
+    name: 'end inactive period',
+    domain: 'endpoints',
+    isSeenWhenCommitted: true,
+    sign: /update endpoint_inactive_periods p set ended_at = \$2/,
+    act: (tables, _statement, [id, at, offset]) => {
+      const endpoint = tables.endpoints.get(String(id));
+      const period = tables.inactivePeriods.get(`${String(id)}/${endpoint?.activation ?? 0}`);
+      if (endpoint === undefined || period === undefined) return [];
+      tables.inactivePeriods.set(`${endpoint.id}/${endpoint.activation}`, {
+        ...period,
+        ended_after_seq: headOf(tables, endpoint.org_id),
+        ended_offset: offset === undefined || offset === null ? null : Number(offset),
+        ended_ms: (at as Date).getTime(),
+      });
+      return [];
+    },
+  },
+  {
+    name: 'enable endpoint',
+    domain: 'endpoints',
+    isSeenWhenCommitted: true,
+    sign: /set is_active = true, activation = activation \+ 1/,
+    act: (tables, _statement, [id]) => {
+      const endpoint = tables.endpoints.get(String(id));
+      switched(tables, id, { is_active: true, activation: (endpoint?.activation ?? 0) + 1 });
+      return [];
+    },
+  },
+  {
+    name: 'disable endpoint',
+    domain: 'endpoints',
+    isSeenWhenCommitted: true,
+    sign: /update endpoints set is_active = false, disabled_at = \$3/,
+    act: (tables, _statement, [id, activation, _at, offset]) => {
+      const endpoint = tables.endpoints.get(String(id));
+      if (endpoint?.activation === activation && endpoint?.is_active === true) {
+        tables.endpoints.set(endpoint.id, { ...endpoint, is_active: false });
+        beginPeriod(tables, id, offset ?? null);
+        tables.onAutoDisabled(endpoint.id);
+      }
+      return [];
+    },
+  },
+  {
+    name: 'subscribers',
+    domain: null,
+    sign: /as asked\(org_id, from_seq(, from_offset)?\)\s+join endpoints e/,
+    act: (tables, statement, parameters) => {
+      const asked = new Map(statement.rowsOf(parameters, 'asked').map((row) => [row['org_id'], row]));
+      const rows = tables.endpoints.values().filter(({ org_id, is_active }) => is_active && asked.has(org_id));
+      return rows.map((row) => {
+        const inactive = tables.inactivePeriods
+          .values()
+          .filter(({ endpoint_id, ended_ms }) => endpoint_id === row.id && ended_ms !== null)
+          .map((period) => ({
+            beganAfterSeq: period.began_after_seq,
+            beganOffset: period.began_offset,
+            endedAfterSeq: period.ended_after_seq,
+            endedOffset: period.ended_offset,
+            endedMs: period.ended_ms,
+          }));
+        return {
+          id: row.id,
+          org_id: row.org_id,
+          events: [...row.events],
+          widget_ids: null,
+          receives_after_seq: String(row.receives_after_seq),
+          receives_from_offset: row.receives_from_offset === null ? null : String(row.receives_from_offset),
+          created_ms: String(row.created_at_ms),
+          inactive: inactive.length === 0 ? null : inactive,
+        };
+      });
+    },
+  },
+];
