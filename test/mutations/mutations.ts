@@ -10,11 +10,11 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'apps/sequencer/src/restore-partitions.ts',
     find: '      draft.fold.replay({ ...event, timeMs: event.inboxTimeMs }, record.offset);\n',
     replace: '',
-    caughtBy: { project: 'integration', file: SEQUENCER_SPEC, name: 'go on behind the log after a restart' },
+    caughtBy: { project: 'integration', file: SEQUENCER_SPEC, name: 'go on from the end of the log after a restart' },
   },
   {
     name: 'trust-uncertain-write',
-    breaks: 'a sequencer goes on from what it meant to write, though it is not certain that it was written',
+    breaks: 'a sequencer trusts a write that may have failed',
     file: 'apps/sequencer/src/sequencer.ts',
     find: `      // The fold ran ahead of the log, and whether the write happened only the log can tell.
       this.#states.delete(partition);
@@ -28,7 +28,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'write-without-lease',
-    breaks: 'a sequencer writes whether or not its lease is certain',
+    breaks: 'a sequencer writes although its lease may have ended',
     file: 'apps/sequencer/src/sequencer.ts',
     find: 'if (state.generation !== session.generation || !session.holdsLease()) {',
     replace: 'if (state.generation !== session.generation) {',
@@ -36,7 +36,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'clock-in-envelope',
-    breaks: 'the time of sequencing gets into the envelope',
+    breaks: 'the envelope contains the time of sequencing',
     file: 'apps/sequencer/src/sequencer.ts',
     find: 'envelope: envelopeBytes({ ...event, seq }),',
     replace: 'envelope: envelopeBytes({ ...event, occurredAt: new Date(this.use.clock.now()).toISOString(), seq }),',
@@ -48,7 +48,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'skip-repeat-rule',
-    breaks: 'a reader of the log takes a byte-identical repeat for a new event',
+    breaks: 'a reader of the log takes a repeat for a new event',
     file: 'libs/domain/src/sequencing/seq-gate.ts',
     find: '      if (seq <= after) return false;\n',
     replace: '',
@@ -60,7 +60,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'offset-apart-from-rows',
-    breaks: "the projector's offset moves in a transaction before that of its rows",
+    breaks: 'the projector commits its offset before its rows',
     file: 'libs/feed-store/src/feed-projection.ts',
     find: `    const [outcome] = await this.store.prepared<{ moved: string }>('apply_feed', APPLY, [
       ...moveParameters(stretch, expected),
@@ -77,7 +77,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'outcome-counted-twice',
-    breaks: 'an outcome whose fact stands twice in the topic is counted twice',
+    breaks: 'an outcome whose fact is in the topic twice counts twice',
     file: 'libs/feed-store/src/delivery-projection.ts',
     find: "const isNewAttempt = fact.type === 'attempted' && !known.has(key);",
     replace: "const isNewAttempt = fact.type === 'attempted';",
@@ -101,7 +101,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'commit-early',
-    breaks: 'the offset of an attempt moves before the attempt is made',
+    breaks: 'the offset of an attempt moves before the attempt',
     file: 'apps/dispatcher/src/lane-feeder.ts',
     find: 'const make = (making: Flight) => this.options.make(due, making).then(complete, interrupted);',
     replace: `complete();
@@ -109,12 +109,12 @@ export const MUTATIONS: readonly Mutation[] = [
     caughtBy: {
       project: 'unit',
       file: 'apps/dispatcher/src/lane-feeder.spec.ts',
-      name: 'is not moved behind an attempt that the end of the process interrupts',
+      name: 'does not move past an attempt that the end of the process interrupts',
     },
   },
   {
     name: 'commit-out-of-order',
-    breaks: 'the offset moves behind the latest attempt that has ended, over those that have not',
+    breaks: 'the offset moves past attempts that have not ended',
     file: 'libs/kafka-log/src/completion-tracker.ts',
     find: 'while (this.#done.delete(this.#next)) this.#next++;',
     replace: 'for (const offset of this.#done) this.#next = Math.max(this.#next, offset + 1);',
@@ -126,7 +126,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'sign-printed-json',
-    breaks: 'the signature is that of the envelope parsed and printed again',
+    breaks: 'the signature covers a re-serialized envelope',
     file: 'libs/webhook-transport/src/push/push-headers.ts',
     find: "'x-service-signature': serviceSignature(secret, timestamp, envelope),",
     replace: `'x-service-signature': serviceSignature(
@@ -142,7 +142,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'retry-tier-off-by-one',
-    breaks: 'a retry waits as long as the one behind it should',
+    breaks: 'a retry waits as long as the next one should',
     file: 'libs/domain/src/delivery/retry-schedule.ts',
     find: 'schedule[attempt - 1]',
     replace: 'schedule[attempt]',
@@ -166,7 +166,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'route-again',
-    breaks: 'a router whose group has lost its offsets routes the log from its beginning',
+    breaks: 'a router without offsets routes the log from its beginning',
     file: 'libs/domain/src/delivery/routed-place.ts',
     find: 'return record.offset < place.nextOffset && record.timestampMs <= place.appendedUntilMs;',
     replace: 'return record.offset < place.nextOffset && record.timestampMs < 0;',

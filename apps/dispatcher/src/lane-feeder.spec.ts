@@ -143,7 +143,7 @@ describe('the offset of a partition', () => {
     await expectCommits(`${TOPIC}/1/51`);
   });
 
-  it('is not moved behind an attempt that the end of the process interrupts', async () => {
+  it('does not move past an attempt that the end of the process interrupts', async () => {
     const feeder = aFeeder();
     await feed(feeder, [record(5), record(6)]);
     end(6);

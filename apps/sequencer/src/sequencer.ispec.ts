@@ -179,7 +179,7 @@ describe('the seqs of an org', () => {
     await expectLog(3);
   });
 
-  it('go on behind the log after a restart', async () => {
+  it('go on from the end of the log after a restart', async () => {
     const first = oneTo(5).map(() => eventRecord());
     await sequencer.sequence(0, first, aSession());
     const restarted = aSequencer();

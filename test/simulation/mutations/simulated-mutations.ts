@@ -7,21 +7,21 @@ export type SimulatedMutation = Omit<Mutation, 'caughtBy'>;
 export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
   {
     name: 'ids-forgotten',
-    breaks: 'the sequencer knows ids for 2 s, shorter than a broker stands still',
+    breaks: 'the sequencer knows ids for 2 s, shorter than a broker freezes',
     file: 'libs/domain/src/sequencing/id-window.ts',
     find: 'export const ID_SEGMENT_MS = 4 * 60_000;',
     replace: 'export const ID_SEGMENT_MS = 500;',
   },
   {
     name: 'any-partition',
-    breaks: 'events of an org are sequenced in whatever partition they come',
+    breaks: 'a sequencer accepts events in any partition',
     file: 'apps/sequencer/src/sequencer.ts',
     find: '      if (!this.use.connection.isPlaceOf(event.orgId, record.partition)) {',
     replace: '      if (this.use.connection.isPlaceOf(event.orgId, record.partition) === undefined) {',
   },
   {
     name: 'lost-attempts-made',
-    breaks: 'what waits of a partition is pushed after the partition was given to another dispatcher',
+    breaks: 'a dispatcher pushes attempts of a partition that it has lost',
     file: 'apps/dispatcher/src/lane-feeder.ts',
     find: '      if (session.assigned[flight.topic]?.includes(flight.partition) !== true) this.#withdraw(flight);\n',
     replace: '',
@@ -35,14 +35,14 @@ export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
   },
   {
     name: 'feed-taken-for-log',
-    breaks: 'an endpoint begins and ends to receive where the feed is, which lags behind the log',
+    breaks: 'an endpoint starts and stops receiving at the feed's position, which lags',
     file: 'libs/domain/src/delivery/receiving-times.ts',
     find: '  return seq <= afterSeq || (endOffset !== null && offset < endOffset);',
     replace: '  return seq <= afterSeq || (endOffset === -1 && offset < endOffset);',
   },
   {
     name: 'period-begins-early',
-    breaks: 'what the log held before an endpoint became inactive counts as from that time, if the feed lagged',
+    breaks: 'events from before an endpoint became inactive count as later ones, if the feed lagged',
     file: 'libs/domain/src/delivery/receiving-times.ts',
     find: '!stoodIn(event, began) && precedes(event, ended)',
     replace: 'event.seq > began.afterSeq && precedes(event, ended)',
@@ -56,7 +56,7 @@ export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
   },
   {
     name: 'uncertain-write-trusted',
-    breaks: 'a sequencer goes on from what it meant to write, though it is not certain that it was written',
+    breaks: 'a sequencer trusts a write that may have failed',
     file: 'apps/sequencer/src/sequencer.ts',
     find: `      // The fold ran ahead of the log, and whether the write happened only the log can tell.
       this.#states.delete(partition);
@@ -72,7 +72,7 @@ export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
   },
   {
     name: 'commits-overtake',
-    breaks: 'two commits of a group are on their way at once, and the earlier one arrives last',
+    breaks: 'two commits of a group are in flight, and the earlier one arrives last',
     file: 'libs/kafka-log/src/batch-consumer.ts',
     find: '    this.#commits = this.#commits.then(() => this.#commitNow());',
     replace: '    this.#commits = this.#commitNow();',
