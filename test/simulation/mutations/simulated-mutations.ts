@@ -35,7 +35,7 @@ export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
   },
   {
     name: 'feed-taken-for-log',
-    breaks: 'an endpoint starts and stops receiving at the feed's position, which lags',
+    breaks: 'an endpoint starts and stops receiving at the position of the feed, which lags',
     file: 'libs/domain/src/delivery/receiving-times.ts',
     find: '  return seq <= afterSeq || (endOffset !== null && offset < endOffset);',
     replace: '  return seq <= afterSeq || (endOffset === -1 && offset < endOffset);',
