@@ -14,6 +14,8 @@ const SECONDS = 20;
 const WARM_UP_SECONDS = 5;
 const SETTLE_MS = 5_000;
 const IDLE_MS = 10_000;
+/** After the load, every org has had events. */
+const REST_AGAIN_MS = 30_000;
 const CONNECTIONS = 64;
 
 export const many: Scenario = {
@@ -75,12 +77,16 @@ export const many: Scenario = {
     });
     const cost = resources.figures({ count: sentAt.size, of: 'deliveries' });
     const { repeats } = await inboxes.progress();
+    bench.tell('at rest again');
+    await delay(REST_AGAIN_MS, undefined, { signal: bench.signal });
+    const restingAgain = [figure('memory, Node stages', systemUsage(gapless.pid)?.own.residentMB, 'MB')];
     return [
       ...figuresOf('at rest', atRest),
       ...latencyFigures('publish to receipt', (await inboxes.receipts()).latencies(sentAt)),
       ...latencyFigures('acknowledgement', acknowledgements),
       figure('repeated deliveries', repeats, ''),
       ...cost,
+      ...figuresOf('at rest again', restingAgain),
     ];
   },
 };
