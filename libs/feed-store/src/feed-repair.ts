@@ -1,4 +1,4 @@
-import { seqFromText, type EventId, type OrgId, type Seq, type WidgetId } from '#libs/domain';
+import { seqFromText, type DeliveryFact, type EventId, type OrgId, type Seq, type WidgetId } from '#libs/domain';
 import type { Store } from './store.js';
 
 /** An event as the feed has it. */
@@ -28,6 +28,14 @@ export interface SentBack {
   readonly partition: number;
   readonly nextOffset: number;
   readonly projections: readonly string[];
+}
+
+/** A seq with one event in the feed and another one in the log. */
+export interface Conflict {
+  readonly orgId: OrgId;
+  readonly seq: Seq;
+  /** The event that the feed has. */
+  readonly id: EventId;
 }
 
 /** How many ids are looked up by one statement. */
@@ -83,6 +91,48 @@ export class FeedRepair {
     return absent;
   }
 
+  /** Which of these events of the log have the seq of another event of the feed, or other bytes than there. */
+  async conflicts(
+    events: readonly { readonly orgId: OrgId; readonly seq: Seq; readonly envelope: Buffer }[],
+  ): Promise<readonly Conflict[]> {
+    const rows = await this.store.query<{ org_id: OrgId; seq: string; event_id: EventId }>(
+      `select e.org_id, e.seq, e.event_id
+       from unnest($1::uuid[], $2::bigint[], $3::bytea[]) as logged(org_id, seq, envelope)
+       join events e on e.org_id = logged.org_id and e.seq = logged.seq
+       where e.envelope <> logged.envelope order by e.org_id, e.seq`,
+      [events.map(({ orgId }) => orgId), events.map(({ seq }) => seq), events.map(({ envelope }) => envelope)],
+    );
+    return rows.map((row) => ({ orgId: row.org_id, seq: seqFromText(row.seq), id: row.event_id }));
+  }
+
+  /** Whether the delivery log has what these facts say. What belongs to deleted endpoints is not missed. */
+  async hasFolded(facts: readonly DeliveryFact[]): Promise<boolean> {
+    const told = facts.flatMap((fact) => {
+      if (fact.type === 'endpoint_disabled') return [];
+      const run = fact.type === 'replayed' || fact.type === 'attempted' ? fact.run : 0;
+      return [{ ...fact.delivery, run, attempt: fact.type === 'attempted' ? fact.attempt : null }];
+    });
+    const [row] = await this.store.query<{ is_missing: boolean }>(
+      `select exists (
+         select from unnest($1::text[], $2::bigint[], $3::text[], $4::int[], $5::int[])
+           as told(id, created_ms, endpoint_id, run, attempt)
+         join endpoints n on n.id = told.endpoint_id
+         left join deliveries d on d.id = told.id and d.created_at = to_timestamp(told.created_ms / 1000.0)
+         left join delivery_attempts a on a.delivery_id = told.id and a.run = told.run and a.attempt = told.attempt
+           and a.delivery_created_at = to_timestamp(told.created_ms / 1000.0)
+         where d.id is null or d.run < told.run or (told.attempt is not null and a.delivery_id is null)
+       ) as is_missing`,
+      [
+        told.map(({ deliveryId }) => deliveryId),
+        told.map(({ createdAtMs }) => createdAtMs),
+        told.map(({ endpointId }) => endpointId),
+        told.map(({ run }) => run),
+        told.map(({ attempt }) => attempt),
+      ],
+    );
+    return row?.is_missing !== true;
+  }
+
   /** Removes the events of the orgs after these seqs, and sends the projections back, in one transaction. */
   async foldAgain(seqs: ReadonlyMap<OrgId, Seq>, to: SentBack): Promise<void> {
     await this.store.transaction(async (runner) => {
@@ -101,8 +151,8 @@ export class FeedRepair {
         [...seqs].filter(([, seq]) => seq === 0).map(([orgId]) => orgId),
       ]);
       await runner.query(
-        `update projection_offsets set next_offset = $3, anchor = null
-         where topic = $1 and partition = $2 and projection = any($4) and next_offset > $3`,
+        `update projection_offsets set next_offset = least(next_offset, $3), anchor = null
+         where topic = $1 and partition = $2 and projection = any($4)`,
         [to.topic, to.partition, to.nextOffset, to.projections],
       );
     });

@@ -1,11 +1,27 @@
 import { features } from 'node:process';
+import { QuietWatch } from './quiet-watch.js';
+
+const LOOK_EVERY_MS = 10_000;
 
 /**
- * Gives back to the system what starting has left behind: modules are compiled once, and what that took would be held
- * for as long as the process is not busy enough to collect it. The thread does nothing else for some 0.1 s, so
- * whoever owns it decides: once everything is started.
+ * Gives back to the system what starting has left behind, and later what each busy time has: a process that is not busy
+ * would hold it, since it allocates too little to collect it. The thread does nothing else for about 0.1 s, so whoever
+ * owns it decides: once everything is started.
  */
 export async function giveBackMemory(): Promise<void> {
+  await collect();
+  const watch = new QuietWatch();
+  let [usage, at] = [process.cpuUsage(), performance.now()];
+  setInterval(() => {
+    const { user, system } = process.cpuUsage(usage);
+    const elapsedMs = performance.now() - at;
+    usage = process.cpuUsage();
+    at += elapsedMs;
+    if (watch.look((user + system) / 1_000, elapsedMs)) void collect();
+  }, LOOK_EVERY_MS).unref();
+}
+
+async function collect(): Promise<void> {
   if (!features.inspector) return;
   const { Session } = await import('node:inspector');
   const session = new Session();

@@ -29,11 +29,11 @@ export async function applyRepair(installation: Installation, plan: RepairPlan):
   }
   await moveGroups(installation, plan);
   await settleGrownTopics(installation, plan.grown);
-  for (const [partition, { end }] of plan.lostFacts) {
+  for (const [partition, { from }] of plan.lostFacts) {
     await new FeedRepair(installation.store).foldAgain(new Map(), {
       topic: installation.topics.deliveries,
       partition,
-      nextOffset: end,
+      nextOffset: from,
       projections: ['deliveries'],
     });
   }

@@ -12,6 +12,8 @@ export interface InboxResume {
   readonly end: number;
   /** Events that a sequencer would skip today. */
   readonly skipped: number;
+  /** How many of them each org has. */
+  readonly skippedByOrg: ReadonlyMap<OrgId, number>;
 }
 
 /** An event of the inbox that the log does not have. */
@@ -51,8 +53,10 @@ export async function findInboxResumes(
       const absent = await new FeedRepair(store).without(found);
       found = found.filter((event) => absent.has(event));
     }
-    const skipped = found.filter(({ offset }) => offset < inboxOffset).length;
-    resumes.set(partition, { offset: found[0]?.offset ?? end, end, skipped });
+    const skipped = found.filter(({ offset }) => offset < inboxOffset);
+    const skippedByOrg = new Map<OrgId, number>();
+    for (const { orgId } of skipped) skippedByOrg.set(orgId, (skippedByOrg.get(orgId) ?? 0) + 1);
+    resumes.set(partition, { offset: found[0]?.offset ?? end, end, skipped: skipped.length, skippedByOrg });
   }
   return resumes;
 }

@@ -1,5 +1,6 @@
 import { SEQ_NONE, type OrgId, type Seq } from '#libs/domain';
-import { LogPositions, readCheckpoint, readLogRecord, readPartitions } from '#libs/kafka-log';
+import { FeedRepair, type Conflict } from '#libs/feed-store';
+import { LogPositions, readCheckpoint, readLogRecord, readPartitions, streamPartitions } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
 
 /** What a log partition holds, and what its checkpoint says. */
@@ -14,6 +15,8 @@ export interface LogContents {
   readonly checkpointedSeqs: Map<OrgId, Seq>;
   /** `<org> <event id>` of every event. */
   readonly ids: Set<string>;
+  /** Seqs that have other events in the feed. */
+  readonly conflicts: Conflict[];
   /** Keys of the ids in the checkpoints. */
   readonly idsKeys: Set<string>;
   /** Where a sequencer would go on in the inbox. */
@@ -27,7 +30,7 @@ export function idKey(orgId: OrgId, id: string): string {
 }
 
 /** Reads every partition of the log and of the checkpoints. */
-export async function readLogContents({ connection, topics }: Installation): Promise<readonly LogContents[]> {
+export async function readLogContents({ connection, topics, store }: Installation): Promise<readonly LogContents[]> {
   const all = await new LogPositions(connection).bounds(topics.log);
   const ends = [...all].filter(([partition]) => connection.isOwnPartition(partition));
   const contents = new Map<number, LogContents>(
@@ -40,6 +43,7 @@ export async function readLogContents({ connection, topics }: Installation): Pro
         lastSeqs: new Map(),
         checkpointedSeqs: new Map(),
         ids: new Set(),
+        conflicts: [],
         idsKeys: new Set(),
         inboxOffset: 0,
         checkpointedLogOffset: 0,
@@ -64,15 +68,18 @@ export async function readLogContents({ connection, topics }: Installation): Pro
     of.inboxOffset = checkpoint.place.inboxOffset;
     if (checkpoint.isReset) resets.set(record.partition, checkpoint.place.logOffset);
   });
-  await readPartitions(connection, each(topics.log), (record) => {
-    const of = contents.get(record.partition);
+  const feed = new FeedRepair(store);
+  await streamPartitions(connection, each(topics.log), async ({ partition, records }) => {
+    const of = contents.get(partition);
     if (of === undefined) return;
-    const { orgId, seq, id, inboxOffset } = readLogRecord(record);
-    of.ids.add(idKey(orgId, id));
-    if (seq > (of.lastSeqs.get(orgId) ?? SEQ_NONE)) of.lastSeqs.set(orgId, seq);
-    // What is before a reset comes from an inbox that is gone.
-    if (record.offset >= (resets.get(record.partition) ?? 0))
-      of.inboxOffset = Math.max(of.inboxOffset, inboxOffset + 1);
+    const events = records.map((record) => ({ ...readLogRecord(record), offset: record.offset }));
+    for (const { orgId, seq, id, inboxOffset, offset } of events) {
+      of.ids.add(idKey(orgId, id));
+      if (seq > (of.lastSeqs.get(orgId) ?? SEQ_NONE)) of.lastSeqs.set(orgId, seq);
+      // What is before a reset comes from an inbox that is gone.
+      if (offset >= (resets.get(partition) ?? 0)) of.inboxOffset = Math.max(of.inboxOffset, inboxOffset + 1);
+    }
+    of.conflicts.push(...(await feed.conflicts(events)));
   });
   return [...contents.values()];
 }

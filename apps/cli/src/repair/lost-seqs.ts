@@ -53,5 +53,5 @@ export async function readInboxPlaces(
 /** What is before the known place was sequenced, though neither log nor feed may have it any more. */
 export function resumeBehind({ inboxOffset }: LogContents, inbox: InboxResume): InboxResume {
   if (inboxOffset > inbox.end || inbox.offset >= inboxOffset) return inbox;
-  return { ...inbox, offset: inboxOffset, skipped: 0 };
+  return { ...inbox, offset: inboxOffset, skipped: 0, skippedByOrg: new Map() };
 }

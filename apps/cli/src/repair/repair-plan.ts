@@ -3,10 +3,14 @@ import { CHAT_QUEUE_PROJECTION, FeedRepair, projectedPositions, type StoredEvent
 import { checkPositions, parseAnchor } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
 import { findGrownTopics, type GrownTopic } from './grown-topics.js';
+import { goneEvents, type GoneEvents } from './gone-events.js';
 import { readGroups, type GroupPlace } from './group-places.js';
 import { findInboxResumes, type InboxResume } from './inbox-resume.js';
 import { idKey, readLogContents, type LogContents } from './log-contents.js';
+import { findLostFacts, type LostFacts } from './lost-facts.js';
 import { areSeqsLost, greatestSeqs, lastSeqIn, readInboxPlaces, resumeBehind, unreadRecords } from './lost-seqs.js';
+
+const NO_INBOX: InboxResume = { offset: 0, end: 0, skipped: 0, skippedByOrg: new Map() };
 
 /** The projections that fold the log. */
 export const LOG_PROJECTIONS: readonly string[] = ['feed', CHAT_QUEUE_PROJECTION];
@@ -26,6 +30,8 @@ export interface PartitionPlan {
   readonly lostSeqs: ReadonlyMap<OrgId, Seq>;
   /** Records that the log lost before Postgres read them, while no checkpoint has their seqs. */
   readonly unread: number;
+  /** What nothing brings back. */
+  readonly gone: GoneEvents;
   /** Whether the sequencer has to be told where to go on. */
   readonly needsReset: boolean;
 }
@@ -38,8 +44,8 @@ export interface RepairPlan {
   readonly groups: readonly GroupPlace[];
   /** Groups that have members: nothing is changed while stages run. */
   readonly running: readonly string[];
-  /** Delivery facts that Kafka lost: partition and how many. Postgres keeps what it has folded of them. */
-  readonly lostFacts: ReadonlyMap<number, { readonly next: number; readonly end: number }>;
+  /** Delivery facts that Kafka lost, by partition. Postgres keeps what it has folded of them. */
+  readonly lostFacts: ReadonlyMap<number, LostFacts>;
 }
 
 /** Finds out what is wrong with the partitions, and what would put it right. It changes nothing. */
@@ -57,12 +63,10 @@ export async function planRepair(installation: Installation): Promise<RepairPlan
   }
   await readInboxPlaces(installation, contents);
   const inboxes = await findInboxResumes(installation, contents);
-  const facts = await projectedPositions(store, 'deliveries', topics.deliveries, parseAnchor);
-  const factPlaces = await checkPositions(connection, topics.deliveries, facts);
   const partitions = contents.map((log) => {
     const { partition } = log;
     const events = putBack.get(partition) ?? [];
-    const found = inboxes.get(partition) ?? { offset: 0, end: 0, skipped: 0 };
+    const found = inboxes.get(partition) ?? NO_INBOX;
     const isLogBehind = isBehind(log);
     const isLost = areSeqsLost(log);
     const inbox = isLost && !isLogBehind ? resumeBehind(log, found) : found;
@@ -80,16 +84,19 @@ export async function planRepair(installation: Installation): Promise<RepairPlan
     };
   });
   const { moved, running } = await readGroups(installation, partitions);
+  const knownEnds = (partition: number) => [
+    projected.get(partition)?.next ?? 0,
+    ...moved.filter((place) => place.topic === topics.log && place.partition === partition).map(({ from }) => from),
+  ];
   return {
     grown: await findGrownTopics(installation),
-    partitions,
+    partitions: partitions.map((plan) => {
+      const knownEnd = Math.max(plan.log.checkpointedLogOffset, ...knownEnds(plan.partition));
+      return { ...plan, gone: goneEvents(plan, heads, knownEnd) };
+    }),
     groups: moved,
     running,
-    lostFacts: new Map(
-      [...factPlaces].flatMap(([partition, { verdict, end }]) =>
-        verdict.kind === 'went back' ? [[partition, { next: verdict.expected, end }] as const] : [],
-      ),
-    ),
+    lostFacts: await findLostFacts(installation),
   };
 }
 

@@ -1,5 +1,8 @@
 import type { OrgId, Seq } from '#libs/domain';
+import type { Conflict } from '#libs/feed-store';
+import { goneLines } from './gone-events.js';
 import { grownTopicLines, needsSettling } from './grown-topics.js';
+import { lostFactsLines } from './lost-facts.js';
 import type { PartitionPlan, RepairPlan } from './repair-plan.js';
 
 interface OrgPutBack {
@@ -20,7 +23,7 @@ function orgsOf({ putBack }: PartitionPlan): readonly OrgPutBack[] {
 export function isSound(plan: RepairPlan): boolean {
   return (
     !plan.grown.some(needsSettling) &&
-    plan.partitions.every(({ needsReset }) => !needsReset) &&
+    plan.partitions.every(({ needsReset, log }) => !needsReset && log.conflicts.length === 0) &&
     plan.groups.length === 0 &&
     plan.lostFacts.size === 0
   );
@@ -43,10 +46,20 @@ export function repairJson(plan: RepairPlan, applied: boolean): string {
         skipped_events: partition.inbox.skipped,
         last_seqs: [...partition.lostSeqs].map(([org_id, last_seq]) => ({ org_id, last_seq })),
         unread_records: partition.unread,
+        gone_events: partition.gone.records,
+        gone_seqs: partition.gone.seqs.map(({ orgId, first, last }) => ({
+          org_id: orgId,
+          first_seq: first,
+          last_seq: last,
+        })),
+        lost_inbox_records: partition.gone.inboxRecords,
       })),
+    conflicts: plan.partitions.flatMap(({ log }) =>
+      log.conflicts.map(({ orgId, seq, id }) => ({ org_id: orgId, seq, feed_event_id: id })),
+    ),
     grown_topics: plan.grown.map(({ misplaced, ...topic }) => ({ ...topic, misplaced: misplaced.length })),
     groups: plan.groups,
-    lost_facts: [...plan.lostFacts].map(([partition, place]) => ({ partition, ...place })),
+    lost_facts: [...plan.lostFacts].map(([partition, lost]) => ({ partition, ...lost })),
   });
 }
 
@@ -60,13 +73,26 @@ export function repairLines(plan: RepairPlan, applied: boolean): readonly string
   for (const { groupId, topic, partition, from, to } of plan.groups) {
     lines.push(`group ${groupId}: ${topic}/${partition} goes on at ${to} instead of ${from}`);
   }
-  for (const [partition, { next, end }] of plan.lostFacts) {
-    lines.push(
-      `deliveries/${partition}: facts up to ${next} were read, the topic ends at ${end}. The delivery log in Postgres keeps them; Kafka has them no longer.`,
-    );
+  if (plan.groups.some(({ topic }) => /\.(attempts|attempts-slow|retry-[^.]+)\.v1$/.test(topic))) {
+    lines.push('  attempts that are gone are put back by the dispatchers, from 5 minutes after they were due');
   }
+  for (const [partition, lost] of plan.lostFacts) lines.push(...lostFactsLines(partition, lost));
+  lines.push(...conflictLines(plan.partitions.flatMap(({ log }) => log.conflicts)));
   if (applied) return [...lines, 'Done. Start all processes, then run verify.'];
   return [...lines, 'This was a dry run: nothing has changed. Stop all processes, then run it again with --apply.'];
+}
+
+function conflictLines(conflicts: readonly Conflict[]): readonly string[] {
+  if (conflicts.length === 0) return [];
+  const lines = [`${conflicts.length} seqs have other events in the feed than in the log:`];
+  for (const orgId of new Set(conflicts.map((conflict) => conflict.orgId))) {
+    const seqs = conflicts.filter((conflict) => conflict.orgId === orgId).map(({ seq }) => seq);
+    lines.push(`    org ${orgId}: ${seqs.length} seqs from ${Math.min(...seqs)} to ${Math.max(...seqs)}`);
+  }
+  return [
+    ...lines,
+    '  This command leaves them. "rebuild --from-empty" takes the events of the log; those of the feed are gone for good then. --json lists their ids.',
+  ];
 }
 
 function partitionLines(plan: PartitionPlan): readonly string[] {
@@ -89,6 +115,7 @@ function partitionLines(plan: PartitionPlan): readonly string[] {
   if (plan.unread > 0) {
     lines.push(`  ${plan.unread} records were removed from the log before Postgres read them: nobody knows their seqs`);
   }
+  lines.push(...goneLines(plan.gone));
   if (inbox.offset !== log.inboxOffset) {
     lines.push(
       `  the inbox goes on at ${inbox.offset} instead of ${log.inboxOffset}: ${inbox.skipped} accepted events would be skipped otherwise`,

@@ -57,7 +57,7 @@ function snapshotShare(orgs: number, seconds: number): number {
         envelope,
       };
       const record = logRecord(of, { occurredAt, inboxOffset: offset, inboxTimeMs: nowMs });
-      logBytes += recordBytes({ ...record, topic: '' }) + orgId.length;
+      logBytes += recordBytes(record) + orgId.length;
       offset++;
       if (offset - checkpointed >= EVERY_RECORDS) checkpoint(nowMs);
     }

@@ -1,0 +1,60 @@
+import { decodeFact, type DeliveryFact } from '#libs/domain';
+import { FeedRepair, projectedPositions } from '#libs/feed-store';
+import { checkPositions, parseAnchor, readPartitions } from '#libs/kafka-log';
+import type { Installation } from '../installation.js';
+
+/** A partition of the delivery facts that went back. */
+export interface LostFacts {
+  /** The offset of the record that was read and is not there any more. */
+  readonly expected: number;
+  readonly end: number;
+  /** From here on Postgres has not folded what the topic has now. */
+  readonly from: number;
+}
+
+/** How many facts are compared with Postgres at a time. */
+const FACTS_AT_ONCE = 1_000;
+
+/** Finds the partitions of the delivery facts that went back, and what was written there afterwards. */
+export async function findLostFacts(installation: Installation): Promise<ReadonlyMap<number, LostFacts>> {
+  const { connection, topics, store } = installation;
+  const positions = await projectedPositions(store, 'deliveries', topics.deliveries, parseAnchor);
+  const checked = await checkPositions(connection, topics.deliveries, positions);
+  const lost = new Map<number, LostFacts>();
+  for (const [partition, { verdict, begin, end }] of checked) {
+    if (verdict.kind !== 'went back') continue;
+    const from = await firstUnfolded(installation, partition, { begin, end });
+    lost.set(partition, { expected: verdict.expected, end, from });
+  }
+  return lost;
+}
+
+/** Stages go on writing facts to a topic that went back, so the last ones may be new although their offsets are not. */
+async function firstUnfolded(
+  { connection, topics, store }: Installation,
+  partition: number,
+  { begin, end }: { readonly begin: number; readonly end: number },
+): Promise<number> {
+  const repair = new FeedRepair(store);
+  let to = end;
+  while (to > begin) {
+    const from = Math.max(begin, to - FACTS_AT_ONCE);
+    const facts: DeliveryFact[] = [];
+    await readPartitions(connection, [{ topic: topics.deliveries, partition, from, to }], ({ value }) => {
+      const fact = decodeFact(value);
+      if (fact !== undefined) facts.push(fact);
+    });
+    if (await repair.hasFolded(facts)) return to;
+    to = from;
+  }
+  return begin;
+}
+
+/** For people. */
+export function lostFactsLines(partition: number, { expected, end, from }: LostFacts): readonly string[] {
+  const lines = [
+    `deliveries/${partition}: facts up to ${expected} were read, the topic ends at ${end}. The delivery log in Postgres keeps what it has read; Kafka has it no longer, so a rebuild would lose it.`,
+  ];
+  if (from < end) lines.push(`  facts from ${from} on were written since, and are projected`);
+  return lines;
+}

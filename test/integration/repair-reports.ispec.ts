@@ -1,0 +1,223 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import {
+  deliveryIdOf,
+  SEQ_NONE,
+  type DeliveryFact,
+  type EndpointId,
+  type EventId,
+  type OrgId,
+  type Seq,
+} from '#libs/domain';
+import { Store } from '#libs/feed-store';
+import {
+  Appenders,
+  checkpointRecord,
+  factRecord,
+  KafkaConnection,
+  PartitionWriter,
+  snapshotRecord,
+} from '#libs/kafka-log';
+import type { GaplessApp } from '#libs/platform';
+import { createLogger } from '#libs/runtime';
+import { repairCommand } from '../../apps/cli/src/repair/repair.command.js';
+import { ApiClient } from '../support/api-client.js';
+import { anApiKey } from '../support/api-keys.js';
+import { runCommand } from '../support/command.js';
+import { aGapless, aStore, type GaplessUnderTest } from '../support/gapless.js';
+import { anEventId, anOrgId } from '../support/ids.js';
+import { eventually } from '../support/infrastructure/eventually.js';
+import { aReceiver, type Receiver } from '../support/receiver.js';
+import { oneTo } from '../support/sequence.js';
+
+const PATIENCE = { timeoutMs: 40_000 };
+const NOTHING = { logOffset: 0, inboxOffset: 0, clockMs: null };
+
+let gapless: GaplessUnderTest;
+let app: GaplessApp;
+let api: ApiClient;
+let receiver: Receiver;
+let orgId: OrgId;
+let connection: KafkaConnection;
+
+beforeEach(async () => {
+  receiver = await aReceiver();
+  gapless = await aGapless({ PARTITIONS: '1' });
+  connection = new KafkaConnection({
+    brokers: [gapless.environment['KAFKA_BROKERS']!],
+    clientId: 'test',
+    logger: createLogger('silent', 'test'),
+    partitions: 1,
+  });
+  orgId = anOrgId();
+  await start();
+});
+
+afterEach(async () => {
+  await gapless.stop();
+  await receiver.close();
+});
+
+async function start(): Promise<void> {
+  app = await gapless.startAll();
+  api = new ApiClient(app.url, await anApiKey(app.app.get(Store), orgId));
+}
+
+function topic(role: string): string {
+  return `${gapless.environment['TOPIC_PREFIX']!}.${role}.v1`;
+}
+
+async function emit(count: number): Promise<void> {
+  await api.emit(oneTo(count).map((n) => ({ event: 'ticket.created', data: { n } })));
+}
+
+async function untilFed(count: number): Promise<readonly string[]> {
+  return eventually(async () => {
+    const feed = await api.feed();
+    expect(feed.map(({ seq }) => seq)).toEqual(oneTo(count));
+    return feed.map(({ id }) => id);
+  }, PATIENCE);
+}
+
+async function withStore(act: (store: Store) => Promise<unknown>): Promise<void> {
+  const store = aStore(gapless.environment['DATABASE_URL']!);
+  await store.open(() => undefined);
+  try {
+    await act(store);
+  } finally {
+    await store.close();
+  }
+}
+
+async function deliveries(endpointId: string): Promise<readonly { readonly status: string }[]> {
+  const answer = await api.request('GET', `/external/webhooks/${endpointId}/deliveries?limit=250`);
+  return (JSON.parse(answer.text) as { readonly data: readonly { readonly status: string }[] }).data;
+}
+
+async function aWebhook(events: readonly string[]): Promise<EndpointId> {
+  const { id } = await api.createWebhook({ url: receiver.url, events: [...events] });
+  return id as EndpointId;
+}
+
+async function expectApplied(): Promise<void> {
+  await eventually(async () => {
+    const applied = await runCommand(repairCommand, gapless.environment, ['--apply']);
+    expect([applied.failure, applied.lines.at(-1)]).toEqual([null, 'Done. Start all processes, then run verify.']);
+  }, PATIENCE);
+}
+
+/** As far as a sequencer had come, by its checkpoint. */
+async function writeCheckpoint(lastSeq: number): Promise<void> {
+  const writer = new PartitionWriter(connection);
+  await writer.write(topic('sequences'), 0, [
+    snapshotRecord(orgId, lastSeq as Seq),
+    checkpointRecord({ ...NOTHING, logOffset: lastSeq, inboxOffset: lastSeq }),
+  ]);
+  await writer.close();
+}
+
+it('says which seqs of which org are gone for good, when neither Kafka nor Postgres has them', async () => {
+  await emit(10);
+  await untilFed(10);
+  await app.stop();
+  await writeCheckpoint(10);
+  // A database from before the last four, and brokers that have lost log and inbox.
+  await withStore(async (store) => {
+    await store.query('delete from events where org_id = $1 and seq > 6', [orgId]);
+    await store.query('update org_heads set last_seq = 6 where org_id = $1', [orgId]);
+  });
+  await connection.withAdmin((admin) => admin.deleteTopics({ topics: [topic('inbox'), topic('log')] }));
+  await start();
+  await app.stop();
+  const dry = await runCommand(repairCommand, gapless.environment);
+  expect(dry.lines).toEqual(
+    expect.arrayContaining([
+      `    org ${orgId}: seq 1 to 6`,
+      '  4 events of the log are gone for good: neither Kafka nor Postgres has them',
+      `    org ${orgId}: seq 7 to 10 are gone for good, and later events get these seqs`,
+      expect.stringMatching(/the inbox lost 10 records that were read, and maybe later ones/),
+    ]),
+  );
+  const { lines } = await runCommand(repairCommand, gapless.environment, ['--json']);
+  expect(JSON.parse(lines[0]!)).toMatchObject({
+    partitions: [
+      { gone_events: 4, gone_seqs: [{ org_id: orgId, first_seq: 7, last_seq: 10 }], lost_inbox_records: 10 },
+    ],
+  });
+  await expectApplied();
+  await start();
+  await emit(1);
+  await untilFed(7);
+}, 120_000);
+
+it('says which seqs have other events in the feed than in the log', async () => {
+  await emit(3);
+  const ids = await untilFed(3);
+  await withStore((store) =>
+    store.query('update events set envelope = $2 where org_id = $1 and seq = 2', [orgId, Buffer.from('{}')]),
+  );
+  await app.stop();
+  const dry = await runCommand(repairCommand, gapless.environment);
+  expect(dry.lines.slice(0, 3)).toEqual([
+    '1 seqs have other events in the feed than in the log:',
+    `    org ${orgId}: 1 seqs from 2 to 2`,
+    expect.stringMatching(/rebuild --from-empty/),
+  ]);
+  const { lines } = await runCommand(repairCommand, gapless.environment, ['--json']);
+  expect(JSON.parse(lines[0]!)).toMatchObject({
+    ok: false,
+    conflicts: [{ org_id: orgId, seq: 2, feed_event_id: ids[1] }],
+  });
+}, 60_000);
+
+it('projects the delivery facts that were written after their topic was lost', async () => {
+  const endpointId = await aWebhook(['ticket.created']);
+  const other = await aWebhook(['ticket.updated']);
+  await emit(5);
+  await untilFed(5);
+  await eventually(async () => {
+    expect((await deliveries(endpointId)).map(({ status }) => status)).toEqual(oneTo(5).map(() => 'delivered'));
+  }, PATIENCE);
+  await app.stop();
+  await connection.withAdmin((admin) => admin.deleteTopics({ topics: [topic('deliveries'), topic('attempts')] }));
+  app = await gapless.start([]);
+  await eventually(() => connection.withAdmin((admin) => admin.fetchTopicOffsets(topic('deliveries'))), PATIENCE);
+  // More than were lost, so that the topic is longer than what was read of it.
+  const facts = oneTo(20).map((n): DeliveryFact => {
+    const eventId: EventId = anEventId();
+    const deliveryId = deliveryIdOf(eventId, other);
+    const event = 'ticket.updated';
+    const createdAtMs = Date.now();
+    return {
+      type: 'scheduled',
+      delivery: { deliveryId, endpointId: other, orgId, eventId, event, seq: (SEQ_NONE + 5 + n) as Seq, createdAtMs },
+    };
+  });
+  const appender = app.app.get(Appenders).open();
+  await appender.connect();
+  await appender.append(facts.map((fact) => factRecord(topic('deliveries'), fact)));
+  await app.stop();
+  // Brokers that delete a topic forget the offsets of its groups; brokers that lose files do not.
+  const groupId = `${gapless.environment['TOPIC_PREFIX']!}-dispatcher`;
+  const partitions = [{ partition: 0, offset: '5' }];
+  await connection.withAdmin((admin) => admin.setOffsets({ groupId, topic: topic('attempts'), partitions }));
+  const dry = await runCommand(repairCommand, gapless.environment);
+  expect(dry.lines).toEqual(
+    expect.arrayContaining([
+      expect.stringMatching(
+        /^deliveries\/0: facts up to \d+ were read, the topic ends at 20\..*a rebuild would lose it/,
+      ),
+      '  facts from 0 on were written since, and are projected',
+      expect.stringMatching(/^group .*attempts\.v1\/0 goes on at 0 instead of 5$/),
+      '  attempts that are gone are put back by the dispatchers, from 5 minutes after they were due',
+    ]),
+  );
+  await expectApplied();
+  await start();
+  await eventually(async () => {
+    expect(await deliveries(other)).toHaveLength(20);
+    expect(await deliveries(endpointId)).toHaveLength(5);
+  }, PATIENCE);
+  expect((await runCommand(repairCommand, gapless.environment)).lines).toEqual([
+    'Nothing went back. There is nothing to repair.',
+  ]);
+}, 120_000);
