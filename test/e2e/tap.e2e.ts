@@ -268,7 +268,7 @@ describe('gapless tail', () => {
     });
     interrupt();
     await ended;
-    expect(printed[0]).toBe(`Events of ${org}; Ctrl-C ends it:`);
+    expect(printed[0]).toBe(`Events of ${org}; press Ctrl-C to exit:`);
     expect(printed[1]).toContain(`${org}  #1  ticket.reply`);
   });
 

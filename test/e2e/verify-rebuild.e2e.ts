@@ -213,7 +213,7 @@ describe('rebuild', () => {
     expect(texts).toContain(`org ${orgId}: seq 3 has another envelope in the feed than in the log`);
     expect(texts).toContain(`org ${orgId}: seq 4 is in the log and not in the feed`);
     expect(texts).toContain(`org ${orgId}: seq 5 has another event_type in the feed than in the log`);
-    expect(texts).toContain(`org ${orgId}: the feed has 1 events that the log has not`);
+    expect(texts).toContain(`org ${orgId}: the feed has 1 events that the log lacks`);
     // Two endpoints are left, and each had a delivery of each event.
     expect(broken.differences.count).toBe(5 + 7);
     const { lines } = await runCommand(verifyCommand, gapless.environment);
@@ -337,7 +337,7 @@ describe('rebuild', () => {
       expect((await client.feed()).at(-1)).toMatchObject({ seq: last + 1, data: { after: 'the loss' } });
     });
     const { lines, failure } = await runCommand(verifyCommand, environment);
-    expect([lines.at(-1), failure]).toEqual(['Nothing differs.', null]);
+    expect([lines.at(-1), failure]).toEqual(['No differences.', null]);
     await again.stop();
     await restored.close();
     await database.drop();

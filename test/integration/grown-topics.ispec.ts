@@ -119,7 +119,7 @@ it('starts on an inbox that was altered to more partitions after a repair, which
     expect((await fetch(`${app.url}/health/ready`)).status).toBe(200);
   }, PATIENCE);
   const { lines, failure } = await runCommand(verifyCommand, gapless.environment);
-  expect([lines.at(-1), failure]).toEqual(['Nothing differs.', null]);
+  expect([lines.at(-1), failure]).toEqual(['No differences.', null]);
   const again = await runCommand(repairCommand, gapless.environment);
-  expect(again.lines).toEqual(['Nothing went back. There is nothing to repair.']);
+  expect(again.lines).toEqual(['No topic went back. There is nothing to repair.']);
 }, 120_000);

@@ -207,7 +207,7 @@ it('projects the delivery facts that were written after their topic was lost', a
         /^deliveries\/0: facts up to \d+ were read, the topic ends at 20\..*a rebuild would lose it/,
       ),
       '  facts from 0 on were written since, and are projected',
-      expect.stringMatching(/^group .*attempts\.v1\/0 goes on at 0 instead of 5$/),
+      expect.stringMatching(/^group .*attempts\.v1\/0 continues at 0 instead of 5$/),
       '  attempts that are gone are put back by the dispatchers, from 5 minutes after they were due',
     ]),
   );
@@ -218,6 +218,6 @@ it('projects the delivery facts that were written after their topic was lost', a
     expect(await deliveries(endpointId)).toHaveLength(5);
   }, PATIENCE);
   expect((await runCommand(repairCommand, gapless.environment)).lines).toEqual([
-    'Nothing went back. There is nothing to repair.',
+    'No topic went back. There is nothing to repair.',
   ]);
 }, 120_000);

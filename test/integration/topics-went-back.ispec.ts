@@ -119,10 +119,10 @@ async function expectRepaired(known: readonly string[]): Promise<void> {
   await feedOf(known.length + 3);
   expect(await idsInLog()).toEqual([...known, ...later]);
   const { lines, failure } = await runCommand(verifyCommand, gapless.environment);
-  expect([lines.at(-1), failure]).toEqual(['Nothing differs.', null]);
+  expect([lines.at(-1), failure]).toEqual(['No differences.', null]);
   expect((await fetch(`${app.url}/health/ready`)).status).toBe(200);
   const again = await runCommand(repairCommand, gapless.environment);
-  expect(again.lines).toEqual(['Nothing went back. There is nothing to repair.']);
+  expect(again.lines).toEqual(['No topic went back. There is nothing to repair.']);
 }
 
 describe('an inbox that was lost and created again', () => {

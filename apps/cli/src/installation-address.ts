@@ -25,7 +25,7 @@ export async function findAddress(environment: Environment, source: AddressSourc
     const { code } = error as NodeJS.ErrnoException;
     throw new CliError(
       code === 'ENOENT'
-        ? `no ${source.name}: ${source.variable} is not set, and ${path} is not there (npm start writes it)`
+        ? `no ${source.name}: ${source.variable} is not set, and ${path} does not exist (npm start writes it)`
         : `cannot read ${path}: ${code ?? String(error)}`,
     );
   });

@@ -16,27 +16,27 @@ export interface CliContext {
 
 /** `keys create|list|revoke` (contract 2.3, 11). */
 export function keysCommand(context: CliContext): Command {
-  const keys = new Command('keys').description('make, list and revoke API keys');
+  const keys = new Command('keys').description('create, list and revoke API keys');
   keys
     .command('create')
-    .description('make an API key; it is shown this once')
-    .option('--org <uuid>', 'the organization that the key is bound to; without it, a service key is made')
-    .option('--service', 'make a service key, which is bound to no organization')
+    .description('create an API key and print it, only this once')
+    .option('--org <uuid>', 'the organization of the key; if missing, the command creates a service key')
+    .option('--service', 'create a service key, which belongs to no organization')
     .requiredOption('--scopes <a,b>', `comma-separated, of ${API_KEY_SCOPES.join(', ')}`)
-    .option('--expires <duration>', 'when the key ceases to work, such as 90d; never, if left out')
+    .option('--expires <duration>', 'how long the key is valid, such as 90d; default: forever')
     .option('--json', 'print JSON')
     .action((flags: CreateKeyFlags & JsonFlag) => createKey(context, flags));
   keys
     .command('list')
     .description('list API keys, oldest first, without their secrets')
-    .option('--org <uuid>', 'only those of the organization')
+    .option('--org <uuid>', 'only keys of this organization')
     .option('--service', 'only service keys')
     .option('--json', 'print JSON')
     .action((flags: ListFlags & JsonFlag) => listKeys(context, flags));
   keys
     .command('revoke')
-    .description('revoke an API key; it is refused from the next request on')
-    .argument('<id>', 'what the key begins with: gk_ and 26 characters')
+    .description('revoke an API key, from the next request on')
+    .argument('<id>', 'the start of the key: gk_ and 26 characters')
     .option('--json', 'print JSON')
     .action((id: string, flags: JsonFlag) => revokeKey(context, id, flags));
   return keys;
@@ -70,7 +70,7 @@ async function createKey(context: CliContext, flags: CreateKeyFlags & JsonFlag):
   }
   context.print(key);
   context.print(`${orgId === null ? 'service key' : `org ${orgId}`}; ${scopes.join(', ')}; ${expiryOf(expiresAt)}`);
-  context.print('Keep it: it is not shown again.');
+  context.print('Store it now: it is not shown again.');
 }
 
 async function listKeys(context: CliContext, flags: ListFlags & JsonFlag): Promise<void> {

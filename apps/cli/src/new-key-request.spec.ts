@@ -24,9 +24,9 @@ describe('keys create', () => {
   it.each([
     [{ org: 'acme', scopes: 'events:read' }, /--org acme: expected a UUID/],
     [{ org: ORG, service: true, scopes: 'events:write' }, /exclude each other/],
-    [{ org: ORG, scopes: 'events:delete' }, /no scope events:delete/],
+    [{ org: ORG, scopes: 'events:delete' }, /unknown scope events:delete/],
     [{ org: ORG, scopes: '' }, /a scope is empty/],
-    [{ scopes: 'events:read' }, /a service key cannot hold events:read/],
+    [{ scopes: 'events:read' }, /a service key cannot have events:read/],
     [{ org: ORG, scopes: 'events:read', expires: 'soon' }, /--expires soon/],
     [{ org: ORG, scopes: 'events:read', expires: '999999999d' }, /--expires 999999999d/],
   ])('refuses %p', (flags, message) => {

@@ -34,11 +34,11 @@ function readScopes(text: string, orgId: OrgId | null): readonly ApiKeyScope[] {
   return [...names].map((name) => {
     if (!isApiKeyScope(name)) {
       throw new CliError(
-        `--scopes: ${name === '' ? 'a scope is empty' : `no scope ${name}`}; known: ${API_KEY_SCOPES.join(', ')}`,
+        `--scopes: ${name === '' ? 'a scope is empty' : `unknown scope ${name}`}; use ${API_KEY_SCOPES.join(', ')}`,
       );
     }
     if (orgId === null && !isServiceKeyScope(name)) {
-      throw new CliError(`--scopes: a service key cannot hold ${name}; name the org with --org`);
+      throw new CliError(`--scopes: a service key cannot have ${name}; set --org`);
     }
     return name;
   });

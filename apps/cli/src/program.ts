@@ -14,7 +14,9 @@ import { verifyCommand } from './verify/verify.command.js';
 /** The command line: `gapless <command>`. */
 export function gaplessProgram(context: CliContext & TailContext & MigrateContext & ConfigContext): Command {
   return new Command('gapless')
-    .description('Operates a Gapless installation: the one at DATABASE_URL, else the one that npm start runs here.')
+    .description(
+      'Operates a Gapless installation: the one at DATABASE_URL, or by default the one that npm start runs here.',
+    )
     .showHelpAfterError('(try --help)')
     .addCommand(keysCommand(context))
     .addCommand(credentialsCommand(context))

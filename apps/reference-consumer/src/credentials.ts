@@ -30,7 +30,7 @@ export async function readCredentials(path: string): Promise<Credentials | undef
   } catch {
     // Told below, like members that are missing.
   }
-  throw new ConsumerError(`${path} is not what npm start writes`);
+  throw new ConsumerError(`${path} is not a credentials file of npm start`);
 }
 
 /** Where `npm start` writes them. */

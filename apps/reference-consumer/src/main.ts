@@ -38,7 +38,7 @@ async function consume(options: ConsumerOptions): Promise<void> {
   if (credentials === undefined) {
     if (options.register || options.database !== undefined) {
       throw new ConsumerError(
-        `${path} is not there: start Gapless first (npm start), or set DATA_DIR to where it keeps its data`,
+        `${path} does not exist: start Gapless first (npm start), or set DATA_DIR to its data folder`,
       );
     }
     print(`${path} is not there, so there is no feed: events are printed as they are pushed.`);

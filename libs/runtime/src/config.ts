@@ -44,6 +44,6 @@ export interface Config {
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   constructor(readonly problems: readonly string[]) {
-    super(`the environment is not valid:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+    super(`invalid settings:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
   }
 }

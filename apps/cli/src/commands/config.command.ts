@@ -11,7 +11,7 @@ export interface ConfigContext {
 
 /** `config check`: what a stage that is started with this environment would be told. */
 export function configCommand(context: ConfigContext): Command {
-  const config = new Command('config').description('look at the settings');
+  const config = new Command('config').description('check the settings');
   config
     .command('check')
     .description('print every setting, its source and its problems; fail if a stage would not start with them')
@@ -21,7 +21,7 @@ export function configCommand(context: ConfigContext): Command {
       if (flags.json === true) context.print(JSON.stringify({ settings, problems }));
       else for (const line of settingLines(settings)) context.print(line);
       if (problems.length > 0) {
-        throw new CliError(`the environment is not valid:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+        throw new CliError(`invalid settings:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
       }
     });
   return config;

@@ -18,10 +18,8 @@ export interface CredentialsContext {
 /** `credentials`: what `npm start` does for its demo organization, for an installation that is to be tried. */
 export function credentialsCommand(context: CredentialsContext): Command {
   return new Command('credentials')
-    .description(
-      'make a demo organization with its keys, and write them to DATA_DIR/credentials.json; keys that are there and valid stay',
-    )
-    .requiredOption('--base-url <url>', 'where the api answers those who read the file', readBaseUrl)
+    .description('create a demo organization with keys in DATA_DIR/credentials.json; existing valid keys stay')
+    .requiredOption('--base-url <url>', 'the URL of the api to write into the file', readBaseUrl)
     .action(async ({ baseUrl }: { readonly baseUrl: string }) => {
       const dataDir = readSetting(SETTINGS.dataDir, context.environment);
       if (dataDir.kind === 'problem') throw new CliError(dataDir.problem);

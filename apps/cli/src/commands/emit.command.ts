@@ -22,7 +22,7 @@ export function emitCommand(
   return new Command('emit')
     .description('emit events to the Gapless that npm start runs here, and print their ids')
     .option('--event <type>', 'the type of the event', 'ticket.created')
-    .option('--data <json>', "its payload; the type's example, if left out")
+    .option('--data <json>', 'the payload; default: the example of the type')
     .option('--widget <uuid>', 'the widget that it belongs to')
     .option('--count <n>', 'how many times', readCount, 1)
     .action(async (flags: EmitFlags) => {
@@ -50,7 +50,7 @@ function readCount(text: string): number {
 
 function exampleOf(event: string): string {
   if (isIngestable(event)) return JSON.stringify(catalogEntry(event).example);
-  throw new CliError(`there are no events of type ${event}; there are ${EVENT_TYPES.filter(isIngestable).join(', ')}`);
+  throw new CliError(`unknown event type ${event}; use one of ${EVENT_TYPES.filter(isIngestable).join(', ')}`);
 }
 
 /** The text itself: how it spells its numbers is part of the payload. */

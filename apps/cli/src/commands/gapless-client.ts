@@ -51,14 +51,14 @@ export class GaplessClient {
   static async connectAsService(environment: Environment): Promise<GaplessClient> {
     const credentials = await readCredentials(environment['DATA_DIR']);
     const { service_key: serviceKey } = credentials;
-    if (typeof serviceKey !== 'string') throw new CliError('credentials.json names no service_key');
+    if (typeof serviceKey !== 'string') throw new CliError('credentials.json has no service_key');
     return new GaplessClient(credentials, serviceKey);
   }
 
   /** The id of the demo org. @throws CliError when the credentials name none */
   get demoOrgId(): OrgId {
     const orgId = parseOrgId(this.credentials.org_id);
-    if (orgId === undefined) throw new CliError('credentials.json names no org_id');
+    if (orgId === undefined) throw new CliError('credentials.json has no org_id');
     return orgId;
   }
 
@@ -111,7 +111,7 @@ async function readCredentials(dataDir: string | undefined): Promise<Credentials
     const { code = String(error) } = error as NodeJS.ErrnoException;
     throw new CliError(
       code === 'ENOENT'
-        ? `${path} is not there: start Gapless first (npm start), or set DATA_DIR to where it keeps its data`
+        ? `${path} does not exist: start Gapless first (npm start), or set DATA_DIR to its data folder`
         : `${path} cannot be read: ${code}`,
     );
   });
@@ -121,5 +121,5 @@ async function readCredentials(dataDir: string | undefined): Promise<Credentials
   } catch {
     // Told below, like members that are missing.
   }
-  throw new CliError(`${path} is not what npm start writes`);
+  throw new CliError(`${path} is not a credentials file of npm start`);
 }

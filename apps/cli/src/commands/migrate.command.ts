@@ -12,13 +12,13 @@ export interface MigrateContext {
 /** `migrate`: brings the schema up to date, for processes that are told not to (`MIGRATE_AT_START=false`). */
 export function migrateCommand(context: MigrateContext): Command {
   return new Command('migrate')
-    .description("bring the database's schema up to date; what is up to date stays as it is")
-    .option('--dry-run', 'only tell what the schema lacks')
+    .description('migrate the database schema')
+    .option('--dry-run', 'only list the missing migrations')
     .action(async ({ dryRun = false }: { readonly dryRun?: boolean }) => {
       const migrations = await context.withUnopenedStore((store) =>
         dryRun ? store.pendingMigrations() : store.migrate(),
       );
-      for (const name of migrations) context.print(`${dryRun ? 'lacks' : 'made'} ${name}`);
+      for (const name of migrations) context.print(`${dryRun ? 'missing' : 'applied'} ${name}`);
       if (migrations.length === 0) context.print('The schema is up to date.');
     });
 }

@@ -31,16 +31,14 @@ export interface SimulateContext {
 /** `simulate live-chat`: plausible chats, whose events are submitted as a product service does (contract 5.6). */
 export function simulateCommand(context: SimulateContext, environment: Environment = process.env): Command {
   const liveChat = new Command('live-chat')
-    .description(
-      'chats that come, wait, are answered or abandoned, and end, until Ctrl-C, which ends those that are open',
-    )
-    .option('--org <uuid>', 'the organization that they belong to; the demo organization, if left out', readOrg)
+    .description('live chats that wait, get answered or abandoned, and end; Ctrl-C ends the open ones')
+    .option('--org <uuid>', 'their organization; default: the demo organization', readOrg)
     .option('--rate <n>', 'chats a minute, or n/s, n/m, n/h', readRate, DEFAULT_CHATS_PER_MINUTE)
-    .option('--chats <n>', 'how many, in all; without end, if left out', readPositive, Infinity)
-    .option('--speed <n>', 'how many times faster than life', readPositive, 1)
+    .option('--chats <n>', 'how many in total; default: no limit', readPositive, Infinity)
+    .option('--speed <n>', 'how many times faster than real time', readPositive, 1)
     .action((flags: SimulateFlags) => simulateLiveChat(context, flags, environment));
   return new Command('simulate')
-    .description('make up events for the Gapless that npm start runs here')
+    .description('emit invented events to the Gapless that npm start runs here')
     .addCommand(liveChat);
 }
 

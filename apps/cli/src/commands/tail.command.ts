@@ -43,24 +43,24 @@ interface TailFlags {
  */
 export function tailCommand(context: TailContext, environment: Environment = process.env): Command {
   return new Command('tail')
-    .description('read the log, and follow it until Ctrl-C; by KAFKA_BROKERS, else the one that npm start runs here')
+    .description('print the log and follow it until Ctrl-C; from KAFKA_BROKERS, or by default from npm start')
     .option('--org <uuid>', 'only the events of this organization', readOrg)
     .option('--event <type>', 'only events of this type', readEvent)
     .option(
       '--from <seq|time>',
-      'where to begin: an event of the organization (4128), a time (2026-03-01T12:00:00Z) or how long ago (15m); ' +
-        'with what comes next, if left out',
+      'where to begin: a seq of the organization (4128), a time (2026-03-01T12:00:00Z) or an age (15m); ' +
+        'default: the next event',
       (text) => readFrom(text, context.clock.now()),
     )
-    .option('--no-follow', 'end when there are no more events')
-    .option('--json', 'print the envelopes as they are')
+    .option('--no-follow', 'exit at the end of the log')
+    .option('--json', 'print the envelopes unchanged')
     .action((flags: TailFlags) => tail(context, environment, flags));
 }
 
 async function tail(context: TailContext, environment: Environment, flags: TailFlags): Promise<void> {
   const start: TailStart = flags.from ?? { kind: 'next' };
   if (start.kind === 'seq' && flags.org === undefined) {
-    throw new CliError('--from with a seq needs --org: each organization counts its own events');
+    throw new CliError('--from with a seq needs --org: each organization has its own seqs');
   }
   const brokers = await findKafkaBrokers(environment);
   const connection = new KafkaConnection({ brokers, clientId: 'gapless-cli', logger: createLogger('silent', 'cli') });
@@ -69,7 +69,7 @@ async function tail(context: TailContext, environment: Environment, flags: TailF
     const from = await positionsOf(context, connection, topic, start, flags.org);
     const show = shower(context, flags, start);
     if (flags.follow) {
-      if (flags.json !== true) context.print(`Events of ${flags.org ?? 'all organizations'}; Ctrl-C ends it:`);
+      if (flags.json !== true) context.print(`Events of ${flags.org ?? 'all organizations'}; press Ctrl-C to exit:`);
       await followPartitions(connection, topic, from, show, context.interruption());
     } else {
       const stretches = [...from].map(([partition, offset]) => ({ topic, partition, from: offset }));
@@ -149,7 +149,7 @@ function explained(error: unknown, brokers: readonly string[], topic: string): u
   const place = brokers.join(',');
   return new CliError(
     (type ?? cause?.type) === 'UNKNOWN_TOPIC_OR_PARTITION'
-      ? `there is no topic ${topic} at ${place}; TOPIC_PREFIX says what its name begins with`
+      ? `there is no topic ${topic} at ${place}; check TOPIC_PREFIX`
       : `Kafka does not answer at ${place} (${message}): start Gapless first (npm start), or set KAFKA_BROKERS`,
   );
 }

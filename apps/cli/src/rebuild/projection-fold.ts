@@ -81,8 +81,8 @@ export class ProjectionFold {
       const end = ends.get(`${this.topic}/${partition}`) ?? 0;
       if (end < to) {
         throw new CliError(
-          `${this.topic}/${partition} ends at ${end}, but the ${this.projection} projection has come to ${to}: ` +
-            'records were lost, and what is served is all that is left of them',
+          `${this.topic}/${partition} ends at ${end}, but the ${this.projection} projection has read up to ${to}: ` +
+            'the topic lost records that only the served tables still have',
         );
       }
       this.#reached.set(partition, to);
@@ -98,7 +98,9 @@ export class ProjectionFold {
     const stretch = { projection: this.projection, topic, partition, firstOffset, nextOffset, ...anchor };
     const projected = await this.apply(stretch, batch);
     if (projected.kind === 'behind') {
-      throw new CliError(`${topic}/${partition} has lost what lies between ${projected.nextOffset} and ${firstOffset}`);
+      throw new CliError(
+        `${topic}/${partition} has lost the records from ${projected.nextOffset} to ${firstOffset - 1}`,
+      );
     }
     this.onRecords(records.length);
   }

@@ -14,9 +14,9 @@ interface RebuildFlags {
 }
 
 const HELP = `
-Folds the log and the delivery facts into tables of their own, beside those that are served, while the service runs; compares the
-two at the same offsets; and puts the new ones in the place of the old ones in one transaction. Endpoints, keys and settings are
-records of their own and stay. RETENTION, AUTO_DISABLE_AFTER and TOPIC_PREFIX have to be those of the service.`;
+Folds the log and the delivery facts into new tables while the service runs, compares both at the same offsets, and replaces the
+old tables in one transaction. Endpoints, keys and settings stay as they are. Use the RETENTION, AUTO_DISABLE_AFTER and
+TOPIC_PREFIX of the service.`;
 
 /** `rebuild`: makes the feed and the delivery log anew from Kafka. */
 export function rebuildCommand(
@@ -24,9 +24,9 @@ export function rebuildCommand(
   environment: Environment = process.env,
 ): Command {
   return new Command('rebuild')
-    .description('make the feed and the delivery log anew from Kafka, while the service runs')
+    .description('rebuild the feed and the delivery log from Kafka, while the service runs')
     .option('--deliveries', 'only the delivery log and the health of endpoints')
-    .option('--from-empty', 'the tables of events and deliveries were lost: do not compare with what is there')
+    .option('--from-empty', 'do not compare with the old tables, because they are lost')
     .option('--json', 'print JSON')
     .addHelpText('after', HELP)
     .action(async (flags: RebuildFlags) => {

@@ -103,7 +103,7 @@ class Rebuild {
       );
       const distance = this.#folds.reduce((sum, fold, index) => sum + fold.distanceTo(targets[index] ?? new Map()), 0);
       if (distance < LAST_STRETCH && round > 0) break;
-      this.progress.begin(round === 0 ? 'folding anew' : 'catching up', distance);
+      this.progress.begin(round === 0 ? 'folding' : 'catching up', distance);
       try {
         for (const [index, fold] of this.#folds.entries()) await fold.foldTo(targets[index] ?? new Map());
       } finally {

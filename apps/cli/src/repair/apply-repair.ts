@@ -86,7 +86,7 @@ async function writeAll(
     const offset = await writer.write(topic, partition, stretch);
     if (expected === undefined) continue;
     if (offset !== expected) {
-      throw new CliError(`${topic}/${partition} has grown meanwhile: stop all processes, then run repair again`);
+      throw new CliError(`${topic}/${partition} got new records meanwhile: stop all processes, then run repair again`);
     }
     expected += stretch.length;
   }

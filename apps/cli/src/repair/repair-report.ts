@@ -65,13 +65,13 @@ export function repairJson(plan: RepairPlan, applied: boolean): string {
 
 /** For people. */
 export function repairLines(plan: RepairPlan, applied: boolean): readonly string[] {
-  if (isSound(plan)) return ['Nothing went back. There is nothing to repair.'];
+  if (isSound(plan)) return ['No topic went back. There is nothing to repair.'];
   const lines = [
     ...plan.grown.filter(needsSettling).flatMap(grownTopicLines),
     ...plan.partitions.filter(({ needsReset }) => needsReset).flatMap(partitionLines),
   ];
   for (const { groupId, topic, partition, from, to } of plan.groups) {
-    lines.push(`group ${groupId}: ${topic}/${partition} goes on at ${to} instead of ${from}`);
+    lines.push(`group ${groupId}: ${topic}/${partition} continues at ${to} instead of ${from}`);
   }
   if (plan.groups.some(({ topic }) => /\.(attempts|attempts-slow|retry-[^.]+)\.v1$/.test(topic))) {
     lines.push('  attempts that are gone are put back by the dispatchers, from 5 minutes after they were due');
@@ -99,9 +99,7 @@ function partitionLines(plan: PartitionPlan): readonly string[] {
   const { partition, log, inbox } = plan;
   const lines = [`partition ${partition}:`];
   if (plan.isLogBehind || plan.putBack.length > 0) {
-    lines.push(
-      `  the log ends at ${log.end}; Postgres has ${plan.putBack.length} events that are not in it, which go back:`,
-    );
+    lines.push(`  the log ends at ${log.end}; ${plan.putBack.length} events go back from Postgres:`);
   }
   for (const { org_id, first_seq, last_seq } of orgsOf(plan)) {
     lines.push(`    org ${org_id}: seq ${first_seq} to ${last_seq}`);
@@ -113,12 +111,12 @@ function partitionLines(plan: PartitionPlan): readonly string[] {
   }
   for (const [orgId, lastSeq] of plan.lostSeqs) lines.push(`    org ${orgId}: seq ${lastSeq}`);
   if (plan.unread > 0) {
-    lines.push(`  ${plan.unread} records were removed from the log before Postgres read them: nobody knows their seqs`);
+    lines.push(`  ${plan.unread} records were removed from the log before Postgres read them: their seqs are unknown`);
   }
   lines.push(...goneLines(plan.gone));
   if (inbox.offset !== log.inboxOffset) {
     lines.push(
-      `  the inbox goes on at ${inbox.offset} instead of ${log.inboxOffset}: ${inbox.skipped} accepted events would be skipped otherwise`,
+      `  the inbox continues at ${inbox.offset} instead of ${log.inboxOffset}, to include ${inbox.skipped} accepted events`,
     );
   }
   return lines;

@@ -13,17 +13,17 @@ interface RepairFlags {
 }
 
 const HELP = `
-For partitions that are stopped since their topic went back. Without --apply it reads everything and changes nothing. It
-  - puts back into the log what Postgres has and the log has lost, with the same bytes and seqs;
-  - lets the sequencer go on at the first event of the inbox that the log does not have;
-  - writes the last seq of each org again where the checkpoint is lost and the log begins later;
-  - moves the offsets of groups that point to records that are gone.
-Stop all processes before --apply. Start them afterwards, then run verify.
-Feed and log hold different events with the same seq? "rebuild --from-empty" takes those of the log.`;
+Repairs partitions that stopped because their topic went back. Without --apply it changes nothing. It
+  - puts lost log events back from Postgres, with the same bytes and seqs;
+  - moves the sequencer to the first inbox event that the log lacks;
+  - writes the last seqs again if the checkpoint is lost and the log begins later;
+  - moves group offsets that point to lost records.
+Stop all processes before --apply. Then start them and run verify.
+If feed and log hold different events with the same seq, run "rebuild --from-empty". It takes those of the log.`;
 
 const ADOPT_HELP = `
-For a database that was restored or is new, beside brokers that have an installation; or for brokers that lost their topics.
-What the brokers say counts, if they have an installation.`;
+Use it if the database is new or restored, or if the brokers lost their topics.
+If the brokers belong to an installation, the database gets the same one.`;
 
 /** `repair`: the way out when a topic or the database is not what it was. */
 export function repairCommand(
@@ -31,8 +31,8 @@ export function repairCommand(
   environment: Environment = process.env,
 ): Command {
   return new Command('repair')
-    .description('say what went back in Kafka or Postgres, and put it right with --apply')
-    .option('--apply', 'do it; without it nothing changes')
+    .description('show what Kafka or Postgres lost, and repair it with --apply')
+    .option('--apply', 'make the changes; without it, only show them')
     .option('--json', 'print JSON')
     .addHelpText('after', HELP)
     .action(async (flags: RepairFlags) => {
@@ -42,14 +42,14 @@ export function repairCommand(
         if (!isApplied || isSound(found)) return found;
         if (found.running.length > 0) {
           throw new CliError(
-            `processes are running (${found.running.join(', ')}): stop all of them first; ended ones are forgotten after 10 s`,
+            `processes are running (${found.running.join(', ')}): stop all of them, wait 10 s, then try again`,
           );
         }
         const unread = found.partitions.filter((partition) => partition.unread > 0);
         if (unread.length > 0) {
           const names = unread.map(({ partition }) => `${installation.topics.log}/${partition}`).join(', ');
           throw new CliError(
-            `${names} lost records that Postgres had not read, and the checkpoint does not have their seqs: going on would give seqs twice. Restore ${installation.topics.sequences} or a newer database`,
+            `${names} lost records that neither Postgres nor the checkpoint has, so seqs would repeat. Restore ${installation.topics.sequences} or a newer database`,
           );
         }
         await applyRepair(installation, found);
@@ -60,8 +60,8 @@ export function repairCommand(
     })
     .addCommand(
       new Command('adopt')
-        .description('let this database and these brokers belong together')
-        .option('--apply', 'do it; without it nothing changes')
+        .description('connect this database to these brokers')
+        .option('--apply', 'make the changes; without it, only show them')
         .addHelpText('after', ADOPT_HELP)
         .action(async (_: RepairFlags, command: Command) => {
           // The parent has the same option, and takes it wherever it is.

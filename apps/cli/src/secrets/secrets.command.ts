@@ -8,18 +8,18 @@ import { findDatabaseUrl } from '../database-url.js';
 import { withStore } from '../with-store.js';
 
 const HELP = `
-Put the new key before the old one in SECRET_ENCRYPTION_KEYS (new:…,old:…), restart the service with it, run this with the same
-value, and take the old key out. It can be broken off and run again at any time.`;
+Put the new key before the old one in SECRET_ENCRYPTION_KEYS (new:…,old:…), restart the service with it, run this command with
+the same value, and remove the old key. You can interrupt the command and run it again at any time.`;
 
 /** `secrets rotate`: encrypts what is stored with the first of the encryption keys. */
 export function secretsCommand(
   context: { readonly print: (line: string) => void },
   environment: Environment = process.env,
 ): Command {
-  const secrets = new Command('secrets').description('look after the secrets that are stored');
+  const secrets = new Command('secrets').description('manage stored secrets');
   secrets
     .command('rotate')
-    .description('encrypt all endpoint secrets and kept answers with the first key of SECRET_ENCRYPTION_KEYS')
+    .description('encrypt all endpoint secrets and stored answers with the first key of SECRET_ENCRYPTION_KEYS')
     .option('--json', 'print JSON')
     .addHelpText('after', HELP)
     .action(async ({ json }: { readonly json?: boolean }) => {
@@ -28,7 +28,7 @@ export function secretsCommand(
       context.print(
         json === true
           ? JSON.stringify(rotated)
-          : `encrypted anew: ${rotated.endpoints} endpoint secrets, ${rotated.idempotency_keys} kept answers`,
+          : `encrypted again: ${rotated.endpoints} endpoint secrets, ${rotated.idempotency_keys} stored answers`,
       );
     });
   return secrets;
@@ -38,7 +38,7 @@ async function told(work: Promise<RotatedSecrets>): Promise<RotatedSecrets> {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof UnknownKeyError) throw new CliError(`${error.message}; give it behind the first one`);
+    if (error instanceof UnknownKeyError) throw new CliError(`${error.message}; add it after the first one`);
     throw error;
   }
 }
@@ -61,6 +61,6 @@ async function embeddedKeys(environment: Environment): Promise<string> {
   try {
     return (await readFile(path, 'utf8')).trim();
   } catch {
-    throw new CliError(`no keys: SECRET_ENCRYPTION_KEYS is not set, and ${path} is not there (npm start writes it)`);
+    throw new CliError(`no keys: SECRET_ENCRYPTION_KEYS is not set, and ${path} does not exist (npm start writes it)`);
   }
 }

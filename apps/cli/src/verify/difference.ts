@@ -1,6 +1,6 @@
 import type { DeliveryId, EndpointId, OrgId, Seq } from '#libs/domain';
 
-/** Something that is not as it has to be. */
+/** One difference that `verify` found. */
 export type Difference =
   | { readonly kind: 'unreadable'; readonly place: string }
   | { readonly kind: 'gap'; readonly org_id: OrgId; readonly expected: Seq; readonly seq: Seq; readonly place: string }
@@ -31,11 +31,11 @@ export function differenceText(difference: Difference): string {
     case 'unreadable':
       return `${difference.place} is not a record that the sequencer wrote`;
     case 'gap':
-      return `org ${difference.org_id}: the log goes on with seq ${difference.seq} where ${difference.expected} has to follow (${difference.place})`;
+      return `org ${difference.org_id}: the log has seq ${difference.seq} instead of ${difference.expected} (${difference.place})`;
     case 'repeated_id':
       return `org ${difference.org_id}: seq ${difference.seq} has the id ${difference.id}, which an earlier event has`;
     case 'second_partition':
-      return `org ${difference.org_id}: its events stand in more than one partition (${difference.place})`;
+      return `org ${difference.org_id}: its events are in more than one partition (${difference.place})`;
     case 'repeat_differs':
       return `org ${difference.org_id}: the log repeats seq ${difference.seq} with other bytes (${difference.place})`;
     case 'feed':
@@ -43,23 +43,23 @@ export function differenceText(difference: Difference): string {
         ? `org ${difference.org_id}: seq ${difference.seq} is in the log and not in the feed`
         : `org ${difference.org_id}: seq ${difference.seq} has another ${difference.columns.join(', ')} in the feed than in the log`;
     case 'feed_has_more':
-      return `org ${difference.org_id}: the feed has ${difference.rows} events that the log has not`;
+      return `org ${difference.org_id}: the feed has ${difference.rows} events that the log lacks`;
     case 'head':
-      return `org ${difference.org_id}: the feed's head is ${difference.head ?? 'not there'}, the log's is ${difference.last_seq}`;
+      return `org ${difference.org_id}: the feed's head is ${difference.head ?? 'missing'}, the log's is ${difference.last_seq}`;
     case 'delivery':
       return difference.columns[0] === 'row'
-        ? `delivery ${difference.delivery_id} (org ${difference.org_id}, seq ${difference.seq}) is told by the facts and not in the delivery log`
-        : `delivery ${difference.delivery_id} (org ${difference.org_id}, seq ${difference.seq}) has another ${difference.columns.join(', ')} than the facts tell`;
+        ? `delivery ${difference.delivery_id} (org ${difference.org_id}, seq ${difference.seq}) is in the facts and not in the delivery log`
+        : `delivery ${difference.delivery_id} (org ${difference.org_id}, seq ${difference.seq}) has another ${difference.columns.join(', ')} than the facts`;
     case 'delivery_count':
-      return `endpoint ${difference.endpoint_id}: the delivery log has ${difference.rows} deliveries, the facts tell of ${difference.told}`;
+      return `endpoint ${difference.endpoint_id}: the delivery log has ${difference.rows} deliveries, the facts have ${difference.told}`;
     case 'behind':
-      return `the ${difference.projection} projection is at ${difference.at} and does not come to ${difference.place}`;
+      return `the ${difference.projection} projection is at ${difference.at} and does not reach ${difference.place}`;
   }
 }
 
 const SHOWN = 10;
 
-/** All that was found: counted, and the first ten kept. */
+/** Counts every difference, and keeps the first ten. */
 export class Differences {
   readonly first: Difference[] = [];
   count = 0;

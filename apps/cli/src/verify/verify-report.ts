@@ -52,14 +52,14 @@ export function verifyLines({ feed, deliveries, differences }: VerifyReport): re
     [org.orgId, org.firstSeq, org.lastSeq, eventsOf(org), org.gaps, org.repeats, org.repeatedIds].map(String),
   );
   const lines = rows.length === 0 ? [] : table([header, ...rows]);
-  if (feed.orgs.length > listed.length) lines.push(`… and ${feed.orgs.length - listed.length} orgs more`);
-  const pruned = feed.pruned === 0 ? '' : `, ${feed.pruned} are past retention`;
+  if (feed.orgs.length > listed.length) lines.push(`… and ${feed.orgs.length - listed.length} more orgs`);
+  const pruned = feed.pruned === 0 ? '' : `, ${feed.pruned} are older than the retention`;
   lines.push(
     `log         ${feed.records} records of ${feed.orgs.length} orgs`,
     `feed        ${feed.compared} events compared by SHA-256${pruned}`,
     `deliveries  ${deliveries.compared} deliveries of ${deliveries.facts} facts compared`,
   );
-  if (differences.count === 0) return [...lines, 'Nothing differs.'];
+  if (differences.count === 0) return [...lines, 'No differences.'];
   for (const difference of differences.first) lines.push(`- ${differenceText(difference)}`);
   if (differences.count > differences.first.length) {
     lines.push(`… and ${differences.count - differences.first.length} more`);

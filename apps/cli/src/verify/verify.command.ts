@@ -20,12 +20,12 @@ interface VerifyFlags {
 const NOT_VERIFIED = 2;
 
 const HELP = `
-Reads the log up to where it ends when this begins, waits for the projections to come there, and compares:
-each org's seqs (1, 2, 3 … without a gap), event ids, each event's bytes in the feed by their SHA-256, and the delivery log with
-a fold of the delivery facts. It changes nothing, and the service may run meanwhile. What is past RETENTION is left out.
-RETENTION, AUTO_DISABLE_AFTER and TOPIC_PREFIX have to be those of the service.
+Reads the log up to its current end, waits for the projections to reach it, and compares:
+each organization's seqs (1, 2, 3 … without a gap), event ids, each event's bytes in the feed by their SHA-256, and the delivery
+log with a fold of the delivery facts. It changes nothing, and the service may run meanwhile. It skips events older than RETENTION.
+Use the RETENTION, AUTO_DISABLE_AFTER and TOPIC_PREFIX of the service.
 
-Exit status: 0 nothing differs, 1 something differs, 2 it could not be verified.`;
+Exit status: 0 no difference, 1 a difference, 2 not verified.`;
 
 /** `verify`: shows whether the log has gaps, and whether the feed and the delivery log are what the log says. */
 export function verifyCommand(
@@ -35,8 +35,8 @@ export function verifyCommand(
   return new Command('verify')
     .description('compare the feed and the delivery log with Kafka, and look for gaps and repeats')
     .option('--org <uuid>', 'only this organization', readOrg)
-    .option('--from <seq>', 'only events from this seq on', readSeq)
-    .option('--wait <seconds>', 'how long the projections may take to come to the end of the log', readSeconds, 60)
+    .option('--from <seq>', 'only events with this seq or a later one', readSeq)
+    .option('--wait <seconds>', 'how long to wait for the projections to reach the end of the log', readSeconds, 60)
     .option('--json', 'print JSON')
     .addHelpText('after', HELP)
     .action(async (flags: VerifyFlags) => {
