@@ -172,7 +172,11 @@ export class DashboardFigures {
       });
     } catch (cause) {
       if ((cause as { code?: unknown }).code !== QUERY_CANCELED) throw cause;
-      throw new GaplessError('unavailable', 'There is too much to count in time: look at a shorter window.', { cause });
+      throw new GaplessError(
+        'unavailable',
+        'The window has too many attempts to count in time. Choose a shorter one.',
+        { cause },
+      );
     }
   }
 }

@@ -2,13 +2,13 @@ import { HttpException } from '@nestjs/common';
 import { GaplessError, type ErrorCode, type FieldProblem } from '#libs/domain';
 import { INTERNAL_ERROR, type ProblemCode } from './problem-types.js';
 
-/** What went wrong, in terms that a caller may know. */
+/** What went wrong, in terms that a caller may see. */
 export interface Failure {
   readonly code: ProblemCode;
   readonly detail: string;
   readonly problems: readonly FieldProblem[];
   readonly retryAfterSeconds?: number;
-  /** Given where HTTP itself has a status that is more exact than that of the code. */
+  /** Set if HTTP has a more exact status than that of the code. */
   readonly status?: number;
 }
 
@@ -17,18 +17,18 @@ const UNAVAILABLE_RETRY_SECONDS = 2;
 
 const UNAVAILABLE: Failure = {
   code: 'unavailable',
-  detail: 'Something that this operation needs cannot be reached; nothing was changed.',
+  detail: 'The service cannot reach its storage at the moment. Nothing was changed; try again.',
   problems: [],
   retryAfterSeconds: UNAVAILABLE_RETRY_SECONDS,
 };
 
 const UNEXPECTED: Failure = {
   code: INTERNAL_ERROR,
-  detail: 'The request failed for a reason that is not its own; the request id names it in our log.',
+  detail: 'The request failed because of an error in Gapless. Give the request id to its operator.',
   problems: [],
 };
 
-/** What the framework refuses before a handler is reached, in our words: its own ones name paths and internals. */
+/** Our texts for requests that the framework refuses before a handler runs. Its own texts name paths and internals. */
 const REFUSED_BY_FRAMEWORK: Readonly<Record<number, { readonly code: ErrorCode; readonly detail: string }>> = {
   400: { code: 'malformed_request', detail: 'The request cannot be read.' },
   404: { code: 'not_found', detail: 'There is no such operation.' },
@@ -39,7 +39,7 @@ const REFUSED_BY_FRAMEWORK: Readonly<Record<number, { readonly code: ErrorCode; 
   431: { code: 'malformed_request', detail: 'The header fields are too large.' },
 };
 
-/** How the framework's refusal with this status is told. */
+/** Returns the failure for a request that the framework refused with this status. */
 export function refusedByFramework(status: number): Failure {
   const known = REFUSED_BY_FRAMEWORK[status];
   return known === undefined

@@ -20,7 +20,7 @@ export const PROBLEM_TYPES: Readonly<Record<ProblemCode, ProblemType>> = {
   csrf_token_invalid: { status: 403, title: 'The request does not come from the dashboard' },
   not_found: { status: 404, title: 'Not found' },
   endpoint_inactive: { status: 409, title: 'The endpoint is inactive' },
-  endpoint_limit_reached: { status: 409, title: 'The organization has as many endpoints as it may have' },
+  endpoint_limit_reached: { status: 409, title: 'The organization has reached its limit of endpoints' },
   event_pruned: { status: 409, title: 'The event is past its retention' },
   idempotency_conflict: { status: 409, title: 'The idempotency key is in use for another request' },
   payload_too_large: { status: 413, title: 'The request is too large' },
@@ -32,8 +32,8 @@ export const PROBLEM_TYPES: Readonly<Record<ProblemCode, ProblemType>> = {
   url_unresolvable: { status: 422, title: 'The host of the url has no address' },
   url_invalid: { status: 422, title: 'The url is not valid' },
   rate_limited: { status: 429, title: 'Too many requests' },
-  internal_error: { status: 500, title: 'Something went wrong on our side' },
-  unavailable: { status: 503, title: 'The service cannot do this at the moment' },
+  internal_error: { status: 500, title: 'Internal error' },
+  unavailable: { status: 503, title: 'The service is unavailable' },
 };
 
 /** A URI reference that identifies the kind of problem; the service answers it with a description. */

@@ -54,12 +54,12 @@ export const CHANNELS: JsonObject = {
   }),
   deadLetter: channel(NAMES.deadLetter, {
     title: 'Dead letters',
-    description: 'Submissions that are not valid: the record as it came, with the reason in its headers.',
+    description: 'Invalid submissions: the original record, with the reason in its headers.',
     messages: ['deadLetter'],
   }),
   staffAlerts: channel(NAMES.staffAlerts, {
     title: 'Staff alerts',
-    description: 'Chats that nobody has answered past a threshold, for those who nudge staff.',
+    description: 'Chats without an answer after a threshold, for services that alert staff.',
     messages: ['staffAlert'],
   }),
 };
@@ -73,5 +73,5 @@ export const OPERATIONS: JsonObject = {
   appendToLog: operation('send', 'log', 'Gapless appends each event once; you read.'),
   takeSubmissions: operation('receive', 'inbox', 'You produce; Gapless reads.'),
   setAside: operation('send', 'deadLetter', 'Gapless sets aside what it cannot read, and goes on.'),
-  alertStaff: operation('send', 'staffAlerts', 'Gapless tells staff who waits.'),
+  alertStaff: operation('send', 'staffAlerts', 'Gapless alerts staff about a waiting chat.'),
 };

@@ -19,7 +19,7 @@ const KEYED_BY_ORG: JsonObject = {
 
 const LOG_HEADERS: JsonObject = {
   type: 'object',
-  description: 'CloudEvents 1.0 in binary mode, and beside it what spares parsing the value.',
+  description: 'CloudEvents 1.0 in binary mode, and headers that save parsing the value.',
   required: [
     'ce_specversion',
     'ce_id',
@@ -52,12 +52,12 @@ const SUBMISSION: JsonObject = {
   additionalProperties: false,
   required: ['id', 'event', 'org_id', 'data'],
   properties: {
-    id: { ...ENVELOPE_SCHEMA.properties.id, description: 'Made by the producer. A repeat is appended once.' },
+    id: { ...ENVELOPE_SCHEMA.properties.id, description: 'Set by the producer. A repeated id is appended once.' },
     event: { type: 'string', enum: EVENT_TYPES.filter(isIngestable) },
     occurred_at: text('RFC 3339; the time of the record, if left out. At most 24 hours ahead.', {
       format: 'date-time',
     }),
-    org_id: { ...UUID, description: 'Has to be the key of the record.' },
+    org_id: { ...UUID, description: 'Must equal the key of the record.' },
     widget_id: { type: ['string', 'null'], format: 'uuid', description: 'null for org-wide types.' },
     data: { type: 'object', description: 'The payload; its schema is that of its type.' },
   },
@@ -65,7 +65,7 @@ const SUBMISSION: JsonObject = {
 
 const DEAD_LETTER_HEADERS: JsonObject = {
   type: 'object',
-  description: 'The headers of the original record, and these.',
+  description: 'The headers of the original record, plus these.',
   required: ['x-error-code', 'x-error-detail', 'x-origin'],
   properties: {
     'x-error-code': text('Why it was set aside.', { enum: DEAD_LETTER_CODES }),

@@ -20,7 +20,7 @@ declare module 'fastify' {
 /** @throws GaplessError `not_found` for a request that was made with an API key */
 export function sessionOf(request: FastifyRequest): DashboardSession {
   if (request.session === null) {
-    throw new GaplessError('not_found', 'The request is made with an API key: there is no dashboard session.');
+    throw new GaplessError('not_found', 'The request has an API key, but no dashboard session.');
   }
   return request.session;
 }

@@ -46,7 +46,7 @@ export class DashboardSessions {
     const stored = (await this.#stored.ask([name])).get(name);
     const nowMs = this.clock.now();
     if (stored === undefined || !isOpen(stored, nowMs)) {
-      throw new GaplessError('missing_api_key', 'The dashboard session is over: sign in again, or send an API key.');
+      throw new GaplessError('missing_api_key', 'The dashboard session has ended. Sign in again, or send an API key.');
     }
     const { id, orgId, scopes, expiresAt } = stored.key;
     this.uses.note(id, nowMs);

@@ -57,7 +57,7 @@ export class ReplayDeliveryController {
       new Date(this.clock.now() - this.config.retentionMs),
     );
     if (envelope === undefined) {
-      throw new GaplessError('event_pruned', 'The event is past retention; there is nothing left to send.');
+      throw new GaplessError('event_pruned', 'The event is older than the retention, so it cannot be sent again.');
     }
     const lastAttemptEndMs = await this.log.lastAttemptEndMs(orgId, delivery);
     const nowMs = this.clock.now();

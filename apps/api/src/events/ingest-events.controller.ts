@@ -85,7 +85,10 @@ export class IngestEventsController {
 
   async #append(records: readonly NewRecord[], bytes: number): Promise<void> {
     if (this.#pendingBytes + bytes > MAX_PENDING_BYTES) {
-      throw new GaplessError('unavailable', 'Too much is waiting to be written; nothing was accepted.');
+      throw new GaplessError(
+        'unavailable',
+        'Too many events are waiting to be written. Nothing was accepted; try again.',
+      );
     }
     this.#pendingBytes += bytes;
     try {

@@ -74,14 +74,18 @@ export class IngestLag implements OnApplicationBootstrap, BeforeApplicationShutd
     const isUnknown = () => wanted.some((partition) => this.#lagMs(partition) === null);
     for (let waitedMs = 0; waitedMs < PATIENCE_MS && isUnknown(); waitedMs += 100) await delay(100);
     if (isUnknown()) {
-      throw new GaplessError('unavailable', 'How far the feed is behind is not known yet; nothing was accepted.', {
-        retryAfterSeconds: 5,
-      });
+      throw new GaplessError(
+        'unavailable',
+        'The position of the feed is not known yet, so event ids cannot be checked. Nothing was accepted; try again.',
+        {
+          retryAfterSeconds: 5,
+        },
+      );
     }
     if (wanted.some((partition) => (this.#lagMs(partition) ?? 0) > MOST_LAG_MS)) {
       throw new GaplessError(
         'unavailable',
-        'The feed is more than 10 minutes behind, so event ids cannot be checked; nothing was accepted.',
+        'The feed lags by more than 10 minutes, so event ids cannot be checked. Nothing was accepted; try again.',
         { retryAfterSeconds: 30 },
       );
     }

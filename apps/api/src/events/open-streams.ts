@@ -25,7 +25,7 @@ export class OpenStreams {
     if (ofKey >= maxStreamsPerKey) {
       throw refused(`This key has ${maxStreamsPerKey} streams open, which is the most it may have. Close one first.`);
     }
-    if (this.#total >= maxStreams) throw refused('This server has as many streams open as it may have.');
+    if (this.#total >= maxStreams) throw refused('This server has reached its limit of open streams.');
     this.#byKey.set(key, ofKey + 1);
     this.#total++;
     let isOpen = true;

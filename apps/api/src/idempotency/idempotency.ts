@@ -58,7 +58,7 @@ export class Idempotency {
       case 'other_body':
         throw new GaplessError('idempotency_conflict', 'The Idempotency-Key was used with another body.');
       case 'in_progress':
-        throw new GaplessError('idempotency_conflict', 'The request with this Idempotency-Key is still worked on.', {
+        throw new GaplessError('idempotency_conflict', 'A request with this Idempotency-Key is still in progress.', {
           retryAfterSeconds: 1,
         });
     }

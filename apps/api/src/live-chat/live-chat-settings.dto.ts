@@ -62,7 +62,7 @@ export class LiveChatSettingsDto {
   @Checked(required(seconds))
   readonly second_alert_seconds!: number;
 
-  /** Stay as they are, if left out. */
+  /** Unchanged if missing. */
   @IsOptional()
   @Checked(staffAlerts)
   readonly staff_alerts?: { readonly enabled: boolean; readonly emails: readonly string[] } | null;

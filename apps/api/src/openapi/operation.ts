@@ -39,7 +39,7 @@ const WITH_KEY: readonly ErrorCode[] = ['malformed_request', 'idempotency_confli
 const IDEMPOTENCY_KEY: JsonObject = {
   name: 'Idempotency-Key',
   in: 'header',
-  description: 'For 24 hours, a request with the same key and body has its effect once, and is answered the same.',
+  description: 'For 24 hours, a request with the same key and body takes effect once, and gets the same response.',
   schema: { type: 'string', maxLength: 255 },
 };
 

@@ -36,7 +36,7 @@ const webhooks: JsonObject = {
     id: 'createWebhook',
     tag: ENDPOINTS,
     summary: 'Register an endpoint',
-    description: 'The answer holds the signing secret, this once.',
+    description: 'Only this response contains the signing secret.',
     scope: 'webhooks:write',
     body: {
       schema: ref('NewWebhook'),
@@ -62,7 +62,7 @@ const webhook: JsonObject = {
     id: 'updateWebhook',
     tag: ENDPOINTS,
     summary: 'Change an endpoint',
-    description: 'What is left out stays as it is; null clears name, description and widget_ids.',
+    description: 'Missing members stay unchanged. null clears name, description and widget_ids.',
     scope: 'webhooks:write',
     parameters: [ENDPOINT],
     body: { schema: ref('WebhookChange'), example: { is_active: true } },
@@ -75,7 +75,7 @@ const webhook: JsonObject = {
     summary: 'Delete an endpoint and its delivery history',
     scope: 'webhooks:write',
     parameters: [ENDPOINT],
-    success: { status: 204, description: 'It is gone.' },
+    success: { status: 204, description: 'It is deleted.' },
     errors: ['not_found'],
   }),
 };
@@ -85,7 +85,7 @@ const rotateSecret: JsonObject = {
     id: 'rotateWebhookSecret',
     tag: ENDPOINTS,
     summary: 'Replace the signing secret',
-    description: 'The old secret stops verifying at once.',
+    description: 'The old secret becomes invalid at once.',
     scope: 'webhooks:write',
     parameters: [ENDPOINT],
     idempotent: true,
@@ -103,7 +103,7 @@ const test: JsonObject = {
     id: 'testWebhook',
     tag: ENDPOINTS,
     summary: 'Send a test event to the endpoint',
-    description: 'The event stands in the feed, and is pushed to this endpoint alone, signed like every other.',
+    description: 'The event is in the feed, and is pushed only to this endpoint, signed like every other.',
     scope: 'webhooks:write',
     parameters: [ENDPOINT],
     idempotent: true,
@@ -116,12 +116,12 @@ const recover: JsonObject = {
   post: operation('post', {
     id: 'recoverDeliveries',
     tag: DELIVERIES,
-    summary: 'Send again what failed or was missed',
+    summary: 'Send failed or missed events again',
     scope: 'webhooks:write',
     parameters: [ENDPOINT],
     body: { schema: ref('Recovery'), example: { since_seq: 4127, status: 'failed', dry_run: true } },
     idempotent: true,
-    success: { status: 202, description: 'How many it concerns.', content: dataOf(ref('RecoveryResult')) },
+    success: { status: 202, description: 'The number of events.', content: dataOf(ref('RecoveryResult')) },
     errors: ['not_found', 'endpoint_inactive'],
   }),
 };
@@ -161,7 +161,7 @@ const delivery: JsonObject = {
   get: operation('get', {
     id: 'getDelivery',
     tag: DELIVERIES,
-    summary: 'Read a delivery with its attempts, its envelope and the request as it was sent',
+    summary: 'Read a delivery with its attempts, its envelope and its request',
     scope: 'webhooks:read',
     parameters: [ENDPOINT, DELIVERY],
     success: { status: 200, description: 'The delivery.', content: dataOf(ref('DeliveryWithLog')) },
@@ -174,7 +174,7 @@ const replay: JsonObject = {
     id: 'replayDelivery',
     tag: DELIVERIES,
     summary: 'Send a delivery again',
-    description: 'The stored bytes under the same ids, with a fresh signature, from attempt 1 on.',
+    description: 'Sends the stored bytes with the same ids and a new signature, starting at attempt 1.',
     scope: 'webhooks:write',
     parameters: [ENDPOINT, DELIVERY],
     idempotent: true,
@@ -189,12 +189,13 @@ const feed: JsonObject = {
     tag: EVENTS,
     summary: 'Read the feed',
     description:
-      'Pages ascend by seq. Go on with `next_seq` as the next `since` until it is null; store it once the whole page is ' +
-      'handled. With `wait`, an empty page is held back until there is an event. With `Accept: text/event-stream` the feed ' +
-      'is streamed: `id` is the seq, `Last-Event-ID` resumes, and without it and `since` the stream begins at the head.',
+      'Returns a page of events, lowest seq first. Pass `next_seq` as the next `since` until it is null. Store it once ' +
+      'you have handled the whole page. With `wait`, the request waits for an event if the page would be empty. With ' +
+      '`Accept: text/event-stream` the feed is a stream: `id` is the seq, and `Last-Event-ID` resumes. Without it and ' +
+      '`since`, the stream begins at the head.',
     scope: 'events:read',
     parameters: [
-      queryParameter('since', 'Events with a greater seq; the start of retention, if left out.', {
+      queryParameter('since', 'Events with a greater seq. Default: the oldest event in the feed.', {
         type: 'integer',
         minimum: 0,
         maximum: Number.MAX_SAFE_INTEGER,
@@ -206,15 +207,15 @@ const feed: JsonObject = {
       {
         name: 'Last-Event-ID',
         in: 'header',
-        description: 'Where a stream is resumed; wins over since.',
+        description: 'Where to resume a stream. Takes precedence over since.',
         schema: { type: 'integer', minimum: 0 },
       },
     ],
     success: {
       status: 200,
       description:
-        'A page, or a stream. `X-Oldest-Sequence` and `X-Head-Sequence` tell the bounds of the feed (0 in an organization ' +
-        'without events): whose `since` lies before the oldest was away for too long.',
+        'A page, or a stream. `X-Oldest-Sequence` and `X-Head-Sequence` are the bounds of the feed (0 in an organization ' +
+        'without events). If your `since` is before the oldest, you have missed events.',
       content: {
         'application/json': {
           schema: objectOf({ data: listOf('Envelope'), next_seq: { type: ['integer', 'null'] } }),
@@ -247,9 +248,9 @@ const apiKeys: JsonObject = {
   post: operation('post', {
     id: 'createApiKey',
     tag: KEYS,
-    summary: 'Make a key',
+    summary: 'Create a key',
     description:
-      'A key can grant no more scopes than it has, and no more time. The answer holds the new key, this once.',
+      'A key can grant only its own scopes, and only until it expires. Only this response contains the new key.',
     scope: 'keys:write',
     body: { schema: ref('NewApiKey'), example: { scopes: ['events:read'], expires_at: null } },
     idempotent: true,
@@ -262,9 +263,9 @@ const apiKey: JsonObject = {
     id: 'revokeApiKey',
     tag: KEYS,
     summary: 'Revoke a key',
-    description: 'It is refused from the next request on.',
+    description: 'The key stops working with the next request.',
     scope: 'keys:write',
-    parameters: [pathParameter('id', 'The id of the key: what it begins with.')],
+    parameters: [pathParameter('id', 'The id of the key, which is its start.')],
     success: { status: 204, description: 'It is revoked.' },
     errors: ['not_found'],
   }),
@@ -276,7 +277,7 @@ const ingest: JsonObject = {
     tag: INTERNAL,
     summary: 'Submit events',
     description:
-      'All or none: one event that is not valid refuses the request. At most 500 events, 256 KiB each, 4 MiB in all. ' +
+      'All or none: one invalid event refuses the request. At most 500 events, 256 KiB each, 4 MiB in all. ' +
       'The rate limit counts events.',
     scope: 'events:write',
     body: {
@@ -289,7 +290,7 @@ const ingest: JsonObject = {
     idempotent: true,
     success: {
       status: 202,
-      description: 'The log has them; in the order of the request.',
+      description: 'They are in the log, in the order of the request.',
       content: dataOf({ type: 'array', items: objectOf({ id: EVENT_ID }) }),
     },
     errors: ['unknown_event_type'],
@@ -300,17 +301,17 @@ const liveChatSettings: JsonObject = {
   get: operation('get', {
     id: 'getLiveChatSettings',
     tag: LIVE_CHAT,
-    summary: 'Read when staff is told that nobody has answered',
+    summary: 'Read the thresholds of live-chat alerts',
     scope: 'settings:read',
     parameters: [ORG],
-    success: { status: 200, description: 'What is set, or the defaults.', content: dataOf(ref('LiveChatSettings')) },
+    success: { status: 200, description: 'The settings, or the defaults.', content: dataOf(ref('LiveChatSettings')) },
     errors: ['not_found'],
   }),
   put: operation('put', {
     id: 'putLiveChatSettings',
     tag: LIVE_CHAT,
-    summary: 'Set when staff is told that nobody has answered',
-    description: 'Holds from the next sweep on, also for conversations that wait already.',
+    summary: 'Set the thresholds of live-chat alerts',
+    description: 'Takes effect with the next sweep, also for conversations that already wait.',
     scope: 'settings:write',
     parameters: [ORG],
     body: {
@@ -338,7 +339,7 @@ const waitingConversations: JsonObject = {
     ],
     success: {
       status: 200,
-      description: 'Those that wait longest first, at most `limit` of them and 4 MiB; `waiting` counts all.',
+      description: 'The longest wait first, at most `limit` of them and 4 MiB. `waiting` counts all.',
       content: {
         'application/json': {
           schema: objectOf({ data: listOf('WaitingConversation'), waiting: { type: 'integer', minimum: 0 } }),
@@ -353,7 +354,7 @@ const alerts: JsonObject = {
   get: operation('get', {
     id: 'listAlerts',
     tag: LIVE_CHAT,
-    summary: 'List the alerts that nobody has answered',
+    summary: 'List the unanswered alerts',
     scope: 'settings:read',
     parameters: [
       ORG,
@@ -397,7 +398,7 @@ const session: JsonObject = {
     id: 'closeDashboardSession',
     tag: DASHBOARD,
     summary: 'Sign out',
-    description: 'The session is over from the next request on.',
+    description: 'The session ends with this request.',
     scope: 'session',
     success: { status: 204, description: 'It is over.', headers: SET_COOKIE },
     errors: ['not_found'],
@@ -408,8 +409,8 @@ const overview: JsonObject = {
   get: operation('get', {
     id: 'readOverview',
     tag: DASHBOARD,
-    summary: 'See how the organization is doing',
-    description: 'May be two seconds old; attempts and outcomes of what is older than five minutes, a minute.',
+    summary: 'Read the figures of the organization',
+    description: 'May be 2 s old. Attempts and outcomes from more than 5 minutes ago may be 1 minute old.',
     scope: 'webhooks:read',
     parameters: [
       queryParameter('minutes', 'How far to look back.', { type: 'integer', minimum: 5, maximum: 1_440, default: 60 }),
@@ -422,8 +423,8 @@ const activity: JsonObject = {
   get: operation('get', {
     id: 'readActivity',
     tag: DASHBOARD,
-    summary: 'See what endpoints were sent over time',
-    description: 'May be two seconds old; attempts and outcomes of what is older than five minutes, a minute.',
+    summary: 'Read the pushes of endpoints over time',
+    description: 'May be 2 s old. Attempts and outcomes from more than 5 minutes ago may be 1 minute old.',
     scope: 'webhooks:read',
     parameters: [
       queryParameter('hours', 'How far to look back.', { type: 'integer', minimum: 1, maximum: 720, default: 24 }),
@@ -438,7 +439,7 @@ const storedEvent: JsonObject = {
   get: operation('get', {
     id: 'readEvent',
     tag: DASHBOARD,
-    summary: 'Read an event as it is stored, and where it was delivered',
+    summary: 'Read a stored event and its deliveries',
     scope: 'events:read',
     parameters: [pathParameter('seq', 'The seq of the event.')],
     success: { status: 200, description: 'The event.', content: dataOf(ref('StoredEvent')) },

@@ -48,7 +48,7 @@ function push({ event, description, schema, example }: CatalogEntry): JsonObject
           },
         },
       },
-      responses: { '2XX': { description: 'Any 2xx within 10 seconds; anything else is tried again.' } },
+      responses: { '2XX': { description: 'Any 2xx within 10 seconds. Gapless retries after every other response.' } },
     },
   };
 }

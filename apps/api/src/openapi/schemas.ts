@@ -36,7 +36,7 @@ const URL: JsonObject = {
   type: 'string',
   format: 'uri',
   maxLength: 2_048,
-  description: 'Where events are pushed to: https, on the public network, without credentials or fragment.',
+  description: 'The URL that receives pushes: https, on the public network, without credentials or fragment.',
 };
 const EVENTS: JsonObject = {
   type: 'array',
@@ -50,12 +50,12 @@ const WIDGET_IDS: JsonObject = {
   maxItems: 1_000,
   items: UUID,
   description:
-    'null: every widget, and org-wide events; []: org-wide events only; a list: those widgets, and org-wide events.',
+    'null: all widgets and org-wide events. []: only org-wide events. A list: these widgets and org-wide events.',
 };
 const SECRET: JsonObject = {
   type: 'string',
   pattern: '^whsec_[A-Za-z0-9+/]{43}=$',
-  description: 'The signing secret. Shown this once.',
+  description: 'The signing secret. Shown only in this response.',
 };
 
 const webhook = {
@@ -66,7 +66,7 @@ const webhook = {
   events: EVENTS,
   widget_ids: WIDGET_IDS,
   is_active: { type: 'boolean', description: 'Becomes false after 20 failed attempts in a row.' },
-  failure_count: { ...COUNT, description: 'Failed attempts in a row, over all deliveries; any success sets it to 0.' },
+  failure_count: { ...COUNT, description: 'Failed attempts in a row, over all deliveries. A success resets it to 0.' },
   last_triggered_at: MAYBE_TIMESTAMP,
   created_at: TIMESTAMP,
 };
@@ -75,7 +75,7 @@ const delivery = {
   id: DELIVERY_ID,
   event: { type: 'string' },
   event_id: EVENT_ID,
-  seq: { ...MAYBE_INTEGER, description: 'null only in the answer to a test whose event has no seq yet.' },
+  seq: { ...MAYBE_INTEGER, description: 'null only in the response to a test whose event has no seq yet.' },
   status: { type: 'string', enum: ['pending', 'delivered', 'failed'] },
   attempts: COUNT,
   response_status: MAYBE_INTEGER,
@@ -107,10 +107,10 @@ const apiKey = {
 
 const newEvent = bodyOf(
   {
-    id: { ...EVENT_ID, description: 'Brought by the producer; made here if left out. A repeat is appended once.' },
+    id: { ...EVENT_ID, description: 'Set by the producer, otherwise generated. A repeated id is appended once.' },
     event: { type: 'string', enum: EVENT_TYPES.filter(isIngestable) },
-    occurred_at: { ...TIMESTAMP, description: 'Now, if left out; at most 24 hours ahead.' },
-    org_id: { ...UUID, description: 'Required with a service key; else the organization of the key.' },
+    occurred_at: { ...TIMESTAMP, description: 'Default: now. At most 24 hours ahead.' },
+    org_id: { ...UUID, description: 'Required with a service key. Otherwise the organization of the key.' },
     widget_id: { type: ['string', 'null'], format: 'uuid', description: 'null for org-wide types.' },
     data: { type: 'object' },
   },
@@ -124,21 +124,21 @@ const MAYBE_NAMED: JsonObject = {
 const CONVERSATION_ID: JsonObject = { type: 'string', maxLength: 255 };
 
 const staffAlertSettings = {
-  enabled: { type: 'boolean', description: 'false silences staff alerts; the events are emitted all the same.' },
+  enabled: { type: 'boolean', description: 'false turns off staff alerts. The events are still emitted.' },
   emails: {
     type: 'array',
     maxItems: 50,
     uniqueItems: true,
     items: { type: 'string', maxLength: 254 },
-    description: 'Who gets each staff alert by mail, where SMTP is configured.',
+    description: 'The addresses that get each staff alert by mail, if SMTP is configured.',
   },
 };
 
 const liveChatSettings = {
-  first_alert_seconds: { ...WAIT_SECONDS, description: 'Waited so long, conversation.queued is raised.' },
+  first_alert_seconds: { ...WAIT_SECONDS, description: 'The wait after which Gapless raises conversation.queued.' },
   second_alert_seconds: {
     ...WAIT_SECONDS,
-    description: 'Waited so long, conversation.queued.escalated is raised; more than the first.',
+    description: 'The wait after which Gapless raises conversation.queued.escalated. Longer than the first.',
   },
 };
 
@@ -174,7 +174,7 @@ export const SCHEMAS: JsonObject = {
       name: NAME,
       description: DESCRIPTION,
       widget_ids: WIDGET_IDS,
-      is_active: { type: 'boolean', description: 'true enables an endpoint again, with failure_count 0.' },
+      is_active: { type: 'boolean', description: 'true enables the endpoint again, with failure_count 0.' },
     },
     [],
   ),
@@ -195,9 +195,12 @@ export const SCHEMAS: JsonObject = {
     },
     request: {
       anyOf: [ref('SentRequest'), { type: 'null' }],
-      description: 'null before the first attempt, and once the event is past retention.',
+      description: 'null before the first attempt, and once the event is older than the retention.',
     },
-    envelope: { anyOf: [ref('Envelope'), { type: 'null' }], description: 'null once the event is past retention.' },
+    envelope: {
+      anyOf: [ref('Envelope'), { type: 'null' }],
+      description: 'null once the event is older than the retention.',
+    },
   }),
   SentRequest: objectOf(
     {
@@ -208,27 +211,31 @@ export const SCHEMAS: JsonObject = {
         type: 'object',
         additionalProperties: MAYBE_TEXT,
         description:
-          'By their names in lower case, without those of the connection (Host, Content-Length, Connection). null is what ' +
-          'is not known any more: signatures once the secret was rotated, or without the scope webhooks:write; the traceparent of an event that was not ' +
-          'replayed, whose trace is the producer’s. The user-agent is that of today.',
+          'By name in lower case, without Host, Content-Length and Connection. null means unknown: signatures after the ' +
+          'secret was rotated, or without the scope webhooks:write; and the traceparent of an event that was not replayed, ' +
+          'whose trace is the producer’s. The user-agent is the current one.',
       },
       signature_note: { ...MAYBE_TEXT, description: 'Why there are no signatures.' },
-      body: { type: 'string', description: 'To the byte.' },
+      body: { type: 'string', description: 'The exact bytes.' },
     },
     'The request of the latest attempt as it was sent.',
   ),
   Recovery: bodyOf(
     {
-      since_seq: { type: ['integer', 'null'], minimum: 0, description: 'Events with a greater seq; or else since.' },
-      since: { ...MAYBE_TIMESTAMP, description: 'Events appended from then on; or else since_seq.' },
+      since_seq: {
+        type: ['integer', 'null'],
+        minimum: 0,
+        description: 'Events with a greater seq. Set this or since.',
+      },
+      since: { ...MAYBE_TIMESTAMP, description: 'Events appended at this time or later. Set this or since_seq.' },
       until: MAYBE_TIMESTAMP,
       status: {
         type: ['string', 'null'],
         enum: ['failed', 'missed', null],
         description:
-          'failed: deliveries that failed; missed: events that arrived while the endpoint was inactive. Both, if left out.',
+          'failed: deliveries that failed. missed: events that arrived while the endpoint was inactive. Default: both.',
       },
-      dry_run: { type: ['boolean', 'null'], description: 'Only counts; of an inactive endpoint too.' },
+      dry_run: { type: ['boolean', 'null'], description: 'Only counts. Also works for an inactive endpoint.' },
     },
     [],
   ),
@@ -245,7 +252,10 @@ export const SCHEMAS: JsonObject = {
     example: { type: 'object' },
   }),
   ApiKey: objectOf(apiKey),
-  ApiKeyWithSecret: objectOf({ ...apiKey, key: { type: 'string', description: 'The key. Shown this once.' } }),
+  ApiKeyWithSecret: objectOf({
+    ...apiKey,
+    key: { type: 'string', description: 'The key. Shown only in this response.' },
+  }),
   NewApiKey: bodyOf(
     {
       scopes: { type: 'array', minItems: 1, uniqueItems: true, items: { type: 'string', enum: API_KEY_SCOPES } },
@@ -260,7 +270,7 @@ export const SCHEMAS: JsonObject = {
       staff_alerts: {
         ...bodyOf(staffAlertSettings, ['enabled', 'emails']),
         type: ['object', 'null'],
-        description: 'Stay as they are, if left out.',
+        description: 'Unchanged if missing.',
       },
     },
     ['first_alert_seconds', 'second_alert_seconds'],
@@ -273,7 +283,7 @@ export const SCHEMAS: JsonObject = {
     department: MAYBE_NAMED,
     url: { type: 'string', description: 'Deep link into the agent dashboard.' },
     waiting_since: TIMESTAMP,
-    stage: { type: 'integer', enum: [0, 1, 2], description: 'The highest threshold that it was alerted for; 0: none.' },
+    stage: { type: 'integer', enum: [0, 1, 2], description: 'The highest threshold with an alert. 0: none.' },
   }),
   Alert: objectOf({
     alert_id: { type: 'string', pattern: '^alr_[0-9A-HJKMNP-TV-Z]{26}$' },
@@ -281,13 +291,13 @@ export const SCHEMAS: JsonObject = {
     subject: { type: 'string' },
     visitor_name: MAYBE_TEXT,
     stage: { type: 'integer', enum: [1, 2] },
-    event_id: { ...EVENT_ID, description: 'Of the conversation.queued or conversation.queued.escalated.' },
+    event_id: { ...EVENT_ID, description: 'The id of the conversation.queued or conversation.queued.escalated event.' },
     raised_at: TIMESTAMP,
-    cleared_at: { ...MAYBE_TIMESTAMP, description: 'When the wait ended; null while it goes on.' },
+    cleared_at: { ...MAYBE_TIMESTAMP, description: 'When the wait ended. null while it lasts.' },
     cleared_by: {
       type: ['string', 'null'],
       enum: ['picked_up', 'abandoned', 'completed', 'handed_off', null],
-      description: 'What ended the wait; handed_off: the conversation entered the queue anew.',
+      description: 'What ended the wait. handed_off: the conversation entered the queue again.',
     },
   }),
   Session: objectOf(
@@ -295,8 +305,8 @@ export const SCHEMAS: JsonObject = {
       org_id: UUID,
       key_id: apiKey.id,
       scopes: apiKey.scopes,
-      expires_at: { ...TIMESTAMP, description: 'After 12 hours, or with the key.' },
-      csrf_token: { type: 'string', description: 'To be sent as X-CSRF-Token with what changes something.' },
+      expires_at: { ...TIMESTAMP, description: 'After 12 hours, or when the key expires.' },
+      csrf_token: { type: 'string', description: 'Send it as X-CSRF-Token with every request that changes something.' },
       live_chat_alerts: { type: 'boolean', description: 'Whether the operations of live-chat alerts are served here.' },
     },
     'Who is signed in to the dashboard.',
@@ -305,17 +315,17 @@ export const SCHEMAS: JsonObject = {
   Overview: objectOf(
     {
       as_of: TIMESTAMP,
-      head_seq: { ...COUNT, description: 'Of the newest event; 0 without events.' },
-      oldest_seq: { ...COUNT, description: 'Of the oldest event that is kept; 0 without events.' },
+      head_seq: { ...COUNT, description: 'The seq of the newest event. 0 without events.' },
+      oldest_seq: { ...COUNT, description: 'The seq of the oldest event in the feed. 0 without events.' },
       projection_lag_seconds: {
         type: ['integer', 'null'],
         minimum: 0,
         description:
-          'What is older than this is shown: 0 when everything is, else 1, 2, 5, 10, 30 and so on; null when the brokers cannot be asked.',
+          'The response shows every event older than this. 0: it shows everything. Otherwise 1, 2, 5, 10, 30 and so on. null: the brokers do not respond.',
       },
       minutes: {
         type: 'array',
-        description: 'Oldest first; the last one is not over yet.',
+        description: 'Oldest first. The last one is not over yet.',
         items: objectOf({ at: TIMESTAMP, events: COUNT, delivered: COUNT, failed_attempts: COUNT }),
       },
       outcomes: objectOf(
@@ -324,8 +334,8 @@ export const SCHEMAS: JsonObject = {
       ),
       push_latency: objectOf(
         { p50_ms: MAYBE_INTEGER, p95_ms: MAYBE_INTEGER, samples: COUNT },
-        'From the append of the event to the answer of the endpoint, for deliveries of events that were appended in these ' +
-          'minutes: the latest 500 of each endpoint, replays apart.',
+        'From the append of the event to the response of the endpoint. It covers the latest 500 deliveries of each ' +
+          'endpoint, of events that were appended in these minutes, without replays.',
       ),
       endpoints: objectOf({ healthy: COUNT, failing: COUNT, disabled: COUNT }),
     },
@@ -337,7 +347,7 @@ export const SCHEMAS: JsonObject = {
       type: 'array',
       minItems: 24,
       maxItems: 60,
-      description: 'Oldest first; the last one is not over yet.',
+      description: 'Oldest first. The last one is not over yet.',
       items: objectOf({ at: TIMESTAMP, delivered: COUNT, failed_attempts: COUNT }),
     },
   }),
@@ -348,7 +358,7 @@ export const SCHEMAS: JsonObject = {
     appended_at: TIMESTAMP,
     deliveries: {
       type: ['array', 'null'],
-      description: 'To the endpoints that there are; null for a key without the scope `webhooks:read`.',
+      description: 'Deliveries to existing endpoints. null for a key without the scope `webhooks:read`.',
       items: objectOf({
         id: DELIVERY_ID,
         endpoint_id: ENDPOINT_ID,
@@ -376,7 +386,7 @@ export const SCHEMAS: JsonObject = {
       request_id: { type: 'string' },
       errors: {
         type: 'array',
-        description: 'The places that are at fault, as JSON Pointers; a query parameter is a member of the query.',
+        description: 'The invalid places, as JSON Pointers. A query parameter is a member of the query.',
         items: objectOf({ pointer: { type: 'string' }, code: { type: 'string' }, detail: { type: 'string' } }),
       },
     },

@@ -19,7 +19,7 @@ export interface paths {
         put?: never;
         /**
          * Register an endpoint
-         * @description The answer holds the signing secret, this once.
+         * @description Only this response contains the signing secret.
          *
          *     Scope: `webhooks:write`.
          */
@@ -53,7 +53,7 @@ export interface paths {
         head?: never;
         /**
          * Change an endpoint
-         * @description What is left out stays as it is; null clears name, description and widget_ids.
+         * @description Missing members stay unchanged. null clears name, description and widget_ids.
          *
          *     Scope: `webhooks:write`.
          */
@@ -71,7 +71,7 @@ export interface paths {
         put?: never;
         /**
          * Replace the signing secret
-         * @description The old secret stops verifying at once.
+         * @description The old secret becomes invalid at once.
          *
          *     Scope: `webhooks:write`.
          */
@@ -93,7 +93,7 @@ export interface paths {
         put?: never;
         /**
          * Send a test event to the endpoint
-         * @description The event stands in the feed, and is pushed to this endpoint alone, signed like every other.
+         * @description The event is in the feed, and is pushed only to this endpoint, signed like every other.
          *
          *     Scope: `webhooks:write`.
          */
@@ -114,7 +114,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send again what failed or was missed
+         * Send failed or missed events again
          * @description Scope: `webhooks:write`.
          */
         post: operations["recoverDeliveries"];
@@ -152,7 +152,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read a delivery with its attempts, its envelope and the request as it was sent
+         * Read a delivery with its attempts, its envelope and its request
          * @description Scope: `webhooks:read`.
          */
         get: operations["getDelivery"];
@@ -175,7 +175,7 @@ export interface paths {
         put?: never;
         /**
          * Send a delivery again
-         * @description The stored bytes under the same ids, with a fresh signature, from attempt 1 on.
+         * @description Sends the stored bytes with the same ids and a new signature, starting at attempt 1.
          *
          *     Scope: `webhooks:write`.
          */
@@ -195,7 +195,7 @@ export interface paths {
         };
         /**
          * Read the feed
-         * @description Pages ascend by seq. Go on with `next_seq` as the next `since` until it is null; store it once the whole page is handled. With `wait`, an empty page is held back until there is an event. With `Accept: text/event-stream` the feed is streamed: `id` is the seq, `Last-Event-ID` resumes, and without it and `since` the stream begins at the head.
+         * @description Returns a page of events, lowest seq first. Pass `next_seq` as the next `since` until it is null. Store it once you have handled the whole page. With `wait`, the request waits for an event if the page would be empty. With `Accept: text/event-stream` the feed is a stream: `id` is the seq, and `Last-Event-ID` resumes. Without it and `since`, the stream begins at the head.
          *
          *     Scope: `events:read`.
          */
@@ -242,8 +242,8 @@ export interface paths {
         get: operations["listApiKeys"];
         put?: never;
         /**
-         * Make a key
-         * @description A key can grant no more scopes than it has, and no more time. The answer holds the new key, this once.
+         * Create a key
+         * @description A key can grant only its own scopes, and only until it expires. Only this response contains the new key.
          *
          *     Scope: `keys:write`.
          */
@@ -266,7 +266,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke a key
-         * @description It is refused from the next request on.
+         * @description The key stops working with the next request.
          *
          *     Scope: `keys:write`.
          */
@@ -293,7 +293,7 @@ export interface paths {
         post: operations["openDashboardSession"];
         /**
          * Sign out
-         * @description The session is over from the next request on.
+         * @description The session ends with this request.
          */
         delete: operations["closeDashboardSession"];
         options?: never;
@@ -309,8 +309,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * See how the organization is doing
-         * @description May be two seconds old; attempts and outcomes of what is older than five minutes, a minute.
+         * Read the figures of the organization
+         * @description May be 2 s old. Attempts and outcomes from more than 5 minutes ago may be 1 minute old.
          *
          *     Scope: `webhooks:read`.
          */
@@ -331,8 +331,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * See what endpoints were sent over time
-         * @description May be two seconds old; attempts and outcomes of what is older than five minutes, a minute.
+         * Read the pushes of endpoints over time
+         * @description May be 2 s old. Attempts and outcomes from more than 5 minutes ago may be 1 minute old.
          *
          *     Scope: `webhooks:read`.
          */
@@ -353,7 +353,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read an event as it is stored, and where it was delivered
+         * Read a stored event and its deliveries
          * @description Scope: `events:read`.
          */
         get: operations["readEvent"];
@@ -376,7 +376,7 @@ export interface paths {
         put?: never;
         /**
          * Submit events
-         * @description All or none: one event that is not valid refuses the request. At most 500 events, 256 KiB each, 4 MiB in all. The rate limit counts events.
+         * @description All or none: one invalid event refuses the request. At most 500 events, 256 KiB each, 4 MiB in all. The rate limit counts events.
          *
          *     Scope: `events:write`.
          */
@@ -395,13 +395,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read when staff is told that nobody has answered
+         * Read the thresholds of live-chat alerts
          * @description Scope: `settings:read`.
          */
         get: operations["getLiveChatSettings"];
         /**
-         * Set when staff is told that nobody has answered
-         * @description Holds from the next sweep on, also for conversations that wait already.
+         * Set the thresholds of live-chat alerts
+         * @description Takes effect with the next sweep, also for conversations that already wait.
          *
          *     Scope: `settings:write`.
          */
@@ -441,7 +441,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the alerts that nobody has answered
+         * List the unanswered alerts
          * @description Scope: `settings:read`.
          */
         get: operations["listAlerts"];
@@ -1300,16 +1300,16 @@ export interface components {
             description: string | null;
             /**
              * Format: uri
-             * @description Where events are pushed to: https, on the public network, without credentials or fragment.
+             * @description The URL that receives pushes: https, on the public network, without credentials or fragment.
              */
             url: string;
             /** @description The event types that the endpoint subscribes to. */
             events: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered")[];
-            /** @description null: every widget, and org-wide events; []: org-wide events only; a list: those widgets, and org-wide events. */
+            /** @description null: all widgets and org-wide events. []: only org-wide events. A list: these widgets and org-wide events. */
             widget_ids: string[] | null;
             /** @description Becomes false after 20 failed attempts in a row. */
             is_active: boolean;
-            /** @description Failed attempts in a row, over all deliveries; any success sets it to 0. */
+            /** @description Failed attempts in a row, over all deliveries. A success resets it to 0. */
             failure_count: number;
             /** Format: date-time */
             last_triggered_at: string | null;
@@ -1324,22 +1324,22 @@ export interface components {
             description: string | null;
             /**
              * Format: uri
-             * @description Where events are pushed to: https, on the public network, without credentials or fragment.
+             * @description The URL that receives pushes: https, on the public network, without credentials or fragment.
              */
             url: string;
             /** @description The event types that the endpoint subscribes to. */
             events: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered")[];
-            /** @description null: every widget, and org-wide events; []: org-wide events only; a list: those widgets, and org-wide events. */
+            /** @description null: all widgets and org-wide events. []: only org-wide events. A list: these widgets and org-wide events. */
             widget_ids: string[] | null;
             /** @description Becomes false after 20 failed attempts in a row. */
             is_active: boolean;
-            /** @description Failed attempts in a row, over all deliveries; any success sets it to 0. */
+            /** @description Failed attempts in a row, over all deliveries. A success resets it to 0. */
             failure_count: number;
             /** Format: date-time */
             last_triggered_at: string | null;
             /** Format: date-time */
             created_at: string;
-            /** @description The signing secret. Shown this once. */
+            /** @description The signing secret. Shown only in this response. */
             secret: string;
         };
         WebhookWithHealth: {
@@ -1350,16 +1350,16 @@ export interface components {
             description: string | null;
             /**
              * Format: uri
-             * @description Where events are pushed to: https, on the public network, without credentials or fragment.
+             * @description The URL that receives pushes: https, on the public network, without credentials or fragment.
              */
             url: string;
             /** @description The event types that the endpoint subscribes to. */
             events: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered")[];
-            /** @description null: every widget, and org-wide events; []: org-wide events only; a list: those widgets, and org-wide events. */
+            /** @description null: all widgets and org-wide events. []: only org-wide events. A list: these widgets and org-wide events. */
             widget_ids: string[] | null;
             /** @description Becomes false after 20 failed attempts in a row. */
             is_active: boolean;
-            /** @description Failed attempts in a row, over all deliveries; any success sets it to 0. */
+            /** @description Failed attempts in a row, over all deliveries. A success resets it to 0. */
             failure_count: number;
             /** Format: date-time */
             last_triggered_at: string | null;
@@ -1388,7 +1388,7 @@ export interface components {
         NewWebhook: {
             /**
              * Format: uri
-             * @description Where events are pushed to: https, on the public network, without credentials or fragment.
+             * @description The URL that receives pushes: https, on the public network, without credentials or fragment.
              */
             url: string;
             /** @description The event types that the endpoint subscribes to. */
@@ -1397,13 +1397,13 @@ export interface components {
             name?: string | null;
             /** @description What the endpoint is for. */
             description?: string | null;
-            /** @description null: every widget, and org-wide events; []: org-wide events only; a list: those widgets, and org-wide events. */
+            /** @description null: all widgets and org-wide events. []: only org-wide events. A list: these widgets and org-wide events. */
             widget_ids?: string[] | null;
         };
         WebhookChange: {
             /**
              * Format: uri
-             * @description Where events are pushed to: https, on the public network, without credentials or fragment.
+             * @description The URL that receives pushes: https, on the public network, without credentials or fragment.
              */
             url?: string;
             /** @description The event types that the endpoint subscribes to. */
@@ -1412,9 +1412,9 @@ export interface components {
             name?: string | null;
             /** @description What the endpoint is for. */
             description?: string | null;
-            /** @description null: every widget, and org-wide events; []: org-wide events only; a list: those widgets, and org-wide events. */
+            /** @description null: all widgets and org-wide events. []: only org-wide events. A list: these widgets and org-wide events. */
             widget_ids?: string[] | null;
-            /** @description true enables an endpoint again, with failure_count 0. */
+            /** @description true enables the endpoint again, with failure_count 0. */
             is_active?: boolean;
         };
         /** @description What became of an event on its way to an endpoint. */
@@ -1422,7 +1422,7 @@ export interface components {
             id: string;
             event: string;
             event_id: string;
-            /** @description null only in the answer to a test whose event has no seq yet. */
+            /** @description null only in the response to a test whose event has no seq yet. */
             seq: number | null;
             /** @enum {string} */
             status: "pending" | "delivered" | "failed";
@@ -1441,7 +1441,7 @@ export interface components {
             id: string;
             event: string;
             event_id: string;
-            /** @description null only in the answer to a test whose event has no seq yet. */
+            /** @description null only in the response to a test whose event has no seq yet. */
             seq: number | null;
             /** @enum {string} */
             status: "pending" | "delivered" | "failed";
@@ -1466,9 +1466,9 @@ export interface components {
                 /** @description The first KB of the response body. */
                 response_excerpt: string | null;
             }[];
-            /** @description null before the first attempt, and once the event is past retention. */
+            /** @description null before the first attempt, and once the event is older than the retention. */
             request: components["schemas"]["SentRequest"] | null;
-            /** @description null once the event is past retention. */
+            /** @description null once the event is older than the retention. */
             envelope: components["schemas"]["Envelope"] | null;
         };
         /** @description The request of the latest attempt as it was sent. */
@@ -1479,31 +1479,31 @@ export interface components {
             url: string | null;
             /** @description Why there is no url. */
             url_note: string | null;
-            /** @description By their names in lower case, without those of the connection (Host, Content-Length, Connection). null is what is not known any more: signatures once the secret was rotated, or without the scope webhooks:write; the traceparent of an event that was not replayed, whose trace is the producer’s. The user-agent is that of today. */
+            /** @description By name in lower case, without Host, Content-Length and Connection. null means unknown: signatures after the secret was rotated, or without the scope webhooks:write; and the traceparent of an event that was not replayed, whose trace is the producer’s. The user-agent is the current one. */
             headers: {
                 [key: string]: string | null;
             };
             /** @description Why there are no signatures. */
             signature_note: string | null;
-            /** @description To the byte. */
+            /** @description The exact bytes. */
             body: string;
         };
         Recovery: {
-            /** @description Events with a greater seq; or else since. */
+            /** @description Events with a greater seq. Set this or since. */
             since_seq?: number | null;
             /**
              * Format: date-time
-             * @description Events appended from then on; or else since_seq.
+             * @description Events appended at this time or later. Set this or since_seq.
              */
             since?: string | null;
             /** Format: date-time */
             until?: string | null;
             /**
-             * @description failed: deliveries that failed; missed: events that arrived while the endpoint was inactive. Both, if left out.
+             * @description failed: deliveries that failed. missed: events that arrived while the endpoint was inactive. Default: both.
              * @enum {string|null}
              */
             status?: "failed" | "missed" | null;
-            /** @description Only counts; of an inactive endpoint too. */
+            /** @description Only counts. Also works for an inactive endpoint. */
             dry_run?: boolean | null;
         };
         RecoveryResult: {
@@ -1540,18 +1540,18 @@ export interface components {
             data: Record<string, never>;
         };
         NewEvent: {
-            /** @description Brought by the producer; made here if left out. A repeat is appended once. */
+            /** @description Set by the producer, otherwise generated. A repeated id is appended once. */
             id?: string;
             /** @enum {string} */
             event: "conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered";
             /**
              * Format: date-time
-             * @description Now, if left out; at most 24 hours ahead.
+             * @description Default: now. At most 24 hours ahead.
              */
             occurred_at?: string;
             /**
              * Format: uuid
-             * @description Required with a service key; else the organization of the key.
+             * @description Required with a service key. Otherwise the organization of the key.
              */
             org_id?: string;
             /**
@@ -1601,7 +1601,7 @@ export interface components {
             revoked_at: string | null;
             /** Format: date-time */
             last_used_at: string | null;
-            /** @description The key. Shown this once. */
+            /** @description The key. Shown only in this response. */
             key: string;
         };
         NewApiKey: {
@@ -1610,27 +1610,27 @@ export interface components {
             expires_at?: string | null;
         };
         LiveChatSettings: {
-            /** @description Waited so long, conversation.queued is raised. */
+            /** @description The wait after which Gapless raises conversation.queued. */
             first_alert_seconds: number;
-            /** @description Waited so long, conversation.queued.escalated is raised; more than the first. */
+            /** @description The wait after which Gapless raises conversation.queued.escalated. Longer than the first. */
             second_alert_seconds: number;
             staff_alerts: {
-                /** @description false silences staff alerts; the events are emitted all the same. */
+                /** @description false turns off staff alerts. The events are still emitted. */
                 enabled: boolean;
-                /** @description Who gets each staff alert by mail, where SMTP is configured. */
+                /** @description The addresses that get each staff alert by mail, if SMTP is configured. */
                 emails: string[];
             };
         };
         NewLiveChatSettings: {
-            /** @description Waited so long, conversation.queued is raised. */
+            /** @description The wait after which Gapless raises conversation.queued. */
             first_alert_seconds: number;
-            /** @description Waited so long, conversation.queued.escalated is raised; more than the first. */
+            /** @description The wait after which Gapless raises conversation.queued.escalated. Longer than the first. */
             second_alert_seconds: number;
-            /** @description Stay as they are, if left out. */
+            /** @description Unchanged if missing. */
             staff_alerts?: {
-                /** @description false silences staff alerts; the events are emitted all the same. */
+                /** @description false turns off staff alerts. The events are still emitted. */
                 enabled: boolean;
-                /** @description Who gets each staff alert by mail, where SMTP is configured. */
+                /** @description The addresses that get each staff alert by mail, if SMTP is configured. */
                 emails: string[];
             } | null;
         };
@@ -1651,7 +1651,7 @@ export interface components {
             /** Format: date-time */
             waiting_since: string;
             /**
-             * @description The highest threshold that it was alerted for; 0: none.
+             * @description The highest threshold with an alert. 0: none.
              * @enum {integer}
              */
             stage: 0 | 1 | 2;
@@ -1663,17 +1663,17 @@ export interface components {
             visitor_name: string | null;
             /** @enum {integer} */
             stage: 1 | 2;
-            /** @description Of the conversation.queued or conversation.queued.escalated. */
+            /** @description The id of the conversation.queued or conversation.queued.escalated event. */
             event_id: string;
             /** Format: date-time */
             raised_at: string;
             /**
              * Format: date-time
-             * @description When the wait ended; null while it goes on.
+             * @description When the wait ended. null while it lasts.
              */
             cleared_at: string | null;
             /**
-             * @description What ended the wait; handed_off: the conversation entered the queue anew.
+             * @description What ended the wait. handed_off: the conversation entered the queue again.
              * @enum {string|null}
              */
             cleared_by: "picked_up" | "abandoned" | "completed" | "handed_off" | null;
@@ -1686,10 +1686,10 @@ export interface components {
             scopes: ("webhooks:read" | "webhooks:write" | "events:read" | "events:write" | "settings:read" | "settings:write" | "keys:write")[];
             /**
              * Format: date-time
-             * @description After 12 hours, or with the key.
+             * @description After 12 hours, or when the key expires.
              */
             expires_at: string;
-            /** @description To be sent as X-CSRF-Token with what changes something. */
+            /** @description Send it as X-CSRF-Token with every request that changes something. */
             csrf_token: string;
             /** @description Whether the operations of live-chat alerts are served here. */
             live_chat_alerts: boolean;
@@ -1702,13 +1702,13 @@ export interface components {
         Overview: {
             /** Format: date-time */
             as_of: string;
-            /** @description Of the newest event; 0 without events. */
+            /** @description The seq of the newest event. 0 without events. */
             head_seq: number;
-            /** @description Of the oldest event that is kept; 0 without events. */
+            /** @description The seq of the oldest event in the feed. 0 without events. */
             oldest_seq: number;
-            /** @description What is older than this is shown: 0 when everything is, else 1, 2, 5, 10, 30 and so on; null when the brokers cannot be asked. */
+            /** @description The response shows every event older than this. 0: it shows everything. Otherwise 1, 2, 5, 10, 30 and so on. null: the brokers do not respond. */
             projection_lag_seconds: number | null;
-            /** @description Oldest first; the last one is not over yet. */
+            /** @description Oldest first. The last one is not over yet. */
             minutes: {
                 /** Format: date-time */
                 at: string;
@@ -1722,7 +1722,7 @@ export interface components {
                 failed: number;
                 pending: number;
             };
-            /** @description From the append of the event to the answer of the endpoint, for deliveries of events that were appended in these minutes: the latest 500 of each endpoint, replays apart. */
+            /** @description From the append of the event to the response of the endpoint. It covers the latest 500 deliveries of each endpoint, of events that were appended in these minutes, without replays. */
             push_latency: {
                 p50_ms: number | null;
                 p95_ms: number | null;
@@ -1736,7 +1736,7 @@ export interface components {
         };
         Activity: {
             endpoint_id: string;
-            /** @description Oldest first; the last one is not over yet. */
+            /** @description Oldest first. The last one is not over yet. */
             buckets: {
                 /** Format: date-time */
                 at: string;
@@ -1752,7 +1752,7 @@ export interface components {
             sha256: string;
             /** Format: date-time */
             appended_at: string;
-            /** @description To the endpoints that there are; null for a key without the scope `webhooks:read`. */
+            /** @description Deliveries to existing endpoints. null for a key without the scope `webhooks:read`. */
             deliveries: {
                 id: string;
                 endpoint_id: string;
@@ -1783,7 +1783,7 @@ export interface components {
             /** @enum {string} */
             code: "malformed_request" | "missing_api_key" | "invalid_api_key" | "insufficient_scope" | "csrf_token_invalid" | "not_found" | "endpoint_inactive" | "endpoint_limit_reached" | "event_pruned" | "idempotency_conflict" | "payload_too_large" | "unsupported_media_type" | "validation_failed" | "unknown_event_type" | "url_not_https" | "url_private_network" | "url_unresolvable" | "url_invalid" | "rate_limited" | "internal_error" | "unavailable";
             request_id: string;
-            /** @description The places that are at fault, as JSON Pointers; a query parameter is a member of the query. */
+            /** @description The invalid places, as JSON Pointers. A query parameter is a member of the query. */
             errors?: {
                 pointer: string;
                 code: string;
@@ -1821,13 +1821,13 @@ export interface components {
     };
     requestBodies: never;
     headers: {
-        /** @description Names the request in our log; yours, if you sent one. */
+        /** @description Names the request in the log. It is yours if you sent one. */
         "X-Request-Id": string;
-        /** @description What is left of the quota, and for how many seconds. */
+        /** @description The remaining quota, and for how many seconds it lasts. */
         RateLimit: string;
         /** @description The quota of the key, and its window in seconds. */
         "RateLimit-Policy": string;
-        /** @description Seconds after which to try again. */
+        /** @description Seconds to wait before the next try. */
         "Retry-After": number;
     };
     pathItems: never;
@@ -1898,7 +1898,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: The service cannot do this at the moment. */
+            /** @description `unavailable`: The service is unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -1914,7 +1914,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description For 24 hours, a request with the same key and body has its effect once, and is answered the same. */
+                /** @description For 24 hours, a request with the same key and body takes effect once, and gets the same response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -1987,7 +1987,7 @@ export interface operations {
             /**
              * @description `idempotency_conflict`: The idempotency key is in use for another request.
              *
-             *     `endpoint_limit_reached`: The organization has as many endpoints as it may have.
+             *     `endpoint_limit_reached`: The organization has reached its limit of endpoints.
              */
             409: {
                 headers: {
@@ -2046,7 +2046,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: The service cannot do this at the moment. */
+            /** @description `unavailable`: The service is unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -2143,7 +2143,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: The service cannot do this at the moment. */
+            /** @description `unavailable`: The service is unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -2167,7 +2167,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone. */
+            /** @description It is deleted. */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2258,7 +2258,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: The service cannot do this at the moment. */
+            /** @description `unavailable`: The service is unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -2398,7 +2398,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: The service cannot do this at the moment. */
+            /** @description `unavailable`: The service is unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -2414,7 +2414,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description For 24 hours, a request with the same key and body has its effect once, and is answered the same. */
+                /** @description For 24 hours, a request with the same key and body takes effect once, and gets the same response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -2529,7 +2529,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: The service cannot do this at the moment. */
+            /** @description `unavailable`: The service is unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -2545,7 +2545,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description For 24 hours, a request with the same key and body has its effect once, and is answered the same. */
+                /** @description For 24 hours, a request with the same key and body takes effect once, and gets the same response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -2664,7 +2664,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: The service cannot do this at the moment. */
+            /** @description `unavailable`: The service is unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -2680,7 +2680,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description For 24 hours, a request with the same key and body has its effect once, and is answered the same. */
+                /** @description For 24 hours, a request with the same key and body takes effect once, and gets the same response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -2702,7 +2702,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description How many it concerns. */
+            /** @description The number of events. */
             202: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2810,7 +2810,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: The service cannot do this at the moment. */
+            /** @description `unavailable`: The service is unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -2925,7 +2925,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: The service cannot do this at the moment. */
+            /** @description `unavailable`: The service is unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -3024,7 +3024,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: The service cannot do this at the moment. */
+            /** @description `unavailable`: The service is unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -3040,7 +3040,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description For 24 hours, a request with the same key and body has its effect once, and is answered the same. */
+                /** @description For 24 hours, a request with the same key and body takes effect once, and gets the same response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -3163,7 +3163,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: The service cannot do this at the moment. */
+            /** @description `unavailable`: The service is unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -3178,7 +3178,7 @@ export interface operations {
     readFeed: {
         parameters: {
             query?: {
-                /** @description Events with a greater seq; the start of retention, if left out. */
+                /** @description Events with a greater seq. Default: the oldest event in the feed. */
                 since?: number;
                 /** @description Page size. */
                 limit?: number;
@@ -3190,7 +3190,7 @@ export interface operations {
                 wait?: number;
             };
             header?: {
-                /** @description Where a stream is resumed; wins over since. */
+                /** @description Where to resume a stream. Takes precedence over since. */
                 "Last-Event-ID"?: number;
             };
             path?: never;
@@ -3198,7 +3198,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page, or a stream. `X-Oldest-Sequence` and `X-Head-Sequence` tell the bounds of the feed (0 in an organization without events): whose `since` lies before the oldest was away for too long. */
+            /** @description A page, or a stream. `X-Oldest-Sequence` and `X-Head-Sequence` are the bounds of the feed (0 in an organization without events). If your `since` is before the oldest, you have missed events. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3268,7 +3268,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: The service cannot do this at the moment. */
+            /** @description `unavailable`: The service is unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -3335,7 +3335,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: The service cannot do this at the moment. */
+            /** @description `unavailable`: The service is unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -3411,7 +3411,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: The service cannot do this at the moment. */
+            /** @description `unavailable`: The service is unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -3427,7 +3427,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description For 24 hours, a request with the same key and body has its effect once, and is answered the same. */
+                /** @description For 24 hours, a request with the same key and body takes effect once, and gets the same response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -3542,7 +3542,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: The service cannot do this at the moment. */
+            /** @description `unavailable`: The service is unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -3559,7 +3559,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of the key: what it begins with. */
+                /** @description The id of the key, which is its start. */
                 id: string;
             };
             cookie?: never;
@@ -3657,7 +3657,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: The service cannot do this at the moment. */
+            /** @description `unavailable`: The service is unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -3733,7 +3733,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: The service cannot do this at the moment. */
+            /** @description `unavailable`: The service is unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -3843,7 +3843,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: The service cannot do this at the moment. */
+            /** @description `unavailable`: The service is unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -3944,7 +3944,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: The service cannot do this at the moment. */
+            /** @description `unavailable`: The service is unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -4032,7 +4032,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: The service cannot do this at the moment. */
+            /** @description `unavailable`: The service is unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -4131,7 +4131,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: The service cannot do this at the moment. */
+            /** @description `unavailable`: The service is unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -4228,7 +4228,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: The service cannot do this at the moment. */
+            /** @description `unavailable`: The service is unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -4244,7 +4244,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description For 24 hours, a request with the same key and body has its effect once, and is answered the same. */
+                /** @description For 24 hours, a request with the same key and body takes effect once, and gets the same response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -4273,7 +4273,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The log has them; in the order of the request. */
+            /** @description They are in the log, in the order of the request. */
             202: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4374,7 +4374,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: The service cannot do this at the moment. */
+            /** @description `unavailable`: The service is unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -4398,7 +4398,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What is set, or the defaults. */
+            /** @description The settings, or the defaults. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4471,7 +4471,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: The service cannot do this at the moment. */
+            /** @description `unavailable`: The service is unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -4606,7 +4606,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: The service cannot do this at the moment. */
+            /** @description `unavailable`: The service is unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -4633,7 +4633,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Those that wait longest first, at most `limit` of them and 4 MiB; `waiting` counts all. */
+            /** @description The longest wait first, at most `limit` of them and 4 MiB. `waiting` counts all. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4707,7 +4707,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: The service cannot do this at the moment. */
+            /** @description `unavailable`: The service is unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -4807,7 +4807,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: The service cannot do this at the moment. */
+            /** @description `unavailable`: The service is unavailable. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -4902,7 +4902,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5018,7 +5018,7 @@ export interface operations {
                             id: string;
                             name: string;
                         } | null;
-                        /** @description The visitor. All but the id may be missing or null: an anonymous visitor has told nothing yet. */
+                        /** @description The visitor. All but the id may be missing or null: an anonymous visitor has given no data yet. */
                         visitor: {
                             id: string;
                             name?: string | null;
@@ -5038,7 +5038,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5154,7 +5154,7 @@ export interface operations {
                             id: string;
                             name: string;
                         } | null;
-                        /** @description The visitor. All but the id may be missing or null: an anonymous visitor has told nothing yet. */
+                        /** @description The visitor. All but the id may be missing or null: an anonymous visitor has given no data yet. */
                         visitor: {
                             id: string;
                             name?: string | null;
@@ -5174,7 +5174,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5293,7 +5293,7 @@ export interface operations {
                             id: string;
                             name: string;
                         } | null;
-                        /** @description The visitor. All but the id may be missing or null: an anonymous visitor has told nothing yet. */
+                        /** @description The visitor. All but the id may be missing or null: an anonymous visitor has given no data yet. */
                         visitor: {
                             id: string;
                             name?: string | null;
@@ -5314,7 +5314,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5429,7 +5429,7 @@ export interface operations {
                             id: string;
                             name: string;
                         } | null;
-                        /** @description The visitor. All but the id may be missing or null: an anonymous visitor has told nothing yet. */
+                        /** @description The visitor. All but the id may be missing or null: an anonymous visitor has given no data yet. */
                         visitor: {
                             id: string;
                             name?: string | null;
@@ -5445,7 +5445,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5537,7 +5537,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5634,7 +5634,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5726,7 +5726,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5809,7 +5809,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5895,7 +5895,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5979,7 +5979,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6065,7 +6065,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6152,7 +6152,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6239,7 +6239,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6326,7 +6326,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6410,7 +6410,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6501,7 +6501,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6593,7 +6593,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6684,7 +6684,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6774,7 +6774,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6847,7 +6847,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6926,7 +6926,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -7008,7 +7008,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -7090,7 +7090,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -7166,7 +7166,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -7242,7 +7242,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -7318,7 +7318,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -7394,7 +7394,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -7471,7 +7471,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -7547,7 +7547,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -7623,7 +7623,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -7696,7 +7696,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -7774,7 +7774,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -7853,7 +7853,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -7932,7 +7932,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -8007,7 +8007,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -8085,7 +8085,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -8161,7 +8161,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -8234,7 +8234,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -8308,7 +8308,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -8382,7 +8382,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -8457,7 +8457,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -8528,7 +8528,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -8606,7 +8606,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -8687,7 +8687,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -8765,7 +8765,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -8844,7 +8844,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -8915,7 +8915,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -8983,7 +8983,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds; anything else is tried again. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
