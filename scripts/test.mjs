@@ -10,6 +10,8 @@ import { StepError } from './run-tool.mjs';
 
 const bin = (path) => join(ROOT, 'node_modules', path);
 const node = (path, ...args) => [bin(path), ...args];
+/** A test that fails may leave something open, and nobody is to wait for it. */
+const withServers = (project) => [...jest(ROOT, project), '--forceExit'];
 const jestReport = (file) => ['--json', `--outputFile=${file}`];
 
 /** In this order: what fails sooner comes first. All are run by Node. */
@@ -39,9 +41,9 @@ const PHASES = [
   { name: 'types-dashboard', args: node('typescript/bin/tsc', '-p', 'apps/dashboard/tsconfig.json') },
   { name: 'unit', args: jest(ROOT, 'unit'), report: jestReport },
   { name: 'simulation', args: [join(ROOT, 'dist/test/simulation/main.js')], report: (file) => ['--report', file] },
-  { name: 'integration', args: jest(ROOT, 'integration'), report: jestReport },
-  { name: 'e2e', args: jest(ROOT, 'e2e'), report: jestReport },
-  { name: 'browser', args: jest(ROOT, 'browser'), report: jestReport },
+  { name: 'integration', args: withServers('integration'), report: jestReport },
+  { name: 'e2e', args: withServers('e2e'), report: jestReport },
+  { name: 'browser', args: withServers('browser'), report: jestReport },
 ];
 
 const HELP = `npm test                      all phases, in this order, up to the first that fails

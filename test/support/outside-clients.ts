@@ -16,7 +16,7 @@ const PATIENCE_MS = 50_000;
 export function runProgram(
   command: string,
   args: readonly string[],
-  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
+  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv; readonly timeout?: number } = {},
 ): Promise<Buffer> {
   return new Promise((settle, reject) => {
     const limits = { encoding: 'buffer' as const, maxBuffer: 64 * 1024 * 1024, timeout: PATIENCE_MS };
@@ -51,8 +51,8 @@ export const LACKS = {
 };
 
 /** The test, or the reason why it is skipped, in its name. */
-export function itUnless(lack: Lack, name: string, act: () => Promise<void>): void {
-  if (lack === undefined) it(name, act);
+export function itUnless(lack: Lack, name: string, act: () => Promise<void>, timeoutMs?: number): void {
+  if (lack === undefined) it(name, act, timeoutMs);
   else it.skip(`${name} (skipped: ${lack})`, act);
 }
 

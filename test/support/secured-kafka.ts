@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,17 +9,46 @@ import { launchServer } from '../../libs/embedded-stack/src/server-process.js';
 import { eventually } from './infrastructure/eventually.js';
 import { KAFKA_JARS, runProgram } from './outside-clients.js';
 
-/** A broker that asks who one is, and lets nobody do what no ACL allows; `admin` may do everything. */
+/**
+ * A broker that speaks TLS, asks who connects (SASL: PLAIN, SCRAM-SHA-256 and -512, OAUTHBEARER), and allows nothing
+ * without an ACL. `admin` may do everything. Each user's password is the name.
+ */
 export interface SecuredKafka {
   readonly brokers: string;
+  /** PEM file of the authority that issued the broker's certificate. */
+  readonly caFile: string;
   /** `admin.properties` for Kafka's tools. */
   readonly adminProperties: string;
-  /** A client of a user, who is known by a password that is the name. */
+  /** A client of the user. */
   as(user: string): Kafka;
   remove(): Promise<void>;
 }
 
 const PLAIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required';
+const SCRAM = 'org.apache.kafka.common.security.scram.ScramLoginModule required';
+const BEARER = 'org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required';
+const KEY_STORE = 'broker.p12';
+const STORE_PASSWORD = 'secret';
+
+/** A key for the broker, and a certificate that is its own authority. @returns the certificate's PEM file */
+async function makeCertificate(home: string): Promise<string> {
+  const store = ['-alias', 'broker', '-keystore', join(home, KEY_STORE), '-storepass', STORE_PASSWORD];
+  const names = ['-dname', 'CN=broker', '-ext', 'SAN=IP:127.0.0.1', '-ext', 'bc=ca:true'];
+  await runProgram('keytool', [
+    '-genkeypair',
+    '-keyalg',
+    'EC',
+    '-storetype',
+    'PKCS12',
+    '-validity',
+    '7',
+    ...names,
+    ...store,
+  ]);
+  const caFile = join(home, 'ca.pem');
+  await runProgram('keytool', ['-exportcert', '-rfc', '-file', caFile, ...store]);
+  return caFile;
+}
 
 async function freePorts(): Promise<readonly [number, number]> {
   const servers = [createServer(), createServer()] as const;
@@ -40,10 +69,19 @@ async function freePorts(): Promise<readonly [number, number]> {
 export async function aSecuredKafka(users: readonly string[]): Promise<SecuredKafka> {
   const home = mkdtempSync(join(tmpdir(), 'gapless-secured-kafka-'));
   const [port, controllerPort] = await freePorts();
+  const caFile = await makeCertificate(home);
   const known = ['admin', ...users].map((user) => `user_${user}="${user}"`).join(' ');
   const secured = {
-    'listener.security.protocol.map': 'BROKER:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT',
-    'sasl.enabled.mechanisms': 'PLAIN',
+    'listener.security.protocol.map': 'BROKER:SASL_SSL,CONTROLLER:PLAINTEXT',
+    'ssl.keystore.location': join(home, KEY_STORE),
+    'ssl.keystore.password': STORE_PASSWORD,
+    'ssl.truststore.type': 'PEM',
+    'ssl.truststore.location': caFile,
+    'sasl.enabled.mechanisms': 'PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER',
+    'listener.name.broker.scram-sha-256.sasl.jaas.config': `${SCRAM};`,
+    'listener.name.broker.scram-sha-512.sasl.jaas.config': `${SCRAM};`,
+    // Tokens that nobody signed: what issues them is not what is tried.
+    'listener.name.broker.oauthbearer.sasl.jaas.config': `${BEARER} unsecuredLoginStringClaim_sub="admin";`,
     'sasl.mechanism.inter.broker.protocol': 'PLAIN',
     'listener.name.broker.plain.sasl.jaas.config': `${PLAIN} username="admin" password="admin" ${known};`,
     'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
@@ -67,7 +105,9 @@ export async function aSecuredKafka(users: readonly string[]): Promise<SecuredKa
   writeFileSync(
     adminProperties,
     linesOf({
-      'security.protocol': 'SASL_PLAINTEXT',
+      'security.protocol': 'SASL_SSL',
+      'ssl.truststore.type': 'PEM',
+      'ssl.truststore.location': caFile,
       'sasl.mechanism': 'PLAIN',
       'sasl.jaas.config': `${PLAIN} username="admin" password="admin";`,
     }),
@@ -75,7 +115,10 @@ export async function aSecuredKafka(users: readonly string[]): Promise<SecuredKa
   const flags = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xmx256m', `-Dlog4j2.configurationFile=${logging}`];
   const java = [...flags, '-cp', `${KAFKA_JARS}/*`];
   const clusterId = randomUUID().replaceAll('-', '').slice(0, 22);
-  await runProgram('java', [...java, 'kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', properties]);
+  const scram = users.flatMap((user) =>
+    ['SCRAM-SHA-256', 'SCRAM-SHA-512'].flatMap((hash) => ['--add-scram', `${hash}=[name=${user},password=${user}]`]),
+  );
+  await runProgram('java', [...java, 'kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', properties, ...scram]);
   const server = launchServer(
     {
       name: 'Kafka',
@@ -94,6 +137,7 @@ export async function aSecuredKafka(users: readonly string[]): Promise<SecuredKa
     new Kafka({
       brokers: [brokers],
       clientId: user,
+      ssl: { ca: readFileSync(caFile, 'utf8') },
       sasl: { mechanism: 'plain', username: user, password: user },
       logLevel: logLevel.NOTHING,
       retry: { retries: 2, initialRetryTime: 100 },
@@ -119,7 +163,7 @@ export async function aSecuredKafka(users: readonly string[]): Promise<SecuredKa
     await remove();
     throw error;
   }
-  return { brokers, adminProperties, as, remove };
+  return { brokers, caFile, adminProperties, as, remove };
 }
 
 function linesOf(settings: Readonly<Record<string, string>>): string {

@@ -2,10 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { InstallationRows, type Store } from '#libs/feed-store';
-import { InstallationTopic, KafkaConnection, topicNames, type TopicNames } from '#libs/kafka-log';
+import { InstallationTopic, kafkaAccess, KafkaConnection, topicNames, type TopicNames } from '#libs/kafka-log';
 import { createLogger, loadConfig, type Config, type Environment } from '#libs/runtime';
 import { CliError } from './cli-error.js';
 import { findDatabaseUrl } from './database-url.js';
+import { NO_KEYS } from './no-keys.js';
 import { withStore } from './with-store.js';
 
 /** A Gapless as its operators work on it: its log, its database and the settings that it runs with. */
@@ -19,9 +20,6 @@ export interface Installation {
 /** A look at everything takes longer than anything that a service asks. */
 const QUERY_TIMEOUT_MS = 600_000;
 const CONNECT_TIMEOUT_MS = 10_000;
-
-/** Stands in for keys that are not given: what only compares and counts deciphers nothing. */
-const NO_KEYS = `none:${Buffer.alloc(32).toString('base64')}`;
 
 /**
  * Runs `act` on the installation that the environment names, else on the one that `npm start` runs here.
@@ -41,6 +39,7 @@ export async function withInstallation<T>(
   const connect = (partitions: number) =>
     new KafkaConnection({
       brokers: config.kafkaBrokers,
+      access: kafkaAccess(config),
       clientId: 'gapless-cli',
       logger: createLogger('silent', 'cli'),
       partitions,

@@ -11,6 +11,7 @@ import { giveBackMemory, startGaplessApp, stopSignal, untilAborted, type Gapless
 import {
   ConfigError,
   HealthBoard,
+  SETTINGS,
   STAGES,
   startStep,
   StartStepError,
@@ -55,8 +56,20 @@ async function forgetTheDead(brokers: string): Promise<void> {
   }
 }
 
-/** Starts the servers that the environment does not name. */
+/** Settings of how to get into brokers that are somebody else's. */
+const ACCESS_SETTINGS = [SETTINGS.kafkaTls, SETTINGS.kafkaSasl, SETTINGS.kafkaUsername, SETTINGS.kafkaPassword];
+
+/**
+ * Starts the servers that the environment does not name.
+ * @throws ConfigError when it says how to get into brokers, and not where they are
+ */
 async function startServers(servers: Server[]): Promise<Environment> {
+  const unused = process.env['KAFKA_BROKERS'] ? [] : ACCESS_SETTINGS.filter(({ name }) => process.env[name]);
+  if (unused.length > 0) {
+    throw new ConfigError(
+      unused.map(({ name }) => `${name} is set, but KAFKA_BROKERS is not, and the embedded broker needs no sign-in`),
+    );
+  }
   const options = { dataDir, log: tell, signal };
   const kafka = process.env['KAFKA_BROKERS'] ? null : startEmbeddedKafka({ ...options, jarsDir });
   const postgres = process.env['DATABASE_URL'] ? null : startEmbeddedPostgres(options);

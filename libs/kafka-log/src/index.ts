@@ -9,6 +9,7 @@ export * from './follow-partitions.js';
 export * from './installation-topic.js';
 export * from './is-passing-kafka-error.js';
 export * from './kafka-batch-server.js';
+export { kafkaAccess } from './kafka-access.js';
 export * from './kafka-batches.js';
 export * from './kafka-connection.js';
 export * from './limits.js';

@@ -1,6 +1,7 @@
 import { Kafka, logLevel, type Admin, type ICustomPartitioner, type LogEntry } from 'kafkajs';
 import { Metrics } from '#libs/metrics';
 import { untilItWorks, type Logger } from '#libs/runtime';
+import type { KafkaAccess } from './kafka-access.js';
 import { CountedSockets } from './counted-sockets.js';
 import { KeyPlaces } from './key-places.js';
 import { keyedPartitioner } from './keyed-partitioner.js';
@@ -20,6 +21,8 @@ export interface KafkaConnectionOptions {
   readonly brokers: readonly string[];
   readonly clientId: string;
   readonly logger: Logger;
+  /** For brokers that are not open to everyone. */
+  readonly access?: KafkaAccess;
   /** Where what goes over the connection is measured, if somebody wants to know. */
   readonly metrics?: Metrics;
   /** A client to use in place of one that is made here: for a simulation without brokers. */
@@ -59,6 +62,7 @@ export class KafkaConnection {
         socketFactory: this.#sockets.open,
         clientId: options.clientId,
         brokers: [...options.brokers],
+        ...options.access,
         // A stuck connection is given up well within the sequencer's session, so that its lease check stays meaningful.
         requestTimeout: 3_000,
         enforceRequestTimeout: true,

@@ -1,7 +1,15 @@
 import { Global, Module, type DynamicModule, type FactoryProvider, type Type } from '@nestjs/common';
 import { systemClock } from '#libs/domain';
 import { SecretCipher, Store } from '#libs/feed-store';
-import { Appender, Appenders, ConsumerSessions, KafkaConnection, PositionSources, topicNames } from '#libs/kafka-log';
+import {
+  Appender,
+  Appenders,
+  ConsumerSessions,
+  kafkaAccess,
+  KafkaConnection,
+  PositionSources,
+  topicNames,
+} from '#libs/kafka-log';
 import { Metrics } from '#libs/metrics';
 import { HealthBoard, Identifiers, type Config, type Logger } from '#libs/runtime';
 import type { Tracing } from '#libs/tracing';
@@ -37,6 +45,7 @@ export class PlatformModule {
     const metrics = new Metrics();
     const connection = new KafkaConnection({
       brokers: config.kafkaBrokers,
+      access: kafkaAccess(config),
       clientId: `gapless-${name}`,
       logger,
       metrics,

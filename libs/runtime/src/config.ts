@@ -1,9 +1,25 @@
 import type { RetrySchedule } from '#libs/domain';
 
+/** How clients of Kafka say who they are. */
+export const KAFKA_SASL = ['plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'] as const;
+export type KafkaSasl = (typeof KAFKA_SASL)[number];
+
 /** Everything a process can be told by its environment (contract 11). Durations are milliseconds. */
 export interface Config {
   readonly databaseUrl: string;
   readonly kafkaBrokers: readonly string[];
+  readonly kafkaTls: boolean;
+  /** PEM files. */
+  readonly kafkaCaFile: string | null;
+  readonly kafkaCertFile: string | null;
+  readonly kafkaKeyFile: string | null;
+  readonly kafkaSasl: KafkaSasl | null;
+  /** With `oauthbearer`, the id of the client. */
+  readonly kafkaUsername: string | null;
+  /** With `oauthbearer`, the secret of the client. */
+  readonly kafkaPassword: string | null;
+  readonly kafkaTokenUrl: string | null;
+  readonly kafkaTokenScope: string | null;
   /** Of the embedded servers, and of those who look for them. */
   readonly dataDir: string;
   readonly host: string;

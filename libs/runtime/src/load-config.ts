@@ -1,5 +1,6 @@
 import { ConfigError, type Config } from './config.js';
 import { readSetting, type Environment, type Reading, type Setting } from './setting.js';
+import { problemsTogether } from './settings-together.js';
 import { SETTINGS } from './settings.js';
 
 /** A setting as it is read here, for people. */
@@ -25,7 +26,7 @@ export function inspectConfig(environment: Environment): {
       source: reading.kind === 'problem' ? 'problem' : reading.source,
     };
   });
-  return { settings, problems };
+  return { settings, problems: [...problems, ...problemsTogether(environment)] };
 }
 
 function shownOf({ name, isSecret, whenUnset }: Setting<unknown>, environment: Environment): string | null {
@@ -42,6 +43,7 @@ export function loadConfig(environment: Environment): Config {
     ([key, setting]) => [key, readSetting(setting as Setting<unknown>, environment)] as const,
   );
   const problems = readings.flatMap(([, reading]) => (reading.kind === 'problem' ? [reading.problem] : []));
+  problems.push(...problemsTogether(environment));
   if (problems.length > 0) throw new ConfigError(problems);
   // Each key of the schema is read by a setting of that key's type.
   const config = Object.fromEntries(readings.map(([key, reading]) => [key, valueOf(reading)])) as unknown as Config;

@@ -1,4 +1,4 @@
-import type { Config } from './config.js';
+import { KAFKA_SASL, type Config } from './config.js';
 import { parseDuration } from './duration.js';
 import type { Setting, WhenUnset } from './setting.js';
 import { STAGE_NAMES, STAGES } from './stages.js';
@@ -47,6 +47,10 @@ function integer(name: string, fallback: number, min: number, max: number, meani
   return setting(name, byDefault(String(fallback)), expected, (text) => parseInteger(text, min, max), meaning);
 }
 
+function optionalText(name: string, expected: string, meaning: string): Setting<string | null> {
+  return setting<string | null>(name, ABSENT, expected, (text) => text, meaning);
+}
+
 function duration(name: string, fallback: string, meaning: string): Setting<number> {
   const expected = 'a duration such as 500ms, 10s, 5m, 6h or 30d';
   return setting(name, byDefault(fallback), expected, parseDuration, meaning);
@@ -79,6 +83,39 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     parseHostPorts,
     'the brokers to connect to first; if unset, `npm start` runs its own under `DATA_DIR`',
   ),
+  kafkaTls: flag(
+    'KAFKA_TLS',
+    false,
+    'whether the brokers are spoken to by TLS, which checks their certificates and names',
+  ),
+  kafkaCaFile: optionalText(
+    'KAFKA_CA_FILE',
+    'a path',
+    'PEM file of the authorities that brokers are trusted by; unset, those that Node has',
+  ),
+  kafkaCertFile: optionalText(
+    'KAFKA_CERT_FILE',
+    'a path',
+    'PEM file of the client certificate, if brokers ask for one',
+  ),
+  kafkaKeyFile: optionalText('KAFKA_KEY_FILE', 'a path', 'PEM file of its private key'),
+  kafkaSasl: setting<(typeof KAFKA_SASL)[number] | null>(
+    'KAFKA_SASL',
+    ABSENT,
+    KAFKA_SASL.join(', '),
+    (text) => KAFKA_SASL.find((mechanism) => mechanism === text.toLowerCase()),
+    '`plain`, `scram-sha-256`, `scram-sha-512` or `oauthbearer`; unset, brokers are not told who connects',
+  ),
+  kafkaUsername: optionalText('KAFKA_USERNAME', 'a name', 'for SASL; with `oauthbearer`, the id of the client'),
+  kafkaPassword: secret(
+    optionalText('KAFKA_PASSWORD', 'a password', 'for SASL; with `oauthbearer`, the secret of the client'),
+  ),
+  kafkaTokenUrl: optionalUrl(
+    'KAFKA_TOKEN_URL',
+    ['https:', 'http:'],
+    'with `oauthbearer`: where tokens are issued, by the client credentials grant',
+  ),
+  kafkaTokenScope: optionalText('KAFKA_TOKEN_SCOPE', 'a scope', 'with `oauthbearer`: the scope to ask for, if any'),
   dataDir: setting(
     'DATA_DIR',
     byDefault('.data'),

@@ -12,9 +12,9 @@ import {
   type Positions,
   type StoredRecord,
 } from '#libs/kafka-log';
-import { createLogger, type Environment } from '#libs/runtime';
+import type { Environment } from '#libs/runtime';
 import { CliError } from '../cli-error.js';
-import { findKafkaBrokers } from '../kafka-brokers.js';
+import { findKafka } from '../find-kafka.js';
 import { tailLine, type Colours } from './tail-line.js';
 import { parseTailStart, type TailStart } from './tail-start.js';
 
@@ -62,8 +62,7 @@ async function tail(context: TailContext, environment: Environment, flags: TailF
   if (start.kind === 'seq' && flags.org === undefined) {
     throw new CliError('--from with a seq needs --org: each organization has its own seqs');
   }
-  const brokers = await findKafkaBrokers(environment);
-  const connection = new KafkaConnection({ brokers, clientId: 'gapless-cli', logger: createLogger('silent', 'cli') });
+  const { brokers, connection } = await findKafka(environment);
   const topic = topicNames(environment['TOPIC_PREFIX']?.trim() || 'gapless', []).log;
   try {
     const from = await positionsOf(context, connection, topic, start, flags.org);

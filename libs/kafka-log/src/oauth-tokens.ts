@@ -1,0 +1,58 @@
+const TIMEOUT_MS = 10_000;
+/** What is left of a token's life when the next one is asked for: connections are opened with it at any time. */
+const SPARE = 0.2;
+/** For servers that do not say how long a token lives. */
+const ASSUMED_LIFE_SECONDS = 60;
+
+export interface OAuthClient {
+  readonly url: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly scope: string | null;
+}
+
+/** Gets access tokens by the client credentials grant (RFC 6749, section 4.4), and keeps each for as long as it is good. */
+export class OAuthTokens {
+  #token: Promise<string> | null = null;
+  #goodUntilMs = -Infinity;
+
+  constructor(private readonly client: OAuthClient) {}
+
+  /** @throws when the server does not give one; the next call asks again */
+  async token(): Promise<string> {
+    if (performance.now() >= this.#goodUntilMs) this.#token = null;
+    this.#token ??= this.#ask();
+    try {
+      return await this.#token;
+    } catch (error) {
+      this.#token = null;
+      throw error;
+    }
+  }
+
+  async #ask(): Promise<string> {
+    const { url, clientId, clientSecret, scope } = this.client;
+    // Good for as long as it is on its way, so that connections that open together share it.
+    this.#goodUntilMs = Infinity;
+    const credentials = [clientId, clientSecret].map(encodeURIComponent).join(':');
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: {
+        authorization: `Basic ${Buffer.from(credentials).toString('base64')}`,
+        'content-type': 'application/x-www-form-urlencoded',
+        accept: 'application/json',
+      },
+      body: new URLSearchParams({ grant_type: 'client_credentials', ...(scope === null ? {} : { scope }) }).toString(),
+      redirect: 'error',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    if (!answer.ok) throw new Error(`${url} answered ${answer.status} to the request for a token`);
+    const { access_token: token, expires_in: seconds = ASSUMED_LIFE_SECONDS } = (await answer.json()) as {
+      readonly access_token?: unknown;
+      readonly expires_in?: number;
+    };
+    if (typeof token !== 'string') throw new Error(`${url} answered without an access_token`);
+    this.#goodUntilMs = performance.now() + seconds * 1_000 * (1 - SPARE);
+    return token;
+  }
+}

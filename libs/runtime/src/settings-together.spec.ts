@@ -1,0 +1,31 @@
+import { describe, expect, it } from '@jest/globals';
+import { problemsTogether } from './settings-together.js';
+
+const SIGN_IN = { KAFKA_USERNAME: 'gapless', KAFKA_PASSWORD: 'secret' };
+const FILES = { KAFKA_CERT_FILE: '/client.pem', KAFKA_KEY_FILE: '/client.key' };
+
+describe('settings that belong together', () => {
+  it.each([
+    {},
+    { KAFKA_TLS: 'true', KAFKA_CA_FILE: '/ca.pem', ...FILES },
+    { KAFKA_SASL: 'PLAIN', ...SIGN_IN },
+    { KAFKA_SASL: 'oauthbearer', KAFKA_TOKEN_URL: 'https://sso.example.com/token', ...SIGN_IN },
+  ])('%j is complete', (environment) => {
+    expect(problemsTogether(environment)).toEqual([]);
+  });
+
+  it.each([
+    [{ KAFKA_SASL: 'scram-sha-512', KAFKA_USERNAME: 'gapless' }, ['KAFKA_PASSWORD']],
+    [{ KAFKA_SASL: 'oauthbearer', ...SIGN_IN }, ['KAFKA_TOKEN_URL']],
+    [SIGN_IN, ['KAFKA_SASL', 'KAFKA_SASL']],
+    [{ KAFKA_TLS: 'true', KAFKA_CERT_FILE: '/client.pem' }, ['KAFKA_KEY_FILE']],
+    [{ KAFKA_TLS: 'true', KAFKA_KEY_FILE: '/client.key' }, ['KAFKA_CERT_FILE']],
+    [{ KAFKA_CA_FILE: '/ca.pem' }, ['KAFKA_CA_FILE is set, but KAFKA_TLS']],
+  ])('%j lacks %j', (environment, missing) => {
+    expect(problemsTogether(environment)).toEqual(missing.map((name) => expect.stringContaining(name)));
+  });
+
+  it('shows no secret', () => {
+    expect(problemsTogether({ KAFKA_PASSWORD: 'hunter2' }).join()).not.toContain('hunter2');
+  });
+});

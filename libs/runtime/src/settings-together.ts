@@ -1,0 +1,32 @@
+import type { Environment } from './setting.js';
+
+/** Settings of which one needs another. */
+export function problemsTogether(environment: Environment): readonly string[] {
+  const of = (name: string) => environment[name]?.trim() ?? '';
+  const isSet = (name: string) => of(name) !== '';
+  const problems: string[] = [];
+  const needs = (name: string, others: readonly string[], why: string) => {
+    const missing = others.filter((other) => !isSet(other));
+    if (missing.length > 0) problems.push(`${missing.join(' and ')} not set: ${name} ${why}`);
+  };
+  const sasl = of('KAFKA_SASL').toLowerCase();
+  if (sasl === 'oauthbearer') {
+    needs(
+      'KAFKA_SASL=oauthbearer',
+      ['KAFKA_USERNAME', 'KAFKA_PASSWORD', 'KAFKA_TOKEN_URL'],
+      'asks for tokens with them',
+    );
+  } else if (sasl !== '') {
+    needs(`KAFKA_SASL=${sasl}`, ['KAFKA_USERNAME', 'KAFKA_PASSWORD'], 'signs in with them');
+  } else {
+    for (const name of ['KAFKA_USERNAME', 'KAFKA_PASSWORD']) {
+      if (isSet(name)) needs(name, ['KAFKA_SASL'], 'is for signing in by SASL');
+    }
+  }
+  if (isSet('KAFKA_CERT_FILE')) needs('KAFKA_CERT_FILE', ['KAFKA_KEY_FILE'], 'is of no use without its key');
+  if (isSet('KAFKA_KEY_FILE')) needs('KAFKA_KEY_FILE', ['KAFKA_CERT_FILE'], 'belongs to a certificate');
+  for (const name of ['KAFKA_CA_FILE', 'KAFKA_CERT_FILE']) {
+    if (isSet(name) && of('KAFKA_TLS') !== 'true') problems.push(`${name} is set, but KAFKA_TLS is not true`);
+  }
+  return problems;
+}

@@ -1,0 +1,117 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect } from '@jest/globals';
+import { Store } from '#libs/feed-store';
+import { STAGE_NAMES, type Environment } from '#libs/runtime';
+import { ApiClient } from '../support/api-client.js';
+import { anApiKey } from '../support/api-keys.js';
+import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
+import { conversationData } from '../support/conversations.js';
+import { anOrgId } from '../support/ids.js';
+import { eventually } from '../support/infrastructure/eventually.js';
+import { itUnless, KAFKA_JARS, LACKS, ROOT, runProgram } from '../support/outside-clients.js';
+import { aReceiver, type Receiver } from '../support/receiver.js';
+import { aSecuredKafka, type SecuredKafka } from '../support/secured-kafka.js';
+import { API_HTTP, STAGE_MODULES } from '../support/stages.js';
+import { outsideClientPaths } from '../../scripts/outside-clients.mjs';
+
+const USERS = [...STAGE_NAMES, 'cli', 'service'].map((name) => `gapless-${name}`);
+
+const lack = LACKS.kafkaTools;
+let kafka: SecuredKafka | undefined;
+let gapless: GaplessUnderTest | undefined;
+let receiver: Receiver | undefined;
+let tokens: Server | undefined;
+
+/** What a stage is told to connect as its own user. */
+function signIn(name: string, sasl = 'scram-sha-512'): Environment {
+  return { KAFKA_SASL: sasl, KAFKA_USERNAME: `gapless-${name}`, KAFKA_PASSWORD: `gapless-${name}` };
+}
+
+/** Issues tokens that nobody signed, to whoever knows a user's password. */
+async function aTokenServer(): Promise<Server> {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const server = createServer((request, response) => {
+    const basic = Buffer.from(request.headers.authorization?.replace('Basic ', '') ?? '', 'base64').toString();
+    const [id = '', secret] = basic.split(':');
+    if (id !== secret) return response.writeHead(401).end();
+    const now = Math.floor(Date.now() / 1_000);
+    const token = `${part({ alg: 'none' })}.${part({ sub: id, iat: now, exp: now + 3_600 })}.`;
+    return response.end(JSON.stringify({ access_token: token, expires_in: 3_600 }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return server;
+}
+
+beforeAll(async () => {
+  if (lack !== undefined) return;
+  kafka = await aSecuredKafka(USERS);
+  tokens = await aTokenServer();
+  gapless = await aGapless({
+    KAFKA_BROKERS: kafka.brokers,
+    KAFKA_TLS: 'true',
+    KAFKA_CA_FILE: kafka.caFile,
+    KAFKA_TOKEN_URL: `http://127.0.0.1:${(tokens.address() as AddressInfo).port}/token`,
+    TOPIC_PREFIX: 'gapless',
+    RETRY_SCHEDULE: '500ms',
+    SWEEP_INTERVAL: '200ms',
+  });
+  // The first push is refused, and comes again by a retry topic.
+  receiver = await aReceiver((_request, response) =>
+    response.writeHead(receiver!.received.length > 1 ? 200 : 503).end(),
+  );
+}, 120_000);
+
+afterAll(async () => {
+  await gapless?.stop();
+  await receiver?.close();
+  tokens?.close();
+  await kafka?.remove();
+});
+
+describe('brokers that ask who connects', () => {
+  itUnless(
+    lack,
+    'let each stage do its work as a user of its own, with what docker/kafka/acls.sh allows it',
+    async () => {
+      const { kafkaTools } = outsideClientPaths(ROOT);
+      const tool = `java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp ${kafkaTools}:${KAFKA_JARS}/* org.apache.kafka.tools.AclCommand`;
+      await runProgram('sh', ['-f', join(ROOT, 'docker/kafka/acls.sh'), '--command-config', kafka!.adminProperties], {
+        env: { ...process.env, BROKERS: kafka!.brokers, KAFKA_ACLS: tool },
+        timeout: 150_000,
+      });
+
+      const api = await gapless!.start([STAGE_MODULES.api], { name: 'api', http: API_HTTP, env: signIn('api') });
+      const sasl: Readonly<Record<string, string>> = {
+        router: 'scram-sha-256',
+        projector: 'plain',
+        dispatcher: 'oauthbearer',
+      };
+      for (const name of STAGE_NAMES.filter((stage) => stage !== 'api')) {
+        await gapless!.start([STAGE_MODULES[name]], { name, env: signIn(name, sasl[name]) });
+      }
+      const orgId = anOrgId();
+      const client = new ApiClient(api.url, await anApiKey(api.app.get(Store), orgId));
+      await client.createWebhook({ url: receiver!.url, events: ['ticket.created'] });
+      await client.setAlertThresholds(orgId, { first: 1, second: 3_600 });
+      await client.emit([
+        { event: 'ticket.created', data: { n: 1 } },
+        { event: 'conversation.handed_off', data: conversationData('cnv_1') },
+      ]);
+      await eventually(() => {
+        expect(receiver!.received.map(({ headers }) => headers['x-service-attempt'])).toEqual(['1', '2']);
+      });
+      await eventually(async () => {
+        const events = (await client.feed()).map(({ event }) => event);
+        expect(events).toEqual(['ticket.created', 'conversation.handed_off', 'conversation.queued']);
+      });
+    },
+    300_000,
+  );
+
+  itUnless(lack, 'are refused at once with a reason when the password is not right', async () => {
+    const env = { ...signIn('api'), KAFKA_PASSWORD: 'wrong' };
+    await expect(gapless!.start([STAGE_MODULES.api], { http: API_HTTP, env })).rejects.toThrow(/SASL.*authentication/i);
+  });
+});
