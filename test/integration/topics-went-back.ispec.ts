@@ -7,6 +7,7 @@ import { Store } from '#libs/feed-store';
 import { KafkaConnection } from '#libs/kafka-log';
 import type { GaplessApp } from '#libs/platform';
 import { createLogger } from '#libs/runtime';
+import { ApiModule } from '../../apps/api/src/api.module.js';
 import { repairCommand } from '../../apps/cli/src/repair/repair.command.js';
 import { verifyCommand } from '../../apps/cli/src/verify/verify.command.js';
 import { ApiClient, type Envelope } from '../support/api-client.js';
@@ -15,6 +16,7 @@ import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
 import { runCommand } from '../support/command.js';
 import { anEventId, anOrgId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
+import { forgetMembers, membersOf } from '../support/group-members.js';
 import { readLog } from '../support/log-reader.js';
 import { aPrivateKafka, type PrivateKafka } from '../support/private-kafka.js';
 import { scrape, valueOf } from '../support/scrape.js';
@@ -85,6 +87,17 @@ async function idsInLog(): Promise<readonly string[]> {
   return (log.get(orgId) ?? []).map(({ id }) => id);
 }
 
+/** Has the only member of a group join it again. */
+async function joinAgain(group: string): Promise<void> {
+  const before = await membersOf(kafka.brokers, group);
+  await forgetMembers(kafka.brokers, group);
+  await eventually(async () => {
+    const members = await membersOf(kafka.brokers, group);
+    expect(members).toHaveLength(1);
+    expect(before).not.toContain(members[0]);
+  }, PATIENCE);
+}
+
 /** Copies what the stopped broker has, of all topics or of one. */
 function copyRecords(from: string, to: string, of?: string): void {
   if (of === undefined) {
@@ -137,6 +150,29 @@ describe('an inbox that was lost and created again', () => {
     });
     await connection.withAdmin((admin) => admin.deleteTopics({ topics: [topic('inbox')] }));
     await startStages();
+    const since = await emit(25);
+    await expectStopped(topic('inbox'));
+    expect((await api.feed()).map(({ id }) => id)).toEqual(before.map(({ id }) => id));
+    expect(await idsInLog()).toHaveLength(10);
+    await expectRepaired([...before.map(({ id }) => id), ...since]);
+  }, 240_000);
+});
+
+describe('an inbox that is lost and created again under a running process', () => {
+  it('stops its partition, though the offsets of its group are lost with it', async () => {
+    await emit(10);
+    const before = await feedOf(10);
+    const connection = new KafkaConnection({
+      brokers: [kafka.brokers],
+      clientId: 'test',
+      logger: createLogger('silent', 'test'),
+    });
+    await connection.withAdmin((admin) => admin.deleteTopics({ topics: [topic('inbox')] }));
+    // A process that starts makes the topics that are missing.
+    const another = await gapless.start([ApiModule], { http: API_HTTP });
+    await another.stop();
+    // Kafka removes the offsets of a topic with it: a member that joins again is sent to the beginning.
+    await joinAgain(`${gapless.environment['TOPIC_PREFIX']!}-sequencer`);
     const since = await emit(25);
     await expectStopped(topic('inbox'));
     expect((await api.feed()).map(({ id }) => id)).toEqual(before.map(({ id }) => id));

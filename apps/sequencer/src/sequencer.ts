@@ -24,7 +24,7 @@ import { BatchTrace, type Tracing } from '#libs/tracing';
 import { wentBack, type LogContinuity } from './log-continuity.js';
 import type { PartitionState } from './partition-state.js';
 import { READ_BACK_RECORDS } from './read-back.js';
-import { restorePartitions } from './restore-partitions.js';
+import { restorePartitions, type Restored } from './restore-partitions.js';
 
 /** What a restart has to read of the log at most, about: a tenth of a second's work. */
 const CHECKPOINT_RECORDS = 5_000;
@@ -34,6 +34,8 @@ const CHECKPOINT_BYTES = 32 * 1024 * 1024;
 export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
 }
+
+const NOTHING_RESTORED: Restored = { states: new Map(), stopped: new Map() };
 
 type LogWrite = Omit<NewRecord, 'topic' | 'partition'>;
 
@@ -137,26 +139,36 @@ export class Sequencer {
   async #restore(partitions: readonly number[], session: ConsumerSession): Promise<void> {
     const unproven = this.#unproven(partitions, session);
     if (unproven.length === 0) return;
-    await this.#keepUnchanged(unproven, session);
-    const missing = this.#unproven(unproven, session);
-    if (missing.length === 0) return;
+    const startedAt = this.use.clock.now();
+    const { connection, topics } = this.use;
+    const { interruptions } = connection;
+    const unchanged = await this.#unchanged(unproven);
+    const missing = unproven.filter((partition) => !unchanged.has(partition));
     for (const partition of missing) {
       this.#states.delete(partition);
       this.#stopped.delete(partition);
     }
-    const startedAt = this.use.clock.now();
-    const { connection, topics } = this.use;
-    const restored = await restorePartitions({ connection, topics, nowMs: startedAt }, missing, session.generation);
+    const restored =
+      missing.length === 0
+        ? NOTHING_RESTORED
+        : await restorePartitions({ connection, topics, nowMs: startedAt }, missing, session.generation);
+    const states = new Map([...unchanged, ...restored.states]);
+    // The inbox may be another one by now, even where the log is the same.
     const wentBack = await this.use.continuity.check(
-      [...restored.states].map(([partition, { appended, checkpointed }]) => ({
+      [...states].map(([partition, { appended, checkpointed }]) => ({
         partition,
         ...appended,
         checkpointedLogOffset: checkpointed.logOffset,
         isReset: checkpointed.isReset === true,
       })),
     );
-    for (const [partition, state] of restored.states) {
-      if (wentBack.has(partition)) continue;
+    for (const [partition, state] of states) {
+      if (wentBack.has(partition)) {
+        this.#states.delete(partition);
+        continue;
+      }
+      state.generation = session.generation;
+      if (unchanged.has(partition)) state.interruptions = interruptions;
       this.#states.set(partition, state);
       session.stopped?.(topics.inbox, partition, null);
     }
@@ -164,6 +176,7 @@ export class Sequencer {
       this.#stopped.set(partition, error);
       session.stopped?.(topics.inbox, partition, error.stop);
     }
+    if (missing.length === 0) return;
     this.use.logger.info(
       {
         partitions: [...restored.states.keys()],
@@ -178,18 +191,14 @@ export class Sequencer {
    * The state is a function of the log. Where the log ends where this sequencer left it, nobody else has written, whoever
    * owned the partition meanwhile: what is known still holds, and need not be read again.
    */
-  async #keepUnchanged(partitions: readonly number[], session: ConsumerSession): Promise<void> {
-    const held = partitions.filter((partition) => this.#states.has(partition));
-    if (held.length === 0) return;
-    const { interruptions } = this.use.connection;
-    const bounds = await new LogPositions(this.use.connection).bounds(this.use.topics.log);
-    for (const partition of held) {
+  async #unchanged(partitions: readonly number[]): Promise<ReadonlyMap<number, PartitionState>> {
+    const held = partitions.flatMap((partition) => {
       const state = this.#states.get(partition);
-      if (state !== undefined && state.appended.logOffset === bounds.get(partition)?.end) {
-        state.generation = session.generation;
-        state.interruptions = interruptions;
-      }
-    }
+      return state === undefined ? [] : [[partition, state] as const];
+    });
+    if (held.length === 0) return new Map();
+    const bounds = await new LogPositions(this.use.connection).bounds(this.use.topics.log);
+    return new Map(held.filter(([partition, { appended }]) => appended.logOffset === bounds.get(partition)?.end));
   }
 
   async #append(
