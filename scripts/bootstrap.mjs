@@ -4,6 +4,7 @@ import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { build, isBuilt } from './build.mjs';
 import { dependenciesAreInstalled, installDependencies } from './dependencies.mjs';
+import { archiveKafkaClasses, kafkaClassesAreThere } from './kafka-classes.mjs';
 import { fetchKafkaJars, kafkaJarsAreThere } from './kafka-jars.mjs';
 import { checkJava, checkNode } from './prerequisites.mjs';
 import { StepError } from './run-tool.mjs';
@@ -29,6 +30,11 @@ export async function bootstrap({ build: wantsBuild, embeddedKafka, print = cons
       title: 'Fetching Kafka',
       isDone: () => !embeddedKafka || kafkaJarsAreThere(ROOT),
       act: () => fetchKafkaJars(ROOT),
+    },
+    {
+      title: 'Preparing Kafka',
+      isDone: () => !embeddedKafka || kafkaClassesAreThere(ROOT),
+      act: () => archiveKafkaClasses(ROOT),
     },
     { title: 'Building', isDone: () => !wantsBuild || isBuilt(ROOT), act: () => build(ROOT) },
   ].filter((step) => !step.isDone());

@@ -88,15 +88,30 @@ async function startServers(servers: Server[]): Promise<Environment> {
 
 async function run(servers: Server[]): Promise<void> {
   tell(`Gapless starts; its data is in ${dataDir}`);
-  const given = await startServers(servers);
+  const health = new HealthBoard();
+  // It loads while the servers start.
+  const pushing = new StageThread(health);
+  try {
+    await runStages(await startServers(servers), { servers, health, pushing });
+  } finally {
+    await pushing.stop();
+  }
+}
+
+interface Parts {
+  readonly servers: readonly Server[];
+  readonly health: HealthBoard;
+  readonly pushing: StageThread;
+}
+
+async function runStages(given: Environment, { servers, health, pushing }: Parts): Promise<void> {
   const isEmbedded = servers.length > 0;
   const environment = isEmbedded
     ? { ...(await embeddedEnvironment(given, dataDir)), PORT: await portToTake(given) }
     : given;
   // An environment that names its brokers has somebody who decides about them.
   if (!process.env['KAFKA_BROKERS']) await fitOwnTopics(environment, { tell, signal });
-  const health = new HealthBoard();
-  const pushing = new StageThread(environment, health);
+  pushing.start(environment);
   const lost = new AbortController();
   const died = Promise.race([pushing.died, ...servers.map((server) => server.died)]);
   // Without its servers a start would wait for ever.

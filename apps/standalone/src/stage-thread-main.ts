@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import type { Type } from '@nestjs/common';
 import { Metrics } from '#libs/metrics';
 import { giveBackMemory, startGaplessApp, untilAborted, type GaplessApp } from '#libs/platform';
-import { HealthBoard, type StageOn } from '#libs/runtime';
+import { HealthBoard, type Environment, type StageOn } from '#libs/runtime';
 import type { FromStageThread, ToStageThread } from './stage-thread.js';
 import { DispatcherModule } from '../../dispatcher/src/dispatcher.module.js';
 import { ProjectorModule } from '../../projector/src/projector.module.js';
@@ -14,8 +14,19 @@ function tell(message: FromStageThread): void {
   parentPort?.postMessage(message);
 }
 
+const environment = new Promise<Environment>((resolve, reject) => {
+  stopping.signal.addEventListener('abort', () => {
+    reject(stopping.signal.reason as Error);
+  });
+  parentPort?.on('message', (message: ToStageThread) => {
+    if (message.kind === 'start') resolve(message.environment);
+  });
+});
+
 parentPort?.on('message', ({ kind }: ToStageThread) => {
   switch (kind) {
+    case 'start':
+      return;
     case 'stop':
       stopping.abort(new Error(kind));
       return;
@@ -38,7 +49,7 @@ try {
   running = await startGaplessApp(
     // Its HTTP side is the main thread's business; a port of its own keeps the two apart.
     { name: 'push', modules: Object.values(MODULES), defaultPort: 0, health },
-    { ...process.env, HOST: '127.0.0.1', PORT: '0' },
+    { ...(await environment), HOST: '127.0.0.1', PORT: '0' },
     stopping.signal,
   );
   await giveBackMemory();

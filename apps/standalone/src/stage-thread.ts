@@ -9,10 +9,9 @@ export type FromStageThread =
   | { readonly kind: 'metrics'; readonly measured: MeasuredMetrics }
   | { readonly kind: 'failed'; readonly reason: string };
 
-/** What a stage thread is told: to end, or to tell its metrics. */
-export interface ToStageThread {
-  readonly kind: 'stop' | 'measure';
-}
+/** What a stage thread is told: to start its stages, to end, or to tell its metrics. */
+export type ToStageThread =
+  { readonly kind: 'start'; readonly environment: Environment } | { readonly kind: 'stop' | 'measure' };
 
 const ENTRY = new URL('./stage-thread-main.js', import.meta.url);
 
@@ -29,10 +28,12 @@ export class StageThread {
   #isStopping = false;
   #asking: ((measured: MeasuredMetrics) => void)[] = [];
 
-  /** @param health where the parts of the thread are shown, too */
-  constructor(environment: Environment, health: HealthBoard) {
-    // Options of the process, such as those of a profiler, are the main thread's.
-    this.#worker = new Worker(ENTRY, { env: { ...environment } });
+  /**
+   * Loads its code, which takes it a second: nothing else is needed of it before `start`.
+   * @param health where the parts of the thread are shown, too
+   */
+  constructor(health: HealthBoard) {
+    this.#worker = new Worker(ENTRY);
     let failure = 'the thread of the pushing stages ended';
     this.#ended = new Promise((resolve) => {
       this.#worker.once('exit', () => {
@@ -60,6 +61,11 @@ export class StageThread {
       });
     });
     this.died = this.#ended.then(() => (this.#isStopping ? new Promise<never>(() => undefined) : new Error(failure)));
+  }
+
+  /** Starts its stages, once their servers are known. */
+  start(environment: Environment): void {
+    this.#worker.postMessage({ kind: 'start', environment: { ...environment } } satisfies ToStageThread);
   }
 
   /** Resolves once its stages run. @throws what they failed with, or the signal's reason */

@@ -58,7 +58,16 @@ export async function runKafkaNode(o: KafkaNodeOptions): Promise<RunningServer> 
   const loggingFile = join(home, 'log4j2.xml');
   const javaHome = process.env['JAVA_HOME'];
   const java = javaHome === undefined || javaHome === '' ? 'java' : join(javaHome, 'bin', 'java');
-  const flags = [...JVM_FLAGS, `-Dlog4j2.configurationFile=${loggingFile}`, '-cp', join(resolve(o.jarsDir), '*')];
+  // Made by the bootstrap. A JVM that it does not fit starts without it.
+  const classes = `${resolve(o.jarsDir)}.jsa`;
+  const sharing = existsSync(classes) ? [`-XX:SharedArchiveFile=${classes}`] : [];
+  const flags = [
+    ...sharing,
+    ...JVM_FLAGS,
+    `-Dlog4j2.configurationFile=${loggingFile}`,
+    '-cp',
+    join(resolve(o.jarsDir), '*'),
+  ];
   const env = serverEnvironment('JAVA_HOME', 'JAVA_TOOL_OPTIONS');
   let nodeId = 0;
   let launchId = '';

@@ -13,6 +13,12 @@ export interface KafkaPeer {
 /** Records are kept as often as there are nodes, up to what production systems do. */
 const MOST_REPLICAS = 3;
 
+/**
+ * Of a node that is alone. After a crash it lets itself in again only when the session of the process before is over, and
+ * asks for it ever more seldom, up to once a session: 9 s by default, which is 10 s of standing still.
+ */
+const ALONE = { 'broker.session.timeout.ms': 1_500, 'broker.heartbeat.interval.ms': 300 };
+
 /** `server.properties` of a node that is broker and controller. Everything listens on loopback only. */
 export function kafkaServerProperties(o: {
   readonly port: number;
@@ -28,6 +34,7 @@ export function kafkaServerProperties(o: {
   // One node may be away and every record is still written twice, if there are three.
   const inSync = Math.max(1, replicas - 1);
   const settings: Record<string, string | number | boolean> = {
+    ...(o.peers.length === 1 ? ALONE : {}),
     'process.roles': 'broker,controller',
     'node.id': nodeId,
     'controller.quorum.voters': o.peers.map((peer) => `${peer.nodeId}@127.0.0.1:${peer.controllerPort}`).join(','),

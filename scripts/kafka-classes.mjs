@@ -1,0 +1,107 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { kafkaClasses, kafkaJarsDir } from './kafka-jars.mjs';
+import { javaCommand } from './prerequisites.mjs';
+import { runTool, StepError } from './run-tool.mjs';
+
+const ADVICE = 'Check that Java 17 or later works, then run the command again.';
+const START_LIMIT_MS = 120_000;
+const LOOK_EVERY_MS = 50;
+
+/** @param {string} root */
+export const kafkaClassesAreThere = (root) => existsSync(kafkaClasses(root));
+
+/** @returns {Promise<number>} */
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+/**
+ * @param {number} port
+ * @returns {Promise<boolean>}
+ */
+function answers(port) {
+  return new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port });
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+    socket.once('connect', () => socket.destroy());
+  });
+}
+
+/**
+ * Runs a broker of its own once, whose JVM writes down what it has loaded when it ends.
+ * @param {string} root
+ */
+export async function archiveKafkaClasses(root) {
+  const cache = join(root, '.cache');
+  const draft = join(cache, `archiving-${process.pid}`);
+  mkdirSync(draft, { recursive: true });
+  try {
+    await runBroker(draft, join(kafkaJarsDir(root), '*'));
+    renameSync(join(draft, 'classes.jsa'), kafkaClasses(root));
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+/**
+ * @param {string} directory
+ * @param {string} classPath the broker's: it has to be the same later on
+ */
+async function runBroker(directory, classPath) {
+  const [port, controllerPort] = [await freePort(), await freePort()];
+  const propertiesFile = join(directory, 'server.properties');
+  const settings = {
+    'process.roles': 'broker,controller',
+    'node.id': 1,
+    'controller.quorum.voters': `1@127.0.0.1:${controllerPort}`,
+    listeners: `BROKER://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
+    'listener.security.protocol.map': 'BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT',
+    'inter.broker.listener.name': 'BROKER',
+    'controller.listener.names': 'CONTROLLER',
+    'log.dirs': join(directory, 'records').replaceAll('\\', '\\\\'),
+  };
+  writeFileSync(
+    propertiesFile,
+    Object.entries(settings)
+      .map(([name, value]) => `${name}=${value}\n`)
+      .join(''),
+  );
+  const format = ['kafka.tools.StorageTool', 'format', '-t', 'AAAAAAAAAAAAAAAAAAAAAA', '-c', propertiesFile];
+  await runTool(javaCommand(), ['-XX:TieredStopAtLevel=1', '-cp', classPath, ...format], {
+    cwd: directory,
+    advice: ADVICE,
+  });
+  const flags = ['-Xmx512m', '-XX:+UseParallelGC', `-XX:ArchiveClassesAtExit=${join(directory, 'classes.jsa')}`];
+  const broker = spawn(javaCommand(), [...flags, '-cp', classPath, 'kafka.Kafka', propertiesFile], {
+    cwd: directory,
+    stdio: 'ignore',
+  });
+  const ended = new Promise((resolve) => {
+    broker.once('error', resolve).once('exit', resolve);
+  });
+  const onExit = () => broker.kill('SIGKILL');
+  process.once('exit', onExit);
+  try {
+    const deadline = performance.now() + START_LIMIT_MS;
+    while (!(await answers(port))) {
+      if (broker.exitCode !== null || performance.now() > deadline)
+        throw new StepError(`Kafka does not start. ${ADVICE}`);
+      await delay(LOOK_EVERY_MS);
+    }
+    broker.kill('SIGTERM');
+    await ended;
+  } finally {
+    broker.kill('SIGKILL');
+    process.off('exit', onExit);
+  }
+}
