@@ -21,6 +21,8 @@ export class Ledger {
   readonly submitted = new Map<string, SubmittedEvent>();
   /** Events that the service has answered for. Whatever happens, they may not be lost from here on. */
   readonly acknowledged = new Set<string>();
+  /** Events that a fault itself took away, so that nobody has them any more: they need not be anywhere. */
+  readonly removed = new Set<string>();
   /** By the id of the conversation. */
   readonly chats = new Map<string, SubmittedChat>();
   /** When each event was first handed to a connection and when it was answered for, on the monotonic clock, by its id. */

@@ -17,11 +17,14 @@ import { brokerKill } from './kinds/broker-kill.js';
 import { brokerOfThree } from './kinds/broker-of-three.js';
 import { brokerStalls } from './kinds/broker-stalls.js';
 import { dispatcherJoin } from './kinds/dispatcher-join.js';
+import { inboxBack } from './kinds/inbox-back.js';
 import { largeEnding } from './kinds/large-ending.js';
+import { logBack } from './kinds/log-back.js';
 import { offsetsLost } from './kinds/offsets-lost.js';
 import { clockSteps } from './kinds/clock-steps.js';
 import { diskFull } from './kinds/disk-full.js';
 import { postgresKill } from './kinds/postgres-kill.js';
+import { restarts } from './kinds/restarts.js';
 import { rollingRestarts } from './kinds/rolling-restarts.js';
 import { setAway } from './kinds/set-away.js';
 import { shortForm } from './kinds/short-form.js';
@@ -48,7 +51,10 @@ const FAULTS: readonly Fault[] = [
   brokerDiskFull,
   postgresFreeze,
   postgresBack,
+  inboxBack,
+  logBack,
   everythingKilled,
+  restarts,
   brokerStalls,
   dispatcherJoin,
   offsetsLost,

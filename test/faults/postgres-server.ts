@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '#libs/embedded-stack';
+import { childPidsOf } from '../support/child-pids.js';
 
 /** A Postgres that comes and goes. Its address and its data stay. */
 export class PostgresServer {
@@ -82,7 +83,7 @@ export class PostgresServer {
     if (pid === undefined) return;
     // The server first, so that no session is started behind our back.
     process.kill(pid, name);
-    for (const child of childrenOf(pid)) {
+    for (const child of childPidsOf(pid)) {
       try {
         process.kill(child, name);
       } catch {
@@ -98,12 +99,4 @@ export class PostgresServer {
       if (this.#running === running) this.#hasDied = true;
     });
   }
-}
-
-function childrenOf(pid: number): readonly number[] {
-  const listed = execFileSync('ps', ['-e', '-o', 'pid=,ppid='], { encoding: 'utf8' });
-  return listed
-    .split('\n')
-    .map((line) => line.trim().split(/\s+/).map(Number))
-    .flatMap(([child, parent]) => (parent === pid && child !== undefined ? [child] : []));
 }

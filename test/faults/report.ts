@@ -43,9 +43,13 @@ function cellsOf({ fault, outcome }: Row): readonly string[] {
       const counts = [acknowledged, lost, repeated, gaps, mismatches, unpushed, alerts, pushedTwice, skipped].map(
         String,
       );
-      return [fault, ...counts, `${(outcome.longestStallMs / 1_000).toFixed(1)} s`, outcome.kind];
+      return [fault, ...counts, `${(outcome.longestStallMs / 1_000).toFixed(1)} s`, endOf(outcome)];
     }
   }
+}
+
+function endOf({ kind, verdict }: Outcome & { readonly kind: 'held' | 'broken' }): string {
+  return verdict.removed === 0 ? kind : `${kind}; the fault itself took ${verdict.removed} away`;
 }
 
 /** The faults, a row each, and what their columns mean. */

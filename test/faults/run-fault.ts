@@ -1,4 +1,7 @@
 import { setMaxListeners } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
 import type { Fault } from './fault.js';
 import { prove, type Proof } from './prove.js';
 import { World } from './world.js';
@@ -32,21 +35,28 @@ export async function runFault(fault: Fault, options: RunOptions): Promise<Outco
   // Everything that waits for something listens to it.
   setMaxListeners(0, signal);
   const { dataDir, seed, tell } = options;
-  let world: World | undefined;
+  const world = new World({ ...fault.plan, dataDir, seed, signal, tell });
   try {
-    world = await World.begin({ ...fault.plan, dataDir, seed, signal, tell });
+    await world.begin();
     const outcome = await strikeAndProve(fault, world);
     if (outcome.kind === 'broken') world.writeLogs(options.logsDir);
     return outcome;
   } catch (error) {
-    world?.writeLogs(options.logsDir);
     // What is thrown because of the end of the time says less than that.
     const reason: unknown = signal.aborted ? signal.reason : error;
-    return { kind: 'failed', reason: reason instanceof Error ? reason.message : String(reason) };
+    world.writeLogs(options.logsDir);
+    writeFileSync(join(options.logsDir, 'failure.txt'), inspect(reason));
+    return { kind: 'failed', reason: whyOf(reason) };
   } finally {
     clearTimeout(timer);
-    await world?.end();
+    await world.end();
   }
+}
+
+/** With what is behind it: of a request that failed, the message alone says only that. */
+function whyOf(reason: unknown): string {
+  if (!(reason instanceof Error)) return String(reason);
+  return reason.cause === undefined ? reason.message : `${reason.message} (${whyOf(reason.cause)})`;
 }
 
 async function strikeAndProve(fault: Fault, world: World): Promise<Proof> {

@@ -105,21 +105,17 @@ export class StageFleet {
     private readonly environmentOf: StageEnvironment,
   ) {}
 
-  /** @param instances how many processes of each stage; one where nothing is said */
+  /**
+   * Starts them; they need not be ready when this returns.
+   * @param instances how many processes of each stage; one where nothing is said
+   */
   static async start(
     environmentOf: StageEnvironment,
     instances: Partial<Readonly<Record<StageName, number>>>,
   ): Promise<StageFleet> {
     const wanted = STAGE_NAMES.flatMap((stage) => Array.from({ length: instances[stage] ?? 1 }, () => stage));
     const members = await Promise.all(wanted.map((stage) => Member.start(stage, environmentOf(stage))));
-    const fleet = new StageFleet(members, environmentOf);
-    try {
-      await fleet.ready();
-      return fleet;
-    } catch (error) {
-      await fleet.end();
-      throw error;
-    }
+    return new StageFleet(members, environmentOf);
   }
 
   /** Starts one more process of the stage, which need not be ready when this returns. */

@@ -40,6 +40,7 @@ function evidence(
     ledger: {
       submitted: new Map(EVENTS.map((event) => [event.id, event])),
       acknowledged: new Set(EVENTS.map(({ id }) => id)),
+      removed: new Set<string>(),
       chats: new Map(),
     },
     staffAlerts: [],
@@ -87,6 +88,16 @@ describe('the verdict', () => {
     const arrivals = new Map(RECORDS.slice(0, 2).map(({ id, envelope }) => [id, { body: envelope, accepted: 1 }]));
     const log = RECORDS.slice(0, 2);
     expect(counts(judge(evidence({ ledger: { ...ledger, acknowledged }, log, arrivals })))).toEqual({});
+  });
+
+  it('lets an event be missing that the fault itself took away, though it was pushed, and counts it', () => {
+    const removed = new Set([EVENTS[2]!.id]);
+    const verdict = judge(evidence({ ledger: { ...evidence().ledger, removed }, log: RECORDS.slice(0, 2) }));
+    expect(counts(verdict)).toEqual({});
+    expect(verdict.removed).toBe(1);
+    expect(judge(evidence({ ledger: { ...evidence().ledger, removed } })).removed).toBe(0);
+    const log = RECORDS.slice(0, 1);
+    expect(counts(judge(evidence({ ledger: { ...evidence().ledger, removed }, log })))).toMatchObject({ lost: 1 });
   });
 
   it('tells what is in the log and not in the feed', () => {
@@ -161,6 +172,7 @@ describe('the verdict', () => {
     const ledger = {
       submitted: new Map(many.map((event) => [event.id, event])),
       acknowledged: new Set(many.map(({ id }) => id)),
+      removed: new Set<string>(),
       chats: new Map(),
     };
     const verdict = judge(evidence({ ledger, log, feeds: [], arrivals: new Map() }));

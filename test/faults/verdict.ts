@@ -30,7 +30,7 @@ export interface Received {
 
 /** What is there once everything has settled; read as data teams, clients and customers do. */
 export interface Evidence {
-  readonly ledger: Pick<Ledger, 'submitted' | 'acknowledged' | 'chats'>;
+  readonly ledger: Pick<Ledger, 'submitted' | 'acknowledged' | 'removed' | 'chats'>;
   /** Every record of the log topic, partition by partition in the order of the offsets. */
   readonly log: readonly LogRecord[];
   readonly feeds: readonly FeedPage[];
@@ -38,11 +38,13 @@ export interface Evidence {
   readonly staffAlerts: readonly StaffAlert[];
 }
 
-/** What the evidence comes to. All but `acknowledged`, `skipped`, `pushedTwice` and `alertsRaised` have to be 0. */
+/** What the evidence comes to. All but `acknowledged`, `removed`, `skipped`, `pushedTwice` and `alertsRaised` have to be 0. */
 export interface Verdict {
   readonly acknowledged: number;
   /** Acknowledged events that the log or the feed does not have. */
   readonly lost: number;
+  /** Acknowledged events that the fault took away from wherever they were, and that nobody has. */
+  readonly removed: number;
   /** Ids that the log, read by the rule, has more than once. */
   readonly repeated: number;
   /** Seqs that the log, read by the rule, leaves out. */
@@ -89,15 +91,21 @@ export function judge({ ledger, log, feeds, received, staffAlerts }: Evidence): 
     const pages = feeds.filter((page) => page.orgId === orgId);
     for (const id of compareFeed(records, pages, findings)) inFeed.add(id);
   }
+  const isRemoved = (id: string) => ledger.removed.has(id) && !inLog.has(id);
   for (const id of ledger.acknowledged) {
+    if (isRemoved(id)) continue;
     if (!inLog.has(id)) findings.add('lost', `${id} was acknowledged and is not in the log`);
     else if (!inFeed.has(id)) findings.add('lost', `${id} was acknowledged and is not in the feed`);
   }
   const events = [...ledger.submitted.values()].filter(({ id }) => inLog.has(id));
-  const pushedTwice = received.reduce((sum, endpoint) => sum + comparePushes(endpoint, events, inLog, findings), 0);
+  const pushedTwice = received.reduce(
+    (sum, endpoint) => sum + comparePushes(endpoint, { events, inLog, isRemoved }, findings),
+    0,
+  );
   return {
     acknowledged: ledger.acknowledged.size,
     ...findings.counts,
+    removed: [...ledger.acknowledged].filter(isRemoved).length,
     alertsRaised: staffAlerts.length,
     skipped,
     pushedTwice,
@@ -180,11 +188,18 @@ function compareFeed(
   return found;
 }
 
+/** What endpoints may have been pushed. */
+interface Pushable {
+  readonly events: readonly SubmittedEvent[];
+  readonly inLog: ReadonlyMap<string, LogRecord>;
+  /** Whether it may have been pushed before the fault took it away. */
+  readonly isRemoved: (id: string) => boolean;
+}
+
 /** @returns how often a push was accepted again */
 function comparePushes(
   { name, subscription, arrivals, wrong, registered }: Received,
-  events: readonly SubmittedEvent[],
-  inLog: ReadonlyMap<string, LogRecord>,
+  { events, inLog, isRemoved }: Pushable,
   findings: Findings,
 ): number {
   for (const problem of wrong) findings.add('mismatches', problem);
@@ -197,6 +212,7 @@ function comparePushes(
   let again = 0;
   for (const [id, { body, accepted }] of arrivals) {
     again += accepted - 1;
+    if (isRemoved(id)) continue;
     if (!forIt.has(id)) findings.add('mismatches', `${name} got ${id}, which is not for it`);
     else if (registered !== null && appendedAtMs(id) < registered.afterMs) {
       findings.add('mismatches', `${name} got ${id}, which is older than the endpoint`);

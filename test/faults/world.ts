@@ -7,11 +7,13 @@ import { STAGE_NAMES, type StageName } from '#libs/runtime';
 import { anEnvironment } from '../support/environment.js';
 import { ROOT } from '../support/root.js';
 import { drawsFrom } from '../support/sequence.js';
+import { BrokerFiles } from './broker-files.js';
 import { BrokerWay, type WayState } from './broker-way.js';
 import { PostgresServer } from './postgres-server.js';
 import { SmallVolume, unmountVolumes } from './small-volume.js';
 import { StageFleet } from './stage-fleet.js';
-import { Traffic, until } from './traffic.js';
+import { Standalone } from './standalone.js';
+import { Traffic, until, type TrafficTarget } from './traffic.js';
 
 /** What a fault is done to. */
 export interface WorldPlan {
@@ -27,6 +29,8 @@ export interface WorldPlan {
   readonly quietOrgs?: number;
   /** How long everything may take to settle after the load. */
   readonly settleMs?: number;
+  /** Everything is one process with embedded servers, as `npm start` runs it: this world has no other parts. */
+  readonly isStandalone?: true;
   /** Beside those that every world has. */
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -61,27 +65,18 @@ export class World {
   #volume: SmallVolume | undefined;
   #stages: StageFleet | undefined;
   #traffic: Traffic | undefined;
+  #standalone: Standalone | undefined;
+  #environment: Readonly<Record<string, string>> | undefined;
   readonly #ways = new Map<StageName, BrokerWay>();
   /** What a fault has found to be wrong by itself, in words. */
   readonly problems: string[] = [];
   readonly #topicPrefix = `f${randomBytes(4).toString('hex')}`;
 
-  private constructor(private readonly options: WorldOptions) {
+  /** Nothing runs yet. */
+  constructor(private readonly options: WorldOptions) {
     this.draw = drawsFrom(options.seed);
     this.tell = options.tell;
     this.#signal = options.signal;
-  }
-
-  /** Starts everything, and the load last. @throws when something does not start; nothing is left then */
-  static async begin(options: WorldOptions): Promise<World> {
-    const world = new World(options);
-    try {
-      await world.#begin();
-      return world;
-    } catch (error) {
-      await world.end();
-      throw error;
-    }
   }
 
   get kafka(): EmbeddedKafkaCluster {
@@ -101,6 +96,11 @@ export class World {
     return there(this.#stages);
   }
 
+  /** All of it, if the plan says that it is one process. */
+  get standalone(): Standalone {
+    return there(this.#standalone);
+  }
+
   /** What it carries, and what proves that nothing of it was lost. */
   get traffic(): Traffic {
     return there(this.#traffic);
@@ -112,7 +112,22 @@ export class World {
   }
 
   get logTopic(): string {
-    return `${this.#topicPrefix}.log.v1`;
+    return this.topicNamed('log');
+  }
+
+  /** A topic by its role. */
+  topicNamed(role: string): string {
+    return `${this.#topicPrefix}.${role}.v1`;
+  }
+
+  /** The settings of its processes, for commands that operators run beside them. */
+  get environment(): Readonly<Record<string, string>> {
+    return there(this.#environment);
+  }
+
+  /** Of the first broker. */
+  get brokerFiles(): BrokerFiles {
+    return new BrokerFiles(join(this.options.dataDir, 'kafka-1/kafka'));
   }
 
   /** A consumer group by its name in the list of stages. */
@@ -137,6 +152,7 @@ export class World {
     for (const [index, member] of (this.#stages?.members ?? []).entries()) {
       writeFileSync(join(directory, `${member.stage}-${index}.log`), `${member.log.join('\n')}\n`);
     }
+    if (this.#standalone !== undefined) writeFileSync(join(directory, 'standalone.log'), this.#standalone.output);
   }
 
   /** Ends everything that was started, and removes its data. */
@@ -149,43 +165,82 @@ export class World {
     }
   }
 
-  async #begin(): Promise<void> {
-    const { tell, options } = this;
-    tell('starting Kafka and Postgres');
-    await this.#startServers();
-    const environment = {
-      ...anEnvironment(),
-      ...SETTINGS,
-      PARTITIONS: String(PARTITIONS),
-      DATABASE_URL: this.postgres.url,
-      KAFKA_BROKERS: this.kafka.brokers,
-      TOPIC_PREFIX: this.#topicPrefix,
-      ...options.settings,
-    };
-    tell('starting the stages');
-    const routes = await this.#openWays();
-    const stages = await StageFleet.start((stage) => ({ ...environment, ...routes(stage) }), options.instances ?? {});
-    this.#stages = stages;
-    this.#cleanUps.push(() => stages.end());
-    const traffic = await Traffic.prepare(
-      {
-        brokers: this.kafka.brokers,
-        databaseUrl: this.postgres.url,
-        logTopic: this.logTopic,
-        staffAlertsTopic: `${this.#topicPrefix}.staff-alerts.v1`,
-        partitions: PARTITIONS,
-        apiUrls: () => stages.of('api').map(({ url }) => url),
-      },
-      {
-        draw: this.draw,
-        signal: this.#signal,
-        quietOrgs: options.quietOrgs ?? 0,
-        ...(options.settleMs !== undefined && { settleMs: options.settleMs }),
-      },
-    );
+  /** Starts everything, and the load last. What was started before an error is there until `end`. */
+  async begin(): Promise<void> {
+    const { options } = this;
+    await stopLeftovers(options.dataDir);
+    this.#takeDataDir();
+    const target = options.isStandalone === true ? await this.#startStandalone() : await this.#startApart();
+    const traffic = await Traffic.prepare(target, {
+      draw: this.draw,
+      signal: this.#signal,
+      quietOrgs: options.quietOrgs ?? 0,
+      ...(options.settleMs !== undefined && { settleMs: options.settleMs }),
+    });
     this.#traffic = traffic;
     this.#cleanUps.push(() => traffic.close());
     await traffic.start();
+  }
+
+  /** Servers and stages, each a process of its own. */
+  async #startApart(): Promise<TrafficTarget> {
+    this.tell('starting Kafka and Postgres');
+    await this.#startServers();
+    const environment = {
+      ...this.#settings,
+      DATABASE_URL: this.postgres.url,
+      KAFKA_BROKERS: this.kafka.brokers,
+      TOPIC_PREFIX: this.#topicPrefix,
+    };
+    this.#environment = environment;
+    this.tell('starting the stages');
+    const routes = await this.#openWays();
+    const { instances = {} } = this.options;
+    const stages = await StageFleet.start((stage) => ({ ...environment, ...routes(stage) }), instances);
+    this.#stages = stages;
+    this.#cleanUps.push(() => stages.end());
+    await stages.ready();
+    return {
+      brokers: this.kafka.brokers,
+      databaseUrl: this.postgres.url,
+      logTopic: this.logTopic,
+      staffAlertsTopic: this.topicNamed('staff-alerts'),
+      partitions: PARTITIONS,
+      apiUrls: () => stages.of('api').map(({ url }) => url),
+    };
+  }
+
+  async #startStandalone(): Promise<TrafficTarget> {
+    this.tell('starting Gapless as one process');
+    const environment = { ...this.#settings, TOPIC_PREFIX: this.#topicPrefix };
+    const standalone = new Standalone(join(this.options.dataDir, 'standalone'), environment, this.#signal);
+    this.#standalone = standalone;
+    this.#cleanUps.push(() => standalone.end());
+    await standalone.start();
+    const { credentials } = standalone;
+    return {
+      brokers: credentials.kafka_brokers,
+      databaseUrl: credentials.database_url,
+      logTopic: this.logTopic,
+      staffAlertsTopic: this.topicNamed('staff-alerts'),
+      partitions: PARTITIONS,
+      apiUrls: () => [standalone.credentials.base_url],
+    };
+  }
+
+  get #settings(): Readonly<Record<string, string>> {
+    return { ...anEnvironment(), ...SETTINGS, PARTITIONS: String(PARTITIONS), ...this.options.settings };
+  }
+
+  #takeDataDir(): void {
+    const { dataDir } = this.options;
+    unmountVolumes(dataDir);
+    rmSync(dataDir, { recursive: true, force: true });
+    mkdirSync(dataDir, { recursive: true });
+    this.#cleanUps.push(() => {
+      rmSync(dataDir, { recursive: true, force: true });
+      return Promise.resolve();
+    });
   }
 
   /** @returns what tells a stage its way to the first broker */
@@ -203,14 +258,6 @@ export class World {
 
   async #startServers(): Promise<void> {
     const { dataDir, brokers = 1, volume: volumePlan } = this.options;
-    await stopLeftovers(dataDir);
-    unmountVolumes(dataDir);
-    rmSync(dataDir, { recursive: true, force: true });
-    mkdirSync(dataDir, { recursive: true });
-    this.#cleanUps.push(() => {
-      rmSync(dataDir, { recursive: true, force: true });
-      return Promise.resolve();
-    });
     if (volumePlan !== undefined) {
       const volume = SmallVolume.of(volumePlan.server, dataDir, volumePlan.mebibytes);
       this.#volume = volume;

@@ -73,7 +73,8 @@ export async function readTopic(brokers: string, topic: string): Promise<readonl
   const admin = kafka.admin();
   await admin.connect();
   try {
-    const offsets = await admin.fetchTopicOffsets(topic);
+    // A broker that has just started does not know yet what it leads.
+    const offsets = await eventually(() => admin.fetchTopicOffsets(topic), { timeoutMs: 30_000 });
     const ends = new Map(
       offsets.filter(({ low, high }) => Number(low) < Number(high)).map((end) => [end.partition, Number(end.high)]),
     );

@@ -24,6 +24,8 @@ function killRunning(): void {
   for (const child of running) child.kill('SIGKILL');
 }
 
+/** A process that takes longer to say how it is stands still. */
+const PATIENCE_MS = 5_000;
 const BUILT_APPS = resolve(ROOT, 'dist/apps');
 
 /** A line of a process' structured log. */
@@ -89,8 +91,13 @@ export async function aStageProcess(
     ready: (timeoutMs = 30_000) =>
       eventually(
         async () => {
-          if (child.exitCode !== null) throw new Error(`${stage} ended with ${child.exitCode}: ${JSON.stringify(log)}`);
-          const response = await fetch(`${url}/health/ready`);
+          const end = child.exitCode ?? child.signalCode;
+          if (end !== null) throw new Error(`${stage} ended with ${end}: ${JSON.stringify(log)}`);
+          const response = await fetch(`${url}/health/ready`, { signal: AbortSignal.timeout(PATIENCE_MS) }).catch(
+            (cause: unknown) => {
+              throw new Error(`${stage} does not answer`, { cause });
+            },
+          );
           if (response.status !== 200) throw new Error(`${stage} is not ready: ${await response.text()}`);
         },
         { timeoutMs },
