@@ -99,7 +99,8 @@ export class EndpointDirectory {
            'endedAfterSeq', ended_after_seq, 'endedOffset', ended_offset,
            'endedMs', (extract(epoch from ended_at) * 1000)::bigint)) as inactive
          from endpoint_inactive_periods
-         where endpoint_id = e.id and (ended_after_seq >= asked.from_seq or ended_offset > asked.from_offset)
+         -- Most endpoints have never been inactive: for them, nothing is looked up.
+         where e.activation > 1 and endpoint_id = e.id and (ended_after_seq >= asked.from_seq or ended_offset > asked.from_offset)
            and (began_after_seq is not null or began_offset is not null)
            and (began_after_seq < ended_after_seq or coalesce(began_offset, 0) < ended_offset)
        ) p on true
