@@ -24,8 +24,8 @@ await runMain(async () => {
   if (counts === undefined) {
     // The address of the registry, which follows, is nobody's business but npm's.
     const reason = String(report.message ?? 'no answer').split(' - ')[0];
-    if (strict) throw new StepError(`The registry was not able to audit the dependencies: ${reason}`);
-    return console.log(`Dependencies were not audited, since the registry cannot tell: ${reason}`);
+    if (strict) throw new StepError(`The registry could not audit the dependencies: ${reason}`);
+    return console.log(`Dependencies were not audited, since the registry did not respond: ${reason}`);
   }
   const told = Object.entries(counts).map(([severity, count]) => `${count} ${severity}`);
   const refused = REFUSED.reduce((sum, severity) => sum + (counts[severity] ?? 0), 0);

@@ -170,7 +170,7 @@ describe('an endpoint', () => {
     await visitor.button('Done').click();
 
     await visitor.choose('Pause');
-    await visitor.see('Paused: nothing is sent');
+    await visitor.see('Paused: receives no pushes');
     expect((await operator.endpoint(id)).is_active).toBe(false);
 
     await visitor.choose('Delete …');
@@ -324,7 +324,7 @@ describe('the alerts page', () => {
       data: conversationData(`cnv_${name}`, { subject: `${name}'s parcel` }),
     });
     await visitor.open('/alerts');
-    await visitor.see('Nobody waits');
+    await visitor.see('No chat is waiting');
     await visitor.see('No alerts yet');
     await operator.emit(chat('Ada', 'conversation.handed_off', 90), chat('Bob', 'conversation.handed_off', 5));
 
@@ -336,7 +336,7 @@ describe('the alerts page', () => {
     expect(await seriousViolations(page)).toEqual([]);
 
     await page.getByLabel('Second alert after (seconds)').fill('60');
-    await visitor.see('Has to be longer than the first.');
+    await visitor.see('Must be longer than the first.');
     expect(await visitor.button('Save').isDisabled()).toBe(true);
     await page.getByLabel('Second alert after (seconds)').fill('80');
     await visitor.button('Save').click();

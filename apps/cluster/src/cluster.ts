@@ -179,7 +179,7 @@ async function forgetTheDead(brokers: string, signal: AbortSignal, tell: (line: 
   try {
     await forgetMembers({ brokers, signal });
   } catch (error) {
-    tell(`Kafka waits for members of its groups that may be gone: ${String(error)}`);
+    tell(`Kafka may wait for group members that no longer exist: ${String(error)}`);
   }
 }
 
@@ -190,7 +190,7 @@ async function startAgain(
   signal: AbortSignal,
   tell: (line: string) => void,
 ): Promise<void> {
-  tell(`kafka broker ${node.id} has ended and is started again: ${reason.message.split('\n')[0] ?? ''}`);
+  tell(`kafka broker ${node.id} has stopped and starts again: ${reason.message.split('\n')[0] ?? ''}`);
   const start = () => node.start();
   const onFailure = (error: unknown) => {
     signal.throwIfAborted();

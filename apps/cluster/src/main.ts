@@ -19,7 +19,7 @@ function tell(line: string): void {
 function parsePort(text: string): number {
   const port = Number(text);
   if (!/^\d{1,5}$/.test(text) || port + PORTS_ABOVE > 65_535) {
-    throw new InvalidArgumentError(`It is a whole number up to ${65_535 - PORTS_ABOVE}.`);
+    throw new InvalidArgumentError(`Use a whole number up to ${65_535 - PORTS_ABOVE}.`);
   }
   return port;
 }
@@ -29,7 +29,7 @@ async function run({ port, dataDir }: { readonly port: number; readonly dataDir:
   const quitting = new AbortController();
   const signal = AbortSignal.any([stopped, quitting.signal]);
   const directory = resolve(dataDir);
-  tell(`A cluster starts; its data is in ${directory}`);
+  tell(`The cluster is starting; its data is in ${directory}`);
   let cluster: Cluster | undefined;
   try {
     cluster = await Cluster.start({
@@ -52,7 +52,7 @@ async function run({ port, dataDir }: { readonly port: number; readonly dataDir:
       process.exitCode = 1;
     }
   } finally {
-    tell('The cluster stops …');
+    tell('The cluster is stopping …');
     await cluster?.stop();
     tell('The cluster has stopped.');
   }
@@ -63,7 +63,7 @@ function takeOrders(cluster: Cluster, quit: () => void): void {
   const has = { sets: cluster.sets.length, brokers: cluster.kafka.nodes.length };
   createInterface({ input: process.stdin }).on('line', (line) => {
     carryOut(parseOrder(line, has), cluster, { tell, quit }).catch((error: unknown) => {
-      tell(`that failed: ${explain(error)}`);
+      tell(`failed: ${explain(error)}`);
     });
   });
 }

@@ -63,9 +63,7 @@ describe('a supervised process', () => {
       expect(sample.pid).not.toBe(pid);
       expect(sample.state).toBe('ready');
     });
-    expect(told).toEqual([
-      expect.stringContaining(`(process ${pid}) ended with SIGKILL; it is started again in 100 ms`),
-    ]);
+    expect(told).toEqual([expect.stringContaining(`(process ${pid}) ended with SIGKILL; it starts again in 100 ms`)]);
   });
 
   it('waits longer from failure to failure', async () => {

@@ -81,7 +81,7 @@ export class SupervisedProcess {
     if (this.#child !== undefined) this.#state = 'stopping';
     this.#child?.kill(signal);
     const late = setTimeout(() => {
-      this.plan.tell(`${this.plan.name} did not end within ${STOP_LIMIT_MS / 1_000} s, and is killed`);
+      this.plan.tell(`${this.plan.name} did not stop within ${STOP_LIMIT_MS / 1_000} s and was killed`);
       this.#child?.kill('SIGKILL');
     }, STOP_LIMIT_MS);
     await this.#running;
@@ -97,7 +97,7 @@ export class SupervisedProcess {
       failures = performance.now() - began > STEADY_MS ? 1 : failures + 1;
       const waitMs = backOffMs(failures);
       this.#state = 'waiting';
-      this.plan.tell(`${this.plan.name} ${how}; it is started again in ${waitMs} ms (its log: ${this.plan.logFile})`);
+      this.plan.tell(`${this.plan.name} ${how}; it starts again in ${waitMs} ms (log: ${this.plan.logFile})`);
       await delay(waitMs, undefined, { signal: dismissed }).catch(() => undefined);
     }
     this.#state = 'away';

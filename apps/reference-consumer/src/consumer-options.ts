@@ -58,7 +58,7 @@ export function consumerProgram(act: (options: ConsumerOptions) => Promise<void>
         .argParser(readDelay)
         .default(0, 'none'),
     )
-    .option('--database <url>', 'remember in this Postgres what was handled, and go on behind it the next time')
+    .option('--database <url>', 'store the last handled event in this Postgres, and continue after it the next time')
     .showHelpAfterError('(try --help)')
     .action(async (options: ConsumerOptions) => {
       if (options.register && options.secret !== undefined) {

@@ -41,7 +41,7 @@ async function consume(options: ConsumerOptions): Promise<void> {
         `${path} does not exist: start Gapless first (npm start), or set DATA_DIR to its data folder`,
       );
     }
-    print(`${path} is not there, so there is no feed: events are printed as they are pushed.`);
+    print(`${path} does not exist, so there is no feed: the receiver prints events as they are pushed.`);
     await receivePushes(options, interrupted);
     return;
   }

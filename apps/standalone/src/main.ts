@@ -50,9 +50,9 @@ function tell(line: string): void {
 async function forgetTheDead(brokers: string): Promise<void> {
   try {
     const members = await forgetMembers({ brokers, signal });
-    if (members > 0) tell(`Kafka has forgotten ${members} members of its groups that a killed Gapless left behind`);
+    if (members > 0) tell(`Kafka removed ${members} group members that a killed Gapless had left`);
   } catch (error) {
-    tell(`Kafka waits for members of its groups that may be gone: ${String(error)}`);
+    tell(`Kafka may wait for group members that no longer exist: ${String(error)}`);
   }
 }
 
@@ -87,7 +87,7 @@ async function startServers(servers: Server[]): Promise<Environment> {
 }
 
 async function run(servers: Server[]): Promise<void> {
-  tell(`Gapless starts; its data is in ${dataDir}`);
+  tell(`Gapless is starting; its data is in ${dataDir}`);
   const health = new HealthBoard();
   // It loads while the servers start.
   const pushing = new StageThread(health);
@@ -142,7 +142,7 @@ async function runStages(given: Environment, { servers, health, pushing }: Parts
     tell(readyText(running.url, running.config, isEmbedded ? resolve(dataDir, 'credentials.json') : null));
     const death = await Promise.race([untilAborted(signal), died]);
     if (death instanceof Error) throw death;
-    tell('Gapless stops …');
+    tell('Gapless is stopping …');
   } finally {
     await Promise.all([running?.stop(), pushing.stop()]);
   }

@@ -97,7 +97,7 @@ class Node implements EmbeddedKafkaNode {
     const server = await this.launch();
     if (server.port !== this.port) {
       await server.stop();
-      throw new Error(`somebody took the port of Kafka's node ${this.id} (${this.broker}) while it was away`);
+      throw new Error(`another program took the port of Kafka's node ${this.id} (${this.broker}) while it was down`);
     }
     this.#running = server;
     void server.died.then(async (reason) => {

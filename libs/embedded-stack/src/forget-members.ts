@@ -86,7 +86,7 @@ async function groupsAt(port: number): Promise<readonly string[]> {
   const answer = await askKafka(port, { ...LIST_GROUPS, body: new RequestBody() });
   skipThrottleTime(answer);
   const error = answer.int16();
-  if (error !== 0) throw new Error(`Kafka did not tell its groups: error ${error}`);
+  if (error !== 0) throw new Error(`Kafka did not list its groups: error ${error}`);
   return answer.list(() => {
     const name = answer.text();
     answer.text(); // the protocol

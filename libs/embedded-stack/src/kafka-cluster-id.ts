@@ -10,6 +10,6 @@ export function newKafkaClusterId(): string {
 /** The id that the formatter has written into a node's storage. */
 export function kafkaClusterIdIn(records: string): string {
   const id = /^cluster\.id=(.+)$/m.exec(readFileSync(join(records, 'meta.properties'), 'utf8'))?.[1];
-  if (id === undefined) throw new Error(`${join(records, 'meta.properties')} names no cluster.id`);
+  if (id === undefined) throw new Error(`${join(records, 'meta.properties')} has no cluster.id`);
   return id.trim();
 }

@@ -63,7 +63,7 @@ export async function runServer(plan: ServerPlan): Promise<RunningServer> {
       }, PROGRESS_MS);
       const isUp = async (): Promise<boolean> => {
         const who = await plan.whoAnswers(port, server.pid);
-        if (who === 'stranger') throw new PortTakenError(`somebody else answers on 127.0.0.1:${port}`, port);
+        if (who === 'stranger') throw new PortTakenError(`another program listens on 127.0.0.1:${port}`, port);
         return who === 'ours';
       };
       try {

@@ -87,7 +87,7 @@ export function parseSubmission(body: Buffer, context: SubmissionContext): reado
     problems.throwIfAny();
     return [];
   }
-  if (values.length > limits.maxEvents) throw tooLarge(`More than ${limits.maxEvents} events.`);
+  if (values.length > limits.maxEvents) throw tooLarge(`The body has more than ${limits.maxEvents} events.`);
   const texts = sliceEvents(text, limits);
   const rules: EventRules = {
     idRequired: false,

@@ -68,7 +68,7 @@ function headersOf(headers: IHeaders | undefined): RecordHeaders {
 export function toStoredRecord(topic: string, partition: number, message: FetchedMessage): StoredRecord {
   if (message.unreadable !== undefined) {
     const place = `${topic}/${partition} at offset ${message.offset}`;
-    throw new Error(`what stands in ${place} cannot be read: ${message.unreadable.message}`, {
+    throw new Error(`the record at ${place} cannot be read: ${message.unreadable.message}`, {
       cause: message.unreadable,
     });
   }

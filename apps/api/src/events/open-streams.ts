@@ -23,7 +23,7 @@ export class OpenStreams {
     const { maxStreams, maxStreamsPerKey } = this.config;
     const ofKey = this.#byKey.get(key) ?? 0;
     if (ofKey >= maxStreamsPerKey) {
-      throw refused(`This key has ${maxStreamsPerKey} streams open, which is the most it may have. Close one first.`);
+      throw refused(`This key has ${maxStreamsPerKey} streams open, which is the limit. Close one first.`);
     }
     if (this.#total >= maxStreams) throw refused('This server has reached its limit of open streams.');
     this.#byKey.set(key, ofKey + 1);

@@ -12,7 +12,7 @@ const CLEARED: Readonly<Record<NonNullable<RaisedAlert['cleared_by']>, string>> 
   picked_up: 'picked up',
   abandoned: 'visitor left',
   completed: 'completed',
-  handed_off: 'queued anew',
+  handed_off: 'queued again',
 };
 
 /** The alerts that were raised, newest first, and how each was cleared. */

@@ -41,7 +41,7 @@ export function settingsProblems(draft: SettingsDraft): SettingsProblems {
     ...(!isWhole(second)
       ? { second: 'A whole number of seconds, from 1.' }
       : second <= first
-        ? { second: 'Has to be longer than the first.' }
+        ? { second: 'Must be longer than the first.' }
         : {}),
     ...(wrongEmail === undefined ? {} : { emails: `“${wrongEmail}” is not an address.` }),
   };

@@ -24,7 +24,7 @@ export function WaitingList({ orgId }: { readonly orgId: string }) {
           </div>
         )
       ) : waiting.data.length === 0 ? (
-        <EmptyState icon="check" title="Nobody waits">
+        <EmptyState icon="check" title="No chat is waiting">
           Chats that the AI hands to a human appear here until an agent takes them.
         </EmptyState>
       ) : (

@@ -140,11 +140,11 @@ function NothingFound({ isFiltered, onClear }: { readonly isFiltered: boolean; r
   return isFiltered ? (
     <EmptyState
       icon="search"
-      title="No delivery is like that"
+      title="No delivery matches the filters"
       action={<Button onClick={onClear}>Clear the filters</Button>}
     />
   ) : (
-    <EmptyState icon="send" title="Nothing was sent yet">
+    <EmptyState icon="send" title="No deliveries yet">
       Deliveries appear here as soon as an event that the endpoint subscribes to happens. A test event is sent at once.
     </EmptyState>
   );

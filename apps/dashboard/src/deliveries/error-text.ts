@@ -1,8 +1,8 @@
 const MEANINGS: Readonly<Record<string, string>> = {
-  http_status: 'Answered with an error status',
+  http_status: 'Responded with an error status',
   timeout: 'No answer in time',
   dns: 'The host name could not be resolved',
-  connect: 'The connection was refused or broke off',
+  connect: 'The connection was refused or closed',
   tls: 'No secure connection could be made',
   blocked_address: 'The address is not a public one',
   endpoint_disabled: 'The endpoint was disabled',

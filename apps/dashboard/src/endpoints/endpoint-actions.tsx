@@ -99,7 +99,7 @@ export function EndpointActions({ endpoint, isTesting, onTest, onRecover }: Endp
           title="Secret rotated"
           what="secret"
           secret={asking.endpoint.secret}
-          hint="From now on every push is signed with this secret. The old one no longer verifies."
+          hint="Gapless now signs every push with this secret. The old one is invalid."
           onClose={close}
         />
       )}

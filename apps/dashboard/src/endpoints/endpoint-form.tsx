@@ -70,7 +70,7 @@ export function EndpointForm({ initial, submitText, busy, failure, cancel, onSub
             onChange={(event) => {
               setUrl(event.target.value);
             }}
-            hint="Public and https. Answer any 2xx within 10 seconds, and do the work afterwards."
+            hint="Public and https. Respond with any 2xx within 10 seconds, and do the work afterwards."
             error={refused.url}
           />
           <div className="columns-2">

@@ -67,7 +67,7 @@ export function EventPicker({ chosen, onChange, error }: EventPickerProps) {
         {families.map((family) => (
           <Family key={family.family} {...{ family, chosen, set }} />
         ))}
-        {types !== undefined && families.length === 0 && <p className="picker-none">No event type is called that.</p>}
+        {types !== undefined && families.length === 0 && <p className="picker-none">No event type has this name.</p>}
       </div>
       {error !== undefined && (
         <p id="picker-error" className="field-error">

@@ -18,9 +18,9 @@ const KINDS: readonly { readonly kind: Kind; readonly text: string; readonly hin
   {
     kind: 'failed',
     text: 'Deliveries that failed',
-    hint: 'Attempts begin anew, with the same bytes and delivery ids.',
+    hint: 'Attempts start again, with the same bytes and delivery ids.',
   },
-  { kind: 'missed', text: 'Events missed while it was disabled', hint: 'Those that it would have received.' },
+  { kind: 'missed', text: 'Events missed while it was disabled', hint: 'The events that it would have received.' },
 ];
 
 /** Re-sends what an endpoint has not got, once its user has seen how much that is; enables it first where needed. */
@@ -63,8 +63,8 @@ export function RecoverDialog({
       title={endpoint.is_active ? 'Recover deliveries' : 'Enable and recover'}
       description={
         endpoint.is_active
-          ? 'Sends again what this endpoint has not got, in the order of the events.'
-          : 'Enables the endpoint, and sends what it has not got in the order of the events. Make sure that your receiver works again.'
+          ? 'Sends the missing events to this endpoint again, in their order.'
+          : 'Enables the endpoint and sends the missing events, in their order. Make sure that your receiver works again.'
       }
       actions={
         <>

@@ -12,13 +12,13 @@ const KINDS = [
     kind: 'every',
     text: 'Every widget',
     json: 'null',
-    hint: 'Events of all widgets, those that you add later too, and org-wide events.',
+    hint: 'Events of all widgets, including later ones, and org-wide events.',
   },
   {
     kind: 'none',
     text: 'Org-wide events only',
     json: '[]',
-    hint: 'Only events that belong to no widget: help desk content, identity verification and fraud.',
+    hint: 'Only events without a widget: help desk content, identity verification and fraud.',
   },
   {
     kind: 'some',

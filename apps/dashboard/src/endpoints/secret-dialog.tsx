@@ -37,7 +37,7 @@ export function SecretDialog({ title, what, secret, hint, onClose }: SecretDialo
         </code>
         <CopyButton text={secret} what={what} />
       </div>
-      <Notice tone="wait" title="This is the only time that it is shown">
+      <Notice tone="wait" title="This is the only time that you see it">
         Store it where your other secrets are. It cannot be read again; if it is lost, make a new one.
       </Notice>
       <Checkbox

@@ -21,7 +21,7 @@ export function TestResult({ endpointId, deliveryId }: TestResultProps) {
   );
   if (delivery === undefined || attempt === undefined) {
     return (
-      <Notice tone="accent" icon="clock" title="Test event on its way">
+      <Notice tone="accent" icon="clock" title="Test event sent">
         Waiting for your endpoint to answer …
       </Notice>
     );

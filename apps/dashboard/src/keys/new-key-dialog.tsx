@@ -40,7 +40,7 @@ export function NewKeyDialog({ onClose, onCreated }: NewKeyDialogProps) {
       open
       onClose={onClose}
       title="New API key"
-      description="Give it what its user needs, and no more: a consumer of the feed needs only events:read."
+      description="Choose only the scopes that its user needs. A consumer of the feed needs only events:read."
       actions={
         <>
           <Button onClick={onClose}>Cancel</Button>

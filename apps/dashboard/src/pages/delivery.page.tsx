@@ -102,7 +102,7 @@ function ReplayButton({
       onClick={() => {
         replaying.mutate(undefined, {
           onSuccess: () => {
-            tellDone('Replayed', 'The same bytes under the same delivery id, with a fresh signature.');
+            tellDone('Replayed', 'Sends the same bytes with the same delivery id and a new signature.');
           },
           onError: (failure) => {
             tellFailure('Not replayed', failure);

@@ -122,7 +122,7 @@ function DisabledNotice({
     <Notice
       tone={isAutomatic ? 'bad' : 'off'}
       icon="pause"
-      title={isAutomatic ? 'Disabled automatically: too many failed attempts in a row' : 'Paused: nothing is sent'}
+      title={isAutomatic ? 'Disabled automatically: too many failed attempts in a row' : 'Paused: receives no pushes'}
       actions={
         <Button look="solid" icon="recover" disabled={!mayWrite} onClick={onRecover}>
           Enable and recover …

@@ -204,11 +204,11 @@ function EventList({ feed, search }: { readonly feed: EventFeed; readonly search
 
 function NoEvents({ search }: { readonly search: EventSearch }) {
   return search.event === undefined && search.widget === undefined ? (
-    <EmptyState icon="events" title="Nothing happened yet">
+    <EmptyState icon="events" title="No events yet">
       Events appear here the moment they are appended. <code>npm run -s gapless -- emit</code> makes one.
     </EmptyState>
   ) : (
-    <EmptyState icon="search" title="No event is like that">
+    <EmptyState icon="search" title="No event matches the filters">
       Of those that are still kept. New ones appear by themselves.
     </EmptyState>
   );

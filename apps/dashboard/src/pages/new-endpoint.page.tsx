@@ -31,7 +31,7 @@ export function NewEndpointPage() {
           title="Endpoint created"
           what="secret"
           secret={created.secret}
-          hint="Every push is signed with this secret. Your receiver needs it to tell that a push is real."
+          hint="Gapless signs every push with this secret. Your receiver needs it to verify pushes."
           onClose={() => void navigate({ to: '/endpoints/$endpointId', params: { endpointId: created.id } })}
         />
       )}

@@ -98,18 +98,24 @@ function EndpointChoice({ endpoints, chosen, onChange }: EndpointChoiceProps) {
 }
 
 const RULES = [
-  ['Verify the raw bytes', 'Parsed and printed again, the body is another one and its signature does not match.'],
-  ['Refuse what is older than 300 seconds', 'So that a push that somebody recorded cannot be played to you later.'],
-  ['Answer 2xx within 10 seconds', 'Do the work afterwards. Whatever else you answer is retried, for about 13 hours.'],
+  [
+    'Verify the raw bytes',
+    'If you parse the body and print it again, its bytes change and the signature does not match.',
+  ],
+  ['Refuse pushes older than 300 seconds', 'Then nobody can record a push and send it to you later.'],
+  [
+    'Answer 2xx within 10 seconds',
+    'Do the work afterwards. Gapless retries after any other response, for about 13 hours.',
+  ],
   [
     'Remember the id',
-    'The same event can come more than once. A gap in seq means that one did not come: the feed has it.',
+    'The same event can come more than once. If seq jumps, you missed an event. Fetch it from the feed.',
   ],
 ] as const;
 
 function Rules() {
   return (
-    <Card title="What a receiver has to do">
+    <Card title="How to build a receiver">
       <dl className="columns-2">
         {RULES.map(([rule, why]) => (
           <div key={rule}>

@@ -59,7 +59,7 @@ export function SignInPage() {
             onChange={(event) => {
               setApiKey(event.target.value);
             }}
-            hint="A key of your organization. What it may do here is what its scopes allow."
+            hint="A key of your organization. Its scopes decide what you can do here."
             error={entering.isError ? refusalText(entering.error) : undefined}
           />
           <Button type="submit" look="solid" busy={entering.isPending}>

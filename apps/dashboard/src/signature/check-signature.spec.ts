@@ -48,7 +48,7 @@ describe('what does not match is told why', () => {
     ['a secret without its prefix', { secret: SECRET.slice('whsec_'.length) }, 'lacks its prefix'],
     ['a body that was printed again', { body: BODY, header: signed(SECRET, `${AT}.{"id":"evt_1","seq":1}`) }, 'parsed'],
     ['a line break too few', { header: signed(SECRET, `${AT}.${BODY}\n`) }, 'lost a line break'],
-    ['a timestamp left out', { header: signed(SECRET, BODY) }, 'timestamp was left out'],
+    ['a timestamp left out', { header: signed(SECRET, BODY) }, 'signer left out the timestamp'],
     [
       'a decoded secret',
       { header: signed(Buffer.from(SECRET.slice('whsec_'.length), 'base64'), `${AT}.${BODY}`) },

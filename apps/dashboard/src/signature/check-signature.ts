@@ -37,7 +37,7 @@ export async function checkSignature(
   ];
   const expected = await hmacHex(secret, `${timestamp}.${body}`);
   if (expected === signature) {
-    return report([...steps, { verdict: 'pass', text: 'The signature is that of this body and this secret.' }]);
+    return report([...steps, { verdict: 'pass', text: 'The signature matches this body and this secret.' }]);
   }
   const why = await likelyCause({ secret, timestamp, signature, body });
   return report([...steps, { verdict: 'fail', text: `The signature does not match. ${why}` }]);
@@ -102,18 +102,18 @@ async function likelyCause({ secret, timestamp, signature, body }: Mismatch): Pr
   if (decoded !== undefined && (await matches(decoded, signed(body)))) {
     return 'The signer decoded the secret: for this header the key is the text itself, as UTF-8.';
   }
-  if (await matches(secret, body)) return 'The timestamp was left out of what was signed: it is <t>.<body>.';
+  if (await matches(secret, body)) return 'The signer left out the timestamp. The signed text is <t>.<body>.';
   for (const { text, mistake } of otherBodies(body)) {
     if (await matches(secret, signed(text))) return mistake;
   }
   if (!secret.startsWith('whsec_')) return 'A secret begins with whsec_; this one does not.';
-  return 'Either the secret is another endpoint’s or was rotated since, or the body is not byte for byte what was sent.';
+  return 'Either the secret is wrong (of another endpoint, or rotated since), or the body differs from the sent bytes.';
 }
 
 /** The body as something in between may have changed it. */
 function otherBodies(body: string): readonly { readonly text: string; readonly mistake: string }[] {
   const bodies = [
-    { text: body.trim(), mistake: 'The body has white space around it that was not sent.' },
+    { text: body.trim(), mistake: 'The body has extra white space around it.' },
     { text: `${body}\n`, mistake: 'The body lost a line break at its end.' },
   ];
   try {

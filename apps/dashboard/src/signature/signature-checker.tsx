@@ -41,8 +41,8 @@ export function SignatureChecker({ header: sentHeader, body: sentBody }: Signatu
         }}
         hint={
           isPossible
-            ? 'Computed in your browser: the secret is sent nowhere and not kept.'
-            : 'Browsers compute signatures only on https and on localhost; open this page there.'
+            ? 'Your browser computes it. The secret is neither sent nor stored.'
+            : 'Browsers compute signatures only on https and on localhost. Open this page there.'
         }
       />
       <TextField
@@ -63,7 +63,7 @@ export function SignatureChecker({ header: sentHeader, body: sentBody }: Signatu
         onChange={(event) => {
           setBody(event.target.value);
         }}
-        hint="As it was sent. Paste what your receiver got, to see where the two differ."
+        hint="The body as it was sent. Paste the body that your receiver got to see the difference."
       />
       <div aria-live="polite">{secret !== '' && report !== undefined && <Verdict report={report} />}</div>
     </div>

@@ -16,7 +16,7 @@ function useCopy(text: string) {
         }, SHOWN_MS);
       },
       (error: unknown) => {
-        tellFailure('Not copied: the browser does not allow it', error);
+        tellFailure('The browser does not allow copying', error);
       },
     );
   };

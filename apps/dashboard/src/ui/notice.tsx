@@ -66,9 +66,9 @@ function titleOf(error: unknown): string {
     case 404:
       return 'Not found';
     case 429:
-      return 'Too many requests at the moment';
+      return 'Too many requests';
     default:
-      return error.status >= 500 ? 'Gapless cannot do this at the moment' : 'That was refused';
+      return error.status >= 500 ? 'Gapless is unavailable at the moment' : 'The request was refused';
   }
 }
 

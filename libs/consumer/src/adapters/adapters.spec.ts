@@ -230,6 +230,6 @@ describe('the adapter for Express behind a body parser', () => {
   it('says what is wrong when they are gone', async () => {
     const response = await behind(express.json());
     expect(response.status).toBe(500);
-    expect(await response.text()).toMatch(/in front of the body parser/);
+    expect(await response.text()).toMatch(/before the body parser/);
   });
 });

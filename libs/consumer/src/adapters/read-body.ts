@@ -15,7 +15,7 @@ export async function readBody(request: NodeRequest, maxBytes: number): Promise<
   for (const kept of [request.rawBody, request.body]) if (Buffer.isBuffer(kept)) return kept;
   if (request.readableDidRead) {
     throw new TypeError(
-      'the body was read before, so its signature cannot be verified: put the webhook in front of the body parser',
+      'the body was read before, so its signature cannot be verified: register the webhook before the body parser',
     );
   }
   const chunks: Buffer[] = [];

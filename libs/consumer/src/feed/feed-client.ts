@@ -34,7 +34,7 @@ export class FeedClient implements Feed {
 function readPage({ headers, body }: ApiAnswer): FeedPage {
   const { data, next_seq: nextSeq } = (body ?? {}) as { readonly data?: unknown; readonly next_seq?: unknown };
   if (!Array.isArray(data) || !data.every(isEvent) || (typeof nextSeq !== 'number' && nextSeq !== null)) {
-    throw new ApiError('refused', 200, 'unknown', 'the answer is no page of the feed: check the base url');
+    throw new ApiError('refused', 200, 'unknown', 'the response is not a page of the feed: check the base url');
   }
   return {
     events: data,

@@ -224,7 +224,7 @@ function readBatch(
   reader.at = start + BATCH.recordCount;
   for (let left = reader.int32(); left > 0; left--) {
     const end = reader.varInt() + reader.at;
-    if (end < reader.at || end > batchEnd) throw new Error(`a record behind offset ${baseOffset} is damaged`);
+    if (end < reader.at || end > batchEnd) throw new Error(`a record after offset ${baseOffset} is damaged`);
     const recordAttributes = reader.int8();
     const timestampDelta = reader.varInt();
     const offset = baseOffset + reader.varInt();
