@@ -11,6 +11,7 @@ import type { KafkaConnection } from './kafka-connection.js';
 import { tellingAssigner, type JoiningMember } from './kafkajs/before-join.js';
 import { onOutOfRange } from './kafkajs/out-of-range.js';
 import { LARGEST_BATCH_BYTES } from './limits.js';
+import { OffsetCommits } from './offset-commits.js';
 import { PartitionPauses } from './partition-pauses.js';
 import { PartitionProgress } from './partition-progress.js';
 import { PartitionQueue } from './partition-queue.js';
@@ -26,8 +27,6 @@ const CLOCK_WATCH_MS = 1_000;
 const REBALANCE_TIMEOUT_MS = 10_000;
 /** How long a fetch waits at the broker for records; they are handed over at once when they come. */
 const FETCH_WAIT_MS = 200;
-/** Offsets move this often at the most: a commit costs as much as a small batch, and a crash repeats no more than this. */
-const COMMIT_EVERY_MS = 250;
 /**
  * kafkajs fetches from a broker once all that it fetched there before is handled. A batch that takes longer than this is no
  * longer waited for, so that the other partitions go on.
@@ -111,13 +110,7 @@ export class BatchConsumer {
       });
     },
   });
-  /** What is handled and not committed yet, by partition. */
-  readonly #handled = new Map<
-    string,
-    { readonly topic: string; readonly partition: number; readonly offset: string }
-  >();
-  #committing: NodeJS.Timeout | null = null;
-  #commits: Promise<void> = Promise.resolve();
+  readonly #commits: OffsetCommits;
   #watching: NodeJS.Timeout | null = null;
   #onJoined: () => void = () => undefined;
   #assigned: Readonly<Record<string, readonly number[]>> = {};
@@ -147,6 +140,13 @@ export class BatchConsumer {
       moveTo: (...place) => {
         this.#moveTo(...place);
       },
+    });
+    this.#commits = new OffsetCommits({
+      groupId: options.groupId,
+      logger,
+      consumer: () => this.#consumer,
+      isStopping: () => this.#stopping,
+      metadataOf: (...place) => this.#guard.metadataOf(...place),
     });
   }
 
@@ -232,7 +232,7 @@ export class BatchConsumer {
       this.#isReleased = false;
       this.#isReleasing = false;
       this.#aliveAt = performance.now();
-      this.#handled.clear();
+      this.#commits.forget();
       this.#progress.clear();
       this.#failing.clear();
       this.#pauses.endAll();
@@ -412,7 +412,7 @@ export class BatchConsumer {
       this.#measure(Math.min(messages.length, nextOffset - firstOffset), performance.now() - startedAtMs);
       if (this.options.commits === 'after') {
         this.#progressOf(topic, partition).reached(nextOffset);
-        this.#commitLater(topic, partition, nextOffset);
+        this.#commits.later(topic, partition, nextOffset);
       }
     }
     if (handled === undefined) return;
@@ -437,7 +437,7 @@ export class BatchConsumer {
     if (this.#consumer === consumer && member.isKnown) {
       this.#isReleasing = true;
       const heartbeats = setInterval(() => void member.heartbeat().catch(() => undefined), this.#times.heartbeatMs);
-      const finished = Promise.all([this.#idle(), this.options.onRelease?.()]).then(() => this.#commitHandled());
+      const finished = Promise.all([this.#idle(), this.options.onRelease?.()]).then(() => this.#commits.flush());
       await endsWithin(finished, RELEASE_MS);
       clearInterval(heartbeats);
     }
@@ -454,7 +454,7 @@ export class BatchConsumer {
     }
     this.#pauses.clear();
     await this.#idle();
-    await this.#commitHandled();
+    await this.#commits.flush();
   }
 
   /** Drops what waits to be handled, and resolves once nothing is being handled. */
@@ -484,47 +484,9 @@ export class BatchConsumer {
     }
   }
 
-  #commitLater(topic: string, partition: number, nextOffset: number): void {
-    this.#handled.set(`${topic}/${partition}`, { topic, partition, offset: String(nextOffset) });
-    this.#committing ??= setTimeout(() => void this.#commitHandled(), COMMIT_EVERY_MS);
-  }
-
-  /** One request at a time: of two on their way the earlier could arrive last, and move an offset back. */
-  #commitHandled(): Promise<void> {
-    this.#commits = this.#commits.then(() => this.#commitNow());
-    return this.#commits;
-  }
-
-  async #commitNow(): Promise<void> {
-    const consumer = this.#consumer;
-    if (this.#committing !== null) clearTimeout(this.#committing);
-    this.#committing = null;
-    const handled = [...this.#handled.entries()];
-    if (handled.length === 0 || consumer === null) return;
-    try {
-      await consumer.commitOffsets(handled.map(([, place]) => this.#withAnchor(place)));
-      for (const [key, place] of handled) if (this.#handled.get(key) === place) this.#handled.delete(key);
-    } catch (error) {
-      // They stay, and are tried again: others tell by them what has been handled. A new assignment begins at what was
-      // committed.
-      this.logger.debug({ group: this.options.groupId, err: error }, 'commit.failed');
-      if (this.#consumer === consumer && !this.#stopping) {
-        this.#committing ??= setTimeout(() => void this.#commitHandled(), COMMIT_EVERY_MS);
-      }
-    }
-  }
-
-  /** One that fails is tried again, like those of what is handled. */
   async #commit(topic: string, partition: number, nextOffset: number): Promise<void> {
     this.#progressOf(topic, partition).reached(nextOffset);
-    this.#handled.set(`${topic}/${partition}`, { topic, partition, offset: String(nextOffset) });
-    await this.#commitHandled();
-  }
-
-  #withAnchor<Place extends { readonly topic: string; readonly partition: number; readonly offset: string }>(
-    place: Place,
-  ): Place & { readonly metadata: string | null } {
-    return { ...place, metadata: this.#guard.metadataOf(place.topic, place.partition, Number(place.offset)) };
+    await this.#commits.now(topic, partition, nextOffset);
   }
 
   #progressOf(topic: string, partition: number): PartitionProgress {
