@@ -41,7 +41,7 @@ export function happened(change: QueueChange, happening: Happening = {}): Conver
 }
 
 export function handedOff(happening: Happening = {}): ConversationEvent {
-  return happened({ kind: 'entered', told: { subject: 'Where is my parcel?' } }, happening);
+  return happened({ kind: 'entered', snapshot: { subject: 'Where is my parcel?' } }, happening);
 }
 
 /** `data` of a conversation event as product services submit it (contract 3.3), with every member. */

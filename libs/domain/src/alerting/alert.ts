@@ -41,11 +41,11 @@ export interface Alert {
   readonly widgetId: WidgetId | null;
   readonly raisedAtMs: number;
   readonly data: AlertData;
-  /** Whether the staff is told beside the event; not if the org has silenced staff alerts. */
+  /** Whether staff gets an alert besides the event. False if the org has turned off staff alerts. */
   readonly tellsStaff: boolean;
 }
 
-/** The same for the same crossing, however often and by whomever it is decided (contract 7.4). */
+/** The same id for the same crossing, however often and in whatever process it is decided (contract 7.4). */
 export function alertEventId(
   { orgId, conversationId, entry }: Pick<WaitingConversation, 'orgId' | 'conversationId' | 'entry'>,
   stage: 1 | 2,

@@ -37,7 +37,7 @@ describe('a conversation in the queue', () => {
     expect(foldConversation(undefined, left(how, 1), null)).toEqual({ waiting: undefined, ended: undefined });
   });
 
-  it('has the stages reached that its events tell, and none is taken back', () => {
+  it('has the stages that its events name, and never loses one', () => {
     expect(fold([handedOff(), alerted(1, 2)])).toMatchObject({ stage: 1 });
     expect(fold([handedOff(), alerted(1, 2), alerted(2, 3)])).toMatchObject({ stage: 2 });
     expect(fold([handedOff(), alerted(2, 2), alerted(1, 3)])).toMatchObject({ stage: 2 });
@@ -65,7 +65,7 @@ describe('a conversation in the queue', () => {
 
   it('changes its snapshot when it is transferred, and keeps its wait and its stage', () => {
     const department = { id: 'dep_9', name: 'Returns' };
-    const transferred = happened({ kind: 'transferred', told: { department } }, { seq: 3, afterSeconds: 50 });
+    const transferred = happened({ kind: 'transferred', snapshot: { department } }, { seq: 3, afterSeconds: 50 });
     const before = fold([handedOff(), alerted(1, 2)])!;
     expect(foldConversation(before, transferred, null)).toEqual({
       waiting: { ...before, seq: 3, snapshot: { ...before.snapshot, department } },

@@ -20,7 +20,7 @@ export interface WaitingConversation {
   readonly seq: Seq;
 }
 
-/** How a stay in the queue ended; `handed_off`: the conversation was put in the queue anew. */
+/** How a stay in the queue ended. `handed_off`: the conversation entered the queue again. */
 export interface EndedEntry {
   readonly entry: EventId;
   readonly how: Departure | 'handed_off';
@@ -61,7 +61,7 @@ export function foldConversation(
           waitingSinceMs: event.occurredAtMs,
           stage: 0,
           widgetId: event.widgetId,
-          snapshot: wholeSnapshot(event.conversationId, change.told),
+          snapshot: wholeSnapshot(event.conversationId, change.snapshot),
           seq: event.seq,
         },
         ended: end('handed_off'),
@@ -73,7 +73,7 @@ export function foldConversation(
         waiting: waiting && {
           ...waiting,
           widgetId: event.widgetId ?? waiting.widgetId,
-          snapshot: { ...waiting.snapshot, ...change.told },
+          snapshot: { ...waiting.snapshot, ...change.snapshot },
           seq: event.seq,
         },
         ended: undefined,

@@ -66,13 +66,13 @@ describe('readConversationEvent', () => {
   });
 
   it('puts what a careless producer left out as empty as the schema takes it', () => {
-    const told = {
+    const sent = {
       conversation: { id: 'cnv/1', subject: 5, url: '' },
       widget: 'Shop',
       channel: '',
       visitor: { name: 'J' },
     };
-    expect(snapshotOf(told)).toEqual({
+    expect(snapshotOf(sent)).toEqual({
       subject: '',
       firstMessage: null,
       url: '/conversations/cnv%2F1',
@@ -84,26 +84,26 @@ describe('readConversationEvent', () => {
   });
 
   it.each([
-    ['the department that it tells', {}, { id: 'dep_7', name: 'Shipping' }],
+    ['the department that it names', {}, { id: 'dep_7', name: 'Shipping' }],
     [
       'the department that it went to',
       { transferred_to: { type: 'department', id: 'dep_9', name: 'Returns' } },
       { id: 'dep_9', name: 'Returns' },
     ],
     [
-      'the department that it tells, when it went to an agent',
+      'the department that it names, when it went to an agent',
       { transferred_to: { type: 'agent', id: 'usr_1', name: 'M' } },
       { id: 'dep_7', name: 'Shipping' },
     ],
   ])('takes from a transfer %s', (_what, more, department) => {
     const event = read('conversation.transferred', { ...conversationData('cnv_1'), ...more });
-    expect(event?.change).toMatchObject({ told: { department } });
+    expect(event?.change).toMatchObject({ snapshot: { department } });
   });
 
-  it('takes from a transfer that tells little only that', () => {
+  it('takes only what a transfer has, if it has little', () => {
     expect(read('conversation.transferred', { conversation: { id: 'cnv_1' } })?.change).toEqual({
       kind: 'transferred',
-      told: {},
+      snapshot: {},
     });
   });
 });

@@ -5,10 +5,10 @@ import { conversationIdIn, readSnapshotChange, type SnapshotChange } from './con
 /** How a conversation leaves its org's queue (contract 7.4). */
 export type Departure = 'picked_up' | 'abandoned' | 'completed';
 
-/** What an event of the log means for the queue of its org. */
+/** The effect of a log event on the queue of its org. */
 export type QueueChange =
-  | { readonly kind: 'entered'; readonly told: SnapshotChange }
-  | { readonly kind: 'transferred'; readonly told: SnapshotChange }
+  | { readonly kind: 'entered'; readonly snapshot: SnapshotChange }
+  | { readonly kind: 'transferred'; readonly snapshot: SnapshotChange }
   | { readonly kind: 'left'; readonly how: Departure }
   | { readonly kind: 'alerted'; readonly stage: 1 | 2 };
 
@@ -28,8 +28,8 @@ const CHANGES: ReadonlyMap<string, (data: JsonObject) => QueueChange> = new Map<
   EventType,
   (data: JsonObject) => QueueChange
 >([
-  ['conversation.handed_off', (data) => ({ kind: 'entered', told: readSnapshotChange(data) })],
-  ['conversation.transferred', (data) => ({ kind: 'transferred', told: readSnapshotChange(data) })],
+  ['conversation.handed_off', (data) => ({ kind: 'entered', snapshot: readSnapshotChange(data) })],
+  ['conversation.transferred', (data) => ({ kind: 'transferred', snapshot: readSnapshotChange(data) })],
   ['conversation.picked_up', () => ({ kind: 'left', how: 'picked_up' })],
   ['conversation.abandoned', () => ({ kind: 'left', how: 'abandoned' })],
   ['conversation.completed', () => ({ kind: 'left', how: 'completed' })],
@@ -38,8 +38,8 @@ const CHANGES: ReadonlyMap<string, (data: JsonObject) => QueueChange> = new Map<
 ]);
 
 /**
- * What the event means for its org's queue.
- * @returns `undefined` for one that concerns no queue, or names no conversation that can be kept
+ * Reads the effect of the event on its org's queue.
+ * @returns `undefined` if it concerns no queue, or has no conversation id that can be stored
  */
 export function readConversationEvent(event: LogEvent): ConversationEvent | undefined {
   const changeOf = CHANGES.get(event.event);

@@ -6,7 +6,7 @@ export interface IdAndName {
   readonly name: string;
 }
 
-/** The visitor's members of contract 3.3, those that were told. */
+/** The visitor's members of contract 3.3, as far as the producer sent them. */
 export interface Visitor {
   readonly id: string;
   readonly name?: string | null;
@@ -16,7 +16,7 @@ export interface Visitor {
   readonly country?: string | null;
 }
 
-/** What is known of a conversation that waits: what alerting events repeat (contract 3.3). */
+/** The data of a waiting conversation that alerting events repeat (contract 3.3). */
 export interface ConversationSnapshot {
   readonly subject: string;
   readonly firstMessage: string | null;
@@ -27,7 +27,7 @@ export interface ConversationSnapshot {
   readonly visitor: Visitor;
 }
 
-/** The members of a snapshot that an event tells; what is absent stays as it was. */
+/** The members of a snapshot that an event sets. Absent members stay as they are. */
 export type SnapshotChange = Partial<ConversationSnapshot>;
 
 function isObject(value: unknown): value is JsonObject {
@@ -38,12 +38,12 @@ function memberOf(value: unknown, name: string): unknown {
   return isObject(value) ? value[name] : undefined;
 }
 
-/** A text that says something. */
+/** Whether the value is a text that is not empty. */
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }
 
-/** `undefined` for what is neither null nor an object with an id. */
+/** Returns `undefined` for a value that is neither null nor an object with an id. */
 function idAndName(value: unknown): IdAndName | null | undefined {
   if (value === null) return null;
   const [id, name] = [memberOf(value, 'id'), memberOf(value, 'name')];
@@ -54,8 +54,8 @@ function visitorOf(value: unknown): Visitor | undefined {
   const id = memberOf(value, 'id');
   if (!isText(id)) return undefined;
   const text = <Name extends string>(name: Name) => {
-    const told = memberOf(value, name);
-    return (typeof told === 'string' || told === null ? { [name]: told } : {}) as Readonly<
+    const given = memberOf(value, name);
+    return (typeof given === 'string' || given === null ? { [name]: given } : {}) as Readonly<
       Partial<Record<Name, string | null>>
     >;
   };
@@ -70,25 +70,25 @@ function visitorOf(value: unknown): Visitor | undefined {
   };
 }
 
-/** A transfer tells where the conversation has gone; of that, only a department belongs to it while it waits. */
+/** A transfer names the target of the conversation. A waiting conversation has a department only. */
 function departmentOf(data: JsonObject): IdAndName | null | undefined {
   const target = data['transferred_to'];
   const moved = memberOf(target, 'type') === 'department' ? idAndName(target) : undefined;
   return moved ?? idAndName(data['department']);
 }
 
-/** `undefined` for a `data` that names no conversation. */
+/** Returns `undefined` if `data` has no conversation id. */
 export function conversationIdIn(data: JsonObject): ConversationId | undefined {
   return parseConversationId(memberOf(data['conversation'], 'id'));
 }
 
 /**
- * What the `data` of a conversation event tells. The shape of those that put a conversation in the queue is open, so
- * each member counts by itself: one that is missing or of another type tells nothing.
+ * Reads the `data` of a conversation event. Events that put a conversation in the queue have an open shape, so each member
+ * counts by itself. A member that is missing or has another type is ignored.
  */
 export function readSnapshotChange(data: JsonObject): SnapshotChange {
-  const told = data['conversation'];
-  const [subject, firstMessage, url] = ['subject', 'first_message', 'url'].map((name) => memberOf(told, name));
+  const conversation = data['conversation'];
+  const [subject, firstMessage, url] = ['subject', 'first_message', 'url'].map((name) => memberOf(conversation, name));
   const widget = idAndName(data['widget']);
   const channel = data['channel'];
   const department = departmentOf(data);
@@ -105,10 +105,10 @@ export function readSnapshotChange(data: JsonObject): SnapshotChange {
 }
 
 /**
- * A whole snapshot of what a hand-off tells. A chat that nobody answers raises an alert however little its producer
- * has told, so what contract 3.3 requires and is missing gets the emptiest value that its schema takes.
+ * Makes a whole snapshot from a hand-off. An unanswered chat raises an alert even if its producer sent little data.
+ * Missing members that contract 3.3 requires therefore get the emptiest value that their schema accepts.
  */
-export function wholeSnapshot(conversationId: ConversationId, told: SnapshotChange): ConversationSnapshot {
+export function wholeSnapshot(conversationId: ConversationId, change: SnapshotChange): ConversationSnapshot {
   return {
     subject: '',
     firstMessage: null,
@@ -117,6 +117,6 @@ export function wholeSnapshot(conversationId: ConversationId, told: SnapshotChan
     channel: 'widget',
     department: null,
     visitor: { id: 'unknown' },
-    ...told,
+    ...change,
   };
 }

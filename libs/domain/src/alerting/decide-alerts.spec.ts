@@ -42,7 +42,7 @@ describe('decideAlerts', () => {
     expect(stagesAt(40, 1, settings(30, 40))).toEqual([2]);
   });
 
-  it('tells what was known last, the time waited in whole seconds, and how many wait in all', () => {
+  it('has the latest data, the time waited in whole seconds, and the number of waiting chats', () => {
     const waiting = aWaiting();
     const [alert] = decideAlerts({ depth: 7, waiting: [waiting] }, settings(60, 300), after(62.9));
     expect(alert).toMatchObject({
@@ -65,7 +65,7 @@ describe('decideAlerts', () => {
     expect(alert?.data.conversation).not.toHaveProperty('first_message');
   });
 
-  it('does not tell the staff of an org that has silenced that, and raises all the same', () => {
+  it('raises without a staff alert for an org that turned them off', () => {
     const silent = { ...DEFAULT_LIVE_CHAT_SETTINGS, staffAlerts: { enabled: false, emails: [] } };
     expect(decideAlerts({ depth: 1, waiting: [aWaiting()] }, silent, after(61))).toMatchObject([{ tellsStaff: false }]);
   });

@@ -1,4 +1,4 @@
-/** When an org's staff is told that nobody has answered, and how (contract 7.4). */
+/** When and how an org's staff is alerted about unanswered chats (contract 7.4). */
 export interface LiveChatSettings {
   /** Seconds waited after which the first alert is raised. */
   readonly firstAlertSeconds: number;
@@ -7,7 +7,7 @@ export interface LiveChatSettings {
   readonly staffAlerts: {
     /** `false` silences staff alerts; the events are emitted all the same. */
     readonly enabled: boolean;
-    /** Who gets each staff alert by mail. */
+    /** The addresses that get each staff alert by mail. */
     readonly emails: readonly string[];
   };
 }

@@ -31,7 +31,7 @@ export interface DueAttempt {
 /** How an attempt failed (contract 6.3). */
 export type AttemptError = 'http_status' | 'timeout' | 'dns' | 'connect' | 'tls' | 'blocked_address';
 
-/** What came of a POST. */
+/** The outcome of a POST. */
 export interface AttemptOutcome {
   /** When the connection was begun, by the dispatcher's clock. The signatures are stamped with it. */
   readonly startedAtMs: number;

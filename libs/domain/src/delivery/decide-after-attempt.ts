@@ -1,7 +1,7 @@
 import type { AttemptOutcome } from './attempt.js';
 import { retryAfter, type RetrySchedule } from './retry-schedule.js';
 
-/** What follows from an attempt (contract 4.1). */
+/** What happens after an attempt (contract 4.1). */
 export type AfterAttempt =
   | { readonly kind: 'delivered' }
   | { readonly kind: 'retry'; readonly tier: number; readonly dueAtMs: number }

@@ -13,8 +13,8 @@ export interface AuditedDelivery {
 }
 
 /**
- * Folds the facts of one partition from the first on, one by one and in memory: what the projection does batch by batch
- * in Postgres, told in the plainest way, to be compared with it.
+ * Folds the facts of one partition in memory, one by one, starting with the first. It does the same as the projection in
+ * Postgres, in the simplest possible way, so that `verify` can compare the two.
  */
 export class DeliveryAudit {
   readonly #endpoints = new Map<EndpointId, Map<DeliveryId, AuditedDelivery>>();

@@ -10,7 +10,7 @@ function fold(facts: readonly Fact[]): DeliveryState | undefined {
   return facts.reduce<DeliveryState | undefined>(foldDelivery, undefined);
 }
 
-/** What can happen to a delivery, run by run: attempts that fail, perhaps a last one, perhaps an end of its endpoint. */
+/** The possible facts of a delivery, run by run: failed attempts, perhaps a last one, perhaps an end of its endpoint. */
 const history = fc
   .array(
     fc.record({
@@ -114,7 +114,7 @@ describe('foldDelivery', () => {
     });
   });
 
-  it('begins anew with a replay: nothing of the earlier run is left', () => {
+  it('starts again with a replay: nothing of the earlier run is left', () => {
     expect(fold([scheduled(), attempted(0, 1, 'exhausted'), replayed(1)])).toEqual({
       run: 1,
       status: 'pending',
@@ -156,7 +156,7 @@ describe('foldDelivery', () => {
       ['delivered', attempted(0, 1, 'delivered'), { status: 'delivered', lastError: null }],
       ['exhausted', attempted(0, 1, 'exhausted'), { status: 'failed', lastError: 'http_status: 501' }],
       ['retry', attempted(0, 1, 'retry'), { status: 'failed', lastError: 'endpoint_disabled', attempts: 1 }],
-    ])('comes to the same with an attempt in flight (%s) before and behind the end', (_next, attempt, row) => {
+    ])('gives the same with an attempt in flight (%s) before and after the end', (_next, attempt, row) => {
       expect(fold([scheduled(), attempt, ended(0)])).toMatchObject(row);
       expect(fold([scheduled(), ended(0), attempt])).toEqual(fold([scheduled(), attempt, ended(0)]));
     });

@@ -80,7 +80,7 @@ describe('foldHealth', () => {
     }
   });
 
-  it('tells the last trigger, success and failure, whatever counts', () => {
+  it('shows the last trigger, success and failure, whatever counts', () => {
     const failed = failure(1);
     const succeeded = attempted(0, 2, 'delivered');
     expect(fold([failed, succeeded]).health).toEqual({

@@ -1,6 +1,6 @@
 import type { Attempted } from './delivery-fact.js';
 
-/** What an endpoint's attempts say about it, folded in their order (contract 3.1, 4.2). Times in epoch milliseconds. */
+/** The health of an endpoint, folded from its attempts in order (contract 3.1, 4.2). Times in epoch milliseconds. */
 export interface EndpointHealth {
   /** Raised whenever the endpoint is enabled again; failures of an earlier activation count no more. */
   readonly activation: number;

@@ -5,7 +5,7 @@ import { ENDPOINT_SHARE, EndpointShares } from './endpoint-share.js';
 const [ONE, OTHER] = ['1', '2'].map((digit) => parseEndpointId(`whe_${digit.repeat(26)}`)!) as [EndpointId, EndpointId];
 
 describe('the shares of a batch', () => {
-  it('end for an endpoint behind its own, whatever the others have', () => {
+  it('end for an endpoint after its own, whatever the others have', () => {
     const shares = new EndpointShares();
     const taken = Array.from({ length: ENDPOINT_SHARE + 2 }, () => shares.take(ONE));
     expect(taken.indexOf(false)).toBe(ENDPOINT_SHARE);

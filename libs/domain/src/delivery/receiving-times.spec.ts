@@ -39,7 +39,7 @@ describe('the time in which an endpoint receives', () => {
   });
 });
 
-describe('while the feed lags behind the log', () => {
+describe('while the feed lags', () => {
   it('nothing that was in the log before is for a new endpoint', () => {
     const times = { created: aMoment(4, 10), inactive: [] };
     expect(outOfTime(times, anEvent(10))).toBe('before_endpoint');

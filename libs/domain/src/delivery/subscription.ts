@@ -1,7 +1,7 @@
 import type { EndpointId, WidgetId } from '../kernel/index.js';
 import { inWidgetScope, type WidgetScope } from './widget-scope.js';
 
-/** What decides whether an endpoint receives an event (contract 3.1, 7.3). */
+/** The settings of an endpoint that select its events (contract 3.1, 7.3). */
 export interface Subscriber {
   readonly id: EndpointId;
   readonly isActive: boolean;
@@ -9,7 +9,7 @@ export interface Subscriber {
   readonly widgetIds: WidgetScope;
 }
 
-/** What of an event decides who receives it. */
+/** The members of an event that decide which endpoints receive it. */
 export interface Routable {
   readonly event: string;
   readonly widgetId: WidgetId | null;

@@ -22,7 +22,7 @@ export interface CatalogEntry<Event extends string = string> {
   readonly example: JsonObject;
 }
 
-/** What the entries of a family tell apart; `schema` defaults to any object, `deprecated` to false. */
+/** What differs between the entries of a family. `schema` defaults to any object, `deprecated` to false. */
 interface FamilyMember<Event extends string> {
   readonly event: Event;
   readonly description: string;

@@ -26,7 +26,7 @@ export const CATALOG: readonly CatalogEntry<EventType>[] = entries;
 /** All the types of the catalog, in its order. */
 export const EVENT_TYPES: readonly EventType[] = CATALOG.map((entry) => entry.event);
 
-// A map and not an object: the names that are looked up come from callers, `constructor` among them.
+// A map and not an object, since callers look up any name, such as `constructor`.
 const byType = new Map<string, CatalogEntry<EventType>>(CATALOG.map((entry) => [entry.event, entry]));
 
 /** Whether the text names a type of the catalog. */
@@ -34,7 +34,7 @@ export function isEventType(text: string): text is EventType {
   return byType.has(text);
 }
 
-/** What the catalog says about the type. */
+/** Returns the catalog's entry of the type. */
 export function catalogEntry(type: EventType): CatalogEntry<EventType> {
   const entry = byType.get(type);
   if (entry === undefined) throw new RangeError(`not an event type: ${type}`);

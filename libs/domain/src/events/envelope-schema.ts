@@ -3,8 +3,8 @@ import type { JsonObject } from './data-schemas/json-schema.js';
 const TIMESTAMP: JsonObject = { type: 'string', format: 'date-time' };
 
 /**
- * JSON Schema of the envelope (contract 3.2), whatever its type. It does not list the types: new ones come, and whoever
- * reads must pass over those that it does not know. Members that it does not name may come as well.
+ * JSON Schema of the envelope (contract 3.2) of every type. It does not list the types: there will be new ones, and
+ * consumers must ignore types that they do not know. Members that it does not name may be added as well.
  */
 export const ENVELOPE_SCHEMA = {
   type: 'object',

@@ -1,6 +1,6 @@
 import type { EventId, OrgId, Seq, WidgetId } from '../kernel/index.js';
 
-/** What an envelope is made of (contract 3.2). `dataJson` is the payload's JSON text as it was submitted. */
+/** The parts of an envelope (contract 3.2). `dataJson` is the payload's JSON text as it was submitted. */
 export interface EnvelopeParts {
   readonly id: EventId;
   readonly seq: Seq;

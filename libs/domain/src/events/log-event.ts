@@ -1,6 +1,6 @@
 import type { EndpointId, EventId, OrgId, Seq, WidgetId } from '../kernel/index.js';
 
-/** An event as it stands in the log: the envelope's bytes, and beside them what readers need without parsing them. */
+/** An event in the log: the envelope's bytes, and the members that readers need without parsing them. */
 export interface LogEvent {
   readonly orgId: OrgId;
   readonly seq: Seq;

@@ -75,7 +75,7 @@ describe('the parsers', () => {
     }
   });
 
-  it.each([16, 64])('read an event id of a producer with %i characters behind the prefix', (length) => {
+  it.each([16, 64])('read an event id of a producer with %i characters after the prefix', (length) => {
     expect(parseEventId(`evt_${'aZ0'.repeat(30).slice(0, length)}`)).toBeDefined();
   });
 

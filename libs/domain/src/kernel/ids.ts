@@ -77,7 +77,7 @@ export function derivedEventId(...parts: readonly string[]): EventId {
   return `evt_${base32(hash('sha256', parts.join('\n'), 'buffer'))}` as EventId;
 }
 
-/** The staff alert that tells the same as the event: the event's 26 characters under another prefix. */
+/** The id of the event's staff alert: the event's 26 characters with another prefix. */
 export function alertIdOf(eventId: EventId): AlertId {
   return `alr_${eventId.slice('evt_'.length)}` as AlertId;
 }

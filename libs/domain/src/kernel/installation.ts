@@ -1,4 +1,4 @@
-/** What Kafka knows of an installation: the record in its own topic. */
+/** The identity of an installation in Kafka: a record in its own topic. */
 export interface InstallationRecord {
   readonly id: string;
   readonly partitions: number;
@@ -6,7 +6,7 @@ export interface InstallationRecord {
   readonly createdAt: string;
 }
 
-/** What Postgres knows of it: one row. */
+/** The identity of an installation in Postgres: one row. */
 export interface InstallationRow extends InstallationRecord {
   readonly kafkaClusterId: string;
   readonly topicPrefix: string;

@@ -28,7 +28,7 @@ function skipSpace(json: string, at: number): number {
   return i;
 }
 
-/** The index behind the string that opens at `at`. */
+/** Returns the index after the string that opens at `at`. */
 function skipString(json: string, at: number): number {
   // The engine's own search for the closing quote is far faster than a loop here; quotes behind an odd number of
   // backslashes belong to the string.
@@ -40,7 +40,7 @@ function skipString(json: string, at: number): number {
   throw new RangeError('unterminated string');
 }
 
-/** The index behind the number, `true`, `false` or `null` that begins at `at`. */
+/** Returns the index after the number, `true`, `false` or `null` that begins at `at`. */
 function skipScalar(json: string, at: number): number {
   for (let i = at; i < json.length; i++) {
     const code = json.charCodeAt(i);
@@ -49,7 +49,7 @@ function skipScalar(json: string, at: number): number {
   return json.length;
 }
 
-/** The index behind the object or array that opens at `at`. */
+/** Returns the index after the object or array that opens at `at`. */
 function skipContainer(json: string, at: number): number {
   let depth = 0;
   for (let i = at; i < json.length; i++) {
@@ -61,7 +61,7 @@ function skipContainer(json: string, at: number): number {
   throw new RangeError('unterminated value');
 }
 
-/** The index behind the value that begins at `at`. */
+/** Returns the index after the value that begins at `at`. */
 function skipValue(json: string, at: number): number {
   switch (json.charCodeAt(at)) {
     case QUOTE:
@@ -74,7 +74,7 @@ function skipValue(json: string, at: number): number {
   }
 }
 
-/** The index of the next member or element: behind the comma, if there is one. */
+/** Returns the index of the next member or element: after the comma, if there is one. */
 function skipComma(json: string, at: number): number {
   const i = skipSpace(json, at);
   return json.charCodeAt(i) === COMMA ? skipSpace(json, i + 1) : i;

@@ -3,7 +3,7 @@ export const STOP_CODES = ['sequences_behind_log', 'went_back'] as const;
 
 export type StopCode = (typeof STOP_CODES)[number];
 
-/** What an operator has to know of a partition that stopped. */
+/** What an operator needs to know about a stopped partition. */
 export interface PartitionStop {
   readonly code: StopCode;
   readonly topic: string;
@@ -13,7 +13,7 @@ export interface PartitionStop {
   /** The offset that the topic has instead. */
   readonly foundOffset: number;
   readonly reason: string;
-  /** What to run. */
+  /** The command to run. */
   readonly command: string;
 }
 

@@ -28,7 +28,7 @@ describe('judgePosition', () => {
     });
   });
 
-  it('tells records that retention removed unread apart', () => {
+  it('distinguishes records that retention removed unread', () => {
     expect(judgePosition(POSITION, { begin: 70, end: 90, fingerprint: null })).toEqual({
       kind: 'removed',
       from: 60,

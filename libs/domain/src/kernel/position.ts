@@ -12,7 +12,7 @@ export interface Position {
   readonly anchor: Anchor | null;
 }
 
-/** What the partition holds now. */
+/** The current content of the partition. */
 export interface PartitionFindings {
   /** The offset of the first record that is kept. */
   readonly begin: number;

@@ -1,2 +1,2 @@
-/** The version that `User-Agent` and the API's description tell. */
+/** The version in `User-Agent` and in the API's description. */
 export const VERSION = '0.1.0';

@@ -29,7 +29,7 @@ export class FingerprintList {
   }
 }
 
-/** What a list handed over. */
+/** The fingerprints that a list handed over. */
 export function fingerprintsOf(bytes: Buffer): readonly IdFingerprint[] {
   const prints: IdFingerprint[] = [];
   for (let at = 0; at + FINGERPRINT_BYTES <= bytes.length; at += FINGERPRINT_BYTES) {

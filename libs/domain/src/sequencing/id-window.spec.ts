@@ -167,7 +167,7 @@ describe('a table of fingerprints', () => {
     for (let n = 0; n < 10_000; n++) expect(table.has(print(n))).toBe(n % 2 === 1);
   });
 
-  it('tells apart what begins alike, and takes one of only zeros', () => {
+  it('distinguishes fingerprints that begin alike, and takes one of only zeros', () => {
     const table = new FingerprintTable();
     for (let n = 0; n < 200; n++) table.add([64, 0, 0, n]);
     expect(table.has([64, 0, 0, 199])).toBe(true);
@@ -178,7 +178,7 @@ describe('a table of fingerprints', () => {
     expect(table.has([0, 0, 0, 0])).toBe(true);
   });
 
-  it('tells the same id of two orgs apart', () => {
+  it('distinguishes the same id of two orgs', () => {
     const other = parseOrgId('20000000-0000-4000-8000-000000000000')!;
     expect(print(1)).not.toEqual(print(1, other));
   });

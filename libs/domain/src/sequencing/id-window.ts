@@ -30,7 +30,7 @@ interface Segment {
   /** All ids of the segment are in the log at this offset or after it. */
   firstOffset: number;
   readonly ids: FingerprintTable;
-  /** What no checkpoint holds yet. */
+  /** Ids that no checkpoint contains yet. */
   readonly added: FingerprintList;
   addedFrom: number;
   addedTo: number;
@@ -43,7 +43,7 @@ function segmentOf(timeMs: number): number {
 
 /**
  * The ids that a partition of the log got in its last 16 to 20 minutes. Its clock is the time of the inbox records that
- * became part of the log, and nothing else: whoever folds the same log has the same window.
+ * became part of the log, and nothing else. Every process that folds the same log has the same window.
  */
 export class IdWindow {
   /** Ascending in log offset, and in time unless the inbox' clock was set back. */
@@ -94,7 +94,7 @@ export class IdWindow {
 
   /**
    * Adds the id of a record of the log.
-   * @param timeMs as `timeOf` told
+   * @param timeMs the result of `timeOf`
    */
   add(print: IdFingerprint, timeMs: number, logOffset: number): void {
     const number = segmentOf(timeMs);
@@ -115,7 +115,7 @@ export class IdWindow {
     else if (!this.isOver(timeMs)) this.#record(this.#segmentFor(segmentOf(timeMs), logOffset), print, logOffset);
   }
 
-  /** Takes over what a checkpoint holds. */
+  /** Adds the ids of a checkpoint. */
   restore(stretch: IdStretch): void {
     // One from after the clock's time was written before the clock was set back.
     const beginMs = Math.min(stretch.beginMs, this.#clockMs);
@@ -124,7 +124,7 @@ export class IdWindow {
     for (const print of fingerprintsOf(stretch.fingerprints)) segment.ids.add(print);
   }
 
-  /** What came since the last call. */
+  /** Returns the ids that were added since the last call. */
   takeAdded(): readonly IdStretch[] {
     return this.#segments
       .filter(({ added }) => added.size > 0)

@@ -1,6 +1,6 @@
 import { Fingerprints, nextSeq, SEQ_NONE, type EventId, type OrgId, type Seq } from '../kernel/index.js';
 
-/** What of a record of the log its place in the sequence is judged by. */
+/** The members of a log record that its place in the sequence depends on. */
 export interface SequencedRecord {
   readonly orgId: OrgId;
   readonly seq: Seq;
@@ -20,7 +20,7 @@ export type LogFinding =
   /** Before the seq at which the audit begins. */
   | { readonly kind: 'before' };
 
-/** What the log holds of an org. */
+/** What the log contains of an org. */
 export interface OrgAudit {
   readonly orgId: OrgId;
   readonly firstSeq: Seq;

@@ -69,7 +69,7 @@ describe('the fold of a partition', () => {
     );
   });
 
-  it('takes no seq for a repeat, and tells ids of orgs apart', () => {
+  it('takes no seq for a repeat, and keeps ids of orgs apart', () => {
     const fold = new PartitionFold();
     expect(fold.append(received(ORG, 1), 0)).toMatchObject({ kind: 'appended', seq: 1 });
     expect(fold.append(received(ORG, 1), 1)).toEqual({ kind: 'repeat' });
@@ -84,7 +84,7 @@ describe('the fold of a partition', () => {
     expect(fold.append(received(ORG, 1, START_MS + 2 * ID_WINDOW_MS), 20_000).kind).toBe('appended');
   });
 
-  it('looks into the log before the window where it is told to', () => {
+  it('looks into the log before the window if asked to', () => {
     const fold = new PartitionFold();
     expect(fold.append(received(ORG, 1), 7, () => true)).toEqual({ kind: 'repeat' });
     expect(fold.append(received(ORG, 1), 7, () => false)).toMatchObject({ kind: 'appended', seq: 1 });

@@ -16,9 +16,9 @@ export type Appending =
   { readonly kind: 'appended'; readonly seq: Seq; readonly timeMs: number } | { readonly kind: 'repeat' };
 
 /**
- * The fold of one partition: which seq an event gets depends on the events before it and on nothing else, so whoever
- * folds the same inbox writes the same log. Its state is a function of the log alone, and can be restored from any
- * checkpoint and the log after it. It runs ahead of what is written; after a write that is not certain it is thrown away.
+ * The fold of one partition. The seq of an event depends only on the events before it, so every process that folds the
+ * same inbox writes the same log. Its state is a function of the log, and can be restored from any checkpoint and the log
+ * after it. It runs ahead of the writes. After an uncertain write the sequencer discards it.
  */
 export class PartitionFold {
   readonly ids: IdWindow;
@@ -34,7 +34,7 @@ export class PartitionFold {
   /**
    * Gives the event the next seq of its org, unless its id is known (contract 3.2: unique, never reused).
    * @param logOffset where the event will be in the log
-   * @param isInLog tells what the log before the window holds, if the event has to be looked for there
+   * @param isInLog whether the log before the window has the id, if the event has to be looked for there
    */
   append(received: Received, logOffset: number, isInLog?: (print: IdFingerprint) => boolean): Appending {
     const print = idFingerprint(received.orgId, received.id);

@@ -26,7 +26,7 @@ function aFold(orgs: readonly OrgId[], eventsEach: number): PartitionFold {
   return fold;
 }
 
-/** What a checkpoint has is not kept for the next one. */
+/** Ids of a checkpoint are not kept for the next one. */
 function checkpoint(fold: PartitionFold): void {
   fold.sequences.takeChanged();
   fold.ids.takeAdded();

@@ -39,7 +39,7 @@ describe('SeqGate', () => {
     ]);
   });
 
-  it('tells of a seq that is missing behind one that it knows', () => {
+  it('reports a seq that is missing after one that it knows', () => {
     const gate = new SeqGate();
     gate.resume(ORG, 5 as Seq);
     expect(gate.sift(events(ORG, 6, 6, 7)).gaps).toEqual([]);

@@ -12,10 +12,10 @@ export interface SequenceGap {
   readonly found: Seq;
 }
 
-/** What of a batch is new to a reader. */
+/** The part of a batch that is new to a reader. */
 export interface Sifted<Event> {
   readonly fresh: readonly Event[];
-  /** Always empty, unless the log is broken. What comes before the first known seq of an org is not missed. */
+  /** Empty, unless the log is broken. Events before the first known seq of an org do not count as missing. */
   readonly gaps: readonly SequenceGap[];
   /** To be called once the fresh ones are handled. */
   readonly remember: () => void;

@@ -30,7 +30,7 @@ export function ended(run: number, reason: Ended['reason'] = 'endpoint_disabled'
   return { type: 'ended', delivery, run, reason };
 }
 
-/** An attempt whose every value tells which attempt it was. */
+/** An attempt with values that identify it. */
 export function attempted(
   run: number,
   attempt: number,

@@ -1,6 +1,6 @@
 import { JSON_SCHEMA_DIALECT, type JsonObject } from './json-schema.js';
 
-/** What the events that share the shape of contract 3.3 tell apart. */
+/** What differs between the events with the shape of contract 3.3. */
 interface ConversationDataRules {
   readonly description: string;
   /** The status that the event stands for. */
