@@ -73,9 +73,9 @@ export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
   {
     name: 'commits-overtake',
     breaks: 'two commits of a group are in flight, and the earlier one arrives last',
-    file: 'libs/kafka-log/src/batch-consumer.ts',
-    find: '    this.#commits = this.#commits.then(() => this.#commitNow());',
-    replace: '    this.#commits = this.#commitNow();',
+    file: 'libs/kafka-log/src/offset-commits.ts',
+    find: '    this.#running = this.#running.then(() => this.#commit());',
+    replace: '    this.#running = this.#commit();',
   },
   {
     name: 'heads-kept',
