@@ -46,7 +46,7 @@ export class AttemptMaker {
    */
   async make(due: DueAttempt, flight: Flight): Promise<void> {
     const found = await this.use.lookup.find(due);
-    // Whoever has the partition by now makes it.
+    // The current owner of the partition makes it.
     if (flight.isWithdrawn) return;
     switch (found.kind) {
       // A deleted endpoint's attempts end at once; a retry of a run that is over is not sent any more.
@@ -136,7 +136,7 @@ export class AttemptMaker {
     return factRecord(this.use.topics.deliveries, fact);
   }
 
-  /** What is known of an attempt is kept until Kafka has it, however long that takes. */
+  /** Keeps the outcome of an attempt until Kafka has it, however long that takes. */
   async #append(records: readonly NewRecord[]): Promise<void> {
     await untilItWorks(() => this.use.appender.append(records), {
       signal: this.use.signal,

@@ -13,7 +13,7 @@ interface Waiting {
 
 /**
  * Looks up the endpoint and the delivery of each attempt right before it is made, so that a new secret, a new url and
- * an end of the endpoint count at once. What is asked for while a query is on its way shares the next one.
+ * an end of the endpoint take effect at once. Requests during a query share the next one.
  */
 export class DispatchLookup {
   #waiting: Waiting[] = [];
@@ -35,7 +35,7 @@ export class DispatchLookup {
 
   async #askAll(): Promise<void> {
     this.#asking = true;
-    // What is started in the same turn of the event loop shares the first query, too.
+    // Requests of the same turn of the event loop share the first query, too.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, BATCH);

@@ -52,7 +52,7 @@ const SLOW_GATHER_MS = 10;
 /** How far the projection may be behind, beyond the time that an attempt takes. */
 const PROJECTION_LAG_MS = 5_000;
 
-/** What is in flight when the process ends gets this long; the rest is made again after the restart. */
+/** Attempts in flight get this long when the process stops. The rest is repeated after the restart. */
 const DRAIN_MS = 4_000;
 
 /** The two lanes that attempts are made in. */

@@ -18,7 +18,7 @@ import type { Flight, Lane } from './lane.js';
 const COMMIT_EVERY_MS = 250;
 /** How often what waits is offered to the lane again. */
 const OFFER_EVERY_MS = 10;
-/** What may wait for room of a partition; the more, the fewer endpoints stand behind one that has none. */
+/** The attempts of a partition that may wait for room. With more, fewer endpoints wait for one that has none. */
 const WAITING_BYTES = 4 * 1024 * 1024;
 /** How long what is in flight may delay that the partitions are given to others. */
 const RELEASE_MS = 500;
@@ -30,7 +30,7 @@ export interface LaneFeederOptions {
   readonly lane: Lane;
   /** Rejects only when the process ends. */
   readonly make: (due: DueAttempt, flight: Flight) => Promise<void>;
-  /** What is done with an attempt that its endpoint has no room for; never rejects. Without it, the partition rests. */
+  /** Diverts an attempt that its endpoint has no room for. Never rejects. Without it, the partition pauses. */
   readonly divert?: (record: StoredRecord) => Promise<void>;
 }
 
@@ -86,7 +86,7 @@ interface PartitionFlight {
   readonly tracker: CompletionTracker;
   /** Of the assignment that it was last fed in. */
   generation: number;
-  /** What was fetched and found no room in the lane yet. */
+  /** Fetched attempts that have no room in the lane yet. */
   readonly waiting: WaitingRoom;
   isResting: boolean;
   committed: number;
@@ -171,7 +171,7 @@ export class LaneFeeder {
       known.context = context;
       if (known.generation !== context.generation) {
         known.generation = context.generation;
-        // What was meant to be committed in between was not.
+        // Offsets in between were not committed.
         known.committed = firstOffset;
       }
       return known;
@@ -193,14 +193,14 @@ export class LaneFeeder {
     return flight;
   }
 
-  /** @returns whether the attempt is taken up, here or by whoever it was diverted to */
+  /** @returns whether the attempt was taken, here or by the lane that it was diverted to */
   #offer(flight: PartitionFlight, attempt: Waiting): boolean {
     const { tracker, waiting } = flight;
     const { due, record } = attempt;
     const complete = () => {
       tracker.complete(record.offset);
     };
-    // What the end of the process interrupts keeps its offset, and is made by whoever goes on with the partition.
+    // An attempt that the end of the process interrupts keeps its offset. The next owner of the partition makes it.
     const interrupted = (error: unknown) => {
       if (!this.use.signal.aborted) this.use.logger.error({ err: error }, 'attempt.interrupted');
     };
@@ -215,7 +215,7 @@ export class LaneFeeder {
     return offer === 'taken' || (offer === 'endpoint_full' && divert !== undefined);
   }
 
-  /** In order, but an endpoint without room holds up no other one. */
+  /** In order, but an endpoint without room blocks no other one. */
   #offerWaiting(): void {
     this.#withdrawLost();
     if (!this.mayBegin) return;
@@ -228,7 +228,7 @@ export class LaneFeeder {
     }
   }
 
-  /** Begins nothing more, and commits what ends soon: whoever gets the partitions repeats the less. */
+  /** Starts nothing more, and commits attempts that end soon, so that the next owner repeats fewer. */
   async #release(): Promise<void> {
     this.#isReleasing = true;
     const { lane } = this.options;
@@ -237,7 +237,7 @@ export class LaneFeeder {
     await this.#commitAll();
   }
 
-  /** What waits of partitions that are others' by now is theirs. */
+  /** Drops the waiting attempts of partitions that now belong to others. */
   #withdrawLost(): void {
     const session = this.use.sessions.of(this.options.group);
     if (session === undefined || session.generation === this.#generation) return;
@@ -259,7 +259,7 @@ export class LaneFeeder {
       [...this.#flights.values()].map(async (flight) => {
         const { topic, partition, tracker, context } = flight;
         if (tracker.committable === flight.committed) return;
-        // What is another member's by now is not moved under it; what stays is fetched again from where it was.
+        // Offsets of other members' partitions stay as they are. The others are fetched again from their old place.
         if (session?.generation !== flight.generation || session.assigned[topic]?.includes(partition) !== true) return;
         flight.committed = tracker.committable;
         await context.commit(topic, partition, flight.committed);

@@ -27,13 +27,13 @@ export interface LaneProofDependencies {
   readonly signal: AbortSignal;
 }
 
-/** What a proof came to. */
+/** The result of a proof. */
 export interface Proof {
   /** The endpoints of which no attempt waits anywhere that was overdue at the beginning. */
   readonly clear: readonly EndpointId[];
   /** Attempts of these endpoints wait in a lane: they will be made. */
   readonly waiting: readonly EndpointId[];
-  /** A tier, a lane or the projection has not come far enough yet to tell. */
+  /** Not known yet, since a retry topic, a lane or the projection has not come far enough. */
   readonly unknown: readonly EndpointId[];
 }
 

@@ -20,7 +20,7 @@ const SLUGGISH_FOR_MS = 30_000;
 /** An endpoint that was sent something within this time is being served. */
 const LATELY_MS = 2_000;
 
-/** An attempt that is being made. What the endpoint takes is told apart from what this process takes. */
+/** An attempt in flight. It separates the time of the endpoint from the time of this process. */
 export class Flight {
   #postingSinceMs: number | null = null;
   /** The longest that the endpoint took to answer. */
@@ -31,7 +31,7 @@ export class Flight {
   constructor(
     private readonly nowMs: () => number,
     private readonly onAnswered: () => void = () => undefined,
-    /** What it was offered for. */
+    /** The owner that offered it. */
     readonly owner?: object,
   ) {}
 
@@ -56,14 +56,14 @@ export class Flight {
 export type Make = (flight: Flight) => Promise<void>;
 
 interface Waiting {
-  /** What the attempt was offered for. */
+  /** The owner that offered the attempt. */
   readonly owner: object;
   readonly make: Make;
   /** Gives the attempt to someone else. */
   readonly giveUp: () => void;
 }
 
-/** What a lane holds for one endpoint. */
+/** The attempts of one endpoint in a lane. */
 class EndpointShare {
   readonly waiting: Waiting[] = [];
   /** A `Set` iterates in the order of insertion, so the first is the oldest. */
@@ -86,7 +86,7 @@ class EndpointShare {
   }
 }
 
-/** What became of an attempt that was offered to a lane. */
+/** The answer of a lane to an offered attempt. */
 export type Offer =
   | 'taken'
   /** Its endpoint holds as much of the lane as it may. */
@@ -95,8 +95,8 @@ export type Offer =
   | 'lane_full';
 
 /**
- * Keeps attempts in flight so that no endpoint stands in another's way: each holds a bounded share of a bounded whole,
- * and one that answers slowly a small one.
+ * Keeps attempts in flight so that no endpoint blocks another. The lane holds a limited number of attempts. Each endpoint
+ * gets a limited share of it, and a slow one a small share.
  */
 export class Lane {
   readonly #shares = new Map<EndpointId, EndpointShare>();
@@ -178,7 +178,7 @@ export class Lane {
     }
   }
 
-  /** Forgets the owner's attempts that wait, and tells those that have begun that they need not be sent. */
+  /** Drops the owner's waiting attempts, and signals started ones that they need not be sent. */
   withdraw(owner: object): void {
     for (const share of this.#shares.values()) {
       const kept = share.waiting.filter((waiting) => waiting.owner !== owner);

@@ -1,7 +1,7 @@
 import type { Metrics } from '#libs/metrics';
 import type { Lane } from './lane.js';
 
-/** Tells how full a lane is. */
+/** Reports how full a lane is. */
 export function measureLane(metrics: Metrics, lane: Lane, name: 'main' | 'slow'): void {
   metrics.beforeScrape(() => {
     metrics.set('gapless_attempts_in_flight', { lane: name }, lane.inFlight);

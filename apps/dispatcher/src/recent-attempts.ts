@@ -5,13 +5,13 @@ function keyOf({ delivery, run, attempt }: DueAttempt): string {
 }
 
 /**
- * Knows which attempts were begun of late. An attempt may stand in a topic twice (two replays at the same moment, a
- * produce request that was repeated), and until the projection shows the first one, the second looks as if it were due.
+ * Remembers recent attempts. A topic can hold an attempt twice (two replays at the same moment, a repeated produce
+ * request). Until the projection shows the first one, the second one looks due.
  */
 export class RecentAttempts {
   #young = new Set<string>();
   #old = new Set<string>();
-  /** What is being made of them. */
+  /** The attempts in flight. */
   readonly #making = new Map<string, Promise<void>>();
   #turnsAtMs: number;
 
@@ -25,7 +25,7 @@ export class RecentAttempts {
 
   /**
    * Makes the attempt unless it was begun before.
-   * @returns what settles once the attempt has ended, whoever began it
+   * @returns a promise that settles once the attempt has ended, whichever call began it
    */
   once(due: DueAttempt, make: () => Promise<void>): Promise<void> {
     this.#forget();

@@ -6,7 +6,7 @@ import type { Metrics } from '#libs/metrics';
 import type { Logger } from '#libs/runtime';
 import type { LaneProof } from './lane-proof.js';
 
-/** Endpoints that a round looks at; the next round goes on behind them. */
+/** Endpoints of one round. The next round continues after them. */
 const ENDPOINTS = 1_000;
 /** Attempts that a round looks into, shared evenly by its endpoints … */
 const SUSPECTS = 20_000;
@@ -28,7 +28,7 @@ export interface ReconcilerDependencies {
   readonly signal: AbortSignal;
 }
 
-/** What a round did. */
+/** The result of a round. */
 export interface Round {
   /** How many attempts were put back. */
   readonly putBack: number;

@@ -2,7 +2,7 @@ import type { AfterAttempt, AttemptOutcome, DueAttempt } from '#libs/domain';
 import type { Tracing } from '#libs/tracing';
 import { attemptTraceParent } from '#libs/webhook-transport';
 
-/** Tells a span of the attempt: the very one that its consumer was given as parent. */
+/** Records the span of the attempt, with the id that its consumer got as parent. */
 export function traceAttempt(tracing: Tracing, due: DueAttempt, outcome: AttemptOutcome, after: AfterAttempt): void {
   if (!tracing.isOn) return;
   const { delivery } = due;

@@ -4,8 +4,8 @@ const YIELDING_PER_SECOND = 200;
 const BURST = 4;
 
 /**
- * How fast the slow lane may go. What an endpoint could not take in its share must not slow down those that are content
- * with theirs, with which it shares the processor: while the main lane serves any of them, the slow lane goes slowly.
+ * Limits the speed of the slow lane. Both lanes share the processor, so attempts beyond an endpoint's share must not delay
+ * endpoints within theirs. While the main lane serves any of those, the slow lane is slow.
  */
 export class YieldingPace {
   #tokens = BURST;

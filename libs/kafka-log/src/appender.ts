@@ -30,10 +30,10 @@ class RecordTooLargeError extends Error {
 }
 
 /**
- * Appends records with `acks=all`. Calls that come while a request is on its way share the next one, so many small
- * appends cost few round trips and, unless told to gather, none of them waits for a timer. What is too much for one request
- * goes in several, one after the other; an ingest request is never that much. What is sent again after a fault
- * is recognised by the broker. A record of an append that was rejected may be there nevertheless.
+ * Appends records with `acks=all`. Calls during a request share the next one, so many small appends cost few round trips.
+ * No call waits for a timer, unless the appender is set to gather. An append that is too large for one request goes in
+ * several, one after the other; an ingest request is never that large. The broker recognizes records that are sent again
+ * after a fault. A rejected append may have written some of its records.
  */
 export class Appender {
   /** Idempotent. `null` after a failure. */

@@ -32,16 +32,16 @@ const FETCH_WAIT_MS = 200;
  * longer waited for, so that the other partitions go on.
  */
 const ATTACHED_MS = 100;
-/** What is under way when others are to take partitions over gets this long: more than any write to Kafka takes. */
+/** Running work gets this long when others take over partitions: longer than any write to Kafka takes. */
 const RELEASE_MS = 4_000;
 
-/** What became of a batch; nothing means: all of it is handled. */
+/** The result of a batch. `undefined` means that the whole batch is handled. */
 export type Handled =
   | undefined
   /** The records from `nextOffset` on are to be handed over again, not before `notBeforeMs` from now. */
   | { readonly kind: 'later'; readonly nextOffset: number; readonly waitMs: number };
 
-/** What a handler may ask of its consumer while it handles a batch. */
+/** What a handler can do with its consumer while it handles a batch. */
 export interface BatchContext {
   /** Whether the partition is certainly still this member's: its session is alive. */
   holdsLease(): boolean;
@@ -76,9 +76,8 @@ export interface BatchConsumerOptions {
 }
 
 /**
- * Hands over batches of records for as long as it runs, one at a time of each partition. A handler that fails is called
- * again with the same records, with back-off; one that is slow is waited for; neither holds up other partitions. A
- * consumer that crashes is made anew.
+ * Hands over batches of records, one at a time for each partition. It calls a failed handler again with the same records,
+ * with back-off, and waits for a slow one. Neither blocks other partitions. It replaces a consumer that crashes.
  */
 export class BatchConsumer {
   #consumer: Consumer | null = null;
@@ -89,7 +88,7 @@ export class BatchConsumer {
   #times: SessionTimes;
   /** Monotonic time at which the session was last known to be alive. */
   #aliveAt = -Infinity;
-  /** Whether what is under way is being finished before the group is joined anew. */
+  /** Whether running work is ending before the consumer joins its group again. */
   #isReleasing = false;
   /** Whether the last assignment has ended, and the next one is awaited. */
   #isReleased = false;
@@ -292,7 +291,7 @@ export class BatchConsumer {
 
   async #startAnew(): Promise<void> {
     const consumer = this.#consumer;
-    // One that has crashed is made anew anyway.
+    // A crashed consumer is replaced anyway.
     if (consumer === null || this.#isRestartDue()) return;
     this.logger.warn({ group: this.options.groupId }, 'consumer.clock_was_set');
     this.#isReleasing = true;
@@ -347,7 +346,7 @@ export class BatchConsumer {
     const firstOffset = Number(messages[0]?.offset ?? 0);
     if (progress.next === null) progress.reached(firstOffset);
     progress.arrived(firstOffset, Number(messages[0]?.timestamp ?? 0));
-    // The next fetch goes on behind it, whether or not it is handled by then.
+    // The next fetch continues after it, even if it is not handled by then.
     payload.resolveOffset(last.offset);
     const handled = queue.add(() => this.#handle(generation, payload.batch));
     if (!(await endsWithin(handled, ATTACHED_MS)) && generation === this.#generation) {
@@ -403,7 +402,7 @@ export class BatchConsumer {
       this.#pauses.rest(topic, partition, waitMs);
       return;
     }
-    // What has ended too late for this assignment counts as not handled.
+    // A batch that ends too late for this assignment counts as not handled.
     if (generation !== this.#generation) return;
     this.#failing.succeeded(topic, partition);
     this.#stopped.goesOn(topic, partition, 'handler');
@@ -473,13 +472,13 @@ export class BatchConsumer {
     return queue;
   }
 
-  /** Tells kafkajs where to fetch, if there is a consumer to tell it. */
+  /** Sets where kafkajs fetches, if there is a consumer. */
   #steer(act: (consumer: Consumer) => void): void {
     if (this.#consumer === null) return;
     try {
       act(this.#consumer);
     } catch (error) {
-      // It has left its group and is about to tell that it crashed: the one that is made anew begins without rests.
+      // It has left its group and will report a crash. Its replacement starts without pauses.
       if (!(error instanceof kafkajs.KafkaJSNonRetriableError)) throw error;
     }
   }

@@ -7,7 +7,7 @@ import { readPartitions } from './read-partitions.js';
 /** Where a reader goes on, by partition. */
 export type PartitionPositions = ReadonlyMap<number, Position>;
 
-/** What became of a position, and what the partition keeps. */
+/** The verdict on a position, and the bounds of the partition. */
 export interface CheckedPosition extends PartitionBounds {
   readonly verdict: PositionVerdict;
 }

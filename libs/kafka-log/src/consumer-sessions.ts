@@ -25,7 +25,7 @@ export class ConsumerSessions {
     this.#sessions.delete(group);
   }
 
-  /** What is to be done before partitions of the group may become another member's; soon, since the whole group waits. */
+  /** Runs before partitions of the group can move to another member. It must be fast, since the whole group waits. */
   beforeRelease(group: string, act: () => Promise<void>): void {
     this.#releases.set(group, act);
   }

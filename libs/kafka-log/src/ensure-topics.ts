@@ -5,7 +5,7 @@ import { isPassingKafkaError } from './is-passing-kafka-error.js';
 import { configOf, judgeTopic, misfitText, type FoundTopic } from './judge-topic.js';
 import type { TopicPlan } from './topics.js';
 
-/** What is on the broker is not what the settings ask for; an operator has to decide which of them is right. */
+/** A topic does not fit the settings. An operator has to decide which of the two is right. */
 export class TopicMismatchError extends Error {
   override readonly name = 'TopicMismatchError';
   constructor(readonly mismatches: readonly string[]) {
@@ -17,7 +17,7 @@ export class TopicMismatchError extends Error {
   }
 }
 
-/** How to wait for brokers that are not ready yet, and whom to tell. */
+/** How to wait for brokers that are not ready yet, and how to report it. */
 export type WaitForTopics = Partial<Pick<StartStepOptions, 'onWait' | 'signal' | 'limitMs'>>;
 
 /** A topic that is as its operator wants it, but loses acknowledged events when brokers are lost. */
@@ -26,7 +26,7 @@ export interface TopicRisk {
   readonly risk: string;
 }
 
-/** What the brokers have, as far as it is an operator's choice. */
+/** The topics on the brokers, as far as operators choose them. */
 export interface EnsuredTopics {
   readonly risks: readonly TopicRisk[];
   /** Topics with more partitions than the installation has, as an operator accepted. */
@@ -77,7 +77,7 @@ export async function ensureTopics(
   return { risks, grown: grown.map(({ topic }) => topic), brokers };
 }
 
-/** What the brokers do not tell of. */
+/** The settings that the brokers do not report. */
 const MISSING: FoundTopic = { partitions: 0, replicas: 0, config: new Map() };
 
 async function create(

@@ -1,7 +1,7 @@
 import type { Metrics } from '#libs/metrics';
 import { backOffMs, type HealthBoard, type Logger } from '#libs/runtime';
 
-/** Tells which partitions of a consumer stand still, since what is in them cannot be handled, and how long each waits. */
+/** The partitions of a consumer that wait because their batch failed, and how long each waits. */
 export class FailingPartitions {
   readonly #failures = new Map<string, number>();
 
@@ -35,7 +35,7 @@ export class FailingPartitions {
     if (this.#failures.delete(part)) this.health.forget(part);
   }
 
-  /** What stands still is others' business now, or shows itself anew. */
+  /** Forgets all partitions: other members have them now, or they will fail again. */
   clear(): void {
     for (const part of this.#failures.keys()) this.health.forget(part);
     this.#failures.clear();

@@ -9,7 +9,7 @@ import { toStoredRecord, type StoredRecord } from './record.js';
 /** How long a fetch waits at the broker for records; they are handed over at once when they come. */
 const FETCH_WAIT_MS = 200;
 
-/** Where to begin, at the first record that is still kept or behind it. */
+/** The offset to start at: the first record that still exists, or a later one. */
 async function startsOf(connection: KafkaConnection, topic: string, from: Positions): Promise<Map<number, number>> {
   const kept = await connection.withAdmin((admin) => admin.fetchTopicOffsets(topic));
   const starts = new Map<number, number>();
@@ -38,7 +38,7 @@ async function consume(
       reject(error instanceof Error ? error : new Error(String(error)));
     };
     consumer.on(consumer.events.CRASH, ({ payload }) => {
-      // Otherwise kafkajs begins anew by itself, and goes on at the places below.
+      // Otherwise kafkajs restarts by itself, and continues at the places below.
       if (!payload.restart) fail(payload.error);
     });
     // Before the first fetch of every generation.

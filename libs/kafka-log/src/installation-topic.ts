@@ -6,7 +6,7 @@ import { readPartitions } from './read-partitions.js';
 /** Before the name of a topic: how many partitions of it an operator has accepted. */
 const ACCEPTED = 'partitions of ';
 
-/** What the topic says. */
+/** The content of the topic. */
 export interface InstallationTopicContents {
   /** `null` when the topic is missing or empty. */
   readonly record: InstallationRecord | null;

@@ -1,8 +1,8 @@
-/** What the brokers answer to a request that will not work later either, by kafkajs' names. */
+/** Errors of brokers that a retry does not help against, by kafkajs' names. */
 const LASTING_TYPES =
   /^(INVALID_(?!REPLICATION_FACTOR)|UNSUPPORTED_|.*_AUTHORIZATION_FAILED$|ILLEGAL_SASL_STATE|SASL_|POLICY_VIOLATION|CORRUPT_)/;
 
-/** What kafkajs throws when it cannot work with the brokers at all, or with what it was asked. */
+/** Errors of kafkajs for brokers or requests that it cannot work with. */
 const LASTING_NAMES = new Set([
   'KafkaJSSASLAuthenticationError',
   'KafkaJSServerDoesNotSupportApiKey',

@@ -1,7 +1,7 @@
 import { LARGEST_BATCH_BYTES } from './limits.js';
 import type { TopicPlan } from './topics.js';
 
-/** What the brokers say of a topic. */
+/** The settings of a topic that the brokers report. */
 export interface FoundTopic {
   readonly partitions: number;
   /** Of the partition that has the fewest. */
@@ -9,7 +9,7 @@ export interface FoundTopic {
   readonly config: ReadonlyMap<string, string>;
 }
 
-/** What the judgement of a topic goes by, besides the topic. */
+/** What `judgeTopic` needs besides the topic. */
 export interface TopicSurroundings {
   readonly brokers: number;
   /** How many partitions an operator accepted, where there are more than the installation has. */
@@ -25,7 +25,7 @@ export interface TopicMisfit {
 
 export interface TopicVerdict {
   readonly misfits: readonly TopicMisfit[];
-  /** What may be as it is, but loses acknowledged events when brokers are lost. */
+  /** Settings that are allowed, but can lose acknowledged events if brokers are lost. */
   readonly risks: readonly string[];
 }
 
@@ -42,7 +42,7 @@ const SMALL_SEGMENTS = {
   'delete.retention.ms': String(60 * 60_000),
 } as const;
 
-/** What a topic is created with. */
+/** Returns the settings to create a topic with. */
 export function configOf(plan: TopicPlan): Readonly<Record<string, string>> {
   return {
     'cleanup.policy': plan.compacted ? 'compact' : 'delete',
@@ -124,7 +124,7 @@ export function judgeTopic(plan: TopicPlan, found: FoundTopic, around: TopicSurr
   };
 }
 
-/** What an operator reads of a misfit, with the command that puts it right. */
+/** Describes a misfit for an operator, with the command that corrects it. */
 export function misfitText(topic: string, { reason, alter }: TopicMisfit): string {
   if (alter === null) return `${topic} ${reason}`;
   return (

@@ -3,7 +3,7 @@ import type { KafkaConfig, SASLOptions } from 'kafkajs';
 import { ConfigError, type Config } from '#libs/runtime';
 import { OAuthTokens } from './oauth-tokens.js';
 
-/** What a client needs to be let in by brokers that are not open to everyone. */
+/** The credentials of a client for brokers that require them. */
 export type KafkaAccess = Pick<KafkaConfig, 'ssl' | 'sasl'>;
 
 export type KafkaAccessConfig = Pick<

@@ -31,7 +31,7 @@ export interface KafkaConnectionOptions {
   readonly partitions?: number;
 }
 
-/** What kafkajs reports as an error is mostly a fault that it waits out itself; the stages tell what it means. */
+/** kafkajs mostly retries what it reports as an error. The stages log what it means for them. */
 function relay(logger: Logger): (entry: LogEntry) => void {
   return ({ level, namespace, log }) => {
     const fields = { kafkajs: namespace, error: typeof log['error'] === 'string' ? log['error'] : undefined };
@@ -67,7 +67,7 @@ export class KafkaConnection {
         requestTimeout: 3_000,
         enforceRequestTimeout: true,
         connectionTimeout: 3_000,
-        // Some seconds in all: whoever waits for an answer is told in time, and every stage tries again by itself.
+        // Some seconds in all: callers get an answer in time, and every stage retries by itself.
         retry: { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000 },
         logLevel: logLevel.WARN,
         logCreator: () => relay(options.logger),

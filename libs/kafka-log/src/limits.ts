@@ -10,7 +10,7 @@ export const LARGEST_RECORD_BYTES = LARGEST_BATCH_BYTES - 64 * 1024;
  */
 export const REQUEST_BYTES = 6 * 1024 * 1024;
 
-/** What one produce request is filled up to: large enough to amortise the round trip, small enough to be quick. */
+/** The size up to which a produce request is filled: large enough to amortise the round trip, small enough to be fast. */
 export const PRODUCE_BYTES = 1024 * 1024;
 
 /** Records per produce request, whatever their size: bounds the time that encoding takes from everything else. */

@@ -3,7 +3,7 @@ import type { KafkaConnection } from './kafka-connection.js';
 /** Offsets by partition. */
 export type Positions = ReadonlyMap<number, number>;
 
-/** The offset of a partition's first record, and the one behind its last. */
+/** The offset of a partition's first record, and the one after its last. */
 export interface PartitionBounds {
   readonly begin: number;
   readonly end: number;
@@ -34,7 +34,7 @@ export class LogPositions {
     return new Map(offsets.map(({ partition, high, low }) => [partition, high === low ? 0 : Number(high)]));
   }
 
-  /** What of each partition is kept: from its first record to behind its last. */
+  /** Returns the bounds of each partition: from its first record to the offset after its last. */
   async bounds(topic: string): Promise<ReadonlyMap<number, PartitionBounds>> {
     const offsets = await this.connection.withAdmin((admin) => admin.fetchTopicOffsets(topic));
     return new Map(offsets.map(({ partition, low, high }) => [partition, { begin: Number(low), end: Number(high) }]));
@@ -46,7 +46,7 @@ export class LogPositions {
     return new Map(offsets.map(({ partition, offset }) => [partition, Number(offset)]));
   }
 
-  /** What the group has committed of the topic; 0 where it has nothing committed. */
+  /** Returns the offsets that the group has committed for the topic; 0 for partitions without one. */
   async committed(groupId: string, topic: string): Promise<Positions> {
     const [found] = await this.connection.withAdmin((admin) => admin.fetchOffsets({ groupId, topics: [topic] }));
     return new Map((found?.partitions ?? []).map(({ partition, offset }) => [partition, Math.max(0, Number(offset))]));

@@ -1,5 +1,5 @@
 const TIMEOUT_MS = 10_000;
-/** What is left of a token's life when the next one is asked for: connections are opened with it at any time. */
+/** The remaining life of a token when the next one is fetched: connections can open with it at any time. */
 const SPARE = 0.2;
 /** For servers that do not say how long a token lives. */
 const ASSUMED_LIFE_SECONDS = 60;

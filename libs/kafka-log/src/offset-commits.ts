@@ -17,13 +17,13 @@ export interface OffsetCommitsUse {
   readonly consumer: () => Consumer | null;
   /** Whether commits that fail are still worth another try. */
   readonly isStopping: () => boolean;
-  /** What is kept beside an offset. */
+  /** The metadata to commit with an offset. */
   readonly metadataOf: (topic: string, partition: number, nextOffset: number) => string | null;
 }
 
 /** Moves the offsets of a consumer group to what has been handled. A commit that fails is tried again. */
 export class OffsetCommits {
-  /** What is handled and not committed yet, by partition. */
+  /** Handled and not yet committed offsets, by partition. */
   readonly #handled = new Map<string, Place>();
   #timer: NodeJS.Timeout | null = null;
   #running: Promise<void> = Promise.resolve();

@@ -3,7 +3,7 @@ import type { KafkaConnection } from './kafka-connection.js';
 import { LogPositions } from './log-positions.js';
 import { partitionOf } from './partition-of.js';
 
-/** Tells where an org's partition of the log ends: everything before it was appended before the question. */
+/** Asks for the end of an org's partition of the log. Every record before it was appended before the question. */
 export class OrgLogEnds {
   readonly #positions: LogPositions;
 

@@ -3,7 +3,7 @@ import { Partitioners } from 'kafkajs';
 /** By murmur2, as the Java client and kafkajs have it; of what has a key, it remembers nothing. */
 const partitioner = Partitioners.DefaultPartitioner();
 
-/** What the partitioner is told of so many partitions. */
+/** The metadata of so many partitions, for the partitioner. */
 const metadata = new Map<number, Parameters<typeof partitioner>[0]['partitionMetadata']>();
 
 function metadataOf(partitions: number): Parameters<typeof partitioner>[0]['partitionMetadata'] {

@@ -4,19 +4,19 @@ interface Arrival {
   readonly byMs: number;
 }
 
-/** What a consumer has not handled yet. */
+/** The records that a consumer has not handled yet. */
 export interface Lag {
   readonly records: number;
   /** For how long the oldest of them has been there, as far as is known; 0 without any. */
   readonly seconds: number;
 }
 
-/** Enough for hours of scrapes; beyond it, every other one is as good. */
+/** Enough for hours of scrapes. After that, every other one is enough. */
 const REMEMBERED_ARRIVALS = 200;
 
 /**
- * How far a consumer is in a partition, and since when what comes next has been there. The time of a record is known when
- * it was handed over; of those behind it is known by when they were there, from every look at the end of the partition.
+ * The position of a consumer in a partition, and the age of its next record. The time of a record is known once it was
+ * handed over. For later records, each look at the end of the partition shows by when they had arrived.
  */
 export class PartitionProgress {
   #next: number | null = null;
@@ -45,7 +45,7 @@ export class PartitionProgress {
     }
   }
 
-  /** @param start of what the partition still holds @param end behind its last record */
+  /** @param start the first offset that the partition still has @param end the offset after its last record */
   lag(start: number, end: number, nowMs: number): Lag {
     const records = Math.max(0, end - Math.max(start, this.#next ?? end));
     const oldest = this.#arrivals[0];

@@ -3,7 +3,7 @@ interface Waiting {
   readonly settle: () => void;
 }
 
-/** What is to be done for a partition: one thing at a time, in order, whoever asked for it. */
+/** Runs the work of a partition in order, one thing at a time. */
 export class PartitionQueue {
   readonly #waiting: Waiting[] = [];
   #running: Promise<void> | null = null;

@@ -5,8 +5,8 @@ import { measureProduce } from './measure-produce.js';
 import { toMessage, type NewRecord } from './record.js';
 
 /**
- * Writes to one topic partition at a time and never tries again by itself: after an error the records may or may not
- * stand in the topic, and only the caller can find out which.
+ * Writes to one topic partition at a time and never retries. After an error the topic may or may not have the records,
+ * and only the caller can find out.
  */
 export class PartitionWriter {
   readonly #producer: Producer;

@@ -1,4 +1,4 @@
-/** What one look at a partition found; asked for in this order, each after the one before. */
+/** The result of one look at a partition, asked for in this order, one after the other. */
 export interface PipelineLook {
   /** Before anything was asked. */
   readonly atMs: number;
@@ -17,7 +17,7 @@ interface Mark {
   logEnd: number | null;
 }
 
-/** Enough for minutes of looks; from then on fewer of them are kept, and the lag is told a little too long. */
+/** Enough for minutes of looks. After that fewer of them are kept, and the reported lag is a little too long. */
 const REMEMBERED_MARKS = 200;
 
 /** Since when something of a partition of the inbox waits to be in Postgres: it has to pass two topics until then. */

@@ -132,7 +132,7 @@ export class PositionGuard {
     standing.anchors.push(anchor);
   }
 
-  /** What is committed beside the offset: the last remembered record before it. */
+  /** Returns the metadata to commit with the offset: the last remembered record before it. */
   metadataOf(topic: string, partition: number, nextOffset: number): string | null {
     const standing = this.#standings.get(`${topic}/${partition}`);
     const index = standing?.anchors.findLastIndex(({ offset }) => offset < nextOffset) ?? -1;
@@ -254,7 +254,7 @@ export class PositionGuard {
     standing.settled.resolve();
   }
 
-  /** There is nothing to go back to: what retention removed is counted, and the partition goes on behind it. */
+  /** Counts the records that retention removed, and continues after them. */
   #skipRemoved(
     { topic, partition, asked }: Standing,
     { from, to }: { readonly from: number; readonly to: number },

@@ -10,14 +10,14 @@ export interface PartitionStretch {
   readonly topic: string;
   readonly partition: number;
   readonly from: number;
-  /** Where to end before the end: behind the record that precedes this offset. */
+  /** Stops before this offset. */
   readonly to?: number;
 }
 
 /** Longer than any tail that a sequencer or a rebuild reads between two records, shorter than anyone would wait. */
 const STALL_MS = 15_000;
 
-/** What is handed over at once: enough for one statement, and handled well within a heartbeat's patience. */
+/** The records of one batch: enough for one statement, and few enough to be handled before a session ends. */
 const RECORDS_AT_ONCE = 1_000;
 
 /** The brokers gave nothing for some time; trying again can help. */
@@ -32,7 +32,7 @@ function partitionKey(topic: string, partition: number): string {
   return `${topic}/${partition}`;
 }
 
-/** For each stretch: where to begin and the offset behind its last record. */
+/** For each stretch: the offset to start at, and the one after its last record. */
 async function boundsOf(
   connection: KafkaConnection,
   stretches: readonly PartitionStretch[],
@@ -76,7 +76,7 @@ async function consumeAll(
     consumer.on(consumer.events.CRASH, ({ payload }) => {
       fail(payload.error);
     });
-    // Before the first fetch of every generation, so that nothing in front of the stretch is read.
+    // Before the first fetch of every generation, so that nothing before the stretch is read.
     consumer.on(consumer.events.GROUP_JOIN, () => {
       for (const { topic, partition, from } of bounds.values())
         consumer.seek({ topic, partition, offset: String(from) });

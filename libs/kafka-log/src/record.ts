@@ -12,7 +12,7 @@ export interface NewRecord {
   readonly partition?: number;
 }
 
-/** A record as it stands in a topic. */
+/** A record of a topic. */
 export interface StoredRecord {
   readonly topic: string;
   readonly partition: number;
@@ -31,7 +31,7 @@ export interface RecordBatch {
   readonly records: readonly StoredRecord[];
 }
 
-/** What the record takes in a batch, about. */
+/** Estimates the bytes of the record in a batch. */
 export function recordBytes(record: Omit<NewRecord, 'topic'>): number {
   let bytes = 64 + (record.key?.length ?? 0) + (record.value?.length ?? 0);
   for (const [name, value] of Object.entries(record.headers ?? {})) bytes += name.length + bytesOf(value) + 4;

@@ -1,13 +1,13 @@
-/** What a member of a consumer group agrees on with its broker. */
+/** The session that a member of a consumer group agrees on with its broker. */
 export interface SessionTimes {
-  /** A member that is not heard from for that long is given up. */
+  /** The group gives up a member after that long without a heartbeat. */
   readonly sessionMs: number;
   readonly heartbeatMs: number;
 }
 
 /**
- * The shortest first: a killed process is missed within it. A broker accepts nothing below its
- * `group.min.session.timeout.ms`, 6 s unless it was told otherwise.
+ * Tried first: the group notices a killed process within it. A broker accepts nothing below its
+ * `group.min.session.timeout.ms`, 6 s by default.
  */
 const SHORTEST: SessionTimes = { sessionMs: 3_500, heartbeatMs: 500 };
 const LONGER: readonly SessionTimes[] = [

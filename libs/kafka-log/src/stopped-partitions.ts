@@ -2,7 +2,7 @@ import { PartitionStoppedError, type PartitionStop } from '#libs/domain';
 import type { Metrics } from '#libs/metrics';
 import type { HealthBoard, Logger } from '#libs/runtime';
 
-/** Who has found that a partition must not be read on. */
+/** The reader that found that a partition must not be read on. */
 export type StoppedBy = 'position' | 'handler';
 
 /** Shows which partitions of a consumer stand still until somebody acts: in the log, in health and as a metric. */

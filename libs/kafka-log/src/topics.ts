@@ -17,12 +17,12 @@ export interface TopicNames {
   readonly installation: string;
 }
 
-/** What a topic is for, whatever its prefix and version: `log`, `retry-10s`. */
+/** Returns the role of a topic, without prefix and version: `log`, `retry-10s`. */
 export function topicRole(topic: string): string {
   return topic.slice(topic.indexOf('.') + 1).replace(/\.v\d+$/, '');
 }
 
-/** What a topic has to be. */
+/** The required settings of a topic. */
 export interface TopicPlan {
   readonly topic: string;
   readonly partitions: number;
@@ -39,7 +39,7 @@ const WORK_RETENTION_MS = 7 * DAY_MS;
 /** The log and the facts outlive the feed, so that whatever the feed still shows can be rebuilt. */
 const LOG_MARGIN_MS = 2 * DAY_MS;
 
-/** The consumer group, without the prefix, that turns the inbox into the log: where it is tells what is in the log. */
+/** The sequencer's consumer group, without the prefix. Its offsets show how much of the inbox is in the log. */
 export const SEQUENCER_GROUP = 'sequencer';
 
 export function topicNames(prefix: string, schedule: RetrySchedule): TopicNames {

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type { PartitionAssigner } from 'kafkajs';
 import { subscribedAssignment } from '../subscribed-assignment.js';
 
-/** A member of a consumer group that is about to join it, or to join it anew. */
+/** A member of a consumer group that is about to join it, or to join it again. */
 export interface JoiningMember {
   /** Whether the group may still know it from before; it is waited for as long as it sends heartbeats. */
   readonly isKnown: boolean;
@@ -12,7 +12,7 @@ export interface JoiningMember {
 
 export type BeforeJoin = (member: JoiningMember) => Promise<void>;
 
-/** What kafkajs keeps of a consumer's place in its group. */
+/** kafkajs' state of a consumer in its group. */
 interface ConsumerGroup {
   readonly memberId: string | null;
   readonly assigners: readonly { readonly [BEFORE_JOIN]?: BeforeJoin }[];
@@ -26,8 +26,8 @@ const BEFORE_JOIN = Symbol('beforeJoin');
 const require = createRequire(import.meta.url);
 
 /**
- * Lets consumers that were made with `tellingAssigner` finish before they join their group anew: kafkajs joins as soon as it
- * hears of a rebalance. It changes kafkajs for the whole thread.
+ * Lets consumers that were made with `tellingAssigner` finish before they join their group again, since kafkajs joins as
+ * soon as it hears of a rebalance. It changes kafkajs for the whole thread.
  */
 export function tellBeforeJoins(): void {
   const { prototype } = require('kafkajs/src/consumer/consumerGroup.js') as { readonly prototype: ConsumerGroup };
@@ -36,7 +36,7 @@ export function tellBeforeJoins(): void {
     const beforeJoin = this.assigners.find((assigner) => BEFORE_JOIN in assigner)?.[BEFORE_JOIN];
     if (beforeJoin !== undefined) {
       await beforeJoin({ isKnown: this.memberId !== null, heartbeat: () => this.heartbeat({ interval: 0 }) });
-      // Whoever goes on with a partition begins at what was committed, not at a place from an earlier assignment.
+      // The next owner of a partition starts at the committed offset, not at one from an earlier assignment.
       this.seekOffset.clear();
     }
     await join.call(this);

@@ -38,7 +38,7 @@ export type FetchedMessage = Omit<KafkaMessage, 'size'> & {
   readonly unreadable?: Error;
 };
 
-/** What kafkajs makes of the records of a partition; they come behind the count of their bytes. */
+/** kafkajs' decoding of the records of a partition. The records come after the count of their bytes. */
 export type DecodeRecords = (sized: Buffer) => Promise<readonly FetchedMessage[]>;
 
 /** The first offset that was asked for. */
@@ -50,9 +50,9 @@ const APPEND_TIME_FLAG = 0x08;
 const UNUSUAL_FLAGS = 0x07 | 0x10 | 0x20;
 
 /**
- * Reads a Fetch response, each record in one pass; keys, values and headers are views of `bytes`. What Gapless does not
- * write is left to kafkajs: batches of an old magic, compressed ones and those of transactions. What cannot be read at
- * all becomes an `unreadable` message of its partition, so that the other partitions are read.
+ * Reads a Fetch response, each record in one pass. Keys, values and headers are views of `bytes`. kafkajs reads the batches
+ * that Gapless does not write: those with an old magic, compressed ones and those of transactions. A batch that neither
+ * can read becomes an `unreadable` message of its partition, so that the other partitions are read.
  */
 export async function decodeFetch(
   bytes: Buffer,
@@ -85,7 +85,7 @@ interface PartitionReading {
   readonly response: PartitionResponse;
   /** The records and the count of their bytes. */
   readonly unusual?: Buffer;
-  /** What is wrong with the records, if they are not what a broker sends. */
+  /** Why the records are not what a broker sends, if they are not. */
   readonly damage?: Error;
 }
 
@@ -170,7 +170,7 @@ function readUpToUnusual(sized: Buffer): ReadPart {
     try {
       if (readNextBatch(reader, sized.length, messages) === 'read') continue;
     } catch {
-      // It is told by whoever met it first.
+      // The first reader of this batch has reported it.
     }
     messages.length = before;
     break;
@@ -310,7 +310,7 @@ class Reader {
     return this.bytes.toString('utf8', this.at - length, this.at);
   }
 
-  /** What comes behind its length; -1 stands for nothing. */
+  /** The bytes after their length. A length of -1 means none. */
   sized(): Buffer | null {
     const length = this.varInt();
     if (length < 0) return null;

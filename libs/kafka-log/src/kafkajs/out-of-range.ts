@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 
-/** What a consumer is told when it fetches from an offset that the partition does not have. */
+/** Called when a consumer fetches an offset that the partition does not have. */
 export type OnOutOfRange = (topic: string, partition: number, offset: number) => void;
 
 interface OffsetManager {
@@ -12,9 +12,9 @@ interface OffsetManager {
 const listeners = new Map<string, Set<OnOutOfRange>>();
 
 /**
- * Tells the group's consumers of this thread of offsets out of range. kafkajs would commit and read from the first
- * record that is kept, without a word.
- * @returns what ends it
+ * Calls the listener when a consumer of the group in this thread fetches an offset out of range. kafkajs would silently
+ * commit and read from the first record that exists.
+ * @returns a function that removes the listener
  */
 export function onOutOfRange(groupId: string, listener: OnOutOfRange): () => void {
   const known = listeners.get(groupId) ?? new Set();

@@ -15,7 +15,7 @@ export interface TopicData {
   readonly partitions: readonly PartitionData[];
 }
 
-/** What a Produce request says, versions 3 to 7 of it. */
+/** The content of a Produce request, versions 3 to 7. */
 export interface ProduceRequest {
   /** -1: all in-sync replicas. */
   readonly acks: number;
@@ -30,7 +30,7 @@ export interface ProduceRequest {
   readonly producerEpoch?: number | undefined;
 }
 
-/** What brokers recognise a batch by that is sent again. */
+/** The fields by which brokers recognize a batch that is sent again. */
 interface Origin {
   readonly producerId: bigint;
   readonly producerEpoch: number;
@@ -206,7 +206,7 @@ function writeSized(buffer: Buffer, start: number, bytes: Bytes): number {
   const length = lengthOf(bytes);
   const at = writeVarInt(buffer, start, length);
   if (typeof bytes !== 'string') buffer.set(bytes, at);
-  // What has as many bytes as characters is ASCII.
+  // A text with as many bytes as characters is ASCII.
   else buffer.write(bytes, at, length, length === bytes.length ? 'latin1' : 'utf8');
   return at + length;
 }

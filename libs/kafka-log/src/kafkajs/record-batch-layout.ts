@@ -20,7 +20,7 @@ export const BATCH = {
 
 export const MAGIC = 2;
 
-/** What stands in front of its length, and the length: they are not counted in it. */
+/** The bytes before the length, and the length itself. The length does not count them. */
 export const UNCOUNTED_BYTES = BATCH.leaderEpoch;
 
 export const INT16 = 2;

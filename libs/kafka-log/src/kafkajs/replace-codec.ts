@@ -3,7 +3,7 @@ import { systemClock } from '#libs/domain';
 import { decodeFetch, type DecodeRecords } from './fetch-response.js';
 import { encodeProduce, type ProduceRequest } from './produce-request.js';
 
-/** What kafkajs builds a request in. */
+/** The encoder in which kafkajs builds a request. */
 interface Encoder {
   buf: Buffer;
   offset: number;
@@ -15,7 +15,7 @@ interface Exchange {
   readonly response: { decode(bytes: Buffer): Promise<unknown> };
 }
 
-/** What a Fetch request asks for. */
+/** The content of a Fetch request. */
 interface FetchRequest {
   readonly topics: readonly {
     readonly topic: string;

@@ -1,7 +1,7 @@
 import { parseDeliveryId, parseEndpointId, parseEventId, parseOrgId, type DueAttempt, type Seq } from '#libs/domain';
 import type { NewRecord, StoredRecord } from '../record.js';
 
-/** All that is told of an attempt beside its envelope: one header, since each has a cost of its own at both ends. */
+/** Everything about an attempt besides its envelope. It is one header, since each header costs time at both ends. */
 const ATTEMPT_HEADER = 'attempt';
 
 /** The header's JSON: delivery id, org id, event id, event type, seq, created at, run, attempt, due at, traceparent, lead. */

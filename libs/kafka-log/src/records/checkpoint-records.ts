@@ -7,7 +7,7 @@ export interface Covered {
   readonly inboxOffset: number;
 }
 
-/** What a checkpoint record says. */
+/** The content of a checkpoint record. */
 export interface CheckpointPlace extends Covered {
   /** The time of the newest log record that is covered. `null`: it was written without ids, by an earlier version or a repair. */
   readonly clockMs: number | null;
@@ -15,7 +15,7 @@ export interface CheckpointPlace extends Covered {
   readonly isReset?: boolean;
 }
 
-/** What a checkpoint adds to the earlier ones. */
+/** The changes that a checkpoint adds to the earlier ones. */
 export interface CheckpointChanges {
   readonly lastSeqs: ReadonlyMap<OrgId, Seq>;
   readonly ids: readonly IdStretch[];
@@ -23,7 +23,7 @@ export interface CheckpointChanges {
   readonly overIds: readonly string[];
 }
 
-/** The key of the record that tells what the snapshots before it cover. */
+/** The key of the record that says how far the snapshots before it reach. */
 const CHECKPOINT_KEY = 'checkpoint';
 const IDS_KEY = /^ids\/(\d{1,16})\/(\d{1,16})-(\d{1,16})\/\d{1,6}$/;
 
@@ -107,7 +107,7 @@ export function checkpointBatches(
   return { batches, idsKeys };
 }
 
-/** What a record of the sequences topic says. */
+/** Reads a record of the sequences topic. */
 export type Checkpoint =
   | { readonly kind: 'snapshot'; readonly orgId: OrgId; readonly lastSeq: Seq; readonly isReset: boolean }
   | { readonly kind: 'ids'; readonly key: string; readonly stretch: IdStretch }

@@ -4,7 +4,7 @@ import { TARGET_ENDPOINT_HEADER, TRACEPARENT_HEADER } from './inbox-records.js';
 
 const SEQ_HEADER = 'seq';
 const WIDGET_HEADER = 'widget-id';
-/** Which inbox record the event came from: behind it the sequencer goes on. */
+/** The inbox record of the event. The sequencer continues after it. */
 const INBOX_OFFSET_HEADER = 'inbox-offset';
 /** When the broker took that inbox record, in epoch milliseconds: the sequencer's window of ids is restored by it. */
 const INBOX_TIME_HEADER = 'inbox-time';
@@ -12,7 +12,7 @@ const INBOX_TIME_HEADER = 'inbox-time';
 /** Set on records that a repair put back: they come from Postgres, and no inbox record has to match them. */
 const PUT_BACK_HEADER = 'put-back';
 
-/** What of an event is only in its envelope, and in the CloudEvents headers besides. */
+/** The members of an event that only its envelope and the CloudEvents headers have. */
 export interface LogRecordContext {
   readonly occurredAt: string;
   readonly inboxOffset: number;
@@ -20,7 +20,7 @@ export interface LogRecordContext {
   readonly isPutBack?: boolean;
 }
 
-/** What of a log record only the sequencer reads. */
+/** The members of a log record that only the sequencer reads. */
 export interface SequencedFrom {
   readonly inboxOffset: number;
   readonly inboxTimeMs: number;

@@ -24,7 +24,7 @@ function afterRetries(error: Error): Error {
   return new kafkajs.KafkaJSNumberOfRetriesExceeded(error, { retryCount: 3, retryTime: 800 });
 }
 
-/** What brokers that start, or are very busy, make kafkajs throw; each is to be waited out. */
+/** Errors that kafkajs throws while brokers start or are very busy. Each passes. */
 export const PASSING_KAFKA_ERRORS: readonly Error[] = [
   ...PROTOCOL_ERRORS.map((error) => afterRetries(protocolError(error))),
   ...PROTOCOL_ERRORS.map((error) => protocolError(error)),
@@ -39,7 +39,7 @@ export const PASSING_KAFKA_ERRORS: readonly Error[] = [
   ]),
 ];
 
-/** What waiting does not help against. */
+/** Errors that do not pass. */
 export const LASTING_KAFKA_ERRORS: readonly Error[] = [
   named('KafkaJSSASLAuthenticationError', 'SASL PLAIN authentication failed', { retriable: false }),
   protocolError({ type: 'TOPIC_AUTHORIZATION_FAILED', code: 29, message: 'Not authorized to access topics' }, false),
