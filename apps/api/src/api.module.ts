@@ -176,7 +176,7 @@ function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyReco
     EndpointUrlCheck,
     LogMoments,
     RequestTraces,
-    // In this order: what a key may not do, it is not told more about.
+    // In this order: a key without the scope learns nothing more about the operation.
     { provide: APP_GUARD, useClass: ScopeGuard },
     { provide: APP_GUARD, useClass: RefuseParametersGuard },
     { provide: APP_FILTER, useFactory: problemFilter, inject: [Store, LOGGER] },

@@ -16,7 +16,7 @@ export type ProblemCode =
   /** The key is bound to another organization than the one named. */
   | 'insufficient_scope';
 
-/** More than this tell a caller nothing new, and a refusal must not be larger than its request. */
+/** More would not help the caller, and a refusal must not be larger than its request. */
 const MAX_PROBLEMS = 100;
 
 /** The problems of one document, in the order found. All count; the first 100 are kept. */

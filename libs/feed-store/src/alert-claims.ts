@@ -12,7 +12,7 @@ export interface DueQueue {
   readonly settings: LiveChatSettings;
 }
 
-/** What is decided about one conversation as it was read: at least one alert, in the order of their stages. */
+/** The decision about one conversation as it was read: at least one alert, in the order of stages. */
 export interface AlertClaim {
   readonly waiting: WaitingConversation;
   readonly partition: number;
@@ -64,7 +64,7 @@ const CLAIM = `
   )
   select event_id from raised`;
 
-/** Reads what may be alerted for, and writes down what was decided: each crossing once, whoever decides it. */
+/** Reads conversations that may need an alert, and writes decisions: each crossing once, in whatever process. */
 export class AlertClaims {
   constructor(private readonly store: Store) {}
 

@@ -19,13 +19,13 @@ export interface AlertMail {
   readonly data: AlertData;
   /** Of the alert that this one escalates. */
   readonly earlierAlertId: AlertId | null;
-  /** Who gets it, as the org has it set at this moment; empty when nobody does any more. */
+  /** The recipients by the org's current settings; empty if there are none any more. */
   readonly emails: readonly string[];
   /** From 1. */
   readonly attempt: number;
 }
 
-/** What became of an attempt. */
+/** The outcome of an attempt. */
 export type MailOutcome =
   | { readonly kind: 'sent' }
   /** There is nobody any more whom it could be sent to. */

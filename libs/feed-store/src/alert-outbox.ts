@@ -13,7 +13,7 @@ export interface UnpublishedAlert {
   /** Of the log, and so of the other topics that are keyed by org. */
   readonly partition: number;
   readonly raisedAtMs: number;
-  /** The JSON text of its `data`, the same whoever publishes it. */
+  /** The JSON text of its `data`, the same from every publisher. */
   readonly dataJson: string;
   readonly tellsStaff: boolean;
   /** Whether the log, as far as it is folded, has the event. */

@@ -29,7 +29,7 @@ export interface NewApiKey {
   readonly expiresAt: Date | null;
 }
 
-/** What it takes to check a presented key. */
+/** The data to check a presented key. */
 export interface ApiKeyCredential {
   readonly id: ApiKeyId;
   /** `null` for a service key. */

@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { parseApiKeyId, type ApiKeyId } from '#libs/domain';
 
-/** What a key may allow (contract 2.3). */
+/** The scopes of a key (contract 2.3). */
 export const API_KEY_SCOPES = [
   'webhooks:read',
   'webhooks:write',

@@ -1,7 +1,7 @@
 import type { OrgId, Seq } from '#libs/domain';
 import type { Store } from './store.js';
 
-/** Tells when events were appended to the log: the way from a seq to a place in a topic, which only times lead to. */
+/** Finds the time when an event was appended to the log. The time leads to its place in the topic. */
 export class AppendTimes {
   constructor(private readonly store: Store) {}
 

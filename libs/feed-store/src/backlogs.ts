@@ -14,7 +14,7 @@ export interface BacklogWork {
   readonly endpointId: EndpointId;
 }
 
-/** What a chunk did. */
+/** The result of a chunk. */
 export interface BacklogChunk extends BacklogWork {
   readonly rows: number;
   /** Whether nothing of this endpoint is left to do. */

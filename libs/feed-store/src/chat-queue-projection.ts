@@ -204,7 +204,7 @@ async function lockQueues(runner: QueryRunner, orgIds: readonly OrgId[]): Promis
   if (rows.length < orgIds.length) {
     const { firstAlertSeconds, secondAlertSeconds } = DEFAULT_LIVE_CHAT_SETTINGS;
     await runner.query(BEGIN_QUEUES, [orgIds, firstAlertSeconds, secondAlertSeconds]);
-    // Whoever changed the settings meanwhile has begun the queue, with those.
+    // A change of the settings meanwhile has created the queue, with those settings.
     rows = await lock();
   }
   return new Map(

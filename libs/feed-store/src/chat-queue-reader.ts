@@ -31,7 +31,7 @@ export interface AlertRecord {
   readonly clearedBy: EndedEntry['how'] | null;
 }
 
-/** What a list may weigh: a chat may hold 256 KiB of text, and a list a thousand chats. */
+/** The largest size of a list: a chat may have 256 KiB of text, and a list a thousand chats. */
 const LIST_BYTES = 4 * 1024 * 1024;
 
 /** Reads an org's queue and its alerts. A list ends early when it gets too large; its first row always comes. */

@@ -2,7 +2,7 @@ import { GaplessError, type EndpointId, type OrgId } from '#libs/domain';
 import { ANY_STATUS, IS_ENDED, SEEN_DELIVERIES } from './seen-deliveries.js';
 import type { Store } from './store.js';
 
-/** Equal stretches of time, one behind the other. */
+/** Equal periods of time, one after the other. */
 export interface Buckets {
   readonly startMs: number;
   readonly sizeMs: number;
@@ -27,7 +27,7 @@ export interface TimeRange {
   readonly untilMs: number | null;
 }
 
-/** What became of deliveries. */
+/** Counts of deliveries by outcome. */
 export interface Outcomes {
   readonly delivered: number;
   readonly failed: number;
@@ -42,10 +42,10 @@ export interface PushLatency {
   readonly samples: number;
 }
 
-/** What the percentiles are taken from at most, of each endpoint: the latest. */
+/** Percentiles use at most this many attempts of each endpoint: the latest ones. */
 const LATENCY_SAMPLES = 500;
 
-/** Who looks at a page does not wait longer, and nobody else is to wait for them. */
+/** A page does not wait longer, and must not slow down others. */
 const STATEMENT_TIMEOUT_MS = 5_000;
 /** The SQLSTATE of a statement that took longer. */
 const QUERY_CANCELED = '57014';

@@ -21,7 +21,7 @@ export interface StoredDashboardSession {
 /** Expired sessions that one sign-in clears away. */
 const PRUNE_ROWS = 1_000;
 
-/** Who is signed in to the dashboard. Looking a session up precedes knowing its org, so this works over all orgs. */
+/** The sessions of the dashboard. The lookup of a session finds its org, so this works over all orgs. */
 export class DashboardSessionRecords {
   constructor(private readonly store: Store) {}
 

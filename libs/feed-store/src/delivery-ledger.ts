@@ -21,7 +21,7 @@ interface AutoDisabled {
   readonly atMs: number;
 }
 
-/** What a batch of facts works on: the rows that it touches, as they were and then as they become. */
+/** The rows that a batch of facts changes, as they were and then as they become. */
 export class DeliveryLedger {
   readonly deliveries = new Map<DeliveryId, { readonly ref: DeliveryRef; state: DeliveryState | undefined }>();
   readonly health = new Map<EndpointId, { readonly orgId: OrgId; state: EndpointHealth }>();

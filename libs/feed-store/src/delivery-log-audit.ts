@@ -63,7 +63,7 @@ const MISMATCHES = `
 export class DeliveryLogAudit {
   constructor(private readonly store: Store) {}
 
-  /** What `act` asks is all of the same moment. */
+  /** Every query of `act` sees the same moment. */
   async atOneMoment<T>(topic: string, act: (snapshot: DeliveryLogSnapshot) => Promise<T>): Promise<T> {
     return this.store.snapshot(async (runner) => {
       const rows = (await runner.query(

@@ -1,6 +1,6 @@
 import type { DeliveryRef, DeliveryState } from '#libs/domain';
 
-/** What a row of the delivery log is made of. */
+/** The values of a row of the delivery log. */
 interface DeliveryRow {
   readonly ref: DeliveryRef;
   readonly state: DeliveryState;
@@ -31,7 +31,7 @@ export const DELIVERY_COLUMNS = COLUMNS.map(([name]) => name).filter(
   (name): name is DeliveryColumn => name !== 'id' && name !== 'created_ms',
 );
 
-/** What `deliveryParameters` are called, in their order. */
+/** The names of `deliveryParameters`, in their order. */
 export const DELIVERY_ALIASES = COLUMNS.map(([name]) => name).join(', ');
 
 /** `deliveryParameters` as arguments of `unnest`. @param first the number of the first parameter */

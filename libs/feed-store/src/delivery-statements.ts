@@ -106,7 +106,7 @@ export const APPLY_FACTS = `
   )
   select count(*) as moved from moved`;
 
-/** What a batch of facts comes to. */
+/** The result of a batch of facts. */
 export interface FactBatch {
   /** The attempts that are not stored yet; each counts once, however often its fact comes. */
   readonly attempts: readonly Attempted[];

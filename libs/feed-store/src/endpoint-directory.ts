@@ -35,7 +35,7 @@ interface InactiveRow {
   readonly endedMs: number;
 }
 
-/** What is to become of an attempt that is due. */
+/** What to do with an attempt that is due. */
 export type DispatchLookupResult =
   | { readonly kind: 'target'; readonly target: DispatchTarget }
   | { readonly kind: 'inactive' }
@@ -62,7 +62,7 @@ function isSuperseded(due: DueAttempt, row: DispatchRow): boolean {
   return row.run > due.run || row.attempts >= due.attempt || row.status !== 'pending' || row.is_ended;
 }
 
-/** What the router and the dispatcher have to know of endpoints, for many at a time. */
+/** Endpoint lookups of the router and the dispatcher, for many at a time. */
 export class EndpointDirectory {
   /** Deciphering is cheap, but not as cheap as this; a ciphertext never changes its meaning. */
   readonly #deciphered = new Map<string, string>();

@@ -1,7 +1,7 @@
 import type { EndpointId, OrgId } from '#libs/domain';
 import type { Store } from './store.js';
 
-/** What an endpoint's attempts of the last day, and those that wait, tell of it (contract 3.1). */
+/** The health of an endpoint, from its attempts of the last day and its waiting ones (contract 3.1). */
 export interface EndpointHealthRecord {
   readonly delivered24h: number;
   readonly failedAttempts24h: number;
@@ -37,7 +37,7 @@ export class EndpointHealthReader {
              from delivery_attempts where endpoint_id = $1 and started_at >= $2
            ) recent
            cross join (
-             -- In the order of the index that tells ended rows apart; the other one would read all of them.
+             -- In the order of the index that separates ended rows; the other one would read all of them.
              select count(*)::int as pending, min(created_at) as oldest_pending_at from (
                select created_at from deliveries
                where endpoint_id = $1 and status = 'pending'

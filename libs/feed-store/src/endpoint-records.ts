@@ -36,7 +36,7 @@ export interface NewEndpoint {
   readonly logEnd: number;
 }
 
-/** What of an endpoint can be changed; what is not given stays. */
+/** The members of an endpoint that can change. Missing ones stay. */
 export interface EndpointChanges {
   readonly name?: string | null;
   readonly description?: string | null;
@@ -148,7 +148,7 @@ export class EndpointRecords {
         activation: 1,
         secretCiphertext: this.cipher.encrypt(endpoint.secret),
         createdAt: endpoint.createdAt,
-        // What was appended by now is not for it. The feed may lag behind the log, which may be another one some day.
+        // Earlier events are not for it. The feed may lag, and the log may be another one some day.
         receivesAfterSeq: () => `coalesce((select last_seq from org_heads where org_id = '${endpoint.orgId}'), 0)`,
         receivesFromOffset: String(endpoint.logEnd),
       });

@@ -14,7 +14,7 @@ export interface LoggedEvent {
   readonly sha256: Buffer;
 }
 
-/** What of a row is not as the log has it; `row` when there is none. */
+/** The columns of a row that differ from the log; `row` if there is none. */
 type EventColumn = 'row' | 'event_id' | 'event_type' | 'widget_id' | 'appended_at' | 'envelope';
 
 /** A record of the log that the feed shows otherwise, or not at all. */
@@ -23,12 +23,12 @@ export interface EventMismatch {
   readonly columns: readonly EventColumn[];
 }
 
-/** What the feed holds of an org. */
+/** What the feed contains of an org. */
 export interface FeedSpan {
   readonly orgId: OrgId;
   /** Rows of the span that was asked for. */
   readonly rows: number;
-  /** Of the head, which readers are told; `null` when the org has none. */
+  /** The seq of the head, which readers see; `null` if the org has none. */
   readonly head: number | null;
 }
 
@@ -37,7 +37,7 @@ interface MismatchRow {
   readonly columns: EventColumn[];
 }
 
-/** The bytes do not leave Postgres: it hashes what it has, and tells what differs. */
+/** The bytes do not leave Postgres: it hashes its rows, and returns the differences. */
 const MISMATCHES = `
   select logged.place, array_remove(array[
     case when stored.seq is null then 'row' end,

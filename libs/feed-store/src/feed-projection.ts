@@ -26,7 +26,7 @@ export interface FeedEvent {
   readonly envelope: Buffer;
 }
 
-/** The channel on which each new head of an org is told, as `<org id>:<seq>`. */
+/** The channel that announces each new head of an org, as `<org id>:<seq>`. */
 export const HEADS_CHANNEL = 'gapless_heads';
 
 /** Orgs whose heads are remembered; beyond them they are read again. */
@@ -54,7 +54,7 @@ const APPLY = `
   )
   select (select count(*) from moved) as moved, (select count(*) from told) as told`;
 
-/** Where each envelope begins when they stand one behind the other; Postgres counts from 1. */
+/** The start of each envelope in their concatenation. Postgres counts from 1. */
 function firstBytes(events: readonly FeedEvent[]): readonly number[] {
   let next = 1;
   return events.map(({ envelope }) => {
@@ -71,14 +71,14 @@ function firstBytes(events: readonly FeedEvent[]): readonly number[] {
 export class FeedProjection implements SequenceCheck {
   readonly #partitions: DayPartitions;
   readonly #offsets: ProjectionOffsets;
-  /** What the heads in Postgres say, for as long as nobody else moves an offset of this projection. */
+  /** The heads in Postgres, valid as long as no other process moves an offset of this projection. */
   #gate = new SeqGate();
   readonly #gated = new Set<OrgId>();
   #findings: SequenceFindings = { checked: 0, gaps: 0, repeats: 0, mismatches: 0 };
 
   /**
-   * @param onGap is told of each gap in the log; the feed goes on behind it
-   * @param onApplied is told of the events that the feed shows from now on: no repeats, and none twice
+   * @param onGap called for each gap in the log; the feed continues after it
+   * @param onApplied called with the events that the feed now shows: no repeats, and none twice
    */
   constructor(
     private readonly store: Store,
@@ -100,7 +100,7 @@ export class FeedProjection implements SequenceCheck {
         return place;
       }
       if (place.kind === 'done') {
-        // Another process stored it, or this one did without being told so: the heads are further than is known here.
+        // Another process stored it, or this one did and got no answer: the heads are further than is known here.
         this.#forgetHeads();
         return { kind: 'applied' };
       }

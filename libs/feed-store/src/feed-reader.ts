@@ -8,7 +8,7 @@ export interface FeedQuery {
   readonly limit: number;
   readonly event?: string;
   readonly widgetId?: WidgetId;
-  /** What the page may weigh; an event that is larger comes alone. Default 8 MiB. */
+  /** The largest size of a page. A larger event comes alone. Default 8 MiB. */
   readonly maxBytes?: number;
 }
 
@@ -22,7 +22,7 @@ export interface FeedEntry {
 /** Names an event among those of all orgs: `<org id>/<event id>`. */
 export type EventKey = `${OrgId}/${EventId}`;
 
-/** What the feed says of some events. */
+/** The state of some events in the feed. */
 export interface EventLookUp {
   readonly known: ReadonlySet<EventKey>;
   /** Up to where the log is in the feed, by partition; a partition that is missing is not in it at all. */
@@ -45,12 +45,12 @@ interface FeedPageRow {
   readonly types: string | null;
 }
 
-/** What a page may weigh: it ends early rather than hold a whole process' memory; `next_seq` then goes on behind it. */
+/** The largest size of a page, so that it fits into memory. A page that ends early continues at `next_seq`. */
 const PAGE_BYTES = 8 * 1024 * 1024;
 
 /**
  * One statement, so that the page and the bounds are of the same moment; one row, since a thousand cost more on their way
- * than in the table. One event more than asked for tells whether there are more; convert_from hands text over without hex.
+ * than in the table. One event more than asked for shows whether there are more; convert_from returns text without hex.
  * Parameters: org, since, the oldest time that is served, limit, bytes.
  */
 function pageSql(filters: string): string {

@@ -41,7 +41,7 @@ export interface Conflict {
 /** How many ids are looked up by one statement. */
 const IDS_AT_ONCE = 10_000;
 
-/** What a repair reads of the feed, and how it makes the feed fold a stretch of the log again. */
+/** Reads the feed for a repair, and makes the feed fold a part of the log again. */
 export class FeedRepair {
   constructor(private readonly store: Store) {}
 
@@ -105,7 +105,7 @@ export class FeedRepair {
     return rows.map((row) => ({ orgId: row.org_id, seq: seqFromText(row.seq), id: row.event_id }));
   }
 
-  /** Whether the delivery log has what these facts say. What belongs to deleted endpoints is not missed. */
+  /** Whether the delivery log has the content of these facts. Deleted endpoints do not count. */
   async hasFolded(facts: readonly DeliveryFact[]): Promise<boolean> {
     const told = facts.flatMap((fact) => {
       if (fact.type === 'endpoint_disabled') return [];

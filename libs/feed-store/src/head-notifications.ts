@@ -10,7 +10,7 @@ export interface HeadNotificationsOptions {
   readonly logger: Logger;
   /** The org's feed has come as far as `seq`. */
   readonly onHead: (orgId: OrgId, seq: Seq) => void;
-  /** Any feed may have moved unnoticed: whoever waits has to look. */
+  /** Any feed may have new events without a notification: every waiting reader has to look. */
   readonly onGap: () => void;
 }
 
@@ -75,14 +75,14 @@ export class HeadNotifications {
       );
     });
     client.on('notification', ({ payload }) => {
-      this.#tell(payload ?? '');
+      this.#notify(payload ?? '');
     });
     let heartbeat: NodeJS.Timeout | undefined;
     try {
       await client.connect();
       await client.query(`listen ${HEADS_CHANNEL}`);
       onListening();
-      // What was told before this connection listened was told to nobody.
+      // Notifications from before this connection listened are lost.
       this.options.onGap();
       heartbeat = setInterval(() => {
         client.query('select 1').catch(() => client.end().catch(() => undefined));
@@ -97,7 +97,7 @@ export class HeadNotifications {
     }
   }
 
-  #tell(payload: string): void {
+  #notify(payload: string): void {
     const [orgText, seqText = ''] = payload.split(':');
     const orgId = parseOrgId(orgText);
     // Anybody with access to the database can notify anything.

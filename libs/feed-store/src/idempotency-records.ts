@@ -6,13 +6,13 @@ import type { Store } from './store.js';
 export interface IdempotentRequest {
   readonly apiKeyId: ApiKeyId;
   readonly path: string;
-  /** What the caller sent as `Idempotency-Key`. */
+  /** The caller's `Idempotency-Key`. */
   readonly key: string;
   /** SHA-256 of the body. */
   readonly fingerprint: Buffer;
 }
 
-/** What to do with such a request. */
+/** What to do with the request. */
 export type Claim =
   /**
    * It is the caller's to work on until the lease is over. `seed` is the same for everybody who works on this request

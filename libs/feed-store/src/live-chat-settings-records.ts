@@ -9,7 +9,7 @@ export interface LiveChatSettingsRow {
   readonly staff_alert_emails: readonly string[] | null;
 }
 
-/** What an org has set, or the defaults. */
+/** The settings of an org, or the defaults. */
 export function liveChatSettingsOf(row: LiveChatSettingsRow | undefined): LiveChatSettings {
   const { firstAlertSeconds, secondAlertSeconds, staffAlerts } = DEFAULT_LIVE_CHAT_SETTINGS;
   return {

@@ -14,7 +14,7 @@ export interface OverdueAttempt {
 
 /** Some of the endpoints that have pending deliveries. */
 export interface OverdueEndpoints {
-  /** The active ones among them that have an overdue attempt. */
+  /** Returns the active ones that have an overdue attempt. */
   readonly endpoints: readonly EndpointId[];
   /** Where to go on; `null` once all endpoints were looked at. */
   readonly next: EndpointId | null;

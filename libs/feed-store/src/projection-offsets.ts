@@ -12,7 +12,7 @@ export interface Stretch {
   readonly anchor?: string;
 }
 
-/** What became of a stretch. */
+/** The result of a stretch. */
 export type Projected =
   | { readonly kind: 'applied' }
   /** The projection has not seen what comes before the stretch: it goes on at `nextOffset`. */

@@ -22,7 +22,7 @@ const SHADOW_LOCK = 4_711_0817;
 const LOCK_TIMEOUT = '500ms';
 const LOCK_ATTEMPTS = 20;
 const LOCK_PAUSE_MS = 200;
-/** What the projectors' own statements take at the most. */
+/** The longest time of the projectors' own statements. */
 const PROJECTORS_TIMEOUT = '10s';
 
 /** Readers or writers were at the tables all the time: nothing was replaced, and all is as it was. */
@@ -57,7 +57,7 @@ export class ProjectionShadow {
     act: (shadow: ProjectionShadow) => Promise<T>,
   ): Promise<T> {
     const done = await served.exclusively(SHADOW_LOCK, async () => {
-      // What a rebuild that was killed has left.
+      // Left by a rebuild that was killed.
       await dropSchemas(served);
       await served.query(`create schema ${SHADOW}`);
       const store = new Store({ ...options, migratesWhenOpened: true, shadowSchema: SHADOW });
@@ -168,7 +168,7 @@ async function lockServed(runner: QueryRunner, projections: readonly ProjectionN
   }
 }
 
-/** What the log tells of no more, because it is longer ago than the log reaches. */
+/** Rows whose records are older than the log. */
 async function carryOver(runner: QueryRunner, projections: readonly ProjectionName[]): Promise<void> {
   for (const table of projections.flatMap((name) => PROJECTION_TABLES[name])) {
     if (table.outlivesLog !== true) continue;

@@ -1,7 +1,7 @@
 import type { QueryRunner } from 'typeorm';
 import { SEEN, SEEN_DELIVERIES } from './seen-deliveries.js';
 
-/** What is folded from one topic, and can be folded again. */
+/** Tables that are folded from one topic, and can be folded again. */
 export type ProjectionName = 'feed' | 'deliveries';
 
 /** A table of a projection. */
@@ -11,7 +11,7 @@ export interface ProjectionTable {
   readonly key: readonly (readonly [column: string, type: string])[];
   /** By which it is partitioned into days. */
   readonly day?: string;
-  /** Its rows outlive the records that they were folded from: what no record tells of any more is kept as it is. */
+  /** Its rows outlive the records that they were folded from. A rebuild keeps rows without records. */
   readonly outlivesLog?: true;
   /**
    * What its rows say, as SQL, without those of deleted endpoints, which nobody sees; by default the rows as they are

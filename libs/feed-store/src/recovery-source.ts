@@ -103,7 +103,7 @@ interface FoundRow extends Looked {
 
 type Row = FoundRow | (Looked & { readonly seq: null });
 
-/** What one look found, in seq order. */
+/** The result of one look, in seq order. */
 export interface RecoveryPage {
   readonly events: readonly Recoverable[];
   /** The seq after which to go on; `null` when nothing is left. */

@@ -3,7 +3,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** What is stored was encrypted with a key that is not configured (any more). */
+/** A stored secret was encrypted with a key that is not configured (any more). */
 export class UnknownKeyError extends Error {
   override readonly name = 'UnknownKeyError';
 }
@@ -26,7 +26,7 @@ export class SecretCipher {
     this.#currentId = entries[0]?.[0] ?? '';
   }
 
-  /** What a ciphertext of the first key begins with. */
+  /** The prefix of a ciphertext of the first key. */
   get currentPrefix(): Buffer {
     const id = Buffer.from(this.#currentId);
     return Buffer.concat([Buffer.of(id.length), id]);

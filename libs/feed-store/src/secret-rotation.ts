@@ -13,7 +13,7 @@ const COLUMNS: readonly EncryptedColumn[] = [
   { table: 'idempotency_keys', column: 'answer_ciphertext', key: ['api_key_id', 'path', 'key'] },
 ];
 
-/** How many rows have been encrypted anew. */
+/** How many rows were encrypted again. */
 export interface RotatedSecrets {
   readonly endpoints: number;
   readonly idempotency_keys: number;

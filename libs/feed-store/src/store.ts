@@ -15,7 +15,7 @@ const MIGRATION_LOCK = 4_711_0815;
 
 const POOL_SIZE = 20;
 
-/** A server that takes longer is as good as away: whoever waits is told so, and stages try again. */
+/** A server that takes longer counts as down: callers get an error, and stages retry. */
 const QUERY_TIMEOUT_MS = 10_000;
 
 /** A statement that nobody waits for any more must not go on and hold its locks: a repetition would wait for them. */
@@ -119,7 +119,7 @@ export class Store {
     });
   }
 
-  /** Waits with back-off until Postgres answers and its schema is up to date, and tells what it waits for. */
+  /** Waits with back-off until Postgres answers and its schema is up to date, and reports what it waits for. */
   async open(onWait: (reason: string) => void, signal?: AbortSignal): Promise<void> {
     await untilItWorks(
       async () => {

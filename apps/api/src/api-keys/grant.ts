@@ -2,7 +2,7 @@ import { GaplessError } from '#libs/domain';
 import type { ApiKeyScope } from '#libs/feed-store';
 import type { AuthenticatedKey } from '../auth/authenticated-key.js';
 
-/** What a new key may do, and until when. */
+/** The scopes and expiry of a new key. */
 export interface Grant {
   readonly scopes: readonly ApiKeyScope[];
   readonly expiresAt: Date | null;

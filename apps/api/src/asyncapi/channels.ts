@@ -3,7 +3,7 @@ import { topicNames, topicPlans, type TopicPlan } from '#libs/kafka-log';
 import { DAY_MS } from '#libs/runtime';
 import { LOG_MESSAGES } from './messages.js';
 
-/** What Gapless makes its topics with, unless it is told otherwise. */
+/** The default settings of Gapless' topics. */
 const DEFAULTS = { partitions: 12, retentionMs: 30 * DAY_MS, retrySchedule: [] };
 const NAMES = topicNames('{prefix}', DEFAULTS.retrySchedule);
 const PLANS = new Map(topicPlans(NAMES, DEFAULTS).map((plan) => [plan.topic, plan]));

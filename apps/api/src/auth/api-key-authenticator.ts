@@ -11,7 +11,7 @@ export function isInForce(credential: ApiKeyCredential, nowMs: number): boolean 
   return credential.revokedAt === null && (credential.expiresAt === null || credential.expiresAt.getTime() > nowMs);
 }
 
-/** Tells whose key it is (contract 2.3). */
+/** Finds the key that a caller presents (contract 2.3). */
 @Injectable()
 export class ApiKeyAuthenticator {
   readonly #credentials: SharedQuery<ApiKeyId, ApiKeyCredential>;

@@ -4,7 +4,7 @@ import './dashboard-session.js';
 import type { RequestAuthenticator } from './request-authenticator.js';
 import './sign-in.decorator.js';
 
-/** Everything below here is closed to whoever has no key. */
+/** Every path under this one requires a key. */
 const AUTHENTICATED = '/api/';
 
 /**

@@ -5,7 +5,7 @@ import type { SessionName } from '#libs/feed-store';
 /** A session of the dashboard that a request belongs to, checked. */
 export interface DashboardSession {
   readonly name: SessionName;
-  /** What its unsafe requests have to show in `X-CSRF-Token`. */
+  /** The value that its unsafe requests must send in `X-CSRF-Token`. */
   readonly csrfToken: string;
   readonly expiresAt: Date;
 }

@@ -26,7 +26,7 @@ export class DashboardSessions {
     this.#stored = new SharedQuery((names) => records.find(names));
   }
 
-  /** @returns the token of a new session, which nobody can be told again */
+  /** @returns the token of a new session, which cannot be read again */
   async open(key: AuthenticatedKey): Promise<{ readonly token: string; readonly session: DashboardSession }> {
     const token = newSessionToken();
     const nowMs = this.clock.now();

@@ -31,7 +31,7 @@ export class KeyUses implements OnApplicationBootstrap, BeforeApplicationShutdow
     await this.flush();
   }
 
-  /** Writes what was noted. What cannot be written is lost: it is of interest, not of importance. */
+  /** Writes the noted uses. Uses that cannot be written are lost, since nothing depends on them. */
   async flush(): Promise<void> {
     if (this.#uses.size === 0) return;
     const uses = this.#uses;

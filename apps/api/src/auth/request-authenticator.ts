@@ -7,13 +7,13 @@ import type { DashboardSession } from './dashboard-session.js';
 import { DashboardSessions } from './dashboard-sessions.js';
 import { sessionTokenIn } from './session-token.js';
 
-/** Who makes a request: always somebody with a key, be it shown or be it that of a dashboard session. */
+/** The caller of a request. It always has a key, from the request or from its dashboard session. */
 export interface Authenticated {
   readonly key: AuthenticatedKey;
   readonly session: DashboardSession | null;
 }
 
-/** Tells who makes a request: by `X-Api-Key`, else by the cookie of the dashboard. */
+/** Identifies the caller of a request by `X-Api-Key`, or otherwise by the dashboard's cookie. */
 @Injectable()
 export class RequestAuthenticator {
   constructor(

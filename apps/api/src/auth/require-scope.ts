@@ -1,7 +1,7 @@
 import { SetMetadata } from '@nestjs/common';
 import type { ApiKeyScope } from '#libs/feed-store';
 
-/** What an operation asks of the key: a scope, or only that it is valid. */
+/** What an operation requires of the key: a scope, or only that it is valid. */
 export type KeyRequirement = ApiKeyScope | 'any';
 
 export const KEY_REQUIREMENT = Symbol('KeyRequirement');

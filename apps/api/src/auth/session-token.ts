@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { parseCookie, stringifySetCookie } from 'cookie';
 import { sha256OfSecret, type SessionName } from '#libs/feed-store';
 
-/** What the browser holds of a session, in a cookie that no script can read. */
+/** The session token in the browser, in a cookie that no script can read. */
 const COOKIE = 'gapless_session';
 
 const TOKEN_BYTES = 32;
@@ -12,7 +12,7 @@ export function newSessionToken(): string {
   return randomBytes(TOKEN_BYTES).toString('base64url');
 }
 
-/** What the session is stored under: whoever reads the database cannot take a session over. */
+/** The hash under which a session is stored. Someone who reads the database cannot take over a session. */
 export function sessionNameOf(token: string): SessionName {
   return sha256OfSecret(token).toString('hex');
 }

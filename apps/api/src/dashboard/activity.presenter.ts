@@ -1,7 +1,7 @@
 import type { AttemptCounts, Buckets, EndpointRecord } from '#libs/feed-store';
 import { bucketStarts } from './activity-buckets.js';
 
-/** What an endpoint was sent, oldest bucket first; also those in which nothing was. */
+/** The pushes to an endpoint, oldest bucket first, including empty ones. */
 export interface ActivityJson {
   readonly endpoint_id: string;
   readonly buckets: readonly { readonly at: string; readonly delivered: number; readonly failed_attempts: number }[];

@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 
-/** What the pages about live-chat alerts ask for. */
+/** The operations that the pages about live-chat alerts use. */
 const SETTINGS = '/api/v1/internal/orgs/:orgId/live-chat-settings';
 
-/** Tells whether this process answers the operations of live-chat alerts, which are another stage's. */
+/** Whether this process serves the operations of live-chat alerts, which belong to another stage. */
 @Injectable()
 export class LiveChatAlerts {
   constructor(private readonly host: HttpAdapterHost<FastifyAdapter>) {}

@@ -10,7 +10,7 @@ import type {
 import { endpointStatus, type EndpointStatus } from '../webhooks/webhook.presenter.js';
 import { bucketStarts } from './activity-buckets.js';
 
-/** All that an overview is made of. */
+/** The data of an overview. */
 export interface OverviewFigures {
   readonly asOfMs: number;
   readonly buckets: Buckets;

@@ -6,13 +6,13 @@ import { hasReached, KafkaConnection, LogPositions, type Positions, type TopicNa
 import { CLOCK, LOGGER, TOPICS } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
 
-/** Lags that are told apart, seconds: how long exactly something is too long is of no use to anybody. */
+/** The steps of the reported lag, in seconds. The exact length of a long lag is of no use. */
 const LAGS = [1, 2, 5, 10, 30, 60, 300, 900, 3_600, 21_600, 86_400] as const;
 
-/** Who looks at the dashboard while the brokers are away is not kept waiting for them. */
+/** The dashboard does not wait longer than this for brokers that are down. */
 const PATIENCE_MS = 1_500;
 
-/** Tells how far what the api shows is behind the log and the delivery facts. */
+/** Measures how far the api's data lags the log and the delivery facts. */
 @Injectable()
 export class ProjectionLag {
   readonly #positions: LogPositions;

@@ -31,7 +31,7 @@ export class ReadEventController {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** The envelope is spliced in as it is stored. Who may read events alone is not told of endpoints. */
+  /** Copies the envelope as it is stored. A key that may only read events gets no endpoints. */
   @Get()
   @RequireScope('events:read')
   @Header('content-type', 'application/json; charset=utf-8')

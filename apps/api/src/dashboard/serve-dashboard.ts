@@ -20,7 +20,7 @@ const PAGE_POLICY = [
   "form-action 'none'",
 ].join('; ');
 
-/** What is another part's, whether or not there is such an operation: no page stands in for it. */
+/** Paths of other parts. No page is served there, even if there is no such operation. */
 const NOT_PAGES: ReadonlySet<string> = new Set([
   'api',
   'docs',

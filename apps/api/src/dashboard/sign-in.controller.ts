@@ -46,7 +46,7 @@ export class SignInController {
     return { data: sessionJson(key, session, this.alerts.areServed) };
   }
 
-  /** Whoever is not known is told of no quota (contract 9). */
+  /** Unknown callers get no quota headers (contract 9). */
   async #authenticate(apiKey: string, reply: FastifyReply): Promise<AuthenticatedKey> {
     try {
       return await this.authenticator.authenticate(apiKey);

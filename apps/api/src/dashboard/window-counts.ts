@@ -3,7 +3,7 @@ import type { EndpointId, OrgId } from '#libs/domain';
 import { DashboardFigures, type AttemptCounts, type Buckets, type Outcomes, type TimeRange } from '#libs/feed-store';
 import { ShortMemory } from './short-memory.js';
 
-/** What is older than this has mostly come to its end, and been projected. */
+/** Deliveries older than this have mostly ended and been projected. */
 const SETTLED_AFTER_MS = 60_000;
 /** The edge of what is settled moves in such steps, so that what lies before it is asked for seldom. */
 const STEP_MS = 5 * 60_000;

@@ -69,7 +69,7 @@ export class ListDeliveriesController {
   async list(@OrgOfKey() orgId: OrgId, @Param('id', EndpointIdPipe) id: EndpointId, @Query() query: unknown) {
     const wanted = parseListQuery(query);
     if ((await this.endpoints.find(orgId, id)) === undefined) throw noSuchEndpoint();
-    // One more than asked for tells whether there are more.
+    // One more than asked for shows whether there are more.
     const found = await this.log.list(orgId, id, { ...wanted, limit: wanted.limit + 1 });
     const page = found.slice(0, wanted.limit);
     const last = page.at(-1);

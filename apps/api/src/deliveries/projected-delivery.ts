@@ -7,7 +7,7 @@ import { DeliveryLog, type DeliveryRecord } from '#libs/feed-store';
 const PATIENCE_MS = 5_000;
 const LOOK_EVERY_MS = 20;
 
-/** Waits for the projection, which is a moment behind the log. */
+/** Waits for the projection, which lags the log by a moment. */
 @Injectable()
 export class ProjectedDelivery {
   constructor(private readonly log: DeliveryLog) {}

@@ -35,10 +35,10 @@ import { replayRecords } from './replay.js';
 
 /** Events that are looked up and scheduled at a time: some megabytes at most for events of the usual size. */
 const PAGE = 200;
-/** How long the answer waits for all of it; the rest goes on behind the answer (contract 4.4). */
+/** How long the response waits for the whole recovery. The rest continues after the response (contract 4.4). */
 const PATIENCE_MS = 5_000;
 
-/** What of a recovery is done so far. */
+/** The progress of a recovery. */
 interface Progress {
   matched: number;
   scheduled: number;
@@ -46,7 +46,7 @@ interface Progress {
   last?: { readonly id: DeliveryId; readonly run: number };
 }
 
-/** What failed is replayed; what was missed is delivered as if it had been routed. */
+/** Replays failed deliveries, and delivers missed events as if they had been routed. */
 function runAfter(event: Recoverable): number {
   return event.kind === 'failed' ? event.run + 1 : 0;
 }
@@ -86,7 +86,7 @@ export class RecoverDeliveriesController implements BeforeApplicationShutdown {
     const work = body.dry_run === true ? this.#count(pages, progress) : this.#schedule(endpoint, pages, progress);
     this.#running.add(work);
     const done = work.finally(() => this.#running.delete(work));
-    // Whoever waits no longer is not told of a failure, but the log is; recovering once more goes on with the rest.
+    // A caller that no longer waits does not see a failure, but the log does. Another recovery continues with the rest.
     done.catch((error: unknown) => {
       this.logger.warn({ err: error, endpoint_id: id, ...progress }, 'recovery.failed');
     });
@@ -142,7 +142,7 @@ export class RecoverDeliveriesController implements BeforeApplicationShutdown {
     }
   }
 
-  /** The facts of an endpoint are projected in order: behind the last one, all of them are there. */
+  /** The facts of an endpoint are projected in order: once the last one is there, all of them are. */
   async #untilShown(endpoint: EndpointRecord, { last }: Progress): Promise<void> {
     if (last !== undefined) await this.projected.of(endpoint.orgId, endpoint.id, last.id, last.run);
   }

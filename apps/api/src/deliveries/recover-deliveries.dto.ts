@@ -55,7 +55,7 @@ function timeOf(text: string | null | undefined): Date | null {
   return ms === undefined ? null : new Date(ms);
 }
 
-/** @throws GaplessError `validation_failed` unless exactly one beginning is given, and the end lies behind it */
+/** @throws GaplessError `validation_failed` unless there is exactly one beginning, and the end is after it */
 export function recoveryRange(body: RecoverDeliveriesDto): RecoveryRange {
   const sinceSeq = (body.since_seq ?? null) as Seq | null;
   const range = { sinceSeq, since: timeOf(body.since), until: timeOf(body.until) };

@@ -7,7 +7,7 @@ import type { Config } from '#libs/runtime';
 import { SharedQuery } from '../http/shared-query.js';
 import { IngestLag } from './ingest-lag.js';
 
-/** What the feed says of an id. */
+/** The state of an id in the feed. */
 export type IdCheck =
   | { readonly kind: 'known' }
   /** The log does not have it before that offset of its partition; what is after it, the sequencer knows. */
@@ -32,7 +32,7 @@ export class CheckedIds {
   }
 
   /**
-   * What the feed says of each event, by `eventKey`.
+   * Returns the state of each event in the feed, by `eventKey`.
    * @throws GaplessError `unavailable` when the feed is too far behind for its word to be of use
    */
   async check(events: readonly Pick<InboxEvent, 'orgId' | 'id'>[]): Promise<ReadonlyMap<EventKey, IdCheck>> {

@@ -57,7 +57,7 @@ export class HeadWatch {
   }
 }
 
-/** Tells readers who wait that the feed of their org has moved on: one database connection for all of them. */
+/** Wakes waiting readers when the feed of their org has new events. One database connection serves all of them. */
 @Injectable()
 export class FeedHeads implements OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly #watches = new Map<OrgId, Set<HeadWatch>>();

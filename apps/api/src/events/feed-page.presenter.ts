@@ -13,7 +13,7 @@ export function feedPageHeaders(page: Pick<FeedPage, 'oldestSeq' | 'headSeq'>): 
 /** How long a client waits before it connects again, milliseconds. */
 const RECONNECT_MS = 2_000;
 
-/** What a stream begins with: something, so that the client knows that it is connected. */
+/** The first bytes of a stream, which show the client that it is connected. */
 export const STREAM_START = `retry: ${RECONNECT_MS}\n\n`;
 /** Keeps connections open that proxies would close as idle. */
 export const STREAM_KEEP_ALIVE = ': keep-alive\n\n';

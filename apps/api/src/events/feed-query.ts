@@ -6,7 +6,7 @@ const MAX_LIMIT = 1_000;
 const DEFAULT_LIMIT = 100;
 const MAX_WAIT_SECONDS = 30;
 
-/** What is asked of the feed. */
+/** A query of the feed. */
 export interface FeedRequest {
   readonly query: FeedQuery;
   /** Whether `since` was given: a stream without it begins at the head. */

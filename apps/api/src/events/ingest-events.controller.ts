@@ -94,7 +94,7 @@ export class IngestEventsController {
     try {
       await this.appender.append(records);
     } catch (cause) {
-      // An append that failed may still have happened: whoever repeats the request with the same ids repeats nothing.
+      // A failed append may still have written the events. A retry with the same ids repeats none of them.
       throw new GaplessError('unavailable', 'The log cannot be reached; repeat the request with the same event ids.', {
         cause,
       });

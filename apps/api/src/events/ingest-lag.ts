@@ -18,7 +18,7 @@ const MOST_LAG_MS = 10 * 60_000;
 const LOOK_EVERY_MS = 5_000;
 /** Until all partitions are known, shortly after a start. */
 const FIRST_LOOKS_EVERY_MS = 500;
-/** What the first look takes for good enough. */
+/** The lag that the first look accepts. */
 const ASSUMED_LAG_MS = 5 * 60_000;
 /** For how long a request waits for the first looks. */
 const PATIENCE_MS = 5_000;
@@ -50,11 +50,11 @@ export class IngestLag implements OnApplicationBootstrap, BeforeApplicationShutd
       firstAfterMs: 0,
       act: async () => {
         await this.#positions.together((positions) => this.#look(positions));
-        this.#tell();
+        this.#report();
         return this.#lags().includes(null) ? FIRST_LOOKS_EVERY_MS : LOOK_EVERY_MS;
       },
       onFailure: (error) => {
-        this.#tell();
+        this.#report();
         this.logger.debug({ err: error }, 'ingest_lag.unknown');
       },
     });
@@ -99,7 +99,7 @@ export class IngestLag implements OnApplicationBootstrap, BeforeApplicationShutd
     return this.#progress.map((_, partition) => this.#lagMs(partition));
   }
 
-  #tell(): void {
+  #report(): void {
     const lagMs = Math.max(0, ...this.#lags().map((lag) => lag ?? 0));
     this.connection.metrics.set('gapless_ingest_lag_seconds', {}, lagMs / 1_000);
     const isLong = lagMs > MOST_LAG_MS;

@@ -17,7 +17,7 @@ function randomIds(): string {
   return drawn.toString('hex', used - IDS_BYTES, used);
 }
 
-/** Where the caller stands in its trace, if it says so properly. */
+/** The caller's `traceparent`, if it is valid. */
 export function callersTraceParent(header: string | string[] | undefined): string | undefined {
   const callers = typeof header === 'string' ? TRACE_PARENT.exec(header)?.[0] : undefined;
   // Of a later version than 00 only the part that is known is passed on, as version 00.

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from '#libs/runtime';
 
-/** What is asked for all the time, by machines that look after the process. */
+/** Paths that machines request all the time to watch the process. */
 const WATCHED = /^\/(health|metrics)(\/|$)/;
 
 declare module 'fastify' {

@@ -1,10 +1,10 @@
 import { ValidateBy } from 'class-validator';
 import type { FieldProblem } from '#libs/domain';
 
-/** What is wrong with a member's value; pointers go on from the member: nothing for itself, `/0` for an element. */
+/** A problem of a member's value. Its pointer is relative to the member: empty for itself, `/0` for an element. */
 export type MemberCheck = (value: unknown) => readonly FieldProblem[];
 
-/** What a validation error carries of the check that failed, so that it can be told with pointers and codes. */
+/** The failed check in a validation error, so that the response has pointers and codes. */
 export interface CheckContext {
   readonly check: MemberCheck;
 }

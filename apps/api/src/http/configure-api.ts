@@ -13,7 +13,7 @@ import { logAccess } from './access-log.js';
 import { measureRequests } from './measure-requests.js';
 import { applyBodyLimits } from './operation-limits.js';
 
-/** What every answer needs that is not a page: it runs nothing, and nobody frames it. Pages set a policy of their own. */
+/** The policy of every response that is not a page: no scripts, no frames. Pages set a policy of their own. */
 const NO_CONTENT_POLICY = {
   useDefaults: false,
   directives: { defaultSrc: "'none'", frameAncestors: "'none'", baseUri: "'none'", formAction: "'none'" },

@@ -44,7 +44,7 @@ function parseJson(body: Buffer): unknown {
   }
 }
 
-/** A set and not an object: the names that are looked up come from callers, `constructor` among them. */
+/** A set and not an object, since callers look up any name, such as `constructor`. */
 function membersOf(dto: Type<object>): ReadonlySet<string> {
   const metadata = getMetadataStorage().getTargetValidationMetadatas(dto, '', false, false);
   return new Set(metadata.map(({ propertyName }) => propertyName));

@@ -1,7 +1,7 @@
 import type { FieldProblem } from '#libs/domain';
 import type { MemberCheck } from './checked.decorator.js';
 
-/** What a text must not hold: Postgres stores no NUL, UTF-8 no lone surrogate, and nobody can see the rest. */
+/** Characters that a text must not have: Postgres stores no NUL, UTF-8 no lone surrogate, and the rest is invisible. */
 // eslint-disable-next-line no-control-regex -- control characters are what is looked for
 const UNPRINTABLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]|\p{Surrogate}/u;
 

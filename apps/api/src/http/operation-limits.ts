@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 export interface OperationLimits {
   /** The largest body. */
   readonly bodyBytes?: number;
-  /** What the rate limit counts: requests, unless said otherwise. */
+  /** The unit that the rate limit counts; default: requests. */
   readonly countedAs?: 'requests' | 'events';
 }
 

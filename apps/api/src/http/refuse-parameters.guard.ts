@@ -19,7 +19,7 @@ export class RefuseParametersGuard implements CanActivate {
   /** @throws GaplessError `validation_failed` */
   canActivate(context: ExecutionContext): boolean {
     const { query, routeOptions } = context.switchToHttp().getRequest<FastifyRequest>();
-    // What is open to everybody is for browsers, too, which are sent there with all sorts of parameters.
+    // Open pages are for browsers, too, which come with all sorts of parameters.
     const isForBrowsers = routeOptions.url?.startsWith('/api/') !== true;
     const readsQuery = this.reflector.get<boolean | undefined>(READS_QUERY, context.getHandler()) ?? isForBrowsers;
     if (!readsQuery) new QueryParameters(query, []).throwIfAny();

@@ -3,7 +3,7 @@ import { monotonicFactory } from 'ulid';
 import type { Clock } from '#libs/domain';
 import { RandomPool } from '#libs/runtime';
 
-/** What a caller's own id may look like: nothing that a log line or a header could be confused by. */
+/** The format of a caller's own id: it must not break a log line or a header. */
 const CALLERS_ID = /^[\w.:+/=-]{1,128}$/;
 
 /** Names each request: by the caller's `X-Request-Id` if that is usable, else by a new ULID. */

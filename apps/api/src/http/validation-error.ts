@@ -1,6 +1,6 @@
 import { GaplessError, type ErrorCode, type FieldProblem } from '#libs/domain';
 
-/** More than this tell a caller nothing new, and a refusal must not be larger than its request. */
+/** More would not help the caller, and a refusal must not be larger than its request. */
 const MAX_PROBLEMS = 100;
 /** Longest part of a member's name that is repeated to the caller. */
 const MAX_NAME_LENGTH = 64;
@@ -12,7 +12,7 @@ export function memberPointer(name: string): string {
   return `#/${encodeURIComponent(wellFormed.replaceAll('~', '~0').replaceAll('/', '~1'))}`;
 }
 
-/** The error that tells all of the problems. */
+/** Returns the error with all of the problems. */
 export function errorOf(
   code: ErrorCode,
   problems: readonly [FieldProblem, ...(readonly FieldProblem[])],

@@ -75,7 +75,7 @@ export class Idempotency {
       );
       throw error;
     }
-    // What has happened is answered, even if it cannot be written down.
+    // The effect has happened, so the caller gets the response even if it cannot be stored.
     await this.#quietly(() => this.records.answer(lease, request, JSON.stringify(result)));
     return result;
   }

@@ -7,7 +7,7 @@ const LONGEST_WAIT_SECONDS = 7 * 86_400;
 const MAX_EMAILS = 50;
 /** RFC 5321, section 4.5.3.1.3: a path of 256 octets, angle brackets included. */
 const MAX_EMAIL_LENGTH = 254;
-/** What mail servers deliver in practice: no quoted local parts, no comments, no address literals. */
+/** Addresses that mail servers deliver in practice: no quoted local parts, no comments, no address literals. */
 const EMAIL =
   /^[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$/i;
 

@@ -3,13 +3,13 @@ import { PROBLEM_MEDIA_TYPE, PROBLEM_TYPES } from '#libs/http-problems';
 import type { KeyRequirement } from '../auth/require-scope.js';
 import { objectOf, ref } from './schemas.js';
 
-/** What tells an operation from the others. */
+/** What differs between operations. */
 export interface OperationSketch {
   readonly id: string;
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;
-  /** What the key must have; or that the operation is about the caller's dashboard session, or makes one. */
+  /** The scope that the key needs, or that the operation reads or creates the caller's dashboard session. */
   readonly scope: KeyRequirement | 'session' | 'sign_in';
   readonly parameters?: readonly JsonObject[];
   readonly body?: { readonly schema: JsonObject; readonly example?: JsonObject };
@@ -28,10 +28,10 @@ export interface OperationSketch {
 const EVERYWHERE: readonly ErrorCode[] = ['invalid_api_key', 'validation_failed', 'rate_limited', 'unavailable'];
 const WITH_CALLER: readonly ErrorCode[] = ['missing_api_key'];
 const WITH_SCOPE: readonly ErrorCode[] = ['insufficient_scope'];
-/** What an unsafe request with the cookie of the dashboard can be refused for. */
+/** The errors of an unsafe request with the dashboard's cookie. */
 const BY_COOKIE: readonly ErrorCode[] = ['csrf_token_invalid'];
 const WITH_PARAMETERS: readonly ErrorCode[] = ['malformed_request'];
-/** What a body can be refused for, also where none is asked for. */
+/** The errors of a body, also for operations without one. */
 const REFUSED_BODY: readonly ErrorCode[] = ['payload_too_large', 'unsupported_media_type'];
 const WITH_BODY: readonly ErrorCode[] = ['malformed_request'];
 const WITH_KEY: readonly ErrorCode[] = ['malformed_request', 'idempotency_conflict'];

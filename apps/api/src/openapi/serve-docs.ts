@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 
-/** Everything that the page needs comes from here: it works without the internet, and tells nobody of its reader. */
+/** Serves everything that the page needs. It works without the internet, and loads nothing from elsewhere. */
 const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",

@@ -5,7 +5,7 @@ import { GaplessError } from '#libs/domain';
 import { CONFIG } from '#libs/platform';
 import type { Config } from '#libs/runtime';
 
-/** What is counted: sign-ins by the address that they come from, all else by key. */
+/** The units of rate limits: sign-ins by address, everything else by key. */
 export type Countable = 'requests' | 'events' | 'sign_ins';
 
 /**
@@ -23,7 +23,7 @@ const SIGN_IN_WINDOW_SECONDS = 60;
 /** One quota of each key, or address. */
 class Quota {
   readonly #limiter: RateLimiterMemory;
-  /** The quota as `RateLimit-Policy` tells it (draft-ietf-httpapi-ratelimit-headers). */
+  /** The quota for `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers). */
   readonly policy: string;
 
   constructor(
@@ -36,7 +36,7 @@ class Quota {
   }
 
   async use(who: string, cost: number): Promise<{ readonly remaining: number; readonly resetSeconds: number }> {
-    // What costs more than there can be is let through when nothing else is: it could never be otherwise.
+    // A request that costs more than the burst passes if the quota is full. Otherwise it could never pass.
     const used = await this.#limiter.penalty(who, Math.min(cost, this.amount));
     return { remaining: this.amount - used.consumedPoints, resetSeconds: Math.ceil(used.msBeforeNext / 1_000) };
   }
@@ -57,7 +57,7 @@ export class RateLimits {
   }
 
   /**
-   * Counts, and tells with `RateLimit` and `RateLimit-Policy` what is left.
+   * Counts, and sets `RateLimit` and `RateLimit-Policy` to the remaining quota.
    * @param who the id of a key, or an address
    * @throws GaplessError `rate_limited` when nothing is
    */

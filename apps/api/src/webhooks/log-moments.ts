@@ -8,7 +8,7 @@ import type { Config } from '#libs/runtime';
 /** A broker that stands still answers nothing. */
 const PATIENCE_MS = 5_000;
 
-/** Tells operators' requests where the log ends, which is where an endpoint begins or ends to receive. */
+/** Finds the end of the log, where an endpoint starts or stops receiving after an operator's request. */
 @Injectable()
 export class LogMoments {
   readonly #ends: OrgLogEnds;

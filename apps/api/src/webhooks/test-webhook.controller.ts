@@ -61,7 +61,7 @@ export class TestWebhookController {
   }
 }
 
-/** What is known of the delivery before the sequencer has taken the event up. */
+/** The delivery before the sequencer has handled the event. */
 function notYetProjected(eventId: EventId, endpointId: EndpointId, now: string): DeliveryJson {
   return {
     id: deliveryIdOf(eventId, endpointId),

@@ -50,7 +50,7 @@ export class UpdateWebhookController {
     const atMs = this.clock.now();
     const changes = changesOf(body, isActive);
     const updated = await this.endpoints.update(orgId, id, changes, new Date(atMs), ({ activation }) =>
-      // Disabling ends what is pending: a fact, so that it stands at its place among the attempts.
+      // Disabling ends pending deliveries. It is a fact, so that it has its place among the attempts.
       appendOrRefuse(this.appender, [
         factRecord(this.topics.deliveries, { type: 'endpoint_disabled', endpointId: id, orgId, activation, atMs }),
       ]),

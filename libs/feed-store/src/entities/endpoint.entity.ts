@@ -38,7 +38,7 @@ export class EndpointEntity {
   @Column({ name: 'disabled_reason', type: 'text', nullable: true })
   disabledReason!: string | null;
 
-  /** What `SecretCipher` made of the signing secret. */
+  /** The signing secret, encrypted by `SecretCipher`. */
   @Column({ name: 'secret_ciphertext', type: 'bytea' })
   secretCiphertext!: Buffer;
 
