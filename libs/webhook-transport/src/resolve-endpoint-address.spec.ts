@@ -141,14 +141,21 @@ describe('checkEndpointAddress', () => {
     expect(dns.questions).toEqual([]);
   });
 
-  it('refuses a name that resolves to a private address, and does not tell which', async () => {
-    dns.set('rebind.example.com', ['8.8.8.8', '192.168.17.4']);
-    const result = await check('https://rebind.example.com/');
-    expect(result).toMatchObject({ ok: false, code: 'url_private_network' });
-    expect(JSON.stringify(result)).not.toContain('192.168.17.4');
+  it('answers alike for names with private addresses, with link-local ones, and for names that nobody knows', async () => {
+    dns.set('private.example.com', ['8.8.8.8', '192.168.17.4']);
+    dns.set('metadata.example.com', ['169.254.169.254']);
+    dns.set('empty.example.com', []);
+    const names = ['private', 'metadata', 'empty', 'nowhere'];
+    const answers = await Promise.all(names.map((name) => check(`https://${name}.example.com/`)));
+    expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
+    expect(answers[0]).toMatchObject({ ok: false, code: 'url_unresolvable' });
   });
 
-  it('refuses a name that does not resolve as url_unresolvable', async () => {
-    await expect(check('https://nowhere.example.com/')).resolves.toMatchObject({ ok: false, code: 'url_unresolvable' });
+  it('says more where the operator allows private networks', async () => {
+    dns.set('private.example.com', ['192.168.17.4']);
+    const rules = { resolver, allowHttp: false, allowedNetworks: parseNetworks('10.0.0.0/8') };
+    const answer = await checkEndpointAddress('https://private.example.com/', rules);
+    expect(answer).toMatchObject({ ok: false, code: 'url_private_network' });
+    expect(JSON.stringify(answer)).not.toContain('192.168.17.4');
   });
 });

@@ -39,7 +39,17 @@ export type EndpointAddressCheck =
   | { readonly ok: true; readonly url: URL }
   | { readonly ok: false; readonly code: EndpointUrlErrorCode | 'url_unresolvable'; readonly detail: string };
 
-/** The whole check of a url at registration and at PATCH: its text, then the addresses of its host. Never rejects. */
+/**
+ * Who registers endpoints could otherwise find out which names an internal name server knows, and where they are
+ * (contract 6.5).
+ */
+const NO_PUBLIC_ADDRESS =
+  'The host name has no public address. Check its spelling, and that all of its addresses can be reached from the internet.';
+
+/**
+ * The whole check of a url at registration and at PATCH: its text, then the addresses of its host. Never rejects. Where
+ * the operator allows private networks, the answer says which address is refused and why.
+ */
 export async function checkEndpointAddress(
   text: string,
   { resolver, ...rules }: EndpointUrlRules & { readonly resolver: Resolver },
@@ -47,6 +57,8 @@ export async function checkEndpointAddress(
   const check = checkEndpointUrl(text, rules);
   if (!check.ok) return check;
   const found = await resolveEndpointAddress(check.host, resolver, rules.allowedNetworks, rules.deniedNetworks);
+  const isOpen = check.host.kind === 'ip' || rules.allowedNetworks.length > 0;
+  if (found.kind !== 'ok' && !isOpen) return { ok: false, code: 'url_unresolvable', detail: NO_PUBLIC_ADDRESS };
   switch (found.kind) {
     case 'ok':
       return { ok: true, url: check.url };
