@@ -28,9 +28,9 @@ export interface AlertPublisherDependencies {
 }
 
 /**
- * Writes what was decided to Kafka: the event to the inbox, and the staff alert to its topic. A decision that may have
- * been published before, by a process that died or met an error, is published only as far as it is not there: the
- * log and the end of the staff alerts tell.
+ * Publishes a decision: the event to the inbox, and the staff alert to its topic. A decision that may have been
+ * published before, by a process that died or met an error, is published only as far as the log and the end of the
+ * staff alerts lack it.
  */
 export class AlertPublisher {
   constructor(private readonly use: AlertPublisherDependencies) {}
@@ -69,7 +69,7 @@ export class AlertPublisher {
     }
   }
 
-  /** The alerts, of those that were raised when these were or later, that stand in the topic. */
+  /** The alerts in the topic, from the time of these alerts on. */
   async #alreadyWritten(alerts: readonly UnpublishedAlert[]): Promise<ReadonlySet<string>> {
     const found = new Set<string>();
     if (alerts.length === 0) return found;

@@ -22,9 +22,9 @@ function isReadTo(end: number | undefined, read: Positions, partition: number): 
 }
 
 /**
- * Tells of which partitions the queues hold all that was submitted before the question: the inbox as it was then is
- * sequenced, and the log as it was after that is folded. Only of these can it be said that somebody still waits, and
- * that an alert's event is not in the log.
+ * Finds the partitions whose queues contain every event from before the question: their inbox as it was then is
+ * sequenced, and their log as it was after that is folded. Only for these is it known that a chat still waits, and that
+ * the log lacks an alert's event.
  */
 export class CaughtUpPartitions {
   constructor(private readonly use: CaughtUpDependencies) {}

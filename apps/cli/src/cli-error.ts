@@ -1,4 +1,4 @@
-/** What an operator can mend; shown without a stack. */
+/** An error that an operator can fix, shown without a stack. */
 export class CliError extends Error {
   override readonly name = 'CliError';
 

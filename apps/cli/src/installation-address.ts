@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import type { Environment } from '#libs/runtime';
 import { CliError } from './cli-error.js';
 
-/** Where a server of the installation is told. */
+/** Where the address of a server comes from. */
 interface AddressSource {
   /** What a person calls it. */
   readonly name: string;
@@ -14,7 +14,7 @@ interface AddressSource {
 
 /**
  * Where a server is: the variable, else what `npm start` wrote under `DATA_DIR`.
- * @throws CliError when neither tells
+ * @throws CliError if neither is set
  */
 export async function findAddress(environment: Environment, source: AddressSource): Promise<string> {
   const configured = environment[source.variable]?.trim() ?? '';

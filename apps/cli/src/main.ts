@@ -5,7 +5,7 @@ import { interruption } from './interruption.js';
 import { gaplessProgram } from './program.js';
 import { withStore, withUnopenedStore } from './with-store.js';
 
-// Whoever reads us may have seen enough (`gapless tail | head`).
+// The reader of our output may close it (`gapless tail | head`).
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
   process.exit(code === 'EPIPE' ? 0 : 1);
 });

@@ -11,7 +11,7 @@ export interface CreateKeyFlags {
   readonly expires?: string;
 }
 
-/** What is asked for by `keys create`. */
+/** The options of `keys create`. */
 export interface NewKeyRequest {
   /** `null` for a service key. */
   readonly orgId: OrgId | null;

@@ -11,7 +11,7 @@ interface Movable {
 
 const DONE = { start: 'starts', stop: 'has stopped', kill: 'is killed' } as const;
 
-/** Does what somebody has typed, and tells when it is done. */
+/** Runs a typed command, and reports when it is done. */
 export async function carryOut(
   order: Order,
   cluster: Cluster,

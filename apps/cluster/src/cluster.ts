@@ -35,12 +35,12 @@ export interface ClusterOptions {
   /** Takes the servers' data, the logs and `credentials.json`. */
   readonly dataDir: string;
   readonly jarsDir: string;
-  /** What the stages are told; their servers, addresses and ports aside. */
+  /** The settings of the stages, without servers, addresses and ports. */
   readonly environment: Environment;
   /** The port of the first api; 0 takes any free ones for all. */
   readonly basePort: number;
   readonly signal: AbortSignal;
-  /** Is told what happens, a line each. */
+  /** Called with a line for each thing that happens. */
   readonly tell: (line: string) => void;
 }
 
@@ -71,7 +71,7 @@ export class Cluster {
     setMaxListeners(0, signal);
     const dataDir = resolve(options.dataDir);
     const logsDir = join(dataDir, 'logs');
-    // Those of the last run tell nothing about this one.
+    // Logs of the last run say nothing about this one.
     rmSync(logsDir, { recursive: true, force: true });
     mkdirSync(logsDir, { recursive: true });
     const { kafka, postgres } = await startServers({ ...options, dataDir });
@@ -196,7 +196,7 @@ async function startAgain(
     signal.throwIfAborted();
     tell(`kafka broker ${node.id} does not start: ${String(error)}`);
   };
-  // Whoever ends the cluster ends the attempts, too.
+  // Stopping the cluster ends the attempts, too.
   await untilItWorks(start, { signal, onFailure }).catch(() => undefined);
 }
 

@@ -1,7 +1,7 @@
 import { ORDERS_HELP } from './order.js';
 import { statusTable, type StatusRow } from './status-table.js';
 
-/** What is printed once everything is up: what runs where, and what to try next. */
+/** The text that is printed once everything runs: what runs where, and what to try next. */
 export function readyText(
   status: readonly StatusRow[],
   o: { readonly urls: readonly string[]; readonly dataDir: string },

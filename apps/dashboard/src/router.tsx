@@ -25,20 +25,20 @@ const signIn = createRoute({
     ...(search['ended'] === true ? { ended: true } : {}),
   }),
   beforeLoad: async ({ context }) => {
-    // eslint-disable-next-line @typescript-eslint/only-throw-error -- that is how the router is told to go elsewhere
+    // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router redirects in this way
     if ((await currentSession(context.queries)) !== null) throw redirect({ to: '/' });
   },
   component: lazyRouteComponent(() => import('./pages/sign-in.page.js'), 'SignInPage'),
 });
 
-/** Everything behind the sign-in. */
+/** Every page that needs a sign-in. */
 const inside = createRoute({
   getParentRoute: () => root,
   id: 'inside',
   beforeLoad: async ({ context, location }) => {
     if ((await currentSession(context.queries)) !== null) return;
     const next = location.href === '/' ? {} : { next: location.href };
-    // eslint-disable-next-line @typescript-eslint/only-throw-error -- that is how the router is told to go elsewhere
+    // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router redirects in this way
     throw redirect({ to: '/sign-in', search: next });
   },
   component: Shell,
@@ -134,7 +134,7 @@ export function dashboardRouter(queries: QueryClient) {
   });
 }
 
-/** Where to go behind the sign-in is never somebody else's site. */
+/** The target after the sign-in is never another site. */
 function isOwnPath(value: unknown): value is string {
   return typeof value === 'string' && /^\/(?![/\\])/.test(value);
 }

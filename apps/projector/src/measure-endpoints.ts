@@ -5,7 +5,7 @@ import { Metrics } from '#libs/metrics';
 /** Counting reads the whole table, which changes slowly. */
 const COUNT_EVERY_MS = 30_000;
 
-/** Tells how many endpoints there are and how many of them are disabled. */
+/** Reports how many endpoints there are and how many of them are disabled. */
 @Injectable()
 export class MeasureEndpoints {
   readonly #counts: EndpointCounts;

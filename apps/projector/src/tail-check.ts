@@ -10,8 +10,8 @@ const COMPARE_EVERY_MS = 10_000;
 const SAMPLE = 256;
 
 /**
- * Looks at the tail of the log while it is projected: whether the feed shows a sample as the log has it, byte for byte. It
- * only counts and tells; `verify` looks at everything, and that each org's seq follows is seen by the projection.
+ * Looks at the tail of the log while it is projected: whether the feed shows a sample as the log has it, byte for byte.
+ * It only counts and reports; `verify` looks at everything, and that each org's seq follows is seen by the projection.
  */
 @Injectable()
 export class TailCheck implements OnApplicationBootstrap, BeforeApplicationShutdown {

@@ -1,4 +1,4 @@
-/** What the person at the terminal can mend; shown without a stack. */
+/** An error that the user can fix, shown without a stack. */
 export class ConsumerError extends Error {
   override readonly name = 'ConsumerError';
 }

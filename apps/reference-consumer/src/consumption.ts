@@ -14,11 +14,11 @@ export interface ConsumptionOptions<Transaction> {
   /** What pushes are answered with. */
   readonly status: number;
   readonly print: (text: string) => void;
-  /** Told the seq behind which it begins, once that is known: what is emitted from then on is handled. */
+  /** Called with the seq after which it begins, once that is known. Every later event is handled. */
   readonly onReady: (position: number) => void;
 }
 
-/** How often to look for a last event whose push was lost: often enough for whoever watches the terminal. */
+/** How often to look for a last event whose push was lost: often enough for someone who watches the terminal. */
 const POLL_INTERVAL_MS = 5_000;
 
 /** Handles every event of the organization once, in order, whether it is pushed or has to be read from the feed. */

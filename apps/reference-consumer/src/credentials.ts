@@ -28,7 +28,7 @@ export async function readCredentials(path: string): Promise<Credentials | undef
       return { base_url, org_id, api_key } as Credentials;
     }
   } catch {
-    // Told below, like members that are missing.
+    // Reported below, like missing members.
   }
   throw new ConsumerError(`${path} is not a credentials file of npm start`);
 }

@@ -5,7 +5,7 @@ import { elementSlices, memberSlices } from '#libs/domain';
 export type Arrival =
   { readonly kind: 'pushed'; readonly push: Push; readonly status: number } | { readonly kind: 'read' };
 
-/** One line that tells which event it is and how it came, and the event below it. */
+/** One line with the event's name and how it came, and the event below it. */
 export function eventText(event: GaplessEvent, arrival: Arrival): string {
   const { line, json } =
     arrival.kind === 'pushed'
@@ -19,7 +19,7 @@ export function repeatText(event: GaplessEvent, push: Push, status: number): str
   return [...pushLine(event, push, status), 'handled before'].join('  ');
 }
 
-/** Tells that the feed is read because pushes did not come. */
+/** Reports that the feed is read because pushes did not come. */
 export function gapText(after: number): string {
   return `something behind #${after} was not pushed: reading the feed`;
 }

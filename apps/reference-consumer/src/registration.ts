@@ -25,7 +25,7 @@ export class Registration {
     });
   }
 
-  /** @throws ConsumerError that tells what Gapless says against it */
+  /** @throws ConsumerError with the reason of Gapless */
   async register(url: string, events: readonly string[]): Promise<RegisteredEndpoint> {
     const body = { url, events, name: 'npm run receiver' };
     const answer = await this.#reach(() => this.#http.post<{ data: RegisteredEndpoint }>('/external/webhooks', body));

@@ -14,14 +14,14 @@ export interface WebhookServerOptions {
   readonly status: number;
   /** How long it takes to answer, milliseconds. */
   readonly delayMs: number;
-  /** What is done with a push that was taken, once it is answered. */
+  /** Handles an accepted push after its response. */
   readonly take: (event: GaplessEvent, push: Push) => void | Promise<void>;
   readonly print: (text: string) => void;
 }
 
-/** A customer's HTTP server for pushes. It answers as it is told to, unlike the adapters of `@gapless/consumer`. */
+/** A customer's HTTP server for pushes. It responds as its options say, unlike the adapters of `@gapless/consumer`. */
 export class WebhookServer {
-  /** The first pushes may come before whoever registered the endpoint has learned its secret. */
+  /** The first pushes may come before the registration has returned the secret. */
   readonly #secret: Promise<string>;
   #learn: (secret: string) => void = () => undefined;
   readonly #webhook: Webhook;

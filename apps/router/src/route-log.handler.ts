@@ -129,7 +129,9 @@ export class RouteLogHandler {
     this.logger.info({ partition, ...leftOut }, 'router.left_out');
   }
 
-  /** What makes up each delivery of the event. What is beyond an endpoint's share goes to the slow lane at once. */
+  /**
+   * Makes the records of each delivery of the event. Attempts beyond an endpoint's share go to the slow lane at once.
+   */
   #route(
     event: LogEvent,
     appendedAtMs: number,

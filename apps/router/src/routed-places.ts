@@ -25,7 +25,7 @@ export interface Unrouted {
 
 /**
  * Knows how far each partition of the log was routed, apart from the offsets of the consumer group: those expire, and can
- * be reset. The database is asked once for each stretch of batches that follow each other, and told every few seconds.
+ * be reset. It reads the database once for each series of batches, and writes to it every few seconds.
  */
 @Injectable()
 export class RoutedPlaces implements OnApplicationBootstrap, BeforeApplicationShutdown {

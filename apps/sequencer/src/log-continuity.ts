@@ -160,7 +160,7 @@ export class CheckedContinuity implements LogContinuity {
   }
 }
 
-/** The event id of an inbox record, as whoever produced it wrote it. */
+/** The event id of an inbox record, as its producer wrote it. */
 function idOf(record: StoredRecord): string | undefined {
   try {
     const { id } = JSON.parse(record.value?.toString() ?? 'null') as { readonly id?: unknown };

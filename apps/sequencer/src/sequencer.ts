@@ -69,7 +69,7 @@ export class Sequencer {
   readonly #states = new Map<number, PartitionState>();
   /** Partitions that cannot be restored until somebody acts. */
   readonly #stopped = new Map<number, PartitionStoppedError>();
-  /** What is being done with a partition; one thing at a time. */
+  /** The work on a partition; one thing at a time. */
   readonly #busy = new Map<number, Promise<unknown>>();
 
   constructor(private readonly use: SequencerDependencies) {}
@@ -188,8 +188,8 @@ export class Sequencer {
   }
 
   /**
-   * The state is a function of the log. Where the log ends where this sequencer left it, nobody else has written, whoever
-   * owned the partition meanwhile: what is known still holds, and need not be read again.
+   * The state is a function of the log. If the log still ends where this sequencer left it, no other owner has written.
+   * Its state is still right, and needs no reading.
    */
   async #unchanged(partitions: readonly number[]): Promise<ReadonlyMap<number, PartitionState>> {
     const held = partitions.flatMap((partition) => {
@@ -213,7 +213,7 @@ export class Sequencer {
       const trace = new BatchTrace(this.use.tracing, 'sequence', this.use.clock.now());
       const windowFrom = await this.#readBack(state, chunk);
       const { log, deadLetters } = this.#fold(state, chunk, windowFrom, trace);
-      // First, since a restart goes on behind the last record of the log; one that comes twice does no harm.
+      // First, since a restart continues after the last record of the log; a repeat does no harm.
       await this.use.appender.append(deadLetters);
       if (log.length > 0) {
         await this.#assertUnchanged(partition, state);
@@ -222,7 +222,7 @@ export class Sequencer {
         trace.end(this.use.clock.now());
         if (offset < state.appended.logOffset) this.#stop(partition, state, offset);
         if (offset !== state.appended.logOffset) {
-          // Another sequencer wrote here, which can only be one that was frozen. What it wrote, the log tells.
+          // Another sequencer wrote here, which can only be one that was frozen. The log shows what it wrote.
           this.use.logger.warn({ partition, offset, expected: state.appended.logOffset }, 'sequencer.foreign_write');
           this.#states.delete(partition);
           return;
@@ -233,7 +233,7 @@ export class Sequencer {
         state.uncheckpointed.bytes += log.reduce((sum, record) => sum + (record.value?.length ?? 0), 0);
       }
     } catch (error) {
-      // The fold ran ahead of the log, and whether the write happened only the log can tell.
+      // The fold ran ahead of the log, and only the log shows whether the write happened.
       this.#states.delete(partition);
       throw error;
     }

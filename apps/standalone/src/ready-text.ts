@@ -1,6 +1,6 @@
 import type { Config } from '#libs/runtime';
 
-/** What is printed once everything is up, with what to try next. */
+/** The text that is printed once everything runs, with what to try next. */
 export function readyText(url: string, config: Config, credentialsPath: string | null): string {
   const lines = ['', `Gapless is ready at ${url}`, ''];
   if (credentialsPath !== null) lines.push(`  credentials       ${credentialsPath}`);

@@ -2,14 +2,14 @@ import { Worker } from 'node:worker_threads';
 import type { MeasuredMetrics } from '#libs/metrics';
 import type { Environment, HealthBoard, PartHealth } from '#libs/runtime';
 
-/** What a stage thread tells. */
+/** A message from a stage thread. */
 export type FromStageThread =
   | { readonly kind: 'ready' }
   | { readonly kind: 'health'; readonly parts: Readonly<Record<string, PartHealth>> }
   | { readonly kind: 'metrics'; readonly measured: MeasuredMetrics }
   | { readonly kind: 'failed'; readonly reason: string };
 
-/** What a stage thread is told: to start its stages, to end, or to tell its metrics. */
+/** A message to a stage thread: start its stages, end, or report its metrics. */
 export type ToStageThread =
   { readonly kind: 'start'; readonly environment: Environment } | { readonly kind: 'stop' | 'measure' };
 

@@ -5,7 +5,7 @@ const FIRST_WAIT_MS = 500;
 const MAX_WAIT_MS = 30_000;
 
 /**
- * The wait behind the nth failure in a row: twice the one before, up to 30 s.
+ * The wait after the nth failure in a row: twice the one before, up to 30 s.
  * @param fraction 0 … 1: how much of the upper half of the wait is taken, so that clients which failed together do not
  *   come back together
  */

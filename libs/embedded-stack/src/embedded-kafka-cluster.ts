@@ -134,7 +134,7 @@ export async function startEmbeddedKafkaCluster(o: {
   readonly heapMiB?: number;
   readonly log: (line: string) => void;
   readonly signal?: AbortSignal;
-  /** Told of each node that ends without being asked to; it is not running then, and can be started again. */
+  /** Called for each node that ends unexpectedly. It can be started again. */
   readonly onNodeDied?: (node: EmbeddedKafkaNode, reason: Error) => void;
 }): Promise<EmbeddedKafkaCluster> {
   const dataDir = resolve(o.dataDir);

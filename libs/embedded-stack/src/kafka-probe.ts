@@ -76,7 +76,7 @@ function askKafka(port: number): Promise<KafkaAnswer | undefined> {
   });
 }
 
-/** How a broker of ours is told from every other one. */
+/** How we recognize our own brokers. */
 export interface KafkaIdentity {
   /** Of the data directory. */
   readonly clusterId: string;

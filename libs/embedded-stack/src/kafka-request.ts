@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-/** What is sent to a broker, in the form that Kafka's older versions of requests have. */
+/** A request to a broker, in the format of Kafka's older request versions. */
 export class RequestBody {
   readonly #parts: Buffer[] = [];
 
@@ -65,7 +65,7 @@ export class AnswerReader {
     this.#take(this.int32());
   }
 
-  /** As many as the count in front of them says. */
+  /** As many as the count before them says. */
   list<T>(read: () => T): readonly T[] {
     return Array.from({ length: Math.max(0, this.int32()) }, read);
   }
@@ -96,7 +96,7 @@ export function askKafka(
       answer = Buffer.concat([answer, chunk]);
       if (answer.length < 4 || answer.length < 4 + answer.readInt32BE()) return;
       socket.destroy();
-      // Behind its size and the correlation id.
+      // After its size and the correlation id.
       resolve(new AnswerReader(answer.subarray(8)));
     });
     socket.once('timeout', () => socket.destroy(new Error(`Kafka on port ${port} does not answer`)));

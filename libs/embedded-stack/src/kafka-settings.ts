@@ -43,7 +43,7 @@ export function kafkaServerProperties(o: {
     'listener.security.protocol.map': 'BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT',
     'inter.broker.listener.name': 'BROKER',
     'controller.listener.names': 'CONTROLLER',
-    // The only text of ours that a broker tells its clients. Nothing is placed by it: all nodes are on one machine.
+    // The only text of ours that a broker sends to its clients. It places nothing, since all nodes are on one machine.
     'broker.rack': o.launchId,
     'log.dirs': o.dataDir,
     // A machine that is busy for longer than the usual minute is no reason to give up.
@@ -65,7 +65,7 @@ export function kafkaServerProperties(o: {
     // There is no other machine to have what this one loses with its power. Once a second all is on the disk (ADR 38).
     'log.flush.interval.ms': FLUSH_AFTER_MS,
     'log.flush.scheduler.interval.ms': FLUSH_AFTER_MS,
-    // What is known to be on the disk is not read again by a start after a crash.
+    // After a crash, a start does not read records again that are known to be on the disk.
     'log.flush.offset.checkpoint.interval.ms': 5_000,
 
     // Groups are few and their members all here: nobody is worth 3 s of waiting, and a killed member is missed soon.

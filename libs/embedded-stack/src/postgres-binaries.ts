@@ -38,8 +38,8 @@ function locatePackage(): string {
 }
 
 /**
- * npm packages hold no symbolic links; the package's install script makes them from a list. Where npm was told to run no
- * install scripts, they are made here.
+ * npm packages hold no symbolic links; the package's install script makes them from a list. If npm runs no install
+ * scripts, they are made here.
  */
 function restoreLinks(root: string): void {
   const list = join(root, 'native/pg-symlinks.json');

@@ -49,7 +49,7 @@ function childPidsOf(pid: number): readonly number[] {
 function startedByProc(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in parentheses may hold blanks; the fields behind it do not. First the state, nineteen later the start.
+    // The name in parentheses may hold blanks; the fields after it do not. First the state, nineteen later the start.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const state = fields[0];
     const ticks = fields[19];

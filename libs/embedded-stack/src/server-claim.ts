@@ -55,7 +55,7 @@ export async function claimServer(o: {
       renameSync(draft, o.pidFile);
     },
     release() {
-      // By the second time the file may be the claim of whoever came next.
+      // By the second time the file may be the claim of the next process.
       if (!isReleased) rmSync(o.pidFile, { force: true });
       isReleased = true;
     },

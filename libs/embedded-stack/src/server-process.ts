@@ -44,7 +44,7 @@ const PROBE_INTERVAL_MS = 40;
 
 /**
  * Spawns a server in a process group of its own, so that a terminal's Ctrl-C reaches only us, who stop it in order.
- * @param record is told the process as soon as there is one.
+ * @param record called with the process as soon as there is one.
  */
 export function launchServer(
   command: ServerCommand,
@@ -53,7 +53,7 @@ export function launchServer(
 ): ServerProcess {
   rotateLog(command.outputFile);
   const logs = [...new Set([command.logFile, command.outputFile])];
-  // What is in the logs from earlier runs says nothing of this one.
+  // Logs from earlier runs say nothing about this one.
   const begins = new Map(logs.map((file) => [file, endOf(file)]));
   const output = openSync(command.outputFile, 'a');
   const child = spawn(command.command, command.args, {

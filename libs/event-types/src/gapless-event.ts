@@ -21,7 +21,7 @@ export interface EventEnvelope<Type extends EventType> {
 }
 
 /**
- * Any event. `event` tells which, and narrows `data`:
+ * Any event. `event` names its type, and narrows `data`:
  * `if (event.event === 'conversation.queued') event.data.stage`. Types are added in time, so leave room for those that
  * are not known here yet.
  */

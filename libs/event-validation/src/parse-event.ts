@@ -47,7 +47,7 @@ function refuseInvalidData(
 /**
  * Checks one event and keeps its payload as it was sent.
  * @param value The event as parsed from `text`; of members of the same name the last counts, here and in the payload.
- * @param pointer Where the event stands in its document (`#/events/0`).
+ * @param pointer The place of the event in its document (`#/events/0`).
  * @param problems Takes what is wrong. An event that is given is valid only if nothing was added.
  */
 export function parseEvent(

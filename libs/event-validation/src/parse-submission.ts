@@ -65,7 +65,7 @@ function sliceEvents(body: string, limits: IngestLimits): readonly string[] {
 /**
  * Reads the body of `POST /internal/events` (contract 5.6): all its events in their order, or nothing.
  *
- * Where a request has several faults, a size beyond the limits is told first, then a foreign organization, then
+ * Where a request has several faults, a size beyond the limits is reported first, then a foreign organization, then
  * everything else at once. An id may occur twice: the second is a repeat of the first, to be answered the same.
  *
  * @throws GaplessError

@@ -32,7 +32,7 @@ export class ProblemList {
 
   /**
    * @throws GaplessError if there is any problem: `insufficient_scope` if there is one of that kind, and then nothing
-   * else is told; `unknown_event_type` if all are of that kind; else `validation_failed`.
+   * else is reported; `unknown_event_type` if all are of that kind; else `validation_failed`.
    */
   throwIfAny(): void {
     const [first] = this.#kept;

@@ -2,7 +2,7 @@ import type { JsonObject } from '#libs/domain';
 import { memberPointer } from './json-pointer.js';
 import type { ProblemList } from './problem-list.js';
 
-/** More than this, of one object, tell a caller nothing new, and each costs time. */
+/** More problems of one object would not help a caller, and each costs time. */
 const MAX_UNKNOWN_MEMBERS = 20;
 
 /** Adds a problem for each member of the object that is not known: misspelt names must not pass for left-out ones. */

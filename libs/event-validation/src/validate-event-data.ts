@@ -8,7 +8,7 @@ export interface DataProblem extends FieldProblem {
   readonly code: ProblemCode;
 }
 
-/** More than this tell the producer of one event nothing new. */
+/** More problems of one event would not help its producer. */
 const MAX_DATA_PROBLEMS = 20;
 
 // The schemas are constants that the specs check, so they are not checked against the meta-schema at run time.

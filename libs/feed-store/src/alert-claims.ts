@@ -37,8 +37,8 @@ const DUE = `
   order by w.due_at`;
 
 /**
- * A conversation that has changed since it was read is claimed by nobody: the next sweep decides anew. Who is at it just
- * now is not waited for, so no two claims can wait for each other.
+ * A conversation that has changed since it was read is not claimed: the next sweep decides again. A claim never waits
+ * for another one, so no two claims can block each other.
  */
 const CLAIM = `
   with decided as (

@@ -49,8 +49,8 @@ export class AlertMails {
   constructor(private readonly store: Store) {}
 
   /**
-   * Takes mails that are due, oldest first. Whoever takes one has it until `heldUntilMs`; by then it has to have settled it,
-   * or it is taken again.
+   * Takes mails that are due, oldest first. The process that takes one has it until `heldUntilMs`; if it is not settled
+   * by then, it is taken again.
    */
   async take(nowMs: number, heldUntilMs: number, limit: number): Promise<readonly AlertMail[]> {
     const rows = await this.store.prepared<Row>(

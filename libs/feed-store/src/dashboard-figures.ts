@@ -86,8 +86,8 @@ const COUNT_EVENTS = `
   select high_bucket as bucket, sum(high - low)::int as events from stretch
   where high_bucket >= 0 and (high_bucket <= low_bucket or high - low = 1) group by 1`;
 
-// Endpoint by endpoint, since the index of the attempts begins with it: joined, all orgs' attempts would be looked at. An
-// attempt is without error exactly when the answer was 2xx, which the index tells, and the error is not in it.
+// Endpoint by endpoint, since the index of the attempts begins with it: joined, all orgs' attempts would be looked at.
+// An attempt has no error exactly if the response was 2xx, which is in the index; the error is not.
 const COUNT_ATTEMPTS = `
   select e.id as endpoint_id, round(extract(epoch from counts.at - $1::timestamptz) * 1000 / $2::int)::int as bucket,
     counts.delivered, counts.failed

@@ -67,8 +67,8 @@ export class DayPartitions {
   }
 
   /**
-   * A drop locks the whole table, and whoever comes behind it waits as well. So it waits for readers for a moment only,
-   * and comes again until it finds one in which nobody reads.
+   * A drop locks the whole table, and later queries wait for it. So it waits for readers only for a moment, and retries
+   * until it finds a moment without readers.
    */
   async #drop(name: string): Promise<void> {
     const day = isoDay(endOfDay(name) - DAY_MS);

@@ -29,7 +29,7 @@ export interface WantedDeliveries {
 
 /** The delivery log at one moment, and the offsets for which it stands. */
 export interface DeliveryLogSnapshot {
-  /** Behind the last fact that it holds, by partition. */
+  /** The offset after its last fact, by partition. */
   readonly offsets: ReadonlyMap<number, number>;
   /** Deliveries of endpoints that are deleted have no rows, and are left out. */
   mismatches(deliveries: readonly AuditedDelivery[]): Promise<readonly DeliveryMismatch[]>;

@@ -33,9 +33,9 @@ export const HEADS_CHANNEL = 'gapless_heads';
 const REMEMBERED_ORGS = 100_000;
 
 /**
- * All rows of a batch in one statement, which is a transaction of its own. The envelopes come as one piece and are cut up
- * by Postgres: as an array they would be written as hexadecimal text, twice as long. Readers that wait for events are told by
- * its commit, so none can read before there is something to read; of a shadow there is nothing to be told.
+ * All rows of a batch in one statement, which is a transaction of its own. The envelopes come as one piece and are cut
+ * up by Postgres: as an array they would be written as hexadecimal text, twice as long. Its commit notifies waiting
+ * readers, so none reads too early. A shadow notifies nobody.
  */
 const APPLY = `
   with ${MOVED}, added as (

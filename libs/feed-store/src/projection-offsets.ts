@@ -85,8 +85,8 @@ export class ProjectionOffsets {
   constructor(private readonly store: Store) {}
 
   /**
-   * Whether the stretch can be applied now. What is known tells so without asking; whatever else it says is asked for
-   * again, since another process may have moved the offset.
+   * Whether the stretch can be applied now. If the known offset says yes, no query is needed. Otherwise it asks again,
+   * since another process may have moved the offset.
    */
   async place(stretch: Stretch): Promise<Place> {
     const known = this.#known.get(keyOf(stretch));

@@ -27,8 +27,8 @@ interface EncryptedRow {
 }
 
 /**
- * Encrypts with the first key of `SECRET_ENCRYPTION_KEYS` whatever is stored under another one. What is done is not
- * looked at again, so it can be broken off at any time and called again; secrets that change meanwhile stay changed.
+ * Encrypts with the first key of `SECRET_ENCRYPTION_KEYS` every secret that is stored under another one. It skips
+ * finished rows, so it can be interrupted at any time and called again; secrets that change meanwhile stay changed.
  */
 export class SecretRotation {
   constructor(

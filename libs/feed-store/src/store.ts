@@ -41,7 +41,7 @@ export function isPostgresAway(error: unknown): boolean {
  */
 const PLANNER_OPTIONS = '-c enable_seqscan=off -c enable_bitmapscan=off';
 
-/** An OrgId is a UUID by construction, so it can stand in the text, and one round trip does. */
+/** An OrgId is a UUID by construction, so it can be part of the text, and one round trip is enough. */
 function asTenant(orgId: OrgId): string {
   return `begin; set local role gapless_tenant; set local gapless.org_id = '${orgId}'`;
 }

@@ -7,7 +7,7 @@ import { sendProblem } from './send-problem.js';
 export interface ProblemFilterOptions {
   /** Whether the error says that a server behind this one cannot be reached. */
   readonly isUnavailable: (error: unknown) => boolean;
-  /** Told of what nobody expected, and of servers that cannot be reached. */
+  /** Called for unexpected errors, and for servers that cannot be reached. */
   readonly report: (failure: { readonly error: unknown; readonly requestId: string; readonly code: string }) => void;
 }
 

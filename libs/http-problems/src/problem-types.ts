@@ -1,6 +1,6 @@
 import type { ErrorCode } from '#libs/domain';
 
-/** What the caller of an HTTP operation is told about a kind of error (RFC 9457, section 3.1). */
+/** The description of a kind of error for callers (RFC 9457, section 3.1). */
 export interface ProblemType {
   readonly status: number;
   readonly title: string;

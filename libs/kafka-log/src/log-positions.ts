@@ -28,7 +28,7 @@ export class LogPositions {
     return this.connection.withAdmin((admin) => admin.listTopics());
   }
 
-  /** Behind the last record of each partition. */
+  /** Returns the offset after the last record of each partition. */
   async ends(topic: string): Promise<Positions> {
     const offsets = await this.connection.withAdmin((admin) => admin.fetchTopicOffsets(topic));
     return new Map(offsets.map(({ partition, high, low }) => [partition, high === low ? 0 : Number(high)]));

@@ -69,7 +69,7 @@ export async function writeCredentials(
     kafka_brokers: reachable.kafka_brokers,
     database_url: reachable.database_url,
   };
-  // Renamed into place, so that whoever waits for the file never reads half of it.
+  // Renamed into place, so that a process that waits for the file never reads half of it.
   await writeFile(`${path}.new`, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
   await rename(`${path}.new`, path);
   return credentials;

@@ -2,9 +2,8 @@ import { alterTopics, isPassingKafkaError, KafkaConnection, topicNames, topicPla
 import { createLogger, loadConfig, startStep, type Environment } from '#libs/runtime';
 
 /**
- * Alters the topics of brokers that we run ourselves to what this version needs: whoever runs them has no tools of
- * Kafka at hand.
- * @param tell is given a line for each setting that was altered
+ * Alters the topics of our own brokers to what this version needs. Their users do not have Kafka's tools.
+ * @param tell called with a line for each altered setting
  */
 export async function fitOwnTopics(
   environment: Environment,

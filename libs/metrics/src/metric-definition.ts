@@ -1,4 +1,4 @@
-/** What a metric is called, measures and is told apart by; in Prometheus' terms. */
+/** The name, kind and labels of a metric, in Prometheus' terms. */
 export interface MetricDefinition {
   readonly kind: 'counter' | 'gauge' | 'histogram';
   /** One sentence, for `/metrics` and for docs/operations.md. */

@@ -12,7 +12,7 @@ import {
 import { METRICS, type MetricLabels, type MetricName } from './catalog.js';
 import type { MetricDefinition } from './metric-definition.js';
 
-/** A scrape does not wait longer for what has to be asked for; it tells what was known before. */
+/** A scrape does not wait longer for values that need a query. It reports the last known ones. */
 const SOURCE_PATIENCE_MS = 2_000;
 
 type Source = () => Promise<void> | void;
@@ -21,8 +21,7 @@ type Source = () => Promise<void> | void;
 export type MeasuredMetrics = readonly MetricObjectWithValues<MetricValue<string>>[];
 
 /**
- * What a process tells of itself at `/metrics`. A metric is there from its first use on, so that a process tells only of
- * what it does.
+ * The metrics of a process at `/metrics`. A metric appears with its first use, so a process reports only what it does.
  */
 export class Metrics {
   readonly #registry = new Registry();
@@ -35,7 +34,7 @@ export class Metrics {
 
   /** Also measures what every Node process has: CPU, memory, the event loop, garbage collection. */
   measureProcess(): void {
-    // They are the process' and not the thread's: told by one thread.
+    // They belong to the process and not to the thread, so one thread reports them.
     if (isMainThread) collectDefaultMetrics({ register: this.#registry });
   }
 
@@ -70,12 +69,12 @@ export class Metrics {
     histogram.observe(labels, value);
   }
 
-  /** Has gauges brought up to date before they are told; what costs something is spared while nobody asks. */
+  /** Updates gauges before they are reported, so that costly ones cost nothing without a scrape. */
   beforeScrape(source: Source): void {
     this.#sources.push(source);
   }
 
-  /** Has another thread of the process told with what is measured here: one process is one scrape. */
+  /** Adds the metrics of another thread of the process: one process is one scrape. */
   include(thread: () => Promise<MeasuredMetrics>): void {
     this.#threads.push(thread);
   }
@@ -92,7 +91,7 @@ export class Metrics {
     return { contentType, text: await registry.metrics() };
   }
 
-  /** For the thread that tells. */
+  /** For the thread that reports. */
   async measured(): Promise<MeasuredMetrics> {
     // One at a time: a source that hangs is not asked again and again.
     this.#refreshing ??= this.#refresh().finally(() => {
@@ -102,7 +101,7 @@ export class Metrics {
     return this.#registry.getMetricsAsJSON();
   }
 
-  /** A source that fails has told elsewhere why; the others are told all the same. */
+  /** A source that fails has logged why. The others are reported anyway. */
   async #refresh(): Promise<void> {
     await Promise.allSettled(this.#sources.map(async (source) => source()));
   }

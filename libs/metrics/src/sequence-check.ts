@@ -8,12 +8,15 @@ export interface SequenceFindings {
   readonly mismatches: number;
 }
 
-/** Whoever reads the log and checks that it is what it has to be. */
+/** A reader of the log that checks it. */
 export interface SequenceCheck {
   read(): SequenceFindings;
 }
 
-/** Tells what a check has found, from 0 on: that there is no gap is told, too. @param name of the check, as its label */
+/**
+ * Reports what a check has found, from 0 on: it also reports that there is no gap. @param name of the check, as its
+ * label
+ */
 export function measureSequenceCheck(metrics: Metrics, name: string, check: SequenceCheck): void {
   let told: SequenceFindings = { checked: 0, gaps: 0, repeats: 0, mismatches: 0 };
   metrics.beforeScrape(() => {

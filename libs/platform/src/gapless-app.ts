@@ -37,7 +37,7 @@ export interface GaplessAppOptions {
   readonly defaultPort: number;
   /** Whether it answers on any other port if its own is taken (default: that ends the start). */
   readonly mayMove?: boolean;
-  /** Where its parts tell how they are; its own unless given. */
+  /** The board for the health of its parts; its own by default. */
   readonly health?: HealthBoard;
   /** Where spans go, if not where the settings say. */
   readonly tracing?: Tracing;
@@ -78,7 +78,7 @@ export async function startGaplessApp(
   });
   let stopped: Promise<void> | null = null;
   const stop = () => {
-    // Whoever sends requests here by readiness is told before anything closes.
+    // Load balancers see the readiness change before anything closes.
     health.ending();
     return (stopped ??= app.close());
   };
@@ -158,7 +158,7 @@ export async function runGaplessApp(options: GaplessAppOptions): Promise<void> {
   process.exit();
 }
 
-/** What an operator can mend is told in its own words; anything else with its stack. */
+/** An error that an operator can fix is printed in its own words, any other with its stack. */
 function reportFailure(error: unknown, logger: Logger): void {
   process.exitCode = 1;
   if (

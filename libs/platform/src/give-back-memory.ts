@@ -5,8 +5,8 @@ const LOOK_EVERY_MS = 10_000;
 
 /**
  * Gives back to the system what starting has left behind, and later what each busy time has: a process that is not busy
- * would hold it, since it allocates too little to collect it. The thread does nothing else for about 0.1 s, so whoever
- * owns it decides: once everything is started.
+ * would hold it, since it allocates too little to collect it. The thread does nothing else for about 0.1 s, so its
+ * owner decides when: once everything is started.
  */
 export async function giveBackMemory(): Promise<void> {
   await collect();

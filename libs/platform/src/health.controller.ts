@@ -7,7 +7,7 @@ interface Readiness {
   readonly parts: Readonly<Record<string, PartHealth>>;
 }
 
-/** For whoever runs the process. */
+/** For operators. */
 @Controller('health')
 export class HealthController {
   constructor(private readonly health: HealthBoard) {}

@@ -66,7 +66,7 @@ export async function joinInstallation(parts: InstallationParts, wait: StartStep
   logger.info({ installation: row.id, kafka_cluster: clusterId, partitions: row.partitions }, 'installation.created');
 }
 
-/** What is the operator's choice is said, and does not stop a start. */
+/** A choice of the operator is logged, and does not stop a start. */
 function reportTopics({ risks, grown, brokers }: EnsuredTopics, { kafka, logger }: InstallationParts): void {
   kafka.metrics.set('gapless_topics_at_risk', {}, risks.length);
   for (const risk of new Set(risks.map((each) => each.risk))) {

@@ -3,7 +3,7 @@ import type { Store } from '#libs/feed-store';
 import type { Metrics } from '#libs/metrics';
 import type { HealthBoard } from '#libs/runtime';
 
-/** Has the process tell what every process can tell of itself. */
+/** Adds the metrics that every process has. */
 export function measureProcess(metrics: Metrics, app: string, health: HealthBoard, store: Store): void {
   metrics.measureProcess();
   metrics.set('gapless_build_info', { app, version: VERSION }, 1);

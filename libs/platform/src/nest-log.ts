@@ -1,7 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
 import type { Logger } from '#libs/runtime';
 
-/** Nest's own lines in the structured log; what it tells while starting is of interest only when debugging. */
+/** Nest's own lines in the structured log; its lines during a start matter only for debugging. */
 export class NestLog implements LoggerService {
   constructor(private readonly logger: Logger) {}
 

@@ -26,7 +26,7 @@ export const ownAppender: FactoryProvider<Appender> = {
   inject: [Appenders],
 };
 
-/** What is settled before a process is put together. */
+/** The decisions that precede the modules of a process. */
 export interface ProcessParts {
   readonly name: string;
   readonly config: Config;

@@ -1,7 +1,7 @@
 /** Polling and heartbeats of all stages in one process take about half of it. */
 const QUIET_CORES = 0.25;
 
-/** What is kept for a minute after its last use, such as connections, is gone by then. */
+/** Objects that live for a minute after their last use, such as connections, are gone by then. */
 const LATER_LOOK = 7;
 
 /** Says when a process that was busy holds memory that it does not need any more. */

@@ -9,7 +9,7 @@ export function backOffMs(failures: number): number {
 
 /**
  * Repeats `act` until it succeeds.
- * @param options.onFailure is told of each failure and may throw to give up
+ * @param options.onFailure called for each failure; may throw to give up
  * @throws what `onFailure` throws, or the signal's reason once it is aborted
  */
 export async function untilItWorks<T>(

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 /**
  * The command line of a script that keeps a committed file up to date with the sources: `<file> [--check]` writes the
  * text to the file; with `--check`, it fails if the file is not that already.
- * @param args what stands behind the script's name
+ * @param args the arguments after the script's name
  */
 export async function keepCommittedFile(args: readonly string[], text: string): Promise<void> {
   const [path, flag] = args;

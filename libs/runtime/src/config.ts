@@ -4,7 +4,7 @@ import type { RetrySchedule } from '#libs/domain';
 export const KAFKA_SASL = ['plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'] as const;
 export type KafkaSasl = (typeof KAFKA_SASL)[number];
 
-/** Everything a process can be told by its environment (contract 11). Durations are milliseconds. */
+/** The settings of a process (contract 11). Durations are milliseconds. */
 export interface Config {
   readonly databaseUrl: string;
   readonly kafkaBrokers: readonly string[];

@@ -1,4 +1,4 @@
-/** An error as a line of the log tells it. */
+/** An error in a line of the log. */
 export interface DescribedError {
   readonly type: string;
   readonly message: string;
@@ -10,10 +10,7 @@ export interface DescribedError {
 /** Causes have causes; further down nobody reads. */
 const DEEPEST = 5;
 
-/**
- * What there is to tell of an error, and nothing else: errors of libraries carry what they were doing with them, such
- * as the parameters of a query.
- */
+/** Keeps only the useful members of an error. Errors of libraries carry more, such as the parameters of a query. */
 export function describeError(error: unknown, depth = 0): DescribedError {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error), stack: '' };
   const { code } = error as { readonly code?: unknown };

@@ -1,11 +1,11 @@
 /** How a part of this process is doing. */
 export type PartHealth = { readonly status: 'ready' } | { readonly status: 'waiting'; readonly reason: string };
 
-/** What `/health/ready` tells: each part reports its own state; all must be ready. */
+/** What `/health/ready` shows: each part reports its own state, and all must be ready. */
 export class HealthBoard {
   readonly #parts = new Map<string, PartHealth>();
 
-  /** @param onChange is told all parts whenever one of them changes */
+  /** @param onChange called with all parts whenever one of them changes */
   constructor(private readonly onChange: (parts: Readonly<Record<string, PartHealth>>) => void = () => undefined) {}
 
   waiting(part: string, reason: string): void {
@@ -23,7 +23,7 @@ export class HealthBoard {
     this.waiting('process', 'stopping');
   }
 
-  /** What is not this process' business any more holds it up no longer. */
+  /** A part that no longer belongs to this process no longer blocks it. */
   forget(part: string): void {
     this.#parts.delete(part);
     this.onChange(this.parts());

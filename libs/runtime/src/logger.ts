@@ -4,7 +4,7 @@ import { describeError } from './describe-error.js';
 
 export type { Logger } from 'pino';
 
-/** What must not be told even when somebody hands it over by mistake, at the top of a line or one level below. */
+/** Members that must not be logged even by mistake, at the top of a line or one level below. */
 const UNTOLD = [
   'secret',
   'api_key',

@@ -1,10 +1,10 @@
 /** The environment of a process, or what stands for it. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A variable of the environment: how it is read, and what people are told of it. */
+/** A variable of the environment: how it is read, and how it is described. */
 export interface Setting<Value> {
   readonly name: string;
-  /** What it is for, as the README's table tells it. */
+  /** Its meaning, for the table in docs/settings.md. */
   readonly meaning: string;
   /** What a value has to look like. */
   readonly expected: string;

@@ -1,7 +1,7 @@
 import { childTraceParent } from './trace-parent.js';
 import type { FinishedSpan, Tracing } from './tracing.js';
 
-/** What of an event is told in a span, and by what it is the same when the work is done again. */
+/** The members of an event in a span, and those that make it the same when the work is repeated. */
 export interface TracedEvent {
   readonly orgId: string;
   readonly id: string;
@@ -19,7 +19,7 @@ export class BatchTrace {
     private readonly startedAtMs: number,
   ) {}
 
-  /** What is to be handed on instead of the parent; the parent itself if nobody wants spans. */
+  /** The `traceparent` to pass on instead of the parent; the parent itself without spans. */
   follow(parent: string | null, { orgId, id, event }: TracedEvent): string | null {
     if (!this.tracing.isOn) return parent;
     const traceparent = childTraceParent(parent, {
@@ -32,7 +32,7 @@ export class BatchTrace {
     return traceparent;
   }
 
-  /** Once all of the work is done; work that failed is done again, and told then. */
+  /** Called once all of the work is done. Failed work is repeated, and reported then. */
   end(endedAtMs: number): void {
     const { name, startedAtMs } = this;
     for (const span of this.#spans) {

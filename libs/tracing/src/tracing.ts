@@ -36,6 +36,6 @@ export interface TracingOptions {
   readonly endpoint: string | null;
   /** What the spans come from. */
   readonly serviceName: string;
-  /** Told when spans cannot be sent. */
+  /** Called when spans cannot be sent. */
   readonly onFailure: (message: string) => void;
 }

@@ -4,7 +4,7 @@ const SECRET_PREFIX = 'whsec_';
 
 /**
  * The value of `webhook-signature` by the Standard Webhooks specification: `v1,<base64>` of the HMAC-SHA256 over
- * `<id>.<timestamp>.<body>`, keyed by the bytes that the secret encodes behind its prefix.
+ * `<id>.<timestamp>.<body>`, keyed by the bytes that the secret encodes after its prefix.
  * @param id what is sent as `webhook-id`: the event id
  * @param timestampSeconds what is sent as `webhook-timestamp`
  */

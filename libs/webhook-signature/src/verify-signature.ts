@@ -71,7 +71,7 @@ function nowSeconds(now: Date | number | undefined): number {
 function matches(secrets: readonly unknown[], body: Buffer | string, { timestamp, digest }: ParsedSignature): boolean {
   const given = Buffer.from(digest, 'latin1');
   let matched = false;
-  // All secrets are tried, so that the time taken does not tell which one matched.
+  // All secrets are tried, so that the time does not reveal which one matched.
   for (const secret of secrets) {
     // Anyone can sign with an empty key.
     if (typeof secret !== 'string' || secret === '') continue;

@@ -71,7 +71,7 @@ function checkName(url: URL, name: string, allowedNetworks: readonly Network[]):
 }
 
 /**
- * Everything about an endpoint's url that can be told without a name server (contract 5.2, 6.5).
+ * The checks of an endpoint's url that need no name server (contract 5.2, 6.5).
  *
  * The host is judged after the WHATWG URL parser has undone odd spellings (`0x7f.1`, `①②⑦.0.0.1`, `%6cocalhost`). What
  * that parser repairs in silence (white space, backslashes, missing slashes) is refused, so that the url means one

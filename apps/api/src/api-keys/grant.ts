@@ -11,8 +11,8 @@ export interface Grant {
 /**
  * A key can grant no more than it has: neither scopes, nor time.
  * @param wanted.expiresAt `null` for as long as possible
- * @throws GaplessError `insufficient_scope` for scopes that the key lacks; `validation_failed` for an expiry that is past or
- *   behind the key's own
+ * @throws GaplessError `insufficient_scope` for scopes that the key lacks; `validation_failed` for an expiry in the
+ * past or after the key's own
  */
 export function decideGrant(by: AuthenticatedKey, wanted: Grant, nowMs: number): Grant {
   const lacking = wanted.scopes.filter((scope) => !by.scopes.includes(scope));

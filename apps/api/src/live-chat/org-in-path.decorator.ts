@@ -4,8 +4,8 @@ import { GaplessError, parseOrgId, type OrgId } from '#libs/domain';
 import { keyOf } from '../auth/authenticated-key.js';
 
 /**
- * The org of the path's `:orgId`: any, for a service key; the own one, for an org's key, to which another org cannot be
- * told from one that does not exist.
+ * The org of the path's `:orgId`: any, for a service key; the own one, for an org's key, which cannot distinguish
+ * another org from one that does not exist.
  * @throws GaplessError `not_found`
  */
 export const OrgInPath = createParamDecorator((_: unknown, context: ExecutionContext): OrgId => {

@@ -9,7 +9,7 @@ export interface ConfigContext {
   readonly print: (line: string) => void;
 }
 
-/** `config check`: what a stage that is started with this environment would be told. */
+/** `config check`: the settings that a stage reads from this environment. */
 export function configCommand(context: ConfigContext): Command {
   const config = new Command('config').description('check the settings');
   config

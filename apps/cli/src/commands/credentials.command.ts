@@ -34,7 +34,7 @@ export function credentialsCommand(context: CredentialsContext): Command {
     });
 }
 
-/** Without a slash at the end: paths are put behind it. */
+/** Without a slash at the end, since paths are appended to it. */
 function readBaseUrl(text: string): string {
   if (!URL.canParse(text) || !/^https?:/.test(text))
     throw new InvalidArgumentError('expected an http:// or https:// url');

@@ -1,4 +1,4 @@
-/** What is emitted: the same event, `count` times. */
+/** The events to emit: the same event, `count` times. */
 export interface Emission {
   readonly event: string;
   /** The payload's JSON text; it is sent as it is. */

@@ -119,7 +119,7 @@ async function readCredentials(dataDir: string | undefined): Promise<Credentials
     const { base_url, api_key, ...others } = JSON.parse(text) as Partial<Record<keyof Credentials, unknown>>;
     if (typeof base_url === 'string' && typeof api_key === 'string') return { ...others, base_url, api_key };
   } catch {
-    // Told below, like members that are missing.
+    // Reported below, like missing members.
   }
   throw new CliError(`${path} is not a credentials file of npm start`);
 }

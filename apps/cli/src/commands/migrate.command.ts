@@ -9,7 +9,7 @@ export interface MigrateContext {
   readonly print: (line: string) => void;
 }
 
-/** `migrate`: brings the schema up to date, for processes that are told not to (`MIGRATE_AT_START=false`). */
+/** `migrate`: migrates the schema, for processes that do not do it themselves (`MIGRATE_AT_START=false`). */
 export function migrateCommand(context: MigrateContext): Command {
   return new Command('migrate')
     .description('migrate the database schema')

@@ -35,10 +35,10 @@ export function feedFold(store: Store): Apply {
     );
 }
 
-/** @param onEndpoint is told of each endpoint that the facts name */
+/** @param onEndpoint called with each endpoint that the facts name */
 export function deliveryFold(projection: DeliveryProjection, onEndpoint: (id: EndpointId) => void): Apply {
   return (stretch, { records }) => {
-    // What is not a fact was put with the dead letters by the projector.
+    // The projector put records that are not facts into the dead letters.
     const facts = records.flatMap(({ offset, value }) => {
       const fact = decodeFact(value);
       if (fact !== undefined) onEndpoint(factEndpointId(fact));
@@ -48,7 +48,7 @@ export function deliveryFold(projection: DeliveryProjection, onEndpoint: (id: En
   };
 }
 
-/** A projection that is folded anew from the first record that is kept. */
+/** A projection that is folded again from the first record that still exists. */
 export class ProjectionFold {
   readonly #reached = new Map<number, number>();
 
@@ -60,7 +60,7 @@ export class ProjectionFold {
     private readonly onRecords: (count: number) => void,
   ) {}
 
-  /** Behind the last record of each partition. */
+  /** Returns the offset after the last record of each partition. */
   async ends(): Promise<Positions> {
     return new LogPositions(this.connection).ends(this.topic);
   }

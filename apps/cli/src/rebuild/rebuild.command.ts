@@ -18,7 +18,7 @@ Folds the log and the delivery facts into new tables while the service runs, com
 old tables in one transaction. Endpoints, keys and settings stay as they are. Use the RETENTION, AUTO_DISABLE_AFTER and
 TOPIC_PREFIX of the service.`;
 
-/** `rebuild`: makes the feed and the delivery log anew from Kafka. */
+/** `rebuild`: rebuilds the feed and the delivery log from Kafka. */
 export function rebuildCommand(
   context: { readonly clock: Clock; readonly print: (line: string) => void; readonly progress?: Progress },
   environment: Environment = process.env,
@@ -42,7 +42,7 @@ export function rebuildCommand(
     });
 }
 
-/** What an operator can wait for is told without a stack. */
+/** An error that an operator can wait out is printed without a stack. */
 async function told<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

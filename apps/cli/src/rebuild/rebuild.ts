@@ -17,7 +17,7 @@ import { deliveryFold, feedFold, ProjectionFold } from './projection-fold.js';
 
 export interface RebuildRequest {
   readonly projections: readonly ProjectionName[];
-  /** What is served is lost or not to be trusted: it is neither waited for nor compared with. */
+  /** The served tables are lost or wrong: rebuild neither waits for them nor compares with them. */
   readonly fromEmpty: boolean;
   readonly nowMs: number;
 }
@@ -38,8 +38,8 @@ const ROUNDS = 50;
 const QUERY_TIMEOUT_MS = 600_000;
 
 /**
- * Folds the projections anew in a shadow while the service runs, compares the two at the very same offsets, and puts
- * the shadow in the place of what was served.
+ * Folds the projections again into a shadow while the service runs, compares both at the same offsets, and replaces the
+ * served tables by the shadow.
  */
 export async function rebuild(
   installation: Installation,

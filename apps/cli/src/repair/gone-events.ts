@@ -9,7 +9,7 @@ export interface GoneSeqs {
   readonly last: Seq;
 }
 
-/** What is gone for good of a partition: neither log, inbox nor Postgres have it. */
+/** The events of a partition that are lost for good: neither log, inbox nor Postgres have them. */
 export interface GoneEvents {
   /** How many records the log had that do not come back, as far as anything remembers. */
   readonly records: number;

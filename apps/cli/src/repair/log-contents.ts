@@ -11,7 +11,7 @@ export interface LogContents {
   /** The offset after the last record. */
   readonly end: number;
   readonly lastSeqs: Map<OrgId, Seq>;
-  /** The last seqs that the checkpoints tell. */
+  /** The last seqs in the checkpoints. */
   readonly checkpointedSeqs: Map<OrgId, Seq>;
   /** `<org> <event id>` of every event. */
   readonly ids: Set<string>;
@@ -76,7 +76,7 @@ export async function readLogContents({ connection, topics, store }: Installatio
     for (const { orgId, seq, id, inboxOffset, offset } of events) {
       of.ids.add(idKey(orgId, id));
       if (seq > (of.lastSeqs.get(orgId) ?? SEQ_NONE)) of.lastSeqs.set(orgId, seq);
-      // What is before a reset comes from an inbox that is gone.
+      // Records before a reset come from an inbox that is gone.
       if (offset >= (resets.get(partition) ?? 0)) of.inboxOffset = Math.max(of.inboxOffset, inboxOffset + 1);
     }
     of.conflicts.push(...(await feed.conflicts(events)));

@@ -9,11 +9,11 @@ export function areSeqsLost({ begin, checkpointedLogOffset }: LogContents): bool
   return begin > checkpointedLogOffset;
 }
 
-/** What is known of the last seq that the log gave an org, before Postgres is asked. */
+/** The last seq of an org that log and checkpoint know, before Postgres is asked. */
 export function lastSeqIn({ begin, lastSeqs, checkpointedSeqs }: LogContents, orgId: OrgId): Seq {
   const last = lastSeqs.get(orgId) ?? SEQ_NONE;
   const checkpointed = checkpointedSeqs.get(orgId) ?? SEQ_NONE;
-  // A log that is kept from its first record on tells everything by itself.
+  // A log that still has its first record needs nothing else.
   return begin > 0 && checkpointed > last ? checkpointed : last;
 }
 
@@ -33,7 +33,7 @@ export function unreadRecords({ begin }: LogContents, feed: Position | undefined
   return Math.max(0, begin - (feed?.next ?? 0));
 }
 
-/** Sets what the sequencers committed as the place in the inbox, where checkpoint and log do not tell a later one. */
+/** Sets the place in the inbox to the sequencers' committed offset, unless checkpoint or log have a later one. */
 export async function readInboxPlaces(
   { connection, topics, config }: Installation,
   contents: readonly LogContents[],
@@ -50,7 +50,7 @@ export async function readInboxPlaces(
   }
 }
 
-/** What is before the known place was sequenced, though neither log nor feed may have it any more. */
+/** Records before the known place were sequenced, even if neither log nor feed has them any more. */
 export function resumeBehind({ inboxOffset }: LogContents, inbox: InboxResume): InboxResume {
   if (inboxOffset > inbox.end || inbox.offset >= inboxOffset) return inbox;
   return { ...inbox, offset: inboxOffset, skipped: 0, skippedByOrg: new Map() };

@@ -32,7 +32,7 @@ export interface PartitionPlan {
   readonly unread: number;
   /** What nothing brings back. */
   readonly gone: GoneEvents;
-  /** Whether the sequencer has to be told where to go on. */
+  /** Whether the sequencer needs a new place in the inbox. */
   readonly needsReset: boolean;
 }
 

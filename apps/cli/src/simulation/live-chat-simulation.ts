@@ -8,7 +8,7 @@ interface Due {
   readonly step: ChatStep;
 }
 
-/** What happened in a simulation, once it has been told. */
+/** The events of a simulation, once they were emitted. */
 export interface Happening extends ChatEvent {
   readonly chat: SimulatedChat;
   readonly atMs: number;
@@ -24,7 +24,7 @@ export interface LiveChatOptions {
   readonly dashboardUrl: string;
 }
 
-/** Chats that come, wait and go; it knows no clock: whoever runs it says what time it is. */
+/** Chats that come, wait and go. It has no clock: its caller passes the time. */
 export class LiveChatSimulation {
   #agenda: Due[] = [];
   #started = 0;
@@ -51,7 +51,7 @@ export class LiveChatSimulation {
     return [...this.#open].filter(({ phase }) => phase === 'waiting').length;
   }
 
-  /** What is due until now, in order. */
+  /** Returns the steps that are due until now, in order. */
   advance(nowMs: number): readonly Happening[] {
     const happenings: Happening[] = [];
     for (;;) {

@@ -3,7 +3,7 @@ import type { ChatPlan, ChatStep } from './chat-plan.js';
 /** Where a chat is. */
 export type ChatPhase = 'started' | 'waiting' | 'with_agent' | 'over';
 
-/** What a step of a chat is told by: an event, without its org. */
+/** The event of a step of a chat, without its org. */
 export interface ChatEvent {
   readonly event: string;
   readonly widget_id: string;
@@ -39,7 +39,7 @@ export class SimulatedChat {
   /**
    * Takes the step.
    * @param others how many other chats wait
-   * @returns the event that tells of it
+   * @returns its event
    */
   take(step: ChatStep, nowMs: number, others: number): ChatEvent {
     const waitedMs = this.#queuedAtMs === null ? 0 : nowMs - this.#queuedAtMs;

@@ -1,6 +1,6 @@
 import { SingleBar } from 'cli-progress';
 
-/** Tells a person how far something is. */
+/** Shows the progress of a task. */
 export interface Progress {
   begin(title: string, total: number): void;
   advance(by: number): void;

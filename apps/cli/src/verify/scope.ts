@@ -1,6 +1,6 @@
 import type { OrgId, Seq } from '#libs/domain';
 
-/** What is verified. */
+/** The part of the log to verify. */
 export interface Scope {
   /** `null` for all orgs. */
   readonly orgId: OrgId | null;

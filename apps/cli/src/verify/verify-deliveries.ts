@@ -19,8 +19,8 @@ const FACTS_AT_ONCE = 500_000;
 const DELIVERIES_AT_ONCE = 1_000;
 
 /**
- * Folds the delivery facts anew, up to the very offsets at which the delivery log stood at one moment, and compares
- * each delivery with it.
+ * Folds the delivery facts again, up to the exact offsets of the delivery log at one moment, and compares each delivery
+ * with it.
  */
 export async function verifyDeliveries(
   installation: Installation,
@@ -91,7 +91,7 @@ class DeliveryVerification {
     const present = await this.snapshot.present([...this.#told.keys()]);
     for (const endpointId of new Set([...rows.keys(), ...present])) {
       const [stored, told] = [rows.get(endpointId) ?? 0, this.#told.get(endpointId) ?? 0];
-      // Fewer rows than deliveries are missing rows, each of which is told already.
+      // Fewer rows than deliveries are missing rows, which are all reported already.
       if (stored > told) this.differences.add({ kind: 'delivery_count', endpoint_id: endpointId, rows: stored, told });
     }
     return { facts: this.#facts, compared: this.#compared };

@@ -10,7 +10,7 @@ export interface VerifyReport {
   readonly differences: Differences;
 }
 
-/** Of more orgs than this, those alone are listed of which there is something to tell. */
+/** With more orgs than this, the report lists only those with a finding. */
 const LISTED_ORGS = 50;
 
 function eventsOf({ firstSeq, lastSeq, missing }: OrgAudit): number {

@@ -31,7 +31,7 @@ export function settingsOf(draft: SettingsDraft): LiveChatSettings {
   };
 }
 
-/** What is wrong with a draft, by its field; an empty object when nothing is. */
+/** The problems of a draft, by field; an empty object if there are none. */
 export function settingsProblems(draft: SettingsDraft): SettingsProblems {
   const [first, second] = [Number(draft.first), Number(draft.second)];
   const isWhole = (seconds: number) => Number.isSafeInteger(seconds) && seconds > 0;

@@ -1,6 +1,6 @@
 import { Badge } from '../ui/status-badge.js';
 
-/** How far a waiting chat has come: 0 before the first threshold, 1 behind it, 2 behind the second. */
+/** The stage of a waiting chat: 0 before the first threshold, 1 after it, 2 after the second. */
 export function StageBadge({ stage }: { readonly stage: 0 | 1 | 2 }) {
   switch (stage) {
     case 0:

@@ -9,14 +9,14 @@ export class ApiProblem extends Error {
     readonly code: string,
     detail: string,
     readonly requestId: string | null = null,
-    /** What is wrong with which member, by JSON Pointer (`#/url`). */
+    /** The problems by JSON Pointer (`#/url`). */
     readonly errors: readonly { readonly pointer: string; readonly detail: string }[] = [],
   ) {
     super(detail);
     this.name = 'ApiProblem';
   }
 
-  /** What is wrong with the member, in the api's words; of members within it too. */
+  /** The problem of the member, in the api's words, or of a member within it. */
   problemOf(member: string): string | undefined {
     const pointer = `#/${member}`;
     return this.errors.find((error) => error.pointer === pointer || error.pointer.startsWith(`${pointer}/`))?.detail;
@@ -33,10 +33,10 @@ function isProblem(body: unknown): body is Problem {
   return typeof body === 'object' && body !== null && 'code' in body && 'detail' in body;
 }
 
-/** What to tell of a failure of any kind. */
+/** The text for a failure of any kind. */
 export function failureText(error: unknown): string {
   if (error instanceof ApiProblem) return error.message;
-  // That is how `fetch` tells that nobody answered.
+  // That is how `fetch` reports that there was no response.
   if (error instanceof TypeError) return 'The server cannot be reached. Check your connection, then try again.';
   return 'Something went wrong in this page. Reload it, and try again.';
 }

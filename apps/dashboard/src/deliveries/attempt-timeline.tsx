@@ -72,7 +72,7 @@ function AttemptEntry({ attempt, isOfEarlierRun }: { readonly attempt: Attempt; 
   );
 }
 
-/** Attempts count from 1 anew with every replay: that is where another run begins. */
+/** Attempts count from 1 again with every replay: that is where another run begins. */
 function withRuns(attempts: readonly Attempt[]): readonly { readonly attempt: Attempt; readonly run: number }[] {
   let run = 0;
   return attempts.map((attempt) => {

@@ -36,7 +36,7 @@ export function useDeleteEndpoint(id: string) {
   return useMutation({
     mutationFn: () => done(api.DELETE('/api/v1/external/webhooks/{id}', { params: { path: { id } } })),
     onSuccess: () => {
-      // What is gone is not asked for again.
+      // A deleted endpoint is not requested again.
       queries.removeQueries({ queryKey: ['endpoints', id] });
       return queries.invalidateQueries({ queryKey: ['endpoints'], exact: true });
     },

@@ -5,7 +5,7 @@ import { feedBounds, feedReader, followFeed, type FeedFilter } from './feed.js';
 import { readBackwards } from './read-backwards.js';
 
 const PAGE = 50;
-/** What is kept of what came live; older events are read again when asked for. */
+/** The number of live events to keep. Older ones are read again if needed. */
 const MAX_LIVE = 500;
 /** A burst is shown in steps of this, not event by event. */
 const GATHER_MS = 150;

@@ -15,7 +15,7 @@ const route = getRouteApi('/inside/endpoints/$endpointId/edit');
 export function EditEndpointPage() {
   const { endpointId } = route.useParams();
   const navigate = useNavigate();
-  // What is being edited does not change under the hands of who edits it.
+  // A refetch must not change the values that somebody edits.
   const { data: endpoint, error, refetch } = useQuery({ ...endpointQuery(endpointId), refetchInterval: false });
   const changing = useChangeEndpoint(endpointId);
   const page = { to: '/endpoints/$endpointId', params: { endpointId } } as const;

@@ -237,7 +237,7 @@ function EventLine({ envelope, search }: { readonly envelope: Envelope; readonly
   );
 }
 
-/** The few words of a payload that tell one event from the next. */
+/** A few words of a payload, to distinguish one event from the next. */
 function gistOf({ data }: Envelope): string {
   const { conversation, subject, name, email, title, id } = data as Readonly<Record<string, unknown>>;
   const inner = (conversation ?? {}) as Readonly<Record<string, unknown>>;

@@ -25,7 +25,7 @@ var (
 	headerForm = regexp.MustCompile("^t=([0-9]+),v1=([0-9a-f]{64})$")
 )
 
-// isGenuine tells whether the raw body was signed with our secret, not long ago.
+// isGenuine reports whether the raw body was signed with our secret, not long ago.
 func isGenuine(header string, body []byte) bool {
 	parts := headerForm.FindStringSubmatch(header)
 	if parts == nil {

@@ -1,6 +1,6 @@
 const KEY = 'gapless.signed-in';
 
-// The cookie cannot be read by scripts. This tells whether it is worth asking the api for a session at all; it proves
+// The cookie cannot be read by scripts. This shows whether it is worth asking the api for a session; it proves
 // nothing, and losing it costs a sign-in.
 export const sessionHint = {
   isSet: (): boolean => read() === '1',

@@ -29,7 +29,7 @@ export async function signIn(queries: QueryClient, apiKey: string): Promise<void
 }
 
 /**
- * @param leave goes to the sign-in: the pages behind it shall ask for nothing when the session is over
+ * @param leave goes to the sign-in, so that pages send no more requests when the session is over
  * @throws ApiProblem when the session goes on
  */
 export async function signOut(queries: QueryClient, leave: () => Promise<void>): Promise<void> {

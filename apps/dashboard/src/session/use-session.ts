@@ -2,7 +2,7 @@ import { useSuspenseQuery } from '@tanstack/react-query';
 import { sessionQuery } from '../api/queries.js';
 import type { Scope, Session } from '../api/resources.js';
 
-/** The session that the pages behind the sign-in run in; the router has seen to it that there is one. */
+/** The session of the pages that need a sign-in. The router makes sure that there is one. */
 export function useSession(): Session {
   return useSuspenseQuery(sessionQuery()).data;
 }

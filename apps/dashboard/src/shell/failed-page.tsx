@@ -2,7 +2,7 @@ import { useQueryErrorResetBoundary } from '@tanstack/react-query';
 import { useRouter, type ErrorComponentProps } from '@tanstack/react-router';
 import { FailureNotice } from '../ui/notice.js';
 
-/** Stands in for a page that could not be shown. */
+/** Replaces a page that could not be shown. */
 export function FailedPage({ error, reset }: ErrorComponentProps) {
   const router = useRouter();
   const queries = useQueryErrorResetBoundary();

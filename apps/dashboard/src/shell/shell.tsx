@@ -11,7 +11,7 @@ import { Navigation } from './navigation.js';
 import { ThemeSwitch } from './theme-switch.js';
 import './shell.css';
 
-/** What stands around every page behind the sign-in. */
+/** The frame of every page that needs a sign-in. */
 export function Shell() {
   const main = useFocusOnNavigation();
   return (

@@ -1,7 +1,7 @@
 /** How old a signature may be, in seconds (contract 6.2). */
 const TOLERANCE_S = 300;
 
-/** What is checked: a push as a receiver got it, and the secret that it believes in. */
+/** The input of the check: a push as a receiver got it, and its secret. */
 export interface SignatureInput {
   readonly secret: string;
   /** The value of `X-Service-Signature`. */
@@ -85,7 +85,7 @@ interface Mismatch {
   readonly body: string;
 }
 
-/** Tries the usual mistakes one by one, so that the reader is told the one that was made. */
+/** Tries the usual mistakes one by one, to name the one that was made. */
 async function likelyCause({ secret, timestamp, signature, body }: Mismatch): Promise<string> {
   const matches = async (key: string | Uint8Array<ArrayBuffer>, message: string) =>
     (await hmacHex(key, message)) === signature;
@@ -121,7 +121,7 @@ function otherBodies(body: string): readonly { readonly text: string; readonly m
     const value: unknown = JSON.parse(body);
     bodies.push({ text: JSON.stringify(value), mistake }, { text: JSON.stringify(value, null, 2), mistake });
   } catch {
-    // What is no JSON was not printed as such.
+    // A body that is not JSON was not re-serialized.
   }
   return bodies.filter(({ text }) => text !== body);
 }

@@ -11,7 +11,7 @@ interface SignatureCheckerProps {
   readonly body: string;
 }
 
-/** Tells whether a push verifies, and why not. The secret stays in the browser. */
+/** Shows whether a push verifies, and why not. The secret stays in the browser. */
 export function SignatureChecker({ header: sentHeader, body: sentBody }: SignatureCheckerProps) {
   const [secret, setSecret] = useState('');
   const [header, setHeader] = useState(sentHeader);

@@ -25,7 +25,7 @@ function useCopy(text: string) {
 
 interface CopyProps {
   readonly text: string;
-  /** What is copied: `Copy <what>`. */
+  /** The text to copy: `Copy <what>`. */
   readonly what: string;
 }
 

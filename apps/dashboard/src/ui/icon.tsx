@@ -36,7 +36,7 @@ const STROKES = {
 
 export type IconName = keyof typeof STROKES;
 
-/** Decoration: what it means stands beside it, or in the label of what it is in. */
+/** Decoration: its meaning is in the text next to it, or in the label of its parent. */
 export function Icon({ name, size = 16 }: { readonly name: IconName; readonly size?: number }) {
   return (
     <svg className="icon" width={size} height={size} viewBox="0 0 16 16" aria-hidden="true" focusable="false">

@@ -20,7 +20,7 @@ async function answer(webhook: Webhook, request: NodeRequest, response: ServerRe
   const body = await readBody(request, webhook.maxBodyBytes);
   const reception = await webhook.receive({ body, header: (name) => request.headers[name] });
   if (reception.kind === 'taken') response.once('close', () => void reception.begin());
-  // What is left of a body that is too large is not read.
+  // The rest of a body that is too large is not read.
   if (body === 'too_large') response.setHeader('Connection', 'close');
   response.statusCode = reception.status;
   response.end();

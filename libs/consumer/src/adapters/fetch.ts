@@ -1,15 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Webhook } from '../webhook/webhook.js';
 
-/** What runtimes hand over that end a request with its answer: work that is to outlive it has to be told to them. */
+/** The context of runtimes that end a request with its response. Work that continues longer has to be registered. */
 export interface FetchContext {
   waitUntil?(work: Promise<unknown>): void;
 }
 
 /**
  * Receives pushes where requests are those of the Fetch standard: `export const POST = fetchWebhook(webhook)`, or
- * `Deno.serve(fetchWebhook(webhook))`. The work begins behind the answer; with a context, the runtime is asked to wait
- * for it.
+ * `Deno.serve(fetchWebhook(webhook))`. The work begins after the response. With a context, the runtime waits for it.
  */
 export function fetchWebhook(webhook: Webhook): (request: Request, context?: FetchContext) => Promise<Response> {
   return async (request, context) => {

@@ -1,7 +1,7 @@
 import type { Cursor } from './cursor.js';
 import type { Feed, FeedPage, FeedRequestOptions } from './feed.js';
 
-/** Where to begin without a cursor: at the oldest event, behind the newest, or behind a seq. */
+/** Where to begin without a cursor: at the oldest event, after the newest, or after a seq. */
 export type FeedStart = 'beginning' | 'head' | number;
 
 /** The reader was away for longer than the feed keeps events: those in between cannot be had any more. */
@@ -39,8 +39,8 @@ export async function startingSeq(
 }
 
 /**
- * Tells what the page could not show any more.
- * @param since what it was read behind; behind 0 nothing was promised
+ * Reports events that the page could not return any more.
+ * @param since the seq after which it was read; after 0 nothing was promised
  * @throws FeedPrunedError without `onPruned`
  */
 export function checkPruned(since: number, { oldestSeq }: FeedPage, onPruned: OnPruned | undefined): void {

@@ -1,6 +1,6 @@
 import type { EventType, GaplessEvent } from '../../../event-types/src/index.js';
 
-/** What is asked of the feed (contract 5.4). */
+/** A query of the feed (contract 5.4). */
 export interface FeedQuery {
   /** Events behind this seq; 0 begins where the retention window begins. */
   readonly since: number;

@@ -5,7 +5,7 @@ import type { Feed, FeedPage } from './feed.js';
 
 export interface ReadFeedOptions {
   readonly feed: Feed;
-  /** Where the place is kept; a process that begins again goes on behind it. */
+  /** The store of the position. A restarted process continues after it. */
   readonly cursor: Cursor;
   /** Where to begin while the cursor holds nothing; at the beginning if not given. */
   readonly startAt?: FeedStart;
@@ -17,7 +17,9 @@ export interface ReadFeedOptions {
   readonly batchSize?: number;
   /** Whether to wait for more once all is read; true if not given. */
   readonly follow?: boolean;
-  /** Told of events that retention took away before they were read; without it, reading ends with a FeedPrunedError. */
+  /**
+   * Called for events that retention removed before they were read. Without it, reading ends with a FeedPrunedError.
+   */
   readonly onPruned?: OnPruned;
   /** Ends the reading. */
   readonly signal?: AbortSignal;

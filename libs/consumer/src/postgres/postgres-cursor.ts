@@ -3,7 +3,7 @@ import type { Cursor } from '../feed/cursor.js';
 
 /** A cursor in `gapless_cursors`. It never goes back: a process that was frozen cannot undo what another has read. */
 export class PostgresCursor implements Cursor {
-  /** @param name tells the readers of one database apart */
+  /** @param name a name for each reader of one database */
   constructor(
     private readonly pool: Pool,
     private readonly name: string,

@@ -7,7 +7,7 @@ import type { Dedup, EventKey } from '../stream/dedup.js';
  * can be done again.
  */
 export class PostgresDedup implements Dedup<PoolClient> {
-  /** @param consumer tells those apart who each handle the same events in one database */
+  /** @param consumer a name for each consumer that handles the same events in one database */
   constructor(
     private readonly pool: Pool,
     private readonly consumer: string,
@@ -43,7 +43,7 @@ export class PostgresDedup implements Dedup<PoolClient> {
     return rowCount ?? 0;
   }
 
-  /** Waits for whoever has the event in a transaction that has not ended yet. */
+  /** Waits for another open transaction with the same event. */
   async #claim(client: PoolClient, { org_id, id }: EventKey): Promise<boolean> {
     const { rowCount } = await client.query(
       `insert into gapless_handled_events (consumer, org_id, event_id) values ($1, $2, $3)

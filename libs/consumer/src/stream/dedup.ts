@@ -9,8 +9,8 @@ export type EventKey = Pick<GaplessEvent, 'org_id' | 'id'>;
  */
 export interface Dedup<Transaction> {
   /**
-   * Does the work, unless it was done for this event before; whoever comes while it is being done waits for how that
-   * ends. Work that throws counts as not done.
+   * Does the work, unless it was done for this event before. A second call meanwhile waits for the first one. Work that
+   * throws counts as not done.
    * @returns whether the work was done now
    * @throws what the work throws
    */

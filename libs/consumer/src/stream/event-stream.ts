@@ -30,11 +30,11 @@ export interface EventStreamOptions<Transaction> {
    * an event that is to be passed over has to be caught here.
    */
   readonly handle: (event: GaplessEvent, context: HandlingContext<Transaction>) => void | Promise<void>;
-  /** Told of what `handle` throws, and of what keeps the stores or the feed from answering; all of it is tried again. */
+  /** Called when `handle` throws, or when the stores or the feed fail. Everything is retried. */
   readonly onError: (error: unknown, event?: GaplessEvent) => void;
-  /** Told the seq behind which the stream begins, once that is known. */
+  /** Called with the seq after which the stream begins, once that is known. */
   readonly onReady?: (position: number) => void;
-  /** Told, before the feed is read for it, that events behind this seq did not come by push. */
+  /** Called before the feed is read, because events after this seq did not come by push. */
   readonly onGap?: (after: number) => void;
   /** As in `readFeed`. */
   readonly onPruned?: OnPruned;
@@ -149,7 +149,7 @@ export class EventStream<Transaction> {
     this.#noteGap(buffer);
   }
 
-  /** Patience begins when a gap opens, not with each event behind it. */
+  /** The wait begins when a gap opens, not with each later event. */
   #noteGap(buffer: SequenceBuffer<Held>): void {
     if (!buffer.isBehind) this.#behindSinceMs = undefined;
     else if (this.#behindSinceMs === undefined) {
@@ -227,18 +227,18 @@ export class EventStream<Transaction> {
   async #readPage(buffer: SequenceBuffer<Held>, signal: AbortSignal): Promise<boolean> {
     const since = buffer.frontier;
     if (buffer.isBehind) this.#options.onGap?.(since);
-    // What is pushed goes on meanwhile; trying again is up to the caller.
+    // Pushes continue meanwhile; the caller retries.
     const page = await this.#options.feed.page({ since, limit: PAGE }, { signal, retries: 0 });
     if (page.oldestSeq > since + 1) await this.#skipPruned(buffer, page, signal);
     for (const event of page.events) buffer.add({ seq: event.seq, event, source: 'feed' });
     this.#toHandle.ring();
-    // A push can be ahead of the feed: then this page did not help, and patience begins anew.
+    // A push can be ahead of the feed: then this page did not help, and the wait begins again.
     this.#behindSinceMs = undefined;
     this.#noteGap(buffer);
     return page.nextSeq !== null;
   }
 
-  /** What is there is handled first. */
+  /** Present events are handled first. */
   async #skipPruned(buffer: SequenceBuffer<Held>, page: FeedPage, signal: AbortSignal): Promise<void> {
     while (buffer.ready > 0 && !signal.aborted) await this.#toRead.wait(this.#pace.patienceMs, signal);
     if (signal.aborted || page.oldestSeq <= buffer.frontier + 1) return;

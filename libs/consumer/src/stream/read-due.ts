@@ -13,7 +13,7 @@ export interface ReadingState {
 export interface ReadingPace {
   /** How long a push may be late before it counts as lost. */
   readonly patienceMs: number;
-  /** How often to look for what was lost with nothing behind it that would tell. */
+  /** How often to look for a lost event that has no later one to show the gap. */
   readonly pollIntervalMs: number;
 }
 

@@ -46,7 +46,7 @@ export class SequenceBuffer<Item extends Sequenced> {
     return this.#highestSeen > this.#frontier;
   }
 
-  /** Takes an item if there is room for it; `isBehind` tells that one was not taken. */
+  /** Takes an item if there is room for it; `isBehind` means that it was not taken. */
   offer(item: Item): void {
     if (this.#held.size < this.capacity) this.add(item);
     else this.#highestSeen = Math.max(this.#highestSeen, item.seq);

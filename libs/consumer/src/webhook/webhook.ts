@@ -32,9 +32,9 @@ export interface WebhookOptions {
   readonly secret: Secrets | (() => Secrets | Promise<Secrets>);
   /** The work. It begins once the push is answered, so what it throws cannot refuse the push: see `onError`. */
   readonly handle: (event: GaplessEvent, push: Push) => void | Promise<void>;
-  /** Told of what `handle` throws. The push counts as delivered: the event has to be found in the feed again. */
+  /** Called when `handle` throws. The push counts as delivered, so read the event from the feed again. */
   readonly onError: (error: unknown, event: GaplessEvent) => void;
-  /** Told why a push was refused; of the push itself nothing, as it is not to be trusted. */
+  /** Called with the reason why a push was refused. It gets no part of the push, which cannot be trusted. */
   readonly onRefused?: (reason: RefusalReason, error?: unknown) => void;
   /** 1 MiB if not given. */
   readonly maxBodyBytes?: number;
@@ -50,7 +50,7 @@ export interface IncomingPush {
   readonly header: (name: string) => string | readonly string[] | null | undefined;
 }
 
-/** What is to be answered, and, for a push that was taken, what to begin once it is answered. */
+/** The response, and, for an accepted push, the work to begin after it. */
 export type Reception =
   | { readonly kind: 'taken'; readonly status: 204; readonly begin: () => Promise<void> }
   | { readonly kind: 'refused'; readonly status: 400 | 401 | 413 | 503; readonly reason: RefusalReason };
@@ -107,7 +107,7 @@ export class Webhook {
     return { kind: 'taken', status: 204, begin: () => this.#begin(event, push) };
   }
 
-  /** Resolves once all work that has begun is done: for an orderly stop, behind the server's. */
+  /** Resolves once all work that has begun is done: for an orderly stop, after the server's. */
   async idle(): Promise<void> {
     while (this.#working.size > 0) await Promise.all(this.#working);
   }

@@ -4,7 +4,7 @@ import { CATALOG, type CatalogEntry, type JsonObject } from '#libs/domain';
 
 const HEADER = '// Written by `npm run event-types` from the catalog of libs/domain.';
 
-/** What is never emitted is no event that anybody has to handle. */
+/** Nobody has to handle events that are never emitted. */
 const ENTRIES = CATALOG.filter((entry) => !entry.deprecated);
 
 function pascalCase(name: string): string {

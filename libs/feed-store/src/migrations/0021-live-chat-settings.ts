@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** When and how an org's staff is told that nobody has answered: a plain record; without one, the defaults hold. */
+/** When and how an org's staff is alerted about unanswered chats: a plain record. Without one, the defaults apply. */
 export class LiveChatSettings1700000000021 implements MigrationInterface {
   readonly name = 'LiveChatSettings1700000000021';
 

@@ -9,7 +9,7 @@ export class DayFunctions1700000000030 implements MigrationInterface {
 
   async up(runner: QueryRunner): Promise<void> {
     const [{ schema }] = (await runner.query('select quote_ident(current_schema()) as schema')) as [{ schema: string }];
-    // Whoever calls them cannot put other tables in the way: the schema is named, and the path is theirs alone.
+    // Callers cannot substitute other tables: the functions name the schema and set their own path.
     await runner.query(`
       set local lock_timeout = '10s';
 

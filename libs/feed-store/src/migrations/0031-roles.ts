@@ -25,8 +25,9 @@ const READABLE = [
 ];
 
 /**
- * Roles to be granted to those who log in: `gapless_writer` for the stages, `gapless_reader` for people and reports that
- * look. Whoever migrates owns the tables. Row-level security, which is there for `gapless_tenant`, lets both see all.
+ * Roles to be granted to those who log in: `gapless_writer` for the stages, `gapless_reader` for people and reports
+ * that look. The account that migrates owns the tables. Row-level security, which is there for `gapless_tenant`, lets
+ * both see all.
  */
 export class Roles1700000000031 implements MigrationInterface {
   readonly name = 'Roles1700000000031';

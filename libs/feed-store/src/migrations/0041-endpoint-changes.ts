@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Since when an endpoint has its secret and its url, so that what was sent before is not told by those of today. */
+/** When an endpoint got its secret and its url, so that earlier requests are not shown with the current ones. */
 export class EndpointChanges1700000000041 implements MigrationInterface {
   readonly name = 'EndpointChanges1700000000041';
 

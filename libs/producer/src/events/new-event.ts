@@ -11,8 +11,8 @@ interface NewEventOf<Type extends EmittableEventType> {
   readonly widget_id?: Type extends OrgWideEventType ? null : string | null;
   readonly data: EventDataByType[Type];
   /**
-   * `evt_` and 16 … 64 letters and digits. Give it when the same thing must not become two events, whoever tells of it
-   * again; otherwise one is made.
+   * `evt_` and 16 … 64 letters and digits. Set it if a repeated submission must not become a second event. Otherwise
+   * one is generated.
    */
   readonly id?: string;
   /** When it happened; now if not given. */

@@ -19,15 +19,15 @@ export class InvalidEventError extends Error {
 }
 
 function occurredAt({ occurred_at: given }: NewEvent): string {
-  // eslint-disable-next-line no-restricted-syntax -- whoever emits has no clock to hand in
+  // eslint-disable-next-line no-restricted-syntax -- callers have no clock to pass
   const time = new Date(given ?? Date.now());
   if (Number.isNaN(time.getTime())) throw new InvalidEventError(`occurred_at is not a time: ${String(given)}`);
   return time.toISOString();
 }
 
 /**
- * Names the event, if nobody has, and writes it down.
- * @throws InvalidEventError for what the types cannot tell; the rest is the service's to check
+ * Gives the event an id if it has none, and serializes it.
+ * @throws InvalidEventError for problems that the types cannot show; the service checks the rest
  */
 export function readyEvent(event: NewEvent): ReadyEvent {
   const { id = `evt_${ulid()}`, org_id, widget_id = null, data } = event;

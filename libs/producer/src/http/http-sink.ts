@@ -10,8 +10,8 @@ export type HttpSinkOptions = ApiClientOptions;
 const REQUEST: BatchLimits = { events: 500, bytes: 4 * 1024 * 1024 - 64 };
 
 /**
- * Sends events over HTTP, 500 to a request. What is not answered is tried again, with the same ids, so that nothing
- * becomes two events.
+ * Sends events over HTTP, 500 to a request. It retries requests without a response, with the same ids, so that no event
+ * is repeated.
  */
 export class HttpSink implements EventSink {
   readonly #api: ApiClient;

@@ -12,7 +12,7 @@ export interface KafkaSinkOptions {
 }
 
 const DEFAULT_RETRIES = 5;
-/** Well below the megabyte that a broker takes at once if nobody has told it otherwise. */
+/** Well below the megabyte that a broker accepts by default. */
 const REQUEST: BatchLimits = { events: 500, bytes: 512 * 1024 };
 
 /**
@@ -47,8 +47,8 @@ export class KafkaSink implements EventSink {
       const producer = await this.#producer;
       for (const batch of batchesOf(events, REQUEST)) await this.#append(producer, batch);
     } catch (error) {
-      // The brokers may have the records although we were not told. A producer that goes on would give their sequence
-      // numbers to the next ones, and the brokers would take those for repeats and drop them.
+      // The brokers may have the records although we got no answer. The same producer would give their sequence numbers
+      // to the next records, and the brokers would drop those as repeats.
       await this.#discard();
       throw error;
     }
@@ -68,7 +68,7 @@ export class KafkaSink implements EventSink {
       idempotent: true,
       maxInFlightRequests: 1,
       allowAutoTopicCreation: false,
-      // The partitioner of the service, so that an organization has one partition whoever writes.
+      // The partitioner of the service, so that an organization has one partition for all producers.
       createPartitioner: Partitioners.DefaultPartitioner,
       retry: { retries: this.#options.retries ?? DEFAULT_RETRIES },
     });

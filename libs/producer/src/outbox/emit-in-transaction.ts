@@ -7,7 +7,8 @@ import { readyEvent } from '../events/ready-event.js';
  * `OutboxRelay`.
  * @returns the id of the event
  * @throws InvalidEventError
- * @throws Error when `manager` is in no transaction: then the event could be emitted without what it tells of
+ * @throws Error when `manager` is in no transaction: then the event could be emitted without the change that it
+ * describes
  */
 export async function emitInTransaction(manager: EntityManager, event: NewEvent): Promise<string> {
   if (manager.queryRunner?.isTransactionActive !== true) {

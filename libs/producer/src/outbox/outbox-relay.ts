@@ -7,9 +7,9 @@ import { refuseRow, removeRows, takeRows, type OutboxRow } from './outbox-rows.j
 export interface OutboxRelayOptions {
   readonly dataSource: DataSource;
   readonly sink: EventSink;
-  /** Told of what keeps the relay from sending; it tries again with back-off. */
+  /** Called when the relay cannot send. It retries with back-off. */
   readonly onError: (error: unknown) => void;
-  /** Told of an event that the service will never accept; it stays in the table with the reason. */
+  /** Called for an event that the service will never accept. It stays in the table with the reason. */
   readonly onRefused: (eventId: string, error: ApiError) => void;
   /** How often to look for events when there were none, milliseconds; 200 if not given. */
   readonly pollIntervalMs?: number;

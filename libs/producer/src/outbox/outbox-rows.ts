@@ -17,9 +17,9 @@ const MAX_EVENTS = 250;
  * Takes the next events of organizations that no other relay is at, in the order in which they were written. They stay
  * locked to the end of the transaction.
  *
- * An organization is taken by its first row, which other relays skip; the rows behind it are waited for, in case another
- * relay has taken those before a transaction committed that had written an earlier one. Whoever waits is at an earlier row
- * than the one it waits for, so relays never wait for each other in a circle.
+ * An organization is taken by its first row, which other relays skip; it waits for later rows, which another relay may
+ * have taken before a transaction with an earlier row committed. A relay always waits for a later row than its own, so
+ * relays never wait for each other in a circle.
  */
 export async function takeRows(manager: EntityManager): Promise<readonly OutboxRow[]> {
   // From one organization to the next by the index: a backlog of one of them costs nothing.
@@ -55,7 +55,7 @@ export async function removeRows(manager: EntityManager, rows: readonly OutboxRo
   await manager.query('delete from gapless_outbox where position = any($1)', [rows.map(({ position }) => position)]);
 }
 
-/** The service will never accept the row: it stays, with the reason, and holds up nothing. */
+/** The service will never accept the row: it stays, with the reason, and blocks nothing. */
 export async function refuseRow(manager: EntityManager, row: OutboxRow, reason: string): Promise<void> {
   await manager.query('update gapless_outbox set refused_at = now(), refusal = $2 where position = $1', [
     row.position,

@@ -15,7 +15,7 @@ function unmapped({ bytes, prefixLength }: Block): Block {
 }
 
 /**
- * Reads `127.0.0.0/8, ::1/128`; nothing at all is no network. Bits behind the prefix are ignored (`127.0.0.1/8`).
+ * Reads `127.0.0.0/8, ::1/128`; nothing at all is no network. Bits after the prefix are ignored (`127.0.0.1/8`).
  * @throws RangeError that names the entry that is not a CIDR block
  */
 export function parseNetworks(text: string): Network[] {

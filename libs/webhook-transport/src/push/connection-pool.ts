@@ -26,7 +26,8 @@ interface Lane {
 
 /**
  * Keeps connections by origin and hands each to one request at a time. undici's own pool is not used: its time limits
- * start before a request has a connection, and a limit on connections there cannot tell waiting from a slow endpoint.
+ * start before a request has a connection, and its limit on connections cannot distinguish waiting from a slow
+ * endpoint.
  */
 export class ConnectionPool {
   readonly #lanes = new Map<string, Lane>();

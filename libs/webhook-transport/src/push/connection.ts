@@ -144,7 +144,7 @@ export class Connection {
       noDelay: true,
     };
     this.#phase = 'connecting';
-    // No TLS session is resumed: each connection verifies the certificate anew.
+    // No TLS session is resumed: each connection verifies the certificate again.
     const socket = secure
       ? connectTls({
           ...tcp,

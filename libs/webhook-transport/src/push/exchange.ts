@@ -41,7 +41,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(): void {
-    // Nothing to do, but undici tells by this method that the handler is of its current kind.
+    // Nothing to do, but undici recognizes handlers of its current kind by this method.
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {

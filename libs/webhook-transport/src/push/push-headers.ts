@@ -22,7 +22,7 @@ export function attemptTraceParent({ delivery, run, attempt, traceparent }: Push
 
 /**
  * The headers of a push (contract 6.1), signed over the envelope's bytes. A function of its arguments
- * alone, so that what was sent can be told again later.
+ * alone, so that the request can be shown later.
  * @param secret of the endpoint, as it is when the attempt is made
  * @param nowMs when the attempt begins, and what the signatures are stamped with: in epoch milliseconds
  */

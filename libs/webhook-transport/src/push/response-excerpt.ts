@@ -3,8 +3,8 @@ export const MAX_EXCERPT_BYTES = 1024;
 
 const decoder = new TextDecoder('utf-8');
 /**
- * All but tab and line feed: PostgreSQL stores no NUL, and the rest would upset a terminal. Marks that change the
- * direction of writing are among them, because they make a text look like another one.
+ * All but tab and line feed: PostgreSQL stores no NUL, and the rest would upset a terminal. They include marks that
+ * change the direction of writing, because those make a text look like another one.
  */
 // eslint-disable-next-line no-control-regex -- control characters are what is looked for
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
@@ -19,8 +19,8 @@ function cut(text: string, maxBytes: number): string {
 }
 
 /**
- * The start of a response body as text that can be shown and stored anywhere. What is not UTF-8 or is a control
- * character becomes U+FFFD: a compressed body is shown as the noise that it is, never unpacked.
+ * The start of a response body as text that can be shown and stored anywhere. Control characters and invalid UTF-8
+ * become U+FFFD: a compressed body is shown as the noise that it is, never unpacked.
  */
 export function responseExcerpt(chunks: readonly Buffer[]): string {
   if (chunks.length === 0) return '';

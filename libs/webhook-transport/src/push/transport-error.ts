@@ -56,7 +56,7 @@ export function transportFailure(cause: unknown, phase: ConnectionPhase): Transp
   const error = byTls || (phase === 'securing' && !NETWORK_CODES.has(code)) ? 'tls' : 'connect';
   const words = WORDS[code];
   if (words !== undefined) return { error, detail: words };
-  // What is left on an open connection are the many errors of undici's parser, not all of which have a code.
+  // On an open connection, the other errors come from undici's parser. Not all of them have a code.
   if (phase === 'open' && !byTls) return { error, detail: 'the answer is not valid HTTP/1.1' };
   return { error, detail: code === '' ? 'the connection failed' : code.toLowerCase() };
 }

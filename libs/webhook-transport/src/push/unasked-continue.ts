@@ -22,7 +22,7 @@ export class UnaskedContinueFilter {
     this.#held = undefined;
   }
 
-  /** Puts the filter before whoever reads the socket from now on. */
+  /** Puts the filter before later readers of the socket. */
   attach(socket: Socket): void {
     const read = socket.read.bind(socket) as (size?: number) => Buffer | null;
     this.#awaitingAnswer = true;
@@ -37,7 +37,7 @@ export class UnaskedContinueFilter {
     };
   }
 
-  /** @returns undefined if nothing is left, or if more is needed to tell */
+  /** @returns undefined if nothing is left, or if more bytes are needed */
   #withoutContinue(chunk: Buffer): Buffer | undefined {
     let bytes = this.#held === undefined ? chunk : Buffer.concat([this.#held, chunk]);
     this.#held = undefined;
