@@ -18,6 +18,11 @@ function prose(markdown: string): string {
     .replaceAll(/`[^`\n]*`/g, 'code');
 }
 
+/** The rows of a page's tables, without code. */
+function rows(markdown: string): readonly string[] {
+  return [...markdown.matchAll(/^\|.*$/gm)].map(([row]) => row.replaceAll(/`[^`\n]*`/g, 'code').replaceAll(/ +/g, ' '));
+}
+
 function sentences(text: string): readonly string[] {
   return text
     .split(/\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )/)
@@ -31,13 +36,28 @@ function wordsOf(sentence: string): number {
 }
 
 describe.each(PAGES)('%s', (page) => {
-  const text = prose(readFileSync(join(ROOT, page), 'utf8'));
+  const markdown = readFileSync(join(ROOT, page), 'utf8');
+  const text = prose(markdown);
 
   it('uses the words of the field', () => {
-    expect(sentences(text).flatMap(termsIn)).toEqual([]);
+    expect([...sentences(text), ...rows(markdown)].flatMap(termsIn)).toEqual([]);
   });
 
   it('has no long sentence', () => {
     expect(sentences(text).filter((sentence) => wordsOf(sentence) > MOST_WORDS)).toEqual([]);
+  });
+});
+
+describe.each([
+  ['docs/openapi.json', /"(?:description|summary|title)": "((?:[^"\\\\]|\\\\.)*)"/g],
+  ['docs/asyncapi.json', /"(?:description|summary|title)": "((?:[^"\\\\]|\\\\.)*)"/g],
+  ['docker/observability/prometheus/alerts.yml', /summary: (.*)/g],
+  ['docker/observability/grafana/gapless.json', /"(?:description|title)": "([^"]*)"/g],
+])('the texts of %s', (path, pattern) => {
+  const texts = [...readFileSync(join(ROOT, path), 'utf8').matchAll(pattern)].map(([, text = '']) => text);
+
+  it('use the words of the field', () => {
+    expect(texts.length).toBeGreaterThan(20);
+    expect(texts.flatMap(termsIn)).toEqual([]);
   });
 });

@@ -86,17 +86,17 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
   kafkaTls: flag(
     'KAFKA_TLS',
     false,
-    'whether the brokers are spoken to by TLS, which checks their certificates and names',
+    'whether to connect to the brokers with TLS, which checks their certificates and names',
   ),
   kafkaCaFile: optionalText(
     'KAFKA_CA_FILE',
     'a path',
-    'PEM file of the authorities that brokers are trusted by; unset, those that Node has',
+    'PEM file of the authorities that sign the brokers’ certificates; if unset, those of Node',
   ),
   kafkaCertFile: optionalText(
     'KAFKA_CERT_FILE',
     'a path',
-    'PEM file of the client certificate, if brokers ask for one',
+    'PEM file of the client certificate, if the brokers require one',
   ),
   kafkaKeyFile: optionalText('KAFKA_KEY_FILE', 'a path', 'PEM file of its private key'),
   kafkaSasl: setting<(typeof KAFKA_SASL)[number] | null>(
@@ -104,11 +104,11 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     ABSENT,
     KAFKA_SASL.join(', '),
     (text) => KAFKA_SASL.find((mechanism) => mechanism === text.toLowerCase()),
-    '`plain`, `scram-sha-256`, `scram-sha-512` or `oauthbearer`; unset, brokers are not told who connects',
+    '`plain`, `scram-sha-256`, `scram-sha-512` or `oauthbearer`; if unset, connections have no user',
   ),
-  kafkaUsername: optionalText('KAFKA_USERNAME', 'a name', 'for SASL; with `oauthbearer`, the id of the client'),
+  kafkaUsername: optionalText('KAFKA_USERNAME', 'a name', 'the SASL user; with `oauthbearer`, the id of the client'),
   kafkaPassword: secret(
-    optionalText('KAFKA_PASSWORD', 'a password', 'for SASL; with `oauthbearer`, the secret of the client'),
+    optionalText('KAFKA_PASSWORD', 'a password', 'the SASL password; with `oauthbearer`, the secret of the client'),
   ),
   kafkaTokenUrl: optionalUrl(
     'KAFKA_TOKEN_URL',

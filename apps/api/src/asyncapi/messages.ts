@@ -69,7 +69,7 @@ const DEAD_LETTER_HEADERS: JsonObject = {
   required: ['x-error-code', 'x-error-detail', 'x-origin'],
   properties: {
     'x-error-code': text('Why it was set aside.', { enum: DEAD_LETTER_CODES }),
-    'x-error-detail': text('What is wrong with it, place by place.'),
+    'x-error-detail': text('The problems of the record, by place.'),
     'x-origin': text('`<topic>/<partition>/<offset>`.'),
   },
 };

@@ -1793,7 +1793,7 @@ export interface components {
     };
     responses: never;
     parameters: {
-        /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+        /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
         Push0: string;
         /** @description The event type. */
         Push1: string;
@@ -4823,7 +4823,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -4915,7 +4915,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -5051,7 +5051,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -5187,7 +5187,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -5327,7 +5327,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -5458,7 +5458,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -5550,7 +5550,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -5647,7 +5647,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -5739,7 +5739,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -5822,7 +5822,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -5908,7 +5908,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -5992,7 +5992,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -6078,7 +6078,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -6165,7 +6165,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -6252,7 +6252,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -6339,7 +6339,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -6423,7 +6423,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -6514,7 +6514,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -6606,7 +6606,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -6697,7 +6697,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -6787,7 +6787,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -6860,7 +6860,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -6939,7 +6939,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -7021,7 +7021,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -7103,7 +7103,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -7179,7 +7179,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -7255,7 +7255,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -7331,7 +7331,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -7407,7 +7407,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -7484,7 +7484,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -7560,7 +7560,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -7636,7 +7636,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -7709,7 +7709,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -7787,7 +7787,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -7866,7 +7866,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -7945,7 +7945,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -8020,7 +8020,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -8098,7 +8098,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -8174,7 +8174,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -8247,7 +8247,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -8321,7 +8321,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -8395,7 +8395,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -8470,7 +8470,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -8541,7 +8541,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -8619,7 +8619,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -8700,7 +8700,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -8778,7 +8778,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -8857,7 +8857,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -8928,7 +8928,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse what is off by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
