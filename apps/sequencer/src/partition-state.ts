@@ -6,6 +6,8 @@ import type { ReadBack } from './read-back.js';
 export interface PartitionState {
   /** The latest group generation in which it was found to be what the log holds. */
   generation: number;
+  /** The latest group generation in which the inbox was read without a gap from where the log ends. */
+  joinedIn: number | null;
   /** How many connections had broken when the log was last found to end here. */
   interruptions: number;
   readonly fold: PartitionFold;

@@ -71,6 +71,7 @@ export async function restorePartitions(
   for (const [partition, draft] of drafts) {
     states.set(partition, {
       generation,
+      joinedIn: null,
       interruptions,
       fold: draft.fold,
       appended: {

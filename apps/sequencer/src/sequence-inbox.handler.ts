@@ -65,8 +65,10 @@ export class SequenceInboxHandler implements OnApplicationBootstrap, BeforeAppli
   async handle(@Payload() batch: RecordBatch, @Ctx() context: BatchContext): Promise<Handled> {
     const session = this.sessions.of(SEQUENCER_GROUP);
     if (session?.generation !== context.generation) throw new LeaseLostError('the assignment has changed');
-    await this.#sequencer.sequence(batch.partition, batch.records, session);
-    return undefined;
+    const resumeAt = await this.#sequencer.sequence(batch.partition, batch.records, session);
+    if (resumeAt === undefined) return undefined;
+    context.seek(batch.topic, batch.partition, resumeAt);
+    return { kind: 'later', nextOffset: batch.records[0]?.offset ?? 0, waitMs: 0 };
   }
 
   onApplicationBootstrap(): void {

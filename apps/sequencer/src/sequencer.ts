@@ -74,26 +74,60 @@ export class Sequencer {
 
   constructor(private readonly use: SequencerDependencies) {}
 
-  /** Appends the events of a stretch of the inbox partition to the log. A stretch that comes again changes nothing. */
-  async sequence(partition: number, records: readonly StoredRecord[], session: ConsumerSession): Promise<void> {
+  /**
+   * Appends the events of a stretch of the inbox partition to the log. A stretch that comes again changes nothing.
+   * @returns where to go on in the inbox, if that is before the stretch: the log does not show what was done there
+   */
+  async sequence(
+    partition: number,
+    records: readonly StoredRecord[],
+    session: ConsumerSession,
+  ): Promise<number | undefined> {
     if (!this.use.connection.isOwnPartition(partition)) {
       // The inbox was altered. There is no log for such a partition, and no key belongs to it.
       await this.use.appender.append(records.map((record) => this.#misplaced(record)));
-      return;
+      return undefined;
     }
-    await this.#exclusively(partition, async () => {
+    return this.#exclusively(partition, async () => {
       for (let next = 0; next < records.length;) {
         const state = await this.#stateOf(partition, session);
+        const resumeAt = await this.#resumeAt(partition, state, records[next]?.offset ?? 0, session);
+        if (resumeAt !== undefined) return resumeAt;
         while ((records[next]?.offset ?? Infinity) < state.appended.inboxOffset) next++;
         const chunk = takeChunk(records, next, (timestampMs) => state.fold.ids.segmentOf(timestampMs));
         await this.#append(partition, state, chunk, session);
         next += chunk.length;
       }
       const state = this.#states.get(partition);
-      if (state === undefined) return;
+      if (state === undefined) return undefined;
       const { records: count, bytes } = state.uncheckpointed;
       if (count >= CHECKPOINT_RECORDS || bytes >= CHECKPOINT_BYTES) await this.#checkpoint(partition, state, session);
+      return undefined;
     });
+  }
+
+  /**
+   * The inbox records between the log's last source and the group's offset were repeats or dead letters, or the log has
+   * lost their events. Sequenced again, repeats change nothing, and lost events become the same records.
+   */
+  async #resumeAt(
+    partition: number,
+    state: PartitionState,
+    offset: number,
+    { generation }: ConsumerSession,
+  ): Promise<number | undefined> {
+    if (state.joinedIn === generation) return undefined;
+    const { inboxOffset } = state.appended;
+    const { inbox } = this.use.topics;
+    const kept =
+      offset <= inboxOffset ? undefined : (await new LogPositions(this.use.connection).bounds(inbox)).get(partition);
+    // Once for each assignment: an inbox can lack offsets, and what was before its first record is gone.
+    state.joinedIn = generation;
+    if (offset <= inboxOffset) return undefined;
+    const resumeAt = Math.max(inboxOffset, kept?.begin ?? 0);
+    if (resumeAt >= Math.min(offset, kept?.end ?? 0)) return undefined;
+    this.use.logger.info({ partition, offset, resume_at: resumeAt }, 'sequencer.reads_again');
+    return resumeAt;
   }
 
   /** Brings back what is known of all assigned partitions that are not restored yet. */

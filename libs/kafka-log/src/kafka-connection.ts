@@ -27,6 +27,8 @@ export interface KafkaConnectionOptions {
   readonly metrics?: Metrics;
   /** A client to use in place of one that is made here: for a simulation without brokers. */
   readonly kafka?: Kafka;
+  /** How often a connection of that client broke. */
+  readonly interruptions?: () => number;
   /** How many partitions the installation has; without it, keys go by what each topic has. */
   readonly partitions?: number;
 }
@@ -50,10 +52,12 @@ export class KafkaConnection {
   readonly partitioner: ICustomPartitioner;
   readonly #places: KeyPlaces | null;
   readonly #sockets = new CountedSockets();
+  readonly #interruptions: () => number;
 
   constructor(options: KafkaConnectionOptions) {
     this.logger = options.logger;
     this.metrics = options.metrics ?? new Metrics();
+    this.#interruptions = options.interruptions ?? (() => this.#sockets.interruptions);
     this.partitioner = keyedPartitioner(options.partitions);
     this.#places = options.partitions === undefined ? null : new KeyPlaces(options.partitions);
     this.kafka =
@@ -76,7 +80,7 @@ export class KafkaConnection {
 
   /** How often a connection to a broker broke: after that, topics may not be what they were. */
   get interruptions(): number {
-    return this.#sockets.interruptions;
+    return this.#interruptions();
   }
 
   /** Whether records of the key belong to the partition. Unknown partition counts allow any. */

@@ -1,5 +1,15 @@
 /** Taken before anything replaces it: the only timer that is real. */
 const nextTurn = setImmediate;
+/** After so many events the event loop turns: only then does Node report promises that nobody handles. */
+const EVENTS_PER_TURN = 50;
+
+/** Calls back once everything that waits for a settled promise has gone on. */
+function whenFollowed(act: () => void): void {
+  // Ticks come after all microtasks, those included that microtasks add.
+  queueMicrotask(() => {
+    process.nextTick(act);
+  });
+}
 
 /** When a history begins, in epoch milliseconds. */
 export const EPOCH_MS = Date.UTC(2026, 2, 2, 9);
@@ -83,7 +93,9 @@ export class VirtualTime {
     return new Promise((resolve, reject) => {
       const step = () => {
         if (this.#isOver || this.steps >= limits.steps) {
-          resolve(this.#isOver ? 'ended' : 'out of steps');
+          nextTurn(() => {
+            resolve(this.#isOver ? 'ended' : 'out of steps');
+          });
           return;
         }
         const event = this.#take();
@@ -102,8 +114,8 @@ export class VirtualTime {
           reject(error instanceof Error ? error : new Error(String(error)));
           return;
         }
-        // Before the next turn of the event loop, everything that waits for a settled promise has gone on.
-        nextTurn(step);
+        if (this.steps % EVENTS_PER_TURN === 0) nextTurn(step);
+        else whenFollowed(step);
       };
       nextTurn(step);
     });

@@ -39,6 +39,11 @@ export interface ProducedBatch {
   readonly numbering: Numbering | undefined;
 }
 
+/** What tells the processes apart whose members are in one group. */
+function groupOf(name: string): string {
+  return name.replace(/~\d+/, '');
+}
+
 interface WaitingFetch {
   readonly request: FetchRequest;
   readonly answer: Answer<readonly FetchedPartition[]>;
@@ -56,6 +61,8 @@ interface BrokerDependencies {
 export class Broker {
   readonly actor = new Actor('broker');
   isUp = true;
+  /** How often all connections to it broke. */
+  crashes = 0;
   /** Groups whose offsets were lost at some time. */
   readonly lostOffsets = new Set<string>();
   /** Groups that are given nothing, as if they were far behind. */
@@ -94,7 +101,9 @@ export class Broker {
     return log;
   }
 
-  group(id: string): ConsumerGroup {
+  /** @param name of the group, as a process has it: see `SimulatedProcess` */
+  group(name: string): ConsumerGroup {
+    const id = groupOf(name);
     let group = this.#groups.get(id);
     if (group === undefined) {
       group = new ConsumerGroup(id, {
@@ -177,6 +186,7 @@ export class Broker {
 
   crash(): void {
     this.isUp = false;
+    this.crashes++;
     this.#waiting.clear();
     this.use.network.break(this.actor, connectionBroken);
   }
@@ -226,7 +236,8 @@ export class Broker {
   /** A member hears of a rebalance with its next heartbeat, not when its fetch happens to end. */
   #wakeMembers(groupId: string): void {
     for (const waiting of this.#waiting) {
-      if (waiting.request.groupId === groupId) this.#hasten(waiting, this.use.random.between(0, 1_000));
+      if (waiting.request.groupId !== null && groupOf(waiting.request.groupId) === groupId)
+        this.#hasten(waiting, this.use.random.between(0, 1_000));
     }
   }
 
@@ -237,7 +248,7 @@ export class Broker {
   }
 
   #isWithheld({ groupId }: FetchRequest): boolean {
-    return groupId !== null && this.withheld.has(groupId);
+    return groupId !== null && this.withheld.has(groupOf(groupId));
   }
 
   #read(request: FetchRequest): readonly FetchedPartition[] {
@@ -250,7 +261,7 @@ export class Broker {
       const records = isWithheld ? [] : log.read(place.offset, limit);
       const last = records.at(-1);
       if (last !== undefined && groupId !== null) {
-        const key = `${groupId} ${place.topic}/${place.partition}`;
+        const key = `${groupOf(groupId)} ${place.topic}/${place.partition}`;
         this.#handedOver.set(key, Math.max(this.#handedOver.get(key) ?? 0, last.offset + 1));
       }
       return { ...place, records, highWatermark: log.end };

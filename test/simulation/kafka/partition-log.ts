@@ -103,24 +103,30 @@ export class PartitionLog {
     return low;
   }
 
-  /** The topic goes back: what was appended from the offset on is gone. */
-  cut(offset: number): void {
-    this.records = this.records.slice(0, this.indexOf(offset));
+  /** What retention removed: it was there. */
+  readonly pruned: KeptRecord[] = [];
+
+  /** The topic goes back: what was appended from the offset on is gone. @returns that */
+  cut(offset: number): readonly KeptRecord[] {
+    const removed = this.records.splice(this.indexOf(offset));
     this.#end = Math.max(this.start, Math.min(this.#end, offset));
     this.#producers.clear();
+    return removed;
   }
 
-  /** The topic is deleted and created again. */
-  renew(): void {
+  /** The topic is deleted and created again. @returns what was in it */
+  renew(): readonly KeptRecord[] {
+    const removed = this.records;
     this.records = [];
     this.start = 0;
     this.#end = 0;
     this.#producers.clear();
+    return removed;
   }
 
   /** Retention removes what stands before the offset. */
   prune(offset: number): void {
-    this.records = this.records.slice(this.indexOf(offset));
+    this.pruned.push(...this.records.splice(0, this.indexOf(offset)));
     this.start = Math.max(this.start, Math.min(offset, this.#end));
   }
 

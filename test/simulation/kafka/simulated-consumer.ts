@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import { setTimeout as delay } from 'node:timers/promises';
 import kafkajs, {
   type Consumer,
@@ -14,6 +15,7 @@ import { asKafkaMessage } from './partition-log.js';
 import { retried } from './retry.js';
 
 const REQUEST_TIMEOUT_MS = 3_000;
+const OFFSET_MANAGER = 'kafkajs/src/consumer/offsetManager/index.js';
 /**
  * For how long a fetch waits while nothing comes, as a share of the session: longer than in truth, which would be most of
  * a history, and short enough for a lease to stay certain.
@@ -38,6 +40,12 @@ const EVENTS = {
   REQUEST_TIMEOUT: 'consumer.network.request_timeout',
   REQUEST_QUEUE_SIZE: 'consumer.network.request_queue_size',
 } as const;
+
+const EARLIEST = '-2';
+
+const OffsetManager = createRequire(import.meta.url)(OFFSET_MANAGER) as {
+  readonly prototype: { setDefaultOffset(this: unknown, place: { topic: string; partition: number }): Promise<void> };
+};
 
 type Listener = (event: { readonly payload: unknown }) => void;
 
@@ -340,16 +348,31 @@ export class SimulatedConsumer {
     }
   }
 
-  /** As kafkajs does with an offset that the broker does not have: it begins at the beginning, and commits that. */
+  /** What is done with an offset that the broker does not have: by kafkajs' own method, as `replaceReset` has it. */
   async #toBeginning(topic: string, partition: number): Promise<void> {
     const { groupId } = this.config;
+    const key = keyOf(topic, partition);
     const [memberId, generation] = [this.#memberId, this.#generation];
-    const { start } = await this.#ask(`start of ${topic}`, () => this.broker.log(topic, partition));
-    await this.#ask(`commit ${groupId}`, () => {
-      const offsets = new Map([[keyOf(topic, partition), { offset: start, metadata: null }]]);
-      this.broker.group(groupId).commit(memberId, generation, offsets);
-    });
-    this.#next.delete(keyOf(topic, partition));
+    const coordinator = {
+      offsetCommit: async () => {
+        const { start } = await this.#ask(`start of ${topic}`, () => this.broker.log(topic, partition));
+        await this.#ask(`commit ${groupId}`, () => {
+          const offsets = new Map([[key, { offset: start, metadata: null }]]);
+          this.broker.group(groupId).commit(memberId, generation, offsets);
+        });
+      },
+    };
+    const manager = {
+      groupId,
+      generationId: generation,
+      memberId,
+      topicConfigurations: {},
+      cluster: { defaultOffset: () => EARLIEST },
+      getCoordinator: () => Promise.resolve(coordinator),
+      nextOffset: () => this.#next.get(key) ?? 0,
+      clearOffsets: () => this.#next.delete(key),
+    };
+    await OffsetManager.prototype.setDefaultOffset.call(manager, { topic, partition });
   }
 
   /** Where to begin: where it was told to, else where the group is, else at the beginning. */

@@ -37,6 +37,9 @@ export class Postgres {
   readonly actor = new Actor('postgres');
   readonly tables = new Tables();
   isUp = true;
+  /** The projection whose statements wait for a lock, by its name, topic and partition. */
+  #blocked: readonly unknown[] | null = null;
+  #blockedStatements: (() => void)[] = [];
   readonly #sessions = new Set<Session>();
   /** Who waits for the tables of a domain that a transaction has changed. */
   readonly #waiting: { readonly domain: Domain; readonly go: () => void }[] = [];
@@ -46,7 +49,18 @@ export class Postgres {
   /** A statement on its own. */
   query(sql: string, parameters: readonly unknown[]): Promise<unknown[]> {
     const meaning = meaningOf(sql);
-    return this.#request(meaning.name, meaning.domain, undefined, () => meaning.act(this.tables, parameters));
+    const act = () => meaning.act(this.tables, parameters);
+    return this.#request(meaning.name, meaning.domain, undefined, act, () => this.#isBlocked(meaning.name, parameters));
+  }
+
+  /** Has the projection of one partition wait. */
+  block(projection: string, topic: string, partition: number): void {
+    this.#blocked = [projection, topic, partition];
+  }
+
+  unblock(): void {
+    this.#blocked = null;
+    for (const go of this.#blockedStatements.splice(0)) go();
   }
 
   async transaction<T>(
@@ -81,6 +95,7 @@ export class Postgres {
     this.isUp = false;
     for (const session of [...this.#sessions]) this.#end(session);
     this.#waiting.length = 0;
+    this.#blockedStatements.length = 0;
     this.use.network.break(this.actor, connectionLost);
   }
 
@@ -98,6 +113,7 @@ export class Postgres {
     domain: Domain | null,
     session: Session | undefined,
     act: () => unknown[],
+    isBlocked: () => boolean = () => false,
   ): Promise<unknown[]> {
     const options = { timeoutMs: QUERY_TIMEOUT_MS, broken: connectionLost };
     return this.use.network.request<unknown[]>(this.actor, `sql ${name}`, options, (answer) => {
@@ -117,9 +133,15 @@ export class Postgres {
           answer.reject(error instanceof Error ? error : new Error(String(error)));
         }
       };
-      if (domain !== null && this.#isHeld(domain, session)) this.#waiting.push({ domain, go });
+      if (isBlocked()) this.#blockedStatements.push(go);
+      else if (domain !== null && this.#isHeld(domain, session)) this.#waiting.push({ domain, go });
       else go();
     });
+  }
+
+  /** The parameters of a projection begin with what it is of. */
+  #isBlocked(name: string, parameters: readonly unknown[]): boolean {
+    return name === 'apply feed' && this.#blocked?.every((value, place) => parameters[place] === value) === true;
   }
 
   #inSession(session: Session, isUnseen: boolean, act: () => unknown[]): unknown[] {

@@ -1,9 +1,12 @@
 import { CALM, type Network, type Weather } from '../engine/network.js';
 import type { Random } from '../engine/random.js';
 import type { Trace } from '../engine/trace.js';
-import { Actor, type VirtualTime } from '../engine/virtual-time.js';
+import { Actor, EPOCH_MS, type VirtualTime } from '../engine/virtual-time.js';
 import type { Broker } from '../kafka/broker.js';
+import type { KeptRecord, PartitionLog } from '../kafka/partition-log.js';
+import { offsetKey } from '../postgres/offset-rows.js';
 import type { Postgres } from '../postgres/postgres.js';
+import type { Ledger } from './ledger.js';
 import type { Operator } from './operator.js';
 import type { SimulatedProcess, StageName } from './simulated-process.js';
 
@@ -22,12 +25,18 @@ export interface FaultTargets {
   readonly router: string;
   readonly feedProjector: string;
   readonly operators: readonly Operator[];
+  readonly ledger: Ledger;
+  /** Whether nothing else goes wrong in the history. */
+  readonly isAlone: boolean;
+  readonly inboxTopic: string;
   readonly logTopic: string;
   readonly sequencesTopic: string;
 }
 
 /** What goes wrong, once. */
-type Fault = (targets: FaultTargets, later: (delayMs: number, act: () => void) => void) => void;
+type Fault = (targets: FaultTargets, later: Later) => void;
+
+type Later = (delayMs: number, act: () => void) => void;
 
 const REQUEST_KINDS = [
   'produce',
@@ -52,6 +61,48 @@ function someProcess({ processes, random }: FaultTargets): SimulatedProcess | un
 function storm(kinds: readonly string[], weather: Weather, { network, trace }: FaultTargets): void {
   trace.note(`the network is bad for ${kinds.join(', ')}: ${JSON.stringify(weather)}`);
   for (const kind of kinds) network.weather.set(kind, weather);
+}
+
+/** How soon a record is in the feed while nothing is in its way. */
+const PROMPT_MS = 3_000;
+
+/** Records that are younger than this may be under way in a look-up that has not come back. */
+const UNDER_WAY_MS = 3_000;
+
+function projectedTo({ postgres, logTopic }: Pick<FaultTargets, 'postgres' | 'logTopic'>, partition: number): number {
+  return postgres.tables.offsets.get(offsetKey('feed', logTopic, partition))?.next_offset ?? 0;
+}
+
+/** The broker comes back with a partition that lacks its latest records; once in a history, or nobody could tell what was lost. */
+function goBack(
+  targets: FaultTargets,
+  topic: string,
+  later: Later,
+  lose: (log: PartitionLog) => readonly KeptRecord[],
+): void {
+  const { random, trace, broker, ledger, processes } = targets;
+  if (ledger.wentBack.size > 0 || !broker.isUp) return;
+  const log = random.pick(broker.partitionsOf(topic));
+  const projected = projectedTo(targets, log.partition);
+  broker.crash();
+  const removed = lose(log);
+  ledger.wentBack.set(`${topic}/${log.partition}`, { removed, end: log.end, projected });
+  trace.note(
+    `crashes, and ${topic}/${log.partition} goes back to ${log.end}: ${removed.length} records are gone`,
+    'broker',
+  );
+  if (random.chance(0.3)) {
+    for (const process of processes()) {
+      process.crash();
+      later(random.between(200, 4_000), () => {
+        targets.startProcess(process.stages);
+      });
+    }
+  }
+  later(random.between(100, 4_000), () => {
+    trace.note('is back', broker.actor.name);
+    broker.start();
+  });
 }
 
 /** Everything that goes wrong in a history, by name. */
@@ -170,6 +221,26 @@ export const FAULTS = {
       log.compact(log.end - random.int(0, 5));
     }
   },
+  /** The feed of one partition waits for a lock in Postgres: the others are to go on. */
+  'partition-blocked': ({ random, trace, postgres, broker, logTopic, ledger, isAlone, time }, later) => {
+    const partition = random.int(0, broker.partitionsOf(logTopic).length - 1);
+    const forMs = random.between(6_000, 9_500);
+    const beganMs = time.nowMs;
+    trace.note(`the feed of ${logTopic}/${partition} waits for a lock`, postgres.actor.name);
+    postgres.block('feed', logTopic, partition);
+    later(forMs, () => {
+      trace.note(`the feed of ${logTopic}/${partition} has its lock`, postgres.actor.name);
+      for (const log of broker.partitionsOf(logTopic)) {
+        const next = projectedTo({ postgres, logTopic }, log.partition);
+        const isLate = ({ offset, timestampMs }: KeptRecord) =>
+          offset >= next && timestampMs > EPOCH_MS + beganMs && timestampMs < EPOCH_MS + time.nowMs - PROMPT_MS;
+        if (isAlone && log.partition !== partition && log.records.some(isLate)) {
+          ledger.breaches.push(`${logTopic}/${log.partition} waits while only ${logTopic}/${partition} is blocked`);
+        }
+      }
+      postgres.unblock();
+    });
+  },
   /** The router and the projector fall behind together, and operators change things meanwhile. */
   'readers-behind': ({ time, broker, random, trace, router, feedProjector, operators }, later) => {
     const forMs = new Map([router, feedProjector].map((groupId) => [groupId, random.between(1_000, 15_000)]));
@@ -184,6 +255,37 @@ export const FAULTS = {
     for (const operator of operators) {
       const atMs = time.nowMs + random.between(0, 5_000);
       if (random.chance(0.5)) operator.disable(atMs, atMs + random.between(100, 8_000));
+    }
+  },
+  /** The inbox is lost, in part or whole, or the broker's files of it are old ones. */
+  'inbox-back': (targets, later) => {
+    goBack(targets, targets.inboxTopic, later, (log) =>
+      targets.random.chance(0.3) ? log.renew() : log.cut(targets.random.int(log.start, log.end)),
+    );
+  },
+  'log-back': (targets, later) => {
+    goBack(targets, targets.logTopic, later, (log) =>
+      log.cut(Math.max(log.start, log.end - targets.random.int(1, 40))),
+    );
+  },
+  /** Of a log whose beginning is gone already, the topic is lost that knows the last seqs. */
+  'sequences-lost': (targets, later) => {
+    const { random, trace, broker, logTopic, sequencesTopic, router, processes } = targets;
+    if (targets.ledger.wentBack.size > 0) return;
+    const partition = random.int(0, broker.partitionsOf(logTopic).length - 1);
+    const routed = broker.group(router).offsets.get(`${logTopic}/${partition}`)?.offset ?? 0;
+    const log = broker.log(logTopic, partition);
+    const old = log.records.findIndex(({ timestampMs }) => timestampMs > EPOCH_MS + targets.time.nowMs - UNDER_WAY_MS);
+    log.prune(Math.min(routed, projectedTo(targets, partition), old === -1 ? log.end : log.start + old));
+    const removed = broker.log(sequencesTopic, partition).renew();
+    trace.note(`${sequencesTopic}/${partition} is lost; ${logTopic} begins at ${log.start}`, broker.actor.name);
+    targets.ledger.wentBack.set(`${sequencesTopic}/${partition}`, { removed, end: 0, projected: 0 });
+    for (const process of processes()) {
+      if (!process.stages.includes('sequencer')) continue;
+      process.crash();
+      later(random.between(200, 3_000), () => {
+        targets.startProcess(process.stages);
+      });
     }
   },
   'offsets-lost': ({ broker, groupIds, random, trace }) => {

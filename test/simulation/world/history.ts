@@ -123,6 +123,10 @@ export class History {
     const events = this.#planLoad(endMs);
     this.#planEndpoints(endMs);
     const faults = this.options.faults ?? FAULT_NAMES;
+    // Most faults come alone or in small company; some histories have none.
+    const struck = Array.from({ length: faults.length === 0 ? 0 : plan.int(0, 3) * plan.int(0, 4) }, () =>
+      plan.pick(faults),
+    );
     const faultPlan = new FaultPlan({
       time: this.#time,
       random: plan,
@@ -135,22 +139,23 @@ export class History {
         this.#start(stages);
       },
       groupIds: ['sim-sequencer', 'sim-router', 'sim-dispatcher', 'sim-projector-feed', 'sim-projector-deliveries'],
+      ledger: this.#ledger,
+      isAlone: struck.length === 1,
+      inboxTopic: topics.inbox,
       router: 'sim-router',
       feedProjector: 'sim-projector-feed',
       operators: this.#operators,
       logTopic: topics.log,
       sequencesTopic: topics.sequences,
     });
-    // Most faults come alone or in small company; some histories have none.
-    for (let count = plan.int(0, 3) * plan.int(0, 4); count > 0 && faults.length > 0; count--) {
-      faultPlan.schedule(plan.pick(faults), plan.between(500, endMs), calmMs);
-    }
+    for (const fault of struck) faultPlan.schedule(fault, plan.between(500, endMs), calmMs);
     const evidence: Evidence = {
       broker: this.#broker,
       tables: this.#postgres.tables,
       ledger: this.#ledger,
       topics,
       partitions: this.#config.partitions,
+      isStopped: (group, topic, partition) => this.#isStopped(group, topic, partition),
     };
     this.#time.schedule(calmMs, this.#chance, () => {
       this.#calm();
@@ -196,12 +201,12 @@ export class History {
   }
 
   #start(stages: readonly StageName[]): void {
-    const name = `${stages.length > 1 ? 'all' : (stages[0] ?? '')}-${++this.#started}`;
-    const process = new SimulatedProcess(name, stages, {
+    const process = new SimulatedProcess(++this.#started, stages, {
       time: this.#time,
       trace: this.#trace,
       network: this.#network,
       kafka: simulatedKafka(this.#broker, this.#time),
+      interruptions: () => this.#broker.crashes,
       postgres: this.#postgres,
       config: this.#config,
       onLog: (line) => {
@@ -233,6 +238,14 @@ export class History {
     this.#ledger.breaches.push(text);
   }
 
+  /** Whether a process says that it stands still there until somebody acts. */
+  #isStopped(group: string, topic: string, partition: number): boolean {
+    const part = `-${group} ${topic}/${partition} stopped by its `;
+    return this.#processes.some(
+      ({ isRunning, health }) => isRunning && Object.keys(health.parts()).some((name) => name.includes(part)),
+    );
+  }
+
   /** The processes that answer HTTP just now. */
   #apis(): readonly SimulatedProcess[] {
     return this.#processes.filter(({ isRunning, stages }) => isRunning && stages.includes('api'));
@@ -241,6 +254,9 @@ export class History {
   #listen({ level, message, fields, process }: LogLine): void {
     const isAlarming = level === 'error' || level === 'fatal' || ALARMING.has(message);
     if (!isAlarming) return;
+    // Nothing else is to be said of a partition that lost records.
+    const isRight = this.#ledger.wentBack.has(`${String(fields['topic'])}/${String(fields['partition'])}`);
+    if (message === 'partition.stopped' && isRight) return;
     const text = JSON.stringify(fields, (_key, value: unknown) => (value instanceof Error ? value.stack : value));
     this.#ledger.breaches.push(`${process} says ${message} ${text}`);
   }
@@ -362,6 +378,7 @@ export class History {
     this.#time.thaw(this.#postgres.actor);
     this.#broker.start();
     this.#postgres.start();
+    this.#postgres.unblock();
     for (const process of this.#processes) {
       process.actor.clockSkewMs = 0;
       if (process.actor.isFrozen) this.#time.thaw(process.actor);

@@ -1,4 +1,5 @@
 import type { EndpointId, EventId, OrgId } from '#libs/domain';
+import type { KeptRecord } from '../kafka/partition-log.js';
 import { TICKET_TYPES } from './event-source.js';
 
 /** An event that somebody submitted. */
@@ -46,6 +47,15 @@ export interface LedgerEndpoint {
   readonly receipts: Receipt[];
 }
 
+/** What became of a partition that lost records. */
+export interface WentBack {
+  readonly removed: readonly KeptRecord[];
+  /** Where it ended then. */
+  readonly end: number;
+  /** How far Postgres had read it. */
+  readonly projected: number;
+}
+
 /** What was promised to whom, and what they got. */
 export class Ledger {
   readonly submitted = new Map<EventId, Submitted>();
@@ -55,6 +65,8 @@ export class Ledger {
   readonly asked = new Map<string, Pick<LedgerEndpoint, 'mood' | 'createdFrom'>>();
   /** What went against a promise while it happened. */
   readonly breaches: string[] = [];
+  /** The partitions that lost records, as `topic/partition`. */
+  readonly wentBack = new Map<string, WentBack>();
   /** Requests and produced batches that nobody has answered yet. */
   open = 0;
 

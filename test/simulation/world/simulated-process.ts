@@ -56,6 +56,8 @@ interface ProcessDependencies {
   readonly trace: Trace;
   readonly network: Network;
   readonly kafka: Kafka;
+  /** How often a connection to a broker broke. */
+  readonly interruptions: () => number;
   readonly postgres: Postgres;
   readonly config: Config;
   readonly onLog: (line: LogLine) => void;
@@ -109,11 +111,12 @@ export class SimulatedProcess {
   isRunning = false;
 
   constructor(
-    name: string,
+    private readonly nth: number,
     readonly stages: readonly StageName[],
     private readonly use: ProcessDependencies,
   ) {
-    this.actor = new Actor(name);
+    const name = stages.length > 1 ? 'all' : stages[0];
+    this.actor = new Actor(`${name ?? 'none'}-${nth}`);
     this.sessions = new TimedSessions(() => use.time.nowMs);
     this.topics = topicNames(use.config.topicPrefix, use.config.retrySchedule);
   }
@@ -190,6 +193,7 @@ export class SimulatedProcess {
       logger,
       metrics,
       kafka,
+      interruptions: this.use.interruptions,
       partitions: config.partitions,
     });
     const appenders = new Appenders(connection);
@@ -199,7 +203,8 @@ export class SimulatedProcess {
     this.#server = new KafkaBatchServer({
       connection,
       topics: this.topics,
-      prefix: config.topicPrefix,
+      // kafkajs is changed for its whole thread: only by its name does a group know what is said of this process.
+      prefix: `${config.topicPrefix}~${this.nth}`,
       logger,
       health: this.health,
       sessions: this.sessions,

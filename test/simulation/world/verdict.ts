@@ -1,7 +1,7 @@
 import type { EventId, OrgId } from '#libs/domain';
 import { partitionOf, type TopicNames } from '#libs/kafka-log';
 import type { Broker } from '../kafka/broker.js';
-import type { KeptRecord } from '../kafka/partition-log.js';
+import type { KeptRecord, PartitionLog } from '../kafka/partition-log.js';
 import type { DeliveryRow, Tables } from '../postgres/tables.js';
 import type { Ledger, LedgerEndpoint } from './ledger.js';
 
@@ -21,20 +21,36 @@ export interface Evidence {
   readonly ledger: Ledger;
   readonly topics: TopicNames;
   readonly partitions: number;
+  /** Whether a process says that its group reads the partition no further until somebody acts. */
+  readonly isStopped: (group: string, topic: string, partition: number) => boolean;
 }
 
 function header(record: KeptRecord, name: string): string {
   return String(record.headers[name] ?? '');
 }
 
+/** All that the log partition ever held, and readers may have. */
+function recordsOf(log: PartitionLog, ledger: Ledger, problems: string[]): readonly KeptRecord[] {
+  const back = ledger.wentBack.get(`${log.topic}/${log.partition}`);
+  const records = [...log.pruned, ...log.records];
+  if (back === undefined) return records;
+  if (log.end === back.end) return [...records, ...back.removed];
+  if (back.projected > back.end) {
+    problems.push(
+      `${log.topic}/${log.partition} is written on at ${back.end}, and Postgres had read ${back.projected}`,
+    );
+  }
+  return records;
+}
+
 /** Reads the log, and notes what is wrong with it. */
-export function readLog({ broker, topics, partitions }: Evidence, problems: string[]): readonly Logged[] {
+export function readLog({ broker, topics, partitions, ledger }: Evidence, problems: string[]): readonly Logged[] {
   const events: Logged[] = [];
   for (const log of broker.partitionsOf(topics.log)) {
     const last = new Map<OrgId, number>();
     const bySeq = new Map<string, Logged>();
     const ids = new Map<string, number>();
-    for (const record of log.records) {
+    for (const record of recordsOf(log, ledger, problems)) {
       const orgId = String(record.key) as OrgId;
       const seq = Number(header(record, 'seq'));
       const id = header(record, 'ce_id') as EventId;
@@ -68,10 +84,27 @@ export function readLog({ broker, topics, partitions }: Evidence, problems: stri
   return events;
 }
 
-function checkLedger({ ledger }: Evidence, log: readonly Logged[], problems: string[]): void {
+/** The events that are not in the log, and rightly so: lost with the inbox, or in one that nobody reads until somebody acts. */
+function excusedIds({ broker, topics, ledger, isStopped }: Evidence): ReadonlySet<EventId> {
+  const ids = new Set<EventId>();
+  for (const { partition, records } of broker.partitionsOf(topics.inbox)) {
+    const back = ledger.wentBack.get(`${topics.inbox}/${partition}`);
+    const waiting = isStopped('sequencer', topics.inbox, partition) ? records : [];
+    for (const { value } of [...(back?.removed ?? []), ...waiting]) {
+      const [, id] = /"id":"(evt_\w+)"/.exec(value?.toString() ?? '') ?? [];
+      if (id !== undefined) ids.add(id as EventId);
+    }
+  }
+  return ids;
+}
+
+function checkLedger(evidence: Evidence, log: readonly Logged[], problems: string[]): void {
+  const { ledger } = evidence;
   const byId = new Map(log.map((event) => [`${event.orgId}/${event.id}`, event]));
+  const excused = ledger.wentBack.size === 0 ? new Set<EventId>() : excusedIds(evidence);
   for (const { id, orgId, dataJson } of ledger.acceptedEvents) {
     const logged = byId.get(`${orgId}/${id}`);
+    if (logged === undefined && excused.has(id)) continue;
     if (logged === undefined) problems.push(`${id} of ${orgId} was acknowledged and is not in the log`);
     else if (!logged.envelope.includes(dataJson)) problems.push(`${id}: the log holds other data than was submitted`);
   }
@@ -82,14 +115,23 @@ function checkLedger({ ledger }: Evidence, log: readonly Logged[], problems: str
   }
 }
 
-function checkFeed({ tables }: Evidence, log: readonly Logged[], problems: string[]): void {
+/** Whether the event was lost from the log after it was written, and its readers may not know of it. */
+function isLost({ ledger, topics, partitions }: Evidence, { orgId, offset }: Logged): boolean {
+  const back = ledger.wentBack.get(`${topics.log}/${partitionOf(orgId, partitions)}`);
+  return back !== undefined && offset >= back.end;
+}
+
+function checkFeed(evidence: Evidence, log: readonly Logged[], problems: string[]): void {
+  const { tables } = evidence;
   const feed = new Map(tables.events.values().map((row) => [`${row.org_id}/${row.seq}`, row]));
   if (tables.events.size !== feed.size) problems.push('the feed holds a seq twice');
   const wanted = new Set<string>();
-  for (const { orgId, seq, id, envelope } of log) {
+  for (const event of log) {
+    const { orgId, seq, id, envelope } = event;
     const key = `${orgId}/${seq}`;
     wanted.add(key);
     const row = feed.get(key);
+    if (row === undefined && isLost(evidence, event)) continue;
     if (row === undefined) problems.push(`seq ${seq} of ${orgId} is in the log and not in the feed`);
     else if (row.event_id !== id || !row.envelope.equals(envelope)) {
       problems.push(`seq ${seq} of ${orgId} is ${id} in the log and ${row.event_id} in the feed`);
@@ -126,12 +168,13 @@ function checkDeliveries(evidence: Evidence, log: readonly Logged[], problems: s
       const logged = byId.get(eventId);
       if (logged === undefined) problems.push(`${endpoint.id} was pushed ${eventId}, which is not in the log`);
       else if (!logged.envelope.equals(body)) problems.push(`${endpoint.id} was pushed other bytes of ${eventId}`);
-      else if (wasAbsent(endpoint, logged.offset)) {
+      else if (!isLost(evidence, logged) && wasAbsent(endpoint, logged.offset)) {
         problems.push(`${endpoint.id} was pushed ${eventId}, from a time when it was not there or inactive`);
       }
     }
     const isActive = tables.endpoints.get(endpoint.id)?.is_active === true;
-    for (const { orgId, id, event, offset } of log) {
+    for (const logged of log) {
+      const { orgId, id, event, offset } = logged;
       if (orgId !== endpoint.orgId || !endpoint.events.includes(event)) continue;
       const row = rows.get(`${endpoint.id}/${id}`);
       if (row !== undefined && tables.statusOf(row) === 'pending')
@@ -139,7 +182,7 @@ function checkDeliveries(evidence: Evidence, log: readonly Logged[], problems: s
       if (row?.status === 'delivered' && !got.has(id)) {
         problems.push(`${id} is said to be delivered to ${endpoint.id}, which never accepted it`);
       }
-      if (row === undefined && isActive && isOwed(endpoint, offset)) {
+      if (row === undefined && isActive && isOwed(endpoint, offset) && !isLost(evidence, logged)) {
         problems.push(`${id} was never scheduled for ${endpoint.id}`);
       }
     }
@@ -157,7 +200,7 @@ export function judge(evidence: Evidence): readonly string[] {
 }
 
 /** What is still on its way, as far as can be seen from outside; `null` once everything has settled. */
-export function unsettled({ broker, tables, ledger, topics }: Evidence): string | null {
+export function unsettled({ broker, tables, ledger, topics, isStopped }: Evidence): string | null {
   if (ledger.open > 0) return `${ledger.open} submissions are not answered`;
   const prefix = topics.inbox.slice(0, topics.inbox.indexOf('.'));
   for (const [group, topic] of [
@@ -168,7 +211,10 @@ export function unsettled({ broker, tables, ledger, topics }: Evidence): string 
       // Offsets that were lost are only committed again with the next record.
       if (broker.lostOffsets.has(`${prefix}-${group}`)) continue;
       const committed = broker.group(`${prefix}-${group}`).offsets.get(`${topic}/${partition}`)?.offset ?? 0;
-      if (end > start && committed < end) return `the ${group} is at ${committed} of ${end} in ${topic}/${partition}`;
+      // Whoever has read more than there is has to say so.
+      const isBehind = (end > start && committed < end) || committed > end;
+      if (isBehind && !isStopped(group, topic, partition))
+        return `the ${group} is at ${committed} of ${end} in ${topic}/${partition}`;
     }
   }
   for (const [projection, topic] of [
@@ -177,7 +223,8 @@ export function unsettled({ broker, tables, ledger, topics }: Evidence): string 
   ] as const) {
     for (const { partition, end } of broker.partitionsOf(topic)) {
       const next = tables.offsets.get(`${projection} ${topic}/${partition}`)?.next_offset ?? 0;
-      if (end > 0 && next < end) return `the projection ${projection} is at ${next} of ${end} in ${topic}/${partition}`;
+      if (((end > 0 && next < end) || next > end) && !isStopped(`projector-${projection}`, topic, partition))
+        return `the projection ${projection} is at ${next} of ${end} in ${topic}/${partition}`;
     }
   }
   const pending = tables.deliveries.values().find((row) => tables.statusOf(row) === 'pending');
