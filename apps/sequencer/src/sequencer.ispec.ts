@@ -489,6 +489,27 @@ describe('a checkpoint', () => {
   });
 });
 
+describe('an inbox whose committed offset is ahead of the log', () => {
+  it('is read again from where the log ends, once in each assignment', async () => {
+    const records = oneTo(4).map(() => eventRecord());
+    await writer.write(topics.inbox, 0, records);
+    const [first, second, third, fourth] = records;
+    await sequencer.sequence(0, [first!], aSession());
+    const restarted = aSequencer();
+    expect(await restarted.sequence(0, [fourth!], aSession())).toBe(1);
+    expect(await restarted.sequence(0, [second!, third!, fourth!], aSession())).toBeUndefined();
+    await expectLog(4);
+  });
+
+  it('goes on behind offsets that the inbox does not have', async () => {
+    await writer.write(topics.inbox, 0, [eventRecord()]);
+    const [, , ahead] = oneTo(3).map(() => eventRecord());
+    expect(await sequencer.sequence(0, [ahead!], aSession())).toBe(0);
+    expect(await sequencer.sequence(0, [ahead!], aSession())).toBeUndefined();
+    await expectLog(1);
+  });
+});
+
 describe('a record of the inbox that cannot be read', () => {
   it('goes to the dead-letter topic with the reason and its origin, and stops nothing', async () => {
     const first = eventRecord();
