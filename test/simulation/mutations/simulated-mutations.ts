@@ -56,7 +56,7 @@ export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
   },
   {
     name: 'slow-batch-waited-for',
-    breaks: 'a batch that is slow holds up the other partitions of its broker',
+    breaks: 'a slow batch blocks the other partitions of its broker',
     file: 'libs/kafka-log/src/batch-consumer.ts',
     find: '    if (!(await endsWithin(handled, ATTACHED_MS)) && generation === this.#generation) {',
     replace:
