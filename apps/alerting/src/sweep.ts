@@ -17,7 +17,7 @@ export interface SweepDependencies {
   readonly logger: Logger;
 }
 
-/** What came of a sweep. */
+/** The result of a sweep. */
 export interface Swept {
   /** The partitions of the log whose queues were looked at; the others lag. */
   readonly partitions: readonly number[];

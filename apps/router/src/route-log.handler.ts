@@ -163,7 +163,7 @@ export class RouteLogHandler {
   }
 }
 
-/** Who the event is pushed to. @param leftOut counts deliveries that the endpoint's times rule out */
+/** Selects the endpoints that get the event. @param leftOut counts deliveries that the endpoint's times rule out */
 function receivers(
   event: LogEvent & LoggedPlace,
   subscribers: readonly RoutedSubscriber[],

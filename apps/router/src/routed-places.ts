@@ -16,7 +16,7 @@ interface Partition {
   isSaved: boolean;
 }
 
-/** What of a batch is still to be routed. */
+/** The part of a batch that still needs routing. */
 export interface Unrouted {
   readonly records: readonly StoredRecord[];
   /** Set when nothing of the batch is to be routed: everything before this was routed. */

@@ -13,12 +13,12 @@ import {
   type TopicNames,
 } from '#libs/kafka-log';
 
-/** What a sequencer has brought back of a partition. */
+/** The restored state of a partition. */
 export interface RestoredPartition {
   readonly partition: number;
   /** Where the log ends. */
   readonly logOffset: number;
-  /** What the checkpoint says that the log held. */
+  /** The extent of the log in the checkpoint. */
   readonly checkpointedLogOffset: number;
   /** Whether a repair wrote that checkpoint: the log before it says nothing of the inbox. */
   readonly isReset: boolean;

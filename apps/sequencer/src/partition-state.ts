@@ -2,7 +2,7 @@ import type { PartitionFold } from '#libs/domain';
 import type { CheckpointPlace, Covered } from '#libs/kafka-log';
 import type { ReadBack } from './read-back.js';
 
-/** What the sequencer holds of one partition, from its restoration until it can no longer be sure of it. */
+/** The sequencer's state of one partition, from its restoration until it becomes uncertain. */
 export interface PartitionState {
   /** The latest group generation in which it was found to be what the log holds. */
   generation: number;
@@ -11,9 +11,9 @@ export interface PartitionState {
   /** How many connections had broken when the log was last found to end here. */
   interruptions: number;
   readonly fold: PartitionFold;
-  /** What the log holds: up to these offsets everything is appended. */
+  /** The end of the log: everything up to these offsets is appended. */
   appended: Covered;
-  /** What the checkpoint in the sequences topic covers. */
+  /** The extent of the checkpoint in the sequences topic. */
   checkpointed: CheckpointPlace;
   /** Where the next checkpoint record will be, as long as no other sequencer writes one. */
   sequencesNext: number;
@@ -21,6 +21,6 @@ export interface PartitionState {
   uncheckpointed: { records: number; bytes: number };
   /** The keys of the ids in the sequences topic, with the times at which their segments begin. */
   readonly idsKeys: Map<string, number>;
-  /** What was read of the log before the window. */
+  /** The ids that were read from the log before the window. */
   readonly readBack: ReadBack;
 }

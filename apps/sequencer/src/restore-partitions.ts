@@ -14,7 +14,7 @@ import { ReadBack } from './read-back.js';
 /** Log records are a little younger than the inbox records that they come from. */
 const MARGIN_MS = 60_000;
 
-/** What the sequences topic holds of a partition. */
+/** The content of the sequences topic for a partition. */
 interface Found {
   readonly sequences: OrgSequences;
   readonly stretches: Map<string, IdStretch>;
@@ -33,7 +33,7 @@ interface Draft {
 
 export interface Restored {
   readonly states: ReadonlyMap<number, PartitionState>;
-  /** What the log and the checkpoint do not suffice for. */
+  /** The partitions for which log and checkpoint are not enough. */
   readonly stopped: ReadonlyMap<number, PartitionStoppedError>;
 }
 

@@ -26,7 +26,7 @@ import type { PartitionState } from './partition-state.js';
 import { READ_BACK_RECORDS } from './read-back.js';
 import { restorePartitions, type Restored } from './restore-partitions.js';
 
-/** What a restart has to read of the log at most, about: a tenth of a second's work. */
+/** About the most that a restart has to read from the log: a tenth of a second's work. */
 const CHECKPOINT_RECORDS = 5_000;
 const CHECKPOINT_BYTES = 32 * 1024 * 1024;
 
@@ -39,7 +39,7 @@ const NOTHING_RESTORED: Restored = { states: new Map(), stopped: new Map() };
 
 type LogWrite = Omit<NewRecord, 'topic' | 'partition'>;
 
-/** What a stretch of the inbox becomes. */
+/** The result of a stretch of the inbox. */
 interface Folded {
   readonly log: readonly LogWrite[];
   readonly deadLetters: readonly NewRecord[];
@@ -314,7 +314,7 @@ export class Sequencer {
     return stamp < windowFrom && stamp >= windowFrom - (this.use.readBackRecords ?? READ_BACK_RECORDS);
   }
 
-  /** What the log before the window says of an id, for a record that was not checked up to the window. */
+  /** Looks up an id in the log before the window, for a record that was not checked up to the window. */
   #beforeWindow(
     state: PartitionState,
     record: StoredRecord,
@@ -412,7 +412,7 @@ export class Sequencer {
     state.uncheckpointed = { records: 0, bytes: 0 };
   }
 
-  /** What may be another sequencer's by now is not written to. */
+  /** Refuses a write to a partition that may belong to another sequencer by now. */
   #assertLease(partition: number, state: PartitionState, session: ConsumerSession): void {
     if (state.generation !== session.generation || !session.holdsLease()) {
       throw new LeaseLostError(`the lease of partition ${partition} is not certain`);

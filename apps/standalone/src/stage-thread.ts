@@ -79,7 +79,7 @@ export class StageThread {
     await Promise.race([this.#ready, died, stopped]);
   }
 
-  /** What its stages measure. */
+  /** Returns the metrics of its stages. */
   measured(): Promise<MeasuredMetrics> {
     return new Promise((resolve) => {
       this.#asking.push(resolve);

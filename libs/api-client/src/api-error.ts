@@ -8,7 +8,7 @@ export interface ApiProblem {
   readonly detail: string;
 }
 
-/** What came instead of success, after all tries. */
+/** The failure after all tries. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
 

@@ -1,4 +1,4 @@
-/** What a server may ask for at most: a timer takes 24 days, nobody means that. */
+/** The longest wait that a server may ask for. A timer would accept 24 days. */
 const MAX_MS = 600_000;
 
 /**

@@ -130,7 +130,7 @@ export async function startEmbeddedKafkaCluster(o: {
   readonly dataDir: string;
   readonly jarsDir: string;
   readonly nodes: number;
-  /** What each node's heap may grow to (default 512). */
+  /** The largest heap of each node (default 512). */
   readonly heapMiB?: number;
   readonly log: (line: string) => void;
   readonly signal?: AbortSignal;

@@ -28,7 +28,7 @@ export interface KafkaNodeOptions {
   readonly signal: AbortSignal | undefined;
   /** The port to prefer when the last run's is not free; 0 takes any free one. */
   readonly port: number;
-  /** What the node's heap may grow to. */
+  /** The largest heap of the node. */
   readonly heapMiB?: number;
   /** Asked for at each launch. */
   readonly membership: () => Promise<KafkaMembership>;

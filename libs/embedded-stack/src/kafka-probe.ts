@@ -19,7 +19,7 @@ function metadataRequest(): Buffer {
   return body;
 }
 
-/** What a Metadata answer says of its cluster. */
+/** The cluster in a Metadata response. */
 interface KafkaAnswer {
   readonly clusterId: string;
   readonly brokers: readonly { readonly nodeId: number; readonly rack: string }[];
@@ -53,7 +53,7 @@ function readAnswer(bytes: Buffer): KafkaAnswer | undefined {
   }
 }
 
-/** What a broker on the loopback port answers; `undefined` when none does, or when it is not whole in time. */
+/** Asks the broker on the loopback port. Returns `undefined` if there is no complete response in time. */
 function askKafka(port: number): Promise<KafkaAnswer | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port, timeout: PROBE_TIMEOUT_MS });
@@ -81,7 +81,7 @@ export interface KafkaIdentity {
   /** Of the data directory. */
   readonly clusterId: string;
   readonly nodeId: number;
-  /** Of this one process: `broker.rack` of its settings. */
+  /** The id of this process: `broker.rack` of its settings. */
   readonly launchId: string;
 }
 

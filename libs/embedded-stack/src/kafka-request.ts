@@ -37,7 +37,7 @@ export class RequestBody {
   }
 }
 
-/** What a broker answered, read from front to back. */
+/** Reads a broker's response from start to end. */
 export class AnswerReader {
   #at = 0;
 

@@ -22,7 +22,7 @@ const TAKEN = /(?:bind to \S*?:(\d+)\S* )?Address already in use/;
 /** How Kafka and Postgres say that somebody uses their directory. */
 const HELD = /Failed to acquire lock on file|pre-existing shared memory block .* is still in use/;
 
-/** What a server that ended at its start can be launched again for, by its own words; `undefined` if for nothing. */
+/** Returns why a server that failed at its start can be launched again, read from its output; otherwise `undefined`. */
 export function relaunchReason(output: string, message: string): PortTakenError | DirectoryHeldError | undefined {
   const taken = TAKEN.exec(output);
   if (taken !== null) return new PortTakenError(message, taken[1] === undefined ? undefined : Number(taken[1]));

@@ -33,7 +33,7 @@ export function endOf(file: string): number {
 
 const MOST_BYTES = 1024 * 1024;
 
-/** What was written to the log behind that place, or all of it if the log was rolled since; its first MiB. */
+/** Returns the first MiB of the log after that place, or of the whole log if it was rolled since. */
 export function textSince(file: string, from: number): string {
   const end = endOf(file);
   const begin = end < from ? 0 : from;

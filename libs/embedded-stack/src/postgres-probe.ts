@@ -8,7 +8,7 @@ import type { WhoAnswers } from './who-answers.js';
 /** SQLSTATEs of a server that is there and cannot do it yet: going up or down, full, its template in use. */
 const NOT_YET = /^(08|57P|53|55006)/;
 
-/** What the server writes into the lock file of its data directory. */
+/** The content of the lock file in the server's data directory. */
 interface PostgresLock {
   readonly pid: number;
   readonly port: number;

@@ -4,7 +4,7 @@ import { endProcess, type StopSteps } from './end-process.js';
 import { errorCode } from './error-code.js';
 import { identifyProcess, isAlive, type ProcessIdentity } from './process-identity.js';
 
-/** What a pid file holds, as JSON: who runs the server, and the server once it is spawned. */
+/** The content of a pid file, as JSON: the process that runs the server, and the server once it is spawned. */
 interface PidRecord {
   readonly owner: ProcessIdentity;
   readonly server?: ProcessIdentity;

@@ -137,7 +137,7 @@ export function launchServer(
   };
 }
 
-/** What a server may see of our environment: enough to run, none of our secrets. */
+/** The part of our environment that a server gets: enough to run, and no secrets. */
 export function serverEnvironment(...names: readonly string[]): NodeJS.ProcessEnv {
   return Object.fromEntries(
     ['PATH', 'HOME', 'TMPDIR', 'LD_LIBRARY_PATH', ...names].flatMap((name) => {

@@ -18,7 +18,7 @@ type Schema = JsonObject | boolean;
 
 const TYPES = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
 
-/** What says nothing about the values: it may change at will. */
+/** Keywords that do not restrict values, so they may change freely. */
 const ANNOTATIONS = new Set([
   '$id',
   '$schema',
@@ -53,7 +53,7 @@ function isSchema(value: unknown): value is Schema {
   return typeof value === 'boolean' || (typeof value === 'object' && value !== null && !Array.isArray(value));
 }
 
-/** What stands for any value, since a schema that is not there refuses none. */
+/** The schema of any value, since a missing schema refuses none. */
 function schemaOr(value: unknown): Schema {
   return isSchema(value) ? value : true;
 }

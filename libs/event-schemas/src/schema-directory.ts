@@ -23,7 +23,7 @@ export async function driftedFiles(directory: string, files: readonly SchemaFile
   return [...names].filter((name) => committed.get(name) !== wanted.get(name)).toSorted();
 }
 
-/** What would break a consumer if the files took the place of the committed ones, one line each. */
+/** Returns the changes of the files that would break a consumer, one line each. */
 export async function breakingLines(directory: string, files: readonly SchemaFile[]): Promise<readonly string[]> {
   const wanted = new Map(files.map(({ name, schema }) => [name, schema]));
   return [...(await committedTexts(directory))].flatMap(([name, text]) => {

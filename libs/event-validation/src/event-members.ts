@@ -13,7 +13,7 @@ import {
 import type { ProblemCode } from './problem-list.js';
 import { parseTimestamp } from './rfc3339.js';
 
-/** What differs between the ways in which events are submitted. */
+/** The rules that differ between submission over HTTP and over Kafka. */
 export interface EventRules {
   readonly idRequired: boolean;
   /** Whether `test` may be submitted; only the api does so. */

@@ -10,7 +10,7 @@ export interface InboxRules {
   readonly allowTest: boolean;
 }
 
-/** What an inbox record holds, or why it belongs to the dead-letter topic. */
+/** The content of an inbox record, or the reason why it becomes a dead letter. */
 export type InboxReading =
   | { readonly ok: true; readonly event: SubmittedEvent & { readonly id: EventId } }
   | { readonly ok: false; readonly code: ErrorCode; readonly detail: string };

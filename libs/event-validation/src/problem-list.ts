@@ -1,6 +1,6 @@
 import { GaplessError, type ErrorCode, type FieldProblem } from '#libs/domain';
 
-/** What can be wrong with one place of a submitted document. */
+/** The possible problems of one place in a submitted document. */
 export type ProblemCode =
   /** The member is missing. */
   | 'required'

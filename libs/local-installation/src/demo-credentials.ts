@@ -12,7 +12,7 @@ import {
 } from '#libs/feed-store';
 import { Identifiers } from '#libs/runtime';
 
-/** What `DATA_DIR/credentials.json` holds (contract 11). */
+/** The content of `DATA_DIR/credentials.json` (contract 11). */
 export interface Credentials {
   readonly base_url: string;
   readonly org_id: string;

@@ -23,7 +23,7 @@ async function encryptionKeys(dataDir: string): Promise<string> {
   return keys;
 }
 
-/** What local development needs, where the environment says nothing else; a variable that is set to nothing counts. */
+/** Adds the defaults for local development. A variable that is set takes precedence, even if it is empty. */
 export async function embeddedEnvironment(environment: Environment, dataDir: string): Promise<Environment> {
   return {
     ALLOW_HTTP_URLS: 'true',

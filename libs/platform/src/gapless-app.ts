@@ -29,7 +29,7 @@ import { Platform } from './platform.js';
 import { stopSignal } from './stop-signal.js';
 import { CLOCK, TOPICS } from './tokens.js';
 
-/** What makes one process out of one or more stages. */
+/** The options of a process that runs one or more stages. */
 export interface GaplessAppOptions {
   /** For logs, and for the names of its connections. */
   readonly name: string;

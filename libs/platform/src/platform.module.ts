@@ -37,7 +37,7 @@ export interface ProcessParts {
   readonly stages: readonly Type[];
 }
 
-/** What every process of Gapless has: its settings, its log, its health, Kafka and Postgres. */
+/** The parts of every Gapless process: settings, log, health, Kafka and Postgres. */
 @Global()
 @Module({})
 export class PlatformModule {

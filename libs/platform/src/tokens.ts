@@ -1,4 +1,4 @@
-/** What Nest injects where there is no class to name it by. */
+/** Tokens for values that Nest injects without a class. */
 export const CONFIG = Symbol('Config');
 export const CLOCK = Symbol('Clock');
 export const LOGGER = Symbol('Logger');

@@ -26,7 +26,7 @@ export interface Config {
   readonly port: number;
   /** Partitions of every topic but the compacted ones' own needs: orgs and endpoints are spread over them. */
   readonly partitions: number;
-  /** What topic and consumer group names begin with. */
+  /** The prefix of topic and consumer group names. */
   readonly topicPrefix: string;
   /** Whether a process that starts brings the schema up to date, or waits until somebody has. */
   readonly migrateAtStart: boolean;

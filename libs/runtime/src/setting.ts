@@ -6,7 +6,7 @@ export interface Setting<Value> {
   readonly name: string;
   /** Its meaning, for the table in docs/settings.md. */
   readonly meaning: string;
-  /** What a value has to look like. */
+  /** The expected format of a value. */
   readonly expected: string;
   /** @returns `undefined` for what is not a value */
   readonly parse: (text: string) => Value | undefined;
@@ -21,7 +21,7 @@ export type WhenUnset<Value> =
   | { readonly kind: 'default'; readonly text: string }
   | { readonly kind: 'absent'; readonly value: Value };
 
-/** What came of reading a setting. */
+/** The result of reading a setting. */
 export type Reading<Value> =
   | { readonly kind: 'read'; readonly value: Value; readonly source: 'environment' | 'default' }
   | { readonly kind: 'problem'; readonly problem: string };

@@ -10,7 +10,7 @@ type TopicRole =
   | 'dead-letter'
   | 'staff-alerts';
 
-/** What one stage is to the outside: its port, its part of the traffic on Kafka, and how operators run it. */
+/** One stage as others see it: its port, its topics, and how operators run it. */
 export interface StageDefinition {
   /** Where its HTTP side listens unless `PORT` is set. */
   readonly port: number;

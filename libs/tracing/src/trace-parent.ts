@@ -26,7 +26,9 @@ function digest(text: string, length: number): string {
   return hash('sha256', text, 'hex').slice(0, length);
 }
 
-/** What a child's place is made of. A function of its arguments, so that work done twice is the same span twice. */
+/**
+ * The values from which a child's ids are computed. Repeated work has the same values, so it is the same span again.
+ */
 export interface ChildSeeds {
   /** Names the trace if there is none to go on with. */
   readonly trace: string;

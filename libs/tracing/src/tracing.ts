@@ -32,9 +32,9 @@ export const NO_TRACING: Tracing = {
 };
 
 export interface TracingOptions {
-  /** Of the collector, without a path; `null`: nobody wants spans. */
+  /** The URL of the collector, without a path; `null` turns spans off. */
   readonly endpoint: string | null;
-  /** What the spans come from. */
+  /** The name of the process that sends the spans. */
   readonly serviceName: string;
   /** Called when spans cannot be sent. */
   readonly onFailure: (message: string) => void;

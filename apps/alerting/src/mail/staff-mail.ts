@@ -34,7 +34,7 @@ export function waitedText(seconds: number): string {
   return told.length === 0 ? '0 s' : told.map(({ count, unit }) => `${count} ${unit}`).join(' ');
 }
 
-/** What visitors write goes into a header: on one line, and not longer than one. */
+/** Prepares a visitor's text for a header: one line of limited length. */
 function oneLine(text: string): string {
   const line = text.replaceAll(/[\p{Control}\s]+/gu, ' ').trim();
   return line.length > LONGEST_SUBJECT ? `${line.slice(0, LONGEST_SUBJECT - 1)}…` : line;

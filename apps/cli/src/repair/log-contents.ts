@@ -21,7 +21,7 @@ export interface LogContents {
   readonly idsKeys: Set<string>;
   /** Where a sequencer would go on in the inbox. */
   inboxOffset: number;
-  /** What the checkpoint says that the log held. */
+  /** The extent of the log in the checkpoint. */
   checkpointedLogOffset: number;
 }
 

@@ -20,14 +20,14 @@ const WEBHOOK = Symbol('@gapless/consumer webhook');
 export interface GaplessWebhookModuleOptions extends Pick<ModuleMetadata, 'imports'> {
   /** Such as `hooks`. */
   readonly path: string;
-  /** What `useFactory` is given. */
+  /** The providers that `useFactory` gets. */
   readonly inject?: FactoryProvider['inject'];
   // Nest itself types the arguments of factories like this.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   readonly useFactory: (...dependencies: any[]) => WebhookOptions | Promise<WebhookOptions>;
 }
 
-/** Of Express, or of Fastify with Node's own response in `raw`. */
+/** A response of Express, or of Fastify with Node's own response in `raw`. */
 type PlatformResponse = ServerResponse | { readonly raw: ServerResponse };
 
 function controllerAt(path: string): Type {

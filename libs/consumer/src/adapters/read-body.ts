@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** What a framework may have made of the request before. */
+/** Bodies that a framework may have parsed before. */
 export interface NodeRequest extends IncomingMessage {
   readonly body?: unknown;
   readonly rawBody?: unknown;

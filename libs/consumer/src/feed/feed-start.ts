@@ -18,7 +18,7 @@ export class FeedPrunedError extends Error {
   }
 }
 
-/** What to do about events that are gone; without it, reading ends with the error. */
+/** Called for events that retention removed. Without it, reading ends with the error. */
 export type OnPruned = (error: FeedPrunedError) => void;
 
 /** The seq behind which to read on: the cursor's, or else the start's. */

@@ -14,7 +14,7 @@ export type EventSource = 'push' | 'feed';
 
 export interface HandlingContext<Transaction> {
   readonly source: EventSource;
-  /** What to write with, so that the writes and the memory of the event are one. */
+  /** The connection to write with, so that your writes and the event's id commit together. */
   readonly transaction: Transaction;
 }
 

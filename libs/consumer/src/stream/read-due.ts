@@ -1,4 +1,4 @@
-/** What decides when the feed is read next; all times in milliseconds on one clock. */
+/** The inputs that decide when to read the feed next. All times in milliseconds on one clock. */
 export interface ReadingState {
   /** When the last page came; `undefined` before the first. */
   readonly lastReadMs: number | undefined;

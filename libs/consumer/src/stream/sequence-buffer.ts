@@ -66,7 +66,7 @@ export class SequenceBuffer<Item extends Sequenced> {
     return this.#held.get(this.#handled + 1);
   }
 
-  /** What `next` gave is handled. */
+  /** Marks the item of `next` as handled. */
   advance(): void {
     this.#held.delete(++this.#handled);
   }

@@ -5,9 +5,9 @@ import { anEvent } from './an-event.js';
 /** A feed in memory; asked to wait, it answers once there is an event. */
 export class FakeFeed implements Feed {
   readonly events: GaplessEvent[] = [];
-  /** Of each request, in order. */
+  /** The requests, in order. */
   readonly queries: FeedQuery[] = [];
-  /** What the next requests reject with. */
+  /** The errors of the next requests. */
   readonly failures: unknown[] = [];
   #grown: () => void = () => undefined;
 

@@ -28,7 +28,7 @@ export type RefusalReason =
   | 'no_secret';
 
 export interface WebhookOptions {
-  /** What pushes are signed with, or what finds it out for each of them. */
+  /** The secret that signs pushes, or a function that returns it for each push. */
   readonly secret: Secrets | (() => Secrets | Promise<Secrets>);
   /** The work. It begins once the push is answered, so what it throws cannot refuse the push: see `onError`. */
   readonly handle: (event: GaplessEvent, push: Push) => void | Promise<void>;

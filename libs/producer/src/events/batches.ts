@@ -1,9 +1,9 @@
 import type { ReadyEvent } from './ready-event.js';
 
-/** What one request takes at most. */
+/** The limits of one request. */
 export interface BatchLimits {
   readonly events: number;
-  /** Of the events' JSON, with a separator for each. */
+  /** The bytes of the events' JSON, with a separator for each. */
   readonly bytes: number;
 }
 

@@ -1,6 +1,6 @@
 import type { EventDataByType, EventType, OrgWideEventType } from '../../../event-types/src/index.js';
 
-/** What a product service may emit: everything but `test`, which the test operation makes. */
+/** The types that a product service may emit: all but `test`, which the test operation emits. */
 export type EmittableEventType = Exclude<EventType, 'test'>;
 
 interface NewEventOf<Type extends EmittableEventType> {

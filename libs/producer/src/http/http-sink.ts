@@ -6,7 +6,7 @@ import type { ReadyEvent } from '../events/ready-event.js';
 /** `apiKey` needs `events:write`: a service key for all organizations, or one organization's own. */
 export type HttpSinkOptions = ApiClientOptions;
 
-/** What the ingest operation takes, less what frames the list. */
+/** The limit of the ingest operation, without the frame of the list. */
 const REQUEST: BatchLimits = { events: 500, bytes: 4 * 1024 * 1024 - 64 };
 
 /**

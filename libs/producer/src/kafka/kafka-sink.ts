@@ -5,7 +5,7 @@ import type { ReadyEvent } from '../events/ready-event.js';
 
 export interface KafkaSinkOptions {
   readonly kafka: Kafka;
-  /** What the service's topic names begin with; `gapless` if not given. */
+  /** The prefix of the service's topic names; default `gapless`. */
   readonly topicPrefix?: string;
   /** How often kafkajs tries again before `send` rejects, at least once; 5 times if not given. */
   readonly retries?: number;

@@ -11,7 +11,7 @@ export type PushOutcome = {
       readonly status: number;
       /** From the start of the connection (or of the request on a kept one) to the response headers, milliseconds. */
       readonly durationMs: number;
-      /** What came of the start of the body, as text of at most 1 KiB of UTF-8 without control characters. */
+      /** The start of the body, as text of at most 1 KiB of UTF-8 without control characters. */
       readonly responseExcerpt: string;
     }
   | {

@@ -2,10 +2,10 @@ import { VERSION, type DueAttempt } from '#libs/domain';
 import { childTraceParent } from '#libs/tracing';
 import { legacySignature, serviceSignature, standardWebhooksSignature } from '#libs/webhook-signature';
 
-/** What of an attempt its headers are made of. */
+/** The members of an attempt that its headers depend on. */
 export type PushedAttempt = Pick<DueAttempt, 'delivery' | 'run' | 'attempt' | 'traceparent' | 'envelope'>;
 
-/** Those of the headers that nobody can make without the endpoint's secret. */
+/** The headers that require the endpoint's secret. */
 export const SIGNATURE_HEADERS = ['x-service-signature', 'x-webhook-signature', 'webhook-signature'] as const;
 
 /**

@@ -44,7 +44,7 @@ const WORDS: Readonly<Record<string, string>> = {
   ERR_SSL_PACKET_LENGTH_TOO_LONG: 'the port does not speak TLS',
 };
 
-/** What breaks a connection at any time, the TLS handshake included. */
+/** Errors that break a connection at any time, including the TLS handshake. */
 const NETWORK_CODES = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_SOCKET']);
 
 /** @param phase how far the connection had come when the error met it */
@@ -61,7 +61,7 @@ export function transportFailure(cause: unknown, phase: ConnectionPhase): Transp
   return { error, detail: code === '' ? 'the connection failed' : code.toLowerCase() };
 }
 
-/** What was waited for when the time was over. */
+/** Describes a timeout in this phase. */
 export function timeoutDetail(phase: ConnectionPhase, timeoutMs: number): string {
   switch (phase) {
     case 'resolving':

@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { decode, encode } from 'dns-packet';
 
-/** What a name has at the n-th time (from 0) that one of its two record types is asked for. */
+/** The records of a name at the n-th query (from 0) of one of its two record types. */
 export type Answers = (asked: number) => readonly string[] | 'silence';
 
 export interface TestDnsServer {
