@@ -14,8 +14,13 @@ export interface AlteredTopic {
 /**
  * Alters the settings of existing topics that do not fit. For brokers that are our own, or topics that were just
  * created: others' settings are an operator's to change.
+ * @param only the setting to alter; all unless given
  */
-export async function alterTopics(admin: Admin, plans: readonly TopicPlan[]): Promise<readonly AlteredTopic[]> {
+export async function alterTopics(
+  admin: Admin,
+  plans: readonly TopicPlan[],
+  only?: string,
+): Promise<readonly AlteredTopic[]> {
   const existing = new Set(await admin.listTopics());
   const names = plans.map(({ topic }) => topic).filter((topic) => existing.has(topic));
   if (names.length === 0) return [];
@@ -25,7 +30,7 @@ export async function alterTopics(admin: Admin, plans: readonly TopicPlan[]): Pr
     const found = topics.get(plan.topic);
     if (found === undefined) return [];
     const { misfits } = judgeTopic(plan, found, { brokers, acceptedPartitions: 0 });
-    const changes = misfits.flatMap(({ alter }) => alter ?? []);
+    const changes = misfits.flatMap(({ alter }) => alter ?? []).filter(({ name }) => name === (only ?? name));
     if (changes.length === 0) return [];
     for (const { name, value } of changes) {
       altered.push({ topic: plan.topic, name, from: found.config.get(name), to: value });

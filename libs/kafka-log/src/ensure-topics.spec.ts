@@ -14,6 +14,7 @@ const STEPS = [
   'fetchTopicMetadata',
   'describeConfigs',
   'describeCluster',
+  'alterConfigs',
 ] as const;
 type Step = (typeof STEPS)[number];
 
@@ -22,6 +23,14 @@ interface TopicToMake {
   readonly numPartitions: number;
   readonly configEntries: readonly { readonly name: string; readonly value: string }[];
 }
+
+interface AlteredResource {
+  readonly name: string;
+  readonly configEntries: TopicToMake['configEntries'];
+}
+
+/** What Kafka has unless somebody says something else. */
+const DEFAULTS: TopicToMake['configEntries'] = [{ name: 'min.insync.replicas', value: '1' }];
 
 /** A broker that holds topics, and whose answer to one kind of request is an error the first few times. */
 class BusyBroker {
@@ -32,6 +41,7 @@ class BusyBroker {
     private readonly failing: Step,
     private readonly error: Error,
     private times: number,
+    private readonly replicas: readonly number[] = [0],
   ) {}
 
   get admin(): Admin {
@@ -45,14 +55,24 @@ class BusyBroker {
       fetchTopicMetadata: () => ({
         topics: [...this.topics.values()].map(({ topic, numPartitions }) => ({
           name: topic,
-          partitions: Array.from({ length: numPartitions }, () => ({ replicas: [0] })),
+          partitions: Array.from({ length: numPartitions }, () => ({ replicas: this.replicas })),
         })),
       }),
-      describeCluster: () => ({ brokers: [{ nodeId: 0 }] }),
+      alterConfigs: ({ resources }: { resources: readonly AlteredResource[] }) => {
+        for (const { name, configEntries } of resources) {
+          const topic = this.topics.get(name);
+          if (topic !== undefined) this.topics.set(name, { ...topic, configEntries });
+        }
+      },
+      describeCluster: () => ({ brokers: this.replicas.map((nodeId) => ({ nodeId })) }),
       describeConfigs: () => ({
         resources: [...this.topics.values()].map(({ topic, configEntries }) => ({
           resourceName: topic,
-          configEntries: configEntries.map(({ name, value }) => ({ configName: name, configValue: value })),
+          configEntries: [...DEFAULTS, ...configEntries].map(({ name, value }) => ({
+            configName: name,
+            configValue: value,
+            configSource: DEFAULTS.some((entry) => entry.name === name) ? 5 : 1,
+          })),
         })),
       }),
     };
@@ -73,11 +93,12 @@ describe('topics on brokers that have just started, or are busy', () => {
   it.each(STEPS)('are made although %s fails, whatever the error that passes', async (step) => {
     await Promise.all(
       PASSING_KAFKA_ERRORS.map(async (error) => {
-        const broker = new BusyBroker(step, error, 2);
+        const broker = new BusyBroker(step, error, 2, [0, 1, 2]);
         const waits: string[] = [];
         await ensureTopics(broker.admin, plans, { onWait: (reason) => waits.push(reason) });
         expect([...broker.topics.keys()]).toEqual(plans.map(({ topic }) => topic));
-        expect(waits).toHaveLength(2);
+        // What was altered, though its answer was lost, is not altered again.
+        expect(waits).toHaveLength(step === 'alterConfigs' ? 1 : 2);
         for (const reason of waits) expect(reason).toMatch(/^waiting for .+: .*/);
         expect(waits[0]).toContain(error.message);
       }),
@@ -92,8 +113,18 @@ describe('topics on brokers that have just started, or are busy', () => {
 
   it.each(STEPS)('are given up at once when %s fails for good', async (step) => {
     for (const error of LASTING_KAFKA_ERRORS) {
-      const broker = new BusyBroker(step, error, 1);
+      const broker = new BusyBroker(step, error, 1, [0, 1, 2]);
       await expect(ensureTopics(broker.admin, plans)).rejects.toBe(error);
+    }
+  });
+
+  it('are set up so that two of three brokers have a record before it is acknowledged', async () => {
+    const broker = new BusyBroker('listTopics', new Error('never thrown'), 0, [0, 1, 2]);
+    const { risks } = await ensureTopics(broker.admin, plans);
+    expect(risks).toEqual([]);
+    for (const { configEntries } of broker.topics.values()) {
+      expect(configEntries).toContainEqual({ name: 'min.insync.replicas', value: '2' });
+      expect(configEntries.length).toBeGreaterThan(4);
     }
   });
 

@@ -1,5 +1,6 @@
 import type { Admin } from 'kafkajs';
 import { startStep, type StartStepOptions } from '#libs/runtime';
+import { alterTopics } from './alter-topics.js';
 import { findTopics } from './found-topics.js';
 import { isPassingKafkaError } from './is-passing-kafka-error.js';
 import { configOf, judgeTopic, misfitText, type FoundTopic } from './judge-topic.js';
@@ -98,4 +99,6 @@ async function create(
   );
   // A leader is named a moment before it knows that it is one, and refuses requests until then.
   for (const { topic } of missing) await step(`the leaders of ${topic}`, () => admin.fetchTopicOffsets(topic));
+  // Brokers' own default is 1, and how many replicas they give a topic is known only once it is there.
+  await step('the new topics to be set up', () => alterTopics(admin, missing, 'min.insync.replicas'));
 }
