@@ -2,7 +2,7 @@ import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationB
 import type { Clock } from '#libs/domain';
 import { AlertOutbox, Store } from '#libs/feed-store';
 import { CLOCK, CONFIG, LOGGER } from '#libs/platform';
-import type { Config, Logger } from '#libs/runtime';
+import { Regularly, type Config, type Logger } from '#libs/runtime';
 
 const PRUNE_EVERY_MS = 600_000;
 const BATCH = 1_000;
@@ -10,39 +10,34 @@ const BATCH = 1_000;
 /** Forgets alerts that are older than the events of the feed. */
 @Injectable()
 export class PruneAlerts implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  readonly #outbox: AlertOutbox;
-  #timer: NodeJS.Timeout | null = null;
-  #pruning: Promise<void> | null = null;
+  readonly #pruning: Regularly;
 
   constructor(
-    private readonly store: Store,
-    @Inject(CONFIG) private readonly config: Config,
-    @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(LOGGER) private readonly logger: Logger,
+    store: Store,
+    @Inject(CONFIG) config: Config,
+    @Inject(CLOCK) clock: Clock,
+    @Inject(LOGGER) logger: Logger,
   ) {
-    this.#outbox = new AlertOutbox(store);
+    const outbox = new AlertOutbox(store);
+    this.#pruning = new Regularly({
+      everyMs: PRUNE_EVERY_MS,
+      act: async (signal) => {
+        if (!store.isOpen) return undefined;
+        const before = new Date(clock.now() - config.retentionMs);
+        while (!signal.aborted && (await outbox.prune(before, BATCH)) === BATCH);
+        return undefined;
+      },
+      onFailure: (error) => {
+        logger.warn({ err: error }, 'alerting.pruning_waits');
+      },
+    });
   }
 
   onApplicationBootstrap(): void {
-    this.#timer = setInterval(() => {
-      this.#pruning ??= this.#prune().finally(() => {
-        this.#pruning = null;
-      });
-    }, PRUNE_EVERY_MS);
+    this.#pruning.start();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    if (this.#timer !== null) clearInterval(this.#timer);
-    await this.#pruning;
-  }
-
-  async #prune(): Promise<void> {
-    if (!this.store.isOpen) return;
-    const before = new Date(this.clock.now() - this.config.retentionMs);
-    try {
-      while ((await this.#outbox.prune(before, BATCH)) === BATCH);
-    } catch (error) {
-      this.logger.warn({ err: error }, 'alerting.pruning_waits');
-    }
+    await this.#pruning.stop();
   }
 }

@@ -10,7 +10,7 @@ import {
   type TopicNames,
 } from '#libs/kafka-log';
 import { CLOCK, CONFIG, LOGGER, TOPICS } from '#libs/platform';
-import type { Config, Logger } from '#libs/runtime';
+import { Regularly, type Config, type Logger } from '#libs/runtime';
 import { AlertPublisher } from './alert-publisher.js';
 import { CaughtUpPartitions } from './caught-up-partitions.js';
 import { Sweep } from './sweep.js';
@@ -23,22 +23,20 @@ const LEAST_PATIENCE_MS = 5_000;
 export class SweepRegularly implements OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly #ending = new AbortController();
   readonly #writer: PartitionWriter;
-  readonly #sweep: Sweep;
-  #timer: NodeJS.Timeout | null = null;
-  #sweeping: Promise<void> | null = null;
+  readonly #sweeps: Regularly;
 
   constructor(
-    private readonly store: Store,
+    store: Store,
     connection: KafkaConnection,
     appender: Appender,
-    @Inject(CONFIG) private readonly config: Config,
+    @Inject(CONFIG) config: Config,
     @Inject(TOPICS) topics: TopicNames,
     @Inject(CLOCK) clock: Clock,
-    @Inject(LOGGER) private readonly logger: Logger,
+    @Inject(LOGGER) logger: Logger,
   ) {
     const positions = new LogPositions(connection);
     this.#writer = new PartitionWriter(connection);
-    this.#sweep = new Sweep({
+    const sweep = new Sweep({
       caughtUp: new CaughtUpPartitions({
         positions,
         projection: new ChatQueueProjection(store),
@@ -61,32 +59,29 @@ export class SweepRegularly implements OnApplicationBootstrap, BeforeApplication
       clock,
       logger,
     });
+    this.#sweeps = new Regularly({
+      everyMs: config.sweepIntervalMs,
+      act: async () => {
+        if (!store.isOpen) return undefined;
+        const startedAt = performance.now();
+        const swept = await sweep.round();
+        const durationMs = Math.round(performance.now() - startedAt);
+        logger.debug({ ...swept, duration_ms: durationMs }, 'alerting.swept');
+        return Math.max(0, config.sweepIntervalMs - durationMs);
+      },
+      onFailure: (error) => {
+        logger.warn({ err: error }, 'alerting.waiting');
+      },
+    });
   }
 
   onApplicationBootstrap(): void {
-    this.#timer = setInterval(() => {
-      this.#sweeping ??= this.#attempt().finally(() => {
-        this.#sweeping = null;
-      });
-    }, this.config.sweepIntervalMs);
+    this.#sweeps.start();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    if (this.#timer !== null) clearInterval(this.#timer);
     this.#ending.abort(new Error('the process ends'));
-    await this.#sweeping;
+    await this.#sweeps.stop();
     await this.#writer.close();
-  }
-
-  async #attempt(): Promise<void> {
-    if (!this.store.isOpen) return;
-    const startedAt = performance.now();
-    try {
-      const swept = await this.#sweep.round();
-      const durationMs = Math.round(performance.now() - startedAt);
-      this.logger.debug({ ...swept, duration_ms: durationMs }, 'alerting.swept');
-    } catch (error) {
-      if (!this.#ending.signal.aborted) this.logger.warn({ err: error }, 'alerting.waiting');
-    }
   }
 }

@@ -3,7 +3,7 @@ import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationB
 import { Backlogs, Store } from '#libs/feed-store';
 import { Metrics } from '#libs/metrics';
 import { LOGGER } from '#libs/platform';
-import type { Logger } from '#libs/runtime';
+import { Regularly, type Logger } from '#libs/runtime';
 
 const LOOK_EVERY_MS = 5_000;
 /** After a chunk it rests for as long as the chunk took, so that Postgres is at most half busy with backlogs. */
@@ -13,16 +13,24 @@ const LEAST_REST_MS = 10;
 @Injectable()
 export class ClearBacklogs implements OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly #backlogs: Backlogs;
-  readonly #ending = new AbortController();
-  #timer: NodeJS.Timeout | undefined;
-  #round: Promise<void> | null = null;
+  readonly #rounds: Regularly;
 
   constructor(
-    private readonly store: Store,
+    store: Store,
     private readonly metrics: Metrics,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     this.#backlogs = new Backlogs(store);
+    this.#rounds = new Regularly({
+      everyMs: LOOK_EVERY_MS,
+      act: async (signal) => {
+        if (store.isOpen && (await this.#measure())) await this.#backlogs.alone(() => this.#clear(signal));
+        return undefined;
+      },
+      onFailure: (error) => {
+        logger.warn({ err: error }, 'projector.backlogs_wait');
+      },
+    });
     for (const kind of ['settle', 'remove'] as const) {
       metrics.add('gapless_backlog_rows_total', { kind }, 0);
       metrics.set('gapless_backlog_endpoints', { kind }, 0);
@@ -30,25 +38,11 @@ export class ClearBacklogs implements OnApplicationBootstrap, BeforeApplicationS
   }
 
   onApplicationBootstrap(): void {
-    this.#timer = setInterval(() => {
-      this.#round ??= this.#attempt().finally(() => {
-        this.#round = null;
-      });
-    }, LOOK_EVERY_MS);
+    this.#rounds.start();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    clearInterval(this.#timer);
-    this.#ending.abort();
-    await this.#round;
-  }
-
-  async #attempt(): Promise<void> {
-    try {
-      if (this.store.isOpen && (await this.#measure())) await this.#backlogs.alone(() => this.#clear());
-    } catch (error) {
-      this.logger.warn({ err: error }, 'projector.backlogs_wait');
-    }
+    await this.#rounds.stop();
   }
 
   /** @returns whether anything waits */
@@ -60,12 +54,12 @@ export class ClearBacklogs implements OnApplicationBootstrap, BeforeApplicationS
   }
 
   /** Until nothing is left that can be done now: rows that another transaction holds are left to the next round. */
-  async #clear(): Promise<void> {
+  async #clear(signal: AbortSignal): Promise<void> {
     for (let isWorking = true; isWorking;) {
       isWorking = false;
       let startedAtMs = performance.now();
       for await (const { kind, endpointId, rows, isDone } of this.#backlogs.chunks()) {
-        if (this.#ending.signal.aborted) return;
+        if (signal.aborted) return;
         this.metrics.add('gapless_backlog_rows_total', { kind }, rows);
         if (isDone) this.logger.info({ kind, endpoint_id: endpointId }, 'projector.backlog_cleared');
         isWorking ||= rows > 0;

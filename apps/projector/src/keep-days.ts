@@ -2,7 +2,7 @@ import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationB
 import type { Clock } from '#libs/domain';
 import { DayPartitions, Store } from '#libs/feed-store';
 import { CLOCK, CONFIG, LOGGER } from '#libs/platform';
-import { DAY_MS, type Config, type Logger } from '#libs/runtime';
+import { DAY_MS, Regularly, type Config, type Logger } from '#libs/runtime';
 
 const LOOK_EVERY_MS = 600_000;
 /** Soon after the start, so that the first event of a day does not wait for its tables. */
@@ -12,8 +12,7 @@ const FIRST_LOOK_MS = 5_000;
 @Injectable()
 export class KeepDays implements OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly #days: DayPartitions;
-  readonly #timers: NodeJS.Timeout[] = [];
-  #looking: Promise<void> | null = null;
+  readonly #looks: Regularly;
 
   constructor(
     private readonly store: Store,
@@ -22,31 +21,29 @@ export class KeepDays implements OnApplicationBootstrap, BeforeApplicationShutdo
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     this.#days = new DayPartitions(store);
+    this.#looks = new Regularly({
+      everyMs: LOOK_EVERY_MS,
+      firstAfterMs: FIRST_LOOK_MS,
+      act: () => this.#look(),
+      onFailure: (error) => {
+        logger.warn({ err: error }, 'projector.pruning_waits');
+      },
+    });
   }
 
   onApplicationBootstrap(): void {
-    const look = () => {
-      this.#looking ??= this.#look().finally(() => {
-        this.#looking = null;
-      });
-    };
-    this.#timers.push(setTimeout(look, FIRST_LOOK_MS), setInterval(look, LOOK_EVERY_MS));
+    this.#looks.start();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    for (const timer of this.#timers) clearTimeout(timer);
-    await this.#looking;
+    await this.#looks.stop();
   }
 
-  async #look(): Promise<void> {
+  async #look(): Promise<undefined> {
     if (!this.store.isOpen) return;
     const nowMs = this.clock.now();
-    try {
-      await this.#days.ensure([nowMs, nowMs + DAY_MS]);
-      const dropped = await this.#days.drop(nowMs - this.config.retentionMs);
-      if (dropped.length > 0) this.logger.info({ tables: dropped }, 'projector.pruned');
-    } catch (error) {
-      this.logger.warn({ err: error }, 'projector.pruning_waits');
-    }
+    await this.#days.ensure([nowMs, nowMs + DAY_MS]);
+    const dropped = await this.#days.drop(nowMs - this.config.retentionMs);
+    if (dropped.length > 0) this.logger.info({ tables: dropped }, 'projector.pruned');
   }
 }

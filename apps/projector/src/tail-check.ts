@@ -3,7 +3,7 @@ import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationB
 import type { Clock } from '#libs/domain';
 import { expiredBefore, FeedAudit, Store, type FeedEvent, type LoggedEvent } from '#libs/feed-store';
 import { CLOCK, CONFIG, LOGGER } from '#libs/platform';
-import type { Config, Logger } from '#libs/runtime';
+import { Regularly, type Config, type Logger } from '#libs/runtime';
 
 const COMPARE_EVERY_MS = 10_000;
 /** Of each batch one record is taken; hashing them costs next to nothing. */
@@ -18,8 +18,14 @@ export class TailCheck implements OnApplicationBootstrap, BeforeApplicationShutd
   readonly #feed: FeedAudit;
   #sample: LoggedEvent[] = [];
   #mismatches = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #comparing: Promise<void> | null = null;
+  readonly #comparing = new Regularly({
+    everyMs: COMPARE_EVERY_MS,
+    act: async () => {
+      await this.compareSample();
+      return undefined;
+    },
+    onFailure: () => undefined,
+  });
 
   constructor(
     store: Store,
@@ -44,16 +50,11 @@ export class TailCheck implements OnApplicationBootstrap, BeforeApplicationShutd
   }
 
   onApplicationBootstrap(): void {
-    this.#timer = setInterval(() => {
-      this.#comparing ??= this.compareSample().finally(() => {
-        this.#comparing = null;
-      });
-    }, COMPARE_EVERY_MS);
+    this.#comparing.start();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#comparing;
+    await this.#comparing.stop();
   }
 
   /** Compares what was sampled since the last time; what cannot be asked now is asked the next time. */

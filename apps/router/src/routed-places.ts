@@ -3,7 +3,7 @@ import { wasRouted, type RoutedPlace } from '#libs/domain';
 import { RouterPlaces, Store } from '#libs/feed-store';
 import type { RecordBatch, StoredRecord, TopicNames } from '#libs/kafka-log';
 import { LOGGER, TOPICS } from '#libs/platform';
-import type { Logger } from '#libs/runtime';
+import { Regularly, type Logger } from '#libs/runtime';
 
 /** A router that is killed and whose group then loses its offsets routes this much again. */
 const SAVE_EVERY_MS = 5_000;
@@ -31,8 +31,14 @@ export interface Unrouted {
 export class RoutedPlaces implements OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly #stored: RouterPlaces;
   readonly #partitions = new Map<number, Partition>();
-  #timer: NodeJS.Timeout | undefined;
-  #saving: Promise<void> | null = null;
+  readonly #saves = new Regularly({
+    everyMs: SAVE_EVERY_MS,
+    act: async () => {
+      await this.save();
+      return undefined;
+    },
+    onFailure: () => undefined,
+  });
 
   constructor(
     private readonly store: Store,
@@ -43,16 +49,11 @@ export class RoutedPlaces implements OnApplicationBootstrap, BeforeApplicationSh
   }
 
   onApplicationBootstrap(): void {
-    this.#timer = setInterval(() => {
-      this.#saving ??= this.save().finally(() => {
-        this.#saving = null;
-      });
-    }, SAVE_EVERY_MS);
+    this.#saves.start();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#saving;
+    await this.#saves.stop();
     await this.save();
   }
 

@@ -23,7 +23,7 @@ import {
   type TopicNames,
 } from '#libs/kafka-log';
 import { CLOCK, LOGGER, TOPICS, TRACING } from '#libs/platform';
-import type { Logger } from '#libs/runtime';
+import { Regularly, type Logger } from '#libs/runtime';
 import type { Tracing } from '#libs/tracing';
 import { CheckedContinuity } from './log-continuity.js';
 import { LeaseLostError, Sequencer } from './sequencer.js';
@@ -37,7 +37,8 @@ const CHECKPOINT_EVERY_MS = 30_000;
 export class SequenceInboxHandler implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown {
   readonly #writer: PartitionWriter;
   readonly #sequencer: Sequencer;
-  readonly #timers: NodeJS.Timeout[] = [];
+  readonly #works: readonly Regularly[];
+  #ended: Promise<unknown> = Promise.resolve();
 
   constructor(
     connection: KafkaConnection,
@@ -59,6 +60,10 @@ export class SequenceInboxHandler implements OnApplicationBootstrap, BeforeAppli
     });
     const use = { connection, topics, writer: this.#writer, appender, clock, logger, tracing, continuity };
     this.#sequencer = new Sequencer(use);
+    this.#works = [
+      this.#every(RESTORE_EVERY_MS, (session) => this.#sequencer.restoreAssigned(session)),
+      this.#every(CHECKPOINT_EVERY_MS, (session) => this.#sequencer.checkpointAll(session)),
+    ];
   }
 
   @KafkaBatches({ group: SEQUENCER_GROUP, topics: (names) => [names.inbox] })
@@ -72,29 +77,31 @@ export class SequenceInboxHandler implements OnApplicationBootstrap, BeforeAppli
   }
 
   onApplicationBootstrap(): void {
-    this.#every(RESTORE_EVERY_MS, (session) => this.#sequencer.restoreAssigned(session));
-    this.#every(CHECKPOINT_EVERY_MS, (session) => this.#sequencer.checkpointAll(session));
+    for (const work of this.#works) work.start();
   }
 
   beforeApplicationShutdown(): void {
-    for (const timer of this.#timers) clearInterval(timer);
+    // A restoration may wait for brokers that are away; the consumer need not wait with it.
+    this.#ended = Promise.all(this.#works.map((work) => work.stop()));
   }
 
   /** The consumer has finished by now. */
   async onApplicationShutdown(): Promise<void> {
+    await this.#ended;
     await this.#writer.close();
   }
 
-  #every(intervalMs: number, act: (session: ConsumerSession) => Promise<void>): void {
-    const attempt = async () => {
-      const session = this.sessions.of(SEQUENCER_GROUP);
-      if (session?.holdsLease() !== true) return;
-      try {
-        await act(session);
-      } catch (error) {
+  #every(everyMs: number, act: (session: ConsumerSession) => Promise<void>): Regularly {
+    return new Regularly({
+      everyMs,
+      act: async () => {
+        const session = this.sessions.of(SEQUENCER_GROUP);
+        if (session?.holdsLease() === true) await act(session);
+        return undefined;
+      },
+      onFailure: (error) => {
         this.logger.warn({ err: error }, 'sequencer.waiting');
-      }
-    };
-    this.#timers.push(setInterval(() => void attempt(), intervalMs));
+      },
+    });
   }
 }

@@ -2,7 +2,7 @@ import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationB
 import type { ApiKeyId } from '#libs/domain';
 import { ApiKeyRecords } from '#libs/feed-store';
 import { LOGGER } from '#libs/platform';
-import type { Logger } from '#libs/runtime';
+import { Regularly, type Logger } from '#libs/runtime';
 
 /** Nobody needs to know to the second when a key was used last. */
 const FLUSH_INTERVAL_MS = 15_000;
@@ -11,7 +11,14 @@ const FLUSH_INTERVAL_MS = 15_000;
 @Injectable()
 export class KeyUses implements OnApplicationBootstrap, BeforeApplicationShutdown {
   #uses = new Map<ApiKeyId, number>();
-  #timer: NodeJS.Timeout | undefined;
+  readonly #flushes = new Regularly({
+    everyMs: FLUSH_INTERVAL_MS,
+    act: async () => {
+      await this.flush();
+      return undefined;
+    },
+    onFailure: () => undefined,
+  });
 
   constructor(
     private readonly records: ApiKeyRecords,
@@ -23,11 +30,11 @@ export class KeyUses implements OnApplicationBootstrap, BeforeApplicationShutdow
   }
 
   onApplicationBootstrap(): void {
-    this.#timer = setInterval(() => void this.flush(), FLUSH_INTERVAL_MS).unref();
+    this.#flushes.start();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    clearInterval(this.#timer);
+    await this.#flushes.stop();
     await this.flush();
   }
 

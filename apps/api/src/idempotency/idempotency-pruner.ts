@@ -1,34 +1,34 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { IdempotencyRecords } from '#libs/feed-store';
 import { LOGGER } from '#libs/platform';
-import type { Logger } from '#libs/runtime';
+import { Regularly, type Logger } from '#libs/runtime';
 
 const INTERVAL_MS = 10 * 60 * 1_000;
 
 /** Deletes answers that are past their time; that every process does so does no harm. */
 @Injectable()
 export class IdempotencyPruner implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  #timer: NodeJS.Timeout | undefined;
+  readonly #pruning: Regularly;
 
-  constructor(
-    private readonly records: IdempotencyRecords,
-    @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
+  constructor(records: IdempotencyRecords, @Inject(LOGGER) logger: Logger) {
+    this.#pruning = new Regularly({
+      everyMs: INTERVAL_MS,
+      act: async () => {
+        const pruned = await records.prune();
+        if (pruned > 0) logger.info({ pruned }, 'idempotency.pruned');
+        return undefined;
+      },
+      onFailure: (error) => {
+        logger.warn({ err: error }, 'idempotency.not_pruned');
+      },
+    });
+  }
 
   onApplicationBootstrap(): void {
-    this.#timer = setInterval(() => void this.#prune(), INTERVAL_MS).unref();
+    this.#pruning.start();
   }
 
-  beforeApplicationShutdown(): void {
-    clearInterval(this.#timer);
-  }
-
-  async #prune(): Promise<void> {
-    try {
-      const pruned = await this.records.prune();
-      if (pruned > 0) this.logger.info({ pruned }, 'idempotency.pruned');
-    } catch (error) {
-      this.logger.warn({ err: error }, 'idempotency.not_pruned');
-    }
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.#pruning.stop();
   }
 }
