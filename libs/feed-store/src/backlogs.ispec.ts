@@ -338,6 +338,7 @@ describe('what ended with its endpoint', () => {
     expect(looks).toBe(3);
     expect(await overdueEndpoints(later)).toContain(endpointId);
     const suspects = await overdue.suspects([endpointId], later, 10);
+    expect(suspects).toHaveLength(1);
     expect((await overdue.stillDue(suspects)).map((due) => due.delivery.seq)).toEqual([7]);
   });
 
