@@ -73,7 +73,7 @@ describe('a supervised process', () => {
       expect(told.length).toBeGreaterThanOrEqual(3);
     });
     await sample.stop();
-    const waits = told.slice(0, 3).map((line) => /exit code 3; it is started again in (\d+) ms/.exec(line)?.[1]);
+    const waits = told.slice(0, 3).map((line) => /exit code 3; it starts again in (\d+) ms/.exec(line)?.[1]);
     expect(waits).toEqual(['100', '200', '400']);
     expect(sample.state).toBe('away');
   });
