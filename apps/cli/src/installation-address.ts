@@ -5,7 +5,7 @@ import { CliError } from './cli-error.js';
 
 /** Where the address of a server comes from. */
 interface AddressSource {
-  /** What a person calls it. */
+  /** Its name in messages. */
   readonly name: string;
   readonly variable: string;
   /** Of `DATA_DIR/credentials.json` (contract 11), which `npm start` writes. */

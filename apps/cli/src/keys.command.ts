@@ -6,7 +6,7 @@ import { Identifiers } from '#libs/runtime';
 import { CliError } from './cli-error.js';
 import { readNewKeyRequest, type CreateKeyFlags } from './new-key-request.js';
 
-/** What the commands work with. */
+/** The environment of the commands. */
 export interface CliContext {
   readonly clock: Clock;
   readonly withStore: <T>(act: (store: Store) => Promise<T>) => Promise<T>;

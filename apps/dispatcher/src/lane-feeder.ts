@@ -84,7 +84,7 @@ interface PartitionFlight {
   readonly topic: string;
   readonly partition: number;
   readonly tracker: CompletionTracker;
-  /** Of the assignment that it was last fed in. */
+  /** The generation of the assignment in which it was last fed. */
   generation: number;
   /** Fetched attempts that have no room in the lane yet. */
   readonly waiting: WaitingRoom;
@@ -101,7 +101,7 @@ export class LaneFeeder {
   readonly #flights = new Map<number, PartitionFlight>();
   readonly #timers: readonly NodeJS.Timeout[];
   #draining = false;
-  /** Of the assignment that the flights were last compared with. */
+  /** The generation of the assignment that the flights were last compared with. */
   #generation: number | null = null;
   /** Whether partitions are about to be given to others. */
   #isReleasing = false;

@@ -6,7 +6,7 @@ import type { Store } from './store.js';
 /** An org's queue as far as something of it is due, with the settings to decide by. */
 export interface DueQueue {
   readonly orgId: OrgId;
-  /** Of the log, and so of the other topics that are keyed by org. */
+  /** The org's partition of the log, and of the other topics that are keyed by org. */
   readonly partition: number;
   readonly queue: ChatQueue;
   readonly settings: LiveChatSettings;

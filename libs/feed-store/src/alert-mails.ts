@@ -17,7 +17,7 @@ export interface AlertMail {
   readonly stage: 1 | 2;
   readonly raisedAtMs: number;
   readonly data: AlertData;
-  /** Of the alert that this one escalates. */
+  /** The id of the alert that this one escalates. */
   readonly earlierAlertId: AlertId | null;
   /** The recipients by the org's current settings; empty if there are none any more. */
   readonly emails: readonly string[];

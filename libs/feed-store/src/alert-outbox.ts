@@ -10,7 +10,7 @@ export interface UnpublishedAlert {
   readonly conversationId: ConversationId;
   readonly stage: 1 | 2;
   readonly widgetId: WidgetId | null;
-  /** Of the log, and so of the other topics that are keyed by org. */
+  /** The org's partition of the log, and of the other topics that are keyed by org. */
   readonly partition: number;
   readonly raisedAtMs: number;
   /** The JSON text of its `data`, the same from every publisher. */

@@ -38,7 +38,7 @@ const LIST_BYTES = 4 * 1024 * 1024;
 export class ChatQueueReader {
   constructor(private readonly store: Store) {}
 
-  /** Those that wait longest first, and how many there are in all. */
+  /** Returns the waiting chats, longest wait first, and their total number. */
   async waiting(
     orgId: OrgId,
     limit: number,

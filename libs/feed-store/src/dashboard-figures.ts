@@ -126,14 +126,14 @@ const MEASURE_LATENCY = `
 export class DashboardFigures {
   constructor(private readonly store: Store) {}
 
-  /** Of an org's events, by the time at which they were appended. @throws GaplessError `unavailable`, as all of these */
+  /** Counts an org's events by the time of their append. @throws GaplessError `unavailable`, like all of these */
   async eventCounts(orgId: OrgId, { startMs, sizeMs }: Buckets): Promise<EventCounts> {
     const parameters = [orgId, new Date(startMs), sizeMs / 1_000];
     const rows = await this.#read<{ bucket: number; events: number }>(orgId, COUNT_EVENTS, parameters);
     return new Map(rows.map(({ bucket, events }) => [bucket, events]));
   }
 
-  /** Of the attempts that began in the range, by endpoint or of one of them; buckets without any are missing. */
+  /** Counts attempts that began in the range, by endpoint or for one of them; buckets without attempts are missing. */
   async attemptCounts(
     orgId: OrgId,
     { startMs, sizeMs }: Buckets,
@@ -148,13 +148,13 @@ export class DashboardFigures {
     return rows.map(({ endpoint_id, ...row }) => ({ endpointId: endpoint_id, ...row }));
   }
 
-  /** Of the deliveries of events that were appended in the range, to the org's endpoints. */
+  /** Counts the outcomes of deliveries to the org's endpoints, for events that were appended in the range. */
   async outcomes(orgId: OrgId, range: TimeRange): Promise<Outcomes> {
     const [row] = await this.#read<Outcomes>(orgId, COUNT_OUTCOMES, rangeParameters(range));
     return row ?? { delivered: 0, failed: 0, pending: 0 };
   }
 
-  /** Of the latest deliveries of events that were appended since then; replays do not count. */
+  /** Measures the latest deliveries of events that were appended since then; replays do not count. */
   async pushLatency(orgId: OrgId, since: Date): Promise<PushLatency> {
     const [row] = await this.#read<{ samples: number; p50_ms: number | null; p95_ms: number | null }>(
       orgId,

@@ -20,7 +20,7 @@ export interface DeliveryMismatch {
 
 /** Which rows count. */
 export interface WantedDeliveries {
-  /** Of events that were appended since then, in epoch milliseconds. */
+  /** Only events that were appended since then, in epoch milliseconds. */
   readonly sinceMs: number;
   readonly fromSeq: Seq;
   /** `null` for all. */

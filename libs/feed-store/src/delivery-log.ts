@@ -57,9 +57,9 @@ export interface EventDelivery extends DeliveryRecord {
 export interface DeliveryQuery {
   readonly status?: DeliveryStatus;
   readonly event?: string;
-  /** Of events that were appended from then on. */
+  /** Only events that were appended at this time or later. */
   readonly since?: Date;
-  /** Of events that were appended before that. */
+  /** Only events that were appended before this time. */
   readonly until?: Date;
   readonly after?: DeliveryPlace;
   readonly limit: number;

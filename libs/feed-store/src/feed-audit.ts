@@ -10,7 +10,7 @@ export interface LoggedEvent {
   readonly widgetId: WidgetId | null;
   /** Epoch milliseconds at which the broker appended it. */
   readonly appendedAtMs: number;
-  /** Of the envelope's bytes. */
+  /** The SHA-256 of the envelope's bytes. */
   readonly sha256: Buffer;
 }
 
@@ -79,7 +79,7 @@ export class FeedAudit {
     );
   }
 
-  /** Those that the feed has, but as appended at another time. */
+  /** Returns the events that the feed has with another time of append. */
   async #withAnyTime(missing: readonly EventMismatch[]): Promise<ReadonlySet<LoggedEvent>> {
     if (missing.length === 0) return new Set();
     const rows = await this.store.query<{ place: string }>(
@@ -91,7 +91,7 @@ export class FeedAudit {
     return new Set(rows.flatMap(({ place }) => missing[Number(place) - 1]?.event ?? []));
   }
 
-  /** Those of which the feed has other bytes under the same seq, whenever they were appended. */
+  /** Returns the events for which the feed has other bytes with the same seq, appended at any time. */
   async otherBytes(events: readonly LoggedEvent[]): Promise<readonly LoggedEvent[]> {
     if (events.length === 0) return [];
     const rows = await this.store.query<{ place: string }>(

@@ -8,7 +8,7 @@ export interface FeedItem {
   readonly envelope: string;
 }
 
-/** Of the oldest and the newest event that the org has in the feed; 0 without events. */
+/** The seqs of the org's oldest and newest event in the feed; 0 without events. */
 export interface FeedBounds {
   readonly oldestSeq: Seq;
   readonly headSeq: Seq;

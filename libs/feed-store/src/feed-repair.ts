@@ -71,7 +71,7 @@ export class FeedRepair {
     }));
   }
 
-  /** Those of the events that the feed does not have. */
+  /** Returns the events that the feed lacks. */
   async without<T extends { readonly orgId: OrgId; readonly id: EventId }>(
     events: readonly T[],
   ): Promise<ReadonlySet<T>> {

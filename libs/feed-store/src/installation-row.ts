@@ -29,7 +29,7 @@ export class InstallationRows {
     };
   }
 
-  /** Of processes that start together the first one decides. @returns what the database belongs to from now on */
+  /** Of processes that start together, the first one decides. @returns the installation of the database */
   async create(row: InstallationRow): Promise<InstallationRow> {
     await this.store.query(
       `insert into installation (${COLUMNS}) values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,

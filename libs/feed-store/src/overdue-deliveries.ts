@@ -98,7 +98,7 @@ export class OverdueDeliveries {
     }));
   }
 
-  /** Those of the attempts that are still to be made: of active endpoints, and of events that are still kept. */
+  /** Returns the attempts that still have to be made: of active endpoints, and of events within the retention. */
   async stillDue(suspects: readonly OverdueAttempt[]): Promise<readonly DueAttempt[]> {
     const rows = await this.store.query<Row>(
       `select d.id, d.org_id, d.endpoint_id, d.event_id, d.event_type, d.seq, d.created_at, d.run, d.attempts,

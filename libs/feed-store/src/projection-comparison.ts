@@ -9,7 +9,7 @@ export interface TableComparison {
   readonly differing: number;
 }
 
-/** Of some hundred bytes each. */
+/** Rows of a few hundred bytes each. */
 const PAGE_ROWS = 20_000;
 
 /** Where the rows are that are compared. */

@@ -58,7 +58,7 @@ export interface BatchContext {
 }
 
 export interface BatchConsumerOptions {
-  /** Of the consumer group, and for logs and health. */
+  /** The id of the consumer group, also for logs and health. */
   readonly groupId: string;
   /** The group without its prefix, for metrics. */
   readonly group: string;
@@ -164,7 +164,7 @@ export class BatchConsumer {
     );
   }
 
-  /** Of partitions that nothing has come from yet, the broker knows where this member stands. */
+  /** Asks the broker for this member's place in partitions that have sent no record yet. */
   async learnPlaces(admin: Admin): Promise<void> {
     const topics = this.topics.filter((topic) =>
       [...this.assignedOf(topic).values()].some(({ next }) => next === null),

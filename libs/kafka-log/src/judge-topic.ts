@@ -4,7 +4,7 @@ import type { TopicPlan } from './topics.js';
 /** The settings of a topic that the brokers report. */
 export interface FoundTopic {
   readonly partitions: number;
-  /** Of the partition that has the fewest. */
+  /** The replicas of the partition that has the fewest. */
   readonly replicas: number;
   readonly config: ReadonlyMap<string, string>;
 }

@@ -30,7 +30,7 @@ export interface TopicPlan {
   readonly compacted: boolean;
   /** The time of a record is when the broker appended it, not when its producer made it. */
   readonly appendTime: boolean;
-  /** Of a compacted topic with little in it: its segments are small, so that what is outdated goes soon. */
+  /** For a compacted topic with little data: small segments, so that old records are removed soon. */
   readonly smallSegments?: boolean;
 }
 

@@ -21,7 +21,7 @@ export class WindowCounts {
     private readonly memory: ShortMemory,
   ) {}
 
-  /** Of the org's endpoints, or of one of them; a bucket may come twice, with a part of the attempts each. */
+  /** Counts attempts of the org's endpoints, or of one. A bucket may come twice, with a part of the attempts each. */
   async attempts(
     orgId: OrgId,
     buckets: Buckets,
@@ -35,7 +35,7 @@ export class WindowCounts {
     return parts.flat();
   }
 
-  /** Of the deliveries of events that were appended since then. */
+  /** Counts the outcomes of deliveries of events that were appended since then. */
   async outcomes(orgId: OrgId, sinceMs: number, nowMs: number): Promise<Outcomes> {
     const parts = await this.#count(`outcomes ${orgId}`, sinceMs, nowMs, (range) =>
       this.figures.outcomes(orgId, range),

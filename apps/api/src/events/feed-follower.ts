@@ -5,7 +5,7 @@ import { CLOCK } from '#libs/platform';
 import { FeedHeads } from './feed-heads.js';
 import { SharedReads } from './shared-reads.js';
 
-/** What a reader has seen after the page: of what is not on it, everything up to the head was not asked for. */
+/** Returns the reader's position after the page. Events up to the head that are not on the page did not match the query. */
 function positionAfter(query: FeedQuery, page: FeedPage): Seq {
   if (page.nextSeq !== null) return page.nextSeq;
   return page.headSeq > query.since ? page.headSeq : query.since;

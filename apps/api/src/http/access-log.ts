@@ -6,7 +6,7 @@ const WATCHED = /^\/(health|metrics)(\/|$)/;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Of the events that the request led to; `null` if it led to none. */
+    /** The trace of the events that the request submitted; `null` if there are none. */
     traceId: string | null;
   }
 }

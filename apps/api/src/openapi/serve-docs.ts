@@ -42,7 +42,7 @@ const START = `SwaggerUIBundle({
 });
 `;
 
-/** Of the package `swagger-ui-dist`, which is nothing but files. */
+/** Files of the package `swagger-ui-dist`. */
 const ASSETS: Readonly<Record<string, string>> = {
   'swagger-ui.css': 'text/css; charset=utf-8',
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { inspectConfig, type Environment, type ReadSetting } from '#libs/runtime';
 import { CliError } from '../cli-error.js';
 
-/** What the command works with. */
+/** The environment of the command. */
 export interface ConfigContext {
   readonly environment: Environment;
   /** Writes a line to standard output. */

@@ -7,7 +7,7 @@ import { CliError } from '../cli-error.js';
 import { findDatabaseUrl } from '../database-url.js';
 import { findKafkaBrokers } from '../kafka-brokers.js';
 
-/** What the command works with. */
+/** The environment of the command. */
 export interface CredentialsContext {
   readonly environment: Environment;
   readonly withStore: <T>(act: (store: Store) => Promise<T>) => Promise<T>;

@@ -86,7 +86,7 @@ interface Problem {
   readonly errors?: readonly { readonly pointer: string; readonly detail: string }[];
 }
 
-/** What the answer says is wrong: its `detail`, and each place that is at fault. */
+/** Turns a refused response into an error with its `detail` and each invalid place. */
 export function refusal({ status, text }: Answer): CliError {
   const { detail = '', errors = [] } = problemIn(text);
   // A single problem is the detail already.

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { Store } from '#libs/feed-store';
 
-/** What the command works with. */
+/** The environment of the command. */
 export interface MigrateContext {
   /** Hands over a store that is not open: opening it may migrate. */
   readonly withUnopenedStore: <T>(act: (store: Store) => Promise<T>) => Promise<T>;

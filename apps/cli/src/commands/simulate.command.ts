@@ -20,7 +20,7 @@ interface SimulateFlags {
   readonly speed: number;
 }
 
-/** What a simulation runs by. */
+/** The environment of a simulation. */
 export interface SimulateContext {
   readonly clock: Clock;
   readonly print: (line: string) => void;

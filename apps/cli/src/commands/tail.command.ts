@@ -18,7 +18,7 @@ import { findKafka } from '../find-kafka.js';
 import { tailLine, type Colours } from './tail-line.js';
 import { parseTailStart, type TailStart } from './tail-start.js';
 
-/** What `tail` works with. */
+/** The environment of `tail`. */
 export interface TailContext {
   readonly clock: Clock;
   readonly withStore: <T>(act: (store: Store) => Promise<T>) => Promise<T>;

@@ -25,7 +25,7 @@ export interface RebuildRequest {
 export interface RebuildReport {
   /** Records that were folded. */
   readonly records: number;
-  /** What was served before against what is served now, both at the same offsets; `null` from empty. */
+  /** The old tables compared with the new ones at the same offsets; `null` with `--from-empty`. */
   readonly compared: readonly TableComparison[] | null;
 }
 

@@ -3,11 +3,11 @@ import { InstallationRows } from '#libs/feed-store';
 import { ensureTopics, InstallationTopic, topicPlans } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
 
-/** What the database and the brokers belong to, before and after. */
+/** The installations of database and brokers, before and after. */
 export interface Adoption {
   readonly row: InstallationRow | null;
   readonly record: InstallationRecord | null;
-  /** What both will belong to; `null` when neither belongs to any yet. */
+  /** The common installation afterwards; `null` if neither side has one yet. */
   readonly becomes: InstallationRow | null;
 }
 

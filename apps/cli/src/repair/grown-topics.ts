@@ -60,7 +60,7 @@ export async function findGrownTopics(installation: Installation): Promise<reado
   return grown;
 }
 
-/** What the sequencer has read there is in the dead letters. */
+/** Reads the records that the sequencer has not read. The others are in the dead letters. */
 async function readUnseen(
   { connection, topics, config }: Installation,
   partitions: readonly number[],

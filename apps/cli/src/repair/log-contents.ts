@@ -3,7 +3,7 @@ import { FeedRepair, type Conflict } from '#libs/feed-store';
 import { LogPositions, readCheckpoint, readLogRecord, readPartitions, streamPartitions } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
 
-/** What a log partition holds, and what its checkpoint says. */
+/** The content of a log partition and of its checkpoint. */
 export interface LogContents {
   readonly partition: number;
   /** The offset of the first record that is kept. */

@@ -15,14 +15,14 @@ const NO_INBOX: InboxResume = { offset: 0, end: 0, skipped: 0, skippedByOrg: new
 /** The projections that fold the log. */
 export const LOG_PROJECTIONS: readonly string[] = ['feed', CHAT_QUEUE_PROJECTION];
 
-/** What has to be done for one partition. */
+/** The repair of one partition. */
 export interface PartitionPlan {
   readonly partition: number;
   readonly log: LogContents;
   readonly inbox: InboxResume;
   /** Events that Postgres has and the log has not, in the order in which they go back into the log. */
   readonly putBack: readonly StoredEvent[];
-  /** Of the orgs of those events: the last seq that the log has. */
+  /** The last seq in the log for each org of those events. */
   readonly lastSeqs: ReadonlyMap<OrgId, Seq>;
   /** Whether Postgres has read the log further than it goes now. */
   readonly isLogBehind: boolean;
@@ -30,7 +30,7 @@ export interface PartitionPlan {
   readonly lostSeqs: ReadonlyMap<OrgId, Seq>;
   /** Records that the log lost before Postgres read them, while no checkpoint has their seqs. */
   readonly unread: number;
-  /** What nothing brings back. */
+  /** The events that are lost for good. */
   readonly gone: GoneEvents;
   /** Whether the sequencer needs a new place in the inbox. */
   readonly needsReset: boolean;

@@ -20,7 +20,7 @@ export interface LiveChatOptions {
   readonly chats: number;
   /** How much faster than life everything happens. */
   readonly speed: number;
-  /** What the conversations' urls begin with. */
+  /** The prefix of the conversations' urls. */
   readonly dashboardUrl: string;
 }
 

@@ -7,7 +7,7 @@ import type { Differences } from './difference.js';
 import type { Progress } from './progress.js';
 import type { Scope } from './scope.js';
 
-/** What was found of the delivery log. */
+/** The findings about the delivery log. */
 export interface DeliveryVerdict {
   readonly facts: number;
   /** Deliveries that were compared. */

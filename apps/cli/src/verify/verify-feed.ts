@@ -16,7 +16,7 @@ import type { Differences } from './difference.js';
 import type { Progress } from './progress.js';
 import type { Scope } from './scope.js';
 
-/** What was found of the log and of the feed. */
+/** The findings about the log and the feed. */
 export interface FeedVerdict {
   readonly records: number;
   /** Events of the log that were compared with the feed. */
@@ -28,7 +28,7 @@ export interface FeedVerdict {
 
 const ORGS_AT_ONCE = 500;
 
-/** What the feed has to hold of an org. */
+/** The expected feed of an org. */
 interface Expected {
   readonly orgId: OrgId;
   readonly firstSeq: Seq;

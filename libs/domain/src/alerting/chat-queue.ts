@@ -16,7 +16,7 @@ export interface WaitingConversation {
   readonly stage: AlertStage;
   readonly widgetId: WidgetId | null;
   readonly snapshot: ConversationSnapshot;
-  /** Of the last event that changed it. */
+  /** The seq of the last event that changed it. */
   readonly seq: Seq;
 }
 

@@ -12,7 +12,7 @@ export interface LiveChatSettings {
   };
 }
 
-/** Of an org that has set nothing. */
+/** The settings of an org without its own. */
 export const DEFAULT_LIVE_CHAT_SETTINGS: LiveChatSettings = {
   firstAlertSeconds: 60,
   secondAlertSeconds: 300,

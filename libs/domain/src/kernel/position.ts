@@ -18,7 +18,7 @@ export interface PartitionFindings {
   readonly begin: number;
   /** The offset after the last record. */
   readonly end: number;
-  /** Of the record at the anchor's offset; `null` when it is not kept any more. */
+  /** The fingerprint of the record at the anchor's offset; `null` if it no longer exists. */
   readonly fingerprint: string | null;
 }
 

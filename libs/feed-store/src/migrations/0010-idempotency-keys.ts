@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What was answered to requests with an `Idempotency-Key`, for as long as a repeat may come. */
+/** The responses to requests with an `Idempotency-Key`, as long as a repeat may come. */
 export class IdempotencyKeys1700000000010 implements MigrationInterface {
   readonly name = 'IdempotencyKeys1700000000010';
 

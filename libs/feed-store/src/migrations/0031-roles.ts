@@ -11,7 +11,7 @@ const PROJECTIONS = [
 ];
 const RECORDS = ['endpoints', 'endpoint_inactive_periods', 'api_keys', 'live_chat_settings', 'alerts'];
 
-/** What the reader sees: everything but what is secret, and the answers that may hold something secret. */
+/** The columns that the reader sees: all but secrets, and answers that may contain one. */
 const READABLE = [
   ...PROJECTIONS,
   'endpoint_inactive_periods',

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Who is signed in to the dashboard. A session is nothing without its key: it may do what the key may at that time. */
+/** The sessions of the dashboard. A session depends on its key: it has the key's current rights. */
 export class DashboardSessions1700000000040 implements MigrationInterface {
   readonly name = 'DashboardSessions1700000000040';
 

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What the last record before an offset was, so that a topic that went back is noticed. */
+/** The fingerprint of the last record before an offset, to notice a topic that went back. */
 export class ProjectionAnchors1700000000052 implements MigrationInterface {
   readonly name = 'ProjectionAnchors1700000000052';
 

@@ -5,7 +5,7 @@ import { BATCH, INT16, INT32, MAGIC, UNCOUNTED_BYTES } from './record-batch-layo
 /** Records for one partition. */
 export interface PartitionData {
   readonly partition: number;
-  /** Of an idempotent producer: the number of the first record among all that it sent to the partition. */
+  /** For an idempotent producer: the number of the first record, counted over all that it sent to the partition. */
   readonly firstSequence?: number | undefined;
   readonly messages: readonly Message[];
 }
@@ -46,7 +46,7 @@ const crc32C = createRequire(import.meta.url)('kafkajs/src/protocol/recordBatch/
 const REQUEST_HEAD_BYTES = INT16 + INT16 + INT32 + INT32;
 /** Partition and the size of its batch. */
 const PARTITION_HEAD_BYTES = INT32 + INT32;
-/** Of a record's attributes and of the difference of its timestamp, which is 0. */
+/** The bytes of a record's attributes and of its timestamp difference, which is 0. */
 const RECORD_CONSTANT_BYTES = 2;
 const NONE = -1;
 const NO_NAMES: readonly string[] = [];
@@ -106,7 +106,7 @@ class RecordSizes {
     this.requestBytes = bytes;
   }
 
-  /** Of the next record, without its length. */
+  /** Returns the size of the next record, without its length. */
   next(): number {
     return this.#bodies[this.#next++] ?? 0;
   }

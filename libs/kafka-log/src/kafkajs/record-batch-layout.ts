@@ -1,7 +1,7 @@
 /** Where the fields of a batch of records begin, in bytes from its start: magic 2, as Kafka's protocol lays it down. */
 export const BATCH = {
   baseOffset: 0,
-  /** Of what follows it. */
+  /** The length of everything after it. */
   length: 8,
   leaderEpoch: 12,
   magic: 16,
