@@ -52,7 +52,12 @@ describe('events of the largest size to as many endpoints as an org may have', (
   it('are scheduled for each endpoint, once', async () => {
     for (let nth = 0; nth < 50; nth++) await api.createWebhook(HOOK);
     await emitLarge(4);
-    await eventually(async () => { expect((await scheduled()).deliveries).toBe(200); }, { timeoutMs: 30_000 });
+    await eventually(
+      async () => {
+        expect((await scheduled()).deliveries).toBe(200);
+      },
+      { timeoutMs: 30_000 },
+    );
     expect((await scheduled()).attempts).toBe(200);
   });
 });
@@ -62,7 +67,9 @@ describe('a recovery of more than a broker takes at once', () => {
     const { id } = await api.createWebhook(HOOK);
     await api.request('PATCH', `/external/webhooks/${id}`, '{"is_active":false}');
     await emitLarge(40);
-    await eventually(async () => { expect(await api.feedText('since=39')).toContain('"seq":40'); });
+    await eventually(async () => {
+      expect(await api.feedText('since=39')).toContain('"seq":40');
+    });
     await api.request('PATCH', `/external/webhooks/${id}`, '{"is_active":true}');
     const answer = await api.request('POST', `/external/webhooks/${id}/recover`, '{"since_seq":0,"status":"missed"}');
     expect(answer).toMatchObject({ status: 202, text: '{"data":{"matched":40,"scheduled":40}}' });

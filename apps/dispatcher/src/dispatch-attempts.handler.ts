@@ -8,12 +8,12 @@ import { Dispatcher, MAIN_GROUP, SLOW_GROUP } from './dispatcher.js';
 export class DispatchAttemptsHandler {
   constructor(private readonly dispatcher: Dispatcher) {}
 
-  @KafkaBatches({ group: MAIN_GROUP, topics: (names) => [names.attempts], commits: 'handler' })
+  @KafkaBatches({ group: MAIN_GROUP, topics: (names) => [names.attempts], commits: 'handler', unreadable: 'given' })
   async main(@Payload() batch: RecordBatch, @Ctx() context: BatchContext): Promise<Handled> {
     return this.dispatcher.main.feed(batch, context);
   }
 
-  @KafkaBatches({ group: SLOW_GROUP, topics: (names) => [names.attemptsSlow], commits: 'handler' })
+  @KafkaBatches({ group: SLOW_GROUP, topics: (names) => [names.attemptsSlow], commits: 'handler', unreadable: 'given' })
   async slow(@Payload() batch: RecordBatch, @Ctx() context: BatchContext): Promise<Handled> {
     return this.dispatcher.slow.feed(batch, context);
   }

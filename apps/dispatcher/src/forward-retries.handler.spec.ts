@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { topicNames, type Handled } from '#libs/kafka-log';
 import { Metrics } from '#libs/metrics';
+import { createLogger } from '#libs/runtime';
 import { aDueAttempt, attemptOf, storedAttempt } from '../../../test/support/due-attempts.js';
 import { FakeAppender } from '../../../test/support/fake-appender.js';
 import { ForwardRetriesHandler } from './forward-retries.handler.js';
@@ -11,6 +12,11 @@ const retryTopic = topics.retry[0]!;
 
 let appender: FakeAppender;
 
+function aHandler(): ForwardRetriesHandler {
+  const logger = createLogger('silent', 'test');
+  return new ForwardRetriesHandler(appender.asAppender, new Metrics(), topics, { now: () => NOW_MS }, logger);
+}
+
 beforeEach(() => {
   appender = new FakeAppender();
 });
@@ -20,7 +26,7 @@ function handle(...dueAtMs: readonly number[]): Promise<Handled> {
   const records = dueAtMs.map((at, index) =>
     storedAttempt(aDueAttempt(index + 1, undefined, { attempt: 2, dueAtMs: at }), 100 + index, retryTopic),
   );
-  const handler = new ForwardRetriesHandler(appender.asAppender, new Metrics(), topics, { now: () => NOW_MS });
+  const handler = aHandler();
   return handler.handle({ topic: retryTopic, partition: 0, records });
 }
 
@@ -66,12 +72,21 @@ describe('a retry that is due', () => {
   it('becomes a due attempt that is the same in key, bytes and headers', async () => {
     const due = aDueAttempt(7, undefined, { run: 2, attempt: 3, dueAtMs: NOW_MS, traceparent: '00-trace-span-01' });
     const record = storedAttempt(due, 0, retryTopic);
-    await new ForwardRetriesHandler(appender.asAppender, new Metrics(), topics, { now: () => NOW_MS }).handle({
+    await aHandler().handle({
       topic: retryTopic,
       partition: 0,
       records: [record],
     });
     const { key, value, headers } = record;
     expect(appender.records).toEqual([{ topic: topics.attempts, key, value, headers }]);
+  });
+});
+
+describe('a record among the retries that is none', () => {
+  it('goes to the dead letters, whatever it holds, and those beside it are handed over', async () => {
+    const retry = storedAttempt(aDueAttempt(7, undefined, { attempt: 3, dueAtMs: NOW_MS }), 1, retryTopic);
+    const strange = { ...retry, headers: { attempt: '[]' }, offset: 0 };
+    await aHandler().handle({ topic: retryTopic, partition: 0, records: [strange, retry] });
+    expect(appender.records.map(({ topic }) => topic)).toEqual([topics.deadLetter, topics.attempts]);
   });
 });

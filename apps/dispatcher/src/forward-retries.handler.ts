@@ -6,12 +6,15 @@ import {
   dueAtMs,
   formerRetryTopics,
   KafkaBatches,
+  readAttemptRecord,
   type Handled,
   type RecordBatch,
   type TopicNames,
 } from '#libs/kafka-log';
 import { Metrics } from '#libs/metrics';
-import { CLOCK, TOPICS } from '#libs/platform';
+import { CLOCK, LOGGER, TOPICS } from '#libs/platform';
+import type { Logger } from '#libs/runtime';
+import { notAnAttempt } from './not-an-attempt.js';
 
 export const RETRY_GROUP = 'dispatcher-retry';
 
@@ -26,17 +29,29 @@ export class ForwardRetriesHandler {
     private readonly metrics: Metrics,
     @Inject(TOPICS) private readonly topics: TopicNames,
     @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  @KafkaBatches({ group: RETRY_GROUP, topics: (names) => names.retry, found: formerRetryTopics })
+  @KafkaBatches({ group: RETRY_GROUP, topics: (names) => names.retry, found: formerRetryTopics, unreadable: 'given' })
   async handle(@Payload() batch: RecordBatch): Promise<Handled> {
     const nowMs = this.clock.now();
     const waiting = batch.records.find((record) => dueAtMs(record) > nowMs);
     const due =
       waiting === undefined ? batch.records : batch.records.filter((record) => record.offset < waiting.offset);
+    // Not as they came: another one than the dispatcher may have written them.
+    const foreign = new Set(due.filter((record) => readAttemptRecord(record) === undefined));
     await this.appender.append(
-      due.map(({ key, value, headers }) => ({ topic: this.topics.attempts, key, value, headers })),
+      due.map((record) => {
+        if (foreign.has(record)) return notAnAttempt(this.topics, record);
+        const { key, value, headers } = record;
+        return { topic: this.topics.attempts, key, value, headers };
+      }),
     );
+    if (foreign.size > 0) {
+      const { topic, partition } = batch;
+      const [from] = [...foreign].map(({ offset }) => offset);
+      this.logger.warn({ topic, partition, from, records: foreign.size }, 'dispatcher.dead_letters');
+    }
     const [first] = due;
     if (first !== undefined) {
       const lateMs = Math.max(0, this.clock.now() - dueAtMs(first));

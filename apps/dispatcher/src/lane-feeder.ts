@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { DueAttempt, EndpointId } from '#libs/domain';
 import {
   CompletionTracker,
-  deadLetterRecord,
   readAttemptRecord,
   type Appender,
   type BatchContext,
@@ -14,6 +13,7 @@ import {
 } from '#libs/kafka-log';
 import type { Logger } from '#libs/runtime';
 import type { Flight, Lane } from './lane.js';
+import { notAnAttempt } from './not-an-attempt.js';
 
 const COMMIT_EVERY_MS = 250;
 /** How often what waits is offered to the lane again. */
@@ -138,8 +138,9 @@ export class LaneFeeder {
       if (record.offset < flight.tracker.next) continue;
       const due = readAttemptRecord(record);
       if (due === undefined) {
-        const { deadLetter } = this.use.topics;
-        await this.use.appender.append([deadLetterRecord(deadLetter, record, 'malformed_request', 'not an attempt')]);
+        await this.use.appender.append([notAnAttempt(this.use.topics, record)]);
+        const { topic, partition, offset } = record;
+        this.use.logger.warn({ topic, partition, from: offset, records: 1 }, 'dispatcher.dead_letters');
       }
       flight.tracker.take(record.offset);
       if (due === undefined) flight.tracker.complete(record.offset);

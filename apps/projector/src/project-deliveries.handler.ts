@@ -10,6 +10,7 @@ import {
   OrgLogEnds,
   parseAnchor,
   PositionSources,
+  unreadableBatchRecord,
   type BatchContext,
   type Handled,
   type NewRecord,
@@ -35,7 +36,7 @@ export class ProjectDeliveriesHandler {
     @Inject(CONFIG) config: Config,
     @Inject(TOPICS) private readonly topics: TopicNames,
     @Inject(CLOCK) clock: Clock,
-    @Inject(LOGGER) logger: Logger,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {
     const logEnds = new OrgLogEnds(connection, topics.log, config.partitions);
     this.#projection = new DeliveryProjection(store, config.autoDisableAfter, 'disable', (orgIds) =>
@@ -49,18 +50,28 @@ export class ProjectDeliveriesHandler {
   @KafkaBatches({
     group: 'projector-deliveries',
     topics: (names) => [names.deliveries],
+    unreadable: 'given',
     gather: { bytes: 64 * 1024, waitMs: 50 },
   })
   async handle(@Payload() batch: RecordBatch, @Ctx() context: BatchContext): Promise<Handled> {
     const facts: FactAtOffset[] = [];
     const unreadable: NewRecord[] = [];
     for (const record of batch.records) {
-      const fact = decodeFact(record.value);
+      const fact = record.unreadable === undefined ? decodeFact(record.value) : undefined;
       if (fact !== undefined) facts.push({ offset: record.offset, fact });
+      else if (record.unreadable !== undefined)
+        unreadable.push(unreadableBatchRecord(this.topics.deadLetter, record, record.unreadable));
       else
         unreadable.push(deadLetterRecord(this.topics.deadLetter, record, 'malformed_request', 'not a delivery fact'));
     }
     await this.appender.append(unreadable);
+    if (unreadable.length > 0) {
+      const { partition } = batch;
+      this.logger.warn(
+        { partition, from: batch.records[0]?.offset, records: unreadable.length },
+        'projector.dead_letters',
+      );
+    }
     return this.#place.project(batch, context, (stretch) => this.#projection.apply(stretch, facts));
   }
 }

@@ -66,7 +66,7 @@ export class SequenceInboxHandler implements OnApplicationBootstrap, BeforeAppli
     ];
   }
 
-  @KafkaBatches({ group: SEQUENCER_GROUP, topics: (names) => [names.inbox] })
+  @KafkaBatches({ group: SEQUENCER_GROUP, topics: (names) => [names.inbox], unreadable: 'given' })
   async handle(@Payload() batch: RecordBatch, @Ctx() context: BatchContext): Promise<Handled> {
     const session = this.sessions.of(SEQUENCER_GROUP);
     if (session?.generation !== context.generation) throw new LeaseLostError('the assignment has changed');

@@ -11,6 +11,7 @@ import {
   recordBytes,
   TARGET_ENDPOINT_HEADER,
   TRACEPARENT_HEADER,
+  unreadableBatchRecord,
   type Appender,
   type ConsumerSession,
   type KafkaConnection,
@@ -20,7 +21,7 @@ import {
   type TopicNames,
 } from '#libs/kafka-log';
 import type { Logger } from '#libs/runtime';
-import { BatchTrace, type Tracing } from '#libs/tracing';
+import { BatchTrace, validTraceParent, type Tracing } from '#libs/tracing';
 import { wentBack, type LogContinuity } from './log-continuity.js';
 import type { PartitionState } from './partition-state.js';
 import { READ_BACK_RECORDS } from './read-back.js';
@@ -249,6 +250,7 @@ export class Sequencer {
       const { log, deadLetters } = this.#fold(state, chunk, windowFrom, trace);
       // First, since a restart continues after the last record of the log; a repeat does no harm.
       await this.use.appender.append(deadLetters);
+      if (deadLetters.length > 0) this.#tellDeadLetters(partition, chunk, deadLetters.length);
       if (log.length > 0) {
         await this.#assertUnchanged(partition, state);
         this.#assertLease(partition, state, session);
@@ -271,6 +273,11 @@ export class Sequencer {
       this.#states.delete(partition);
       throw error;
     }
+  }
+
+  #tellDeadLetters(partition: number, chunk: readonly StoredRecord[], count: number): void {
+    const [first, last] = [chunk[0]?.offset, chunk.at(-1)?.offset];
+    this.use.logger.warn({ partition, from: first, to: last, records: count }, 'sequencer.dead_letters');
   }
 
   /** After a connection broke, the log may have lost records, or have others: nothing is written until that is known. */
@@ -332,6 +339,10 @@ export class Sequencer {
     const log: LogWrite[] = [];
     const deadLetters: NewRecord[] = [];
     for (const record of chunk) {
+      if (record.unreadable !== undefined) {
+        deadLetters.push(unreadableBatchRecord(this.use.topics.deadLetter, record, record.unreadable));
+        continue;
+      }
       const target = record.headers[TARGET_ENDPOINT_HEADER];
       const targetEndpoint = parseEndpointId(target) ?? null;
       const reading = parseInboxValue(record.value, record.key, record.timestampMs, {
@@ -366,7 +377,7 @@ export class Sequencer {
             event: event.event,
             widgetId: event.widgetId,
             targetEndpoint: event.event === 'test' ? targetEndpoint : null,
-            traceparent: trace.follow(record.headers[TRACEPARENT_HEADER] ?? null, event),
+            traceparent: trace.follow(validTraceParent(record.headers[TRACEPARENT_HEADER]), event),
             envelope: envelopeBytes({ ...event, seq }),
           },
           { occurredAt: event.occurredAt, inboxOffset: record.offset, inboxTimeMs: timeMs },

@@ -1,6 +1,9 @@
 /** Messages of up to 16 MiB: 500 events of one ingest request fit with room to spare. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
+/** Producers may not ask for longer ones; a shorter one is theirs to choose. */
+const LONGEST_TRANSACTION_MS = 3_000;
+
 /** A log is flushed at the second look at the latest, so records are on the disk within twice this time. */
 const FLUSH_AFTER_MS = 500;
 
@@ -56,6 +59,10 @@ export function kafkaServerProperties(o: {
     'transaction.state.log.min.isr': inSync,
     'share.coordinator.state.topic.replication.factor': replicas,
     'share.coordinator.state.topic.min.isr': inSync,
+
+    // An open transaction keeps readers from everything after it in its partition (ADR 50).
+    'transaction.max.timeout.ms': LONGEST_TRANSACTION_MS,
+    'transaction.abort.timed.out.transaction.cleanup.interval.ms': 500,
 
     // Topics have the partitions and the retention that the stages ask for, or do not exist.
     'auto.create.topics.enable': false,

@@ -12,12 +12,13 @@ import { tellingAssigner, type JoiningMember } from './kafkajs/before-join.js';
 import { onOutOfRange } from './kafkajs/out-of-range.js';
 import { LARGEST_BATCH_BYTES } from './limits.js';
 import { OffsetCommits } from './offset-commits.js';
+import { OpenTransactionsWatch } from './open-transactions-watch.js';
 import { PartitionPauses } from './partition-pauses.js';
 import { PartitionProgress } from './partition-progress.js';
 import { PartitionQueue } from './partition-queue.js';
 import { PositionGuard } from './position-guard.js';
 import type { PositionSource } from './position-sources.js';
-import { toStoredRecord, type RecordBatch } from './record.js';
+import { toReadableRecord, toStoredRecord, type RecordBatch } from './record.js';
 import type { SessionTimes } from './session-times.js';
 import { StoppedPartitions } from './stopped-partitions.js';
 
@@ -65,6 +66,8 @@ export interface BatchConsumerOptions {
   readonly topics: readonly string[];
   /** `after`: the offset moves when the handler returns; `handler`: the handler commits by itself. */
   readonly commits: 'after' | 'handler';
+  /** `given`: what cannot be read is handed over like records; otherwise it stops its partition. */
+  readonly unreadable?: 'given';
   /** Lets the broker hold records back for some time, so that they come in larger batches. */
   readonly gather?: { readonly bytes: number; readonly waitMs: number };
   readonly handle: (batch: RecordBatch, context: BatchContext) => Promise<Handled>;
@@ -96,6 +99,7 @@ export class BatchConsumer {
   readonly #failing: FailingPartitions;
   readonly #stopped: StoppedPartitions;
   readonly #guard: PositionGuard;
+  readonly #transactions: OpenTransactionsWatch;
   #endListening: () => void = () => undefined;
   readonly #pauses = new PartitionPauses({
     pause: (topic, partition) => {
@@ -125,6 +129,7 @@ export class BatchConsumer {
     this.#times = connection.sessionTimes.current;
     this.#failing = new FailingPartitions(options, connection.metrics, logger, health);
     this.#stopped = new StoppedPartitions(options, connection.metrics, logger, health);
+    this.#transactions = new OpenTransactionsWatch(options, connection.metrics, logger, health);
     this.#guard = new PositionGuard({
       connection,
       groupId: options.groupId,
@@ -199,6 +204,7 @@ export class BatchConsumer {
     if (this.#consumer !== null) await this.#finish(this.#consumer);
     await this.#consumer?.disconnect();
     this.#failing.clear();
+    this.#transactions.look({});
     await endsWithin(this.#guard.stop(), RELEASE_MS);
     this.#endListening();
     this.options.onSession(null);
@@ -281,6 +287,7 @@ export class BatchConsumer {
     const watch = new ClockWatch(systemClock, () => performance.now());
     return setInterval(() => {
       this.#guard.tick();
+      this.#transactions.look(this.#assigned);
       if (watch.wasSet()) void this.#startAnew();
     }, CLOCK_WATCH_MS);
   }
@@ -390,7 +397,8 @@ export class BatchConsumer {
     const startedAtMs = performance.now();
     let handled: Handled;
     try {
-      const records = messages.map((message) => toStoredRecord(topic, partition, message));
+      const read = this.options.unreadable === 'given' ? toStoredRecord : toReadableRecord;
+      const records = messages.map((message) => read(topic, partition, message));
       const lastRecord = records.at(-1);
       if (lastRecord !== undefined) this.#guard.seen(topic, partition, lastRecord);
       handled = await this.options.handle({ topic, partition, records }, context);

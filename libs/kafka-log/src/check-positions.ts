@@ -3,6 +3,7 @@ import { anchorOf } from './anchor.js';
 import type { KafkaConnection } from './kafka-connection.js';
 import { LogPositions, type PartitionBounds } from './log-positions.js';
 import { readPartitions } from './read-partitions.js';
+import type { StoredRecord } from './record.js';
 
 /** Where a reader goes on, by partition. */
 export type PartitionPositions = ReadonlyMap<number, Position>;
@@ -25,9 +26,10 @@ export async function checkPositions(
     if (anchor === null || anchor.offset < begin || anchor.offset >= end) return [];
     return [{ topic, partition, from: anchor.offset, to: anchor.offset + 1 }];
   });
-  await readPartitions(connection, stretches, (record) => {
+  const onRecord = (record: StoredRecord) => {
     fingerprints.set(record.partition, anchorOf(record).fingerprint);
-  });
+  };
+  await readPartitions(connection, stretches, onRecord, { unreadable: 'given' });
   return new Map(
     [...positions].map(([partition, position]) => {
       const { begin, end } = bounds.get(partition) ?? NOTHING;

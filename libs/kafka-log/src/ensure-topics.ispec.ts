@@ -106,6 +106,37 @@ describe('the topics', () => {
   });
 });
 
+describe('an inbox from before brokers had to unpack', () => {
+  it('is altered, and keeps the other settings that it was given', async () => {
+    await ensure();
+    const configOfInbox = async () => {
+      const resources = [{ type: ConfigResourceTypes.TOPIC, name: names.inbox }];
+      const answer = await connection.withAdmin((admin) =>
+        admin.describeConfigs({ includeSynonyms: false, resources }),
+      );
+      return new Map(answer.resources[0]!.configEntries.map((entry) => [entry.configName, entry.configValue]));
+    };
+    const before = await configOfInbox();
+    expect(before.get('compression.type')).toBe('uncompressed');
+    const kept = ['cleanup.policy', 'retention.bytes', 'message.timestamp.type', 'max.message.bytes'];
+    const given = { 'retention.ms': String(60 * DAY_MS), 'segment.ms': '3600000', 'compression.type': 'producer' };
+    const configEntries = Object.entries({
+      ...Object.fromEntries(kept.map((name) => [name, before.get(name)!])),
+      ...given,
+    }).map(([name, value]) => ({ name, value }));
+    const resources = [{ type: ConfigResourceTypes.TOPIC, name: names.inbox, configEntries }];
+    await connection.withAdmin((admin) => admin.alterConfigs({ validateOnly: false, resources }));
+    await ensure();
+    await eventually(async () => {
+      const after = await configOfInbox();
+      expect(after.get('compression.type')).toBe('uncompressed');
+      expect(after.get('retention.ms')).toBe(given['retention.ms']);
+      expect(after.get('segment.ms')).toBe(given['segment.ms']);
+      for (const name of kept) expect([name, after.get(name)]).toEqual([name, before.get(name)]);
+    });
+  });
+});
+
 describe('topics that do not fit the settings', () => {
   it('are refused with everything that differs, each with what is there and what is needed', async () => {
     await create(names.log, 2, { 'retention.ms': String(DAY_MS) });

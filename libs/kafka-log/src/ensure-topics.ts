@@ -5,6 +5,7 @@ import { findTopics } from './found-topics.js';
 import { isPassingKafkaError } from './is-passing-kafka-error.js';
 import { configOf, judgeTopic, misfitText, type FoundTopic } from './judge-topic.js';
 import type { TopicPlan } from './topics.js';
+import { unpackFromNowOn } from './unpack-from-now-on.js';
 
 /** A topic does not fit the settings. An operator has to decide which of the two is right. */
 export class TopicMismatchError extends Error {
@@ -58,12 +59,15 @@ export async function ensureTopics(
   const missing = plans.filter((plan) => !existing.has(plan.topic));
   if (missing.length > 0) await create(admin, missing, step);
   // New ones as well: another process, with other settings, may have been faster.
-  const { topics, brokers } = await step('the settings of the topics', () =>
+  const find = () =>
     findTopics(
       admin,
       plans.map((plan) => plan.topic),
-    ),
-  );
+    );
+  let { topics, brokers } = await step('the settings of the topics', find);
+  if (await step('topics to be altered', () => unpackFromNowOn(admin, plans, topics))) {
+    ({ topics, brokers } = await step('the settings of the topics', find));
+  }
   const mismatches: string[] = [];
   const risks: TopicRisk[] = [];
   for (const plan of plans) {

@@ -4,7 +4,7 @@ import { fixedAssignment } from './fixed-assignment.js';
 import type { KafkaConnection } from './kafka-connection.js';
 import { LARGEST_BATCH_BYTES } from './limits.js';
 import type { Positions } from './log-positions.js';
-import { toStoredRecord, type StoredRecord } from './record.js';
+import { toReadableRecord, type StoredRecord } from './record.js';
 
 /** How long a fetch waits at the broker for records; they are handed over at once when they come. */
 const FETCH_WAIT_MS = 200;
@@ -51,7 +51,7 @@ async function consume(
         eachBatch: ({ batch }) => {
           try {
             for (const message of batch.messages) {
-              const record = toStoredRecord(topic, batch.partition, message);
+              const record = toReadableRecord(topic, batch.partition, message);
               if (signal.aborted || record.offset < (next.get(batch.partition) ?? 0)) continue;
               onRecord(record);
               next.set(batch.partition, record.offset + 1);

@@ -42,6 +42,10 @@ const SMALL_SEGMENTS = {
   'delete.retention.ms': String(60 * 60_000),
 } as const;
 
+/** With `uncompressed`, brokers unpack the records that producers have compressed. */
+export const COMPRESSION = 'compression.type';
+export const UNCOMPRESSED = 'uncompressed';
+
 /** Returns the settings to create a topic with. */
 export function configOf(plan: TopicPlan): Readonly<Record<string, string>> {
   return {
@@ -52,6 +56,7 @@ export function configOf(plan: TopicPlan): Readonly<Record<string, string>> {
     'message.timestamp.type': plan.appendTime ? 'LogAppendTime' : 'CreateTime',
     'max.message.bytes': String(LARGEST_BATCH_BYTES),
     ...(plan.smallSegments === true ? SMALL_SEGMENTS : {}),
+    ...(plan.unpacks === true ? { [COMPRESSION]: UNCOMPRESSED } : {}),
   };
 }
 

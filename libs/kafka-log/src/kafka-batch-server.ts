@@ -70,7 +70,7 @@ export class KafkaBatchServer extends Server implements CustomTransportStrategy 
   }
 
   async #serve(handler: MessageHandler): Promise<void> {
-    const { group, topics, found, commits, gather } = optionsOf(handler);
+    const { group, topics, found, commits, gather, unreadable } = optionsOf(handler);
     const former = found === undefined ? [] : found(this.options.topics, await this.#topicsOnBroker());
     if (former.length > 0) this.options.logger.info({ group, topics: former }, 'consumer.reads_former_topics');
     const consumer = new BatchConsumer(
@@ -81,6 +81,7 @@ export class KafkaBatchServer extends Server implements CustomTransportStrategy 
         topics: [...new Set([...topics(this.options.topics), ...former])],
         commits: commits ?? 'after',
         ...(gather === undefined ? {} : { gather }),
+        ...(unreadable === undefined ? {} : { unreadable }),
         handle: (batch, context) => this.#call(handler, batch, context),
         positions: this.options.positions.of(group),
         onSession: (session) => {

@@ -14,6 +14,8 @@ export interface KafkaBatchesOptions {
   readonly found?: (names: TopicNames, onBroker: readonly string[]) => readonly string[];
   /** `after` (default): the offset moves when the handler returns; `handler`: the handler commits by itself. */
   readonly commits?: 'after' | 'handler';
+  /** `given`: batches that cannot be read are handed over like records, for the dead letters; otherwise they stop their partition. */
+  readonly unreadable?: 'given';
   /** Lets the broker hold records back for some time, so that they come in larger batches. */
   readonly gather?: { readonly bytes: number; readonly waitMs: number };
 }

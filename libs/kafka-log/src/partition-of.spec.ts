@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
+import { Partitioners } from 'kafkajs';
 import { partitionOf } from './partition-of.js';
 
 describe('partitionOf', () => {
@@ -12,5 +14,26 @@ describe('partitionOf', () => {
     ['whe_01K2Z8Q4T7WJ5M3N9R6XBCDEFG', 12, 0],
   ])('puts the key %s of %i partitions where the Java client does', (key, partitions, expected) => {
     expect(partitionOf(key, partitions)).toBe(expected);
+  });
+
+  it('puts keys of all lengths where kafkajs does', () => {
+    const partitionMetadata = Array.from({ length: 1_000 }, (_, partitionId) => ({
+      partitionErrorCode: 0,
+      partitionId,
+      leader: 0,
+      replicas: [],
+      isr: [],
+    }));
+    const place = Partitioners.DefaultPartitioner();
+    for (let length = 0; length < 200; length++) {
+      const key = randomBytes(length);
+      const expected = place({ topic: 't', partitionMetadata, message: { key, value: null } });
+      expect([key.toString('hex'), partitionOf(key, 1_000)]).toEqual([key.toString('hex'), expected]);
+    }
+  });
+
+  it('takes no longer for each byte of a key that is as large as a record may be', () => {
+    // kafkajs takes minutes for it.
+    expect(partitionOf(Buffer.alloc(8 * 1024 * 1024, 'k'), 12)).toBeLessThan(12);
   });
 });

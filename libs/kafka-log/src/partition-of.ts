@@ -1,27 +1,7 @@
-import { Partitioners } from 'kafkajs';
+import { murmur2 } from './murmur2.js';
 
-/** By murmur2, as the Java client and kafkajs have it; of what has a key, it remembers nothing. */
-const partitioner = Partitioners.DefaultPartitioner();
-
-/** The metadata of so many partitions, for the partitioner. */
-const metadata = new Map<number, Parameters<typeof partitioner>[0]['partitionMetadata']>();
-
-function metadataOf(partitions: number): Parameters<typeof partitioner>[0]['partitionMetadata'] {
-  let known = metadata.get(partitions);
-  if (known === undefined) {
-    known = Array.from({ length: partitions }, (_, partitionId) => ({
-      partitionErrorCode: 0,
-      partitionId,
-      leader: 0,
-      replicas: [],
-      isr: [],
-    }));
-    metadata.set(partitions, known);
-  }
-  return known;
-}
-
-/** The partition of a key among so many. */
+/** The partition of a key among so many: by murmur2, as the Java client and kafkajs have it. */
 export function partitionOf(key: string | Buffer, partitions: number): number {
-  return partitioner({ topic: '', partitionMetadata: metadataOf(partitions), message: { key, value: null } });
+  const hash = murmur2(typeof key === 'string' ? Buffer.from(key) : key);
+  return (hash & 0x7fffffff) % partitions;
 }

@@ -3,7 +3,7 @@ import type { Consumer, EachBatchPayload } from 'kafkajs';
 import { fixedAssignment } from './fixed-assignment.js';
 import type { KafkaConnection } from './kafka-connection.js';
 import { LARGEST_BATCH_BYTES } from './limits.js';
-import { toStoredRecord, type RecordBatch, type StoredRecord } from './record.js';
+import { toReadableRecord, toStoredRecord, type RecordBatch, type StoredRecord } from './record.js';
 
 /** A stretch of a partition: from an offset (or the first one that is still kept) to the end as it is now. */
 export interface PartitionStretch {
@@ -12,6 +12,11 @@ export interface PartitionStretch {
   readonly from: number;
   /** Stops before this offset. */
   readonly to?: number;
+}
+
+export interface ReadingOptions {
+  /** Batches that cannot be read are given like records; otherwise one of them ends the reading. */
+  readonly unreadable?: 'given';
 }
 
 /** Longer than any tail that a sequencer or a rebuild reads between two records, shorter than anyone would wait. */
@@ -57,6 +62,7 @@ async function consumeAll(
   consumer: Consumer,
   bounds: ReadonlyMap<string, PartitionStretch & { readonly end: number }>,
   onRecords: (batch: RecordBatch) => Promise<void>,
+  read: typeof toStoredRecord,
 ): Promise<void> {
   const open = new Set(bounds.keys());
   await new Promise<void>((resolve, reject) => {
@@ -89,7 +95,7 @@ async function consumeAll(
       const records = open.has(key)
         ? batch.messages
             .filter((message) => Number(message.offset) < end)
-            .map((message) => toStoredRecord(topic, partition, message))
+            .map((message) => read(topic, partition, message))
         : [];
       for (let from = 0; from < records.length; from += RECORDS_AT_ONCE) {
         await onRecords({ topic, partition, records: records.slice(from, from + RECORDS_AT_ONCE) });
@@ -128,6 +134,7 @@ export async function streamPartitions(
   connection: KafkaConnection,
   stretches: readonly PartitionStretch[],
   onRecords: (batch: RecordBatch) => Promise<void>,
+  options: ReadingOptions = {},
 ): Promise<ReadonlyMap<string, number>> {
   const all = await boundsOf(connection, stretches);
   const bounds = new Map([...all].filter(([, { from, end }]) => from < end));
@@ -147,7 +154,7 @@ export async function streamPartitions(
     try {
       await consumer.connect();
       await consumer.subscribe({ topics: [...wanted.keys()], fromBeginning: true });
-      await consumeAll(consumer, bounds, onRecords);
+      await consumeAll(consumer, bounds, onRecords, options.unreadable === 'given' ? toStoredRecord : toReadableRecord);
     } finally {
       await consumer.disconnect();
       // The group was for this reading only; what is left of it would expire by itself.
@@ -162,9 +169,11 @@ export async function readPartitions(
   connection: KafkaConnection,
   stretches: readonly PartitionStretch[],
   onRecord: (record: StoredRecord) => void,
+  options: ReadingOptions = {},
 ): Promise<ReadonlyMap<string, number>> {
-  return streamPartitions(connection, stretches, ({ records }) => {
+  const handOver = ({ records }: RecordBatch) => {
     for (const record of records) onRecord(record);
     return Promise.resolve();
-  });
+  };
+  return streamPartitions(connection, stretches, handOver, options);
 }

@@ -1,5 +1,5 @@
 import type { IHeaders, Message } from 'kafkajs';
-import type { FetchedMessage } from './kafkajs/fetch-response.js';
+import type { FetchedMessage, UnreadableBatch } from './kafkajs/fetch-response.js';
 
 export type RecordHeaders = Readonly<Record<string, string>>;
 
@@ -22,6 +22,8 @@ export interface StoredRecord {
   readonly headers: RecordHeaders;
   /** Epoch milliseconds; what it means is the topic's `message.timestamp.type`. */
   readonly timestampMs: number;
+  /** Set when this is no record, but a batch that cannot be read: its bytes are the value, its last offset is the offset. */
+  readonly unreadable?: Pick<UnreadableBatch, 'reason' | 'firstOffset'>;
 }
 
 /** Records of one partition, in order, never empty. */
@@ -54,23 +56,32 @@ export function toMessage(record: NewRecord): Message {
   };
 }
 
-/** A header that is given more than once counts by its first value. */
+/** A header that is given more than once counts by its first value; one without a value does not count. */
 function headersOf(headers: IHeaders | undefined): RecordHeaders {
   const texts: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers ?? {})) {
-    const first = Array.isArray(value) ? value[0] : value;
-    if (first !== undefined) texts[name] = first.toString();
+    // kafkajs' type leaves `null` out.
+    const first = (Array.isArray(value) ? value[0] : value) as string | Buffer | null | undefined;
+    if (first !== undefined && first !== null) texts[name] = first.toString();
   }
   return texts;
 }
 
-/** @throws if there is something in the topic that cannot be read */
+/** What cannot be read is a record, too: see `unreadable`. */
 export function toStoredRecord(topic: string, partition: number, message: FetchedMessage): StoredRecord {
-  if (message.unreadable !== undefined) {
-    const place = `${topic}/${partition} at offset ${message.offset}`;
-    throw new Error(`the record at ${place} cannot be read: ${message.unreadable.message}`, {
-      cause: message.unreadable,
-    });
+  const { unreadable } = message;
+  if (unreadable !== undefined) {
+    const { reason, firstOffset, bytes } = unreadable;
+    return {
+      topic,
+      partition,
+      offset: Number(message.offset),
+      key: null,
+      value: bytes,
+      headers: {},
+      timestampMs: Number(message.timestamp),
+      unreadable: { reason, firstOffset },
+    };
   }
   return {
     topic,
@@ -81,4 +92,12 @@ export function toStoredRecord(topic: string, partition: number, message: Fetche
     headers: headersOf(message.headers),
     timestampMs: Number(message.timestamp),
   };
+}
+
+/** @throws if there is something in the topic that cannot be read */
+export function toReadableRecord(topic: string, partition: number, message: FetchedMessage): StoredRecord {
+  const record = toStoredRecord(topic, partition, message);
+  if (record.unreadable === undefined) return record;
+  const { firstOffset, reason } = record.unreadable;
+  throw new Error(`the batch in ${topic}/${partition} at offset ${firstOffset} cannot be read: ${reason}`);
 }

@@ -30,6 +30,8 @@ export interface TopicPlan {
   readonly compacted: boolean;
   /** The time of a record is when the broker appended it, not when its producer made it. */
   readonly appendTime: boolean;
+  /** The broker unpacks records that producers have compressed. */
+  readonly unpacks?: boolean;
   /** For a compacted topic with little data: small segments, so that old records are removed soon. */
   readonly smallSegments?: boolean;
 }
@@ -71,7 +73,7 @@ export function topicPlans(
   });
   return [
     // The sequencer's window of ids goes by it: a clock that no producer can set.
-    plan(names.inbox, WORK_RETENTION_MS, { appendTime: true }),
+    plan(names.inbox, WORK_RETENTION_MS, { appendTime: true, unpacks: true }),
     // Retention of the feed goes by the time of append, which only the broker knows for every writer alike.
     plan(names.log, settings.retentionMs + LOG_MARGIN_MS, { appendTime: true }),
     plan(names.sequences, -1, { compacted: true, smallSegments: true }),

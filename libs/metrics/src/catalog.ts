@@ -68,6 +68,11 @@ export const METRICS = {
     help: 'Partitions that stopped and wait for an operator. Should be 0.',
     labels: ['group'],
   },
+  gapless_open_transaction_seconds: {
+    kind: 'gauge',
+    help: 'For how long a producer has kept a partition from its readers by an open transaction.',
+    labels: ['group'],
+  },
   gapless_records_removed_unread_total: {
     kind: 'counter',
     help: 'Records that retention removed before the group read them. Should be 0.',

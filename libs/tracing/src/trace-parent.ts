@@ -18,6 +18,11 @@ export function parseTraceParent(text: string | null | undefined): TraceParent |
   return traceId === undefined || spanId === undefined || flags === undefined ? undefined : { traceId, spanId, flags };
 }
 
+/** The text if it is a traceparent, otherwise `null`: what strangers send is not handed on as it is. */
+export function validTraceParent(text: string | undefined): string | null {
+  return text !== undefined && parseTraceParent(text) !== undefined ? text : null;
+}
+
 export function isSampled({ flags }: TraceParent): boolean {
   return (Number.parseInt(flags, 16) & 1) === 1;
 }

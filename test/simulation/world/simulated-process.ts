@@ -321,7 +321,7 @@ export class SimulatedProcess {
             ),
           );
           controllers.push(new DispatchAttemptsHandler(dispatcher));
-          controllers.push(new ForwardRetriesHandler(appender, metrics, topics, clock));
+          controllers.push(new ForwardRetriesHandler(appender, metrics, topics, clock, logger));
           part(new ReconcilePending(store, connection, appender, sessions, metrics, config, topics, clock, logger));
           break;
         }

@@ -71,6 +71,7 @@ const DEAD_LETTER_HEADERS: JsonObject = {
     'x-error-code': text('Why it was set aside.', { enum: DEAD_LETTER_CODES }),
     'x-error-detail': text('The problems of the record, by place.'),
     'x-origin': text('`<topic>/<partition>/<offset>`.'),
+    'x-cut': text('What was too large and is cut, with its size.'),
   },
 };
 

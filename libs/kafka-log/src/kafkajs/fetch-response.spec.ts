@@ -1,5 +1,7 @@
 import { createRequire } from 'node:module';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
+import { toStoredRecord } from '../record.js';
 import { decodeFetch, type DecodeRecords, type FetchedMessage, type FetchResponse } from './fetch-response.js';
 import { encodeProduce, type ProduceRequest } from './produce-request.js';
 import { BATCH } from './record-batch-layout.js';
@@ -19,7 +21,7 @@ const byKafkajs = createRequire(import.meta.url)('kafkajs/src/protocol/requests/
 
 /** The first offset that is asked for of each partition. */
 const FETCH_OFFSET = 5;
-const unreadable: DecodeRecords = () => Promise.reject(new Error('no such compression'));
+const unreadable: DecodeRecords = () => Promise.reject(new Error('no such magic'));
 
 /** Without kafkajs, unless told. */
 function decode(response: Buffer, decodeRecords: DecodeRecords = unreadable): Promise<FetchResponse> {
@@ -93,6 +95,13 @@ function withByte(batch: Buffer, at: number, byte: number): Buffer {
   return changed;
 }
 
+/** The batch as a producer compresses it. @param records in place of its own */
+function gzipped(batch: Buffer, records = batch.subarray(BATCH.records)): Buffer {
+  const packed = Buffer.concat([withByte(batch, FLAGS_AT, 0x01).subarray(0, BATCH.records), gzipSync(records)]);
+  packed.writeInt32BE(packed.length - 12, BATCH.length);
+  return packed;
+}
+
 describe('a Fetch response', () => {
   it.each<[string, Buffer]>([
     ['with nothing in it', Buffer.alloc(0)],
@@ -124,32 +133,100 @@ describe('a Fetch response', () => {
     expect(partsOf(found)).toEqual(partsOf(await byKafkajs.decode(response)));
   });
 
-  it.each<[string, Buffer]>([
-    ['compressed', aResponse(withByte(aBatch(0), FLAGS_AT, 0x01))],
-    ['of a transaction', aResponse(withByte(aBatch(0), FLAGS_AT, 0x10))],
-    ['written by the broker', aResponse(withByte(aBatch(0), FLAGS_AT, 0x20))],
-    ['of an old magic', aResponse(withByte(aBatch(0), BATCH.magic, 1))],
-    ['in front of an aborted transaction', aResponse(aBatch(0), Buffer.alloc(16))],
-  ])('is left to kafkajs where a batch is %s', async (_, response) => {
+  it('leaves batches of an old magic to kafkajs', async () => {
     const given: Buffer[] = [];
-    const found = await decode(response, (sized) => {
+    await decode(aResponse(withByte(aBatch(0), BATCH.magic, 1)), (sized) => {
       given.push(sized);
       return Promise.resolve([]);
     });
-    // The records of the only partition that has any, behind the count of their bytes.
+    // The batch after the count of its bytes.
     expect(given.map((sized) => sized.readInt32BE())).toEqual([aBatch(0).length]);
     expect(given[0]).toHaveLength(4 + aBatch(0).length);
-    expect(found.responses.map(({ partitions }) => partitions.map(({ messages }) => messages))).toEqual([[[], []], []]);
+  });
+
+  it('reads what was compressed by gzip as kafkajs does', async () => {
+    const response = aResponse(Buffer.concat([aBatch(5), gzipped(aBatch(10)), aBatch(15)]));
+    const found = await decode(response);
+    expect(found.responses[0]?.partitions[0]?.messages).toHaveLength(15);
+    expect(partsOf(found)).toEqual(partsOf(await byKafkajs.decode(response)));
+  });
+
+  it('reads headers without a value, and names that every object has', async () => {
+    const batch = aBatch(0, [{ key: 'k', value: 'v', headers: { a1: '1', constructor: '2', __proto_: '3' } }]);
+    const headers = (await decode(aResponse(batch))).responses[0]?.partitions[0]?.messages[0]?.headers ?? {};
+    expect(Object.entries(headers).map(([name, value]) => [name, String(value)])).toEqual([
+      ['a1', '1'],
+      ['constructor', '2'],
+      ['__proto_', '3'],
+    ]);
+    // The length of the last value becomes that of none.
+    const withNull = withByte(batch, batch.length - 2, 1).subarray(0, -1);
+    withNull.writeInt32BE(withNull.length - 12, BATCH.length);
+    withNull[BATCH.records] = batch[BATCH.records]! - 2;
+    const [message] = (await decode(aResponse(withNull))).responses[0]!.partitions[0]!.messages;
+    expect(message?.headers?.['__proto_']).toBeNull();
+    expect(toStoredRecord('t', 0, message!).headers).toEqual({ a1: '1', constructor: '2' });
+  });
+
+  it('reads the first of many headers, and the records after them', async () => {
+    const headers = Object.fromEntries(Array.from({ length: 5_000 }, (_, nth) => [`h${nth}`, 'v']));
+    const found = await decode(aResponse(aBatch(5, [{ value: 'many', headers }, { value: 'next' }])));
+    const [many, next] = found.responses[0]!.partitions[0]!.messages;
+    expect(Object.keys(many?.headers ?? {})).toHaveLength(200);
+    expect(String(next?.value)).toBe('next');
+  });
+});
+
+describe('records of transactions', () => {
+  const PRODUCER = 77n;
+  const ABORTED = Buffer.concat([int(8, Number(PRODUCER)), int(8, 5)]);
+
+  function ofProducer(batch: Buffer, flags: number, producerId = PRODUCER): Buffer {
+    const changed = withByte(batch, FLAGS_AT, flags);
+    changed.writeBigInt64BE(producerId, BATCH.producerId);
+    return changed;
+  }
+
+  const marker = (offset: number, type: 0 | 1) =>
+    ofProducer(aBatch(offset, [{ key: Buffer.from([0, 0, 0, type]), value: Buffer.alloc(6) }]), 0x30);
+
+  async function shown(records: Buffer, aborted = Buffer.alloc(0)): Promise<readonly string[]> {
+    const [partition] = (await decode(aResponse(records, aborted))).responses[0]!.partitions;
+    expect(partition?.abortedTransactions).toEqual([]);
+    return partition!.messages.filter((message) => message.isControlRecord !== true).map(({ offset }) => offset);
+  }
+
+  const one = (offset: number) => aBatch(offset, [{ key: 'k', value: 'v' }]);
+
+  it('are read when it is committed, and the marker is left out', async () => {
+    expect(await shown(Buffer.concat([ofProducer(one(5), 0x10), one(6), marker(7, 1)]))).toEqual(['5', '6']);
+  });
+
+  it('are left out up to the marker when it was aborted, and no others', async () => {
+    const records = Buffer.concat([
+      ofProducer(one(5), 0x10),
+      one(6),
+      ofProducer(one(7), 0x10, 78n),
+      marker(8, 0),
+      ofProducer(one(9), 0x10),
+    ]);
+    expect(await shown(records, ABORTED)).toEqual(['6', '7', '9']);
   });
 });
 
 describe('what cannot be read', () => {
-  const compressed = (baseOffset: number) => withByte(aBatch(baseOffset), FLAGS_AT, 0x01);
+  const packed = (flags: number) => (baseOffset: number) => withByte(aBatch(baseOffset), FLAGS_AT, flags);
+  const bomb = (baseOffset: number) => gzipped(aBatch(baseOffset), Buffer.alloc(17 * 1024 * 1024));
   /** Its second record is longer than the batch. */
   const damaged = (baseOffset: number) => {
     const batch = aBatch(baseOffset);
     const lengthAt = BATCH.records + 1 + (batch[BATCH.records] ?? 0) / 2;
     return withByte(withByte(batch, lengthAt, 0xff), lengthAt + 1, 0x7f);
+  };
+  const ofTooMany = (baseOffset: number) => {
+    const batch = aBatch(baseOffset);
+    batch.writeInt32BE(2 ** 31 - 1, BATCH.recordCount);
+    return batch;
   };
   const ofNoLength = (baseOffset: number) => {
     const batch = aBatch(baseOffset);
@@ -164,27 +241,45 @@ describe('what cannot be read', () => {
     return partition!.messages;
   }
 
-  it.each<[string, (baseOffset: number) => Buffer]>([
-    ['compressed as nobody knows', compressed],
-    ['damaged', damaged],
-    ['of no length', ofNoLength],
-  ])('concerns its partition alone, and stands where it begins: %s', async (_, batchAt) => {
-    expect(await messagesOf(batchAt(30))).toMatchObject([{ offset: '30', unreadable: expect.any(Error) }]);
+  it.each<[string, (baseOffset: number) => Buffer, string]>([
+    ['gzip that is damaged', packed(1), 'its compression is damaged'],
+    ['snappy', packed(2), 'it is compressed by snappy; use gzip, or no compression'],
+    ['lz4', packed(3), 'it is compressed by lz4; use gzip, or no compression'],
+    ['zstd', packed(4), 'it is compressed by zstd; use gzip, or no compression'],
+    ['an unknown compression', packed(5), 'it is compressed by compression 5; use gzip, or no compression'],
+    ['a little gzip that unpacks to much', bomb, 'it has more than 16777216 bytes unpacked'],
+    ['a damaged record', damaged, expect.stringContaining('damaged') as unknown as string],
+    ['a count of records that it cannot hold', ofTooMany, 'the batch at offset 30 is damaged'],
+    ['a magic of the future', (at) => withByte(aBatch(at), BATCH.magic, 3), 'its format 3 is unknown'],
+  ])('concerns its partition alone, and has the last offset of its batch: %s', async (_, batchAt, reason) => {
+    const batch = batchAt(30);
+    const [found, ...others] = await messagesOf(batch);
+    expect(others).toEqual([]);
+    expect(found).toMatchObject({ offset: '34', unreadable: { reason, firstOffset: 30 } });
+    expect(found?.unreadable?.bytes.equals(batch)).toBe(true);
   });
 
-  it('stands where it was asked for when the batch begins before that', async () => {
-    expect(await messagesOf(compressed(3))).toMatchObject([{ offset: '5', unreadable: expect.any(Error) }]);
+  it('is at the offset that was asked for when its length is damaged', async () => {
+    expect(await messagesOf(ofNoLength(30))).toMatchObject([{ offset: '5', unreadable: { firstOffset: 5 } }]);
   });
 
   it('waits until what comes before it is read', async () => {
-    const found = await messagesOf(aBatch(6), damaged(20));
+    const found = await messagesOf(aBatch(6), damaged(20), aBatch(30));
     expect(found.map(({ offset }) => offset)).toEqual(['6', '7', '8', '9', '10']);
     expect(found.some((message) => message.unreadable)).toBe(false);
   });
 
   it('does not wait for what comes before it and was not asked for', async () => {
-    expect(await messagesOf(aBatch(0), compressed(20))).toMatchObject([
-      { offset: '20', unreadable: expect.any(Error) },
+    const found = await messagesOf(aBatch(0), packed(3)(20), damaged(30), aBatch(40));
+    const wanted = found.filter(({ offset }) => Number(offset) >= FETCH_OFFSET);
+    expect(wanted).toMatchObject([
+      { offset: '24', unreadable: { firstOffset: 20 } },
+      { offset: '34', unreadable: { firstOffset: 30 } },
     ]);
+  });
+
+  it('holds up nothing that comes after it, compressed or not', async () => {
+    const found = await messagesOf(gzipped(aBatch(6)), aBatch(11), packed(3)(20));
+    expect(found.map(({ offset }) => Number(offset))).toEqual([6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
   });
 });

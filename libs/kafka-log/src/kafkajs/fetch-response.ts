@@ -1,5 +1,6 @@
 import type { IHeaders, KafkaMessage } from 'kafkajs';
 import { BATCH, INT16, INT32, INT64, MAGIC, UNCOUNTED_BYTES } from './record-batch-layout.js';
+import { unpack } from './unpack.js';
 
 /** A Fetch response of version 11, as kafkajs goes on with it. */
 export interface FetchResponse {
@@ -34,11 +35,21 @@ export interface PartitionResponse {
 }
 
 export type FetchedMessage = Omit<KafkaMessage, 'size'> & {
-  /** Why nothing can be read from its offset on; it is no message then. */
-  readonly unreadable?: Error;
+  /** Set on what the broker wrote about a transaction, and on records of one that was aborted: kafkajs leaves them out. */
+  readonly isControlRecord?: boolean;
+  /** Set in place of a batch that cannot be read. Its last offset is the message's, so that reading can go on after it. */
+  readonly unreadable?: UnreadableBatch;
 };
 
-/** kafkajs' decoding of the records of a partition. The records come after the count of their bytes. */
+/** A batch that cannot be read. */
+export interface UnreadableBatch {
+  readonly reason: string;
+  readonly firstOffset: number;
+  /** The batch as the broker has it. */
+  readonly bytes: Buffer;
+}
+
+/** What kafkajs makes of batches of an old magic; they come after the count of their bytes. */
 export type DecodeRecords = (sized: Buffer) => Promise<readonly FetchedMessage[]>;
 
 /** The first offset that was asked for. */
@@ -46,13 +57,20 @@ export type FetchOffsetOf = (topic: string, partition: number) => number;
 
 const TWO_TO_32 = 2 ** 32;
 const APPEND_TIME_FLAG = 0x08;
+const COMPRESSION_FLAGS = 0x07;
+const TRANSACTION_FLAG = 0x10;
+const CONTROL_FLAG = 0x20;
 /** Compressed, of a transaction, or written by the broker itself. */
-const UNUSUAL_FLAGS = 0x07 | 0x10 | 0x20;
+const UNUSUAL_FLAGS = COMPRESSION_FLAGS | TRANSACTION_FLAG | CONTROL_FLAG;
+/** Headers of a record that are read. Records of Gapless have a dozen; a foreign one can have a million. */
+const MOST_HEADERS = 200;
+/** A record has its length, attributes, times, key, value and headers: a byte each at least. */
+const LEAST_RECORD_BYTES = 7;
 
 /**
- * Reads a Fetch response, each record in one pass. Keys, values and headers are views of `bytes`. kafkajs reads the batches
- * that Gapless does not write: those with an old magic, compressed ones and those of transactions. A batch that neither
- * can read becomes an `unreadable` message of its partition, so that the other partitions are read.
+ * Reads a Fetch response, each record in one pass; keys, values and headers are views of `bytes`. Batches of an old magic
+ * are left to kafkajs. A batch that cannot be read becomes an `unreadable` message of its partition, so that the other
+ * partitions are read.
  */
 export async function decodeFetch(
   bytes: Buffer,
@@ -72,7 +90,7 @@ export async function decodeFetch(
       if (read.unusual === undefined) partitions.push(read.response);
       else {
         const fetchOffset = fetchOffsetOf(topicName, read.response.partition);
-        partitions.push(await readUnusual(read.response, read.unusual, read.damage, decodeRecords, fetchOffset));
+        partitions.push(await readUnusual(read.response, read.unusual, decodeRecords, fetchOffset));
       }
     }
     responses.push({ topicName, partitions });
@@ -83,10 +101,8 @@ export async function decodeFetch(
 interface PartitionReading {
   /** Without messages where there is something unusual in it. */
   readonly response: PartitionResponse;
-  /** The records and the count of their bytes. */
+  /** The batches, if one of them is unusual. */
   readonly unusual?: Buffer;
-  /** Why the records are not what a broker sends, if they are not. */
-  readonly damage?: Error;
 }
 
 function readPartition(reader: Reader): PartitionReading {
@@ -100,14 +116,14 @@ function readPartition(reader: Reader): PartitionReading {
     abortedTransactions.push({ producerId: reader.bigInt64(), firstOffset: reader.bigInt64() });
   }
   const preferredReadReplica = reader.int32();
+  const bytes = Math.max(0, reader.int32());
   const start = reader.at;
-  const end = start + INT32 + Math.max(0, reader.int32());
+  const end = start + bytes;
   let messages: readonly FetchedMessage[] | undefined;
-  let damage: Error | undefined;
   try {
-    messages = abortedTransactions.length > 0 && end > reader.at ? undefined : readBatches(reader, end);
-  } catch (error) {
-    damage = asError(error);
+    messages = abortedTransactions.length > 0 && bytes > 0 ? undefined : readBatches(reader, end);
+  } catch {
+    // It is read again, batch by batch.
   }
   reader.at = end;
   const response = {
@@ -120,63 +136,138 @@ function readPartition(reader: Reader): PartitionReading {
     preferredReadReplica,
     messages: messages ?? [],
   };
-  if (messages !== undefined) return { response };
-  return { response, unusual: reader.slice(start, end), ...(damage === undefined ? {} : { damage }) };
+  return messages === undefined ? { response, unusual: reader.slice(start, end) } : { response };
 }
 
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
-}
-
-/** By kafkajs; if it cannot read it either, what comes before the batch that is to blame, or else an `unreadable` message. */
+/**
+ * Reads batch by batch, up to one that cannot be read. If nothing that was asked for comes before that, it is what the
+ * partition has, together with those after it that cannot be read either.
+ */
 async function readUnusual(
   response: PartitionResponse,
-  sized: Buffer,
-  damage: Error | undefined,
+  bytes: Buffer,
   decodeRecords: DecodeRecords,
   fetchOffset: number,
 ): Promise<PartitionResponse> {
-  try {
-    if (damage !== undefined) throw damage;
-    return { ...response, messages: await decodeRecords(sized) };
-  } catch (error) {
-    const unreadable = asError(error);
-    const wanted = ({ offset }: FetchedMessage) => Number(offset) >= fetchOffset;
-    const { messages, nextOffset } = response.abortedTransactions.length > 0 ? NOTHING : readUpToUnusual(sized);
-    if (messages.some(wanted)) return { ...response, messages };
-    const offset = String(Math.max(fetchOffset, nextOffset));
-    const message = { attributes: 0, timestamp: '0', offset, key: null, value: null, headers: {}, unreadable };
-    return { ...response, abortedTransactions: [], messages: [message] };
-  }
-}
-
-interface ReadPart {
-  readonly messages: readonly FetchedMessage[];
-  /** Where what could not be read begins. */
-  readonly nextOffset: number;
-}
-
-const NOTHING: ReadPart = { messages: [], nextOffset: 0 };
-
-function readUpToUnusual(sized: Buffer): ReadPart {
+  const aborted = new AbortedTransactions(response.abortedTransactions);
   const messages: FetchedMessage[] = [];
-  const reader = new Reader(sized);
-  reader.at = INT32;
-  let nextOffset = 0;
-  while (sized.length - reader.at >= BATCH.records) {
-    nextOffset = reader.int64();
-    reader.at -= INT64;
-    const before = messages.length;
-    try {
-      if (readNextBatch(reader, sized.length, messages) === 'read') continue;
-    } catch {
-      // The first reader of this batch has reported it.
+  const isWanted = ({ offset }: FetchedMessage) => Number(offset) >= fetchOffset;
+  const answer = () => ({ ...response, abortedTransactions: [], messages });
+  for (let at = 0; bytes.length - at >= BATCH.records;) {
+    const batch = new BatchHead(bytes, at);
+    if (batch.end > bytes.length) break;
+    if (batch.end < at + BATCH.records) {
+      if (!messages.some(isWanted)) {
+        const unreadable = { reason: 'its length is damaged', firstOffset: fetchOffset, bytes: bytes.subarray(at) };
+        messages.push(unreadableMessage(fetchOffset, 0, unreadable));
+      }
+      break;
     }
-    messages.length = before;
-    break;
+    at = batch.end;
+    try {
+      const read = await readAnyBatch(batch, aborted, decodeRecords);
+      if (messages.some(({ unreadable, ...message }) => unreadable !== undefined && isWanted(message))) break;
+      for (const message of read) messages.push(message);
+    } catch (error) {
+      if (messages.some((message) => message.unreadable === undefined && isWanted(message))) break;
+      const reason = error instanceof Error ? error.message : String(error);
+      const unreadable = { reason, firstOffset: batch.baseOffset, bytes: batch.bytes };
+      messages.push(unreadableMessage(batch.lastOffset, batch.maxTimestamp, unreadable));
+    }
   }
-  return { messages, nextOffset };
+  return answer();
 }
+
+function unreadableMessage(offset: number, timestamp: number, unreadable: UnreadableBatch): FetchedMessage {
+  const none = { attributes: 0, key: null, value: null, headers: {} };
+  return { ...none, timestamp: String(timestamp), offset: String(offset), unreadable };
+}
+
+/** What a batch says of itself. */
+class BatchHead {
+  readonly baseOffset: number;
+  readonly end: number;
+  readonly bytes: Buffer;
+
+  constructor(all: Buffer, start: number) {
+    const reader = new Reader(all);
+    reader.at = start;
+    this.baseOffset = reader.int64();
+    this.end = start + UNCOUNTED_BYTES + reader.int32();
+    this.bytes = all.subarray(start, this.end);
+  }
+
+  get magic(): number {
+    return this.bytes.readInt8(BATCH.magic);
+  }
+
+  get attributes(): number {
+    return this.bytes.readInt16BE(BATCH.attributes);
+  }
+
+  /** Of an old magic, the first offset is the last one. */
+  get lastOffset(): number {
+    const delta = this.magic < MAGIC ? 0 : this.bytes.readInt32BE(BATCH.lastOffsetDelta);
+    return this.baseOffset + Math.max(0, delta);
+  }
+
+  get maxTimestamp(): number {
+    return this.magic < MAGIC ? 0 : Number(this.bytes.readBigInt64BE(BATCH.maxTimestamp));
+  }
+
+  get producerId(): string {
+    return String(this.bytes.readBigInt64BE(BATCH.producerId));
+  }
+}
+
+/** @throws if it cannot be read */
+async function readAnyBatch(
+  batch: BatchHead,
+  aborted: AbortedTransactions,
+  decodeRecords: DecodeRecords,
+): Promise<readonly FetchedMessage[]> {
+  if (batch.magic < MAGIC) return decodeRecords(sizedOf(batch.bytes));
+  if (batch.magic > MAGIC) throw new Error(`its format ${batch.magic} is unknown`);
+  const plain = await unpack(batch.bytes, batch.attributes & COMPRESSION_FLAGS);
+  const messages: FetchedMessage[] = [];
+  const reader = new Reader(plain);
+  reader.at = BATCH.attributes;
+  readRecords(reader, batch.baseOffset, plain.length, messages);
+  const isControl = (batch.attributes & CONTROL_FLAG) !== 0;
+  const isAborted = aborted.has(batch, messages);
+  if (!isControl && !isAborted) return messages;
+  return messages.map((message) => ({ ...message, isControlRecord: true }));
+}
+
+function sizedOf(batch: Buffer): Buffer {
+  const size = Buffer.alloc(INT32);
+  size.writeInt32BE(batch.length);
+  return Buffer.concat([size, batch]);
+}
+
+/** Knows which records belong to transactions that were aborted: from the first offset of each to its marker. */
+class AbortedTransactions {
+  readonly #ahead: AbortedTransaction[];
+  readonly #open = new Set<string>();
+
+  constructor(all: readonly AbortedTransaction[]) {
+    this.#ahead = all.toSorted((a, b) => Number(a.firstOffset) - Number(b.firstOffset));
+  }
+
+  has(batch: BatchHead, messages: readonly FetchedMessage[]): boolean {
+    while (Number(this.#ahead[0]?.firstOffset ?? Infinity) <= batch.lastOffset) {
+      this.#open.add(this.#ahead.shift()?.producerId ?? '');
+    }
+    if ((batch.attributes & CONTROL_FLAG) !== 0) {
+      if (messages.some(({ key }) => key?.equals(ABORT_MARKER) === true)) this.#open.delete(batch.producerId);
+      return false;
+    }
+    return (batch.attributes & TRANSACTION_FLAG) !== 0 && this.#open.has(batch.producerId);
+  }
+}
+
+/** The key of the record that ends an aborted transaction: version 0, type 0. */
+const ABORT_MARKER = Buffer.alloc(4);
 
 /**
  * @returns `undefined` if there is something in it that cannot be read here
@@ -217,14 +308,26 @@ function readBatch(
   reader.at = start + BATCH.attributes;
   const attributes = reader.int16();
   if ((attributes & UNUSUAL_FLAGS) !== 0) return false;
-  reader.at = start + BATCH.firstTimestamp;
+  reader.at = start + BATCH.attributes;
+  readRecords(reader, baseOffset, batchEnd, messages);
+  return true;
+}
+
+/** @param reader is at the attributes of the batch */
+function readRecords(reader: Reader, baseOffset: number, batchEnd: number, messages: FetchedMessage[]): void {
+  const attributes = reader.int16();
+  reader.at += INT32;
   const firstTimestamp = reader.int64();
   const maxTimestamp = reader.int64();
   const appendTime = (attributes & APPEND_TIME_FLAG) === 0 ? undefined : String(maxTimestamp);
-  reader.at = start + BATCH.recordCount;
-  for (let left = reader.int32(); left > 0; left--) {
-    const end = reader.varInt() + reader.at;
-    if (end < reader.at || end > batchEnd) throw new Error(`a record after offset ${baseOffset} is damaged`);
+  reader.at += BATCH.recordCount - BATCH.producerId;
+  const count = reader.int32();
+  if (count * LEAST_RECORD_BYTES > batchEnd - reader.at)
+    throw new Error(`the batch at offset ${baseOffset} is damaged`);
+  for (let left = count; left > 0; left--) {
+    const length = reader.varInt();
+    const end = length + reader.at;
+    if (end < reader.at || end > batchEnd) throw new Error(`a record behind offset ${baseOffset} is damaged`);
     const recordAttributes = reader.int8();
     const timestampDelta = reader.varInt();
     const offset = baseOffset + reader.varInt();
@@ -238,20 +341,28 @@ function readBatch(
     });
     reader.at = end;
   }
-  return true;
 }
 
 function readHeaders(reader: Reader): IHeaders {
   const headers: IHeaders = {};
-  for (let left = reader.varInt(); left > 0; left--) {
+  for (let left = Math.min(reader.varInt(), MOST_HEADERS); left > 0; left--) {
     const name = reader.text(reader.varInt());
     // Without a value it is `null`, which kafkajs' type of headers leaves out.
     const value = reader.sized() as Buffer;
-    const before = headers[name];
-    if (before === undefined) headers[name] = value;
-    else headers[name] = Array.isArray(before) ? [...before, value] : [before, value];
+    if (name in headers) addAgain(headers, name, value);
+    else headers[name] = value;
   }
   return headers;
+}
+
+/** Also for a name that every object has, such as `constructor`. */
+function addAgain(headers: IHeaders, name: string, value: Buffer): void {
+  const before = Object.hasOwn(headers, name) ? headers[name] : undefined;
+  if (Array.isArray(before)) before.push(value);
+  else {
+    const all = before === undefined ? value : [before, value];
+    Object.defineProperty(headers, name, { value: all, enumerable: true, configurable: true, writable: true });
+  }
 }
 
 /** Reads one value after the other. */

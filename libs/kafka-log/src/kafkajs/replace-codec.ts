@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { systemClock } from '#libs/domain';
 import { decodeFetch, type DecodeRecords } from './fetch-response.js';
+import { noteStableOffset } from './open-transactions.js';
 import { encodeProduce, type ProduceRequest } from './produce-request.js';
 
 /** The encoder in which kafkajs builds a request. */
@@ -66,7 +67,15 @@ export function replaceCodec(): void {
         topics.find((wanted) => wanted.topic === topic)?.partitions.find((wanted) => wanted.partition === partition)
           ?.fetchOffset ?? 0,
       );
-    const decode = (bytes: Buffer): Promise<unknown> => decodeFetch(bytes, decodeRecords, fetchOffsetOf);
+    const decode = async (bytes: Buffer): Promise<unknown> => {
+      const answer = await decodeFetch(bytes, decodeRecords, fetchOffsetOf);
+      for (const { topicName, partitions } of answer.responses) {
+        for (const { partition, lastStableOffset, highWatermark } of partitions) {
+          noteStableOffset(topicName, partition, Number(lastStableOffset), Number(highWatermark));
+        }
+      }
+      return answer;
+    };
     return { ...exchange, response: { ...response, decode } };
   });
 }

@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import kafkajs from 'kafkajs';
+import { inboxValue, type OrgId } from '#libs/domain';
+import { Store } from '#libs/feed-store';
+import { KafkaConnection, partitionOf } from '#libs/kafka-log';
+import type { GaplessApp } from '#libs/platform';
+import { ApiClient } from '../support/api-client.js';
+import { anApiKey } from '../support/api-keys.js';
+import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
+import { hostileRecords, type HostileRecord } from '../support/hostile-records.js';
+import { anEventId, anOrgId } from '../support/ids.js';
+import { eventually } from '../support/infrastructure/eventually.js';
+import { readTopic, type TopicRecord } from '../support/log-reader.js';
+import { PACKINGS } from '../support/packings.js';
+import { RawProducer } from '../support/raw-producer.js';
+import { recordBatch, type Packing } from '../support/record-batch.js';
+import { aReceiver, type Receiver } from '../support/receiver.js';
+
+const PARTITIONS = 3;
+/** Every record has this long until the next one of its partition is in the feed, and pushed. */
+const GOES_ON_WITHIN_MS = 5_000;
+
+let gapless: GaplessUnderTest;
+let app: GaplessApp;
+let orgId: OrgId;
+let api: ApiClient;
+let producer: RawProducer;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  gapless = await aGapless();
+  app = await gapless.startAll({ SWEEP_INTERVAL: '200ms' });
+  orgId = anOrgId();
+  api = new ApiClient(app.url, await anApiKey(app.app.get(Store), orgId));
+  receiver = await aReceiver();
+  await api.createWebhook({ url: receiver.url, events: ['ticket.created', 'conversation.handed_off'] });
+  producer = await RawProducer.to(gapless.environment['KAFKA_BROKERS']!);
+});
+
+afterAll(async () => {
+  producer.close();
+  await receiver.close();
+  await gapless.stop();
+});
+
+function topic(role: string): string {
+  return `${gapless.environment['TOPIC_PREFIX']!}.${role}.v1`;
+}
+
+function pushed(): readonly (string | undefined)[] {
+  return receiver.received.map(({ headers }) => headers['x-service-event-id'] as string | undefined);
+}
+
+/** An event after it in the same partition is shown and pushed. */
+async function expectGoesOn(): Promise<void> {
+  const [id] = await api.emit([{ event: 'ticket.created', data: {} }]);
+  await eventually(
+    () => {
+      expect(pushed()).toContain(id);
+    },
+    { timeoutMs: GOES_ON_WITHIN_MS },
+  );
+}
+
+async function codesByOrigin(): Promise<ReadonlyMap<string, TopicRecord['headers']>> {
+  const found = await readTopic(gapless.environment['KAFKA_BROKERS']!, topic('dead-letter'));
+  return new Map(found.map(({ headers }) => [headers['x-origin'] ?? '', headers]));
+}
+
+function origin(answer: Awaited<ReturnType<typeof send>>): string {
+  const offset = 'offset' in answer ? answer.offset : NaN;
+  return `${topic('inbox')}/${partitionOf(orgId, PARTITIONS)}/${offset}`;
+}
+
+async function send({ records, packing }: Pick<HostileRecord, 'records' | 'packing'>) {
+  const batch = recordBatch(records(), Date.now(), packing);
+  return producer.send(topic('inbox'), partitionOf(orgId, PARTITIONS), batch);
+}
+
+describe('a record of the inbox', () => {
+  /** The codes of the dead letters that there have to be, by where the records were. */
+  const expected = new Map<string, string>();
+
+  // The names are of one org, the records of another: jest needs the names before anything runs.
+  it.each(hostileRecords(anOrgId(), 0).map(({ name }) => name))('stops nothing: %s', async (name) => {
+    const hostile = hostileRecords(orgId, Date.now()).find((record) => record.name === name)!;
+    const answer = await send(hostile);
+    await expectGoesOn();
+    if (hostile.fate === 'refused') expect(answer).toEqual({ errorCode: expect.any(Number) });
+    else if (hostile.fate === 'event') {
+      await eventually(() => {
+        expect(pushed()).toEqual(expect.arrayContaining([...hostile.ids]));
+      });
+    } else expected.set(origin(answer), hostile.fate.code);
+  });
+
+  it('is a dead letter with the reason if it is no event', async () => {
+    const found = await codesByOrigin();
+    expect(expected.size).toBeGreaterThan(30);
+    for (const [place, code] of expected) expect([place, found.get(place)?.['x-error-code']]).toEqual([place, code]);
+  });
+});
+
+describe('batches that a topic kept compressed', () => {
+  const anEvent = () => {
+    const text = JSON.stringify({ text: 'x'.repeat(300) });
+    const event = { id: anEventId(), event: 'ticket.created' as const, orgId, widgetId: null, dataJson: text };
+    return { id: event.id, value: inboxValue({ ...event, occurredAt: new Date().toISOString() }) };
+  };
+
+  beforeAll(async () => {
+    // As an inbox has it that was made before, until a process starts.
+    await app.app.get(KafkaConnection).withAdmin((admin) =>
+      admin.alterConfigs({
+        validateOnly: false,
+        resources: [
+          {
+            type: kafkajs.ConfigResourceTypes.TOPIC,
+            name: topic('inbox'),
+            configEntries: [{ name: 'compression.type', value: 'producer' }],
+          },
+        ],
+      }),
+    );
+  });
+
+  it('are read when they are gzip', async () => {
+    const { id, value } = anEvent();
+    await send({ records: () => [{ key: Buffer.from(orgId), value }], packing: PACKINGS.gzip });
+    await expectGoesOn();
+    expect(pushed()).toContain(id);
+  });
+
+  it.each(['snappy', 'lz4', 'zstd'] as const)('are dead letters when they are %s', async (name) => {
+    const { value } = anEvent();
+    const answer = await send({ records: () => [{ key: Buffer.from(orgId), value }], packing: PACKINGS[name] });
+    await expectGoesOn();
+    const dead = (await codesByOrigin()).get(origin(answer));
+    expect(dead).toMatchObject({ 'x-error-code': 'unreadable' });
+    expect(dead?.['x-error-detail']).toContain(`it is compressed by ${name}`);
+  });
+
+  it('are dead letters when they unpack to more than a batch may have', async () => {
+    const value = Buffer.alloc(300 * 1024 * 1024);
+    const before = process.memoryUsage().rss;
+    const packing: Packing = PACKINGS.gzip;
+    const answer = await send({ records: () => [{ key: Buffer.from(orgId), value }], packing });
+    await expectGoesOn();
+    const dead = (await codesByOrigin()).get(origin(answer));
+    expect(dead?.['x-error-detail']).toContain('it has more than 16777216 bytes unpacked');
+    // The test itself holds what it packs.
+    expect(process.memoryUsage().rss - before).toBeLessThan(900 * 1024 * 1024);
+  });
+});
+
+describe('transactions', () => {
+  async function inTransaction(value: Buffer, end: 'commit' | 'abort' | 'none'): Promise<void> {
+    const { kafka } = app.app.get(KafkaConnection);
+    const own = kafka.producer({ transactionalId: anEventId(), transactionTimeout: 2_000, maxInFlightRequests: 1 });
+    await own.connect();
+    const transaction = await own.transaction();
+    await transaction.send({ topic: topic('inbox'), messages: [{ key: orgId, value }] });
+    if (end !== 'none') await transaction[end]();
+    await own.disconnect();
+  }
+
+  const anEvent = () => {
+    const event = { id: anEventId(), event: 'ticket.created' as const, orgId, widgetId: null, dataJson: '{}' };
+    return { id: event.id, value: inboxValue({ ...event, occurredAt: new Date().toISOString() }) };
+  };
+
+  it('that are committed bring events, those that are aborted none', async () => {
+    const [aborted, committed] = [anEvent(), anEvent()];
+    await inTransaction(aborted.value, 'abort');
+    await inTransaction(committed.value, 'commit');
+    await expectGoesOn();
+    expect(pushed()).toContain(committed.id);
+    expect(pushed()).not.toContain(aborted.id);
+  });
+
+  it('that are left open hold nothing up for longer than the broker lets them', async () => {
+    const { id, value } = anEvent();
+    await inTransaction(value, 'none');
+    await expectGoesOn();
+    expect(pushed()).not.toContain(id);
+  });
+});
+
+describe('after all of it', () => {
+  it('the service is ready, and each event is there once', async () => {
+    const answer = await fetch(`${app.url}/health/ready`);
+    expect(answer.status).toBe(200);
+    const seqs = (await api.feed()).map(({ seq }) => seq);
+    expect(seqs).toEqual(seqs.map((_, index) => index + 1));
+  });
+});
