@@ -4,7 +4,7 @@ import { anEventId, anOrgId } from './ids.js';
 import type { Packing, RawRecord } from './record-batch.js';
 
 /** What becomes of a record: it is an event of the org, a dead letter with this code, or refused by the broker itself. */
-export type Fate = 'event' | 'refused' | { readonly code: string };
+type Fate = 'event' | 'refused' | { readonly code: string };
 
 export interface HostileRecord {
   readonly name: string;
