@@ -20,7 +20,7 @@ const MOST_REPLICAS = 3;
  * Of a node that is alone. After a crash it lets itself in again only when the session of the process before is over, and
  * asks for it ever more seldom, up to once a session: 9 s by default, which is 10 s of standing still.
  */
-const ALONE = { 'broker.session.timeout.ms': 1_500, 'broker.heartbeat.interval.ms': 300 };
+const ALONE = { 'broker.session.timeout.ms': 4_000, 'broker.heartbeat.interval.ms': 500 };
 
 /** `server.properties` of a node that is broker and controller. Everything listens on loopback only. */
 export function kafkaServerProperties(o: {

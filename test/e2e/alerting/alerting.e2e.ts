@@ -371,15 +371,23 @@ describe('mails of staff alerts', () => {
         clock: { now: () => HANDED_OFF_AT_MS + seconds * 1_000 },
         logger: createLogger('silent', 'test'),
       }).round();
+    // A round leaves out alerts that another transaction holds at that moment.
+    const bothAreTriedAfter = async (seconds: number) => {
+      let tried = 0;
+      await eventually(async () => {
+        tried += await mailsAfter(seconds);
+        expect(tried).toBe(2);
+      });
+    };
     // Nobody listens yet.
-    expect(await mailsAfter(300)).toBe(2);
+    await bothAreTriedAfter(300);
     const server = await aMailServer(port);
     expect(await mailsAfter(309)).toBe(0);
     server.refusal = 'not now';
-    expect(await mailsAfter(311)).toBe(2);
+    await bothAreTriedAfter(311);
     server.refusal = null;
     expect(await mailsAfter(320)).toBe(0);
-    expect(await mailsAfter(331)).toBe(2);
+    await bothAreTriedAfter(331);
     expect(await mailsAfter(10_000)).toBe(0);
     await transport.close();
     await server.close();
