@@ -285,11 +285,9 @@ describe('an endpoint is refused', () => {
       'https://printer.local/',
       'https://db.internal/',
       'https://nas.home.arpa/',
-      'https://inside.example.com/',
-      'https://mixed.example.com/',
-      'https://mapped.example.com/',
     ],
-    url_unresolvable: ['https://nowhere.example.com/', 'https://empty.example.com/'],
+    // What a name server says of a name is nobody's business: all of these are answered alike.
+    url_unresolvable: ['nowhere', 'empty', 'inside', 'mixed', 'mapped'].map((name) => `https://${name}.example.com/`),
     url_invalid: [
       '',
       'hooks.example.com',
