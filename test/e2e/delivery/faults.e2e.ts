@@ -240,6 +240,6 @@ describe('an attempt at a name', () => {
     dns.set('private.example.com', ['127.0.0.1']);
     const body = { url: `https://private.example.com:${receiver.port}/hook`, events: ['ticket.created'] };
     const refusal = await operator.refusal('POST', '/external/webhooks', body);
-    expect(refusal).toMatchObject({ status: 422, code: 'url_private_network', errors: [{ pointer: '#/url' }] });
+    expect(refusal).toMatchObject({ status: 422, code: 'url_unresolvable', errors: [{ pointer: '#/url' }] });
   });
 });
