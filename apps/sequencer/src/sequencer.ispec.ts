@@ -125,7 +125,11 @@ describe('a record of the log', () => {
   it('is the envelope, with seq and CloudEvents headers, keyed by its org', async () => {
     const id = anEventId();
     const record = eventRecord(id);
-    await sequencer.sequence(0, [{ ...record, headers: { traceparent: '00-trace-01' } }], aSession());
+    await sequencer.sequence(
+      0,
+      [{ ...record, headers: { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' } }],
+      aSession(),
+    );
     const [stored] = await readTopic(brokers, topics.log);
     expect(stored).toMatchObject({ partition: 0, offset: 0, key: orgId });
     expect(stored!.headers).toEqual({
@@ -138,7 +142,7 @@ describe('a record of the log', () => {
       ce_time: '2026-03-02T09:00:00.000Z',
       'inbox-offset': '0',
       'inbox-time': String(RECEIVED_AT_MS),
-      traceparent: '00-trace-01',
+      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
     });
     expect(stored!.value.toString()).toBe(
       `{"id":"${id}","seq":1,"event":"ticket.created","occurred_at":"2026-03-02T09:00:00.000Z",` +
