@@ -59,12 +59,16 @@ async function forgetTheDead(brokers: string): Promise<void> {
 /** Settings of how to get into brokers that are somebody else's. */
 const ACCESS_SETTINGS = [SETTINGS.kafkaTls, SETTINGS.kafkaSasl, SETTINGS.kafkaUsername, SETTINGS.kafkaPassword];
 
+function isGiven(text = ''): boolean {
+  return text.trim() !== '' && text.trim() !== 'false';
+}
+
 /**
  * Starts the servers that the environment does not name.
  * @throws ConfigError when it says how to get into brokers, and not where they are
  */
 async function startServers(servers: Server[]): Promise<Environment> {
-  const unused = process.env['KAFKA_BROKERS'] ? [] : ACCESS_SETTINGS.filter(({ name }) => process.env[name]);
+  const unused = process.env['KAFKA_BROKERS'] ? [] : ACCESS_SETTINGS.filter(({ name }) => isGiven(process.env[name]));
   if (unused.length > 0) {
     throw new ConfigError(
       unused.map(({ name }) => `${name} is set, but KAFKA_BROKERS is not, and the embedded broker needs no sign-in`),

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { isPassingKafkaError } from './is-passing-kafka-error.js';
 import { OAuthTokens } from './oauth-tokens.js';
 
 let server: Server;
@@ -52,6 +53,7 @@ describe('access tokens', () => {
   });
 
   it.each([
+    [401, {}, /answered 401/],
     [503, {}, /answered 503/],
     [200, { token: 'elsewhere' }, /without an access_token/],
   ])('fail with %d %j, and are asked for again', async (status, body, message) => {
@@ -61,5 +63,22 @@ describe('access tokens', () => {
     await expect(shared.token()).rejects.toThrow(message);
     answer = good;
     expect(await shared.token()).toBe('good');
+  });
+
+  it('are waited for while their server is away, and not when it refuses the client', async () => {
+    const passes = async () =>
+      isPassingKafkaError(
+        await tokens()
+          .token()
+          .catch((error: unknown) => error),
+      );
+    answer = { status: 401, body: {} };
+    expect(await passes()).toBe(false);
+    answer = { status: 503, body: {} };
+    expect(await passes()).toBe(true);
+    const stopped = tokens();
+    await new Promise((resolve) => server.close(resolve));
+    expect(isPassingKafkaError(await stopped.token().catch((error: unknown) => error))).toBe(true);
+    server.listen(0, '127.0.0.1');
   });
 });

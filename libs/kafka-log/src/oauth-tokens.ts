@@ -1,3 +1,5 @@
+import kafkajs from 'kafkajs';
+
 const TIMEOUT_MS = 10_000;
 /** The remaining life of a token when the next one is fetched: connections can open with it at any time. */
 const SPARE = 0.2;
@@ -18,7 +20,10 @@ export class OAuthTokens {
 
   constructor(private readonly client: OAuthClient) {}
 
-  /** @throws when the server does not give one; the next call asks again */
+  /**
+   * Returns a token. After a failure, the next call asks again.
+   * @throws KafkaJSConnectionError, which is waited out, if the server is away; Error if it refuses the client
+   */
   async token(): Promise<string> {
     if (performance.now() >= this.#goodUntilMs) this.#token = null;
     this.#token ??= this.#ask();
@@ -35,17 +40,8 @@ export class OAuthTokens {
     // Good for as long as it is on its way, so that connections that open together share it.
     this.#goodUntilMs = Infinity;
     const credentials = [clientId, clientSecret].map(encodeURIComponent).join(':');
-    const answer = await fetch(url, {
-      method: 'POST',
-      headers: {
-        authorization: `Basic ${Buffer.from(credentials).toString('base64')}`,
-        'content-type': 'application/x-www-form-urlencoded',
-        accept: 'application/json',
-      },
-      body: new URLSearchParams({ grant_type: 'client_credentials', ...(scope === null ? {} : { scope }) }).toString(),
-      redirect: 'error',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    });
+    const answer = await this.#post(credentials, scope);
+    if (answer.status >= 500 || answer.status === 429) throw away(url, `it answered ${answer.status}`);
     if (!answer.ok) throw new Error(`${url} answered ${answer.status} to the request for a token`);
     const { access_token: token, expires_in: seconds = ASSUMED_LIFE_SECONDS } = (await answer.json()) as {
       readonly access_token?: unknown;
@@ -55,4 +51,31 @@ export class OAuthTokens {
     this.#goodUntilMs = performance.now() + seconds * 1_000 * (1 - SPARE);
     return token;
   }
+
+  async #post(credentials: string, scope: string | null): Promise<Response> {
+    const { url } = this.client;
+    try {
+      return await fetch(url, {
+        method: 'POST',
+        headers: {
+          authorization: `Basic ${Buffer.from(credentials).toString('base64')}`,
+          'content-type': 'application/x-www-form-urlencoded',
+          accept: 'application/json',
+        },
+        body: new URLSearchParams({
+          grant_type: 'client_credentials',
+          ...(scope === null ? {} : { scope }),
+        }).toString(),
+        redirect: 'error',
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
+    } catch (error) {
+      throw away(url, (error as Error).message);
+    }
+  }
+}
+
+/** An error that kafkajs and every stage wait out, as they do when a broker is away. */
+function away(url: string, reason: string): Error {
+  return new kafkajs.KafkaJSConnectionError(`no access token from ${url}: ${reason}`);
 }
