@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import { Store } from '#libs/feed-store';
 import { STAGE_NAMES, type Environment } from '#libs/runtime';
@@ -93,7 +94,7 @@ describe('brokers that ask who connects', () => {
       }
       const orgId = anOrgId();
       const client = new ApiClient(api.url, await anApiKey(api.app.get(Store), orgId));
-      await client.createWebhook({ url: receiver!.url, events: ['ticket.created'] });
+      const webhook = await client.createWebhook({ url: receiver!.url, events: ['ticket.created'] });
       await client.setAlertThresholds(orgId, { first: 1, second: 3_600 });
       await client.emit([
         { event: 'ticket.created', data: { n: 1 } },
@@ -102,9 +103,14 @@ describe('brokers that ask who connects', () => {
       await eventually(() => {
         expect(receiver!.received.map(({ headers }) => headers['x-service-attempt'])).toEqual(['1', '2']);
       });
+      const test = await client.request('POST', `/external/webhooks/${webhook.id}/test`);
+      expect(test.status).toBeLessThan(300);
+      await eventually(() => {
+        expect(receiver!.received).toHaveLength(3);
+      });
       await eventually(async () => {
         const events = (await client.feed()).map(({ event }) => event);
-        expect(events).toEqual(['ticket.created', 'conversation.handed_off', 'conversation.queued']);
+        expect(events.toSorted()).toEqual(['conversation.handed_off', 'conversation.queued', 'test', 'ticket.created']);
       });
     },
     300_000,
@@ -113,5 +119,15 @@ describe('brokers that ask who connects', () => {
   itUnless(lack, 'are refused at once with a reason when the password is not right', async () => {
     const env = { ...signIn('api'), KAFKA_PASSWORD: 'wrong' };
     await expect(gapless!.start([STAGE_MODULES.api], { http: API_HTTP, env })).rejects.toThrow(/SASL.*authentication/i);
+  });
+
+  itUnless(lack, 'are waited for when nobody vouches for their certificate', async () => {
+    const ended = new AbortController();
+    const env = { ...signIn('api'), KAFKA_CA_FILE: join(ROOT, 'test/support/tls/server.pem') };
+    const started = gapless!.start([STAGE_MODULES.api], { http: API_HTTP, env, signal: ended.signal });
+    const outcome = await Promise.race([started.catch(String), delay(5_000, 'waits')]);
+    expect(outcome).toBe('waits');
+    ended.abort(new Error('seen enough'));
+    await expect(started).rejects.toThrow();
   });
 });
