@@ -9,5 +9,6 @@ export function anEnvironment(): Readonly<Record<string, string>> {
     SECRET_ENCRYPTION_KEYS: `test:${randomBytes(32).toString('base64')}`,
     // What a suite sends in a second is not what these suites are about.
     RATE_LIMIT: '100000/s',
+    RATE_LIMIT_BYTES: '1GiB/s',
   };
 }

@@ -42,6 +42,7 @@ import { ListEventTypesController } from './event-types/list-event-types.control
 import { CheckedIds } from './events/checked-ids.js';
 import { IngestLag } from './events/ingest-lag.js';
 import { IngestEventsController } from './events/ingest-events.controller.js';
+import { PendingIngest } from './events/pending-ingest.js';
 import { OpenStreams } from './events/open-streams.js';
 import { ReadFeedController } from './events/read-feed.controller.js';
 import { GetDeliveryController } from './deliveries/get-delivery.controller.js';
@@ -173,6 +174,7 @@ function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyReco
     SharedReads,
     FeedFollower,
     OpenStreams,
+    PendingIngest,
     EndpointUrlCheck,
     LogMoments,
     RequestTraces,

@@ -82,6 +82,21 @@ describe('the appender', () => {
     expect(stored.slice(1, -1).map(({ value }) => value[0])).toEqual(values.map((value) => value[0]));
   });
 
+  it('lets no share wait for what another one has waiting', async () => {
+    const topic = await aTopic();
+    let greedy = 0;
+    const appends = Array.from({ length: 24 }, async (_, n) => {
+      await appender.append([{ topic, key: 'key', value: Buffer.alloc(4 * 1024 * 1024, n) }], 'greedy');
+      greedy++;
+    });
+    await appender.append([record(topic, 'modest')], 'modest');
+    // What came in the same turn of the event loop goes behind it.
+    expect(greedy).toBeLessThanOrEqual(1);
+    await Promise.all(appends);
+    const values = (await readTopic(kafka.brokers, topic)).filter(({ value }) => value.length > 100);
+    expect(values.map(({ value }) => value[0])).toEqual(Array.from({ length: 24 }, (_, n) => n));
+  });
+
   it('refuses a record that no broker takes, appends nothing of its call, and goes on', async () => {
     const topic = await aTopic();
     const tooLarge = { topic, key: 'key', value: Buffer.alloc(8 * 1024 * 1024) };

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CompressionTypes, type ICustomPartitioner, type Message, type Producer, type TopicMessages } from 'kafkajs';
 import type { Metrics } from '#libs/metrics';
+import { FairQueue } from './fair-queue.js';
 import type { KafkaConnection } from './kafka-connection.js';
 import { LARGEST_RECORD_BYTES, PRODUCE_BYTES, PRODUCE_RECORDS, REQUEST_BYTES } from './limits.js';
 import { measureProduce } from './measure-produce.js';
@@ -31,6 +32,7 @@ class RecordTooLargeError extends Error {
 
 /**
  * Appends records with `acks=all`. Calls during a request share the next one, so many small appends cost few round trips.
+ * Callers may name whose records they are. Then nobody waits for more than their share of what others append.
  * No call waits for a timer, unless the appender is set to gather. An append that is too large for one request goes in
  * several, one after the other; an ingest request is never that large. The broker recognizes records that are sent again
  * after a fault. A rejected append may have written some of its records.
@@ -41,7 +43,7 @@ export class Appender {
   /** The partitions, as `topic/partition`, that the records on their way belong to. */
   readonly #places = new Set<string>();
   readonly #metrics: Metrics;
-  #waiting: Waiting[] = [];
+  readonly #waiting = new FairQueue<Waiting>();
   #sending: Promise<void> | null = null;
 
   constructor(
@@ -64,12 +66,14 @@ export class Appender {
 
   /**
    * Resolves once the brokers have acknowledged all of the records.
+   * @param share whose records they are; only those of the same share keep the order of the calls
    * @throws RecordTooLargeError
    */
-  append(records: readonly NewRecord[]): Promise<void> {
+  append(records: readonly NewRecord[], share = ''): Promise<void> {
     if (records.length === 0) return Promise.resolve();
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ records, bytes: bytesOf(records), resolve, reject });
+      const bytes = bytesOf(records);
+      this.#waiting.add(share, bytes, { records, bytes, resolve, reject });
       this.#sending ??= this.#sendAll();
     });
   }
@@ -99,15 +103,16 @@ export class Appender {
   #takeBatch(): readonly Waiting[] {
     let bytes = 0;
     let records = 0;
-    let taken = 0;
-    for (const waiting of this.#waiting) {
-      if (taken > 0 && (bytes >= PRODUCE_BYTES || records >= PRODUCE_RECORDS)) break;
-      if (taken > 0 && bytes + waiting.bytes > REQUEST_BYTES) break;
-      bytes += waiting.bytes;
-      records += waiting.records.length;
-      taken++;
+    const batch: Waiting[] = [];
+    for (let next = this.#waiting.peek(); next !== undefined; next = this.#waiting.peek()) {
+      if (batch.length > 0 && (bytes >= PRODUCE_BYTES || records >= PRODUCE_RECORDS)) break;
+      if (batch.length > 0 && bytes + next.bytes > REQUEST_BYTES) break;
+      bytes += next.bytes;
+      records += next.records.length;
+      batch.push(next);
+      this.#waiting.take();
     }
-    return this.#waiting.splice(0, taken);
+    return batch;
   }
 
   /** A request that fails is the last: what comes after it in its partition must not overtake it. */

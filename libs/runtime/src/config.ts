@@ -45,6 +45,10 @@ export interface Config {
   /** `<id>:<base64 of 32 bytes>`, comma-separated; the first encrypts, all decrypt. */
   readonly secretEncryptionKeys: string;
   readonly rateLimitPerSecond: number;
+  /** Bytes of request bodies per API key and process. */
+  readonly rateLimitBytesPerSecond: number;
+  /** Bytes of ingested events that may wait to be written, in one process. */
+  readonly maxPendingIngestBytes: number;
   readonly maxEndpointsPerOrg: number;
   /** Streams of the feed that one process, and one API key in it, may have open. */
   readonly maxStreams: number;

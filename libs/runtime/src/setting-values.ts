@@ -31,6 +31,21 @@ export function parseRate(text: string): number | undefined {
   return perSecond > 0 ? perSecond : undefined;
 }
 
+const UNIT_BYTES: Readonly<Record<string, number>> = { KiB: 1_024, MiB: 1_024 ** 2, GiB: 1_024 ** 3 };
+
+/** Bytes of `512KiB`, `8MiB` or `1GiB`; `undefined` for anything else, zero and more than 64 GiB included. */
+export function parseSize(text: string): number | undefined {
+  const match = /^(\d{1,6})(KiB|MiB|GiB)$/.exec(text.trim());
+  const bytes = Number(match?.[1]) * (UNIT_BYTES[match?.[2] ?? ''] ?? 0);
+  return bytes > 0 && bytes <= 64 * 1_024 ** 3 ? bytes : undefined;
+}
+
+/** `<size>/s`. */
+export function parseByteRate(text: string): number | undefined {
+  const size = /^(.*)\/s$/.exec(text)?.[1];
+  return size === undefined ? undefined : parseSize(size);
+}
+
 export function parseEncryptionKeys(text: string): string | undefined {
   const valid = text.split(',').every((entry) => {
     const [id, key, ...rest] = entry.trim().split(':');

@@ -4,11 +4,13 @@ import type { Setting, WhenUnset } from './setting.js';
 import { STAGE_NAMES, STAGES } from './stages.js';
 import {
   parseBoolean,
+  parseByteRate,
   parseEncryptionKeys,
   parseHostPorts,
   parseInteger,
   parseRate,
   parseSchedule,
+  parseSize,
   parseUrl,
 } from './setting-values.js';
 
@@ -227,6 +229,24 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     '<n>/s, such as 100/s',
     parseRate,
     'requests per API key and process, burst twice that; ingest counts events, at 20 × that',
+  ),
+  rateLimitBytesPerSecond: setting(
+    'RATE_LIMIT_BYTES',
+    byDefault('8MiB/s'),
+    '<size>/s, such as 512KiB/s or 8MiB/s',
+    parseByteRate,
+    'bytes of request bodies per API key and process, burst twice that',
+  ),
+  maxPendingIngestBytes: setting(
+    'MAX_PENDING_INGEST',
+    byDefault('128MiB'),
+    'a size of at least 8MiB, such as 64MiB or 1GiB',
+    (text) => {
+      const bytes = parseSize(text);
+      // An organization gets half of it, which has to hold the largest request.
+      return bytes === undefined || bytes < 8 * 1_024 ** 2 ? undefined : bytes;
+    },
+    'bytes of events that may wait for Kafka in a process; each organization gets half of what the others leave',
   ),
   dnsServers: setting<readonly string[]>(
     'DNS_SERVERS',

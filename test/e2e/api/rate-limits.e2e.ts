@@ -9,11 +9,13 @@ import { OPERATIONS, type Named } from './support/operations.js';
 const RATE = 2;
 const BURST = 2 * RATE;
 const EVENTS = 20 * BURST;
+/** `RATE_LIMIT_BYTES`, the same of bodies. */
+const BYTES = 2 * 16 * 1_024;
 
 let suite: ApiSuite;
 
 beforeAll(async () => {
-  suite = await ApiSuite.start({ RATE_LIMIT: `${RATE}/s` }, [ApiModule]);
+  suite = await ApiSuite.start({ RATE_LIMIT: `${RATE}/s`, RATE_LIMIT_BYTES: '16KiB/s' }, [ApiModule]);
 });
 
 afterAll(async () => {
@@ -71,6 +73,36 @@ describe('the rate limit (contract 9)', () => {
     const other = await suite.ask({ key, method: 'GET', path: '/api/v1/external/event-types' });
     expect(other.headers).toMatchObject({ ratelimit: '"requests";r=3;t=2', 'ratelimit-policy': '"requests";q=4;w=2' });
     expect((await suite.ask({ key, ...ingest(6) })).status).toBe(429);
+  });
+
+  it.each([
+    ['declared', {}],
+    ['not declared', { 'transfer-encoding': 'chunked' }],
+  ])('counts the bytes of bodies, of a length that is %s', async (_, framing) => {
+    const orgId = anOrgId();
+    const [key, other] = [await suite.aKey(orgId), await suite.aKey(orgId)];
+    const { headers, ...ask } = posting('/api/v1/internal/events', {
+      events: [{ event: 'ticket.created', data: { text: 'x'.repeat(BYTES / 2) } }],
+    });
+    const send = (by: string) => suite.ask({ key: by, ...ask, headers: { ...headers, ...framing } });
+    expect((await send(key)).status).toBe(202);
+    const refused = await send(key);
+    expect([refused.status, refused.headers['ratelimit']]).toEqual([
+      429,
+      expect.stringMatching(/^"bytes";r=0;t=[12]$/),
+    ]);
+    expect(refused.headers['ratelimit-policy']).toBe(`"bytes";q=${BYTES};w=2`);
+    expect(refused.text).toContain(`At most ${BYTES} bytes in 2 seconds.`);
+    expect((await send(other)).status).toBe(202);
+    await pause(Number(refused.headers['retry-after']) * 1_000);
+    expect((await send(key)).status).toBe(202);
+  });
+
+  it('counts the bytes of what is refused, for all operations', async () => {
+    const key = await suite.aKey(anOrgId());
+    await suite.ask({ key, ...posting('/api/v1/internal/events', { events: [], fill: 'x'.repeat(BYTES) }) });
+    const answer = await suite.ask({ key, ...posting('/api/v1/external/webhooks', 'not a webhook') });
+    expect(answer.status).toBe(429);
   });
 
   it('takes none of the events of a request that goes beyond it', async () => {

@@ -43,6 +43,7 @@ const SETTINGS = {
   RETRY_SCHEDULE: '1s,1s,2s,2s,5s,5s,5s,5s',
   AUTO_DISABLE_AFTER: '1000000',
   RATE_LIMIT: '100000/s',
+  RATE_LIMIT_BYTES: '1GiB/s',
   LOG_LEVEL: 'warn',
 };
 /** Of the caller's environment: what it takes to run programs, and nothing that configures Gapless. */

@@ -5,6 +5,7 @@ import { SweepRegularly } from '../../../apps/alerting/src/sweep-regularly.js';
 import { CheckedIds } from '../../../apps/api/src/events/checked-ids.js';
 import { IngestLag } from '../../../apps/api/src/events/ingest-lag.js';
 import { IngestEventsController } from '../../../apps/api/src/events/ingest-events.controller.js';
+import { PendingIngest } from '../../../apps/api/src/events/pending-ingest.js';
 import { CreateWebhookController } from '../../../apps/api/src/webhooks/create-webhook.controller.js';
 import type { EndpointUrlCheck } from '../../../apps/api/src/webhooks/endpoint-url-check.js';
 import { LogMoments } from '../../../apps/api/src/webhooks/log-moments.js';
@@ -262,6 +263,7 @@ export class SimulatedProcess {
           const ingest = new IngestEventsController(
             new CheckedIds(new FeedReader(store, config.retentionMs), lag, topics, config),
             appender,
+            new PendingIngest(config),
             { eventId: newEventId } as unknown as Identifiers,
             { count: () => Promise.resolve() } as never,
             { once: (_request: unknown, _reply: unknown, act: (seed: null) => unknown) => act(null) } as never,

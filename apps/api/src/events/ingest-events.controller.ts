@@ -13,10 +13,8 @@ import { Limits } from '../http/operation-limits.js';
 import { Idempotency } from '../idempotency/idempotency.js';
 import { RateLimits } from '../rate-limits/rate-limits.js';
 import { CheckedIds } from './checked-ids.js';
+import { PendingIngest } from './pending-ingest.js';
 import { RequestTraces } from './request-traces.js';
-
-/** Bytes of requests that wait for Kafka at the same time; what comes on top is refused rather than piled up. */
-const MAX_PENDING_BYTES = 128 * 1024 * 1024;
 
 interface IngestAnswer {
   readonly data: readonly { readonly id: EventId }[];
@@ -25,11 +23,10 @@ interface IngestAnswer {
 /** `POST /internal/events`: what product services submit (contract 5.6). */
 @Controller('api/v1/internal/events')
 export class IngestEventsController {
-  #pendingBytes = 0;
-
   constructor(
     private readonly checkedIds: CheckedIds,
     private readonly appender: Appender,
+    private readonly pending: PendingIngest,
     private readonly identifiers: Identifiers,
     private readonly rateLimits: RateLimits,
     private readonly idempotency: Idempotency,
@@ -75,7 +72,9 @@ export class IngestEventsController {
       const checkedTo = check === undefined ? {} : { checkedTo: check.checkedTo };
       return [inboxRecord(this.topics.inbox, event, { traceparent, ...checkedTo })];
     });
-    await this.#append(records, body.length);
+    // Whose turn it is depends on the organization, so that more keys give nobody a larger share.
+    const caller = key.orgId ?? key.id;
+    await this.pending.whileWaiting(caller, body.length, () => this.#append(records, caller));
     return { data: events.map(({ id }) => ({ id })) };
   }
 
@@ -83,23 +82,14 @@ export class IngestEventsController {
     return seed === null ? this.identifiers.eventId() : derivedEventId('idempotency', seed, String(index));
   }
 
-  async #append(records: readonly NewRecord[], bytes: number): Promise<void> {
-    if (this.#pendingBytes + bytes > MAX_PENDING_BYTES) {
-      throw new GaplessError(
-        'unavailable',
-        'Too many events are waiting to be written. Nothing was accepted; try again.',
-      );
-    }
-    this.#pendingBytes += bytes;
+  async #append(records: readonly NewRecord[], caller: string): Promise<void> {
     try {
-      await this.appender.append(records);
+      await this.appender.append(records, caller);
     } catch (cause) {
       // A failed append may still have written the events. A retry with the same ids repeats none of them.
       throw new GaplessError('unavailable', 'The log cannot be reached; repeat the request with the same event ids.', {
         cause,
       });
-    } finally {
-      this.#pendingBytes -= bytes;
     }
   }
 }

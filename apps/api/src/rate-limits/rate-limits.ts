@@ -6,7 +6,7 @@ import { CONFIG } from '#libs/platform';
 import type { Config } from '#libs/runtime';
 
 /** The units of rate limits: sign-ins by address, everything else by key. */
-export type Countable = 'requests' | 'events' | 'sign_ins';
+export type Countable = 'requests' | 'events' | 'bytes' | 'sign_ins';
 
 /**
  * A key may use in two seconds what it may use in two: on average the configured rate, and at most twice that at once
@@ -52,20 +52,24 @@ export class RateLimits {
     this.#quotas = {
       requests: new Quota('requests', requests, WINDOW_SECONDS),
       events: new Quota('events', requests * EVENTS_PER_REQUEST, WINDOW_SECONDS),
+      bytes: new Quota('bytes', config.rateLimitBytesPerSecond * WINDOW_SECONDS, WINDOW_SECONDS),
       sign_ins: new Quota('sign_ins', SIGN_INS, SIGN_IN_WINDOW_SECONDS),
     };
   }
 
   /**
-   * Counts, and sets `RateLimit` and `RateLimit-Policy` to the remaining quota.
+   * Counts, and sets `RateLimit` and `RateLimit-Policy` to the remaining quota. Bytes are shown only when they run out,
+   * since a response shows one quota.
    * @param who the id of a key, or an address
    * @throws GaplessError `rate_limited` when nothing is
    */
   async count(what: Countable, who: string, cost: number, reply: FastifyReply): Promise<void> {
     const quota = this.#quotas[what];
     const { remaining, resetSeconds } = await quota.use(who, cost);
-    reply.header('ratelimit-policy', quota.policy);
-    reply.header('ratelimit', `"${what}";r=${Math.max(0, remaining)};t=${resetSeconds}`);
+    if (what !== 'bytes' || remaining < 0) {
+      reply.header('ratelimit-policy', quota.policy);
+      reply.header('ratelimit', `"${what}";r=${Math.max(0, remaining)};t=${resetSeconds}`);
+    }
     if (remaining < 0) {
       throw new GaplessError(
         'rate_limited',

@@ -25,7 +25,8 @@ export class HttpPort {
 
   ask({ method, path, headers = {}, body }: Ask): Promise<Answer> {
     const { hostname, port } = new URL(this.baseUrl);
-    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+    const hasNoLength = body === undefined || 'transfer-encoding' in headers;
+    const length = hasNoLength ? {} : { 'content-length': String(Buffer.byteLength(body)) };
     return new Promise((resolve, reject) => {
       const sent = request(
         {
