@@ -35,3 +35,4 @@ export * from './router-places.js';
 export * from './secret-cipher.js';
 export * from './secret-rotation.js';
 export * from './store.js';
+export { TenantLoginError } from './tenant-login.js';

@@ -9,11 +9,14 @@ import { untilItWorks, type Logger } from '#libs/runtime';
 import { ApiKeyEntity } from './entities/api-key.entity.js';
 import { EndpointEntity } from './entities/endpoint.entity.js';
 import { MIGRATIONS } from './migrations/index.js';
+import { makeTenantLogin, openAsTenant, tenantUrl } from './tenant-login.js';
 
 /** Taken while migrating, so that processes that start together migrate once. */
 const MIGRATION_LOCK = 4_711_0815;
 
 const POOL_SIZE = 20;
+/** How many of them are for the queries of requests, in a process that serves requests. */
+const TENANT_POOL_SIZE = 12;
 
 /** A server that takes longer counts as down: callers get an error, and stages retry. */
 const QUERY_TIMEOUT_MS = 10_000;
@@ -42,8 +45,12 @@ export function isPostgresAway(error: unknown): boolean {
 const PLANNER_OPTIONS = '-c enable_seqscan=off -c enable_bitmapscan=off';
 
 /** An OrgId is a UUID by construction, so it can be part of the text, and one round trip is enough. */
-function asTenant(orgId: OrgId): string {
-  return `begin; set local role gapless_tenant; set local gapless.org_id = '${orgId}'`;
+function asTenant(orgId: OrgId, becomes: string): string {
+  return `begin; ${becomes}set local gapless.org_id = '${orgId}'`;
+}
+
+function poolOf(dataSource: DataSource): Pool {
+  return (dataSource.driver as PostgresDriver).master as Pool;
 }
 
 /** Whether the error says that a lock was not to be had within the `lock_timeout`. */
@@ -68,6 +75,13 @@ export interface StoreOptions {
   readonly migratesWhenOpened: boolean;
   /** Default 10 s; a person who asks for a look at everything waits longer. */
   readonly queryTimeoutMs?: number;
+  /**
+   * Where the queries of requests connect to, as an account that sees one org at a time. Default `null`: with the account
+   * that migrations made. `off`: with that of the stages, which becomes `gapless_tenant` for the transaction.
+   */
+  readonly tenantDatabaseUrl?: string | null;
+  /** Whether the process answers requests (default: no): opening then sees to it that their account is good. */
+  readonly servesRequests?: boolean;
   /** A schema, which has to exist, whose tables stand before those of `public`, and which is migrated instead of it. */
   readonly shadowSchema?: string;
 }
@@ -86,8 +100,13 @@ export class Store {
   readonly #settings: PostgresDataSourceOptions;
   readonly #logger: Logger;
   readonly #migratesWhenOpened: boolean;
+  readonly #options: StoreOptions;
+  readonly #pooled: Partial<PostgresDataSourceOptions>;
+  #tenants: Promise<DataSource> | null = null;
+  #tenantPool: Pool | null = null;
 
   constructor(options: StoreOptions) {
+    this.#options = options;
     this.#logger = options.logger;
     this.#migratesWhenOpened = options.migratesWhenOpened;
     const searchPath = options.shadowSchema === undefined ? [] : [`-c search_path=${options.shadowSchema},public`];
@@ -108,14 +127,19 @@ export class Store {
         this.#logger.warn({ reason: error.message }, 'postgres.connection_lost');
       },
     };
-    this.dataSource = new DataSource({
+    this.#pooled = {
       ...this.#settings,
-      poolSize: POOL_SIZE,
       extra: {
         options: [...startUp, `-c statement_timeout=${queryTimeoutMs + ABANDONED_FOR_MS}`].join(' '),
         keepAlive: true,
         query_timeout: queryTimeoutMs,
       },
+    };
+    const hasTenantPool = options.servesRequests === true && options.tenantDatabaseUrl !== 'off';
+    this.dataSource = new DataSource({
+      ...this.#settings,
+      ...this.#pooled,
+      poolSize: hasTenantPool ? POOL_SIZE - TENANT_POOL_SIZE : POOL_SIZE,
     });
   }
 
@@ -125,6 +149,7 @@ export class Store {
       async () => {
         await this.#bringUpToDate();
         if (!this.dataSource.isInitialized) await this.dataSource.initialize();
+        if (this.#options.servesRequests === true) await this.#forTenants();
       },
       {
         ...(signal === undefined ? {} : { signal }),
@@ -141,8 +166,10 @@ export class Store {
   /** How the connections are used, and how many queries wait for one. */
   get connections(): { readonly busy: number; readonly idle: number; readonly waiting: number } {
     if (!this.isOpen) return { busy: 0, idle: 0, waiting: 0 };
-    const { totalCount, idleCount, waitingCount } = this.#pool;
-    return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
+    const pools = [this.#pool, ...(this.#tenantPool === null ? [] : [this.#tenantPool])];
+    const sum = (of: (pool: Pool) => number) => pools.reduce((total, pool) => total + of(pool), 0);
+    const idle = sum(({ idleCount }) => idleCount);
+    return { busy: sum(({ totalCount }) => totalCount) - idle, idle, waiting: sum(({ waitingCount }) => waitingCount) };
   }
 
   /** Whether it was opened, and can be asked. */
@@ -151,12 +178,14 @@ export class Store {
   }
 
   async close(): Promise<void> {
+    const tenants = await this.#tenants?.catch(() => null);
+    if (tenants?.isInitialized === true) await tenants.destroy();
     if (this.dataSource.isInitialized) await this.dataSource.destroy();
   }
 
   /** A query over all orgs, as the owner of the tables: for the stages. */
   async query<Row>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
-    return this.#onConnection((runner) => runner.query(sql, [...parameters]) as Promise<Row[]>);
+    return this.#onConnection(this.dataSource, (runner) => runner.query(sql, [...parameters]) as Promise<Row[]>);
   }
 
   /**
@@ -180,7 +209,7 @@ export class Store {
     sql: string,
     parameters: readonly unknown[],
   ): Promise<readonly Row[]> {
-    const client = await this.#pool.connect();
+    const client = await poolOf(await this.#forTenants()).connect();
     let broken = false;
     // The pool listens only while it has the connection. Without a listener, a loss between two queries ends the process.
     const onLost = () => {
@@ -188,7 +217,7 @@ export class Store {
     };
     client.on('error', onLost);
     try {
-      await client.query(`${asTenant(orgId)}; set local plan_cache_mode = force_generic_plan`);
+      await client.query(`${this.#asTenant(orgId)}; set local plan_cache_mode = force_generic_plan`);
       try {
         const { rows } = await client.query<Row & QueryResultRow>({ name, text: sql, values: [...parameters] });
         await client.query('commit');
@@ -210,25 +239,54 @@ export class Store {
 
   /** Everything that `act` does is one transaction over all orgs. */
   async transaction<T>(act: (runner: QueryRunner) => Promise<T>): Promise<T> {
-    return this.#inTransaction('begin', act);
+    return this.#inTransaction(this.dataSource, 'begin', act);
   }
 
   /** One transaction over all orgs that changes nothing, and in which every query sees the same moment. */
   async snapshot<T>(act: (runner: QueryRunner) => Promise<T>): Promise<T> {
-    return this.#inTransaction('begin isolation level repeatable read read only', act);
+    return this.#inTransaction(this.dataSource, 'begin isolation level repeatable read read only', act);
   }
 
   /** One transaction that sees and changes rows of this org alone, held by row-level security. */
   async forOrg<T>(orgId: OrgId, act: (runner: QueryRunner) => Promise<T>): Promise<T> {
-    return this.#inTransaction(asTenant(orgId), act);
+    return this.#inTransaction(await this.#forTenants(), this.#asTenant(orgId), act);
   }
 
   get #pool(): Pool {
-    return (this.dataSource.driver as PostgresDriver).master as Pool;
+    return poolOf(this.dataSource);
   }
 
-  async #inTransaction<T>(begin: string, act: (runner: QueryRunner) => Promise<T>): Promise<T> {
-    return this.#onConnection(async (runner, discard) => {
+  get #sharesLogin(): boolean {
+    return this.#options.tenantDatabaseUrl === 'off';
+  }
+
+  #asTenant(orgId: OrgId): string {
+    return asTenant(orgId, this.#sharesLogin ? 'set local role gapless_tenant; ' : '');
+  }
+
+  /** The connections for the queries of requests; opened once, and again after a failure. */
+  async #forTenants(): Promise<DataSource> {
+    if (this.#sharesLogin) return this.dataSource;
+    return (this.#tenants ??= this.#openTenants().catch((error: unknown) => {
+      this.#tenants = null;
+      throw error;
+    }));
+  }
+
+  async #openTenants(): Promise<DataSource> {
+    const { tenantDatabaseUrl, databaseUrl } = this.#options;
+    const { url, database } = await this.#onConnection(this.dataSource, async (runner) => ({
+      url: tenantDatabaseUrl ?? (await tenantUrl(databaseUrl, runner)),
+      database: await runner.getCurrentDatabase(),
+    }));
+    const settings = { ...this.#settings, ...this.#pooled, url, poolSize: TENANT_POOL_SIZE };
+    const tenants = await openAsTenant(settings, database ?? '');
+    this.#tenantPool = poolOf(tenants);
+    return tenants;
+  }
+
+  async #inTransaction<T>(dataSource: DataSource, begin: string, act: (runner: QueryRunner) => Promise<T>): Promise<T> {
+    return this.#onConnection(dataSource, async (runner, discard) => {
       await runner.query(begin);
       try {
         const result = await act(runner);
@@ -245,8 +303,11 @@ export class Store {
    * Lends a connection. One whose state is not known does not go back to the pool: a statement that nobody waited for may
    * still be done, and a transaction may be open, which the next one on this connection would commit.
    */
-  async #onConnection<T>(act: (runner: QueryRunner, discard: () => void) => Promise<T>): Promise<T> {
-    const runner = this.dataSource.createQueryRunner();
+  async #onConnection<T>(
+    dataSource: DataSource,
+    act: (runner: QueryRunner, discard: () => void) => Promise<T>,
+  ): Promise<T> {
+    const runner = dataSource.createQueryRunner();
     let client: Client | undefined;
     const discard = () => {
       // Not awaited: a server that is frozen does not say goodbye. The pool takes no connection back that is ending.
@@ -265,7 +326,7 @@ export class Store {
 
   /** Keeps every other process from the work that the lock stands for. @returns `null` when one is at it */
   async exclusively<T>(lock: number, act: () => Promise<T>): Promise<T | null> {
-    return this.#onConnection(async (runner, discard) => {
+    return this.#onConnection(this.dataSource, async (runner, discard) => {
       const [row] = (await runner.query('select pg_try_advisory_lock($1) as taken', [lock])) as { taken: boolean }[];
       if (row?.taken !== true) return null;
       try {
@@ -285,12 +346,21 @@ export class Store {
         await runner.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
         const done = await dataSource.runMigrations();
         for (const migration of done) this.#logger.info({ migration: migration.name }, 'postgres.migrated');
+        await this.#makeTenantLogin(runner);
         return done.map(({ name }) => name);
       } finally {
         // Its connection ends with the data source, and the lock with the connection.
         await runner.release();
       }
     });
+  }
+
+  /** A process that serves requests says what is to be done without it. */
+  async #makeTenantLogin(runner: QueryRunner): Promise<void> {
+    const { shadowSchema, tenantDatabaseUrl = null } = this.#options;
+    if (shadowSchema !== undefined || tenantDatabaseUrl !== null) return;
+    const reason = await makeTenantLogin(runner);
+    if (reason !== null) this.#logger.info({ reason }, 'postgres.no_tenant_login');
   }
 
   /** The names of the migrations that the schema lacks, in their order. */

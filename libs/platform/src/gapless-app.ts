@@ -2,6 +2,7 @@ import type { Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { InstallationMismatchError, type Clock } from '#libs/domain';
+import { TenantLoginError } from '#libs/feed-store';
 import {
   ConsumerSessions,
   KafkaBatchServer,
@@ -70,7 +71,15 @@ export async function startGaplessApp(
   const logger = createLogger(config.logLevel, options.name);
   const tracing = options.tracing ?? (await tracingOf(options.name, config, logger));
   const health = options.health ?? new HealthBoard();
-  const parts = { name: options.name, config, logger, health, tracing, stages: options.modules };
+  const parts = {
+    name: options.name,
+    config,
+    logger,
+    health,
+    tracing,
+    servesRequests: options.http !== undefined,
+    stages: options.modules,
+  };
   const root = PlatformModule.forProcess(parts);
   const app = await NestFactory.create<NestFastifyApplication>(root, options.http?.adapter() ?? new FastifyAdapter(), {
     logger: new NestLog(logger),
@@ -165,6 +174,7 @@ function reportFailure(error: unknown, logger: Logger): void {
     error instanceof ConfigError ||
     error instanceof TopicMismatchError ||
     error instanceof InstallationMismatchError ||
+    error instanceof TenantLoginError ||
     error instanceof StartStepError
   )
     process.stderr.write(`gapless: ${error.message}\n`);

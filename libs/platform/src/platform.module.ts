@@ -33,6 +33,8 @@ export interface ProcessParts {
   readonly logger: Logger;
   readonly health: HealthBoard;
   readonly tracing: Tracing;
+  /** Whether the api is among the stages. */
+  readonly servesRequests: boolean;
   /** The modules of what the process does. */
   readonly stages: readonly Type[];
 }
@@ -41,7 +43,7 @@ export interface ProcessParts {
 @Global()
 @Module({})
 export class PlatformModule {
-  static forProcess({ name, config, logger, health, tracing, stages }: ProcessParts): DynamicModule {
+  static forProcess({ name, config, logger, health, tracing, servesRequests, stages }: ProcessParts): DynamicModule {
     const metrics = new Metrics();
     const connection = new KafkaConnection({
       brokers: config.kafkaBrokers,
@@ -56,6 +58,8 @@ export class PlatformModule {
       applicationName: `gapless-${name}`,
       logger,
       migratesWhenOpened: config.migrateAtStart,
+      tenantDatabaseUrl: config.tenantDatabaseUrl,
+      servesRequests,
     });
     measureProcess(metrics, name, health, store);
     const providers = [

@@ -7,6 +7,8 @@ export type KafkaSasl = (typeof KAFKA_SASL)[number];
 /** The settings of a process (contract 11). Durations are milliseconds. */
 export interface Config {
   readonly databaseUrl: string;
+  /** `off` for none: requests then share the connections of the stages. */
+  readonly tenantDatabaseUrl: string | null;
   readonly kafkaBrokers: readonly string[];
   readonly kafkaTls: boolean;
   /** PEM files. */

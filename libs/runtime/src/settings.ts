@@ -78,6 +78,15 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
       'Postgres 16 or later; if unset, `npm start` runs its own under `DATA_DIR`',
     ),
   ),
+  tenantDatabaseUrl: secret(
+    setting<string | null>(
+      'TENANT_DATABASE_URL',
+      ABSENT,
+      'postgres://user:password@host:port/database, or off',
+      (text) => (text === 'off' ? text : parseUrl(text, 'postgres:', 'postgresql:')),
+      'the account for the queries of requests, in the role `gapless_tenant`; if unset, Gapless makes one; `off` for none',
+    ),
+  ),
   kafkaBrokers: setting(
     'KAFKA_BROKERS',
     REQUIRED,

@@ -1,4 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { letBecome, makeRole } from './make-role.js';
 
 const TENANT_TABLES = [
   'events',
@@ -19,13 +20,9 @@ export class TenantWall1700000000003 implements MigrationInterface {
   readonly name = 'TenantWall1700000000003';
 
   async up(runner: QueryRunner): Promise<void> {
-    // Roles belong to the server, not to the database: another database's migration may have made it.
     await runner.query(`
-      do $$ begin
-        create role gapless_tenant nologin;
-      exception when duplicate_object or unique_violation then null;
-      end $$;
-      grant gapless_tenant to current_user;
+      ${makeRole('gapless_tenant')}
+      ${letBecome('current_user', 'gapless_tenant')}
       grant usage on schema public to gapless_tenant;
     `);
     for (const table of TENANT_TABLES) {

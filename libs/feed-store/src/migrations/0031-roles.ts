@@ -1,4 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { letBecome, makeRole } from './make-role.js';
 
 const PROJECTIONS = [
   'events',
@@ -34,18 +35,10 @@ export class Roles1700000000031 implements MigrationInterface {
 
   async up(runner: QueryRunner): Promise<void> {
     const [{ schema }] = (await runner.query('select quote_ident(current_schema()) as schema')) as [{ schema: string }];
-    // Roles belong to the server, not to the database: another database's migration may have made them.
-    for (const role of ['gapless_writer', 'gapless_reader']) {
-      await runner.query(`
-        do $$ begin
-          create role ${role} nologin;
-        exception when duplicate_object or unique_violation then null;
-        end $$;
-      `);
-    }
+    for (const role of ['gapless_writer', 'gapless_reader']) await runner.query(makeRole(role));
     await runner.query(`
       set local lock_timeout = '10s';
-      grant gapless_tenant to gapless_writer;
+      ${letBecome(`'gapless_writer'`, 'gapless_tenant')}
       grant usage on schema ${schema} to gapless_writer, gapless_reader;
       grant select, insert, update, delete on all tables in schema ${schema} to gapless_writer;
       revoke insert, update, delete on migrations from gapless_writer;

@@ -16,6 +16,7 @@ import { EndedBacklogs1700000000054 } from './0054-ended-backlogs.js';
 import { ReceivingTimes1700000000055 } from './0055-receiving-times.js';
 import { AttemptClockLead1700000000056 } from './0056-attempt-clock-lead.js';
 import { LogMoments1700000000057 } from './0057-log-moments.js';
+import { TenantLogin1700000000061 } from './0061-tenant-login.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
@@ -36,4 +37,5 @@ export const MIGRATIONS = [
   ReceivingTimes1700000000055,
   AttemptClockLead1700000000056,
   LogMoments1700000000057,
+  TenantLogin1700000000061,
 ];

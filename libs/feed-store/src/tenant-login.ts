@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto';
+import { types } from 'node:util';
+import { DataSource, type QueryRunner } from 'typeorm';
+import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
+
+/** The account for the queries of requests cannot be used, or could do more than it may. */
+export class TenantLoginError extends Error {
+  override readonly name = 'TenantLoginError';
+}
+
+const WAYS_OUT =
+  'Set TENANT_DATABASE_URL to an account that is in the role gapless_tenant alone, or to off, as SECURITY.md says';
+
+interface LoginRow {
+  readonly name: string;
+  readonly password: string;
+}
+
+/**
+ * Makes the account, unless it is there. A copy of the database on another server gets it again under the same name.
+ * @returns why there is none; `null` when there is
+ */
+export async function makeTenantLogin(runner: QueryRunner): Promise<string | null> {
+  await runner.query('begin');
+  try {
+    const there = (await runner.query(
+      'select 1 from tenant_login join pg_roles on rolname = name',
+    )) as readonly unknown[];
+    if (there.length > 0) {
+      await runner.query('commit');
+      return null;
+    }
+    await runner.query(
+      `insert into tenant_login (name, password) values ($1, $2) on conflict on constraint tenant_login_pkey do nothing`,
+      [`gapless_requests_${randomBytes(6).toString('hex')}`, randomBytes(24).toString('hex')],
+    );
+    await runner.query(`
+      do $$
+      declare login tenant_login%rowtype;
+      begin
+        select * into login from tenant_login;
+        if not exists (select from pg_roles where rolname = login.name) then
+          execute format('create role %I login password %L in role gapless_tenant', login.name, login.password);
+        end if;
+      end $$;
+    `);
+    await runner.query('commit');
+    return null;
+  } catch (error) {
+    await runner.query('rollback');
+    if (!isDenied(error)) throw error;
+    return error.message;
+  }
+}
+
+/**
+ * The address for the queries of requests: that of the stages, with the account that was made for requests.
+ * @throws TenantLoginError when none was made
+ */
+export async function tenantUrl(databaseUrl: string, runner: QueryRunner): Promise<string> {
+  const [login] = (await runner.query('select name, password from tenant_login')) as LoginRow[];
+  if (login === undefined) {
+    throw new TenantLoginError(
+      `the account that migrates may not create accounts, so requests have none. ${WAYS_OUT}.`,
+    );
+  }
+  const url = new URL(databaseUrl);
+  // As parameters, since an address of a Unix socket has no place for them; they come before those of the address.
+  url.searchParams.set('user', login.name);
+  url.searchParams.set('password', login.password);
+  return url.href;
+}
+
+/**
+ * Connects as the account for requests, and sees to it that it is no more than that.
+ * @throws TenantLoginError when it cannot log in, or could see rows of all organizations
+ */
+export async function openAsTenant(settings: PostgresDataSourceOptions, database: string): Promise<DataSource> {
+  const dataSource = new DataSource(settings);
+  try {
+    await dataSource.initialize();
+  } catch (error) {
+    if (!isDenied(error)) throw error;
+    throw new TenantLoginError(`the account for requests cannot log in: ${error.message}. ${WAYS_OUT}.`, {
+      cause: error,
+    });
+  }
+  const problem = await problemOf(dataSource, database);
+  if (problem === null) return dataSource;
+  await dataSource.destroy();
+  throw new TenantLoginError(`the account for requests ${problem}. ${WAYS_OUT}.`);
+}
+
+async function problemOf(dataSource: DataSource, database: string): Promise<string | null> {
+  const [found] = await dataSource.query<
+    { database: string; is_tenant: boolean; name: string; more: string | null }[]
+  >(`
+    select current_database() as database, session_user as name,
+      pg_has_role(session_user, 'gapless_tenant', 'usage') as is_tenant,
+      (select string_agg(rolname, ', ' order by rolname) from pg_roles
+       where pg_has_role(session_user, oid, 'member')
+         and (rolsuper or rolbypassrls or rolname = 'gapless_writer'
+              or oid = (select relowner from pg_class where oid = to_regclass('endpoints')))) as more
+  `);
+  if (found === undefined) return 'gets no answer';
+  const { name } = found;
+  if (found.database !== database) return `${name} is of the database ${found.database}, and not of ${database}`;
+  if (!found.is_tenant) return `${name} is not in the role gapless_tenant`;
+  return found.more === null ? null : `${name} may become ${found.more}, and see rows of all organizations`;
+}
+
+/** SQLSTATEs of an account that is refused, or may not do this. */
+function isDenied(error: unknown): error is Error {
+  if (!types.isNativeError(error)) return false;
+  return /^(28...|42501)$/.test(String((error as { code?: unknown }).code));
+}
