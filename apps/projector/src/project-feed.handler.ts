@@ -48,11 +48,7 @@ export class ProjectFeedHandler {
 
   @KafkaBatches({ group: 'projector-feed', topics: (names) => [names.log] })
   async handle(@Payload() batch: RecordBatch, @Ctx() context: BatchContext): Promise<Handled> {
-    const events = batch.records.map((record) => ({
-      ...readLogRecord(record),
-      offset: record.offset,
-      appendedAtMs: record.timestampMs,
-    }));
+    const events = batch.records.map((record) => ({ ...readLogRecord(record), offset: record.offset }));
     return this.#place.project(batch, context, (stretch) => this.#projection.apply(stretch, events));
   }
 }

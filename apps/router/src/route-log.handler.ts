@@ -71,7 +71,6 @@ export class RouteLogHandler {
     const events = records.map((record) => ({
       ...readLogRecord(record),
       offset: record.offset,
-      appendedAtMs: record.timestampMs,
     }));
     const { fresh, remember } = this.#gate.sift(events);
     const first = new Map<OrgId, LoggedPlace>();

@@ -12,7 +12,9 @@ const UNPROJECTED_MS = 700;
 export const logBack: Fault = {
   name: 'log-back',
   description: `a partition of the log put back by ${EVENTS_BACK} events, then all files of the broker; repaired by "gapless repair"`,
-  limitMs: 360_000,
+  limitMs: 900_000,
+  // A retry that Kafka lost comes back when it is 5 minutes overdue.
+  plan: { settleMs: 480_000 },
   async strike(world) {
     await putPartitionBack(world);
     await repair(world);

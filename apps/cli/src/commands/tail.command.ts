@@ -83,7 +83,7 @@ async function tail(context: TailContext, environment: Environment, flags: TailF
 function shower(context: TailContext, flags: TailFlags, start: TailStart): (record: StoredRecord) => void {
   const gate = new SeqGate();
   return (record) => {
-    const event = { ...readLogRecord(record), appendedAtMs: record.timestampMs };
+    const event = readLogRecord(record);
     if (flags.org !== undefined && event.orgId !== flags.org) return;
     const { fresh, remember } = gate.sift([event]);
     remember();

@@ -27,11 +27,7 @@ export function feedFold(store: Store): Apply {
   return (stretch, { records }) =>
     projection.apply(
       stretch,
-      records.map((record) => ({
-        ...readLogRecord(record),
-        offset: record.offset,
-        appendedAtMs: record.timestampMs,
-      })),
+      records.map((record) => ({ ...readLogRecord(record), offset: record.offset })),
     );
 }
 

@@ -102,7 +102,7 @@ class FeedVerification {
       this.#records++;
       const isRepeat = this.#judge(record, event);
       if (isRepeat === undefined || record.offset >= (this.projected.get(partition) ?? 0)) continue;
-      if (record.timestampMs < this.scope.sinceMs) this.#pruned++;
+      if (event.appendedAtMs < this.scope.sinceMs) this.#pruned++;
       else (isRepeat ? repeats : fresh).push(event);
     }
     await this.#compare(fresh);
@@ -124,8 +124,7 @@ class FeedVerification {
   #read(record: StoredRecord): LoggedEvent | undefined {
     try {
       const event = readLogRecord(record);
-      const sha256 = hash('sha256', event.envelope, 'buffer');
-      return { ...event, appendedAtMs: record.timestampMs, sha256 };
+      return { ...event, sha256: hash('sha256', event.envelope, 'buffer') };
     } catch {
       this.differences.add({ kind: 'unreadable', place: placeOf(record) });
       return undefined;

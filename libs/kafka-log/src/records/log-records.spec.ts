@@ -35,11 +35,19 @@ describe('a record of the log', () => {
     ['with a widget, a target and a trace', EVENT],
     ['org-wide', BARE],
   ])('is read as it was written: %s', (_case, event) => {
-    expect(readLogRecord(asStored(logRecord(event, CONTEXT)))).toEqual({
+    const stored = asStored(logRecord(event, CONTEXT));
+    expect(readLogRecord(stored)).toEqual({
       ...event,
+      appendedAtMs: stored.timestampMs,
       inboxOffset: 77,
       inboxTimeMs: 1_772_366_400_123,
     });
+  });
+
+  it('was appended when it first was, where a repair put it back', () => {
+    const stored = asStored(logRecord(EVENT, { ...CONTEXT, isPutBack: true }));
+    expect(stored.timestampMs).not.toBe(CONTEXT.inboxTimeMs);
+    expect(readLogRecord(stored).appendedAtMs).toBe(CONTEXT.inboxTimeMs);
   });
 
   it('is the same for the same event, byte for byte', () => {

@@ -6,7 +6,10 @@ const SEQ_HEADER = 'seq';
 const WIDGET_HEADER = 'widget-id';
 /** The inbox record of the event. The sequencer continues after it. */
 const INBOX_OFFSET_HEADER = 'inbox-offset';
-/** When the broker took that inbox record, in epoch milliseconds: the sequencer's window of ids is restored by it. */
+/**
+ * When the broker took that inbox record, in epoch milliseconds: the sequencer's window of ids is restored by it. Of a record
+ * that was put back, when its event was first appended.
+ */
 const INBOX_TIME_HEADER = 'inbox-time';
 
 /** Set on records that a repair put back: they come from Postgres, and no inbox record has to match them. */
@@ -20,8 +23,11 @@ export interface LogRecordContext {
   readonly isPutBack?: boolean;
 }
 
-/** The members of a log record that only the sequencer reads. */
-export interface SequencedFrom {
+/** The members of a log record that neither its envelope nor its key has. */
+export interface LogRecordPlace {
+  /** When the event was first appended, in epoch milliseconds; a repair that puts it back does not change that. */
+  readonly appendedAtMs: number;
+  /** Only the sequencer needs these two. */
   readonly inboxOffset: number;
   readonly inboxTimeMs: number;
 }
@@ -52,7 +58,7 @@ export function isPutBack({ headers }: StoredRecord): boolean {
 }
 
 /** @throws when the record is not one that the sequencer wrote: a log with foreign records cannot be trusted */
-export function readLogRecord(record: StoredRecord): LogEvent & SequencedFrom {
+export function readLogRecord(record: StoredRecord): LogEvent & LogRecordPlace {
   const { headers } = record;
   const orgId = parseOrgId(record.key?.toString());
   const id = parseEventId(headers['ce_id']);
@@ -69,6 +75,8 @@ export function readLogRecord(record: StoredRecord): LogEvent & SequencedFrom {
   ) {
     throw new Error(`${record.topic}/${record.partition}/${record.offset} is not a record of the sequencer`);
   }
+  // Earlier versions did not write it. They appended within moments.
+  const inboxTimeMs = Number(headers[INBOX_TIME_HEADER] ?? record.timestampMs);
   return {
     orgId,
     seq: seqFromText(seq),
@@ -78,8 +86,8 @@ export function readLogRecord(record: StoredRecord): LogEvent & SequencedFrom {
     targetEndpoint: parseEndpointId(headers[TARGET_ENDPOINT_HEADER]) ?? null,
     traceparent: headers[TRACEPARENT_HEADER] ?? null,
     envelope: record.value,
+    appendedAtMs: isPutBack(record) ? inboxTimeMs : record.timestampMs,
     inboxOffset: Number(inboxOffset),
-    // Earlier versions did not write it. They appended within moments.
-    inboxTimeMs: Number(headers[INBOX_TIME_HEADER] ?? record.timestampMs),
+    inboxTimeMs,
   };
 }
