@@ -59,6 +59,7 @@ import { RequestTraces } from './events/request-traces.js';
 import { SharedReads } from './events/shared-reads.js';
 import { Idempotency } from './idempotency/idempotency.js';
 import { DescribeProblemController } from './http/describe-problem.controller.js';
+import { Callers } from './http/callers.js';
 import { RefuseParametersGuard } from './http/refuse-parameters.guard.js';
 import { OpenApiController } from './openapi/openapi.controller.js';
 import { IdempotencyPruner } from './idempotency/idempotency-pruner.js';
@@ -160,6 +161,7 @@ function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyReco
     ApiKeyAuthenticator,
     DashboardSessions,
     RequestAuthenticator,
+    Callers,
     LiveChatAlerts,
     ProjectionLag,
     ShortMemory,

@@ -58,6 +58,8 @@ export interface Config {
   readonly dnsServers: readonly string[];
   readonly smtpUrl: string | null;
   readonly publicUrl: string | null;
+  /** CIDRs; read by the api. */
+  readonly trustedProxies: string;
   readonly logLevel: string;
   readonly otlpEndpoint: string | null;
 }

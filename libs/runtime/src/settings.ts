@@ -274,7 +274,14 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
   publicUrl: optionalUrl(
     'PUBLIC_URL',
     ['http:', 'https:'],
-    'the URL of this Gapless, for links in mails; with `https:`, the dashboard’s cookie is `Secure`',
+    'the URL of this Gapless, for links in mails; with `https:`, `X-Forwarded-Proto` decides whether cookies are `Secure`',
+  ),
+  trustedProxies: setting(
+    'TRUSTED_PROXIES',
+    { kind: 'absent', value: '' },
+    'CIDRs',
+    (text) => text,
+    'CIDRs of the proxies before the api, whose `X-Forwarded-For` and `X-Forwarded-Proto` count',
   ),
   logLevel: setting(
     'LOG_LEVEL',

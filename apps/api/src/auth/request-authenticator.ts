@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { GaplessError } from '#libs/domain';
 import { ApiKeyAuthenticator } from './api-key-authenticator.js';
+import { Callers } from '../http/callers.js';
 import { keyOf, type AuthenticatedKey } from './authenticated-key.js';
 import type { DashboardSession } from './dashboard-session.js';
 import { DashboardSessions } from './dashboard-sessions.js';
@@ -19,17 +20,18 @@ export class RequestAuthenticator {
   constructor(
     private readonly keys: ApiKeyAuthenticator,
     private readonly sessions: DashboardSessions,
+    private readonly callers: Callers,
   ) {}
 
   /**
    * @throws GaplessError `missing_api_key` without either, or for a session that is over; `invalid_api_key` for a key that
    *   is unknown, revoked or expired alike
    */
-  async authenticate({ headers }: Pick<FastifyRequest, 'headers'>): Promise<Authenticated> {
-    const header = headers['x-api-key'];
+  async authenticate(request: FastifyRequest): Promise<Authenticated> {
+    const header = request.headers['x-api-key'];
     const key = Array.isArray(header) ? header.join() : header;
     if (key !== undefined && key !== '') return { key: await this.keys.authenticate(key), session: null };
-    const token = sessionTokenIn(headers.cookie);
+    const token = sessionTokenIn(request.headers.cookie, this.callers.isSecure(request));
     if (token !== undefined) return this.sessions.resume(token);
     throw new GaplessError('missing_api_key', 'Send an API key in the X-Api-Key header.');
   }

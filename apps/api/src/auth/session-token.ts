@@ -2,8 +2,13 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { parseCookie, stringifySetCookie } from 'cookie';
 import { sha256OfSecret, type SessionName } from '#libs/feed-store';
 
-/** The session token in the browser, in a cookie that no script can read. */
-const COOKIE = 'gapless_session';
+/**
+ * The session token in the browser, in a cookie that no script can read. By https it has the prefix by which browsers let
+ * no other host of the domain set it.
+ */
+function cookieName(isSecure: boolean): string {
+  return isSecure ? '__Host-gapless_session' : 'gapless_session';
+}
 
 const TOKEN_BYTES = 32;
 const TOKEN = /^[\w-]{43}$/;
@@ -25,10 +30,13 @@ export function csrfTokenOf(token: string): string {
   return createHmac('sha256', token).update('csrf token of a dashboard session').digest('base64url');
 }
 
-/** The token in the `Cookie` header; `undefined` without one, or for what is no token of ours. */
-export function sessionTokenIn(cookieHeader: string | undefined): string | undefined {
+/**
+ * The token in the `Cookie` header; `undefined` without one, or for what is no token of ours.
+ * @param isSecure whether the browser speaks https: the cookie for http does not count then
+ */
+export function sessionTokenIn(cookieHeader: string | undefined, isSecure: boolean): string | undefined {
   if (cookieHeader === undefined) return undefined;
-  const token = parseCookie(cookieHeader)[COOKIE];
+  const token = parseCookie(cookieHeader)[cookieName(isSecure)];
   return token !== undefined && TOKEN.test(token) ? token : undefined;
 }
 
@@ -39,10 +47,10 @@ const ATTRIBUTES = { httpOnly: true, sameSite: 'strict', path: '/' } as const;
  * @param isSecure whether the browser speaks https: it must not send the token otherwise then
  */
 export function sessionCookie(token: string, maxAgeSeconds: number, isSecure: boolean): string {
-  return stringifySetCookie(COOKIE, token, { ...ATTRIBUTES, secure: isSecure, maxAge: maxAgeSeconds });
+  return stringifySetCookie(cookieName(isSecure), token, { ...ATTRIBUTES, secure: isSecure, maxAge: maxAgeSeconds });
 }
 
 /** The `Set-Cookie` that takes the token away again. */
 export function clearedSessionCookie(isSecure: boolean): string {
-  return stringifySetCookie(COOKIE, '', { ...ATTRIBUTES, secure: isSecure, maxAge: 0 });
+  return stringifySetCookie(cookieName(isSecure), '', { ...ATTRIBUTES, secure: isSecure, maxAge: 0 });
 }

@@ -143,29 +143,79 @@ describe('signing in', () => {
     expect([query.status, await codeOf(query)]).toEqual([422, 'validation_failed']);
   });
 
-  it('is tried so many times a minute from one address, and not by others for it', async () => {
-    const { hostname, port } = new URL(app.url);
-    const attempt = () =>
-      new Promise<{ status: number; headers: Readonly<Record<string, unknown>> }>((resolve, reject) => {
-        const headers = { 'content-type': 'application/json' };
-        const sent = httpRequest(
-          { hostname, port, method: 'POST', path: SESSION, localAddress: '127.0.0.2', agent: false, headers },
-          (response) => {
-            response.resume().on('end', () => {
-              resolve({ status: response.statusCode ?? 0, headers: response.headers });
-            });
-          },
-        );
-        sent.on('error', reject).end(JSON.stringify({ api_key: 'nonsense' }));
-      });
-    const statuses = [];
-    for (let i = 0; i < 30; i++) statuses.push((await attempt()).status);
-    expect(new Set(statuses)).toEqual(new Set([401]));
-    const refused = await attempt();
+  /** A try from an address of this machine's. */
+  const attempt = (o: {
+    readonly key: string;
+    readonly url?: string;
+    readonly from?: string;
+    readonly forwardedFor?: string;
+  }) =>
+    new Promise<{ status: number; headers: Readonly<Record<string, unknown>> }>((resolve, reject) => {
+      const { hostname, port } = new URL(o.url ?? app.url);
+      const headers = {
+        'content-type': 'application/json',
+        ...(o.forwardedFor === undefined ? {} : { 'x-forwarded-for': o.forwardedFor }),
+      };
+      const localAddress = o.from ?? '127.0.0.1';
+      const sent = httpRequest(
+        { hostname, port, method: 'POST', path: SESSION, localAddress, agent: false, headers },
+        (response) => {
+          response.resume().on('end', () => {
+            resolve({ status: response.statusCode ?? 0, headers: response.headers });
+          });
+        },
+      );
+      sent.on('error', reject).end(JSON.stringify({ api_key: o.key }));
+    });
+
+  const times = async (count: number, one: (index: number) => ReturnType<typeof attempt>) => {
+    const statuses = new Set<number>();
+    for (let index = 0; index < count; index++) statuses.add((await one(index)).status);
+    return [...statuses];
+  };
+
+  it('fails so many times a minute from one address, which keeps no valid key out', async () => {
+    const bad = { key: 'nonsense', from: '127.0.0.2' };
+    expect(await times(30, () => attempt(bad))).toEqual([401]);
+    const refused = await attempt(bad);
     expect(refused.status).toBe(429);
     expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
     expect(refused.headers['ratelimit-policy']).toBe('"sign_ins";q=30;w=60');
-    await signIn((await aKey()).key);
+    expect((await attempt({ ...bad, from: '127.0.0.3' })).status).toBe(401);
+    expect((await attempt({ ...bad, key: (await aKey()).key })).status).toBe(200);
+  });
+
+  it('fails so many times a minute with one key id, from wherever, which keeps the key itself not out', async () => {
+    const { key } = await aKey();
+    const wrong = `${key.slice(0, -1)}${key.endsWith('A') ? 'E' : 'A'}`;
+    const anywhere = (index: number) => attempt({ key: wrong, from: `127.0.1.${index + 1}` });
+    expect(await times(30, anywhere)).toEqual([401]);
+    expect((await anywhere(30)).status).toBe(429);
+    expect((await attempt({ key })).status).toBe(200);
+  });
+
+  it('works so many times a minute with one key, which is then refused to nobody else', async () => {
+    const [{ key }, other] = [await aKey(), await aKey()];
+    expect(await times(30, () => attempt({ key }))).toEqual([200]);
+    expect((await attempt({ key })).status).toBe(429);
+    expect((await attempt({ key: other.key })).status).toBe(200);
+  });
+
+  it('tells the callers of a trusted proxy apart, and believes no other', async () => {
+    const behind = await gapless.start([ApiModule], { http: apiHttp, env: { TRUSTED_PROXIES: '127.0.0.1/32' } });
+    const by = (forwardedFor: string, from?: string) =>
+      attempt({ key: 'nonsense', url: behind.url, forwardedFor, ...(from === undefined ? {} : { from }) });
+    // What a caller adds before its own address does not help it.
+    expect(await times(30, (index) => by(`192.0.2.${index}, 203.0.113.7`))).toEqual([401]);
+    expect((await by('203.0.113.7')).status).toBe(429);
+    expect((await by('203.0.113.8')).status).toBe(401);
+    expect(await times(30, (index) => by(`203.0.114.${index}`, '127.0.0.4'))).toEqual([401]);
+    expect((await by('203.0.115.1', '127.0.0.4')).status).toBe(429);
+  });
+
+  it('names what is wrong with the proxies', async () => {
+    const wrong = gapless.start([ApiModule], { http: apiHttp, env: { TRUSTED_PROXIES: '10.0.0.1' } });
+    await expect(wrong).rejects.toThrow(/TRUSTED_PROXIES: .*"10\.0\.0\.1"/);
   });
 
   it('gives a cookie for https alone where the browser speaks that', async () => {
@@ -180,7 +230,19 @@ describe('signing in', () => {
       });
       return response.headers.get('set-cookie')?.split('; ') ?? [];
     };
-    expect(await cookieOf(secured.url, 'https')).toContain('Secure');
+    const behind = await gapless.start([ApiModule], { http: apiHttp, env: { TRUSTED_PROXIES: '127.0.0.0/8' } });
+    for (const { url } of [secured, behind]) {
+      const [pair = '', ...attributes] = await cookieOf(url, 'https');
+      expect(pair).toMatch(/^__Host-gapless_session=[\w-]{43}$/);
+      expect(attributes).toEqual(expect.arrayContaining(['Secure', 'Path=/']));
+      expect(attributes.join()).not.toContain('Domain');
+      const session = (cookie: string) =>
+        fetch(`${url}${SESSION}`, { headers: { cookie, 'x-forwarded-proto': 'https' } });
+      expect((await session(pair)).status).toBe(200);
+      // Another host of the domain can set this one.
+      expect((await session(pair.replace('__Host-', ''))).status).toBe(401);
+      expect((await cookieOf(url, 'http'))[0]).toMatch(/^gapless_session=/);
+    }
     expect(await cookieOf(secured.url, 'http')).not.toContain('Secure');
     // Nobody is known to stand before this one: whoever asks says so himself.
     expect(await cookieOf(app.url, 'https')).not.toContain('Secure');
@@ -279,7 +341,7 @@ describe('a session', () => {
     const { id, key } = await aKey();
     const signedIn = await signIn(key);
     const { cookie, session } = signedIn;
-    const asked = { headers: { cookie }, apiKey: null, session: null } as unknown as FastifyRequest;
+    const asked = { headers: { cookie }, socket: {}, apiKey: null, session: null } as unknown as FastifyRequest;
     const authenticator = app.app.get(RequestAuthenticator);
     const authenticated = await authenticator.authenticate(asked);
     const streaming = { ...asked, apiKey: authenticated.key, session: authenticated.session } as FastifyRequest;

@@ -1,14 +1,16 @@
 import { Controller, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Clock } from '#libs/domain';
-import { CLOCK, CONFIG, LOGGER } from '#libs/platform';
-import type { Config, Logger } from '#libs/runtime';
+import { GaplessError, type Clock } from '#libs/domain';
+import { parseApiKey } from '#libs/feed-store';
+import { CLOCK, LOGGER } from '#libs/platform';
+import type { Logger } from '#libs/runtime';
 import { ApiKeyAuthenticator } from '../auth/api-key-authenticator.js';
 import type { AuthenticatedKey } from '../auth/authenticated-key.js';
 import { DashboardSessions } from '../auth/dashboard-sessions.js';
-import { isSecure } from '../auth/is-secure.js';
 import { sessionCookie } from '../auth/session-token.js';
 import { SignsIn } from '../auth/sign-in.decorator.js';
+import { networkOfCaller } from '../http/caller-address.js';
+import { Callers } from '../http/callers.js';
 import { JsonBody } from '../http/json-body.decorator.js';
 import { RateLimits } from '../rate-limits/rate-limits.js';
 import { LiveChatAlerts } from './live-chat-alerts.js';
@@ -23,7 +25,7 @@ export class SignInController {
     private readonly sessions: DashboardSessions,
     private readonly rateLimits: RateLimits,
     private readonly alerts: LiveChatAlerts,
-    @Inject(CONFIG) private readonly config: Config,
+    private readonly callers: Callers,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
@@ -36,21 +38,29 @@ export class SignInController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    await this.rateLimits.count('sign_ins', request.ip, 1, reply);
-    const key = await this.#authenticate(body.api_key, reply);
+    const key = await this.#authenticate(body.api_key, request, reply);
+    await this.rateLimits.count('sign_ins', `by ${key.id}`, 1, reply);
     const orgId = orgOf(key);
     const { token, session } = await this.sessions.open(key);
     const lifetimeSeconds = Math.floor((session.expiresAt.getTime() - this.clock.now()) / 1_000);
-    reply.header('set-cookie', sessionCookie(token, lifetimeSeconds, isSecure(request, this.config.publicUrl)));
+    reply.header('set-cookie', sessionCookie(token, lifetimeSeconds, this.callers.isSecure(request)));
     this.logger.info({ org_id: orgId, key_id: key.id, request_id: request.id }, 'dashboard.signed_in');
     return { data: sessionJson(key, session, this.alerts.areServed) };
   }
 
-  /** Unknown callers get no quota headers (contract 9). */
-  async #authenticate(apiKey: string, reply: FastifyReply): Promise<AuthenticatedKey> {
+  /**
+   * Failed tries count for their address, and for the key id that they name. A valid key gets in however many there were:
+   * nobody can lock out others. Unknown callers get no quota headers (contract 9).
+   */
+  async #authenticate(apiKey: string, request: FastifyRequest, reply: FastifyReply): Promise<AuthenticatedKey> {
     try {
       return await this.authenticator.authenticate(apiKey);
     } catch (error) {
+      if (!(error instanceof GaplessError) || error.code !== 'invalid_api_key') throw error;
+      const named = parseApiKey(apiKey)?.id;
+      if (named !== undefined) await this.rateLimits.count('sign_ins', `as ${named}`, 1, reply);
+      const from = networkOfCaller(this.callers.addressOf(request));
+      await this.rateLimits.count('sign_ins', `from ${from}`, 1, reply);
       reply.removeHeader('ratelimit').removeHeader('ratelimit-policy');
       throw error;
     }

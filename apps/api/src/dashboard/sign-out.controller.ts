@@ -1,19 +1,17 @@
-import { Controller, Delete, HttpCode, Inject, Req, Res } from '@nestjs/common';
+import { Controller, Delete, HttpCode, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { CONFIG } from '#libs/platform';
-import type { Config } from '#libs/runtime';
 import { sessionOf } from '../auth/dashboard-session.js';
 import { DashboardSessions } from '../auth/dashboard-sessions.js';
-import { isSecure } from '../auth/is-secure.js';
 import { AnyKey } from '../auth/require-scope.js';
 import { clearedSessionCookie } from '../auth/session-token.js';
+import { Callers } from '../http/callers.js';
 
 /** `DELETE /dashboard/session`: signs out. The session is over in the server, whatever becomes of the cookie. */
 @Controller('api/v1/dashboard/session')
 export class SignOutController {
   constructor(
     private readonly sessions: DashboardSessions,
-    @Inject(CONFIG) private readonly config: Config,
+    private readonly callers: Callers,
   ) {}
 
   @Delete()
@@ -21,6 +19,6 @@ export class SignOutController {
   @AnyKey()
   async signOut(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<void> {
     await this.sessions.close(sessionOf(request));
-    reply.header('set-cookie', clearedSessionCookie(isSecure(request, this.config.publicUrl)));
+    reply.header('set-cookie', clearedSessionCookie(this.callers.isSecure(request)));
   }
 }

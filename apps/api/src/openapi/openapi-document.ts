@@ -38,7 +38,8 @@ export const OPENAPI_DOCUMENT: JsonObject = {
         type: 'apiKey',
         in: 'cookie',
         name: 'gapless_session',
-        description: 'A dashboard session, with the rights of its key. A key in `X-Api-Key` takes precedence.',
+        description:
+          'A dashboard session, with the rights of its key. By https its name is `__Host-gapless_session`. A key in `X-Api-Key` takes precedence.',
       },
       csrfToken: {
         type: 'apiKey',

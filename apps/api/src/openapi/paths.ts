@@ -371,7 +371,8 @@ const alerts: JsonObject = {
 
 const SET_COOKIE: JsonObject = {
   'Set-Cookie': {
-    description: '`gapless_session`: HttpOnly, SameSite=Strict, and Secure by https.',
+    description:
+      '`gapless_session`: HttpOnly and SameSite=Strict. By https `__Host-gapless_session`, which is also Secure.',
     schema: { type: 'string' },
   },
 };
@@ -381,7 +382,8 @@ const session: JsonObject = {
     id: 'openDashboardSession',
     tag: DASHBOARD,
     summary: 'Sign in to the dashboard',
-    description: 'With a key of an organization. At most 30 times a minute from one address.',
+    description:
+      'With a key of an organization, at most 30 times a minute. After 30 failed tries in a minute from one address, or with one key id, wrong keys get 429. Valid keys still get in.',
     scope: 'sign_in',
     body: { schema: ref('NewSession'), example: { api_key: 'gk_<id>_<secret>' } },
     success: { status: 200, description: 'The session.', content: dataOf(ref('Session')), headers: SET_COOKIE },

@@ -5,7 +5,7 @@ import { GaplessError } from '#libs/domain';
 import { CONFIG } from '#libs/platform';
 import type { Config } from '#libs/runtime';
 
-/** The units of rate limits: sign-ins by address, everything else by key. */
+/** The units of rate limits: sign-ins by key and failed ones by address, everything else by key. */
 export type Countable = 'requests' | 'events' | 'bytes' | 'sign_ins';
 
 /**
@@ -42,7 +42,7 @@ class Quota {
   }
 }
 
-/** How often each API key may ask, and each address sign in, counted in this process. */
+/** How often each API key may ask, and each address fail to sign in, counted in this process. */
 @Injectable()
 export class RateLimits {
   readonly #quotas: Readonly<Record<Countable, Quota>>;
@@ -60,7 +60,7 @@ export class RateLimits {
   /**
    * Counts, and sets `RateLimit` and `RateLimit-Policy` to the remaining quota. Bytes are shown only when they run out,
    * since a response shows one quota.
-   * @param who the id of a key, or an address
+   * @param who the id of a key; for sign-ins, who tries
    * @throws GaplessError `rate_limited` when nothing is
    */
   async count(what: Countable, who: string, cost: number, reply: FastifyReply): Promise<void> {

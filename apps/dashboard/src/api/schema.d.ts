@@ -288,7 +288,7 @@ export interface paths {
         put?: never;
         /**
          * Sign in to the dashboard
-         * @description With a key of an organization. At most 30 times a minute from one address.
+         * @description With a key of an organization, at most 30 times a minute. After 30 failed tries in a minute from one address, or with one key id, wrong keys get 429. Valid keys still get in.
          */
         post: operations["openDashboardSession"];
         /**
@@ -3769,7 +3769,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    /** @description `gapless_session`: HttpOnly, SameSite=Strict, and Secure by https. */
+                    /** @description `gapless_session`: HttpOnly and SameSite=Strict. By https `__Host-gapless_session`, which is also Secure. */
                     "Set-Cookie"?: string;
                     [name: string]: unknown;
                 };
@@ -3870,7 +3870,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    /** @description `gapless_session`: HttpOnly, SameSite=Strict, and Secure by https. */
+                    /** @description `gapless_session`: HttpOnly and SameSite=Strict. By https `__Host-gapless_session`, which is also Secure. */
                     "Set-Cookie"?: string;
                     [name: string]: unknown;
                 };

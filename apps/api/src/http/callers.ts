@@ -1,0 +1,35 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { CONFIG } from '#libs/platform';
+import type { Config } from '#libs/runtime';
+import { parseNetworks, type Network } from '#libs/webhook-transport';
+import { isSecure } from '../auth/is-secure.js';
+import { callerAddress, isProxy } from './caller-address.js';
+
+/** Who is at the other end of a request, before the proxies of `TRUSTED_PROXIES`. */
+@Injectable()
+export class Callers {
+  readonly #proxies: readonly Network[];
+
+  /** @throws RangeError that names the setting, for an entry that is no network */
+  constructor(@Inject(CONFIG) private readonly config: Config) {
+    try {
+      this.#proxies = parseNetworks(config.trustedProxies);
+    } catch (error) {
+      throw new RangeError(`TRUSTED_PROXIES: ${(error as Error).message}`, { cause: error });
+    }
+  }
+
+  addressOf({ socket, headers }: Pick<FastifyRequest, 'socket' | 'headers'>): string {
+    const header = headers['x-forwarded-for'];
+    return callerAddress(socket.remoteAddress, Array.isArray(header) ? header.join() : header, this.#proxies);
+  }
+
+  /** Whether the browser speaks https, to this process or to a proxy. */
+  isSecure(request: FastifyRequest): boolean {
+    return isSecure(request, {
+      publicUrl: this.config.publicUrl,
+      byProxy: isProxy(request.socket.remoteAddress, this.#proxies),
+    });
+  }
+}
