@@ -98,6 +98,7 @@ export async function aSecuredKafka(users: readonly string[]): Promise<SecuredKa
     peers: [node],
     dataDir: join(home, 'records'),
     launchId: 'secured',
+    isAfterCrash: false,
   });
   // Of a name that comes twice the last counts.
   writeFileSync(properties, basics + linesOf(secured));

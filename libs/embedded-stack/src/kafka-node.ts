@@ -40,6 +40,8 @@ export const KAFKA_STOP_STEPS: StopSteps = [
 ];
 const DEFAULT_HEAP_MIB = 512;
 const JVM_FLAGS = ['-Djava.awt.headless=true', '-Dlog4j2.disableJmx=true'];
+/** A broker writes it when it ends, and removes it when it starts. */
+const CLEAN_END_FILE = '.kafka_cleanshutdown';
 /** For a process that is over in a second. */
 const FORMATTER_FLAGS = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
 /**
@@ -108,9 +110,12 @@ export async function runKafkaNode(o: KafkaNodeOptions): Promise<RunningServer> 
       const { node, peers, clusterId } = await o.membership();
       nodeId = node.nodeId;
       launchId = `launch-${randomBytes(8).toString('hex')}`;
-      await writeFile(propertiesFile, kafkaServerProperties({ port, node, peers, dataDir: records, launchId }));
       // The formatter writes this file last, so a format that was cut short is done again.
-      if (!existsSync(join(records, 'meta.properties'))) await format(clusterId);
+      const isFormatted = existsSync(join(records, 'meta.properties'));
+      const isAfterCrash = isFormatted && !existsSync(join(records, CLEAN_END_FILE));
+      const settings = { port, node, peers, dataDir: records, launchId, isAfterCrash };
+      await writeFile(propertiesFile, kafkaServerProperties(settings));
+      if (!isFormatted) await format(clusterId);
       return {
         name: 'Kafka',
         command: java,
