@@ -270,13 +270,16 @@ export const FAULTS = {
   },
   /** Of a log whose beginning is gone already, the topic is lost that knows the last seqs. */
   'sequences-lost': (targets, later) => {
-    const { random, trace, broker, logTopic, sequencesTopic, router, processes } = targets;
+    const { random, trace, broker, logTopic, sequencesTopic, router, feedProjector, processes } = targets;
     if (targets.ledger.wentBack.size > 0) return;
     const partition = random.int(0, broker.partitionsOf(logTopic).length - 1);
-    const routed = broker.group(router).offsets.get(`${logTopic}/${partition}`)?.offset ?? 0;
+    // Retention takes records weeks after their readers have committed them.
+    const read = [router, feedProjector].map(
+      (group) => broker.group(group).offsets.get(`${logTopic}/${partition}`)?.offset ?? 0,
+    );
     const log = broker.log(logTopic, partition);
     const old = log.records.findIndex(({ timestampMs }) => timestampMs > EPOCH_MS + targets.time.nowMs - UNDER_WAY_MS);
-    log.prune(Math.min(routed, projectedTo(targets, partition), old === -1 ? log.end : log.start + old));
+    log.prune(Math.min(...read, projectedTo(targets, partition), old === -1 ? log.end : log.start + old));
     const removed = broker.log(sequencesTopic, partition).renew();
     trace.note(`${sequencesTopic}/${partition} is lost; ${logTopic} begins at ${log.start}`, broker.actor.name);
     targets.ledger.wentBack.set(`${sequencesTopic}/${partition}`, { removed, end: 0, projected: 0 });

@@ -121,10 +121,14 @@ function checkLedger(evidence: Evidence, log: readonly Logged[], problems: strin
   }
 }
 
-/** Whether the event was lost from the log after it was written, and its readers may not know of it. */
-function isLost({ ledger, topics, partitions }: Evidence, { orgId, offset }: Logged): boolean {
-  const back = ledger.wentBack.get(`${topics.log}/${partitionOf(orgId, partitions)}`);
-  return back !== undefined && offset >= back.end;
+/**
+ * Whether the event was lost from the log after it was written, and its readers may not know of it; or comes before those,
+ * and the feed reads no further until somebody acts, since its reader had the lost ones already.
+ */
+function isWithheld({ ledger, topics, partitions, isStopped }: Evidence, { orgId, offset }: Logged): boolean {
+  const partition = partitionOf(orgId, partitions);
+  const back = ledger.wentBack.get(`${topics.log}/${partition}`);
+  return back !== undefined && (offset >= back.end || isStopped('projector-feed', topics.log, partition));
 }
 
 function checkFeed(evidence: Evidence, log: readonly Logged[], problems: string[]): void {
@@ -137,7 +141,7 @@ function checkFeed(evidence: Evidence, log: readonly Logged[], problems: string[
     const key = `${orgId}/${seq}`;
     wanted.add(key);
     const row = feed.get(key);
-    if (row === undefined && isLost(evidence, event)) continue;
+    if (row === undefined && isWithheld(evidence, event)) continue;
     if (row === undefined) problems.push(`seq ${seq} of ${orgId} is in the log and not in the feed`);
     else if (row.event_id !== id || !row.envelope.equals(envelope)) {
       problems.push(`seq ${seq} of ${orgId} is ${id} in the log and ${row.event_id} in the feed`);
@@ -174,7 +178,7 @@ function checkDeliveries(evidence: Evidence, log: readonly Logged[], problems: s
       const logged = byId.get(eventId);
       if (logged === undefined) problems.push(`${endpoint.id} was pushed ${eventId}, which is not in the log`);
       else if (!logged.envelope.equals(body)) problems.push(`${endpoint.id} was pushed other bytes of ${eventId}`);
-      else if (!isLost(evidence, logged) && wasAbsent(endpoint, logged.offset)) {
+      else if (!isWithheld(evidence, logged) && wasAbsent(endpoint, logged.offset)) {
         problems.push(`${endpoint.id} was pushed ${eventId}, from a time when it was not there or inactive`);
       }
     }
@@ -188,7 +192,7 @@ function checkDeliveries(evidence: Evidence, log: readonly Logged[], problems: s
       if (row?.status === 'delivered' && !got.has(id)) {
         problems.push(`${id} is said to be delivered to ${endpoint.id}, which never accepted it`);
       }
-      if (row === undefined && isActive && isOwed(endpoint, offset) && !isLost(evidence, logged)) {
+      if (row === undefined && isActive && isOwed(endpoint, offset) && !isWithheld(evidence, logged)) {
         problems.push(`${id} was never scheduled for ${endpoint.id}`);
       }
     }
