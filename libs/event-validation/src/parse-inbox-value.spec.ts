@@ -198,7 +198,7 @@ describe('whatever stands in the inbox', () => {
         const reading = parseInboxValue(value, key, at, { allowTest: false });
         expect(parseInboxValue(value, key, at, { allowTest: false })).toEqual(reading);
       }),
-      { numRuns: 1000 },
+      { numRuns: 8_000 },
     );
   });
 });

@@ -335,7 +335,7 @@ describe('whatever is submitted', () => {
       fc.property(bodies, fc.constantFrom(orgKey, serviceKey), (body, context) => {
         refusalOf(body, context);
       }),
-      { numRuns: 500 },
+      { numRuns: 1_000 },
     );
   };
   const member = (...values: readonly unknown[]) => fc.oneof(fc.constantFrom(...values), fc.jsonValue());

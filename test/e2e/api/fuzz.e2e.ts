@@ -9,7 +9,7 @@ import type { Ask } from './support/http-port.js';
 
 /** Each run sends so many requests at once. */
 const AT_ONCE = 8;
-const RUNS = 64;
+const RUNS = 96;
 /** No request takes longer: the patience of a `test` or `replay` (contract 5.1), and time for a busy machine. */
 const PATIENCE_MS = 15_000;
 
