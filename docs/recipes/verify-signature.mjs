@@ -13,22 +13,24 @@ const TOLERANCE_SECONDS = 300;
 export function signatureProblem({ header, body, secret, now = Math.floor(Date.now() / 1000) }) {
   if (header === undefined || header === null || header === '') return 'missing';
 
-  // Members of other names are left for later versions; t and v1 must each be there once.
+  // Members of other names are left for later versions. While a secret is replaced, there is one v1 for each of the two.
   const members = new Map();
+  const digests = [];
   for (const member of header.split(',')) {
     const match = /^([a-z][a-z0-9]*)=([!-~]+)$/.exec(member);
     if (match === null || members.has(match[1])) return 'malformed';
-    members.set(match[1], match[2]);
+    if (match[1] === 'v1') digests.push(match[2]);
+    else members.set(match[1], match[2]);
   }
   const t = members.get('t') ?? '';
-  const v1 = members.get('v1') ?? '';
-  if (!/^(0|[1-9][0-9]{0,11})$/.test(t) || !/^[0-9a-f]+$/.test(v1)) return 'malformed';
+  if (!/^(0|[1-9][0-9]{0,11})$/.test(t)) return 'malformed';
+  if (digests.length === 0 || !digests.every((v1) => /^[0-9a-f]+$/.test(v1))) return 'malformed';
 
   if (Math.abs(now - Number(t)) > TOLERANCE_SECONDS) return 'expired';
 
   // Anyone can sign with an empty key.
   if (secret === '') return 'mismatch';
   const expected = Buffer.from(createHmac('sha256', secret).update(`${t}.`).update(body).digest('hex'));
-  const given = Buffer.from(v1);
-  return expected.length === given.length && timingSafeEqual(expected, given) ? null : 'mismatch';
+  const matches = (given) => expected.length === given.length && timingSafeEqual(expected, given);
+  return digests.some((v1) => matches(Buffer.from(v1))) ? null : 'mismatch';
 }

@@ -17,19 +17,28 @@ function signature_problem(?string $header, string $body, string $secret, ?int $
         return 'missing';
     }
 
-    // Members of other names are left for later versions; t and v1 must each be there once.
+    // Members of other names are left for later versions. While a secret is replaced, there is one v1 for each of the two.
     $members = [];
+    $digests = [];
     foreach (explode(',', $header) as $text) {
         // The modifier D, since $ alone lets a line feed pass at the end.
         if (preg_match('/^([a-z][a-z0-9]*)=([!-~]+)$/D', $text, $match) !== 1 || isset($members[$match[1]])) {
             return 'malformed';
         }
-        $members[$match[1]] = $match[2];
+        if ($match[1] === 'v1') {
+            $digests[] = $match[2];
+        } else {
+            $members[$match[1]] = $match[2];
+        }
     }
     $t = $members['t'] ?? '';
-    $v1 = $members['v1'] ?? '';
-    if (preg_match('/^(0|[1-9][0-9]{0,11})$/D', $t) !== 1 || preg_match('/^[0-9a-f]+$/D', $v1) !== 1) {
+    if (preg_match('/^(0|[1-9][0-9]{0,11})$/D', $t) !== 1 || $digests === []) {
         return 'malformed';
+    }
+    foreach ($digests as $v1) {
+        if (preg_match('/^[0-9a-f]+$/D', $v1) !== 1) {
+            return 'malformed';
+        }
     }
 
     if (abs(($now ?? time()) - (int) $t) > GAPLESS_TOLERANCE_SECONDS) {
@@ -40,5 +49,11 @@ function signature_problem(?string $header, string $body, string $secret, ?int $
     if ($secret === '') {
         return 'mismatch';
     }
-    return hash_equals(hash_hmac('sha256', "$t.$body", $secret), $v1) ? null : 'mismatch';
+    $expected = hash_hmac('sha256', "$t.$body", $secret);
+    foreach ($digests as $v1) {
+        if (hash_equals($expected, $v1)) {
+            return null;
+        }
+    }
+    return 'mismatch';
 }

@@ -16,19 +16,24 @@ module Gapless
   def self.signature_problem(header, body, secret, now = Time.now.to_i)
     return :missing if header.nil? || header.empty?
 
-    # Members of other names are left for later versions; t and v1 must each be there once.
+    # Members of other names are left for later versions. While a secret is replaced, there is one v1 for each of the two.
     members = {}
+    digests = []
     # As bytes, since a header need not be UTF-8; without the limit, split drops empty members at the end.
     header.b.split(',', -1).each do |text|
       # \A and \z, since ^ and $ match at line feeds.
       match = /\A([a-z][a-z0-9]*)=([!-~]+)\z/.match(text)
       return :malformed if match.nil? || members.key?(match[1])
 
-      members[match[1]] = match[2]
+      if match[1] == 'v1'
+        digests << match[2]
+      else
+        members[match[1]] = match[2]
+      end
     end
     t = members.fetch('t', '')
-    v1 = members.fetch('v1', '')
-    return :malformed unless t.match?(/\A(0|[1-9][0-9]{0,11})\z/) && v1.match?(/\A[0-9a-f]+\z/)
+    return :malformed unless t.match?(/\A(0|[1-9][0-9]{0,11})\z/)
+    return :malformed if digests.empty? || !digests.all? { |v1| v1.match?(/\A[0-9a-f]+\z/) }
 
     return :expired if (now - t.to_i).abs > TOLERANCE_SECONDS
 
@@ -36,6 +41,6 @@ module Gapless
     return :mismatch if secret.empty?
 
     expected = OpenSSL::HMAC.hexdigest('SHA256', secret, "#{t}.".b + body.b)
-    OpenSSL.secure_compare(expected, v1) ? nil : :mismatch
+    digests.any? { |v1| OpenSSL.secure_compare(expected, v1) } ? nil : :mismatch
   end
 end

@@ -58,6 +58,10 @@ const valid: readonly SignatureVector[] = [
   vector('valid', 'v1 before t', { header: `v1=${V1},t=${T}` }),
   vector('valid', 'a member of a later version behind', { header: `${HEADER},v2=abc` }),
   vector('valid', 'a member of a later version in front', { header: `v0=abc,${HEADER}` }),
+  vector('valid', 'two v1, the first of this secret', { header: `${HEADER},v1=${hmac('whsec_other', `${T}.`, BODY)}` }),
+  vector('valid', 'two v1, the second of this secret', {
+    header: `t=${T},v1=${hmac('whsec_other', `${T}.`, BODY)},v1=${V1}`,
+  }),
   vector('valid', 'exactly 300 seconds old', { now: T + 300 }),
   vector('valid', 'exactly 300 seconds ahead', { now: T - 300 }),
   signed('an empty body', ''),
@@ -82,7 +86,9 @@ const malformed: readonly SignatureVector[] = (
     ['neither has a value', 't=,v1='],
     ['v0 in place of v1', `t=${T},v0=${V1}`],
     ['t twice', `${HEADER},t=${T}`],
-    ['v1 twice', `${HEADER},v1=${V1}`],
+    ['two v1, one of them in capitals', `${HEADER},v1=${V1.toUpperCase()}`],
+    ['two v1, one of them without a value', `${HEADER},v1=`],
+    ['another member twice', `${HEADER},v2=a,v2=a`],
     ['two headers that were joined', `${HEADER}, ${HEADER}`],
     ['a comma at the end', `${HEADER},`],
     ['a comma at the beginning', `,${HEADER}`],
@@ -168,6 +174,9 @@ const mismatch: readonly SignatureVector[] = [
   vector('mismatch', 'v1 without its last digit', { header: HEADER.slice(0, -1) }),
   vector('mismatch', 'v1 with two digits more', { header: `${HEADER}00` }),
   vector('mismatch', 'v1 of one digit', { header: `t=${T},v1=${V1.charAt(0)}` }),
+  vector('mismatch', 'two v1 of other secrets', {
+    header: `t=${T},v1=${hmac('whsec_other', `${T}.`, BODY)},v1=${hmac('whsec_third', `${T}.`, BODY)}`,
+  }),
   vector('mismatch', 'v1 of zeros', { header: `t=${T},v1=${'0'.repeat(64)}` }),
   vector('mismatch', 'v1 with its last digit changed', {
     header: `${HEADER.slice(0, -1)}${HEADER.endsWith('0') ? '1' : '0'}`,

@@ -70,9 +70,11 @@ import { PutLiveChatSettingsController } from './live-chat/put-live-chat-setting
 import { RateLimits } from './rate-limits/rate-limits.js';
 import { CreateWebhookController } from './webhooks/create-webhook.controller.js';
 import { DeleteWebhookController } from './webhooks/delete-webhook.controller.js';
+import { EndOverlapController } from './webhooks/end-overlap.controller.js';
 import { EndpointUrlCheck } from './webhooks/endpoint-url-check.js';
 import { LogMoments } from './webhooks/log-moments.js';
 import { GetWebhookController } from './webhooks/get-webhook.controller.js';
+import { PreviousSecretPruner } from './webhooks/previous-secret-pruner.js';
 import { ListWebhooksController } from './webhooks/list-webhooks.controller.js';
 
 function problemFilter(store: Store, logger: Logger): ProblemFilter {
@@ -109,6 +111,7 @@ function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyReco
     RevokeApiKeyController,
     UpdateWebhookController,
     RotateSecretController,
+    EndOverlapController,
     TestWebhookController,
     ListDeliveriesController,
     GetDeliveryController,
@@ -178,6 +181,7 @@ function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyReco
     OpenStreams,
     PendingIngest,
     EndpointUrlCheck,
+    PreviousSecretPruner,
     LogMoments,
     RequestTraces,
     // In this order: a key without the scope learns nothing more about the operation.

@@ -36,7 +36,13 @@ beforeEach(() => {
   appender = new FakeAppender();
   found = {
     kind: 'target',
-    target: { id: due.delivery.endpointId, url: 'https://example.com/hook', secret: SECRET, activation: 3 },
+    target: {
+      id: due.delivery.endpointId,
+      url: 'https://example.com/hook',
+      secret: SECRET,
+      previousSecret: null,
+      activation: 3,
+    },
   };
   outcome = answered(200);
   posts = [];

@@ -116,7 +116,7 @@ export class AttemptMaker {
   async #post(due: DueAttempt, target: DispatchTarget): Promise<AttemptOutcome> {
     const outcome = await this.use.client.post({
       url: target.url,
-      headers: (startedAtMs) => pushHeaders(due, target.secret, startedAtMs),
+      headers: (startedAtMs) => pushHeaders(due, target.secret, startedAtMs, target.previousSecret),
       body: due.envelope,
       timeoutMs: this.use.timeoutMs,
       signal: this.use.signal,

@@ -12,7 +12,13 @@ type Answer = (attempts: readonly DueAttempt[]) => Promise<readonly DispatchLook
 function resultOf({ delivery }: DueAttempt): DispatchLookupResult {
   return {
     kind: 'target',
-    target: { id: delivery.endpointId, url: `https://${delivery.seq}`, secret: '', activation: 1 },
+    target: {
+      id: delivery.endpointId,
+      url: `https://${delivery.seq}`,
+      secret: '',
+      previousSecret: null,
+      activation: 1,
+    },
   };
 }
 

@@ -38,21 +38,31 @@ func VerifySignature(header string, body []byte, secret string, now time.Time) e
 		return ErrMissing
 	}
 
-	// Members of other names are left for later versions; t and v1 must each be there once.
+	// Members of other names are left for later versions. While a secret is replaced, there is one v1 for each of the two.
 	members := map[string]string{}
+	var digests []string
 	for _, text := range strings.Split(header, ",") {
 		match := member.FindStringSubmatch(text)
 		if match == nil {
 			return ErrMalformed
+		}
+		if match[1] == "v1" {
+			digests = append(digests, match[2])
+			continue
 		}
 		if _, repeated := members[match[1]]; repeated {
 			return ErrMalformed
 		}
 		members[match[1]] = match[2]
 	}
-	t, v1 := members["t"], members["v1"]
-	if !timestamp.MatchString(t) || !lowerHex.MatchString(v1) {
+	t := members["t"]
+	if !timestamp.MatchString(t) || len(digests) == 0 {
 		return ErrMalformed
+	}
+	for _, v1 := range digests {
+		if !lowerHex.MatchString(v1) {
+			return ErrMalformed
+		}
 	}
 
 	signedAt, err := strconv.ParseInt(t, 10, 64)
@@ -70,8 +80,11 @@ func VerifySignature(header string, body []byte, secret string, now time.Time) e
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(t + "."))
 	mac.Write(body)
-	if !hmac.Equal([]byte(hex.EncodeToString(mac.Sum(nil))), []byte(v1)) {
-		return ErrMismatch
+	expected := []byte(hex.EncodeToString(mac.Sum(nil)))
+	for _, v1 := range digests {
+		if hmac.Equal(expected, []byte(v1)) {
+			return nil
+		}
 	}
-	return nil
+	return ErrMismatch
 }

@@ -2,8 +2,10 @@ import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
@@ -42,25 +44,30 @@ public final class SignatureVerifier {
     public static Optional<Problem> problem(String header, byte[] body, String secret, Instant now) {
         if (header == null || header.isEmpty()) return Optional.of(Problem.MISSING);
 
-        // Members of other names are left for later versions; t and v1 must each be there once.
+        // Members of other names are left for later versions. While a secret is replaced, there is one v1 for each of the two.
         Map<String, String> members = new HashMap<>();
+        List<String> digests = new ArrayList<>();
         // Without the limit, split drops empty members at the end.
         for (String text : header.split(",", -1)) {
             Matcher member = MEMBER.matcher(text);
-            if (!member.matches() || members.put(member.group(1), member.group(2)) != null) {
+            if (!member.matches()) return Optional.of(Problem.MALFORMED);
+            if (member.group(1).equals("v1")) {
+                digests.add(member.group(2));
+            } else if (members.put(member.group(1), member.group(2)) != null) {
                 return Optional.of(Problem.MALFORMED);
             }
         }
         String t = members.getOrDefault("t", "");
-        String v1 = members.getOrDefault("v1", "");
-        if (!TIMESTAMP.matcher(t).matches() || !LOWER_HEX.matcher(v1).matches()) return Optional.of(Problem.MALFORMED);
+        boolean isRead = digests.stream().allMatch(v1 -> LOWER_HEX.matcher(v1).matches());
+        if (!TIMESTAMP.matcher(t).matches() || digests.isEmpty() || !isRead) return Optional.of(Problem.MALFORMED);
 
         if (Math.abs(now.getEpochSecond() - Long.parseLong(t)) > TOLERANCE_SECONDS) return Optional.of(Problem.EXPIRED);
 
         // Anyone can sign with an empty key.
         if (secret.isEmpty()) return Optional.of(Problem.MISMATCH);
         byte[] expected = HexFormat.of().formatHex(hmac(secret, t, body)).getBytes(StandardCharsets.US_ASCII);
-        boolean matches = MessageDigest.isEqual(expected, v1.getBytes(StandardCharsets.US_ASCII));
+        boolean matches =
+            digests.stream().anyMatch(v1 -> MessageDigest.isEqual(expected, v1.getBytes(StandardCharsets.US_ASCII)));
         return matches ? Optional.empty() : Optional.of(Problem.MISMATCH);
     }
 

@@ -20,6 +20,8 @@ export interface DispatchTarget {
   readonly id: EndpointId;
   readonly url: string;
   readonly secret: string;
+  /** The one before it, while both sign. */
+  readonly previousSecret: string | null;
   readonly activation: number;
 }
 
@@ -47,6 +49,7 @@ export type DispatchLookupResult =
 interface DispatchRow {
   readonly url: string | null;
   readonly secret_ciphertext: Buffer;
+  readonly previous_secret_ciphertext: Buffer | null;
   readonly is_active: boolean;
   readonly activation: number;
   readonly run: number | null;
@@ -131,7 +134,8 @@ export class EndpointDirectory {
   async lookUp(attempts: readonly DueAttempt[]): Promise<readonly DispatchLookupResult[]> {
     const rows = await this.store.prepared<DispatchRow>(
       'look_up_attempts',
-      `select e.url, e.secret_ciphertext, e.is_active, e.activation, d.run, d.attempts, d.status, ${IS_ENDED} as is_ended
+      `select e.url, e.secret_ciphertext, e.is_active, e.activation,
+         case when e.previous_secret_until > now() then e.previous_secret_ciphertext end as previous_secret_ciphertext, d.run, d.attempts, d.status, ${IS_ENDED} as is_ended
        from unnest($1::text[], $2::text[], $3::bigint[]) with ordinality as due(endpoint_id, delivery_id, created_ms, place)
        left join endpoints e on e.id = due.endpoint_id
        left join endpoint_endings n on n.endpoint_id = due.endpoint_id
@@ -151,10 +155,16 @@ export class EndpointDirectory {
       if (row === undefined || row.url === null) return { kind: 'gone' };
       if (isSuperseded(due, row)) return { kind: 'superseded' };
       if (!row.is_active) return { kind: 'inactive' };
-      const secret = this.#secret(row.secret_ciphertext);
+      const previous = row.previous_secret_ciphertext;
       return {
         kind: 'target',
-        target: { id: due.delivery.endpointId, url: row.url, secret, activation: row.activation },
+        target: {
+          id: due.delivery.endpointId,
+          url: row.url,
+          secret: this.#secret(row.secret_ciphertext),
+          previousSecret: previous === null ? null : this.#secret(previous),
+          activation: row.activation,
+        },
       };
     });
   }

@@ -18,6 +18,8 @@ export interface EndpointRecord {
   readonly disabledAt: Date | null;
   readonly disabledReason: string | null;
   readonly failureCount: number;
+  /** Until when the secret before the current one signs, too, or did. */
+  readonly previousSecretUntil: Date | null;
   readonly lastTriggeredAt: Date | null;
   readonly createdAt: Date;
 }
@@ -53,6 +55,10 @@ export interface PushTarget {
   readonly urlChangedAt: Date | null;
   readonly secret: string;
   readonly secretChangedAt: Date | null;
+  /** `null` once it does not sign any more. */
+  readonly previousSecret: string | null;
+  /** Until when it signs, too, or did; `null` if it stopped at once. */
+  readonly previousSecretUntil: Date | null;
 }
 
 interface EndpointRow {
@@ -68,6 +74,7 @@ interface EndpointRow {
   readonly disabled_at: Date | null;
   readonly disabled_reason: string | null;
   readonly failure_count: number | null;
+  readonly previous_secret_until: Date | null;
   readonly last_triggered_at: Date | null;
   readonly created_at: Date;
 }
@@ -75,7 +82,7 @@ interface EndpointRow {
 /** Failures of an earlier activation count no more: after enabling, the count is 0 again (contract 4.2). */
 const SELECT = `
   select e.id, e.org_id, e.name, e.description, e.url, e.events, e.widget_ids, e.is_active, e.activation, e.disabled_at,
-    e.disabled_reason, e.created_at, h.last_triggered_at,
+    e.disabled_reason, e.created_at, e.previous_secret_until, h.last_triggered_at,
     case when h.activation = e.activation then h.failure_count end as failure_count
   from endpoints e left join endpoint_health h on h.endpoint_id = e.id`;
 
@@ -93,6 +100,7 @@ function toRecord(row: EndpointRow): EndpointRecord {
     disabledAt: row.disabled_at,
     disabledReason: row.disabled_reason,
     failureCount: row.failure_count ?? 0,
+    previousSecretUntil: row.previous_secret_until,
     lastTriggeredAt: row.last_triggered_at,
     createdAt: row.created_at,
   };
@@ -126,7 +134,15 @@ export class EndpointRecords {
       const found = await runner.manager.findOneBy(EndpointEntity, { id });
       if (found === null) return undefined;
       const { url, urlChangedAt, secretCiphertext, secretChangedAt } = found;
-      return { url, urlChangedAt, secret: this.cipher.decrypt(secretCiphertext), secretChangedAt };
+      const { previousSecretCiphertext: previous, previousSecretUntil } = found;
+      return {
+        url,
+        urlChangedAt,
+        secret: this.cipher.decrypt(secretCiphertext),
+        secretChangedAt,
+        previousSecret: previous === null ? null : this.cipher.decrypt(previous),
+        previousSecretUntil,
+      };
     });
   }
 
@@ -166,6 +182,7 @@ export class EndpointRecords {
         disabledAt: null,
         disabledReason: null,
         failureCount: 0,
+        previousSecretUntil: null,
         lastTriggeredAt: null,
       };
     });
@@ -211,14 +228,56 @@ export class EndpointRecords {
     });
   }
 
-  /** Puts another signing secret in place of the endpoint's. @returns the endpoint; `undefined` when there is none */
-  async replaceSecret(orgId: OrgId, id: EndpointId, secret: string, at: Date): Promise<EndpointRecord | undefined> {
+  /**
+   * Puts another signing secret in place of the endpoint's. The one before it signs, too, until `overlapsUntil`; a third one
+   * does not.
+   * @returns the endpoint; `undefined` when there is none
+   */
+  async replaceSecret(
+    orgId: OrgId,
+    id: EndpointId,
+    secret: string,
+    { at, overlapsUntil }: { readonly at: Date; readonly overlapsUntil: Date | null },
+  ): Promise<EndpointRecord | undefined> {
     return this.store.forOrg(orgId, async (runner) => {
-      const secretCiphertext = this.cipher.encrypt(secret);
-      await runner.manager.update(EndpointEntity, { id }, { secretCiphertext, secretChangedAt: at });
+      const previous = overlapsUntil === null ? null : () => 'secret_ciphertext';
+      await runner.manager.update(
+        EndpointEntity,
+        { id },
+        {
+          secretCiphertext: this.cipher.encrypt(secret),
+          secretChangedAt: at,
+          previousSecretCiphertext: previous,
+          previousSecretUntil: overlapsUntil,
+        },
+      );
       const [row] = (await runner.query(`${SELECT} where e.id = $1`, [id])) as EndpointRow[];
       return row === undefined ? undefined : toRecord(row);
     });
+  }
+
+  /** Ends the overlap of two secrets early; nothing to do without one. @returns whether there is such an endpoint */
+  async endOverlap(orgId: OrgId, id: EndpointId, at: Date): Promise<boolean> {
+    return this.store.forOrg(orgId, async (runner) => {
+      await runner.query(
+        `update endpoints set previous_secret_ciphertext = null, previous_secret_until = least(previous_secret_until, $2)
+         where id = $1 and previous_secret_ciphertext is not null`,
+        [id, at],
+      );
+      return runner.manager.existsBy(EndpointEntity, { id });
+    });
+  }
+
+  /** Deletes the secrets whose overlap is over, of all orgs. @returns how many */
+  async forgetPreviousSecrets(at: Date): Promise<number> {
+    const [row] = await this.store.query<{ count: number }>(
+      `with forgotten as (
+         update endpoints set previous_secret_ciphertext = null
+         where previous_secret_until <= $1 and previous_secret_ciphertext is not null returning 1
+       ) select count(*)::int as count from forgotten`,
+      [at],
+    );
+    return row?.count ?? 0;
   }
 
   async #disable(runner: QueryRunner, id: EndpointId, at: Date, logEnd: number): Promise<void> {

@@ -10,6 +10,7 @@ interface EncryptedColumn {
 
 const COLUMNS: readonly EncryptedColumn[] = [
   { table: 'endpoints', column: 'secret_ciphertext', key: ['id'] },
+  { table: 'endpoints', column: 'previous_secret_ciphertext', key: ['id'] },
   { table: 'idempotency_keys', column: 'answer_ciphertext', key: ['api_key_id', 'path', 'key'] },
 ];
 

@@ -8,12 +8,13 @@ export function serviceDigest(secret: string, timestampSeconds: number | string,
 }
 
 /**
- * The value of `X-Service-Signature`: `t=<unix seconds>,v1=<hex>` (contract 6.2).
+ * The value of `X-Service-Signature`: `t=<unix seconds>,v1=<hex>` (contract 6.2), with one more `v1` while two secrets sign.
  * @param timestampSeconds a whole number: seconds since the Unix epoch
  * @param body the bytes as they are sent
  */
-export function serviceSignature(secret: string, timestampSeconds: number, body: Buffer): string {
-  return `t=${timestampSeconds},v1=${serviceDigest(secret, timestampSeconds, body).toString('hex')}`;
+export function serviceSignature(secrets: string | readonly string[], timestampSeconds: number, body: Buffer): string {
+  const digests = [secrets].flat().map((secret) => serviceDigest(secret, timestampSeconds, body).toString('hex'));
+  return [`t=${timestampSeconds}`, ...digests.map((digest) => `v1=${digest}`)].join(',');
 }
 
 /**

@@ -38,8 +38,10 @@ describe('verifySignature says of', () => {
 describe('what the service signs', () => {
   it.each(withVerdict('valid'))('is in the vector: $name', (vector) => {
     const { secret, header } = vector;
-    const [, digest = ''] = /v1=([0-9a-f]{64})/.exec(header ?? '') ?? [];
+    const digests = [...(header ?? '').matchAll(/v1=([0-9a-f]{64})/g)].map(([, digest]) => digest);
     const [, timestamp = ''] = /t=(\d+)/.exec(header ?? '') ?? [];
-    expect(serviceSignature(secret, Number(timestamp), bodyOf(vector))).toBe(`t=${timestamp},v1=${digest}`);
+    const [signedAt, v1 = ''] = serviceSignature(secret, Number(timestamp), bodyOf(vector)).split(',');
+    expect(signedAt).toBe(`t=${timestamp}`);
+    expect(digests).toContain(v1.slice('v1='.length));
   });
 });

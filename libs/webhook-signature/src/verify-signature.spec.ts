@@ -24,6 +24,19 @@ describe('verifySignature', () => {
     expect(verify({ header: `${HEADER},v2=whatever` })).toMatchObject({ valid: true });
   });
 
+  it('takes one v1 of each secret while one replaces another, in any order', () => {
+    const OTHER = 'whsec_b3RoZXJvdGhlcm90aGVyb3RoZXJvdGhlcm90aGVyb3Q=';
+    for (const secrets of [
+      [OTHER, SECRET],
+      [SECRET, OTHER],
+    ]) {
+      const header = serviceSignature(secrets, TIMESTAMP, BODY);
+      expect(header).toMatch(/^t=1700000000,v1=[0-9a-f]{64},v1=[0-9a-f]{64}$/);
+      for (const secret of secrets) expect(verify({ header, secret })).toMatchObject({ valid: true });
+      expect(verify({ header, secret: 'whsec_third' })).toEqual(because('mismatch'));
+    }
+  });
+
   it.each([undefined, null, '', []])('calls the header %j missing', (header) => {
     expect(verify({ header })).toEqual(because('missing'));
   });
@@ -36,7 +49,8 @@ describe('verifySignature', () => {
     `t=${TIMESTAMP},v1=`,
     `t=${TIMESTAMP},v0=${DIGEST}`,
     `${HEADER},t=${TIMESTAMP}`,
-    `${HEADER},v1=${DIGEST}`,
+    `${HEADER},v1=`,
+    `${HEADER},v1=${DIGEST.toUpperCase()}`,
     `${HEADER},${HEADER}`,
     `${HEADER}, ${HEADER}`,
     `${HEADER},`,

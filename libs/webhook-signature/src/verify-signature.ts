@@ -20,7 +20,7 @@ export interface VerifySignatureOptions {
 export type SignatureProblem =
   /** There is no header. */
   | 'missing'
-  /** The header is not one `t` and one `v1`. */
+  /** The header is not one `t` and one `v1`, or several `v1` while the secret is replaced. */
   | 'malformed'
   /** It was signed too long ago, or in the future. */
   | 'expired'
@@ -44,21 +44,24 @@ const MAX_SECONDS = 100_000_000_000;
 
 interface ParsedSignature {
   readonly timestamp: string;
-  readonly digest: string;
+  readonly digests: readonly string[];
 }
 
-/** Members of other names are left for later versions; `t` and `v1` must each be there once. */
+/** Members of other names are left for later versions. `t` must be there once, `v1` at least once. */
 function parseSignature(header: string): ParsedSignature | undefined {
   const members = new Map<string, string>();
+  const digests: string[] = [];
   for (const text of header.split(',')) {
     const [, name, value] = MEMBER.exec(text) ?? [];
     if (name === undefined || value === undefined || members.has(name)) return undefined;
-    members.set(name, value);
+    // One for each secret, while one replaces another.
+    if (name === 'v1') digests.push(value);
+    else members.set(name, value);
   }
   const timestamp = members.get('t');
-  const digest = members.get('v1');
-  if (timestamp === undefined || digest === undefined) return undefined;
-  return TIMESTAMP.test(timestamp) && LOWER_HEX.test(digest) ? { timestamp, digest } : undefined;
+  if (timestamp === undefined || !TIMESTAMP.test(timestamp)) return undefined;
+  if (digests.length === 0 || !digests.every((digest) => LOWER_HEX.test(digest))) return undefined;
+  return { timestamp, digests };
 }
 
 function nowSeconds(now: Date | number | undefined): number {
@@ -68,15 +71,17 @@ function nowSeconds(now: Date | number | undefined): number {
   return Math.floor(time > MAX_SECONDS ? time / 1000 : time);
 }
 
-function matches(secrets: readonly unknown[], body: Buffer | string, { timestamp, digest }: ParsedSignature): boolean {
-  const given = Buffer.from(digest, 'latin1');
+function matches(secrets: readonly unknown[], body: Buffer | string, { timestamp, digests }: ParsedSignature): boolean {
+  const given = digests.map((digest) => Buffer.from(digest, 'latin1'));
   let matched = false;
   // All secrets are tried, so that the time does not reveal which one matched.
   for (const secret of secrets) {
     // Anyone can sign with an empty key.
     if (typeof secret !== 'string' || secret === '') continue;
     const expected = Buffer.from(serviceDigest(secret, timestamp, body).toString('hex'), 'latin1');
-    if (given.length === expected.length && timingSafeEqual(given, expected)) matched = true;
+    for (const digest of given) {
+      if (digest.length === expected.length && timingSafeEqual(digest, expected)) matched = true;
+    }
   }
   return matched;
 }

@@ -1,4 +1,7 @@
+import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
+import { verifySignature } from '#libs/webhook-signature';
 import { ProjectorModule } from '../../../apps/projector/src/projector.module.js';
 import { aGapless } from '../../support/gapless.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
@@ -9,7 +12,7 @@ import { ALL_STAGES, API_HTTP } from '../../support/stages.js';
 import { always, asTheEventSays, HeldPushes } from './support/answers.js';
 import { DeliverySuite } from './support/delivery-suite.js';
 import type { Delivery, Endpoint, EndpointHealth, EndpointWithSecret, Operator } from './support/operator.js';
-import { attemptOf, envelopeOf, isSignedWith, nothingMoreComes, seqOf } from './support/pushes.js';
+import { attemptOf, envelopeOf, headerOf, isSignedWith, nothingMoreComes, seqOf } from './support/pushes.js';
 
 /** One retry, far enough away for something to happen before it. */
 const TIER_MS = 4_000;
@@ -379,6 +382,52 @@ describe('rotate-secret (contract 5.1, 6.2)', () => {
       secrets.push(rotated.secret);
     }
     expect(await to.operator.endpoint(to.endpoint.id)).not.toHaveProperty('secret');
+  });
+
+  it.concurrent('has both secrets sign during the overlap, which can be ended early', async () => {
+    const to = await aSubscriber(always(200));
+    const old = to.endpoint.secret;
+    const { secret, ...rotated } = await to.operator.rotateSecret(to.endpoint.id, { overlap_seconds: 86_400 });
+    const ends = (rotated as { previous_secret_expires_at?: string }).previous_secret_expires_at;
+    expect(Date.parse(ends ?? '') - Date.now()).toBeGreaterThan(86_000_000);
+    const pushOf = async (seq: number) => {
+      await emit(to, 1);
+      return eventually(() => {
+        expect(to.receiver.received).toHaveLength(seq);
+        return to.receiver.received[seq - 1]!;
+      });
+    };
+    const push = await pushOf(1);
+    const header = headerOf(push, 'x-service-signature');
+    expect(header).toMatch(/^t=\d+,v1=[0-9a-f]{64},v1=[0-9a-f]{64}$/);
+    const standard = headerOf(push, 'webhook-signature');
+    for (const each of [secret, old]) {
+      expect(verifySignature({ body: push.body, header, secret: each })).toMatchObject({ valid: true });
+      const headers = {
+        'webhook-id': headerOf(push, 'webhook-id'),
+        'webhook-timestamp': headerOf(push, 'webhook-timestamp'),
+        'webhook-signature': standard,
+      };
+      expect(() => new Webhook(each).verify(push.body, headers)).not.toThrow();
+    }
+    expect(headerOf(push, 'x-webhook-signature')).toBe(createHmac('sha256', old).update(push.body).digest('hex'));
+
+    await to.operator.endOverlap(to.endpoint.id);
+    expect(isSignedWith(secret, await pushOf(2))).toBe(true);
+
+    for (const overlap_seconds of [-1, 86_401, 0.5, '60', null]) {
+      const path = `/external/webhooks/${to.endpoint.id}/rotate-secret`;
+      expect(await to.operator.refusal('POST', path, { overlap_seconds })).toMatchObject({
+        status: 422,
+        errors: [{ pointer: '#/overlap_seconds' }],
+      });
+    }
+
+    // Without an overlap the one before it signs no more, however it came.
+    await to.operator.rotateSecret(to.endpoint.id, { overlap_seconds: 3_600 });
+    const { secret: last, ...alone } = await to.operator.rotateSecret(to.endpoint.id);
+    expect(alone).not.toHaveProperty('previous_secret_expires_at');
+    expect(isSignedWith(last, await pushOf(3))).toBe(true);
   });
 
   it.concurrent('also signs a retry and a replay of an earlier delivery with it', async () => {

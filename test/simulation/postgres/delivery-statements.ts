@@ -148,6 +148,7 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
         return {
           url: endpoint?.url ?? null,
           secret_ciphertext: Buffer.from('whsec_simulated'),
+          previous_secret_ciphertext: null,
           is_active: endpoint?.is_active ?? null,
           activation: endpoint?.activation ?? null,
           run: delivery?.run ?? null,

@@ -15,6 +15,8 @@ const target = (change: Partial<PushTarget> = {}): PushTarget => ({
   urlChangedAt: null,
   secret: SECRET,
   secretChangedAt: null,
+  previousSecret: null,
+  previousSecretUntil: null,
   ...change,
 });
 
@@ -112,5 +114,19 @@ describe('the request of the latest attempt', () => {
   it('is none before the first attempt, and without the stored bytes', () => {
     expect(sentRequest(aDelivery({ attemptsLog: [] }), target(), true)).toBeNull();
     expect(sentRequest(aDelivery({ envelope: null }), target(), true)).toBeNull();
+  });
+
+  it('has both signatures of an attempt during an overlap, and none where the second secret is not kept', () => {
+    const previousSecret = 'whsec_b3RoZXJvdGhlcm90aGVyb3RoZXJvdGhlcm90aGVyb3Q=';
+    const during = { secretChangedAt: before(60_000), previousSecret, previousSecretUntil: before(-60_000) };
+    const signature = (change: Partial<PushTarget>) =>
+      sentRequest(aDelivery(), target({ ...during, ...change }), true)!.headers['x-service-signature'];
+    expect(signature({})).toMatch(/^t=\d+,v1=[0-9a-f]{64},v1=[0-9a-f]{64}$/);
+    expect(signature({ previousSecret: null })).toBeNull();
+    for (const end of [4_999, 0, -4_999]) expect(signature({ previousSecretUntil: before(end) })).toBeNull();
+    expect(signature({ previousSecretUntil: before(5_001) })).toMatch(/^t=\d+,v1=[0-9a-f]{64}$/);
+    expect(sentRequest(aDelivery(), target({ ...during, previousSecret: null }), true)?.signature_note).toMatch(
+      /second secret/,
+    );
   });
 });

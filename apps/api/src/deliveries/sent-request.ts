@@ -23,8 +23,18 @@ function isAsThen(changedAt: Date | null, at: Date): boolean {
   return changedAt === null || at.getTime() > changedAt.getTime() + UNSURE_MS;
 }
 
-function noteOnSignatures(showSignatures: boolean, isSecretKnown: boolean): string | null {
+/** The secret before the current one, if it signed, too; `undefined` if it did or may have, and is not known. */
+function previousSecretAt({ previousSecret, previousSecretUntil }: PushTarget, at: Date): string | null | undefined {
+  if (previousSecretUntil === null || at.getTime() > previousSecretUntil.getTime() + UNSURE_MS) return null;
+  if (previousSecret === null || at.getTime() >= previousSecretUntil.getTime() - UNSURE_MS) return undefined;
+  return previousSecret;
+}
+
+function noteOnSignatures(showSignatures: boolean, isSecretKnown: boolean, isOverlapKnown: boolean): string | null {
   if (!showSignatures) return 'Signatures are shown only to keys with the scope webhooks:write.';
+  if (isSecretKnown && !isOverlapKnown) {
+    return 'A second secret signed this attempt, or may have, and is not kept: its signatures are not known any more.';
+  }
   if (isSecretKnown) return null;
   return 'The secret of the endpoint was rotated since this attempt, or right before it: its signatures are not known any more.';
 }
@@ -48,7 +58,8 @@ export function sentRequest(
   const pushed = { delivery, run, attempt, traceparent: null, envelope: Buffer.from(envelope) };
   const isUrlKnown = isAsThen(target.urlChangedAt, at);
   const isSecretKnown = isAsThen(target.secretChangedAt, at);
-  const signatureNote = noteOnSignatures(showSignatures, isSecretKnown);
+  const previousSecret = previousSecretAt(target, at);
+  const signatureNote = noteOnSignatures(showSignatures, isSecretKnown, previousSecret !== undefined);
   const unknown = [
     ...(signatureNote === null ? [] : SIGNATURE_HEADERS),
     // Of an event that comes from the log, the trace is the producer's; a replay begins one that follows from the event.
@@ -59,7 +70,7 @@ export function sentRequest(
     url: isUrlKnown ? target.url : null,
     url_note: isUrlKnown ? null : 'The url of the endpoint has changed since this attempt, or right before it.',
     headers: {
-      ...pushHeaders(pushed, target.secret, at.getTime()),
+      ...pushHeaders(pushed, target.secret, at.getTime(), previousSecret ?? null),
       ...Object.fromEntries(unknown.map((name) => [name, null])),
     },
     signature_note: signatureNote,

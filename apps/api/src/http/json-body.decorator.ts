@@ -12,6 +12,12 @@ export const JsonBody = createParamDecorator((dto: Type<object>, context: Execut
   readDto(bodyOf(context.switchToHttp().getRequest<FastifyRequest>()), dto),
 );
 
+/** The same for an operation whose body may be left out: the DTO without members stands for it. */
+export const OptionalJsonBody = createParamDecorator((dto: Type<object>, context: ExecutionContext): object => {
+  const { body } = context.switchToHttp().getRequest<FastifyRequest>();
+  return Buffer.isBuffer(body) && body.length > 0 ? readDto(body, dto) : new dto();
+});
+
 /**
  * @throws GaplessError `malformed_request` for what is not JSON; `validation_failed` or `unknown_event_type` with a pointer
  *   for each problem, unknown members included

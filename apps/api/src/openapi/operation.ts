@@ -12,7 +12,7 @@ export interface OperationSketch {
   /** The scope that the key needs, or that the operation reads or creates the caller's dashboard session. */
   readonly scope: KeyRequirement | 'session' | 'sign_in';
   readonly parameters?: readonly JsonObject[];
-  readonly body?: { readonly schema: JsonObject; readonly example?: JsonObject };
+  readonly body?: { readonly schema: JsonObject; readonly example?: JsonObject; readonly isOptional?: boolean };
   /** Whether an `Idempotency-Key` is honoured. */
   readonly idempotent?: boolean;
   readonly success: {
@@ -86,7 +86,7 @@ export function operation(method: 'get' | 'post' | 'put' | 'patch' | 'delete', s
       ? {}
       : {
           requestBody: {
-            required: true,
+            required: sketch.body.isOptional !== true,
             content: {
               'application/json': {
                 schema: sketch.body.schema,

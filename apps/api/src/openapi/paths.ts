@@ -85,15 +85,30 @@ const rotateSecret: JsonObject = {
     id: 'rotateWebhookSecret',
     tag: ENDPOINTS,
     summary: 'Replace the signing secret',
-    description: 'The old secret becomes invalid at once.',
+    description:
+      'The old secret becomes invalid at once. With `overlap_seconds`, pushes have a signature of each secret for so long, and `X-Webhook-Signature` is of the old one.',
     scope: 'webhooks:write',
     parameters: [ENDPOINT],
+    body: { schema: ref('SecretRotation'), example: { overlap_seconds: 3_600 }, isOptional: true },
     idempotent: true,
     success: {
       status: 200,
       description: 'The endpoint with its new secret.',
-      content: dataOf(ref('WebhookWithSecret')),
+      content: dataOf(ref('WebhookWithNewSecret')),
     },
+    errors: ['not_found'],
+  }),
+};
+
+const previousSecret: JsonObject = {
+  delete: operation('delete', {
+    id: 'endSecretOverlap',
+    tag: ENDPOINTS,
+    summary: 'End the overlap of two signing secrets',
+    description: 'From now on only the current secret signs. Without an overlap, nothing changes.',
+    scope: 'webhooks:write',
+    parameters: [ENDPOINT],
+    success: { status: 204, description: 'One secret signs.' },
     errors: ['not_found'],
   }),
 };
@@ -454,6 +469,7 @@ export const PATHS: JsonObject = {
   '/api/v1/external/webhooks': webhooks,
   '/api/v1/external/webhooks/{id}': webhook,
   '/api/v1/external/webhooks/{id}/rotate-secret': rotateSecret,
+  '/api/v1/external/webhooks/{id}/previous-secret': previousSecret,
   '/api/v1/external/webhooks/{id}/test': test,
   '/api/v1/external/webhooks/{id}/recover': recover,
   '/api/v1/external/webhooks/{id}/deliveries': deliveries,

@@ -9,7 +9,7 @@ function header(name: string, description: string, deprecated = false): JsonObje
 const PUSH_HEADERS: readonly JsonObject[] = [
   header(
     'X-Service-Signature',
-    '`t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds.',
+    '`t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds.',
   ),
   header('X-Service-Event', 'The event type.'),
   header('X-Service-Event-Id', 'The id of the envelope.'),

@@ -57,6 +57,10 @@ const SECRET: JsonObject = {
   pattern: '^whsec_[A-Za-z0-9+/]{43}=$',
   description: 'The signing secret. Shown only in this response.',
 };
+const OVERLAP_END: JsonObject = {
+  ...TIMESTAMP,
+  description: 'Until when the old secret signs, too. Only with an overlap.',
+};
 
 const webhook = {
   id: ENDPOINT_ID,
@@ -146,6 +150,22 @@ const liveChatSettings = {
 export const SCHEMAS: JsonObject = {
   Webhook: objectOf(webhook, 'A registered endpoint.'),
   WebhookWithSecret: objectOf({ ...webhook, secret: SECRET }),
+  SecretRotation: bodyOf(
+    {
+      overlap_seconds: {
+        type: 'integer',
+        minimum: 0,
+        maximum: 86_400,
+        default: 0,
+        description: 'How long the old secret signs, too.',
+      },
+    },
+    [],
+  ),
+  WebhookWithNewSecret: {
+    ...objectOf({ ...webhook, secret: SECRET }),
+    properties: { ...webhook, secret: SECRET, previous_secret_expires_at: OVERLAP_END },
+  },
   WebhookWithHealth: objectOf({
     ...webhook,
     health: objectOf({

@@ -22,6 +22,8 @@ export class GetWebhookController {
     const endpoint = await this.endpoints.find(orgId, id);
     if (endpoint === undefined) throw noSuchEndpoint();
     const health = await this.health.read(orgId, id, this.clock.now());
-    return { data: { ...webhookJson(endpoint), health: webhookHealthJson(endpoint, health) } };
+    return {
+      data: { ...webhookJson(endpoint), health: webhookHealthJson(endpoint, health) },
+    };
   }
 }

@@ -4,12 +4,17 @@ import { EndpointRecords } from '#libs/feed-store';
 import { CLOCK } from '#libs/platform';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
+import { OptionalJsonBody } from '../http/json-body.decorator.js';
 import { Idempotent } from '../idempotency/idempotent.decorator.js';
 import { EndpointIdPipe, noSuchEndpoint } from './endpoint-id.pipe.js';
+import { RotateSecretDto } from './rotate-secret.dto.js';
 import { newSigningSecret } from './signing-secret.js';
-import { webhookWithSecretJson } from './webhook.presenter.js';
+import { overlapJson, webhookWithSecretJson } from './webhook.presenter.js';
 
-/** `POST /external/webhooks/:id/rotate-secret`: the very next attempt is signed with the new secret (contract 5.1, 6.2). */
+/**
+ * `POST /external/webhooks/:id/rotate-secret`: the very next attempt is signed with the new secret (contract 5.1, 6.2), and
+ * with the old one as well until the overlap ends.
+ */
 @Controller('api/v1/external/webhooks/:id/rotate-secret')
 export class RotateSecretController {
   constructor(
@@ -21,10 +26,16 @@ export class RotateSecretController {
   @Idempotent()
   @HttpCode(200)
   @RequireScope('webhooks:write')
-  async rotate(@OrgOfKey() orgId: OrgId, @Param('id', EndpointIdPipe) id: EndpointId) {
+  async rotate(
+    @OrgOfKey() orgId: OrgId,
+    @Param('id', EndpointIdPipe) id: EndpointId,
+    @OptionalJsonBody(RotateSecretDto) { overlap_seconds: overlapSeconds = 0 }: RotateSecretDto,
+  ) {
     const secret = newSigningSecret();
-    const endpoint = await this.endpoints.replaceSecret(orgId, id, secret, new Date(this.clock.now()));
+    const nowMs = this.clock.now();
+    const overlapsUntil = overlapSeconds === 0 ? null : new Date(nowMs + overlapSeconds * 1_000);
+    const endpoint = await this.endpoints.replaceSecret(orgId, id, secret, { at: new Date(nowMs), overlapsUntil });
     if (endpoint === undefined) throw noSuchEndpoint();
-    return { data: webhookWithSecretJson(endpoint, secret) };
+    return { data: { ...webhookWithSecretJson(endpoint, secret), ...overlapJson(endpoint) } };
   }
 }

@@ -34,6 +34,11 @@ export function webhookWithSecretJson(endpoint: EndpointRecord, secret: string) 
   return { ...webhookJson(endpoint), secret };
 }
 
+/** Until when the secret before the new one signs, too; nothing if it stopped at once. */
+export function overlapJson({ previousSecretUntil: until }: EndpointRecord) {
+  return until === null ? {} : { previous_secret_expires_at: until.toISOString() };
+}
+
 export type EndpointStatus = 'healthy' | 'failing' | 'disabled';
 
 export function endpointStatus({ isActive, failureCount }: EndpointRecord): EndpointStatus {

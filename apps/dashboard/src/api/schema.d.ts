@@ -71,12 +71,34 @@ export interface paths {
         put?: never;
         /**
          * Replace the signing secret
-         * @description The old secret becomes invalid at once.
+         * @description The old secret becomes invalid at once. With `overlap_seconds`, pushes have a signature of each secret for so long, and `X-Webhook-Signature` is of the old one.
          *
          *     Scope: `webhooks:write`.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/external/webhooks/{id}/previous-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End the overlap of two signing secrets
+         * @description From now on only the current secret signs. Without an overlap, nothing changes.
+         *
+         *     Scope: `webhooks:write`.
+         */
+        delete: operations["endSecretOverlap"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1342,6 +1364,44 @@ export interface components {
             /** @description The signing secret. Shown only in this response. */
             secret: string;
         };
+        SecretRotation: {
+            /**
+             * @description How long the old secret signs, too.
+             * @default 0
+             */
+            overlap_seconds: number;
+        };
+        WebhookWithNewSecret: {
+            id: string;
+            /** @description A label for operators. */
+            name: string | null;
+            /** @description What the endpoint is for. */
+            description: string | null;
+            /**
+             * Format: uri
+             * @description The URL that receives pushes: https, on the public network, without credentials or fragment.
+             */
+            url: string;
+            /** @description The event types that the endpoint subscribes to. */
+            events: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered")[];
+            /** @description null: all widgets and org-wide events. []: only org-wide events. A list: these widgets and org-wide events. */
+            widget_ids: string[] | null;
+            /** @description Becomes false after 20 failed attempts in a row. */
+            is_active: boolean;
+            /** @description Failed attempts in a row, over all deliveries. A success resets it to 0. */
+            failure_count: number;
+            /** Format: date-time */
+            last_triggered_at: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** @description The signing secret. Shown only in this response. */
+            secret: string;
+            /**
+             * Format: date-time
+             * @description Until when the old secret signs, too. Only with an overlap.
+             */
+            previous_secret_expires_at?: string;
+        };
         WebhookWithHealth: {
             id: string;
             /** @description A label for operators. */
@@ -1793,7 +1853,7 @@ export interface components {
     };
     responses: never;
     parameters: {
-        /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+        /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
         Push0: string;
         /** @description The event type. */
         Push1: string;
@@ -2423,7 +2483,16 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "overlap_seconds": 3600
+                 *     }
+                 */
+                "application/json": components["schemas"]["SecretRotation"];
+            };
+        };
         responses: {
             /** @description The endpoint with its new secret. */
             200: {
@@ -2435,7 +2504,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        data: components["schemas"]["WebhookWithSecret"];
+                        data: components["schemas"]["WebhookWithNewSecret"];
                     };
                 };
             };
@@ -2485,6 +2554,121 @@ export interface operations {
             };
             /** @description `idempotency_conflict`: The idempotency key is in use for another request. */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: The request is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: The body is not JSON. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `validation_failed`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: The service is unavailable. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    endSecretOverlap: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the endpoint. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One secret signs. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `malformed_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_api_key`: The API key is not valid.
+             *
+             *     `missing_api_key`: An API key is required.
+             */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `insufficient_scope`: The API key does not allow this.
+             *
+             *     `csrf_token_invalid`: The request does not come from the dashboard.
+             */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: Not found. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4823,7 +5007,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -4915,7 +5099,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -5051,7 +5235,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -5187,7 +5371,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -5327,7 +5511,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -5458,7 +5642,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -5550,7 +5734,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -5647,7 +5831,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -5739,7 +5923,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -5822,7 +6006,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -5908,7 +6092,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -5992,7 +6176,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -6078,7 +6262,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -6165,7 +6349,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -6252,7 +6436,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -6339,7 +6523,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -6423,7 +6607,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -6514,7 +6698,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -6606,7 +6790,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -6697,7 +6881,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -6787,7 +6971,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -6860,7 +7044,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -6939,7 +7123,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -7021,7 +7205,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -7103,7 +7287,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -7179,7 +7363,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -7255,7 +7439,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -7331,7 +7515,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -7407,7 +7591,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -7484,7 +7668,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -7560,7 +7744,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -7636,7 +7820,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -7709,7 +7893,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -7787,7 +7971,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -7866,7 +8050,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -7945,7 +8129,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -8020,7 +8204,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -8098,7 +8282,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -8174,7 +8358,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -8247,7 +8431,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -8321,7 +8505,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -8395,7 +8579,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -8470,7 +8654,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -8541,7 +8725,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -8619,7 +8803,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -8700,7 +8884,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -8778,7 +8962,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -8857,7 +9041,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];
@@ -8928,7 +9112,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. Refuse a time that differs by more than 300 seconds. */
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
                 /** @description The event type. */
                 "X-Service-Event": components["parameters"]["Push1"];

@@ -46,6 +46,14 @@ export class EndpointEntity {
   @Column({ name: 'secret_changed_at', type: 'timestamptz', nullable: true })
   secretChangedAt!: Date | null;
 
+  /** The secret before it, encrypted, as long as it signs, too. */
+  @Column({ name: 'previous_secret_ciphertext', type: 'bytea', nullable: true })
+  previousSecretCiphertext!: Buffer | null;
+
+  /** Until when the secret before it signs, or did; `null` if it stopped at once. */
+  @Column({ name: 'previous_secret_until', type: 'timestamptz', nullable: true })
+  previousSecretUntil!: Date | null;
+
   /** `null` while it is the one that the endpoint was created with. */
   @Column({ name: 'url_changed_at', type: 'timestamptz', nullable: true })
   urlChangedAt!: Date | null;

@@ -17,6 +17,7 @@ import { ReceivingTimes1700000000055 } from './0055-receiving-times.js';
 import { AttemptClockLead1700000000056 } from './0056-attempt-clock-lead.js';
 import { LogMoments1700000000057 } from './0057-log-moments.js';
 import { TenantLogin1700000000061 } from './0061-tenant-login.js';
+import { PreviousSecrets1700000000062 } from './0062-previous-secrets.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
@@ -38,4 +39,5 @@ export const MIGRATIONS = [
   AttemptClockLead1700000000056,
   LogMoments1700000000057,
   TenantLogin1700000000061,
+  PreviousSecrets1700000000062,
 ];

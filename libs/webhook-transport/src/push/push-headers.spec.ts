@@ -39,6 +39,19 @@ function hmac(message: string): string {
 }
 
 describe('pushHeaders', () => {
+  it('have a signature of each secret while one replaces another', () => {
+    const previous = 'whsec_b3RoZXJvdGhlcm90aGVyb3RoZXJvdGhlcm90aGVyb3Q=';
+    const [both, ofNew, ofOld] = [
+      pushHeaders(DUE, SECRET, NOW_MS, previous),
+      pushHeaders(DUE, SECRET, NOW_MS),
+      pushHeaders(DUE, previous, NOW_MS),
+    ];
+    const v1 = (headers: Record<string, string>) => headers['x-service-signature']!.split(',')[1]!;
+    expect(both['x-service-signature']).toBe(`t=1750000000,${v1(ofNew)},${v1(ofOld)}`);
+    expect(both['webhook-signature']).toBe(`${ofNew['webhook-signature']} ${ofOld['webhook-signature']}`);
+    expect(both['x-webhook-signature']).toBe(ofOld['x-webhook-signature']);
+  });
+
   it('are those of contract 6.1, and no others', () => {
     const headers = pushHeaders(DUE, SECRET, NOW_MS);
     const body = DUE.envelope.toString();

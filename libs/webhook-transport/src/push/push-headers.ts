@@ -24,24 +24,33 @@ export function attemptTraceParent({ delivery, run, attempt, traceparent }: Push
  * The headers of a push (contract 6.1), signed over the envelope's bytes. A function of its arguments
  * alone, so that the request can be shown later.
  * @param secret of the endpoint, as it is when the attempt is made
+ * @param previousSecret the one before it, while both sign; the deprecated header, which has room for one, has this one
  * @param nowMs when the attempt begins, and what the signatures are stamped with: in epoch milliseconds
  */
-export function pushHeaders(due: PushedAttempt, secret: string, nowMs: number): Record<string, string> {
+export function pushHeaders(
+  due: PushedAttempt,
+  secret: string,
+  nowMs: number,
+  previousSecret: string | null = null,
+): Record<string, string> {
   const { delivery, envelope } = due;
+  const secrets = previousSecret === null ? [secret] : [secret, previousSecret];
   const timestamp = Math.floor(nowMs / 1_000);
   return {
     'content-type': 'application/json',
     'user-agent': `Gapless/${VERSION}`,
-    'x-service-signature': serviceSignature(secret, timestamp, envelope),
+    'x-service-signature': serviceSignature(secrets, timestamp, envelope),
     'x-service-event': delivery.event,
     'x-service-event-id': delivery.eventId,
     'x-service-delivery-id': delivery.deliveryId,
     'x-service-sequence': String(delivery.seq),
     'x-service-attempt': String(due.attempt),
-    'x-webhook-signature': legacySignature(secret, envelope),
+    'x-webhook-signature': legacySignature(previousSecret ?? secret, envelope),
     'webhook-id': delivery.eventId,
     'webhook-timestamp': String(timestamp),
-    'webhook-signature': standardWebhooksSignature(secret, delivery.eventId, timestamp, envelope),
+    'webhook-signature': secrets
+      .map((each) => standardWebhooksSignature(each, delivery.eventId, timestamp, envelope))
+      .join(' '),
     traceparent: attemptTraceParent(due),
   };
 }

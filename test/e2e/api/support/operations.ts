@@ -81,6 +81,13 @@ export const OPERATIONS: readonly Operation[] = [
     ask: (named) => ({ method: 'POST', path: `${endpoint(named)}/rotate-secret` }),
   },
   {
+    id: 'endSecretOverlap',
+    scope: 'webhooks:write',
+    status: 204,
+    ids: ['endpointId'],
+    ask: (named) => ({ method: 'DELETE', path: `${endpoint(named)}/previous-secret` }),
+  },
+  {
     id: 'recoverDeliveries',
     scope: 'webhooks:write',
     status: 202,

@@ -113,8 +113,12 @@ export class Operator {
     await this.#ask('DELETE', `/external/webhooks/${id}`, 204);
   }
 
-  rotateSecret(id: string): Promise<EndpointWithSecret> {
-    return this.#data('POST', `/external/webhooks/${id}/rotate-secret`, 200);
+  rotateSecret(id: string, body?: object): Promise<EndpointWithSecret> {
+    return this.#data('POST', `/external/webhooks/${id}/rotate-secret`, 200, body);
+  }
+
+  async endOverlap(id: string): Promise<void> {
+    await this.#ask('DELETE', `/external/webhooks/${id}/previous-secret`, 204);
   }
 
   test(id: string): Promise<Delivery> {

@@ -4,7 +4,7 @@ import { expect } from '@jest/globals';
 import type { Envelope } from '../../../support/api-client.js';
 import type { Received, Receiver } from '../../../support/receiver.js';
 
-function headerOf(push: Received, name: string): string {
+export function headerOf(push: Received, name: string): string {
   const value = push.headers[name];
   if (typeof value !== 'string') throw new Error(`the push has no ${name}`);
   return value;
