@@ -43,7 +43,7 @@ describe('loadConfig', () => {
       allowedPorts: '443,1024-65535',
       secretEncryptionKeys: KEY,
       rateLimitPerSecond: 100,
-      rateLimitBytesPerSecond: 8 * 1_024 ** 2,
+      rateLimitBytesPerSecond: 4 * 1_024 ** 2,
       maxPendingIngestBytes: 128 * 1_024 ** 2,
       maxEndpointsPerOrg: 50,
       maxStreams: 1_000,

@@ -241,8 +241,8 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
   ),
   rateLimitBytesPerSecond: setting(
     'RATE_LIMIT_BYTES',
-    byDefault('8MiB/s'),
-    '<size>/s, such as 512KiB/s or 8MiB/s',
+    byDefault('4MiB/s'),
+    '<size>/s, such as 512KiB/s or 4MiB/s',
     parseByteRate,
     'bytes of request bodies per API key and process, burst twice that',
   ),
