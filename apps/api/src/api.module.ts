@@ -40,6 +40,7 @@ import { SignOutController } from './dashboard/sign-out.controller.js';
 import { WindowCounts } from './dashboard/window-counts.js';
 import { ListEventTypesController } from './event-types/list-event-types.controller.js';
 import { CheckedIds } from './events/checked-ids.js';
+import { StreamRoom } from './events/stream-room.js';
 import { IngestLag } from './events/ingest-lag.js';
 import { IngestEventsController } from './events/ingest-events.controller.js';
 import { PendingIngest } from './events/pending-ingest.js';
@@ -180,6 +181,7 @@ function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyReco
     FeedFollower,
     OpenStreams,
     PendingIngest,
+    StreamRoom,
     EndpointUrlCheck,
     PreviousSecretPruner,
     LogMoments,

@@ -55,6 +55,8 @@ export interface Config {
   /** Streams of the feed that one process, and one API key in it, may have open. */
   readonly maxStreams: number;
   readonly maxStreamsPerKey: number;
+  /** Bytes of pages that streams hold for their clients, in one process. */
+  readonly streamMemoryBytes: number;
   readonly dnsServers: readonly string[];
   readonly smtpUrl: string | null;
   readonly publicUrl: string | null;

@@ -232,6 +232,13 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     100_000,
     'how many of them one API key may have open at once',
   ),
+  streamMemoryBytes: setting(
+    'STREAM_MEMORY',
+    byDefault('16MiB'),
+    'a size, such as 16MiB',
+    parseSize,
+    'bytes of pages that streams may hold for slow readers in a process; each key gets half of what the others leave',
+  ),
   rateLimitPerSecond: setting(
     'RATE_LIMIT',
     byDefault('100/s'),

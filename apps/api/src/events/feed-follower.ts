@@ -5,8 +5,11 @@ import { CLOCK } from '#libs/platform';
 import { FeedHeads } from './feed-heads.js';
 import { SharedReads } from './shared-reads.js';
 
+/** What following needs to know of a page. */
+type PagePlace = Pick<FeedPage, 'isEmpty' | 'nextSeq' | 'headSeq'>;
+
 /** Returns the reader's position after the page. Events up to the head that are not on the page did not match the query. */
-function positionAfter(query: FeedQuery, page: FeedPage): Seq {
+function positionAfter(query: FeedQuery, page: PagePlace): Seq {
   if (page.nextSeq !== null) return page.nextSeq;
   return page.headSeq > query.since ? page.headSeq : query.since;
 }
@@ -50,13 +53,15 @@ export class FeedFollower {
   /**
    * Follows the feed: page after page, none of them empty, and `null` whenever `idleMs` have passed since the last `null`.
    * Ends when the signal is aborted or the process ends.
+   * @param read returns the page as it is when this is called, or later
    */
-  async *follow(
+  async *follow<Page extends PagePlace>(
     orgId: OrgId,
     asked: FeedQuery,
+    read: (query: FeedQuery) => Promise<Page>,
     idleMs: number,
     signal: AbortSignal,
-  ): AsyncGenerator<FeedPage | null, void, undefined> {
+  ): AsyncGenerator<Page | null, void, undefined> {
     const watch = this.heads.watch(orgId, asked.since);
     const end = () => {
       watch.close();
@@ -67,7 +72,7 @@ export class FeedFollower {
     try {
       for (let query = asked; !signal.aborted;) {
         watch.reset();
-        const page = await this.reads.page(orgId, query);
+        const page = await read(query);
         query = { ...query, since: positionAfter(query, page) };
         watch.seen(query.since);
         if (!page.isEmpty) yield page;

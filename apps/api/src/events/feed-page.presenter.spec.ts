@@ -25,13 +25,13 @@ describe('a page of the feed', () => {
   });
 
   it('is streamed with the seq as id and the type as event (contract 5.5)', () => {
-    expect(feedPageStream(aPage(['{"seq":1}', '{"seq":2}']))).toBe(
+    expect(feedPageStream(aPage(['{"seq":1}', '{"seq":2}'])).toString()).toBe(
       'id: 1\nevent: ticket.created\ndata: {"seq":1}\n\nid: 2\nevent: ticket.created\ndata: {"seq":2}\n\n',
     );
   });
 
   it('is streamed whole when the payload was sent with line breaks', () => {
-    const text = feedPageStream(aPage(['{"a":\n1,\r\n"b":\r2}']));
+    const text = feedPageStream(aPage(['{"a":\n1,\r\n"b":\r2}'])).toString();
     const lines = text.split('\n').filter((line) => line.startsWith('data: '));
     expect(JSON.parse(lines.map((line) => line.slice('data: '.length)).join('\n'))).toEqual({ a: 1, b: 2 });
   });

@@ -18,20 +18,16 @@ export const STREAM_START = `retry: ${RECONNECT_MS}\n\n`;
 /** Keeps connections open that proxies would close as idle. */
 export const STREAM_KEEP_ALIVE = ': keep-alive\n\n';
 
-/** Pages are shared by readers, and so is their text. */
-const streamTexts = new WeakMap<FeedPage, string>();
-
-/** The page as server-sent events (contract 5.5). */
-export function feedPageStream(page: FeedPage): string {
-  let text = streamTexts.get(page);
-  if (text === undefined) {
-    text = page.items.map(serverSentEvent).join('');
-    streamTexts.set(page, text);
-  }
+/** The page as server-sent events (contract 5.5). Written piece by piece, since a page can be large. */
+export function feedPageStream(page: FeedPage): Buffer {
+  const pieces = page.items.flatMap(serverSentEvent);
+  const text = Buffer.allocUnsafe(pieces.reduce((bytes, piece) => bytes + Buffer.byteLength(piece), 0));
+  let at = 0;
+  for (const piece of pieces) at += text.write(piece, at);
   return text;
 }
 
 /** White space between JSON tokens may hold line breaks, which would end the field; strings cannot. */
-function serverSentEvent({ seq, event, envelope }: FeedItem): string {
-  return `id: ${seq}\nevent: ${event}\ndata: ${envelope.replaceAll(/\r\n|\r|\n/g, '\ndata: ')}\n\n`;
+function serverSentEvent({ seq, event, envelope }: FeedItem): readonly string[] {
+  return [`id: ${seq}\nevent: ${event}\ndata: `, envelope.replaceAll(/\r\n|\r|\n/g, '\ndata: '), '\n\n'];
 }

@@ -2,19 +2,15 @@ import { Inject, Injectable } from '@nestjs/common';
 import { GaplessError } from '#libs/domain';
 import { CONFIG } from '#libs/platform';
 import type { Config } from '#libs/runtime';
+import { FairRoom } from '../http/fair-room.js';
 
-/**
- * Bounds the bytes of ingest requests that wait for Kafka; more is refused rather than piled up. A caller may use half of
- * what the others leave. So one that writes more than Kafka takes always leaves as much for those who come after it.
- */
+/** Bounds the bytes of ingest requests that wait for Kafka; more is refused rather than piled up. */
 @Injectable()
 export class PendingIngest {
-  readonly #byCaller = new Map<string, number>();
-  readonly #max: number;
-  #total = 0;
+  readonly #room: FairRoom;
 
   constructor(@Inject(CONFIG) config: Pick<Config, 'maxPendingIngestBytes'>) {
-    this.#max = config.maxPendingIngestBytes;
+    this.#room = new FairRoom(config.maxPendingIngestBytes);
   }
 
   /**
@@ -22,22 +18,15 @@ export class PendingIngest {
    * @throws GaplessError `rate_limited` when too much of this caller waits; `unavailable` when too much of others does
    */
   async whileWaiting(caller: string, bytes: number, write: () => Promise<void>): Promise<void> {
-    const waiting = this.#byCaller.get(caller) ?? 0;
-    const allowed = Math.floor((this.#max - (this.#total - waiting)) / 2);
+    const waiting = this.#room.held(caller);
+    const allowed = this.#room.allowed(caller);
     if (waiting + bytes > allowed) throw waiting === 0 ? fullOfOthers() : fullOfItsOwn(waiting, allowed);
-    this.#add(caller, bytes);
+    this.#room.add(caller, bytes);
     try {
       await write();
     } finally {
-      this.#add(caller, -bytes);
+      this.#room.add(caller, -bytes);
     }
-  }
-
-  #add(caller: string, bytes: number): void {
-    this.#total += bytes;
-    const waiting = (this.#byCaller.get(caller) ?? 0) + bytes;
-    if (waiting === 0) this.#byCaller.delete(caller);
-    else this.#byCaller.set(caller, waiting);
   }
 }
 

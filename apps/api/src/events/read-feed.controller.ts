@@ -1,29 +1,26 @@
 import { Readable } from 'node:stream';
 import { Controller, Get, Query, Req, Res, StreamableFile } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { OrgId, Seq } from '#libs/domain';
+import type { ApiKeyId, OrgId, Seq } from '#libs/domain';
 import type { FeedPage, FeedQuery } from '#libs/feed-store';
 import { keyOf, OrgOfKey } from '../auth/authenticated-key.js';
 import { RequestAuthenticator } from '../auth/request-authenticator.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ReadsQuery } from '../http/refuse-parameters.guard.js';
 import { FeedFollower } from './feed-follower.js';
-import {
-  feedPageHeaders,
-  feedPageJson,
-  feedPageStream,
-  STREAM_KEEP_ALIVE,
-  STREAM_START,
-} from './feed-page.presenter.js';
+import { feedPageHeaders, feedPageJson, STREAM_KEEP_ALIVE, STREAM_START } from './feed-page.presenter.js';
 import { parseFeedQuery, parseLastEventId } from './feed-query.js';
 import { OpenStreams } from './open-streams.js';
 import { SharedReads } from './shared-reads.js';
+import { StreamRoom, type HeldText } from './stream-room.js';
 import { withPatience } from './with-patience.js';
 
 /** Decisions, section 11: Streaming. So often it is also checked that the key, or the session, is still in force. */
 const KEEP_ALIVE_MS = 15_000;
-/** A stream holds one page in memory until its client has read it, so its pages are small. */
+/** A stream holds one page in memory until its client has read nearly all of it, so its pages are small. */
 const STREAM_PAGE_BYTES = 128 * 1024;
+/** A connection gets so much of a page at a time. */
+const PIECE_BYTES = 16 * 1024;
 /** A client that reads nothing for so long has its stream closed; it resumes with `Last-Event-ID`. */
 const STREAM_PATIENCE_MS = 30_000;
 
@@ -35,6 +32,7 @@ export class ReadFeedController {
     private readonly follower: FeedFollower,
     private readonly authenticator: RequestAuthenticator,
     private readonly streams: OpenStreams,
+    private readonly room: StreamRoom,
   ) {}
 
   @Get()
@@ -68,32 +66,72 @@ export class ReadFeedController {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<StreamableFile> {
-    const close = this.streams.open(keyOf(request).id);
-    reply.raw.once('close', close);
+    const key = keyOf(request).id;
+    // A connection that is refused a stream would only take memory.
+    reply.header('connection', 'close');
+    reply.raw.once('close', this.streams.open(key));
+    reply.removeHeader('connection');
     // Read before anything is sent, so that a failure is still answered as a problem.
-    const { oldestSeq, headSeq } = await this.reads.page(orgId, { since: query.since, limit: 1 });
+    const { oldestSeq, headSeq } = await this.reads.bounds(orgId);
     reply.headers(feedPageHeaders({ oldestSeq, headSeq }));
     reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no');
     const signal = untilClosed(reply);
     const followed = { ...query, since: since ?? headSeq, maxBytes: STREAM_PAGE_BYTES };
-    const pages = this.follower.follow(orgId, followed, KEEP_ALIVE_MS, signal);
+    const read = (asked: FeedQuery) => this.#readForStream(orgId, key, asked, signal);
+    const pages = this.follower.follow(orgId, followed, read, KEEP_ALIVE_MS, signal);
     const text = Readable.from(
-      withPatience(this.#texts(pages, request), STREAM_PATIENCE_MS, () => reply.raw.destroy()),
-      { objectMode: false },
+      withPatience(this.#pieces(pages, request), STREAM_PATIENCE_MS, () => reply.raw.destroy()),
+      { objectMode: false, highWaterMark: PIECE_BYTES },
     );
     return new StreamableFile(text, { type: 'text/event-stream; charset=utf-8' });
   }
 
-  async *#texts(
-    pages: AsyncGenerator<FeedPage | null, void, undefined>,
+  /** Reads the page when there is room for it. While a stream waits for room, it holds nothing. */
+  async #readForStream(orgId: OrgId, key: ApiKeyId, query: FeedQuery, signal: AbortSignal): Promise<StreamPage> {
+    for (let bytes = STREAM_PAGE_BYTES; ;) {
+      await this.room.wait(key, bytes, signal);
+      if (signal.aborted) return { isEmpty: true, nextSeq: null, headSeq: query.since, held: null };
+      const read = await this.#readIfRoom(orgId, key, query);
+      if (typeof read !== 'number') return read;
+      bytes = read;
+    }
+  }
+
+  /** @returns how many bytes the page takes if there is no room for it */
+  async #readIfRoom(orgId: OrgId, key: ApiKeyId, query: FeedQuery): Promise<StreamPage | number> {
+    const page = await this.reads.page(orgId, query);
+    const { isEmpty, nextSeq, headSeq } = page;
+    const held = isEmpty ? null : this.room.hold(key, page);
+    return typeof held === 'number' ? held : { isEmpty, nextSeq, headSeq, held };
+  }
+
+  async *#pieces(
+    pages: AsyncGenerator<StreamPage | null, void, undefined>,
     request: FastifyRequest,
-  ): AsyncGenerator<string, void, undefined> {
+  ): AsyncGenerator<string | Buffer, void, undefined> {
     yield STREAM_START;
     for await (const page of pages) {
-      if (page !== null) yield feedPageStream(page);
+      if (page !== null) yield* piecesOf(page.held);
       else if (await this.authenticator.isInForce(request)) yield STREAM_KEEP_ALIVE;
       else return;
     }
+  }
+}
+
+/** A page without its text, which is in `held`. */
+interface StreamPage extends Pick<FeedPage, 'isEmpty' | 'nextSeq' | 'headSeq'> {
+  readonly held: HeldText | null;
+}
+
+/** Small copies, so that what the connection has not sent yet does not keep the whole page. */
+function* piecesOf(held: HeldText | null): Generator<Buffer, void, undefined> {
+  if (held === null) return;
+  const { text, release } = held;
+  try {
+    if (text.length <= PIECE_BYTES) yield text;
+    else for (let at = 0; at < text.length; at += PIECE_BYTES) yield Buffer.from(text.subarray(at, at + PIECE_BYTES));
+  } finally {
+    release();
   }
 }
 

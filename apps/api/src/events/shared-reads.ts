@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Clock, OrgId } from '#libs/domain';
-import { FeedReader, type FeedPage, type FeedQuery } from '#libs/feed-store';
+import { FeedReader, type FeedBounds, type FeedPage, type FeedQuery } from '#libs/feed-store';
 import { CLOCK } from '#libs/platform';
 
 /**
@@ -9,7 +9,8 @@ import { CLOCK } from '#libs/platform';
  */
 @Injectable()
 export class SharedReads {
-  readonly #notBegun = new Map<string, Promise<FeedPage>>();
+  readonly #pages = new Map<string, Promise<FeedPage>>();
+  readonly #bounds = new Map<OrgId, Promise<FeedBounds>>();
 
   constructor(
     private readonly feed: FeedReader,
@@ -20,15 +21,24 @@ export class SharedReads {
   page(orgId: OrgId, query: FeedQuery): Promise<FeedPage> {
     const { since, limit, event = '', widgetId = '', maxBytes = '' } = query;
     const name = [orgId, since, limit, event, widgetId, maxBytes].join(' ');
-    const shared = this.#notBegun.get(name);
-    if (shared !== undefined) return shared;
-    const page = new Promise<void>((resolve) => {
-      setImmediate(resolve);
-    }).then(() => {
-      this.#notBegun.delete(name);
-      return this.feed.page(orgId, query, this.clock.now());
-    });
-    this.#notBegun.set(name, page);
-    return page;
+    return shared(this.#pages, name, () => this.feed.page(orgId, query, this.clock.now()));
   }
+
+  /** The bounds of the feed as they are when this is called, or later. */
+  bounds(orgId: OrgId): Promise<FeedBounds> {
+    return shared(this.#bounds, orgId, () => this.feed.bounds(orgId, this.clock.now()));
+  }
+}
+
+function shared<Name, Read>(notBegun: Map<Name, Promise<Read>>, name: Name, read: () => Promise<Read>): Promise<Read> {
+  const other = notBegun.get(name);
+  if (other !== undefined) return other;
+  const mine = new Promise<void>((resolve) => {
+    setImmediate(resolve);
+  }).then(() => {
+    notBegun.delete(name);
+    return read();
+  });
+  notBegun.set(name, mine);
+  return mine;
 }

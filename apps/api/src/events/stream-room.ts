@@ -1,0 +1,92 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { ApiKeyId } from '#libs/domain';
+import type { FeedPage } from '#libs/feed-store';
+import { CONFIG } from '#libs/platform';
+import type { Config } from '#libs/runtime';
+import { FairRoom } from '../http/fair-room.js';
+import { feedPageStream } from './feed-page.presenter.js';
+
+/** A page as its stream sends it. It takes room until it is released. */
+export interface HeldText {
+  readonly text: Buffer;
+  /** To be called once. */
+  readonly release: () => void;
+}
+
+interface Shared {
+  readonly text: Buffer;
+  holders: number;
+}
+
+interface Waiting {
+  readonly key: ApiKeyId;
+  readonly bytes: number;
+  readonly wake: () => void;
+}
+
+/**
+ * Bounds the memory of the pages that streams hold for clients that read slowly, for each key and in total. Streams that
+ * share a page hold it once. One page fits in any case for a key that holds none.
+ */
+@Injectable()
+export class StreamRoom {
+  readonly #room: FairRoom;
+  readonly #shared = new WeakMap<FeedPage, Shared>();
+  readonly #waiting = new Set<Waiting>();
+
+  constructor(@Inject(CONFIG) config: Pick<Config, 'streamMemoryBytes'>) {
+    this.#room = new FairRoom(config.streamMemoryBytes);
+  }
+
+  /** @returns how many bytes it takes if there is no room for it now */
+  hold(key: ApiKeyId, page: FeedPage): HeldText | number {
+    const shared = this.#shared.get(page) ?? { text: feedPageStream(page), holders: 0 };
+    const bytes = shared.text.length;
+    if (shared.holders === 0) {
+      if (!this.#fits(key, bytes)) return bytes;
+      this.#room.add(key, bytes);
+      this.#shared.set(page, shared);
+    }
+    shared.holders++;
+    return {
+      text: shared.text,
+      release: () => {
+        if (--shared.holders > 0) return;
+        this.#shared.delete(page);
+        this.#room.add(key, -bytes);
+        this.#wakeFitting();
+      },
+    };
+  }
+
+  /** Resolves once there may be room for so many bytes, or the signal is aborted. */
+  async wait(key: ApiKeyId, bytes: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted || this.#fits(key, bytes)) return;
+    await new Promise<void>((resolve) => {
+      const wake = () => {
+        this.#waiting.delete(waiting);
+        signal.removeEventListener('abort', wake);
+        resolve();
+      };
+      const waiting: Waiting = { key, bytes, wake };
+      this.#waiting.add(waiting);
+      signal.addEventListener('abort', wake, { once: true });
+    });
+  }
+
+  #fits(key: ApiKeyId, bytes: number): boolean {
+    const held = this.#room.held(key);
+    return held === 0 || held + bytes <= this.#room.allowed(key);
+  }
+
+  /** Wakes no more than what there is room for: each has to read its page again. */
+  #wakeFitting(): void {
+    const woken = new Map<ApiKeyId, number>();
+    for (const { key, bytes, wake } of this.#waiting) {
+      const before = woken.get(key) ?? 0;
+      if (before === 0 ? !this.#fits(key, bytes) : !this.#fits(key, before + bytes)) continue;
+      woken.set(key, before + bytes);
+      wake();
+    }
+  }
+}

@@ -1,0 +1,25 @@
+/** Room for bytes, of which each caller may hold half of what the others leave. So the next caller always finds room. */
+export class FairRoom {
+  readonly #byCaller = new Map<string, number>();
+  #total = 0;
+
+  constructor(private readonly maxBytes: number) {}
+
+  /** How many bytes the caller holds. */
+  held(caller: string): number {
+    return this.#byCaller.get(caller) ?? 0;
+  }
+
+  /** How many bytes the caller may hold now. */
+  allowed(caller: string): number {
+    return Math.floor((this.maxBytes - (this.#total - this.held(caller))) / 2);
+  }
+
+  /** @param bytes less than 0 gives them back */
+  add(caller: string, bytes: number): void {
+    this.#total += bytes;
+    const held = this.held(caller) + bytes;
+    if (held === 0) this.#byCaller.delete(caller);
+    else this.#byCaller.set(caller, held);
+  }
+}

@@ -1,0 +1,121 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Store } from '#libs/feed-store';
+import { ProjectorModule } from '../../../apps/projector/src/projector.module.js';
+import { SequencerModule } from '../../../apps/sequencer/src/sequencer.module.js';
+import { ApiClient } from '../../support/api-client.js';
+import { anApiKey } from '../../support/api-keys.js';
+import { aGapless, type GaplessUnderTest } from '../../support/gapless.js';
+import { anOrgId } from '../../support/ids.js';
+import { eventually } from '../../support/infrastructure/eventually.js';
+import { oneTo } from '../../support/sequence.js';
+import { aStageProcess, type StageProcess } from '../../support/stage-process.js';
+
+const STREAMS = 1_500;
+/** The default of `MAX_STREAMS_PER_KEY`. */
+const PER_KEY = 200;
+const EVENTS = 60;
+const EVENT_BYTES = 240 * 1_024;
+const MOST_GROWTH_BYTES = 50 * 1_024 ** 2;
+
+const orgId = anOrgId();
+let gapless: GaplessUnderTest;
+let api: StageProcess;
+let key: string;
+let otherKey: string;
+let sockets: Socket[] = [];
+
+beforeAll(async () => {
+  gapless = await aGapless();
+  const { app } = await gapless.start([SequencerModule, ProjectorModule]);
+  api = await aStageProcess('api', gapless.environment, { logLevel: 'fatal' });
+  await api.ready();
+  key = await anApiKey(app.get(Store), orgId);
+  otherKey = await anApiKey(app.get(Store), orgId);
+  const client = new ApiClient(api.url, key);
+  const data = { text: 'x'.repeat(EVENT_BYTES) };
+  for (let sent = 0; sent < EVENTS; sent += 10) {
+    await client.emit(oneTo(10).map(() => ({ event: 'ticket.created', data })));
+  }
+  await eventually(
+    async () => {
+      expect((await client.request('GET', `/external/events?limit=1`)).headers.get('x-head-sequence')).toBe(
+        `${EVENTS}`,
+      );
+    },
+    { timeoutMs: 30_000 },
+  );
+  // What a process takes to send as much to clients that do read is not what this is about.
+  for (let n = 0; n < 5; n++) await Promise.all(oneTo(20).map((since) => readAll(key, since)));
+});
+
+afterAll(async () => {
+  for (const socket of sockets) socket.destroy();
+  await api.stop();
+  await gapless.stop();
+});
+
+/** Reads a stream up to the head of the feed. */
+async function readAll(by: string, since: number): Promise<void> {
+  const ending = new AbortController();
+  const response = await fetch(`${api.url}/api/v1/external/events?since=${since}`, {
+    headers: { accept: 'text/event-stream', 'x-api-key': by },
+    signal: ending.signal,
+  });
+  if (response.status !== 200) throw new Error(`${response.status}: ${await response.text()}`);
+  let read = 0;
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+    read += chunk.length;
+    if (read >= (EVENTS - since) * EVENT_BYTES) break;
+  }
+  ending.abort();
+}
+
+async function residentBytes(): Promise<number> {
+  const status = await readFile(`/proc/${api.pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024;
+}
+
+/** Asks for a stream, and reads nothing but what the answer begins with. */
+async function openAndRead(since: number): Promise<{ readonly socket: Socket; readonly head: string }> {
+  const { hostname, port } = new URL(api.url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  socket.on('error', () => undefined);
+  socket.write(
+    `GET /api/v1/external/events?since=${since} HTTP/1.1\r\nhost: gapless\r\nx-api-key: ${key}\r\n` +
+      'accept: text/event-stream\r\n\r\n',
+  );
+  const [start] = (await once(socket, 'data')) as [Buffer];
+  socket.pause();
+  return { socket, head: start.toString('latin1') };
+}
+
+describe('one key that opens 1,500 streams and reads none', () => {
+  it('gets as many as it may have, 429 for the others, and little memory', async () => {
+    const before = await residentBytes();
+    const heads: string[] = [];
+    let most = 0;
+    sockets = [];
+    for (let opened = 0; opened < STREAMS; opened += 50) {
+      const batch = await Promise.all(oneTo(50).map((n) => openAndRead((opened + n) % (EVENTS / 2))));
+      for (const { socket, head } of batch) {
+        sockets.push(socket);
+        heads.push(head);
+      }
+      most = Math.max(most, await residentBytes());
+    }
+    const of = (status: number) => heads.filter((head) => head.startsWith(`HTTP/1.1 ${status} `));
+    expect([of(200).length, of(429).length]).toEqual([PER_KEY, STREAMS - PER_KEY]);
+    for (const head of of(429)) {
+      expect(head).toMatch(/^retry-after: [1-9]/im);
+      expect(head).toMatch(/^connection: close/im);
+    }
+    expect(most - before).toBeLessThan(MOST_GROWTH_BYTES);
+  });
+
+  it('takes none of the streams of another key', async () => {
+    await readAll(otherKey, 0);
+  });
+});
