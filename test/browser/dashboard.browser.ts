@@ -307,6 +307,13 @@ describe('API keys', () => {
     await visitor.button('Revoke key').click();
     await visitor.see('Revoked');
     expect((await ask()).status).toBe(401);
+
+    await visitor.open('/audit-log');
+    const row = (text: string) => page.getByRole('row').filter({ hasText: text }).filter({ hasText: id });
+    for (const text of ['API key revoked', 'API key created']) {
+      await row(text).waitFor();
+      expect(await row(text).textContent()).toContain('by the dashboard');
+    }
   });
 });
 
@@ -367,7 +374,7 @@ describe('every page', () => {
     paths = [
       ...['/', '/endpoints', '/endpoints/new', `/endpoints/${good.id}`, `/endpoints/${good.id}/edit`],
       ...[`/endpoints/${bad.id}`, `/endpoints/${bad.id}/deliveries/${delivery!.id}`],
-      ...['/events', '/events?seq=1', '/alerts', '/keys', '/samples', '/no-such-page'],
+      ...['/events', '/events?seq=1', '/alerts', '/keys', '/audit-log', '/samples', '/no-such-page'],
     ];
   });
 

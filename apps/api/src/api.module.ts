@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import {
   ApiKeyRecords,
+  AuditLog,
   ChatQueueReader,
   DashboardFigures,
   DashboardSessionRecords,
@@ -23,6 +24,8 @@ import { AsyncApiController } from './asyncapi/asyncapi.controller.js';
 import { CreateApiKeyController } from './api-keys/create-api-key.controller.js';
 import { ListApiKeysController } from './api-keys/list-api-keys.controller.js';
 import { RevokeApiKeyController } from './api-keys/revoke-api-key.controller.js';
+import { AuditPruner } from './audit/audit-pruner.js';
+import { ListAuditLogController } from './audit/list-audit-log.controller.js';
 import { ApiKeyAuthenticator } from './auth/api-key-authenticator.js';
 import { DashboardSessions } from './auth/dashboard-sessions.js';
 import { KeyUses } from './auth/key-uses.js';
@@ -109,6 +112,7 @@ function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyReco
     DescribeProblemController,
     CreateApiKeyController,
     ListApiKeysController,
+    ListAuditLogController,
     RevokeApiKeyController,
     UpdateWebhookController,
     RotateSecretController,
@@ -142,6 +146,8 @@ function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyReco
       useFactory: (store: Store, cipher: SecretCipher) => new EndpointRecords(store, cipher),
       inject: [Store, SecretCipher],
     },
+    { provide: AuditLog, useFactory: (store: Store) => new AuditLog(store), inject: [Store] },
+    AuditPruner,
     { provide: DeliveryLog, useFactory: (store: Store) => new DeliveryLog(store), inject: [Store] },
     {
       provide: RecoverySource,

@@ -100,6 +100,12 @@ const keys = createRoute({
   component: lazyRouteComponent(() => import('./pages/keys.page.js'), 'KeysPage'),
 });
 
+const auditLog = createRoute({
+  getParentRoute: () => inside,
+  path: '/audit-log',
+  component: lazyRouteComponent(() => import('./pages/audit-log.page.js'), 'AuditLogPage'),
+});
+
 const samples = createRoute({
   getParentRoute: () => inside,
   path: '/samples',
@@ -119,6 +125,7 @@ const routes = root.addChildren([
     events,
     alerts,
     keys,
+    auditLog,
     samples,
   ]),
 ]);

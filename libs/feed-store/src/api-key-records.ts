@@ -1,5 +1,6 @@
 import { IsNull } from 'typeorm';
 import type { ApiKeyId, OrgId } from '#libs/domain';
+import { appendAudit } from './audit-log.js';
 import { apiKeyText, sha256OfSecret, type ApiKeyScope } from './api-key.js';
 import { ApiKeyEntity } from './entities/api-key.entity.js';
 import type { Store } from './store.js';
@@ -47,13 +48,21 @@ export class ApiKeyRecords {
   /** @returns the key as it is presented with requests; it cannot be had again */
   async create(key: NewApiKey): Promise<string> {
     const text = apiKeyText(key.id, key.secret);
-    await this.#keys.insert({
-      id: key.id,
-      orgId: key.orgId,
-      scopes: [...key.scopes],
-      secretSha256: sha256OfSecret(key.secret.toString('base64url')),
-      createdAt: key.createdAt,
-      expiresAt: key.expiresAt,
+    await this.store.transaction(async (runner) => {
+      await runner.manager.insert(ApiKeyEntity, {
+        id: key.id,
+        orgId: key.orgId,
+        scopes: [...key.scopes],
+        secretSha256: sha256OfSecret(key.secret.toString('base64url')),
+        createdAt: key.createdAt,
+        expiresAt: key.expiresAt,
+      });
+      await appendAudit(runner, {
+        orgId: key.orgId,
+        action: 'api_key.created',
+        target: key.id,
+        details: { scopes: key.scopes, expires_at: key.expiresAt?.toISOString() ?? null },
+      });
     });
     return text;
   }
@@ -78,8 +87,15 @@ export class ApiKeyRecords {
   /** @returns whether there is such a key; one that was revoked before stays as it was */
   async revoke(id: ApiKeyId, at: Date, orgId?: OrgId): Promise<boolean> {
     const ofOrg = orgId === undefined ? { id } : { id, orgId };
-    await this.#keys.update({ ...ofOrg, revokedAt: IsNull() }, { revokedAt: at });
-    return this.#keys.existsBy(ofOrg);
+    return this.store.transaction(async (runner) => {
+      const key = await runner.manager.findOne(ApiKeyEntity, { select: { id: true, orgId: true }, where: ofOrg });
+      if (key === null) return false;
+      const revoked = await runner.manager.update(ApiKeyEntity, { id, revokedAt: IsNull() }, { revokedAt: at });
+      if ((revoked.affected ?? 0) > 0) {
+        await appendAudit(runner, { orgId: key.orgId, action: 'api_key.revoked', target: id });
+      }
+      return true;
+    });
   }
 
   /** The credentials of many keys in one query; ids without a key are missing. */

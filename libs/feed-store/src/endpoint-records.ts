@@ -1,5 +1,6 @@
 import type { EndpointId, OrgId, WidgetId } from '#libs/domain';
 import type { QueryRunner } from 'typeorm';
+import { appendAudit } from './audit-log.js';
 import { EndpointEntity } from './entities/endpoint.entity.js';
 import type { SecretCipher } from './secret-cipher.js';
 import type { Store } from './store.js';
@@ -168,6 +169,12 @@ export class EndpointRecords {
         receivesAfterSeq: () => `coalesce((select last_seq from org_heads where org_id = '${endpoint.orgId}'), 0)`,
         receivesFromOffset: String(endpoint.logEnd),
       });
+      await appendAudit(runner, {
+        orgId: endpoint.orgId,
+        action: 'endpoint.created',
+        target: endpoint.id,
+        details: { url: endpoint.url },
+      });
       return {
         id: endpoint.id,
         orgId: endpoint.orgId,
@@ -218,6 +225,18 @@ export class EndpointRecords {
         },
       );
       const switches = isActive !== undefined && isActive.becomes !== before.is_active;
+      const changed = Object.keys(changes).filter((name) => name !== 'isActive');
+      if (changed.length > 0) {
+        const details = { changed, ...(plain.url === undefined ? {} : { url: plain.url }) };
+        await appendAudit(runner, { orgId, action: 'endpoint.changed', target: id, details });
+      }
+      if (switches) {
+        await appendAudit(runner, {
+          orgId,
+          action: isActive.becomes ? 'endpoint.enabled' : 'endpoint.disabled',
+          target: id,
+        });
+      }
       if (switches && isActive.becomes) await this.#enable(runner, id, at, isActive.logEnd);
       if (switches && !isActive.becomes) await this.#disable(runner, id, at, isActive.logEnd);
       const [after] = (await runner.query(`${SELECT} where e.id = $1`, [id])) as EndpointRow[];
@@ -252,18 +271,22 @@ export class EndpointRecords {
         },
       );
       const [row] = (await runner.query(`${SELECT} where e.id = $1`, [id])) as EndpointRow[];
-      return row === undefined ? undefined : toRecord(row);
+      if (row === undefined) return undefined;
+      const details = { overlaps_until: overlapsUntil?.toISOString() ?? null };
+      await appendAudit(runner, { orgId, action: 'endpoint.secret_rotated', target: id, details });
+      return toRecord(row);
     });
   }
 
   /** Ends the overlap of two secrets early; nothing to do without one. @returns whether there is such an endpoint */
   async endOverlap(orgId: OrgId, id: EndpointId, at: Date): Promise<boolean> {
     return this.store.forOrg(orgId, async (runner) => {
-      await runner.query(
+      const [, ended] = (await runner.query(
         `update endpoints set previous_secret_ciphertext = null, previous_secret_until = least(previous_secret_until, $2)
          where id = $1 and previous_secret_ciphertext is not null`,
         [id, at],
-      );
+      )) as [unknown, number];
+      if (ended > 0) await appendAudit(runner, { orgId, action: 'endpoint.overlap_ended', target: id });
       return runner.manager.existsBy(EndpointEntity, { id });
     });
   }
@@ -326,6 +349,7 @@ export class EndpointRecords {
         id,
         orgId,
       ]);
+      await appendAudit(runner, { orgId, action: 'endpoint.deleted', target: id });
       return true;
     });
   }

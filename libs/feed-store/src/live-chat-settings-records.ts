@@ -1,4 +1,5 @@
 import { DEFAULT_LIVE_CHAT_SETTINGS, type LiveChatSettings, type OrgId } from '#libs/domain';
+import { appendAudit } from './audit-log.js';
 import type { Store } from './store.js';
 
 /** The columns of `live_chat_settings`; all null where a left join found none. */
@@ -67,6 +68,16 @@ export class LiveChatSettingsRecords {
          where org_id = $1 and stage < 2`,
         thresholds,
       );
+      await appendAudit(runner, {
+        orgId,
+        action: 'live_chat_settings.changed',
+        target: orgId,
+        details: {
+          first_alert_seconds: settings.firstAlertSeconds,
+          second_alert_seconds: settings.secondAlertSeconds,
+          staff_alerts_enabled: settings.staffAlerts.enabled,
+        },
+      });
     });
   }
 }

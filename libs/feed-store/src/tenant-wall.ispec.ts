@@ -130,6 +130,7 @@ describe('row-level security', () => {
     expect(tables).toEqual([
       'alerts',
       'api_keys',
+      'audit_log',
       'chat_queues',
       'deleted_endpoints',
       'deliveries',
@@ -144,7 +145,7 @@ describe('row-level security', () => {
       'waiting_conversations',
     ]);
     for (const table of tables) {
-      const rows = await store.query<{ org_id: OrgId }>(`select org_id from ${table}`);
+      const rows = await store.query<{ org_id: OrgId }>(`select distinct org_id from ${table}`);
       expect([table, rows.map((row) => row.org_id).sort()]).toEqual([table, [orgA, orgB].sort()]);
     }
   });
@@ -166,7 +167,10 @@ describe('row-level security', () => {
     for (const orgId of [orgA, orgB]) {
       await store.forOrg(orgId, async (runner) => {
         for (const table of tables) {
-          expect([table, await runner.query(`select org_id from ${table}`)]).toEqual([table, [{ org_id: orgId }]]);
+          expect([table, await runner.query(`select distinct org_id from ${table}`)]).toEqual([
+            table,
+            [{ org_id: orgId }],
+          ]);
         }
       });
     }
@@ -174,7 +178,8 @@ describe('row-level security', () => {
 
   it("lets the tenant change and delete nothing of another org, and add nothing in another's name", async () => {
     await store.forOrg(orgA, async (runner) => {
-      for (const table of tables) {
+      // Entries are only added.
+      for (const table of tables.filter((name) => name !== 'audit_log')) {
         const [changed] = (await runner.query(
           `with changed as (update ${table} set org_id = org_id where org_id = $1 returning 1)
            select count(*)::int as count from changed`,

@@ -36,6 +36,8 @@ export interface Config {
   readonly deliveryTimeoutMs: number;
   readonly autoDisableAfter: number;
   readonly retentionMs: number;
+  /** How long the audit log keeps an entry. */
+  readonly auditRetentionMs: number;
   readonly sweepIntervalMs: number;
   readonly allowHttpUrls: boolean;
   /** CIDRs; checked by the webhook transport. */

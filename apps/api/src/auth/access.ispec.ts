@@ -224,6 +224,49 @@ describe('access to the api', () => {
     });
   });
 
+  describe('the audit log', () => {
+    const path = '/api/v1/external/audit-log';
+    interface Page {
+      readonly data: readonly Readonly<Record<string, unknown>>[];
+      readonly next_cursor: string | null;
+    }
+    const page = async (query: string, by: string) =>
+      (await (await call(`${path}${query}`, { key: by })).json()) as Page;
+
+    it('names the key, the address and the request of each change, page by page, to its organization alone', async () => {
+      const org = anOrgId();
+      const admin = await aKeyWith(['keys:write', 'events:read'], org);
+      const ids: string[] = [];
+      for (let index = 0; index < 3; index++) {
+        const init = { ...json({ scopes: ['events:read'] }), key: admin.key };
+        const created = await call('/api/v1/external/api-keys', {
+          ...init,
+          headers: { ...init.headers, 'x-request-id': `made-${index}`, 'x-forwarded-for': '203.0.113.7' },
+        });
+        ids.push(((await created.json()) as { data: { id: string } }).data.id);
+      }
+      await call(`/api/v1/external/api-keys/${ids[0]}`, { method: 'DELETE', key: admin.key });
+      const first = await page('?limit=3', admin.key);
+      expect(first.data.map(({ action, target }) => [action, target])).toEqual([
+        ['api_key.revoked', ids[0]],
+        ['api_key.created', ids[2]],
+        ['api_key.created', ids[1]],
+      ]);
+      const by = { actor: 'api_key', key_id: admin.id, session: null, address: '127.0.0.1' };
+      expect(first.data[1]).toMatchObject({ ...by, request_id: 'made-2', details: { scopes: ['events:read'] } });
+      const second = await page(`?limit=3&cursor=${first.next_cursor}`, admin.key);
+      expect(second.data.map(({ target }) => target)).toEqual([ids[0], admin.id]);
+      expect(second.next_cursor).toBeNull();
+      const stranger = await aKeyWith(['keys:write'], anOrgId());
+      expect((await page('', stranger.key)).data.map(({ target }) => target)).toEqual([stranger.id]);
+      const reader = await aKeyWith(['events:read', 'webhooks:write'], org);
+      expect((await refusal(await call(path, { key: reader.key }))).code).toBe('insufficient_scope');
+      for (const query of ['?cursor=x', '?limit=0', '?limit=251', '?action=x']) {
+        expect((await refusal(await call(`${path}${query}`, { key: admin.key }))).status).toBe(422);
+      }
+    });
+  });
+
   describe('keys over HTTP (contract 2.3)', () => {
     const path = '/api/v1/external/api-keys';
     const create = async (body: unknown, by = key) => call(path, { ...json(body), key: by });

@@ -12,6 +12,7 @@ import {
   type Seq,
 } from '#libs/domain';
 import {
+  AuditLog,
   EndpointRecords,
   recoveredDelivery,
   RecoverySource,
@@ -60,6 +61,7 @@ export class RecoverDeliveriesController implements BeforeApplicationShutdown {
   constructor(
     private readonly endpoints: EndpointRecords,
     private readonly source: RecoverySource,
+    private readonly audit: AuditLog,
     private readonly appender: Appender,
     private readonly projected: ProjectedDelivery,
     @Inject(TOPICS) private readonly topics: TopicNames,
@@ -80,7 +82,12 @@ export class RecoverDeliveriesController implements BeforeApplicationShutdown {
     const endpoint = await this.endpoints.find(orgId, id);
     if (endpoint === undefined) throw noSuchEndpoint();
     // Counting sends nothing: who is about to enable the endpoint wants to know first.
-    if (body.dry_run !== true) refuseInactive(endpoint);
+    if (body.dry_run !== true) {
+      refuseInactive(endpoint);
+      // First, so that nothing is sent again without an entry.
+      const details = { since_seq: body.since_seq, since: body.since, until: body.until, status: body.status };
+      await this.audit.append({ orgId, action: 'deliveries.recovered', target: id, details });
+    }
     const progress: Progress = { matched: 0, scheduled: 0 };
     const pages = this.#pages(endpoint, recoveryKinds(body), range);
     const work = body.dry_run === true ? this.#count(pages, progress) : this.#schedule(endpoint, pages, progress);

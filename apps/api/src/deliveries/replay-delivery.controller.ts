@@ -8,7 +8,7 @@ import {
   type OrgId,
   type Replayed,
 } from '#libs/domain';
-import { DeliveryLog, EndpointRecords } from '#libs/feed-store';
+import { AuditLog, DeliveryLog, EndpointRecords } from '#libs/feed-store';
 import { Appender, type TopicNames } from '#libs/kafka-log';
 import { CLOCK, CONFIG, TOPICS } from '#libs/platform';
 import type { Config } from '#libs/runtime';
@@ -30,6 +30,7 @@ export class ReplayDeliveryController {
   constructor(
     private readonly endpoints: EndpointRecords,
     private readonly log: DeliveryLog,
+    private readonly audit: AuditLog,
     private readonly appender: Appender,
     private readonly projected: ProjectedDelivery,
     @Inject(CONFIG) private readonly config: Config,
@@ -67,6 +68,9 @@ export class ReplayDeliveryController {
       run: delivery.run + 1,
       atMs: replayAtMs(nowMs, delivery.createdAtMs, lastAttemptEndMs),
     };
+    // First, so that nothing is sent again without an entry.
+    const details = { endpoint_id: id };
+    await this.audit.append({ orgId, action: 'delivery.replayed', target: deliveryId, details });
     await appendOrRefuse(this.appender, replayRecords(this.topics, replayed, envelope, nowMs));
     await this.projected.of(orgId, id, deliveryId, replayed.run);
     return { data: deliveryJson(requestedDelivery(delivery, replayed)) };

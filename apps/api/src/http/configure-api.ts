@@ -2,6 +2,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Metrics } from '#libs/metrics';
 import { LOGGER } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
+import { noteActor } from '../audit/note-actor.js';
 import { authenticateRequests } from '../auth/authenticate-requests.js';
 import { refuseForgeries } from '../auth/refuse-forgeries.js';
 import { RequestAuthenticator } from '../auth/request-authenticator.js';
@@ -10,6 +11,7 @@ import { limitRequests } from '../rate-limits/limit-requests.js';
 import { RateLimits } from '../rate-limits/rate-limits.js';
 import { serveDocs } from '../openapi/serve-docs.js';
 import { logAccess } from './access-log.js';
+import { Callers } from './callers.js';
 import { measureRequests } from './measure-requests.js';
 import { applyBodyLimits } from './operation-limits.js';
 
@@ -43,6 +45,7 @@ export function configureApi(app: NestFastifyApplication): void {
   authenticateRequests(instance, app.get(RequestAuthenticator));
   limitRequests(instance, app.get(RateLimits));
   refuseForgeries(instance);
+  noteActor(instance, app.get(Callers));
   logAccess(instance, app.get<Logger>(LOGGER));
   measureRequests(instance, app.get(Metrics));
   serveDocs(instance);

@@ -273,6 +273,30 @@ const apiKeys: JsonObject = {
   }),
 };
 
+const auditLog: JsonObject = {
+  get: operation('get', {
+    id: 'listAuditLog',
+    tag: KEYS,
+    summary: 'List who changed what in the organization',
+    description:
+      'An entry is written together with its change. Replays and recoveries get theirs before anything is sent.',
+    scope: 'keys:write',
+    parameters: [
+      queryParameter('cursor', 'The `next_cursor` of the page before.', { type: 'string' }),
+      queryParameter('limit', 'How many at most.', { type: 'integer', minimum: 1, maximum: 250, default: 50 }),
+    ],
+    success: {
+      status: 200,
+      description: 'Newest first.',
+      content: {
+        'application/json': {
+          schema: objectOf({ data: listOf('AuditEntry'), next_cursor: { type: ['string', 'null'] } }),
+        },
+      },
+    },
+  }),
+};
+
 const apiKey: JsonObject = {
   delete: operation('delete', {
     id: 'revokeApiKey',
@@ -479,6 +503,7 @@ export const PATHS: JsonObject = {
   '/api/v1/external/event-types': eventTypes,
   '/api/v1/external/api-keys': apiKeys,
   '/api/v1/external/api-keys/{id}': apiKey,
+  '/api/v1/external/audit-log': auditLog,
   '/api/v1/dashboard/session': session,
   '/api/v1/dashboard/overview': overview,
   '/api/v1/dashboard/activity': activity,

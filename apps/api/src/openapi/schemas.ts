@@ -1,5 +1,5 @@
 import { CATALOG, ENVELOPE_SCHEMA, EVENT_TYPES, isIngestable, isSubscribable, type JsonObject } from '#libs/domain';
-import { API_KEY_SCOPES } from '#libs/feed-store';
+import { API_KEY_SCOPES, AUDIT_ACTIONS } from '#libs/feed-store';
 import { PROBLEM_TYPES } from '#libs/http-problems';
 
 /** A reference to a schema of the document. */
@@ -150,6 +150,22 @@ const liveChatSettings = {
 export const SCHEMAS: JsonObject = {
   Webhook: objectOf(webhook, 'A registered endpoint.'),
   WebhookWithSecret: objectOf({ ...webhook, secret: SECRET }),
+  AuditEntry: objectOf({
+    id: UUID,
+    at: TIMESTAMP,
+    action: { type: 'string', enum: AUDIT_ACTIONS },
+    target: { type: 'string', description: 'The id of what was changed.' },
+    actor: {
+      type: 'string',
+      enum: ['api_key', 'dashboard', 'operator'],
+      description: 'operator: the command line, or Gapless itself.',
+    },
+    key_id: MAYBE_TEXT,
+    session: { ...MAYBE_TEXT, description: 'Distinguishes the dashboard sessions of a key.' },
+    address: { ...MAYBE_TEXT, description: 'The address of the caller.' },
+    request_id: MAYBE_TEXT,
+    details: { type: 'object', additionalProperties: true, description: 'What was changed. It has no secrets.' },
+  }),
   SecretRotation: bodyOf(
     {
       overlap_seconds: {

@@ -119,6 +119,15 @@ export function apiKeysQuery() {
   });
 }
 
+export function auditLogQuery(cursor: string | undefined) {
+  return queryOptions({
+    queryKey: ['audit-log', cursor ?? null],
+    queryFn: () => bodyOf(api.GET('/api/v1/external/audit-log', { params: { query: { cursor, limit: 50 } } })),
+    refetchInterval: CALM_MS,
+    placeholderData: keepPreviousData,
+  });
+}
+
 export function liveChatSettingsQuery(orgId: string) {
   return queryOptions({
     queryKey: ['live-chat', orgId, 'settings'],

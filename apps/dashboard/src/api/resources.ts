@@ -24,6 +24,7 @@ export type StoredEvent = Schemas['StoredEvent'];
 export type EventType = Schemas['EventType'];
 export type ApiKey = Schemas['ApiKey'];
 export type ApiKeyWithSecret = Schemas['ApiKeyWithSecret'];
+export type AuditEntry = Schemas['AuditEntry'];
 export type LiveChatSettings = Schemas['LiveChatSettings'];
 export type WaitingConversation = Schemas['WaitingConversation'];
 export type RaisedAlert = Schemas['Alert'];

@@ -13,6 +13,7 @@ const PLACES: readonly Place[] = [
   { link: { to: '/events' }, icon: 'events', text: 'Events' },
   { link: { to: '/alerts' }, icon: 'bell', text: 'Live-chat alerts' },
   { link: { to: '/keys' }, icon: 'key', text: 'API keys' },
+  { link: { to: '/audit-log' }, icon: 'shield', text: 'Audit log' },
   { link: { to: '/samples' }, icon: 'code', text: 'Code samples' },
 ];
 

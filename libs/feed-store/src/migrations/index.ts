@@ -18,6 +18,7 @@ import { AttemptClockLead1700000000056 } from './0056-attempt-clock-lead.js';
 import { LogMoments1700000000057 } from './0057-log-moments.js';
 import { TenantLogin1700000000061 } from './0061-tenant-login.js';
 import { PreviousSecrets1700000000062 } from './0062-previous-secrets.js';
+import { AuditLog1700000000063 } from './0063-audit-log.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
@@ -40,4 +41,5 @@ export const MIGRATIONS = [
   LogMoments1700000000057,
   TenantLogin1700000000061,
   PreviousSecrets1700000000062,
+  AuditLog1700000000063,
 ];

@@ -95,6 +95,13 @@ export const OPERATIONS: readonly Operation[] = [
     ask: (named) => posting(`${endpoint(named)}/recover`, { since_seq: 0, status: 'failed', dry_run: true }),
   },
   {
+    id: 'listAuditLog',
+    scope: 'keys:write',
+    status: 200,
+    ids: [],
+    ask: () => ({ method: 'GET', path: '/api/v1/external/audit-log' }),
+  },
+  {
     id: 'listDeliveries',
     scope: 'webhooks:read',
     status: 200,

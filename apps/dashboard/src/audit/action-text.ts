@@ -1,0 +1,29 @@
+import type { AuditEntry } from '../api/resources.js';
+
+const TEXTS: Readonly<Record<AuditEntry['action'], string>> = {
+  'endpoint.created': 'Endpoint created',
+  'endpoint.changed': 'Endpoint changed',
+  'endpoint.enabled': 'Endpoint enabled',
+  'endpoint.disabled': 'Endpoint disabled',
+  'endpoint.deleted': 'Endpoint deleted',
+  'endpoint.secret_rotated': 'Secret rotated',
+  'endpoint.overlap_ended': 'Old secret ended',
+  'delivery.replayed': 'Delivery replayed',
+  'deliveries.recovered': 'Deliveries recovered',
+  'api_key.created': 'API key created',
+  'api_key.revoked': 'API key revoked',
+  'live_chat_settings.changed': 'Live-chat settings changed',
+};
+
+/** What was done, for people. */
+export function actionText(action: AuditEntry['action']): string {
+  return TEXTS[action];
+}
+
+/** Details on one line: `changed: name, url`. What has no value is left out. */
+export function detailsText(details: AuditEntry['details']): string {
+  return Object.entries(details)
+    .filter(([, value]) => value !== null && value !== undefined)
+    .map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') : String(value)}`)
+    .join(' · ');
+}
