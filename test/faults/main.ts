@@ -65,7 +65,7 @@ const FAULTS: readonly Fault[] = [
 const NAMED: readonly Fault[] = [...FAULTS, shortForm];
 
 /** Whatever happens, the whole run has an end. */
-const RUN_LIMIT_MS = 60 * 60_000;
+const RUN_LIMIT_MS = 120 * 60_000;
 const RUNS = join(ROOT, '.data/fault-runs');
 const LOGS = join(ROOT, '.data/fault-logs');
 

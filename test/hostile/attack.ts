@@ -1,0 +1,32 @@
+import type { OrgKey } from '../bench/system/org-keys.js';
+import type { ApiClient } from '../support/api-client.js';
+import type { RawProducer } from '../support/raw-producer.js';
+
+/** What an attacker has: a key of an organization, and, if it is a service of the product, the inbox. */
+export interface Attacker extends OrgKey {
+  readonly baseUrl: string;
+  readonly client: ApiClient;
+  /** With the key of a service of the product. */
+  readonly service: ApiClient;
+  readonly brokers: string;
+  readonly inbox: {
+    readonly topic: string;
+    readonly partitions: number;
+    /** Of the org. */
+    readonly partition: number;
+    readonly producer: RawProducer;
+  };
+  /** Is called when everything is over. */
+  readonly afterwards: (tidy: () => Promise<void> | void) => void;
+}
+
+/** Something that a hostile client or a broken service does. */
+export interface Attack {
+  readonly name: string;
+  /** One line for the help. */
+  readonly description: string;
+  /** Whether the neighbour has to be pushed within 5 s even so, as with each record of the inbox. */
+  readonly isPoison?: boolean;
+  /** @returns what came of it for the attacker, in a few words */
+  strike(attacker: Attacker): Promise<string>;
+}

@@ -1,0 +1,132 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { eventJson } from '../../bench/traffic/event-bodies.js';
+import { aReceiver } from '../../support/receiver.js';
+import type { Attack, Attacker } from '../attack.js';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+async function endpoints({ client, afterwards }: Attacker, count: number): Promise<void> {
+  const receiver = await aReceiver();
+  afterwards(() => receiver.close());
+  for (let nth = 0; nth < count; nth++) {
+    await client.createWebhook({ url: `${receiver.url}/${nth}`, events: ['ticket.created'] });
+  }
+}
+
+function bodyOf(events: number, bytes: number, event = 'ticket.created'): string {
+  return `{"events":[${Array.from({ length: events }, () => eventJson({ event, bytes })).join(',')}]}`;
+}
+
+interface Posting {
+  readonly requests: number;
+  readonly connections: number;
+  /** Sends what was refused again when it may, as a well-behaved client does. */
+  readonly isPatient?: boolean;
+}
+
+/** Sends the same body again and again over some connections, and counts what the answers were. */
+async function post(
+  { client }: Attacker,
+  body: string,
+  { requests, connections, isPatient }: Posting,
+): Promise<string> {
+  const statuses = new Map<number, number>();
+  let left = requests;
+  const sendOn = async () => {
+    while (left-- > 0) {
+      const answer = await client.request('POST', '/internal/events', body).catch(() => undefined);
+      const status = answer?.status ?? 0;
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      if (isPatient !== true || status === 202) continue;
+      left++;
+      await delay(Number(answer?.headers.get('retry-after') ?? 1) * 1_000);
+    }
+  };
+  await Promise.all(Array.from({ length: connections }, sendOn));
+  return counted(statuses);
+}
+
+function counted(statuses: ReadonlyMap<number, number>): string {
+  return [...statuses]
+    .sort(([one], [other]) => one - other)
+    .map(([status, count]) => `${count} × ${status === 0 ? 'no answer' : status}`)
+    .join(', ');
+}
+
+export const fanOutByBytes: Attack = {
+  name: 'fan-out',
+  description: '50 endpoints, then 250 events of 4 KB and 4 of 255 KiB, each in a request',
+  async strike(attacker) {
+    await endpoints(attacker, 50);
+    const small = await post(attacker, bodyOf(250, 4_000), { requests: 1, connections: 1 });
+    return `${small}; ${await post(attacker, bodyOf(4, 255 * KIB), { requests: 1, connections: 1 })}`;
+  },
+};
+
+export const slowReaders: Attack = {
+  name: 'slow-readers',
+  description: '1,500 streams of a feed with 4 MB events in it, none of which is read',
+  async strike(attacker) {
+    await post(attacker, bodyOf(16, 255 * KIB), { requests: 1, connections: 1 });
+    const { hostname, port } = new URL(attacker.baseUrl);
+    const sockets: Socket[] = [];
+    attacker.afterwards(() => {
+      for (const socket of sockets) socket.destroy();
+    });
+    const statuses = new Map<number, number>();
+    for (let nth = 0; nth < 1_500; nth++) {
+      const socket = connect({ host: hostname, port: Number(port) });
+      sockets.push(socket);
+      socket.on('error', () => undefined);
+      socket.write(
+        `GET /api/v1/external/events?since=0 HTTP/1.1\r\nhost: ${hostname}\r\naccept: text/event-stream\r\n` +
+          `x-api-key: ${attacker.apiKey}\r\n\r\n`,
+      );
+      if (nth >= 200) continue;
+      // Of the first ones the answer is looked at; then nothing is read any more.
+      const [head] = (await Promise.race([once(socket, 'data'), delay(2_000, [Buffer.alloc(0)])])) as [Buffer];
+      socket.pause();
+      const status = Number(/^HTTP\/1\.1 (\d+)/.exec(head.toString('latin1'))?.[1] ?? 0);
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+    await delay(5_000);
+    return `the first 200: ${counted(statuses)}`;
+  },
+};
+
+export const largeLists: Attack = {
+  name: 'large-lists',
+  description: '400 waiting chats with subjects of 250 KiB, listed 6 times at once',
+  async strike(attacker) {
+    const subject = 'x'.repeat(250 * KIB);
+    for (let nth = 0; nth < 400; nth += 10) {
+      await attacker.client.emit(
+        Array.from({ length: 10 }, (_, at) => ({
+          event: 'conversation.handed_off',
+          data: { conversation: { id: `cnv_${nth + at}`, status: 'waiting_for_agent', subject } },
+        })),
+      );
+    }
+    const path = `/internal/orgs/${attacker.orgId}/waiting-conversations?limit=1000`;
+    const answers = await Promise.all(Array.from({ length: 6 }, () => attacker.service.request('GET', path)));
+    return `at most ${(Math.max(...answers.map(({ text }) => text.length)) / MIB).toFixed(1)} MiB in an answer`;
+  },
+};
+
+export const manyBytes: Attack = {
+  name: 'many-bytes',
+  description: '200 MB of events by 16 connections of one key',
+  strike: (attacker) => post(attacker, bodyOf(15, 255 * KIB), { requests: 52, connections: 16 }),
+};
+
+export const bulkImport: Attack = {
+  name: 'bulk-import',
+  description: '50,000 events of one organization with an endpoint, by 8 connections',
+  async strike(attacker) {
+    await endpoints(attacker, 1);
+    return post(attacker, bodyOf(500, 700), { requests: 100, connections: 8, isPatient: true });
+  },
+};
