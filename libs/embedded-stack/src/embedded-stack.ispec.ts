@@ -3,7 +3,17 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { Kafka, logLevel } from 'kafkajs';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -133,6 +143,32 @@ function serversOf(dataDir: string): ProcessIdentity[] {
 }
 
 describe('embedded Kafka and Postgres', () => {
+  /** Everything below the directory that others than its owner may read, write or enter, and that they can get to. */
+  function openFiles(path: string): readonly string[] {
+    const found = lstatSync(path);
+    const isOpen = (found.mode & 0o077) !== 0;
+    if (!found.isDirectory()) return isOpen ? [path] : [];
+    const inside = readdirSync(path).flatMap((name) => openFiles(join(path, name)));
+    return isOpen ? [path, ...inside] : inside;
+  }
+
+  it('keep their records, tables and logs from other users of the machine', async () => {
+    const dataDir = join(directory, 'private');
+    const stack = await start(dataDir);
+    await write(stack);
+    expect(openFiles(join(dataDir, 'kafka'))).toEqual([]);
+    // The folder leads another user to the cluster: Postgres does not run as root.
+    const home = join(dataDir, 'postgres');
+    expect(openFiles(home).filter((path) => path !== home)).toEqual([]);
+    await stack.stop();
+    // As an earlier version left it.
+    chmodSync(join(dataDir, 'kafka'), 0o755);
+    chmodSync(join(home, 'postgres.log'), 0o644);
+    await start(dataDir);
+    expect(openFiles(join(dataDir, 'kafka'))).toEqual([]);
+    expect(openFiles(home).filter((path) => path !== home)).toEqual([]);
+  });
+
   it('keep what was acknowledged, and their addresses, over a restart', async () => {
     const dataDir = join(directory, 'restart');
     const first = await start(dataDir);

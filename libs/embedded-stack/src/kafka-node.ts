@@ -1,13 +1,14 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { chmod, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { StopSteps } from './end-process.js';
 import { kafkaClusterIdIn } from './kafka-cluster-id.js';
 import { whoAnswersKafka } from './kafka-probe.js';
 import { kafkaLogging, kafkaServerProperties, type KafkaPeer } from './kafka-settings.js';
+import { withPrivateFiles } from './private-files.js';
 import { runServer, type RunningServer } from './run-server.js';
 import { serverEnvironment } from './server-process.js';
 
@@ -86,7 +87,7 @@ export async function runKafkaNode(o: KafkaNodeOptions): Promise<RunningServer> 
       propertiesFile,
     ];
     try {
-      await promisify(execFile)(java, args, { env, ...(o.signal && { signal: o.signal }) });
+      await withPrivateFiles(() => promisify(execFile)(java, args, { env, ...(o.signal && { signal: o.signal }) }));
     } catch (error) {
       o.signal?.throwIfAborted();
       throw new Error(
@@ -105,7 +106,11 @@ export async function runKafkaNode(o: KafkaNodeOptions): Promise<RunningServer> 
     stopSteps: KAFKA_STOP_STEPS,
     log: o.log,
     signal: o.signal,
-    prepare: () => writeFile(loggingFile, kafkaLogging(logFile)),
+    prepare: async () => {
+      // What an earlier version left in it may be readable by everybody.
+      await chmod(home, 0o700);
+      await writeFile(loggingFile, kafkaLogging(logFile), { mode: 0o600 });
+    },
     commandFor: async (port) => {
       const { node, peers, clusterId } = await o.membership();
       nodeId = node.nodeId;
@@ -114,7 +119,7 @@ export async function runKafkaNode(o: KafkaNodeOptions): Promise<RunningServer> 
       const isFormatted = existsSync(join(records, 'meta.properties'));
       const isAfterCrash = isFormatted && !existsSync(join(records, CLEAN_END_FILE));
       const settings = { port, node, peers, dataDir: records, launchId, isAfterCrash };
-      await writeFile(propertiesFile, kafkaServerProperties(settings));
+      await writeFile(propertiesFile, kafkaServerProperties(settings), { mode: 0o600 });
       if (!isFormatted) await format(clusterId);
       return {
         name: 'Kafka',

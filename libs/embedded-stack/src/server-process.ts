@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, fchmodSync, openSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { endProcess, signalProcess, type StopSteps } from './end-process.js';
 import { endOf, logTail, rotateLog, textSince } from './log-tail.js';
 import { relaunchReason } from './launch-errors.js';
+import { withPrivateFiles } from './private-files.js';
 import { childrenOf, identifyProcess, type ProcessIdentity } from './process-identity.js';
 
 export interface ServerCommand {
@@ -55,15 +56,18 @@ export function launchServer(
   const logs = [...new Set([command.logFile, command.outputFile])];
   // Logs from earlier runs say nothing about this one.
   const begins = new Map(logs.map((file) => [file, endOf(file)]));
-  const output = openSync(command.outputFile, 'a');
-  const child = spawn(command.command, command.args, {
-    cwd: command.cwd,
-    env: command.env,
-    ...(command.uid === undefined ? {} : { uid: command.uid }),
-    ...(command.gid === undefined ? {} : { gid: command.gid }),
-    stdio: ['ignore', output, output],
-    detached: true,
-  });
+  const output = openSync(command.outputFile, 'a', 0o600);
+  fchmodSync(output, 0o600);
+  const child = withPrivateFiles(() =>
+    spawn(command.command, command.args, {
+      cwd: command.cwd,
+      env: command.env,
+      ...(command.uid === undefined ? {} : { uid: command.uid }),
+      ...(command.gid === undefined ? {} : { gid: command.gid }),
+      stdio: ['ignore', output, output],
+      detached: true,
+    }),
+  );
   closeSync(output);
   const identity = child.pid === undefined ? undefined : identifyProcess(child.pid);
   if (identity !== undefined) record(identity);
