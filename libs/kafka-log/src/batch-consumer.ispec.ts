@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createLogger, HealthBoard } from '#libs/runtime';
 import { aPrivateKafka } from '../../../test/support/private-kafka.js';
@@ -96,6 +97,54 @@ describe('a batch consumer', () => {
     await start(handle);
     await eventually(() => {
       expect(seen).toEqual(['a', 'b', 'c', 'd']);
+    });
+  });
+
+  it('moves the offset behind transactions that leave nothing to hand over', async () => {
+    const seen: string[] = [];
+    await append('a');
+    await start(({ records }) => {
+      seen.push(...records.map(({ value }) => String(value)));
+      return Promise.resolve(undefined);
+    });
+    const producer = connection.kafka.producer({ transactionalId: topic, transactionTimeout: 3_000 });
+    await producer.connect();
+    const committed = await producer.transaction();
+    await committed.send({ topic, messages: [{ value: 'b' }] });
+    await committed.commit();
+    // Two records, and a marker behind them.
+    await eventually(async () => {
+      expect([seen, await committedOffset()]).toEqual([['a', 'b'], 3]);
+    });
+    const aborted = await producer.transaction();
+    await aborted.send({ topic, messages: [{ value: 'aborted' }] });
+    await aborted.abort();
+    await producer.disconnect();
+    await eventually(async () => {
+      expect([seen, await committedOffset()]).toEqual([['a', 'b'], 5]);
+    });
+  });
+
+  it('does not move the offset behind what it has yet to handle', async () => {
+    let fails = true;
+    const seen: string[] = [];
+    await append('a');
+    await start(({ records }) => {
+      if (fails) return Promise.reject(new Error('not yet'));
+      seen.push(...records.map(({ value }) => String(value)));
+      return Promise.resolve(undefined);
+    });
+    const producer = connection.kafka.producer({ transactionalId: topic, transactionTimeout: 3_000 });
+    await producer.connect();
+    const aborted = await producer.transaction();
+    await aborted.send({ topic, messages: [{ value: 'aborted' }] });
+    await aborted.abort();
+    await producer.disconnect();
+    await delay(1_500);
+    expect(await committedOffset()).toBe(-1);
+    fails = false;
+    await eventually(async () => {
+      expect([seen, await committedOffset()]).toEqual([['a'], 3]);
     });
   });
 

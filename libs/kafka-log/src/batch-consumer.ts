@@ -257,6 +257,10 @@ export class BatchConsumer {
       this.logger.info({ group: this.options.groupId, assignment: payload.memberAssignment }, 'consumer.joined');
       this.#onJoined();
     });
+    consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
+      const { topic, partition, batchSize, firstOffset, lastOffset } = payload;
+      if (this.#consumer === consumer && batchSize === 0) this.#pass(topic, partition, firstOffset, lastOffset);
+    });
     consumer.on(consumer.events.CRASH, ({ payload }) => {
       if (this.#consumer !== consumer) return;
       this.#endSession();
@@ -363,14 +367,16 @@ export class BatchConsumer {
   }
 
   /** Never rejects: what fails is handed over again. */
-  async #handle(generation: number, { topic, partition, messages }: EachBatchPayload['batch']): Promise<void> {
+  async #handle(generation: number, batch: EachBatchPayload['batch']): Promise<void> {
+    const { topic, partition, messages } = batch;
     const [first, last] = [messages[0], messages.at(-1)];
     const isOver = () => this.#stopping || generation !== this.#generation;
     if (first === undefined || last === undefined || isOver()) return;
     // With this one begun, there is room for another.
     this.#pauses.setFull(topic, partition, false);
     const firstOffset = Number(first.offset);
-    const endOffset = Number(last.offset) + 1;
+    // Markers of transactions may come after the last record.
+    const endOffset = Number(batch.lastOffset()) + 1;
     const sent = { elsewhere: false };
     const context: BatchContext = {
       generation,
@@ -425,6 +431,26 @@ export class BatchConsumer {
     if (handled === undefined) return;
     if (!sent.elsewhere) this.#moveTo(topic, partition, nextOffset);
     if (handled.waitMs > 0) this.#pauses.rest(topic, partition, handled.waitMs);
+  }
+
+  /**
+   * Counts records as handled that no reader gets: markers of transactions, and what was aborted. Others compare the
+   * committed offset with the end of the partition.
+   * @param first `null` if they come before what was asked for
+   */
+  #pass(topic: string, partition: number, first: string | null, last: string): void {
+    const generation = this.#generation;
+    void this.#queueOf(topic, partition).add(() => {
+      const isOver = this.#stopping || generation !== this.#generation;
+      if (isOver || this.options.commits !== 'after' || first === null) return Promise.resolve();
+      const progress = this.#progressOf(topic, partition);
+      // What comes before them is not handled yet. It is fetched again, and so are these.
+      if (progress.next !== null && progress.next !== Number(first)) return Promise.resolve();
+      const nextOffset = Number(last) + 1;
+      progress.reached(nextOffset);
+      this.#commits.later(topic, partition, nextOffset);
+      return Promise.resolve();
+    });
   }
 
   /** Fetches the partition from that offset on; what was fetched behind another one is not handled. */

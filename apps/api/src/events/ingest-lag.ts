@@ -32,7 +32,7 @@ export class IngestLag implements OnApplicationBootstrap, BeforeApplicationShutd
   readonly #positions: LogPositions;
   readonly #progress: readonly PipelineProgress[];
   readonly #looks: Regularly;
-  #hasLooked = false;
+  #firstLookAtMs: number | null = null;
   #isLong = false;
 
   constructor(
@@ -100,13 +100,20 @@ export class IngestLag implements OnApplicationBootstrap, BeforeApplicationShutd
   }
 
   #report(): void {
-    const lagMs = Math.max(0, ...this.#lags().map((lag) => lag ?? 0));
+    const lags = this.#lags();
+    const lagMs = Math.max(0, ...lags.map((lag) => lag ?? this.#unknownLagMs()));
     this.connection.metrics.set('gapless_ingest_lag_seconds', {}, lagMs / 1_000);
-    const isLong = lagMs > MOST_LAG_MS;
+    // Requests are refused as well while a lag is unknown.
+    const isLong = lagMs > MOST_LAG_MS || (lags.includes(null) && lagMs > ASSUMED_LAG_MS + PATIENCE_MS);
     if (isLong === this.#isLong) return;
     this.#isLong = isLong;
     if (isLong) this.logger.warn({ lag_s: Math.round(lagMs / 1_000) }, 'ingest.refused_for_lag');
     else this.logger.info('ingest.lag_is_over');
+  }
+
+  /** The least that it can be: the first look knows each lag that is less than that. */
+  #unknownLagMs(): number {
+    return this.#firstLookAtMs === null ? 0 : ASSUMED_LAG_MS + performance.now() - this.#firstLookAtMs;
   }
 
   /** Each place is asked for after the one before it: what passed the first by then has a known place in the next. */
@@ -118,7 +125,7 @@ export class IngestLag implements OnApplicationBootstrap, BeforeApplicationShutd
     const sequenced = await positions.committed(`${this.config.topicPrefix}-${SEQUENCER_GROUP}`, inbox);
     const logEnds = await positions.ends(log);
     const projected = await projectedUpTo(this.store, 'feed', log);
-    const recent = this.#hasLooked ? null : await this.#recent(positions, this.clock.now());
+    const recent = this.#firstLookAtMs !== null ? null : await this.#recent(positions, this.clock.now());
     for (const [partition, progress] of this.#progress.entries()) {
       const of = (positions: Positions) => positions.get(partition) ?? 0;
       const [sequencedTo, projectedTo] = [of(sequenced), of(projected)];
@@ -127,7 +134,7 @@ export class IngestLag implements OnApplicationBootstrap, BeforeApplicationShutd
         progress.assumeShown(atMs - ASSUMED_LAG_MS);
       }
     }
-    this.#hasLooked = true;
+    this.#firstLookAtMs ??= atMs;
   }
 
   /** Where the records of the last minutes begin: a start under load need not wait until these are in the feed. */
