@@ -128,9 +128,9 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'sign-printed-json',
     breaks: 'the signature covers a re-serialized envelope',
     file: 'libs/webhook-transport/src/push/push-headers.ts',
-    find: "'x-service-signature': serviceSignature(secret, timestamp, envelope),",
+    find: "'x-service-signature': serviceSignature(secrets, timestamp, envelope),",
     replace: `'x-service-signature': serviceSignature(
-      secret,
+      secrets,
       timestamp,
       Buffer.from(JSON.stringify(JSON.parse(envelope.toString()))),
     ),`,

@@ -44,7 +44,8 @@ describe('the memory of a sequencer', () => {
       expect(fold.ids.size).toBe(1);
       return fold;
     });
-    expect(bytes / ORGS).toBeGreaterThan(36);
+    // What was there before may be collected meanwhile, so this is less than they hold.
+    expect(bytes / ORGS).toBeGreaterThan(10);
     expect(bytes / ORGS).toBeLessThanOrEqual(200);
   });
 
