@@ -92,6 +92,12 @@ export const ENDPOINT_STATEMENTS: readonly Meaning[] = [
     act: () => [],
   },
   {
+    name: 'note who changed it',
+    domain: null,
+    sign: /^\s*insert into audit_log/,
+    act: () => [],
+  },
+  {
     name: 'lock endpoint',
     domain: 'endpoints',
     sign: /from endpoints e\s[^$]*where e\.id = \$1 for no key update of e/,

@@ -23,6 +23,8 @@ interface PostgresDependencies {
   readonly time: VirtualTime;
   readonly network: Network;
   readonly trace: Trace;
+  /** Is handed statements that the simulation was never told of. */
+  readonly onUnknown: (error: Error) => void;
 }
 
 export function connectionLost(): Error {
@@ -48,7 +50,7 @@ export class Postgres {
 
   /** A statement on its own. */
   query(sql: string, parameters: readonly unknown[]): Promise<unknown[]> {
-    const meaning = meaningOf(sql);
+    const meaning = this.#meaningOf(sql);
     const act = () => meaning.act(this.tables, parameters);
     return this.#request(meaning.name, meaning.domain, undefined, act, () => this.#isBlocked(meaning.name, parameters));
   }
@@ -70,7 +72,7 @@ export class Postgres {
     this.#sessions.add(session);
     try {
       const result = await act((sql, parameters = []) => {
-        const meaning = meaningOf(sql);
+        const meaning = this.#meaningOf(sql);
         return this.#request(meaning.name, meaning.domain, session, () =>
           this.#inSession(session, meaning.isSeenWhenCommitted, () => meaning.act(this.tables, parameters)),
         );
@@ -106,6 +108,16 @@ export class Postgres {
   /** The connections of a process that died. */
   forget(client: Actor): void {
     for (const session of [...this.#sessions]) if (session.client === client) this.#end(session);
+  }
+
+  /** The history is worth nothing without it: stages would take the error for one of Postgres, and try again for ever. */
+  #meaningOf(sql: string): ReturnType<typeof meaningOf> {
+    try {
+      return meaningOf(sql);
+    } catch (error) {
+      this.use.onUnknown(error as Error);
+      throw error;
+    }
   }
 
   #request(

@@ -89,7 +89,11 @@ export class History {
     const trace = this.#trace;
     this.#network = new Network(time, stream(3), trace);
     this.#broker = new Broker({ time, random: stream(4), network: this.#network, trace });
-    this.#postgres = new Postgres({ time, network: this.#network, trace });
+    const onUnknown = ({ message }: Error) => {
+      this.#ledger.breaches.push(message);
+      time.end();
+    };
+    this.#postgres = new Postgres({ time, network: this.#network, trace, onUnknown });
     this.#source = new EventSource(stream(5));
     this.#postgres.tables.onEndpoint = ({ id, org_id: orgId, url }) => {
       this.#ledger.created({ id, orgId, url });
