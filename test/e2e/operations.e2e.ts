@@ -59,7 +59,7 @@ const ZERO: Readonly<Record<StageName, readonly MetricName[]>> = {
   api: ['gapless_postgres_queries_waiting', 'gapless_produce_failures_total'],
   sequencer: ['gapless_batch_failures_total', 'gapless_consumer_lag_records', 'gapless_consumer_lag_seconds'],
   router: ['gapless_batch_failures_total', 'gapless_consumer_lag_records', 'gapless_consumer_lag_seconds'],
-  dispatcher: ['gapless_batch_failures_total', 'gapless_attempts_reconciled_total'],
+  dispatcher: ['gapless_batch_failures_total', 'gapless_attempts_reconciled_total', 'gapless_egress_proxy_away'],
   projector: [
     'gapless_batch_failures_total',
     'gapless_consumer_lag_records',

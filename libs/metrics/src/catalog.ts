@@ -185,6 +185,11 @@ export const METRICS = {
     labels: [],
     buckets: DELAY_SECONDS,
   },
+  gapless_egress_proxy_away: {
+    kind: 'gauge',
+    help: 'Whether the egress proxy cannot be reached (1), so that pushes wait. 0 without one.',
+    labels: [],
+  },
   gapless_attempts_reconciled_total: {
     kind: 'counter',
     help: 'Attempts whose record was lost, and that were put back.',

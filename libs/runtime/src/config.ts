@@ -46,6 +46,7 @@ export interface Config {
   readonly deniedNetworks: string;
   /** Ports and ranges of ports; checked by the webhook transport. */
   readonly allowedPorts: string;
+  readonly egressProxy: string | null;
   /** `<id>:<base64 of 32 bytes>`, comma-separated; the first encrypts, all decrypt. */
   readonly secretEncryptionKeys: string;
   readonly rateLimitPerSecond: number;

@@ -209,6 +209,13 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     (text) => text,
     'the ports that endpoints may use; `ALLOW_HTTP_URLS` adds 80',
   ),
+  egressProxy: secret(
+    optionalUrl(
+      'EGRESS_PROXY',
+      ['http:', 'https:'],
+      '`http://user:password@host:port` of a proxy that all pushes go through by `CONNECT`; if unset, they go directly',
+    ),
+  ),
   secretEncryptionKeys: secret(
     setting(
       'SECRET_ENCRYPTION_KEYS',

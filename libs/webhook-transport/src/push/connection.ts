@@ -6,6 +6,7 @@ import type { Network } from '../addresses/index.js';
 import type { EndpointHost } from '../endpoint-url.js';
 import { resolveEndpointAddress } from '../resolve-endpoint-address.js';
 import type { Resolver } from '../resolver.js';
+import type { EgressProxy } from './egress-proxy.js';
 import { EndpointAddressError, type ConnectionPhase } from './transport-error.js';
 import { UnaskedContinueFilter } from './unasked-continue.js';
 
@@ -15,6 +16,8 @@ export interface ConnectionOptions {
   readonly deniedNetworks?: readonly Network[];
   readonly clock: Clock;
   readonly ca?: string | undefined;
+  /** Makes the connections, in place of this process. */
+  readonly proxy?: EgressProxy | undefined;
 }
 
 /** Response headers above this are refused. */
@@ -52,6 +55,7 @@ export class Connection {
   readonly #client: Client;
   readonly #continueFilter = new UnaskedContinueFilter();
   #socket: Socket | undefined;
+  readonly #ending = new AbortController();
   #phase: ConnectionPhase = 'resolving';
   #openedAt = 0;
   #destroyed = false;
@@ -100,6 +104,7 @@ export class Connection {
     this.#destroyed = true;
     // A socket that is still connecting is not the client's yet.
     this.#socket?.destroy();
+    this.#ending.abort();
     void this.#client.destroy();
   }
 
@@ -133,42 +138,74 @@ export class Connection {
       callback(new Error('the connection is no longer wanted'), null);
       return;
     }
-    const secure = this.url.protocol === 'https:';
-    const name = this.host.kind === 'name' ? this.host.name : undefined;
-    const tcp = {
-      host: name ?? (addresses[0] || ''),
-      port: Number(this.url.port) || (secure ? 443 : 80),
-      lookup: pinned(addresses),
-      autoSelectFamily: true,
-      autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
-      noDelay: true,
-    };
     this.#phase = 'connecting';
-    // No TLS session is resumed: each connection verifies the certificate again.
-    const socket = secure
-      ? connectTls({
-          ...tcp,
-          ALPNProtocols: ['http/1.1'],
-          ...(name === undefined ? {} : { servername: name }),
-          ...(this.options.ca === undefined ? {} : { ca: this.options.ca }),
-        })
-      : connectTcp(tcp);
+    const name = this.host.kind === 'name' ? this.host.name : undefined;
+    const host = name ?? (addresses[0] || '');
+    const port = Number(this.url.port) || (this.#isSecure ? 443 : 80);
+    const { proxy } = this.options;
+    if (proxy === undefined) {
+      const tcp = {
+        host,
+        port,
+        lookup: pinned(addresses),
+        autoSelectFamily: true,
+        autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
+        noDelay: true,
+      };
+      this.#use(this.#isSecure ? connectTls({ ...tcp, ...this.#tls(name) }) : connectTcp(tcp), callback);
+      return;
+    }
+    proxy.tunnel(addresses, port, this.#ending.signal).then(
+      (socket) => {
+        if (this.#isSecure) {
+          this.#phase = 'securing';
+          this.#use(connectTls({ socket, host, ...this.#tls(name) }), callback);
+        } else {
+          this.#socket = socket;
+          this.#opened(socket, callback);
+        }
+      },
+      (error: unknown) => {
+        callback(error as Error, null);
+      },
+    );
+  }
+
+  get #isSecure(): boolean {
+    return this.url.protocol === 'https:';
+  }
+
+  /** No TLS session is resumed: each connection verifies the certificate again. */
+  #tls(name: string | undefined) {
+    return {
+      ALPNProtocols: ['http/1.1'],
+      ...(name === undefined ? {} : { servername: name }),
+      ...(this.options.ca === undefined ? {} : { ca: this.options.ca }),
+    };
+  }
+
+  /** Waits until the socket is connected. */
+  #use(socket: Socket, callback: buildConnector.Callback): void {
     this.#socket = socket;
     const fail = (error: Error): void => {
       callback(error, null);
     };
-    if (secure) {
+    if (this.#isSecure) {
       socket.once('connect', () => {
         this.#phase = 'securing';
       });
     }
     socket.once('error', fail);
-    socket.once(secure ? 'secureConnect' : 'connect', () => {
+    socket.once(this.#isSecure ? 'secureConnect' : 'connect', () => {
       socket.off('error', fail);
-      this.#phase = 'open';
-      this.#openedAt = this.options.clock.now();
-      this.#continueFilter.attach(socket);
-      callback(null, socket);
+      this.#opened(socket, callback);
     });
+  }
+
+  #opened(socket: Socket, callback: buildConnector.Callback): void {
+    this.#phase = 'open';
+    this.#openedAt = this.options.clock.now();
+    this.#continueFilter.attach(socket);
+    callback(null, socket);
   }
 }

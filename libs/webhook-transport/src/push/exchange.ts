@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
 import type { Clock } from '#libs/domain';
 import type { Connection } from './connection.js';
+import { EgressProxyAwayError } from './egress-proxy.js';
 import type { PushOutcome, PushRequest } from './push-attempt.js';
 import { MAX_EXCERPT_BYTES, responseExcerpt } from './response-excerpt.js';
 import { timeoutDetail, transportFailure, type TransportFailure } from './transport-error.js';
@@ -14,6 +15,8 @@ export interface Exchanged {
   readonly outcome: PushOutcome;
   /** The answer was read to its end, so the connection can carry another request. */
   readonly reusable: boolean;
+  /** Nothing was sent, because the proxy is away. The endpoint is not to blame. */
+  readonly proxyAway?: EgressProxyAwayError;
 }
 
 /**
@@ -64,7 +67,11 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#end(transportFailure(error, this.connection.phase));
+    this.#settle(
+      transportFailure(error, this.connection.phase),
+      false,
+      error instanceof EgressProxyAwayError ? error : undefined,
+    );
   }
 
   readonly #onAbort = (): void => {
@@ -80,7 +87,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /** Once a status has come, whatever breaks the rest of the answer does not undo it. */
-  #settle(failure: TransportFailure, reusable: boolean): void {
+  #settle(failure: TransportFailure, reusable: boolean, proxyAway?: EgressProxyAwayError): void {
     clearTimeout(this.#timer);
     this.request.signal?.removeEventListener('abort', this.#onAbort);
     this.resolve({
@@ -95,6 +102,7 @@ class Exchange implements Dispatcher.DispatchHandler {
               responseExcerpt: responseExcerpt(this.#excerpt),
             },
       reusable: reusable && this.#status !== undefined,
+      ...(proxyAway === undefined ? {} : { proxyAway }),
     });
     if (!reusable) this.connection.destroy();
   }

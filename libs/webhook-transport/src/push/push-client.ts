@@ -2,13 +2,15 @@ import type { Clock } from '#libs/domain';
 import { checkEndpointUrl, type EndpointUrlCheck, type EndpointUrlRules } from '../endpoint-url.js';
 import type { Resolver } from '../resolver.js';
 import type { ConnectionPool } from './connection-pool.js';
+import { EgressProxy, type EgressProxyOptions } from './egress-proxy.js';
 import { exchange } from './exchange.js';
 import type { PushError, PushOutcome, PushRequest } from './push-attempt.js';
 
 export interface PushClient {
   /**
-   * Sends one POST, once: nothing is ever sent a second time, redirected or sent through a proxy. Never rejects.
-   * Resolves when the answer's body has ended, has reached 16 KiB, or the time is over.
+   * Sends one POST, once: nothing is ever sent a second time, or redirected. Never rejects. Resolves when the answer's
+   * body has ended, has reached 16 KiB, or the time is over. While the egress proxy is away, it waits: that is not part of
+   * the time limit.
    */
   post(request: PushRequest): Promise<PushOutcome>;
   /** Takes no more posts, lets those in flight end, and closes all connections. */
@@ -30,6 +32,8 @@ export interface PushClientOptions extends EndpointUrlRules {
    * addresses are checked when a connection is opened. Default 2 minutes.
    */
   readonly maxConnectionAgeMs?: number | undefined;
+  /** Default: none, and nothing in the environment of the process makes one. */
+  readonly egressProxy?: EgressProxyOptions | undefined;
 }
 
 /** Urls whose check is remembered; what a name stands for is looked up with each connection. */
@@ -37,10 +41,11 @@ const REMEMBERED_CHECKS = 10_000;
 
 export function createPushClient(options: PushClientOptions): PushClient {
   const { clock, maxConnectionsPerOrigin = 256, maxConnectionAgeMs = 120_000 } = options;
+  const proxy = options.egressProxy === undefined ? undefined : new EgressProxy(options.egressProxy);
   let pool: ConnectionPool | undefined;
   // With it comes undici: who only looks at addresses or headers need not hold that in memory.
   const opening = import('./connection-pool.js').then(
-    ({ ConnectionPool }) => new ConnectionPool({ ...options, maxConnectionsPerOrigin, maxConnectionAgeMs }),
+    ({ ConnectionPool }) => new ConnectionPool({ ...options, proxy, maxConnectionsPerOrigin, maxConnectionAgeMs }),
   );
   const checks = new Map<string, EndpointUrlCheck>();
   const check = (url: string) => {
@@ -65,18 +70,21 @@ export function createPushClient(options: PushClientOptions): PushClient {
       });
       if (!checked.ok) return failedAtOnce('blocked_address', checked.detail);
       pool ??= await opening;
-      const acquired = await pool.acquire(checked.url, checked.host, request.signal);
-      if (acquired.kind === 'refused') return failedAtOnce('connect', acquired.reason);
-      const { connection } = acquired;
-      const { outcome, reusable } = await exchange(
-        connection,
-        checked.url.pathname + checked.url.search,
-        request,
-        clock,
-      );
-      pool.release(connection, reusable);
-      return outcome;
+      const path = checked.url.pathname + checked.url.search;
+      for (;;) {
+        await proxy?.whenThere(request.signal);
+        const acquired = await pool.acquire(checked.url, checked.host, request.signal);
+        if (acquired.kind === 'refused') return failedAtOnce('connect', acquired.reason);
+        const { connection } = acquired;
+        const { outcome, reusable, proxyAway } = await exchange(connection, path, request, clock);
+        pool.release(connection, reusable);
+        if (proxy === undefined || proxyAway === undefined || request.signal?.aborted === true) return outcome;
+        proxy.isAway(proxyAway);
+      }
     },
-    close: async () => (await opening).close(),
+    close: async () => {
+      proxy?.close();
+      await (await opening).close();
+    },
   };
 }

@@ -1,4 +1,5 @@
 import { errorCode } from '../error-code.js';
+import { EgressProxyRefusal } from './egress-proxy.js';
 import type { PushError } from './push-attempt.js';
 
 /** How far a connection has come. */
@@ -50,6 +51,7 @@ const NETWORK_CODES = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH
 /** @param phase how far the connection had come when the error met it */
 export function transportFailure(cause: unknown, phase: ConnectionPhase): TransportFailure {
   if (cause instanceof EndpointAddressError) return { error: cause.pushError, detail: cause.message };
+  if (cause instanceof EgressProxyRefusal) return { error: 'connect', detail: cause.message };
   const code = errorCode(cause);
   // An alert can also follow the handshake: TLS 1.3 servers refuse a missing client certificate that late.
   const byTls = code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_') || code === 'EPROTO';

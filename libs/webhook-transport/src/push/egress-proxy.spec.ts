@@ -1,0 +1,169 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { systemClock } from '#libs/domain';
+import { parseNetworks } from '../addresses/index.js';
+import { createResolver } from '../resolver.js';
+import { makeCertificates, type TestCertificates } from '../testing/certificates.js';
+import { startDnsServer, type TestDnsServer } from '../testing/dns-server.js';
+import { startProxy, type ProxyOptions, type TestProxy } from '../testing/proxy.js';
+import { startReceiver, type ReceiverOptions, type TestReceiver } from '../testing/receiver.js';
+import type { EgressProxyOptions } from './egress-proxy.js';
+import type { PushOutcome } from './push-attempt.js';
+import { createPushClient, type PushClient } from './push-client.js';
+
+let certificates: TestCertificates;
+let dns: TestDnsServer;
+let cleanUps: (() => Promise<void>)[];
+let changes: (string | null)[];
+
+beforeAll(() => {
+  certificates = makeCertificates();
+});
+
+beforeEach(async () => {
+  changes = [];
+  dns = await startDnsServer();
+  cleanUps = [() => dns.close()];
+});
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.reverse()) await cleanUp();
+});
+
+async function receiver(options?: ReceiverOptions): Promise<TestReceiver> {
+  const started = await startReceiver(
+    (socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'),
+    options,
+  );
+  cleanUps.push(() => started.close());
+  return started;
+}
+
+async function proxy(options?: ProxyOptions): Promise<TestProxy> {
+  const started = await startProxy(options);
+  cleanUps.push(() => started.close());
+  return started;
+}
+
+async function portOfNobody(): Promise<number> {
+  const ended = await startProxy();
+  await ended.close();
+  return ended.port;
+}
+
+function client(url: string, options: Partial<EgressProxyOptions> = {}): PushClient {
+  const created = createPushClient({
+    resolver: createResolver({ dnsServers: [dns.address], timeoutMs: 1_000 }),
+    allowedNetworks: parseNetworks('127.0.0.0/8'),
+    allowHttp: true,
+    clock: systemClock,
+    ca: certificates.ca,
+    egressProxy: { url, probeEveryMs: 20, onChange: (reason) => changes.push(reason), ...options },
+  });
+  cleanUps.push(() => created.close());
+  return created;
+}
+
+function push(by: PushClient, url: string, signal?: AbortSignal): Promise<PushOutcome> {
+  return by.post({ url, headers: () => ({}), body: Buffer.from('{}'), timeoutMs: 1_000, signal });
+}
+
+const delivered = expect.objectContaining({ kind: 'answered', status: 200, responseExcerpt: 'ok' }) as PushOutcome;
+
+function failed(detail: string, error = 'connect'): PushOutcome {
+  return expect.objectContaining({ kind: 'failed', error, detail }) as PushOutcome;
+}
+
+describe('a push through a proxy', () => {
+  it('goes to the address that was checked, with the TLS of the host name', async () => {
+    const there = await receiver({ tls: certificates.valid });
+    const through = await proxy();
+    dns.set('hooks.example.com', (asked) => [asked === 0 ? '127.0.0.1' : '10.0.0.1']);
+    const pushes = client(`http://127.0.0.1:${through.port}`);
+    expect(await push(pushes, `https://hooks.example.com:${there.port}/hook`)).toEqual(delivered);
+    expect(await push(pushes, `https://hooks.example.com:${there.port}/hook`)).toEqual(delivered);
+    expect(through.asked).toEqual([`127.0.0.1:${there.port}`]);
+    expect(there.requests[0]).toMatch(/^POST \/hook HTTP\/1\.1\r\nhost: hooks\.example\.com:/i);
+  });
+
+  it('goes through a tunnel without TLS, too', async () => {
+    const there = await receiver();
+    const through = await proxy();
+    expect(await push(client(`http://127.0.0.1:${through.port}`), `http://127.0.0.1:${there.port}/`)).toEqual(
+      delivered,
+    );
+    expect(there.requests[0]).toMatch(/^POST \/ HTTP/);
+  });
+
+  it('goes through a proxy with TLS that wants a password', async () => {
+    const there = await receiver({ tls: certificates.valid });
+    const through = await proxy({ tls: certificates.valid });
+    const pushes = client(`https://gap%40less:s%3Acret@localhost:${through.port}`, { ca: certificates.ca });
+    expect(await push(pushes, `https://127.0.0.1:${there.port}/`)).toEqual(delivered);
+    const [{ 'proxy-authorization': authorization = '' } = {}] = through.headers;
+    expect(Buffer.from(authorization.replace('Basic ', ''), 'base64').toString()).toBe('gap@less:s:cret');
+    expect(there.requests[0]).not.toMatch(/proxy-authorization/i);
+  });
+
+  it('is refused by the rules before the proxy is asked', async () => {
+    const through = await proxy();
+    dns.set('inside.example.com', ['10.0.0.1']);
+    const outcome = await push(client(`http://127.0.0.1:${through.port}`), 'https://inside.example.com/');
+    expect(outcome).toMatchObject({ kind: 'failed', error: 'blocked_address' });
+    expect(through.asked).toEqual([]);
+  });
+
+  it('has the certificate of the endpoint verified', async () => {
+    const there = await receiver({ tls: certificates.wrongHost });
+    const through = await proxy();
+    const outcome = await push(client(`http://127.0.0.1:${through.port}`), `https://127.0.0.1:${there.port}/`);
+    expect(outcome).toEqual(failed('the certificate is for another host', 'tls'));
+  });
+
+  it('tries the next address where the proxy cannot reach one', async () => {
+    const there = await receiver();
+    const through = await proxy({ refuse: (to) => (to.startsWith('127.0.0.1:') ? undefined : 502) });
+    dns.set('hooks.example.com', ['127.0.0.2', '127.0.0.1']);
+    const outcome = await push(client(`http://127.0.0.1:${through.port}`), `http://hooks.example.com:${there.port}/`);
+    expect(outcome).toEqual(delivered);
+    expect(through.asked).toHaveLength(2);
+  });
+
+  it.each([
+    [403, 'the egress proxy answered 403'],
+    [407, 'the egress proxy answered 407'],
+    [503, 'the egress proxy answered 503'],
+    [0, 'the egress proxy closed the connection'],
+  ])('that the proxy answers with %d has failed', async (status, detail) => {
+    const through = await proxy({ refuse: () => status });
+    expect(await push(client(`http://127.0.0.1:${through.port}`), 'http://127.0.0.1:8099/')).toEqual(failed(detail));
+    expect(changes).toEqual([]);
+  });
+});
+
+describe('while the proxy is away', () => {
+  it('pushes wait, and go on when it is back', async () => {
+    const there = await receiver();
+    const port = await portOfNobody();
+    const pushes = client(`http://127.0.0.1:${port}`);
+    const outcomes = Promise.all([1, 2, 3].map(() => push(pushes, `http://127.0.0.1:${there.port}/`)));
+    // Longer than the time limit of a push.
+    await new Promise((resolve) => setTimeout(resolve, 1_300));
+    expect(there.requests).toHaveLength(0);
+    await proxy({ port });
+    expect(await outcomes).toEqual([delivered, delivered, delivered]);
+    expect(changes).toEqual(['the egress proxy cannot be reached: ECONNREFUSED', null]);
+  });
+
+  it('pushes end when they are ended, or the client is closed', async () => {
+    const port = await portOfNobody();
+    const pushes = client(`http://127.0.0.1:${port}`);
+    const ending = new AbortController();
+    const ended = push(pushes, 'http://127.0.0.1:8099/', ending.signal);
+    const closed = push(pushes, 'http://127.0.0.1:8099/');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    ending.abort();
+    expect(await ended).toEqual(failed('the attempt was ended'));
+    await pushes.close();
+    expect(await closed).toEqual(failed('the sender is stopping'));
+  });
+});

@@ -1,0 +1,67 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import { connect, type Socket } from 'node:net';
+import type { KeyAndCertificate } from './certificates.js';
+
+export interface TestProxy {
+  readonly port: number;
+  /** What was asked of it, such as `127.0.0.1:443`. */
+  readonly asked: readonly string[];
+  readonly headers: readonly IncomingMessage['headers'][];
+  close(): Promise<void>;
+}
+
+export interface ProxyOptions {
+  readonly port?: number;
+  readonly tls?: KeyAndCertificate;
+  /** @returns the status of the refusal, 0 to break off without one, `undefined` to connect */
+  readonly refuse?: (to: string) => number | undefined;
+}
+
+/** A proxy on a loopback port that knows only `CONNECT`. */
+export async function startProxy({ port = 0, tls, refuse }: ProxyOptions = {}): Promise<TestProxy> {
+  const asked: string[] = [];
+  const headers: IncomingMessage['headers'][] = [];
+  const sockets = new Set<Socket>();
+  const server = tls === undefined ? createServer() : createSecureServer(tls);
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket)).on('error', () => undefined);
+  });
+  server.on('connect', (request, client: Socket) => {
+    const to = request.url ?? '';
+    asked.push(to);
+    headers.push(request.headers);
+    client.on('error', () => undefined);
+    const status = refuse?.(to);
+    if (status === 0) client.destroy();
+    else if (status !== undefined) client.end(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`);
+    else {
+      const { hostname, port: targetPort } = new URL(`tcp://${to}`);
+      const target = connect({ host: hostname.replace(/[[\]]/g, ''), port: Number(targetPort) });
+      target.on('error', () => client.destroy());
+      client.on('close', () => target.destroy());
+      target.once('connect', () => {
+        client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+        client.pipe(target).pipe(client);
+      });
+    }
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('a TCP server has a port');
+  return {
+    port: address.port,
+    asked,
+    headers,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+}
