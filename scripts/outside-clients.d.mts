@@ -2,6 +2,7 @@
 export function outsideClientPaths(root: string): {
   readonly kafkaTools: string;
   readonly pythonPackages: string;
+  readonly pythonKafka: string;
   readonly go: string;
 };
 export function goEnvironment(root: string): NodeJS.ProcessEnv;

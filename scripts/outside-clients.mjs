@@ -6,12 +6,15 @@ import { mavenCommand } from './prerequisites.mjs';
 import { runTool } from './run-tool.mjs';
 
 const STANDARD_WEBHOOKS_PYTHON = 'standardwebhooks==1.1.0';
+/** It holds librdkafka. */
+const KAFKA_PYTHON = 'confluent-kafka==2.12.2';
 const KAFKA_TOOLS = 'kafka-tools-4.3.1';
 
 /** What the tests look at Gapless with from outside: where it is kept. Beside the jars of the broker. */
 export const outsideClientPaths = (root) => ({
   kafkaTools: join(root, `.cache/${KAFKA_TOOLS}/${KAFKA_TOOLS}.jar`),
   pythonPackages: join(root, '.cache/standardwebhooks-1.1.0'),
+  pythonKafka: join(root, '.cache/confluent-kafka-2.12.2'),
   go: join(root, '.cache/go'),
 });
 
@@ -52,7 +55,7 @@ export const goEnvironment = (root) => ({
  * @param {(line: string) => void} print
  */
 export async function bringOutsideClients(root, print) {
-  const { kafkaTools, pythonPackages, go } = outsideClientPaths(root);
+  const { kafkaTools, pythonPackages, pythonKafka, go } = outsideClientPaths(root);
   const options = { cwd: root, advice: '' };
   const steps = [
     {
@@ -88,19 +91,22 @@ export async function bringOutsideClients(root, print) {
           ),
         ),
     },
-    {
-      name: 'Standard Webhooks for Python',
-      isDone: () => existsSync(pythonPackages),
+    ...[
+      { name: 'Standard Webhooks for Python', directory: pythonPackages, requirement: STANDARD_WEBHOOKS_PYTHON },
+      { name: 'librdkafka for Python', directory: pythonKafka, requirement: KAFKA_PYTHON },
+    ].map(({ name, directory, requirement }) => ({
+      name,
+      isDone: () => existsSync(directory),
       canBe: () => answers('python3', '-m', 'pip', '--version'),
       act: () =>
-        fetchInto(pythonPackages, (draft) =>
+        fetchInto(directory, (draft) =>
           runTool(
             'python3',
-            ['-m', 'pip', 'install', '--quiet', '--no-deps', '--target', draft, STANDARD_WEBHOOKS_PYTHON],
+            ['-m', 'pip', 'install', '--quiet', '--no-deps', '--only-binary=:all:', '--target', draft, requirement],
             options,
           ),
         ),
-    },
+    })),
     {
       name: 'Standard Webhooks for Go',
       isDone: () => existsSync(join(go, 'standardwebhooks')),

@@ -5,7 +5,7 @@ import { it } from '@jest/globals';
 import { goEnvironment, outsideClientPaths } from '../../scripts/outside-clients.mjs';
 
 export const ROOT = resolve(import.meta.dirname, '../..');
-const { kafkaTools, pythonPackages } = outsideClientPaths(ROOT);
+const { kafkaTools, pythonPackages, pythonKafka } = outsideClientPaths(ROOT);
 /** Of the embedded broker; they hold Kafka's own clients, and a JSON library. */
 export const KAFKA_JARS = join(ROOT, '.cache/kafka-4.3.1');
 
@@ -44,6 +44,7 @@ export const LACKS = {
   kafkaTools: lackOf('java', '-version') ?? lackOfFile(KAFKA_JARS) ?? lackOfFile(kafkaTools),
   python: lackOf('python3', '--version'),
   pythonStandardWebhooks: lackOf('python3', '--version') ?? lackOfFile(pythonPackages),
+  librdkafka: lackOf('python3', '--version') ?? lackOfFile(pythonKafka),
   go: lackOf('go', 'version'),
   java: lackOf('javac', '-version') ?? lackOf('java', '-version') ?? lackOfFile(KAFKA_JARS),
   php: lackOf('php', '--version'),
@@ -73,6 +74,7 @@ export async function runGo(directory: string, binary: string, args: readonly st
 }
 
 export function runPython(script: string, args: readonly string[]): Promise<Buffer> {
-  const env = { ...process.env, PYTHONPATH: pythonPackages, PYTHONDONTWRITEBYTECODE: '1' };
+  const path = `${pythonPackages}:${pythonKafka}`;
+  const env = { ...process.env, PYTHONPATH: path, PYTHONDONTWRITEBYTECODE: '1' };
   return runProgram('python3', [join(ROOT, script), ...args], { env });
 }
