@@ -169,6 +169,16 @@ describe('an endpoint', () => {
     await page.getByLabel('I have stored the secret').check();
     await visitor.button('Done').click();
 
+    await visitor.choose('Rotate secret …');
+    await page.getByText('Signs for 1 more hour').click();
+    await visitor.see('Both secrets sign until then');
+    await visitor.button('Rotate secret').click();
+    await visitor.see('signs every push with both secrets');
+    await page.getByLabel('I have stored the secret').check();
+    await visitor.button('Done').click();
+    await visitor.choose('Stop the previous secret');
+    await visitor.see('Only the current secret signs now');
+
     await visitor.choose('Pause');
     await visitor.see('Paused: receives no pushes');
     expect((await operator.endpoint(id)).is_active).toBe(false);

@@ -10,6 +10,7 @@ export type Activity = Schemas['Activity'];
 export type Endpoint = Schemas['Webhook'];
 export type EndpointWithHealth = Schemas['WebhookWithHealth'];
 export type EndpointWithSecret = Schemas['WebhookWithSecret'];
+export type EndpointWithNewSecret = Schemas['WebhookWithNewSecret'];
 export type NewEndpoint = Schemas['NewWebhook'];
 export type EndpointChange = Schemas['WebhookChange'];
 export type HealthStatus = EndpointWithHealth['health']['status'];

@@ -1,12 +1,12 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { EndpointWithHealth, EndpointWithSecret } from '../api/resources.js';
+import type { EndpointWithHealth, EndpointWithNewSecret } from '../api/resources.js';
 import { useScope } from '../session/use-session.js';
 import { Button, ButtonLink, IconButton } from '../ui/button.js';
 import { Menu, type MenuAction } from '../ui/menu.js';
 import { tellDone, tellFailure } from '../ui/toasts.js';
 import { DeleteDialog } from './delete-dialog.js';
-import { useChangeEndpoint } from './endpoint-changes.js';
+import { useChangeEndpoint, useStopPreviousSecret } from './endpoint-changes.js';
 import { RotateDialog } from './rotate-dialog.js';
 import { SecretDialog } from './secret-dialog.js';
 
@@ -15,7 +15,7 @@ type Asking =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'rotate' }
   | { readonly kind: 'delete' }
-  | { readonly kind: 'new-secret'; readonly endpoint: EndpointWithSecret };
+  | { readonly kind: 'new-secret'; readonly endpoint: EndpointWithNewSecret };
 
 const NOTHING: Asking = { kind: 'nothing' };
 
@@ -31,6 +31,7 @@ export function EndpointActions({ endpoint, isTesting, onTest, onRecover }: Endp
   const [asking, setAsking] = useState<Asking>(NOTHING);
   const mayWrite = useScope('webhooks:write');
   const changing = useChangeEndpoint(endpoint.id);
+  const stopping = useStopPreviousSecret(endpoint.id);
   const navigate = useNavigate();
   const isActive = endpoint.is_active;
   const setActive = (active: boolean) => {
@@ -46,12 +47,23 @@ export function EndpointActions({ endpoint, isTesting, onTest, onRecover }: Endp
       },
     );
   };
+  const stopPreviousSecret = () => {
+    stopping.mutate(undefined, {
+      onSuccess: () => {
+        tellDone('Only the current secret signs now');
+      },
+      onError: (error) => {
+        tellFailure('The previous secret still signs', error);
+      },
+    });
+  };
   const more: readonly MenuAction[] = [
     isActive
       ? { icon: 'pause', text: 'Pause', disabled: !mayWrite, onSelect: () => setActive(false) }
       : { icon: 'play', text: 'Enable', disabled: !mayWrite, onSelect: () => setActive(true) },
     { icon: 'recover', text: 'Recover deliveries …', disabled: !mayWrite, onSelect: onRecover },
     { icon: 'key', text: 'Rotate secret …', disabled: !mayWrite, onSelect: () => setAsking({ kind: 'rotate' }) },
+    { icon: 'key', text: 'Stop the previous secret', disabled: !mayWrite, onSelect: stopPreviousSecret },
     {
       icon: 'trash',
       text: 'Delete …',
@@ -99,7 +111,11 @@ export function EndpointActions({ endpoint, isTesting, onTest, onRecover }: Endp
           title="Secret rotated"
           what="secret"
           secret={asking.endpoint.secret}
-          hint="Gapless now signs every push with this secret. The old one is invalid."
+          hint={
+            asking.endpoint.previous_secret_expires_at === undefined
+              ? 'Gapless now signs every push with this secret. The old one is invalid.'
+              : 'Gapless now signs every push with both secrets. Give this one to your receiver soon.'
+          }
           onClose={close}
         />
       )}

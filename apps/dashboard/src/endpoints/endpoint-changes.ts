@@ -45,7 +45,19 @@ export function useDeleteEndpoint(id: string) {
 
 export function useRotateSecret(id: string) {
   return useMutation({
-    mutationFn: () => dataOf(api.POST('/api/v1/external/webhooks/{id}/rotate-secret', { params: { path: { id } } })),
+    mutationFn: (overlapSeconds: number) =>
+      dataOf(
+        api.POST('/api/v1/external/webhooks/{id}/rotate-secret', {
+          params: { path: { id } },
+          ...(overlapSeconds === 0 ? {} : { body: { overlap_seconds: overlapSeconds } }),
+        }),
+      ),
+  });
+}
+
+export function useStopPreviousSecret(id: string) {
+  return useMutation({
+    mutationFn: () => done(api.DELETE('/api/v1/external/webhooks/{id}/previous-secret', { params: { path: { id } } })),
   });
 }
 

@@ -1,27 +1,44 @@
-import type { Endpoint, EndpointWithSecret } from '../api/resources.js';
+import { useState } from 'react';
+import type { Endpoint, EndpointWithNewSecret } from '../api/resources.js';
 import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
 import { FailureNotice } from '../ui/notice.js';
+import { Segments } from '../ui/segments.js';
 import { useRotateSecret } from './endpoint-changes.js';
 
 interface RotateDialogProps {
   readonly endpoint: Endpoint;
   readonly onClose: () => void;
-  readonly onRotated: (endpoint: EndpointWithSecret) => void;
+  readonly onRotated: (endpoint: EndpointWithNewSecret) => void;
 }
+
+/** How long the secret in use goes on signing, beside the new one. */
+const OVERLAPS = [
+  { value: 0, text: 'Stops at once' },
+  { value: 3_600, text: 'Signs for 1 more hour' },
+  { value: 86_400, text: 'Signs for 1 more day' },
+] as const;
 
 export function RotateDialog({ endpoint, onClose, onRotated }: RotateDialogProps) {
   const rotating = useRotateSecret(endpoint.id);
+  const [overlap, setOverlap] = useState<number>(0);
   return (
     <Dialog
       open
       onClose={onClose}
       title="Rotate the secret?"
       description={
-        <p>
-          The secret in use stops verifying <strong>at once</strong>, for retries and replays too. Until your receiver
-          has the new one, it will refuse what it is sent; what it refuses is retried.
-        </p>
+        overlap === 0 ? (
+          <p>
+            The secret in use stops verifying <strong>at once</strong>, for retries and replays too. Until your receiver
+            has the new one, it will refuse what it is sent. Gapless sends that again later.
+          </p>
+        ) : (
+          <p>
+            Both secrets sign until then: <code>X-Service-Signature</code> has two <code>v1</code>. Check first that
+            your receiver accepts this. You can stop the old secret earlier.
+          </p>
+        )
       }
       actions={
         <>
@@ -31,7 +48,7 @@ export function RotateDialog({ endpoint, onClose, onRotated }: RotateDialogProps
             icon="key"
             busy={rotating.isPending}
             onClick={() => {
-              rotating.mutate(undefined, { onSuccess: onRotated });
+              rotating.mutate(overlap, { onSuccess: onRotated });
             }}
           >
             Rotate secret
@@ -39,6 +56,7 @@ export function RotateDialog({ endpoint, onClose, onRotated }: RotateDialogProps
         </>
       }
     >
+      <Segments label="The secret in use" options={OVERLAPS} value={overlap} onChange={setOverlap} />
       {rotating.isError && <FailureNotice error={rotating.error} />}
     </Dialog>
   );
