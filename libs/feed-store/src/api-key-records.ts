@@ -1,5 +1,6 @@
 import { IsNull } from 'typeorm';
 import type { ApiKeyId, OrgId } from '#libs/domain';
+import { OPERATOR, type AuditActor } from './audit-actor.js';
 import { appendAudit } from './audit-log.js';
 import { apiKeyText, sha256OfSecret, type ApiKeyScope } from './api-key.js';
 import { ApiKeyEntity } from './entities/api-key.entity.js';
@@ -43,7 +44,15 @@ export interface ApiKeyCredential {
 
 /** The API keys; looking one up precedes knowing its org, so this works over all orgs. */
 export class ApiKeyRecords {
-  constructor(private readonly store: Store) {}
+  constructor(
+    private readonly store: Store,
+    private readonly actor: AuditActor | null = OPERATOR,
+  ) {}
+
+  /** The same records, changed by somebody else than the operator. */
+  by(actor: AuditActor): ApiKeyRecords {
+    return new ApiKeyRecords(this.store, actor);
+  }
 
   /** @returns the key as it is presented with requests; it cannot be had again */
   async create(key: NewApiKey): Promise<string> {
@@ -57,7 +66,7 @@ export class ApiKeyRecords {
         createdAt: key.createdAt,
         expiresAt: key.expiresAt,
       });
-      await appendAudit(runner, {
+      await appendAudit(runner, this.actor, {
         orgId: key.orgId,
         action: 'api_key.created',
         target: key.id,
@@ -92,7 +101,7 @@ export class ApiKeyRecords {
       if (key === null) return false;
       const revoked = await runner.manager.update(ApiKeyEntity, { id, revokedAt: IsNull() }, { revokedAt: at });
       if ((revoked.affected ?? 0) > 0) {
-        await appendAudit(runner, { orgId: key.orgId, action: 'api_key.revoked', target: id });
+        await appendAudit(runner, this.actor, { orgId: key.orgId, action: 'api_key.revoked', target: id });
       }
       return true;
     });

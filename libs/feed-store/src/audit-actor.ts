@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ApiKeyId } from '#libs/domain';
 
 /** Who makes a change, for the audit log. */
@@ -11,14 +10,5 @@ export interface AuditActor {
   readonly requestId: string;
 }
 
-const actors = new AsyncLocalStorage<AuditActor>();
-
-/** Everything that `act` does, and what it begins, is done by the actor. */
-export function actingAs<T>(actor: AuditActor, act: () => T): T {
-  return actors.run(actor, act);
-}
-
-/** `undefined` outside of requests: the command line and the processes themselves are the operator's. */
-export function currentActor(): AuditActor | undefined {
-  return actors.getStore();
-}
+/** The command line and the processes themselves are the operator's. */
+export const OPERATOR = null;

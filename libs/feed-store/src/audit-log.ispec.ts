@@ -3,7 +3,6 @@ import { DEFAULT_LIVE_CHAT_SETTINGS, systemClock, type ApiKeyId } from '#libs/do
 import { Identifiers } from '#libs/runtime';
 import { anOrgId } from '../../../test/support/ids.js';
 import { ApiKeyRecords } from './api-key-records.js';
-import { actingAs } from './audit-actor.js';
 import { AuditLog } from './audit-log.js';
 import { EndpointRecords } from './endpoint-records.js';
 import { LiveChatSettingsRecords } from './live-chat-settings-records.js';
@@ -39,20 +38,19 @@ const nothing = () => Promise.resolve();
 describe('the audit log', () => {
   it('has an entry of each change, newest first, with who made it', async () => {
     const orgId = anOrgId();
-    await actingAs(actor, async () => {
-      const id = await anEndpoint(store, orgId);
-      await endpoints.update(orgId, id, { name: 'new', url: 'https://example.com/' }, AT, nothing);
-      await endpoints.update(orgId, id, { isActive: { becomes: false, logEnd: 0 } }, AT, nothing);
-      // It is inactive already.
-      await endpoints.update(orgId, id, { isActive: { becomes: false, logEnd: 0 } }, AT, nothing);
-      await endpoints.update(orgId, id, { isActive: { becomes: true, logEnd: 0 } }, AT, nothing);
-      await endpoints.replaceSecret(orgId, id, 'whsec_new', { at: AT, overlapsUntil: AT });
-      await endpoints.endOverlap(orgId, id, AT);
-      await endpoints.endOverlap(orgId, id, AT);
-      await new LiveChatSettingsRecords(store).replace(orgId, DEFAULT_LIVE_CHAT_SETTINGS, AT);
-      await endpoints.delete(orgId, id);
-      await endpoints.delete(orgId, id);
-    });
+    const theirs = endpoints.by(actor);
+    const id = await anEndpoint(store, orgId, 0, theirs);
+    await theirs.update(orgId, id, { name: 'new', url: 'https://example.com/' }, AT, nothing);
+    await theirs.update(orgId, id, { isActive: { becomes: false, logEnd: 0 } }, AT, nothing);
+    // It is inactive already.
+    await theirs.update(orgId, id, { isActive: { becomes: false, logEnd: 0 } }, AT, nothing);
+    await theirs.update(orgId, id, { isActive: { becomes: true, logEnd: 0 } }, AT, nothing);
+    await theirs.replaceSecret(orgId, id, 'whsec_new', { at: AT, overlapsUntil: AT });
+    await theirs.endOverlap(orgId, id, AT);
+    await theirs.endOverlap(orgId, id, AT);
+    await new LiveChatSettingsRecords(store).by(actor).replace(orgId, DEFAULT_LIVE_CHAT_SETTINGS, AT);
+    await theirs.delete(orgId, id);
+    await theirs.delete(orgId, id);
     const entries = (await audit.list(orgId, { limit: 100 })).toReversed();
     expect(entries.map(({ action }) => action)).toEqual([
       'endpoint.created',

@@ -1,6 +1,6 @@
 import type { QueryRunner } from 'typeorm';
 import type { OrgId } from '#libs/domain';
-import { currentActor } from './audit-actor.js';
+import type { AuditActor } from './audit-actor.js';
 import type { Store } from './store.js';
 
 export const AUDIT_ACTIONS = [
@@ -64,9 +64,8 @@ interface AuditRow {
 /** Rows that one statement deletes, so that none holds locks for long. */
 const PRUNE_ROWS = 5_000;
 
-/** Appends an entry in the transaction of the change, with the current actor. */
-export async function appendAudit(runner: QueryRunner, change: AuditedChange): Promise<void> {
-  const actor = currentActor();
+/** Appends an entry in the transaction of the change. */
+export async function appendAudit(runner: QueryRunner, actor: AuditActor | null, change: AuditedChange): Promise<void> {
   await runner.query(
     `insert into audit_log (org_id, action, target, actor, key_id, session, address, request_id, details)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
@@ -89,8 +88,8 @@ export class AuditLog {
   constructor(private readonly store: Store) {}
 
   /** Appends what is no change of a row, such as a request to Kafka that comes after it. */
-  async append(change: AuditedChange & { readonly orgId: OrgId }): Promise<void> {
-    await this.store.forOrg(change.orgId, (runner) => appendAudit(runner, change));
+  async append(actor: AuditActor, change: AuditedChange & { readonly orgId: OrgId }): Promise<void> {
+    await this.store.forOrg(change.orgId, (runner) => appendAudit(runner, actor, change));
   }
 
   /** Newest first. */

@@ -1,5 +1,6 @@
 import type { EndpointId, OrgId, WidgetId } from '#libs/domain';
 import type { QueryRunner } from 'typeorm';
+import { OPERATOR, type AuditActor } from './audit-actor.js';
 import { appendAudit } from './audit-log.js';
 import { EndpointEntity } from './entities/endpoint.entity.js';
 import type { SecretCipher } from './secret-cipher.js';
@@ -112,7 +113,13 @@ export class EndpointRecords {
   constructor(
     private readonly store: Store,
     private readonly cipher: SecretCipher,
+    private readonly actor: AuditActor | null = OPERATOR,
   ) {}
+
+  /** The same records, changed by somebody else than the operator. */
+  by(actor: AuditActor): EndpointRecords {
+    return new EndpointRecords(this.store, this.cipher, actor);
+  }
 
   /** Oldest first. */
   async list(orgId: OrgId): Promise<readonly EndpointRecord[]> {
@@ -169,7 +176,7 @@ export class EndpointRecords {
         receivesAfterSeq: () => `coalesce((select last_seq from org_heads where org_id = '${endpoint.orgId}'), 0)`,
         receivesFromOffset: String(endpoint.logEnd),
       });
-      await appendAudit(runner, {
+      await appendAudit(runner, this.actor, {
         orgId: endpoint.orgId,
         action: 'endpoint.created',
         target: endpoint.id,
@@ -228,10 +235,10 @@ export class EndpointRecords {
       const changed = Object.keys(changes).filter((name) => name !== 'isActive');
       if (changed.length > 0) {
         const details = { changed, ...(plain.url === undefined ? {} : { url: plain.url }) };
-        await appendAudit(runner, { orgId, action: 'endpoint.changed', target: id, details });
+        await appendAudit(runner, this.actor, { orgId, action: 'endpoint.changed', target: id, details });
       }
       if (switches) {
-        await appendAudit(runner, {
+        await appendAudit(runner, this.actor, {
           orgId,
           action: isActive.becomes ? 'endpoint.enabled' : 'endpoint.disabled',
           target: id,
@@ -273,7 +280,7 @@ export class EndpointRecords {
       const [row] = (await runner.query(`${SELECT} where e.id = $1`, [id])) as EndpointRow[];
       if (row === undefined) return undefined;
       const details = { overlaps_until: overlapsUntil?.toISOString() ?? null };
-      await appendAudit(runner, { orgId, action: 'endpoint.secret_rotated', target: id, details });
+      await appendAudit(runner, this.actor, { orgId, action: 'endpoint.secret_rotated', target: id, details });
       return toRecord(row);
     });
   }
@@ -286,7 +293,7 @@ export class EndpointRecords {
          where id = $1 and previous_secret_ciphertext is not null`,
         [id, at],
       )) as [unknown, number];
-      if (ended > 0) await appendAudit(runner, { orgId, action: 'endpoint.overlap_ended', target: id });
+      if (ended > 0) await appendAudit(runner, this.actor, { orgId, action: 'endpoint.overlap_ended', target: id });
       return runner.manager.existsBy(EndpointEntity, { id });
     });
   }
@@ -349,7 +356,7 @@ export class EndpointRecords {
         id,
         orgId,
       ]);
-      await appendAudit(runner, { orgId, action: 'endpoint.deleted', target: id });
+      await appendAudit(runner, this.actor, { orgId, action: 'endpoint.deleted', target: id });
       return true;
     });
   }

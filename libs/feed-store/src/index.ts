@@ -3,7 +3,7 @@ export * from './alert-mails.js';
 export * from './alert-outbox.js';
 export * from './api-key-records.js';
 export * from './append-times.js';
-export { actingAs, type AuditActor } from './audit-actor.js';
+export type { AuditActor } from './audit-actor.js';
 export { AUDIT_ACTIONS, AuditLog, type AuditEntry, type AuditPlace } from './audit-log.js';
 export * from './backlogs.js';
 export * from './chat-queue-projection.js';

@@ -1,4 +1,5 @@
 import { DEFAULT_LIVE_CHAT_SETTINGS, type LiveChatSettings, type OrgId } from '#libs/domain';
+import { OPERATOR, type AuditActor } from './audit-actor.js';
 import { appendAudit } from './audit-log.js';
 import type { Store } from './store.js';
 
@@ -25,7 +26,15 @@ export function liveChatSettingsOf(row: LiveChatSettingsRow | undefined): LiveCh
 
 /** Each org's live-chat settings (contract 7.4). */
 export class LiveChatSettingsRecords {
-  constructor(private readonly store: Store) {}
+  constructor(
+    private readonly store: Store,
+    private readonly actor: AuditActor | null = OPERATOR,
+  ) {}
+
+  /** The same records, changed by somebody else than the operator. */
+  by(actor: AuditActor): LiveChatSettingsRecords {
+    return new LiveChatSettingsRecords(this.store, actor);
+  }
 
   async read(orgId: OrgId): Promise<LiveChatSettings> {
     const [row] = await this.store.forOrg(
@@ -68,7 +77,7 @@ export class LiveChatSettingsRecords {
          where org_id = $1 and stage < 2`,
         thresholds,
       );
-      await appendAudit(runner, {
+      await appendAudit(runner, this.actor, {
         orgId,
         action: 'live_chat_settings.changed',
         target: orgId,

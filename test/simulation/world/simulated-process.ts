@@ -75,6 +75,13 @@ interface Api {
   readonly update: UpdateWebhookController;
 }
 
+const ACTOR = {
+  kind: 'api_key',
+  keyId: 'gk_simulated' as ApiKeyId,
+  session: null,
+  address: '127.0.0.1',
+  requestId: 'simulated',
+} as const;
 const NO_BYTES = Buffer.alloc(0);
 
 interface Hooks {
@@ -167,12 +174,15 @@ export class SimulatedProcess {
 
   /** Registers an endpoint, as an operator does over HTTP. */
   createEndpoint(orgId: OrgId, body: CreateWebhookDto): Promise<EndpointId> {
-    return this.#ask('http create', async ({ create }) => (await create.create(orgId, body)).data.id as EndpointId);
+    return this.#ask(
+      'http create',
+      async ({ create }) => (await create.create(orgId, body, ACTOR)).data.id as EndpointId,
+    );
   }
 
   /** Disables or enables an endpoint, as an operator does over HTTP. */
   async switchEndpoint(orgId: OrgId, id: EndpointId, isActive: boolean): Promise<void> {
-    await this.#ask('http switch', ({ update }) => update.update(orgId, id, { is_active: isActive }));
+    await this.#ask('http switch', ({ update }) => update.update(orgId, id, { is_active: isActive }, ACTOR));
   }
 
   #ask<T>(name: string, act: (api: Api) => Promise<T>): Promise<T> {

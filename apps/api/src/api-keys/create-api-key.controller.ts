@@ -3,9 +3,10 @@ import { Controller, Inject, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Clock, OrgId } from '#libs/domain';
 import { parseTimestamp } from '#libs/event-validation';
-import { API_KEY_SECRET_BYTES, ApiKeyRecords } from '#libs/feed-store';
+import { API_KEY_SECRET_BYTES, ApiKeyRecords, type AuditActor } from '#libs/feed-store';
 import { CLOCK } from '#libs/platform';
 import { Identifiers } from '#libs/runtime';
+import { Actor } from '../audit/actor.decorator.js';
 import { keyOf, OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { Idempotent } from '../idempotency/idempotent.decorator.js';
@@ -30,13 +31,14 @@ export class CreateApiKeyController {
     @OrgOfKey() orgId: OrgId,
     @JsonBody(CreateApiKeyDto) body: CreateApiKeyDto,
     @Req() request: FastifyRequest,
+    @Actor() actor: AuditActor,
   ) {
     const nowMs = this.clock.now();
     const expiresAtMs = parseTimestamp(body.expires_at ?? '');
     const wanted = { scopes: body.scopes, expiresAt: expiresAtMs === undefined ? null : new Date(expiresAtMs) };
     const grant = decideGrant(keyOf(request), wanted, nowMs);
     const record = { id: this.identifiers.apiKeyId(), orgId, ...grant, createdAt: new Date(nowMs) };
-    const key = await this.keys.create({ ...record, secret: randomBytes(API_KEY_SECRET_BYTES) });
+    const key = await this.keys.by(actor).create({ ...record, secret: randomBytes(API_KEY_SECRET_BYTES) });
     return { data: { ...apiKeyJson({ ...record, revokedAt: null, lastUsedAt: null }), key } };
   }
 }

@@ -1,7 +1,8 @@
 import { Controller, Delete, HttpCode, Inject, Param } from '@nestjs/common';
 import { GaplessError, parseApiKeyId, type Clock, type OrgId } from '#libs/domain';
-import { ApiKeyRecords } from '#libs/feed-store';
+import { ApiKeyRecords, type AuditActor } from '#libs/feed-store';
 import { CLOCK } from '#libs/platform';
+import { Actor } from '../audit/actor.decorator.js';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 
@@ -16,9 +17,9 @@ export class RevokeApiKeyController {
   @Delete()
   @HttpCode(204)
   @RequireScope('keys:write')
-  async revoke(@OrgOfKey() orgId: OrgId, @Param('id') idText: string): Promise<void> {
+  async revoke(@OrgOfKey() orgId: OrgId, @Param('id') idText: string, @Actor() actor: AuditActor): Promise<void> {
     const id = parseApiKeyId(idText);
-    const revoked = id !== undefined && (await this.keys.revoke(id, new Date(this.clock.now()), orgId));
+    const revoked = id !== undefined && (await this.keys.by(actor).revoke(id, new Date(this.clock.now()), orgId));
     if (!revoked) throw new GaplessError('not_found', 'There is no such key.');
   }
 }

@@ -19,10 +19,12 @@ import {
   type EndpointRecord,
   type Recoverable,
   type RecoveryPage,
+  type AuditActor,
 } from '#libs/feed-store';
 import { Appender, attemptRecord, factRecord, type NewRecord, type TopicNames } from '#libs/kafka-log';
 import { CLOCK, LOGGER, TOPICS } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
+import { Actor } from '../audit/actor.decorator.js';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { JsonBody } from '../http/json-body.decorator.js';
@@ -77,6 +79,7 @@ export class RecoverDeliveriesController implements BeforeApplicationShutdown {
     @OrgOfKey() orgId: OrgId,
     @Param('id', EndpointIdPipe) id: EndpointId,
     @JsonBody(RecoverDeliveriesDto) body: RecoverDeliveriesDto,
+    @Actor() actor: AuditActor,
   ): Promise<{ readonly data: { readonly matched: number; readonly scheduled: number } }> {
     const range = recoveryRange(body);
     const endpoint = await this.endpoints.find(orgId, id);
@@ -86,7 +89,7 @@ export class RecoverDeliveriesController implements BeforeApplicationShutdown {
       refuseInactive(endpoint);
       // First, so that nothing is sent again without an entry.
       const details = { since_seq: body.since_seq, since: body.since, until: body.until, status: body.status };
-      await this.audit.append({ orgId, action: 'deliveries.recovered', target: id, details });
+      await this.audit.append(actor, { orgId, action: 'deliveries.recovered', target: id, details });
     }
     const progress: Progress = { matched: 0, scheduled: 0 };
     const pages = this.#pages(endpoint, recoveryKinds(body), range);

@@ -8,10 +8,11 @@ import {
   type OrgId,
   type Replayed,
 } from '#libs/domain';
-import { AuditLog, DeliveryLog, EndpointRecords } from '#libs/feed-store';
+import { AuditLog, DeliveryLog, EndpointRecords, type AuditActor } from '#libs/feed-store';
 import { Appender, type TopicNames } from '#libs/kafka-log';
 import { CLOCK, CONFIG, TOPICS } from '#libs/platform';
 import type { Config } from '#libs/runtime';
+import { Actor } from '../audit/actor.decorator.js';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { EndpointIdPipe, noSuchEndpoint } from '../webhooks/endpoint-id.pipe.js';
@@ -46,6 +47,7 @@ export class ReplayDeliveryController {
     @OrgOfKey() orgId: OrgId,
     @Param('id', EndpointIdPipe) id: EndpointId,
     @Param('deliveryId', DeliveryIdPipe) deliveryId: DeliveryId,
+    @Actor() actor: AuditActor,
   ) {
     const endpoint = await this.endpoints.find(orgId, id);
     if (endpoint === undefined) throw noSuchEndpoint();
@@ -70,7 +72,7 @@ export class ReplayDeliveryController {
     };
     // First, so that nothing is sent again without an entry.
     const details = { endpoint_id: id };
-    await this.audit.append({ orgId, action: 'delivery.replayed', target: deliveryId, details });
+    await this.audit.append(actor, { orgId, action: 'delivery.replayed', target: deliveryId, details });
     await appendOrRefuse(this.appender, replayRecords(this.topics, replayed, envelope, nowMs));
     await this.projected.of(orgId, id, deliveryId, replayed.run);
     return { data: deliveryJson(requestedDelivery(delivery, replayed)) };

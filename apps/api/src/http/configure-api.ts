@@ -2,7 +2,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Metrics } from '#libs/metrics';
 import { LOGGER } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
-import { noteActor } from '../audit/note-actor.js';
+import { nameActors } from '../audit/actor.decorator.js';
 import { authenticateRequests } from '../auth/authenticate-requests.js';
 import { refuseForgeries } from '../auth/refuse-forgeries.js';
 import { RequestAuthenticator } from '../auth/request-authenticator.js';
@@ -45,7 +45,7 @@ export function configureApi(app: NestFastifyApplication): void {
   authenticateRequests(instance, app.get(RequestAuthenticator));
   limitRequests(instance, app.get(RateLimits));
   refuseForgeries(instance);
-  noteActor(instance, app.get(Callers));
+  nameActors(instance, app.get(Callers));
   logAccess(instance, app.get<Logger>(LOGGER));
   measureRequests(instance, app.get(Metrics));
   serveDocs(instance);

@@ -1,7 +1,8 @@
 import { Controller, Inject, Put } from '@nestjs/common';
 import type { Clock, LiveChatSettings, OrgId } from '#libs/domain';
-import { LiveChatSettingsRecords } from '#libs/feed-store';
+import { LiveChatSettingsRecords, type AuditActor } from '#libs/feed-store';
 import { CLOCK } from '#libs/platform';
+import { Actor } from '../audit/actor.decorator.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { JsonBody } from '../http/json-body.decorator.js';
 import { throwIfInvalid } from '../http/validation-error.js';
@@ -19,7 +20,11 @@ export class PutLiveChatSettingsController {
 
   @Put()
   @RequireScope('settings:write')
-  async put(@OrgInPath() orgId: OrgId, @JsonBody(LiveChatSettingsDto) body: LiveChatSettingsDto) {
+  async put(
+    @OrgInPath() orgId: OrgId,
+    @JsonBody(LiveChatSettingsDto) body: LiveChatSettingsDto,
+    @Actor() actor: AuditActor,
+  ) {
     if (body.second_alert_seconds <= body.first_alert_seconds) {
       const detail = 'must be more than first_alert_seconds';
       throwIfInvalid([{ pointer: '#/second_alert_seconds', code: 'out_of_range', detail }]);
@@ -29,7 +34,7 @@ export class PutLiveChatSettingsController {
       secondAlertSeconds: body.second_alert_seconds,
       staffAlerts: body.staff_alerts ?? (await this.settings.read(orgId)).staffAlerts,
     };
-    await this.settings.replace(orgId, settings, new Date(this.clock.now()));
+    await this.settings.by(actor).replace(orgId, settings, new Date(this.clock.now()));
     return { data: liveChatSettingsJson(settings) };
   }
 }

@@ -1,8 +1,9 @@
 import { Controller, Inject, Post } from '@nestjs/common';
 import { GaplessError, type Clock, type OrgId } from '#libs/domain';
-import { EndpointRecords } from '#libs/feed-store';
+import { EndpointRecords, type AuditActor } from '#libs/feed-store';
 import { CLOCK, CONFIG } from '#libs/platform';
 import { Identifiers, type Config } from '#libs/runtime';
+import { Actor } from '../audit/actor.decorator.js';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { Idempotent } from '../idempotency/idempotent.decorator.js';
@@ -28,12 +29,16 @@ export class CreateWebhookController {
   @Post()
   @Idempotent()
   @RequireScope('webhooks:write')
-  async create(@OrgOfKey() orgId: OrgId, @JsonBody(CreateWebhookDto) body: CreateWebhookDto) {
+  async create(
+    @OrgOfKey() orgId: OrgId,
+    @JsonBody(CreateWebhookDto) body: CreateWebhookDto,
+    @Actor() actor: AuditActor,
+  ) {
     await this.urls.check(body.url);
     const secret = newSigningSecret();
     const limit = this.config.maxEndpointsPerOrg;
     const logEnd = await this.log.endOf(orgId);
-    const created = await this.endpoints.create(
+    const created = await this.endpoints.by(actor).create(
       {
         id: this.identifiers.endpointId(),
         orgId,

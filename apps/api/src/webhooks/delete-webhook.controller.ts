@@ -1,6 +1,7 @@
 import { Controller, Delete, HttpCode, Param } from '@nestjs/common';
 import type { EndpointId, OrgId } from '#libs/domain';
-import { EndpointRecords } from '#libs/feed-store';
+import { EndpointRecords, type AuditActor } from '#libs/feed-store';
+import { Actor } from '../audit/actor.decorator.js';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { EndpointIdPipe, noSuchEndpoint } from './endpoint-id.pipe.js';
@@ -13,7 +14,11 @@ export class DeleteWebhookController {
   @Delete()
   @HttpCode(204)
   @RequireScope('webhooks:write')
-  async delete(@OrgOfKey() orgId: OrgId, @Param('id', EndpointIdPipe) id: EndpointId): Promise<void> {
-    if (!(await this.endpoints.delete(orgId, id))) throw noSuchEndpoint();
+  async delete(
+    @OrgOfKey() orgId: OrgId,
+    @Param('id', EndpointIdPipe) id: EndpointId,
+    @Actor() actor: AuditActor,
+  ): Promise<void> {
+    if (!(await this.endpoints.by(actor).delete(orgId, id))) throw noSuchEndpoint();
   }
 }

@@ -1,7 +1,8 @@
 import { Controller, Delete, HttpCode, Inject, Param } from '@nestjs/common';
 import type { Clock, EndpointId, OrgId } from '#libs/domain';
-import { EndpointRecords } from '#libs/feed-store';
+import { EndpointRecords, type AuditActor } from '#libs/feed-store';
 import { CLOCK } from '#libs/platform';
+import { Actor } from '../audit/actor.decorator.js';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { EndpointIdPipe, noSuchEndpoint } from './endpoint-id.pipe.js';
@@ -17,7 +18,11 @@ export class EndOverlapController {
   @Delete()
   @HttpCode(204)
   @RequireScope('webhooks:write')
-  async end(@OrgOfKey() orgId: OrgId, @Param('id', EndpointIdPipe) id: EndpointId): Promise<void> {
-    if (!(await this.endpoints.endOverlap(orgId, id, new Date(this.clock.now())))) throw noSuchEndpoint();
+  async end(
+    @OrgOfKey() orgId: OrgId,
+    @Param('id', EndpointIdPipe) id: EndpointId,
+    @Actor() actor: AuditActor,
+  ): Promise<void> {
+    if (!(await this.endpoints.by(actor).endOverlap(orgId, id, new Date(this.clock.now())))) throw noSuchEndpoint();
   }
 }

@@ -1,7 +1,8 @@
 import { Controller, HttpCode, Inject, Param, Post } from '@nestjs/common';
 import type { Clock, EndpointId, OrgId } from '#libs/domain';
-import { EndpointRecords } from '#libs/feed-store';
+import { EndpointRecords, type AuditActor } from '#libs/feed-store';
 import { CLOCK } from '#libs/platform';
+import { Actor } from '../audit/actor.decorator.js';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { OptionalJsonBody } from '../http/json-body.decorator.js';
@@ -30,11 +31,14 @@ export class RotateSecretController {
     @OrgOfKey() orgId: OrgId,
     @Param('id', EndpointIdPipe) id: EndpointId,
     @OptionalJsonBody(RotateSecretDto) { overlap_seconds: overlapSeconds = 0 }: RotateSecretDto,
+    @Actor() actor: AuditActor,
   ) {
     const secret = newSigningSecret();
     const nowMs = this.clock.now();
     const overlapsUntil = overlapSeconds === 0 ? null : new Date(nowMs + overlapSeconds * 1_000);
-    const endpoint = await this.endpoints.replaceSecret(orgId, id, secret, { at: new Date(nowMs), overlapsUntil });
+    const endpoint = await this.endpoints
+      .by(actor)
+      .replaceSecret(orgId, id, secret, { at: new Date(nowMs), overlapsUntil });
     if (endpoint === undefined) throw noSuchEndpoint();
     return { data: { ...webhookWithSecretJson(endpoint, secret), ...overlapJson(endpoint) } };
   }

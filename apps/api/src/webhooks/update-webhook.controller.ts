@@ -1,8 +1,9 @@
 import { Controller, Inject, Param, Patch } from '@nestjs/common';
 import type { Clock, EndpointId, OrgId } from '#libs/domain';
-import { EndpointRecords, type EndpointChanges } from '#libs/feed-store';
+import { EndpointRecords, type EndpointChanges, type AuditActor } from '#libs/feed-store';
 import { Appender, factRecord, type TopicNames } from '#libs/kafka-log';
 import { CLOCK, TOPICS } from '#libs/platform';
+import { Actor } from '../audit/actor.decorator.js';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { appendOrRefuse } from '../deliveries/append-or-refuse.js';
@@ -42,6 +43,7 @@ export class UpdateWebhookController {
     @OrgOfKey() orgId: OrgId,
     @Param('id', EndpointIdPipe) id: EndpointId,
     @JsonBody(UpdateWebhookDto) body: UpdateWebhookDto,
+    @Actor() actor: AuditActor,
   ) {
     if ((await this.endpoints.find(orgId, id)) === undefined) throw noSuchEndpoint();
     if (body.url !== undefined) await this.urls.check(body.url);
@@ -49,7 +51,7 @@ export class UpdateWebhookController {
     const isActive = becomes === undefined ? undefined : { becomes, logEnd: await this.log.endOf(orgId) };
     const atMs = this.clock.now();
     const changes = changesOf(body, isActive);
-    const updated = await this.endpoints.update(orgId, id, changes, new Date(atMs), ({ activation }) =>
+    const updated = await this.endpoints.by(actor).update(orgId, id, changes, new Date(atMs), ({ activation }) =>
       // Disabling ends pending deliveries. It is a fact, so that it has its place among the attempts.
       appendOrRefuse(this.appender, [
         factRecord(this.topics.deliveries, { type: 'endpoint_disabled', endpointId: id, orgId, activation, atMs }),

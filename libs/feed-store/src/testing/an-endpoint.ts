@@ -7,9 +7,14 @@ import { aCipher } from './a-test-store.js';
 const identifiers = new Identifiers(systemClock);
 
 /** An endpoint that is stored and active. */
-export async function anEndpoint(store: Store, orgId: OrgId, logEnd = 0): Promise<EndpointId> {
+export async function anEndpoint(
+  store: Store,
+  orgId: OrgId,
+  logEnd = 0,
+  records = new EndpointRecords(store, aCipher()),
+): Promise<EndpointId> {
   const id = identifiers.endpointId();
-  await new EndpointRecords(store, aCipher()).create(
+  await records.create(
     {
       id,
       orgId,
