@@ -12,6 +12,8 @@ const bin = (path) => join(ROOT, 'node_modules', path);
 const node = (path, ...args) => [bin(path), ...args];
 /** A test that fails may leave something open, and nobody is to wait for it. */
 const withServers = (project) => [...jest(ROOT, project), '--forceExit'];
+/** Jest leaves a core free, which is half of the machine in CI. Suites that measure time are in `e2e`, one after the other. */
+const ON_TWO_CORES = '--maxWorkers=2';
 const jestReport = (file) => ['--json', `--outputFile=${file}`];
 
 /** In this order: what fails sooner comes first. All are run by Node. */
@@ -39,9 +41,9 @@ const PHASES = [
   },
   { name: 'types', args: node('typescript/bin/tsc', '-p', 'tsconfig.json', '--noEmit') },
   { name: 'types-dashboard', args: node('typescript/bin/tsc', '-p', 'apps/dashboard/tsconfig.json') },
-  { name: 'unit', args: jest(ROOT, 'unit'), report: jestReport },
+  { name: 'unit', args: [...jest(ROOT, 'unit'), ON_TWO_CORES], report: jestReport },
   { name: 'simulation', args: [join(ROOT, 'dist/test/simulation/main.js')], report: (file) => ['--report', file] },
-  { name: 'integration', args: withServers('integration'), report: jestReport },
+  { name: 'integration', args: [...withServers('integration'), ON_TWO_CORES], report: jestReport },
   { name: 'e2e', args: withServers('e2e'), report: jestReport },
   { name: 'browser', args: withServers('browser'), report: jestReport },
 ];

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
-import { closeSync, fchmodSync, openSync } from 'node:fs';
+import { closeSync, fchmodSync, openSync, statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { endProcess, signalProcess, type StopSteps } from './end-process.js';
 import { endOf, logTail, rotateLog, textSince } from './log-tail.js';
@@ -42,6 +43,8 @@ export interface ServerProcess {
 }
 
 const PROBE_INTERVAL_MS = 40;
+/** With less than this, the disk counts as full. */
+const LEAST_FREE_BYTES = 1024 * 1024;
 
 /**
  * Spawns a server in a process group of its own, so that a terminal's Ctrl-C reaches only us, who stop it in order.
@@ -88,7 +91,7 @@ export function launchServer(
       .map((file) => ({ file, tail: logTail(file) }))
       .filter(({ tail }) => tail !== '')
       .map(({ file, tail }) => `\n--- end of ${file}\n${tail}`);
-    const message = `${command.name} ${what}${tails.join('')}`;
+    const message = `${command.name} ${what}${fullDisk(command.logFile)}${tails.join('')}`;
     const output = logs.map((file) => textSince(file, begins.get(file) ?? 0)).join('\n');
     return relaunchReason(output, message) ?? new Error(message);
   };
@@ -139,6 +142,13 @@ export function launchServer(
       if (identity !== undefined) signalProcess(identity, name);
     },
   };
+}
+
+/** A server that ends for want of space cannot write that down. */
+function fullDisk(file: string): string {
+  const folder = dirname(file);
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize < LEAST_FREE_BYTES ? `. The disk of ${folder} is full: free some space, and start again` : '';
 }
 
 /** The part of our environment that a server gets: enough to run, and no secrets. */

@@ -65,6 +65,10 @@ async function turnstile(refusals: Buffer[]): Promise<string> {
 }
 
 describe('a store that opens', () => {
+  it('refuses, with a reason, what it is asked before', async () => {
+    await expect(aStore().prepared('one', 'select 1', [])).rejects.toThrow('no connection to Postgres yet');
+  });
+
   it('migrates once when several processes open theirs at the same moment', async () => {
     const stores = [aStore(), aStore(), aStore()];
     await Promise.all(stores.map((store) => store.open(() => undefined)));

@@ -49,8 +49,11 @@ function asTenant(orgId: OrgId, becomes: string): string {
   return `begin; ${becomes}set local gapless.org_id = '${orgId}'`;
 }
 
+/** @throws Error before the first connection: requests can come in earlier */
 function poolOf(dataSource: DataSource): Pool {
-  return (dataSource.driver as PostgresDriver).master as Pool;
+  const pool = (dataSource.driver as PostgresDriver).master as Pool | undefined;
+  if (pool === undefined) throw new Error('there is no connection to Postgres yet');
+  return pool;
 }
 
 /** Whether the error says that a lock was not to be had within the `lock_timeout`. */
