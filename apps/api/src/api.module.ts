@@ -71,6 +71,7 @@ import { GetLiveChatSettingsController } from './live-chat/get-live-chat-setting
 import { ListAlertsController } from './live-chat/list-alerts.controller.js';
 import { ListWaitingConversationsController } from './live-chat/list-waiting-conversations.controller.js';
 import { PutLiveChatSettingsController } from './live-chat/put-live-chat-settings.controller.js';
+import { EventPace } from './rate-limits/event-pace.js';
 import { RateLimits } from './rate-limits/rate-limits.js';
 import { CreateWebhookController } from './webhooks/create-webhook.controller.js';
 import { DeleteWebhookController } from './webhooks/delete-webhook.controller.js';
@@ -176,6 +177,7 @@ function idempotencyRecords(store: Store, cipher: SecretCipher): IdempotencyReco
     ProjectionLag,
     ShortMemory,
     WindowCounts,
+    EventPace,
     RateLimits,
     { provide: IdempotencyRecords, useFactory: idempotencyRecords, inject: [Store, SecretCipher] },
     Idempotency,

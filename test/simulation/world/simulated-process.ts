@@ -276,6 +276,7 @@ export class SimulatedProcess {
             new PendingIngest(config),
             { eventId: newEventId } as unknown as Identifiers,
             { count: () => Promise.resolve() } as never,
+            { turn: () => Promise.resolve() } as never,
             { once: (_request: unknown, _reply: unknown, act: (seed: null) => unknown) => act(null) } as never,
             {
               trace: (_name: string, _request: unknown, act: (parent: string) => unknown) => act(TRACEPARENT),

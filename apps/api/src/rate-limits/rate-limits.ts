@@ -14,7 +14,7 @@ export type Countable = 'requests' | 'events' | 'bytes' | 'sign_ins';
  */
 const WINDOW_SECONDS = 2;
 /** Events per request: ingest takes many in one. */
-const EVENTS_PER_REQUEST = 20;
+export const EVENTS_PER_REQUEST = 20;
 
 /** Nobody signs in so often, not even a whole office behind one address; and guessing gets nowhere. */
 const SIGN_INS = 30;
