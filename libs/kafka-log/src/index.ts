@@ -35,3 +35,4 @@ export * from './records/fact-records.js';
 export * from './records/inbox-records.js';
 export * from './records/log-records.js';
 export * from './stretches-of.js';
+export { forgetOutOfRangeListeners } from './kafkajs/out-of-range.js';

@@ -1,5 +1,5 @@
 import type { EndpointId, EventId, OrgId } from '#libs/domain';
-import { partitionOf, topicNames, topicPlans } from '#libs/kafka-log';
+import { forgetOutOfRangeListeners, partitionOf, topicNames, topicPlans } from '#libs/kafka-log';
 import type { Config } from '#libs/runtime';
 import { Network } from '../engine/network.js';
 import { Random } from '../engine/random.js';
@@ -177,6 +177,7 @@ export class History {
       problems = judge(evidence);
       if (outcome !== 'ended') problems = [...problems, `it does not settle, ${outcome}: ${unsettled(evidence) ?? ''}`];
     } finally {
+      forgetOutOfRangeListeners();
       process.off('unhandledRejection', unhandled);
     }
     return {

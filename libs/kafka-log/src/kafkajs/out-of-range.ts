@@ -24,6 +24,11 @@ export function onOutOfRange(groupId: string, listener: OnOutOfRange): () => voi
   };
 }
 
+/** For simulations: a process that is killed there removes none, and would be kept by them. */
+export function forgetOutOfRangeListeners(): void {
+  listeners.clear();
+}
+
 /** Changes kafkajs for the whole thread: groups that nobody listens for go on as kafkajs has it. */
 export function replaceReset(): void {
   const require = createRequire(import.meta.url);
