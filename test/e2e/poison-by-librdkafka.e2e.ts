@@ -101,9 +101,16 @@ describe('records by librdkafka, for one process a stage', () => {
       expect(answers.size).toBe(table.length);
 
       const [last] = await api.emit([{ event: 'ticket.created', data: {} }]);
-      await eventually(() => { expect(pushed()).toContain(last); }, { timeoutMs: GOES_ON_WITHIN_MS });
+      await eventually(
+        () => {
+          expect(pushed()).toContain(last);
+        },
+        { timeoutMs: GOES_ON_WITHIN_MS },
+      );
       const events = table.filter(({ fate }) => fate === 'event').flatMap(({ ids }) => ids);
-      await eventually(() => { expect(pushed()).toEqual(expect.arrayContaining(events)); });
+      await eventually(() => {
+        expect(pushed()).toEqual(expect.arrayContaining(events));
+      });
       const dead = await readTopic(gapless.environment['KAFKA_BROKERS']!, topic('dead-letter'));
       const codes = new Map(dead.map(({ headers }) => [headers['x-origin'], headers['x-error-code']]));
       for (const { name, fate } of table) {
