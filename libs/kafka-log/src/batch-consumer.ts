@@ -148,7 +148,8 @@ export class BatchConsumer {
     this.#commits = new OffsetCommits({
       groupId: options.groupId,
       logger,
-      consumer: () => this.#consumer,
+      // What is left of an assignment that is over is not committed in the name of the next.
+      consumer: () => (this.#isReleased ? null : this.#consumer),
       isStopping: () => this.#stopping,
       metadataOf: (...place) => this.#guard.metadataOf(...place),
     });

@@ -8,12 +8,14 @@ import { keyedPartitioner } from './keyed-partitioner.js';
 import { isPassingKafkaError } from './is-passing-kafka-error.js';
 import { tellBeforeJoins } from './kafkajs/before-join.js';
 import { finishConnecting } from './kafkajs/finish-connecting.js';
+import { commitOnce } from './kafkajs/commit-once.js';
 import { replaceReset } from './kafkajs/out-of-range.js';
 import { replaceCodec } from './kafkajs/replace-codec.js';
 import { AcceptedSessionTimes } from './session-times.js';
 
 replaceCodec();
 replaceReset();
+commitOnce();
 tellBeforeJoins();
 finishConnecting();
 

@@ -177,16 +177,9 @@ export class SimulatedConsumer {
       ]),
     );
     const { groupId } = this.config;
-    await retried(this.config.retry ?? {}, async () => {
-      try {
-        const [memberId, generation] = [this.#memberId, this.#generation];
-        await this.#ask(`commit ${groupId}`, () => {
-          this.broker.group(groupId).commit(memberId, generation, offsets);
-        });
-      } catch (error) {
-        if (!this.#running) return;
-        throw error;
-      }
+    const [memberId, generation] = [this.#memberId, this.#generation];
+    await this.#ask(`commit ${groupId}`, () => {
+      this.broker.group(groupId).commit(memberId, generation, offsets);
     });
   }
 
