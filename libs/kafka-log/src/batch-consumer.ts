@@ -148,7 +148,7 @@ export class BatchConsumer {
     this.#commits = new OffsetCommits({
       groupId: options.groupId,
       logger,
-      // What is left of an assignment that is over is not committed in the name of the next.
+      // No offset of an earlier assignment is committed in the name of the next.
       consumer: () => (this.#isReleased ? null : this.#consumer),
       isStopping: () => this.#stopping,
       metadataOf: (...place) => this.#guard.metadataOf(...place),
