@@ -36,8 +36,8 @@ export async function startEmbeddedKafka(o: {
     log,
     signal,
     port: o.port ?? DEFAULT_PORT,
-    membership: async () => {
-      const node = { nodeId: 1, controllerPort: await quietPort() };
+    membership: async (ownPort) => {
+      const node = { nodeId: 1, controllerPort: await quietPort(undefined, new Set([ownPort])) };
       return { node, peers: [node], clusterId: newKafkaClusterId() };
     },
   });

@@ -31,8 +31,8 @@ export interface KafkaNodeOptions {
   readonly port: number;
   /** The largest heap of the node. */
   readonly heapMiB?: number;
-  /** Asked for at each launch. */
-  readonly membership: () => Promise<KafkaMembership>;
+  /** Asked for at each launch, with the port on which this one will serve its clients. */
+  readonly membership: (port: number) => Promise<KafkaMembership>;
 }
 
 export const KAFKA_STOP_STEPS: StopSteps = [
@@ -112,7 +112,7 @@ export async function runKafkaNode(o: KafkaNodeOptions): Promise<RunningServer> 
       await writeFile(loggingFile, kafkaLogging(logFile), { mode: 0o600 });
     },
     commandFor: async (port) => {
-      const { node, peers, clusterId } = await o.membership();
+      const { node, peers, clusterId } = await o.membership(port);
       nodeId = node.nodeId;
       launchId = `launch-${randomBytes(8).toString('hex')}`;
       // The formatter writes this file last, so a format that was cut short is done again.
