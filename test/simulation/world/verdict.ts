@@ -13,6 +13,8 @@ export interface Logged {
   readonly event: string;
   readonly envelope: Buffer;
   readonly offset: number;
+  /** The offsets of its byte-identical repeats. */
+  readonly repeats: number[];
 }
 
 export interface Evidence {
@@ -61,6 +63,7 @@ export function readLog({ broker, topics, partitions, ledger }: Evidence, proble
         event: header(record, 'ce_type'),
         envelope: record.value ?? Buffer.alloc(0),
         offset: record.offset,
+        repeats: [],
       };
       const place = `${log.topic}/${log.partition}/${record.offset}`;
       if (partitionOf(orgId, partitions) !== log.partition) problems.push(`${place}: ${orgId} has another partition`);
@@ -70,6 +73,7 @@ export function readLog({ broker, topics, partitions, ledger }: Evidence, proble
         if (first !== undefined && !first.envelope.equals(logged.envelope)) {
           problems.push(`${place}: seq ${seq} of ${orgId} stands there before with other bytes`);
         }
+        first?.repeats.push(record.offset);
         continue;
       }
       if (seq !== before + 1) problems.push(`${place}: seq ${seq} of ${orgId} follows ${before}`);
@@ -150,9 +154,14 @@ function checkFeed(evidence: Evidence, log: readonly Logged[], problems: string[
   for (const key of feed.keys()) if (!wanted.has(key)) problems.push(`${key} is in the feed and not in the log`);
 }
 
-/** Whether the endpoint was certainly not there, or inactive, when the event was appended. */
-function wasAbsent({ createdFrom, inactive }: LedgerEndpoint, offset: number): boolean {
-  return offset < createdFrom || inactive.some(({ began, ended }) => offset >= began && offset < ended);
+/**
+ * Whether the endpoint was certainly not there, or inactive, whenever the event was appended. A sequencer that lost its
+ * partition may write a repeat late; to a router that has just taken the partition over, it is the first of its seq.
+ */
+function wasAbsent({ createdFrom, inactive }: LedgerEndpoint, { offset: first, repeats }: Logged): boolean {
+  return [first, ...repeats].every(
+    (offset) => offset < createdFrom || inactive.some(({ began, ended }) => offset >= began && offset < ended),
+  );
 }
 
 /**
@@ -178,7 +187,7 @@ function checkDeliveries(evidence: Evidence, log: readonly Logged[], problems: s
       const logged = byId.get(eventId);
       if (logged === undefined) problems.push(`${endpoint.id} was pushed ${eventId}, which is not in the log`);
       else if (!logged.envelope.equals(body)) problems.push(`${endpoint.id} was pushed other bytes of ${eventId}`);
-      else if (!isWithheld(evidence, logged) && wasAbsent(endpoint, logged.offset)) {
+      else if (!isWithheld(evidence, logged) && wasAbsent(endpoint, logged)) {
         problems.push(`${endpoint.id} was pushed ${eventId}, from a time when it was not there or inactive`);
       }
     }
