@@ -8,14 +8,14 @@ const RANKS = [
   [
     '^libs/(runtime|metrics|event-validation|event-types|api-client|webhook-transport|http-problems|embedded-stack|event-schemas)/',
   ],
-  ['^libs/kafka-log/', '^libs/feed-store/', '^libs/consumer/', '^libs/producer/'],
+  ['^libs/kafka-log/', '^libs/postgres/', '^libs/consumer/', '^libs/producer/'],
   ['^libs/(platform|local-installation)/'],
   ['^apps/'],
 ];
 
 const TECHNOLOGIES = [
   { name: 'kafkajs', home: '^libs/(kafka-log|embedded-stack|producer/src/kafka)/' },
-  { name: 'typeorm', home: '^libs/(feed-store|producer/src/outbox)/' },
+  { name: 'typeorm', home: '^libs/(postgres|producer/src/outbox)/' },
   { name: 'undici', home: '^libs/webhook-transport/' },
   { name: 'nodemailer', home: '^apps/alerting/src/mail/' },
   { name: 'prom-client', home: '^libs/metrics/' },

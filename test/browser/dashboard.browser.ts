@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import { AlertingModule } from '../../apps/alerting/src/alerting.module.js';
 import { DeliverySuite } from '../e2e/delivery/support/delivery-suite.js';
 import type { Operator } from '../e2e/delivery/support/operator.js';
@@ -170,7 +170,7 @@ describe('an endpoint', () => {
     await visitor.button('Done').click();
 
     await visitor.choose('Rotate secret …');
-    await page.getByText('Signs for 1 more hour').click();
+    await page.getByRole('radio', { name: 'Signs for 1 more hour' }).check();
     await visitor.see('Both secrets sign until then');
     await visitor.button('Rotate secret').click();
     await visitor.see('signs every push with both secrets');

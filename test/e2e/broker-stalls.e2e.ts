@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { OrgId } from '#libs/domain';
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import { ApiModule } from '../../apps/api/src/api.module.js';
 import { ProjectorModule } from '../../apps/projector/src/projector.module.js';
 import { SequencerModule } from '../../apps/sequencer/src/sequencer.module.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { OrgId } from '#libs/domain';
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import type { GaplessApp } from '#libs/platform';
 import { ApiClient, type Envelope, type Submission } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Store } from '#libs/feed-store';
+import type { Store } from '#libs/postgres';
 import { ApiClient, type Webhook } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
 import { aGapless, aStore, type GaplessUnderTest } from '../support/gapless.js';

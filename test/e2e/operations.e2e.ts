@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { InMemorySpanExporter, type ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import type { OrgId } from '#libs/domain';
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import { METRICS, type MetricDefinition } from '#libs/metrics';
 import { STAGE_NAMES, type StageName } from '#libs/runtime';
 import { OpenTelemetry } from '../../libs/tracing/src/open-telemetry.js';

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect } from '@jest/globals';
 import { AlertingModule } from '../../apps/alerting/src/alerting.module.js';
 import { ApiModule } from '../../apps/api/src/api.module.js';
 import { type OrgId } from '#libs/domain';
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import { partitionOf } from '#libs/kafka-log';
 import { ApiClient } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { deliveryIdOf, VERSION, type EndpointId, type EventId, type OrgId } from '#libs/domain';
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import type { GaplessApp } from '#libs/platform';
 import { verifySignature } from '#libs/webhook-signature';
 import { ApiClient, type Envelope, type Webhook } from '../support/api-client.js';

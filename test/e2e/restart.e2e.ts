@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import { ApiModule } from '../../apps/api/src/api.module.js';
 import { SequencerModule } from '../../apps/sequencer/src/sequencer.module.js';
 import { ApiClient, type Envelope, type Webhook } from '../support/api-client.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { EventId, OrgId } from '#libs/domain';
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import { Appender, inboxRecord } from '#libs/kafka-log';
 import type { GaplessApp } from '#libs/platform';
 import { ProjectorModule } from '../../apps/projector/src/projector.module.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Kafka, logLevel } from 'kafkajs';
 import type { OrgId } from '#libs/domain';
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import { ApiModule } from '../../apps/api/src/api.module.js';
 import { ProjectorModule } from '../../apps/projector/src/projector.module.js';
 import { ApiClient, type Envelope } from '../support/api-client.js';

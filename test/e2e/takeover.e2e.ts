@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import { ApiModule } from '../../apps/api/src/api.module.js';
 import { DispatcherModule } from '../../apps/dispatcher/src/dispatcher.module.js';
 import { ProjectorModule } from '../../apps/projector/src/projector.module.js';

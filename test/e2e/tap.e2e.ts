@@ -12,7 +12,7 @@ import {
   systemClock,
   type OrgId,
 } from '#libs/domain';
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import { partitionOf } from '#libs/kafka-log';
 import type { GaplessApp } from '#libs/platform';
 import { tailCommand } from '../../apps/cli/src/commands/tail.command.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { SEQ_NONE, type OrgId } from '#libs/domain';
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import type { GaplessApp } from '#libs/platform';
 import { rebuildCommand } from '../../apps/cli/src/rebuild/rebuild.command.js';
 import { withInstallation } from '../../apps/cli/src/installation.js';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import { createLogger } from '#libs/runtime';
 import { ApiClient } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import { Metrics } from '#libs/metrics';
 import type { GaplessApp } from '#libs/platform';
 import { STAGE_NAMES } from '#libs/runtime';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import kafkajs from 'kafkajs';
 import { inboxValue, type OrgId } from '#libs/domain';
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import { KafkaConnection, partitionOf } from '#libs/kafka-log';
 import type { GaplessApp } from '#libs/platform';
 import { ApiClient } from '../support/api-client.js';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { InstallationRows, Store } from '#libs/feed-store';
+import { InstallationRows, Store } from '#libs/postgres';
 import { InstallationTopic, KafkaConnection, topicNames } from '#libs/kafka-log';
 import { createLogger } from '#libs/runtime';
 import { SequencerModule } from '../../apps/sequencer/src/sequencer.module.js';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { OrgId } from '#libs/domain';
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import type { GaplessApp } from '#libs/platform';
 import { ApiModule } from '../../apps/api/src/api.module.js';
 import { ProjectorModule } from '../../apps/projector/src/projector.module.js';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import { hasReached, KafkaConnection, LogPositions, type TopicNames } from '#libs/kafka-log';
 import { TOPICS, type GaplessApp } from '#libs/platform';
 import { ApiClient } from '../support/api-client.js';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { OrgId } from '#libs/domain';
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import { TOPICS, type GaplessApp } from '#libs/platform';
 import { createLogger } from '#libs/runtime';
 import { KafkaConnection, type TopicNames } from '#libs/kafka-log';

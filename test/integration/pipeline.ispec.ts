@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseOrgId, systemClock, type OrgId, type Seq } from '#libs/domain';
-import { EndpointRecords, FeedReader, SecretCipher, Store } from '#libs/feed-store';
+import { EndpointRecords, FeedReader, SecretCipher, Store } from '#libs/postgres';
 import { Appender, inboxRecord, type TopicNames } from '#libs/kafka-log';
 import { TOPICS, type GaplessApp } from '#libs/platform';
 import { Identifiers } from '#libs/runtime';

@@ -8,7 +8,7 @@ import {
   type OrgId,
   type Seq,
 } from '#libs/domain';
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import {
   Appenders,
   checkpointRecord,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { OrgId } from '#libs/domain';
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import { KafkaConnection } from '#libs/kafka-log';
 import type { GaplessApp } from '#libs/platform';
 import { createLogger } from '#libs/runtime';

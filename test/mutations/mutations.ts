@@ -61,7 +61,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'offset-apart-from-rows',
     breaks: 'the projector commits its offset before its rows',
-    file: 'libs/feed-store/src/feed-projection.ts',
+    file: 'libs/postgres/src/projections/feed-projection.ts',
     find: `    const [outcome] = await this.store.prepared<{ moved: string }>('apply_feed', APPLY, [
       ...moveParameters(stretch, expected),
 `,
@@ -71,19 +71,19 @@ export const MUTATIONS: readonly Mutation[] = [
 `,
     caughtBy: {
       project: 'integration',
-      file: 'libs/feed-store/src/feed-projection.ispec.ts',
+      file: 'libs/postgres/src/projections/feed-projection.ispec.ts',
       name: 'moves its offset with its rows',
     },
   },
   {
     name: 'outcome-counted-twice',
     breaks: 'an outcome whose fact is in the topic twice counts twice',
-    file: 'libs/feed-store/src/delivery-projection.ts',
+    file: 'libs/postgres/src/projections/delivery-projection.ts',
     find: "const isNewAttempt = fact.type === 'attempted' && !known.has(key);",
     replace: "const isNewAttempt = fact.type === 'attempted';",
     caughtBy: {
       project: 'integration',
-      file: 'libs/feed-store/src/delivery-projection.ispec.ts',
+      file: 'libs/postgres/src/projections/delivery-projection.ispec.ts',
       name: 'counts an attempt once whose fact was appended twice',
     },
   },

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { systemClock, type OrgId } from '#libs/domain';
-import { API_KEY_SCOPES, API_KEY_SECRET_BYTES, ApiKeyRecords, isServiceKeyScope, type Store } from '#libs/feed-store';
+import { API_KEY_SCOPES, API_KEY_SECRET_BYTES, ApiKeyRecords, isServiceKeyScope, type Store } from '#libs/postgres';
 import { Identifiers } from '#libs/runtime';
 
 const identifiers = new Identifiers(systemClock);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Type } from '@nestjs/common';
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import { startGaplessApp, type GaplessApp, type GaplessAppOptions } from '#libs/platform';
 import { createLogger, type Environment } from '#libs/runtime';
 import type { Tracing } from '#libs/tracing';

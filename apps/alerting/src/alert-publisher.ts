@@ -1,5 +1,5 @@
 import type { Clock, EventId } from '#libs/domain';
-import type { AlertOutbox, UnpublishedAlert } from '#libs/feed-store';
+import type { AlertOutbox, UnpublishedAlert } from '#libs/postgres';
 import {
   readPartitions,
   REQUEST_BYTES,

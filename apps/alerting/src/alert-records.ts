@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { EventId } from '#libs/domain';
-import type { UnpublishedAlert } from '#libs/feed-store';
+import type { UnpublishedAlert } from '#libs/postgres';
 import { inboxRecord, type NewRecord } from '#libs/kafka-log';
 
 /** An alert begins a trace of its own; it is the same one whenever the alert is published. */

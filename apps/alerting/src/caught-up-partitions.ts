@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ChatQueueProjection } from '#libs/feed-store';
+import type { ChatQueueProjection } from '#libs/postgres';
 import type { LogPositions, Positions, TopicNames } from '#libs/kafka-log';
 
 const LOOK_EVERY_MS = 100;

@@ -1,7 +1,7 @@
 import { Controller, Inject } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
 import { readConversationEvent, type Clock } from '#libs/domain';
-import { CHAT_QUEUE_PROJECTION, ChatQueueProjection, projectedPositions, Store } from '#libs/feed-store';
+import { CHAT_QUEUE_PROJECTION, ChatQueueProjection, projectedPositions, Store } from '#libs/postgres';
 import {
   KafkaBatches,
   parseAnchor,
@@ -18,17 +18,16 @@ import type { Logger } from '#libs/runtime';
 /** Folds the log into the queues of waiting conversations. */
 @Controller()
 export class FoldQueueHandler {
-  readonly #projection: ChatQueueProjection;
   readonly #place: ProjectionPlace;
 
   constructor(
     store: Store,
+    private readonly projection: ChatQueueProjection,
     positions: PositionSources,
     metrics: Metrics,
     @Inject(CLOCK) clock: Clock,
     @Inject(LOGGER) logger: Logger,
   ) {
-    this.#projection = new ChatQueueProjection(store);
     this.#place = new ProjectionPlace(CHAT_QUEUE_PROJECTION, { clock, logger, metrics });
     positions.provide('alerting', (topic) => projectedPositions(store, CHAT_QUEUE_PROJECTION, topic, parseAnchor));
   }
@@ -40,6 +39,6 @@ export class FoldQueueHandler {
       const event = readConversationEvent(readLogRecord(record));
       return event === undefined ? [] : [{ ...event, offset: record.offset }];
     });
-    return this.#place.project(batch, context, (stretch) => this.#projection.apply(stretch, events));
+    return this.#place.project(batch, context, (stretch) => this.projection.apply(stretch, events));
   }
 }

@@ -1,6 +1,6 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
-import { AlertOutbox, Store } from '#libs/feed-store';
+import { AlertOutbox, Store } from '#libs/postgres';
 import { CLOCK, CONFIG, LOGGER } from '#libs/platform';
 import { Regularly, type Config, type Logger } from '#libs/runtime';
 
@@ -14,11 +14,11 @@ export class PruneAlerts implements OnApplicationBootstrap, BeforeApplicationShu
 
   constructor(
     store: Store,
+    outbox: AlertOutbox,
     @Inject(CONFIG) config: Config,
     @Inject(CLOCK) clock: Clock,
     @Inject(LOGGER) logger: Logger,
   ) {
-    const outbox = new AlertOutbox(store);
     this.#pruning = new Regularly({
       everyMs: PRUNE_EVERY_MS,
       act: async (signal) => {

@@ -1,6 +1,6 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
-import { AlertClaims, AlertOutbox, ChatQueueProjection, Store } from '#libs/feed-store';
+import { AlertClaims, AlertOutbox, ChatQueueProjection, Store } from '#libs/postgres';
 import {
   Appender,
   KafkaConnection,
@@ -27,6 +27,9 @@ export class SweepRegularly implements OnApplicationBootstrap, BeforeApplication
 
   constructor(
     store: Store,
+    projection: ChatQueueProjection,
+    claims: AlertClaims,
+    outbox: AlertOutbox,
     connection: KafkaConnection,
     appender: Appender,
     @Inject(CONFIG) config: Config,
@@ -39,15 +42,15 @@ export class SweepRegularly implements OnApplicationBootstrap, BeforeApplication
     const sweep = new Sweep({
       caughtUp: new CaughtUpPartitions({
         positions,
-        projection: new ChatQueueProjection(store),
+        projection,
         topics,
         sequencerGroup: `${config.topicPrefix}-${SEQUENCER_GROUP}`,
         patienceMs: Math.max(LEAST_PATIENCE_MS, config.sweepIntervalMs),
         signal: this.#ending.signal,
       }),
-      claims: new AlertClaims(store),
+      claims,
       publisher: new AlertPublisher({
-        outbox: new AlertOutbox(store),
+        outbox,
         connection,
         positions,
         appender,

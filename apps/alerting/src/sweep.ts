@@ -1,5 +1,5 @@
 import { decideAlerts, type Alert, type Clock, type ConversationId, type EventId } from '#libs/domain';
-import type { AlertClaims, AlertClaim, DueQueue } from '#libs/feed-store';
+import type { AlertClaims, AlertClaim, DueQueue } from '#libs/postgres';
 import type { Logger } from '#libs/runtime';
 import type { AlertPublisher } from './alert-publisher.js';
 import type { CaughtUpPartitions } from './caught-up-partitions.js';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { InstallationRows, type Store } from '#libs/feed-store';
+import { InstallationRows, type Store } from '#libs/postgres';
 import { InstallationTopic, kafkaAccess, KafkaConnection, topicNames, type TopicNames } from '#libs/kafka-log';
 import { createLogger, loadConfig, type Config, type Environment } from '#libs/runtime';
 import { CliError } from './cli-error.js';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Command } from 'commander';
 import { parseApiKeyId, parseOrgId, type Clock } from '#libs/domain';
-import { API_KEY_SCOPES, API_KEY_SECRET_BYTES, ApiKeyRecords, type ApiKeyRecord, type Store } from '#libs/feed-store';
+import { API_KEY_SCOPES, API_KEY_SECRET_BYTES, ApiKeyRecords, type ApiKeyRecord, type Store } from '#libs/postgres';
 import { Identifiers } from '#libs/runtime';
 import { CliError } from './cli-error.js';
 import { readNewKeyRequest, type CreateKeyFlags } from './new-key-request.js';

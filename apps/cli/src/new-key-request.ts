@@ -1,5 +1,5 @@
 import { parseOrgId, type OrgId } from '#libs/domain';
-import { API_KEY_SCOPES, isApiKeyScope, isServiceKeyScope, type ApiKeyScope } from '#libs/feed-store';
+import { API_KEY_SCOPES, isApiKeyScope, isServiceKeyScope, type ApiKeyScope } from '#libs/postgres';
 import { parseDuration } from '#libs/runtime';
 import { CliError } from './cli-error.js';
 

@@ -1,4 +1,4 @@
-import { isPostgresAway, Store } from '#libs/feed-store';
+import { isPostgresAway, Store } from '#libs/postgres';
 import { createLogger, readSetting, SETTINGS, type Environment } from '#libs/runtime';
 import { CliError } from './cli-error.js';
 import { findDatabaseUrl } from './database-url.js';

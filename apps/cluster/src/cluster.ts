@@ -10,7 +10,7 @@ import {
   type EmbeddedKafkaNode,
   type EmbeddedPostgres,
 } from '#libs/embedded-stack';
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import {
   embeddedEnvironment,
   fitOwnTopics,

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { decodeFact, foldDelivery, replayAtMs, type Attempted, type DueAttempt } from '#libs/domain';
-import type { DispatchLookupResult } from '#libs/feed-store';
+import type { DispatchLookupResult } from '#libs/postgres';
 import { topicNames } from '#libs/kafka-log';
 import { Metrics } from '#libs/metrics';
 import { createLogger } from '#libs/runtime';

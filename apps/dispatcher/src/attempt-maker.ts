@@ -8,7 +8,7 @@ import {
   type DueAttempt,
   type RetrySchedule,
 } from '#libs/domain';
-import type { DispatchTarget } from '#libs/feed-store';
+import type { DispatchTarget } from '#libs/postgres';
 import { attemptRecord, factRecord, type Appender, type NewRecord, type TopicNames } from '#libs/kafka-log';
 import type { Metrics } from '#libs/metrics';
 import { untilItWorks, type Logger } from '#libs/runtime';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { DueAttempt } from '#libs/domain';
-import type { DispatchLookupResult, EndpointDirectory } from '#libs/feed-store';
+import type { DispatchLookupResult, EndpointDirectory } from '#libs/postgres';
 import { createLogger } from '#libs/runtime';
 import { aDueAttempt } from '../../../test/support/due-attempts.js';
 import { oneTo } from '../../../test/support/sequence.js';

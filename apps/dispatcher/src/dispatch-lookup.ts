@@ -1,5 +1,5 @@
 import type { DueAttempt } from '#libs/domain';
-import type { DispatchLookupResult, EndpointDirectory } from '#libs/feed-store';
+import type { DispatchLookupResult, EndpointDirectory } from '#libs/postgres';
 import { untilItWorks, type Logger } from '#libs/runtime';
 
 /** Attempts that are looked up with one query. */

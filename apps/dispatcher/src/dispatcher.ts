@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { ENDPOINT_SHARE, type Clock } from '#libs/domain';
-import { EndpointDirectory, SecretCipher, Store } from '#libs/feed-store';
+import { EndpointDirectory } from '#libs/postgres';
 import {
   Appender,
   Appenders,
@@ -63,8 +63,7 @@ export class Dispatcher implements BeforeApplicationShutdown {
   readonly #ending = new AbortController();
 
   constructor(
-    store: Store,
-    cipher: SecretCipher,
+    directory: EndpointDirectory,
     appenders: Appenders,
     /** For what goes from one lane to the other. */
     private readonly appender: Appender,
@@ -80,7 +79,6 @@ export class Dispatcher implements BeforeApplicationShutdown {
     const { signal } = this.#ending;
     // Every attempt that is held listens to it.
     setMaxListeners(0, signal);
-    const directory = new EndpointDirectory(store, cipher);
     const recent = new RecentAttempts(config.deliveryTimeoutMs + PROJECTION_LAG_MS, () => clock.now());
     // A lane waits for its own look-ups and its own appends: not for those of the other.
     const aMaker = (outcomes: Appender) =>

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock, EndpointId } from '#libs/domain';
-import type { OverdueDeliveries } from '#libs/feed-store';
+import type { OverdueDeliveries } from '#libs/postgres';
 import {
   formerRetryTopics,
   partitionOf,

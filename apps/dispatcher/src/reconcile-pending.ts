@@ -1,6 +1,6 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
-import { OverdueDeliveries, Store } from '#libs/feed-store';
+import { OverdueDeliveries } from '#libs/postgres';
 import { Appender, ConsumerSessions, KafkaConnection, LogPositions, type TopicNames } from '#libs/kafka-log';
 import { Metrics } from '#libs/metrics';
 import { CLOCK, CONFIG, LOGGER, TOPICS } from '#libs/platform';
@@ -26,7 +26,7 @@ export class ReconcilePending implements OnApplicationBootstrap, BeforeApplicati
   readonly #rounds: Regularly;
 
   constructor(
-    store: Store,
+    overdue: OverdueDeliveries,
     connection: KafkaConnection,
     appender: Appender,
     private readonly sessions: ConsumerSessions,
@@ -37,7 +37,6 @@ export class ReconcilePending implements OnApplicationBootstrap, BeforeApplicati
     @Inject(LOGGER) logger: Logger,
   ) {
     const named = (group: string) => `${config.topicPrefix}-${group}`;
-    const overdue = new OverdueDeliveries(store);
     const { signal } = this.#ending;
     const proof = new LaneProof(
       {

@@ -9,7 +9,7 @@ import {
   SecretCipher,
   Store,
   type FeedItem,
-} from '#libs/feed-store';
+} from '#libs/postgres';
 import {
   Appender,
   attemptRecord,

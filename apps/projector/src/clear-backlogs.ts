@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import { Backlogs, Store } from '#libs/feed-store';
+import { Backlogs, Store } from '#libs/postgres';
 import { Metrics } from '#libs/metrics';
 import { LOGGER } from '#libs/platform';
 import { Regularly, type Logger } from '#libs/runtime';
@@ -12,19 +12,18 @@ const LEAST_REST_MS = 10;
 /** Clears the backlogs of endpoints that were disabled or deleted, beside the projections and never in their way. */
 @Injectable()
 export class ClearBacklogs implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  readonly #backlogs: Backlogs;
   readonly #rounds: Regularly;
 
   constructor(
     store: Store,
+    private readonly backlogs: Backlogs,
     private readonly metrics: Metrics,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
-    this.#backlogs = new Backlogs(store);
     this.#rounds = new Regularly({
       everyMs: LOOK_EVERY_MS,
       act: async (signal) => {
-        if (store.isOpen && (await this.#measure())) await this.#backlogs.alone(() => this.#clear(signal));
+        if (store.isOpen && (await this.#measure())) await this.backlogs.alone(() => this.#clear(signal));
         return undefined;
       },
       onFailure: (error) => {
@@ -47,7 +46,7 @@ export class ClearBacklogs implements OnApplicationBootstrap, BeforeApplicationS
 
   /** @returns whether anything waits */
   async #measure(): Promise<boolean> {
-    const waiting = await this.#backlogs.waiting();
+    const waiting = await this.backlogs.waiting();
     this.metrics.set('gapless_backlog_endpoints', { kind: 'settle' }, waiting.settle);
     this.metrics.set('gapless_backlog_endpoints', { kind: 'remove' }, waiting.remove);
     return waiting.settle + waiting.remove > 0;
@@ -58,7 +57,7 @@ export class ClearBacklogs implements OnApplicationBootstrap, BeforeApplicationS
     for (let isWorking = true; isWorking;) {
       isWorking = false;
       let startedAtMs = performance.now();
-      for await (const { kind, endpointId, rows, isDone } of this.#backlogs.chunks()) {
+      for await (const { kind, endpointId, rows, isDone } of this.backlogs.chunks()) {
         if (signal.aborted) return;
         this.metrics.add('gapless_backlog_rows_total', { kind }, rows);
         if (isDone) this.logger.info({ kind, endpoint_id: endpointId }, 'projector.backlog_cleared');

@@ -1,6 +1,6 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
-import { DayPartitions, Store } from '#libs/feed-store';
+import { DayPartitions, Store } from '#libs/postgres';
 import { CLOCK, CONFIG, LOGGER } from '#libs/platform';
 import { DAY_MS, Regularly, type Config, type Logger } from '#libs/runtime';
 
@@ -11,16 +11,15 @@ const FIRST_LOOK_MS = 5_000;
 /** Keeps a table for today and tomorrow, and none for days past retention (contract 9): a day is dropped, never deleted. */
 @Injectable()
 export class KeepDays implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  readonly #days: DayPartitions;
   readonly #looks: Regularly;
 
   constructor(
     private readonly store: Store,
+    private readonly days: DayPartitions,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
-    this.#days = new DayPartitions(store);
     this.#looks = new Regularly({
       everyMs: LOOK_EVERY_MS,
       firstAfterMs: FIRST_LOOK_MS,
@@ -42,8 +41,8 @@ export class KeepDays implements OnApplicationBootstrap, BeforeApplicationShutdo
   async #look(): Promise<undefined> {
     if (!this.store.isOpen) return;
     const nowMs = this.clock.now();
-    await this.#days.ensure([nowMs, nowMs + DAY_MS]);
-    const dropped = await this.#days.drop(nowMs - this.config.retentionMs);
+    await this.days.ensure([nowMs, nowMs + DAY_MS]);
+    const dropped = await this.days.drop(nowMs - this.config.retentionMs);
     if (dropped.length > 0) this.logger.info({ tables: dropped }, 'projector.pruned');
   }
 }

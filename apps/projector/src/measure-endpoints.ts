@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { EndpointCounts, Store } from '#libs/feed-store';
+import { EndpointCounts, Store } from '#libs/postgres';
 import { Metrics } from '#libs/metrics';
 
 /** Counting reads the whole table, which changes slowly. */
@@ -8,21 +8,20 @@ const COUNT_EVERY_MS = 30_000;
 /** Reports how many endpoints there are and how many of them are disabled. */
 @Injectable()
 export class MeasureEndpoints {
-  readonly #counts: EndpointCounts;
   #countedAtMs = -Infinity;
 
   constructor(
     private readonly store: Store,
+    private readonly counts: EndpointCounts,
     private readonly metrics: Metrics,
   ) {
-    this.#counts = new EndpointCounts(store);
     metrics.beforeScrape(() => this.#count());
   }
 
   async #count(): Promise<void> {
     const nowMs = performance.now();
     if (!this.store.isOpen || nowMs - this.#countedAtMs < COUNT_EVERY_MS) return;
-    for (const [state, count] of Object.entries(await this.#counts.read())) {
+    for (const [state, count] of Object.entries(await this.counts.read())) {
       this.metrics.set('gapless_endpoints', { state }, count);
     }
     this.#countedAtMs = nowMs;

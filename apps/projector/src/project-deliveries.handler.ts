@@ -1,7 +1,7 @@
 import { Controller, Inject } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
 import { decodeFact, type Clock } from '#libs/domain';
-import { DeliveryProjection, projectedPositions, Store, type FactAtOffset } from '#libs/feed-store';
+import { DeliveryProjection, projectedPositions, Store, type FactAtOffset } from '#libs/postgres';
 import {
   Appender,
   deadLetterRecord,

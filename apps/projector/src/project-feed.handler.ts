@@ -1,7 +1,7 @@
 import { Controller, Inject } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
 import type { Clock } from '#libs/domain';
-import { FeedProjection, projectedPositions, Store } from '#libs/feed-store';
+import { FeedProjection, projectedPositions, Store } from '#libs/postgres';
 import {
   KafkaBatches,
   parseAnchor,

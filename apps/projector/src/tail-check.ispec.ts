@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { systemClock, type EventId, type OrgId, type Seq } from '#libs/domain';
-import { FeedProjection, type FeedEvent, type Store } from '#libs/feed-store';
+import { FeedAudit, FeedProjection, type FeedEvent, type Store } from '#libs/postgres';
 import { createLogger, type Config } from '#libs/runtime';
 import { aStore, migrateTestDatabase } from '../../../test/support/gapless.js';
 import { anOrgId } from '../../../test/support/ids.js';
@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 function aCheck(): TailCheck {
-  return new TailCheck(store, CONFIG, systemClock, createLogger('silent', 'test'));
+  return new TailCheck(new FeedAudit(store), CONFIG, systemClock, createLogger('silent', 'test'));
 }
 
 function stretch(firstOffset: number, nextOffset: number) {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
-import { expiredBefore, FeedAudit, Store, type FeedEvent, type LoggedEvent } from '#libs/feed-store';
+import { expiredBefore, FeedAudit, type FeedEvent, type LoggedEvent } from '#libs/postgres';
 import { CLOCK, CONFIG, LOGGER } from '#libs/platform';
 import { Regularly, type Config, type Logger } from '#libs/runtime';
 
@@ -15,7 +15,6 @@ const SAMPLE = 256;
  */
 @Injectable()
 export class TailCheck implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  readonly #feed: FeedAudit;
   #sample: LoggedEvent[] = [];
   #mismatches = 0;
   readonly #comparing = new Regularly({
@@ -28,13 +27,11 @@ export class TailCheck implements OnApplicationBootstrap, BeforeApplicationShutd
   });
 
   constructor(
-    store: Store,
+    private readonly feed: FeedAudit,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {
-    this.#feed = new FeedAudit(store);
-  }
+  ) {}
 
   /** Events of the sample, since this process began, that the feed shows otherwise than the log. Should stay 0. */
   get mismatches(): number {
@@ -65,7 +62,7 @@ export class TailCheck implements OnApplicationBootstrap, BeforeApplicationShutd
     this.#sample = [];
     if (kept.length === 0) return;
     try {
-      for (const { event, columns } of await this.#feed.mismatches(kept)) {
+      for (const { event, columns } of await this.feed.mismatches(kept)) {
         this.#mismatches++;
         this.logger.error({ org_id: event.orgId, seq: event.seq, columns }, 'projector.mismatch');
       }

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ENDPOINT_SHARE, parseEventId, parseOrgId, type EndpointId, type RoutedPlace, type Seq } from '#libs/domain';
-import type { SecretCipher, Store } from '#libs/feed-store';
+import { EndpointDirectory, RouterPlaces, type SecretCipher, type Store } from '#libs/postgres';
 import {
   logRecord,
   topicNames,
@@ -69,10 +69,9 @@ function startRouter(): void {
     },
   } as unknown as Store;
   const logger = createLogger('silent', 'test');
-  places = new RoutedPlaces(store, topics, logger);
+  places = new RoutedPlaces(store, new RouterPlaces(store), topics, logger);
   handler = new RouteLogHandler(
-    store,
-    {} as unknown as SecretCipher,
+    new EndpointDirectory(store, {} as unknown as SecretCipher),
     appender.asAppender,
     places,
     { endsBefore: () => Promise.resolve(new Map([[0, notRouted]])) } as unknown as LogPositions,

@@ -13,7 +13,7 @@ import {
   type OutOfTime,
   type RoutedPlace,
 } from '#libs/domain';
-import { EndpointDirectory, SecretCipher, Store, type RoutedSubscriber } from '#libs/feed-store';
+import { EndpointDirectory, type RoutedSubscriber } from '#libs/postgres';
 import {
   Appender,
   attemptRecord,
@@ -40,11 +40,9 @@ const SKIP_FROM = 1_000;
 @Controller()
 export class RouteLogHandler {
   readonly #gate = new SeqGate();
-  readonly #endpoints: EndpointDirectory;
 
   constructor(
-    store: Store,
-    cipher: SecretCipher,
+    private readonly endpoints: EndpointDirectory,
     private readonly appender: Appender,
     private readonly places: RoutedPlaces,
     private readonly positions: LogPositions,
@@ -54,7 +52,6 @@ export class RouteLogHandler {
     @Inject(TRACING) private readonly tracing: Tracing,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
-    this.#endpoints = new EndpointDirectory(store, cipher);
     metrics.add('gapless_deliveries_scheduled_total', {}, 0);
     for (const reason of ['routed_before', 'before_endpoint', 'while_inactive'] as const) {
       metrics.add('gapless_router_skipped_total', { reason }, 0);
@@ -75,7 +72,7 @@ export class RouteLogHandler {
     const { fresh, remember } = this.#gate.sift(events);
     const first = new Map<OrgId, LoggedPlace>();
     for (const event of fresh) if (!first.has(event.orgId)) first.set(event.orgId, event);
-    const subscribers = await this.#endpoints.subscribersOf(first);
+    const subscribers = await this.endpoints.subscribersOf(first);
     const leftOut = { before_endpoint: 0, while_inactive: 0 };
     const shares = new EndpointShares();
     const deliveries = fresh.flatMap((event) =>

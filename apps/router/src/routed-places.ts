@@ -1,6 +1,6 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { wasRouted, type RoutedPlace } from '#libs/domain';
-import { RouterPlaces, Store } from '#libs/feed-store';
+import { RouterPlaces, Store } from '#libs/postgres';
 import type { RecordBatch, StoredRecord, TopicNames } from '#libs/kafka-log';
 import { LOGGER, TOPICS } from '#libs/platform';
 import { Regularly, type Logger } from '#libs/runtime';
@@ -29,7 +29,6 @@ export interface Unrouted {
  */
 @Injectable()
 export class RoutedPlaces implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  readonly #stored: RouterPlaces;
   readonly #partitions = new Map<number, Partition>();
   readonly #saves = new Regularly({
     everyMs: SAVE_EVERY_MS,
@@ -42,11 +41,10 @@ export class RoutedPlaces implements OnApplicationBootstrap, BeforeApplicationSh
 
   constructor(
     private readonly store: Store,
+    private readonly stored: RouterPlaces,
     @Inject(TOPICS) private readonly topics: TopicNames,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {
-    this.#stored = new RouterPlaces(store);
-  }
+  ) {}
 
   onApplicationBootstrap(): void {
     this.#saves.start();
@@ -61,7 +59,7 @@ export class RoutedPlaces implements OnApplicationBootstrap, BeforeApplicationSh
     const known = this.#of(partition);
     const firstOffset = records[0]?.offset ?? 0;
     if (known.expected !== firstOffset) {
-      const stored = await this.#stored.find(topic, partition);
+      const stored = await this.stored.find(topic, partition);
       if (stored !== undefined && stored.appendedUntilMs >= (known.place?.appendedUntilMs ?? 0)) known.place = stored;
       known.expected = firstOffset;
     }
@@ -94,7 +92,7 @@ export class RoutedPlaces implements OnApplicationBootstrap, BeforeApplicationSh
     );
     if (moved.length === 0 || !this.store.isOpen) return;
     try {
-      await this.#stored.save(this.topics.log, new Map(moved));
+      await this.stored.save(this.topics.log, new Map(moved));
       for (const [partition, place] of moved) {
         const known = this.#of(partition);
         if (known.place === place) known.isSaved = true;

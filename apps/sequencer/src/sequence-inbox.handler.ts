@@ -7,7 +7,7 @@ import {
 } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
 import type { Clock } from '#libs/domain';
-import { projectedPositions, Store } from '#libs/feed-store';
+import { projectedPositions, Store } from '#libs/postgres';
 import {
   Appender,
   ConsumerSessions,

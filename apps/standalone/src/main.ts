@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { resolve } from 'node:path';
 import type { Type } from '@nestjs/common';
 import { InstallationMismatchError } from '#libs/domain';
-import { isPostgresAway, Store, TenantLoginError } from '#libs/feed-store';
+import { isPostgresAway, Store, TenantLoginError } from '#libs/postgres';
 import { TopicMismatchError } from '#libs/kafka-log';
 import { DataDirInUseError, forgetMembers, startEmbeddedKafka, startEmbeddedPostgres } from '#libs/embedded-stack';
 import { embeddedEnvironment, fitOwnTopics, writeCredentials } from '#libs/local-installation';

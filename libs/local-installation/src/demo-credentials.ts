@@ -9,7 +9,7 @@ import {
   parseApiKey,
   type ApiKeyScope,
   type Store,
-} from '#libs/feed-store';
+} from '#libs/postgres';
 import { Identifiers } from '#libs/runtime';
 
 /** The content of `DATA_DIR/credentials.json` (contract 11). */

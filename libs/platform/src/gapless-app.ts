@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { InstallationMismatchError, type Clock } from '#libs/domain';
-import { TenantLoginError } from '#libs/feed-store';
+import { TenantLoginError } from '#libs/postgres';
 import {
   ConsumerSessions,
   KafkaBatchServer,

@@ -6,7 +6,7 @@ import {
   type InstallationRecord,
   type InstallationRow,
 } from '#libs/domain';
-import { InstallationRows, type Store } from '#libs/feed-store';
+import { InstallationRows, type Store } from '#libs/postgres';
 import {
   ensureTopics,
   InstallationTopic,

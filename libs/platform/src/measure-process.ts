@@ -1,5 +1,5 @@
 import { VERSION } from '#libs/domain';
-import type { Store } from '#libs/feed-store';
+import type { Store } from '#libs/postgres';
 import type { Metrics } from '#libs/metrics';
 import type { HealthBoard } from '#libs/runtime';
 

@@ -1,6 +1,6 @@
 import { Global, Module, type DynamicModule, type FactoryProvider, type Type } from '@nestjs/common';
 import { systemClock } from '#libs/domain';
-import { SecretCipher, Store } from '#libs/feed-store';
+import { PostgresModule, SecretCipher, Store } from '#libs/postgres';
 import {
   Appender,
   Appenders,
@@ -61,6 +61,11 @@ export class PlatformModule {
       tenantDatabaseUrl: config.tenantDatabaseUrl,
       servesRequests,
     });
+    const postgres = PostgresModule.over({
+      store,
+      cipher: new SecretCipher(config.secretEncryptionKeys),
+      retentionMs: config.retentionMs,
+    });
     measureProcess(metrics, name, health, store);
     const providers = [
       { provide: CONFIG, useValue: config },
@@ -74,15 +79,13 @@ export class PlatformModule {
       { provide: KafkaConnection, useValue: connection },
       { provide: Appenders, useValue: new Appenders(connection) },
       ownAppender,
-      { provide: Store, useValue: store },
       { provide: Metrics, useValue: metrics },
-      { provide: SecretCipher, useValue: new SecretCipher(config.secretEncryptionKeys) },
       { provide: Identifiers, useValue: new Identifiers(systemClock) },
       Platform,
     ];
     return {
       module: PlatformModule,
-      imports: [...stages],
+      imports: [postgres, ...stages],
       controllers: [HealthController, MetricsController],
       providers,
       exports: providers,

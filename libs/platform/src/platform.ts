@@ -1,6 +1,6 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
-import { isPostgresAway, Store } from '#libs/feed-store';
+import { isPostgresAway, Store } from '#libs/postgres';
 import { Appenders, isPassingKafkaError, KafkaConnection, ReadingStalledError, type TopicNames } from '#libs/kafka-log';
 import { HealthBoard, startStep, type Config, type Logger, type StartStepOptions } from '#libs/runtime';
 import type { Tracing } from '#libs/tracing';

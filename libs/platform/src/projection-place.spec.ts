@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { Projected, Stretch } from '#libs/feed-store';
+import type { Projected, Stretch } from '#libs/postgres';
 import type { BatchContext, Handled, StoredRecord } from '#libs/kafka-log';
 import { Metrics } from '#libs/metrics';
 import { createLogger } from '#libs/runtime';

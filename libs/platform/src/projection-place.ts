@@ -1,5 +1,5 @@
 import type { Clock } from '#libs/domain';
-import type { Projected, Stretch } from '#libs/feed-store';
+import type { Projected, Stretch } from '#libs/postgres';
 import { anchorOf, anchorText, type BatchContext, type Handled, type RecordBatch } from '#libs/kafka-log';
 import type { Metrics } from '#libs/metrics';
 import type { Logger } from '#libs/runtime';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { DayPartitions, Store } from '#libs/feed-store';
+import { DayPartitions, Store } from '#libs/postgres';
 import { createLogger } from '#libs/runtime';
 import { figure, latencyFigures } from '../figures/figure.js';
 import { Histogram } from '../figures/histogram.js';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { request } from 'undici';
-import { AlertClaims, AlertOutbox, ChatQueueProjection, Store } from '#libs/feed-store';
+import { AlertClaims, AlertOutbox, ChatQueueProjection, Store } from '#libs/postgres';
 import { Appender, KafkaConnection, LogPositions, PartitionWriter, SEQUENCER_GROUP, topicNames } from '#libs/kafka-log';
 import { createLogger } from '#libs/runtime';
 import { AlertPublisher } from '../../../apps/alerting/src/alert-publisher.js';

@@ -1,4 +1,4 @@
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import { createLogger } from '#libs/runtime';
 
 /** Filling ten million rows takes its time. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { systemClock } from '#libs/domain';
-import { SecretCipher } from '#libs/feed-store';
+import { SecretCipher } from '#libs/postgres';
 import { Identifiers } from '#libs/runtime';
 import { withStore } from './bench-store.js';
 

@@ -1,4 +1,4 @@
-import { DayPartitions } from '#libs/feed-store';
+import { DayPartitions } from '#libs/postgres';
 import { withStore } from './bench-store.js';
 
 const DAY_MS = 86_400_000;

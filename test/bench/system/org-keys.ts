@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { systemClock, type OrgId } from '#libs/domain';
-import { API_KEY_SECRET_BYTES, ApiKeyRecords } from '#libs/feed-store';
+import { API_KEY_SECRET_BYTES, ApiKeyRecords } from '#libs/postgres';
 import { Identifiers } from '#libs/runtime';
 import { withStore } from './bench-store.js';
 

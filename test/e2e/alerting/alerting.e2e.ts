@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { AlertMails } from '#libs/feed-store';
+import { AlertMails } from '#libs/postgres';
 import { createLogger } from '#libs/runtime';
 import { AlertingModule } from '../../../apps/alerting/src/alerting.module.js';
 import { MailRounds } from '../../../apps/alerting/src/mail/mail-rounds.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApiKeyId, OrgId } from '#libs/domain';
-import { API_KEY_SCOPES } from '#libs/feed-store';
+import { API_KEY_SCOPES } from '#libs/postgres';
 import { anOrgId } from '../../support/ids.js';
 import { aReceiver, type Receiver } from '../../support/receiver.js';
 import { ApiSuite, posting } from './support/api-suite.js';

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import { ProjectorModule } from '../../../apps/projector/src/projector.module.js';
 import { SequencerModule } from '../../../apps/sequencer/src/sequencer.module.js';
 import { ApiClient } from '../../support/api-client.js';

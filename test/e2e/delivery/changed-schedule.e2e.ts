@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import type { GaplessApp } from '#libs/platform';
 import { ApiClient } from '../../support/api-client.js';
 import { anApiKey } from '../../support/api-keys.js';

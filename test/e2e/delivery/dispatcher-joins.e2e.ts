@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import { ApiModule } from '../../../apps/api/src/api.module.js';
 import { DispatcherModule } from '../../../apps/dispatcher/src/dispatcher.module.js';
 import { ProjectorModule } from '../../../apps/projector/src/projector.module.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeFact } from '#libs/domain';
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import { ApiModule } from '../../../apps/api/src/api.module.js';
 import { anEventId } from '../../support/ids.js';
 import { eventually } from '../../support/infrastructure/eventually.js';

@@ -7,7 +7,7 @@ import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { FeedClient, MemoryCursor, readFeed, type GaplessEvent } from '#libs/consumer';
 import { CATALOG, type EventType, type OrgId } from '#libs/domain';
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import type { GaplessApp } from '#libs/platform';
 import { HttpSink, Producer, type NewEvent } from '#libs/producer';
 import { KafkaSink } from '../../../libs/producer/src/kafka/kafka-sink.js';

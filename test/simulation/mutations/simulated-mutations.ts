@@ -130,7 +130,7 @@ export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
   {
     name: 'heads-kept',
     breaks: 'a projector does not notice that a batch was stored without its knowledge',
-    file: 'libs/feed-store/src/feed-projection.ts',
+    file: 'libs/postgres/src/projections/feed-projection.ts',
     find: `        this.#forgetHeads();
         return { kind: 'applied' };`,
     replace: "        return { kind: 'applied' };",

@@ -1,4 +1,4 @@
-import type { Store } from '#libs/feed-store';
+import type { Store } from '#libs/postgres';
 import { COUNT_ENDPOINTS, INSERT_ENDPOINT, UPDATE_ENDPOINT } from './endpoint-statements.js';
 import type { Postgres } from './postgres.js';
 

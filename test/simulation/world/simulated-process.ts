@@ -22,7 +22,18 @@ import { RouteLogHandler } from '../../../apps/router/src/route-log.handler.js';
 import { RoutedPlaces } from '../../../apps/router/src/routed-places.js';
 import { SequenceInboxHandler } from '../../../apps/sequencer/src/sequence-inbox.handler.js';
 import { systemClock, type ApiKeyId, type EndpointId, type EventId, type OrgId } from '#libs/domain';
-import { EndpointRecords, FeedReader, type SecretCipher, type Store } from '#libs/feed-store';
+import {
+  AlertClaims,
+  AlertOutbox,
+  ChatQueueProjection,
+  EndpointDirectory,
+  EndpointRecords,
+  FeedReader,
+  OverdueDeliveries,
+  RouterPlaces,
+  type SecretCipher,
+  type Store,
+} from '#libs/postgres';
 import {
   Appenders,
   KafkaBatchServer,
@@ -303,10 +314,9 @@ export class SimulatedProcess {
         case 'router':
           controllers.push(
             new RouteLogHandler(
-              store,
-              cipher,
+              new EndpointDirectory(store, cipher),
               appender,
-              part(new RoutedPlaces(store, topics, logger)),
+              part(new RoutedPlaces(store, new RouterPlaces(store), topics, logger)),
               new LogPositions(connection),
               metrics,
               topics,
@@ -319,8 +329,7 @@ export class SimulatedProcess {
         case 'dispatcher': {
           const dispatcher = part(
             new Dispatcher(
-              store,
-              cipher,
+              new EndpointDirectory(store, cipher),
               appenders,
               appender,
               sessions,
@@ -335,7 +344,8 @@ export class SimulatedProcess {
           );
           controllers.push(new DispatchAttemptsHandler(dispatcher));
           controllers.push(new ForwardRetriesHandler(appender, metrics, topics, clock, logger));
-          part(new ReconcilePending(store, connection, appender, sessions, metrics, config, topics, clock, logger));
+          const overdue = new OverdueDeliveries(store);
+          part(new ReconcilePending(overdue, connection, appender, sessions, metrics, config, topics, clock, logger));
           break;
         }
         case 'projector': {
@@ -356,10 +366,14 @@ export class SimulatedProcess {
           );
           break;
         }
-        case 'alerting':
-          controllers.push(new FoldQueueHandler(store, positions, metrics, clock, logger));
-          part(new SweepRegularly(store, connection, appender, config, topics, clock, logger));
+        case 'alerting': {
+          const queues = new ChatQueueProjection(store);
+          const claims = new AlertClaims(store);
+          const outbox = new AlertOutbox(store);
+          controllers.push(new FoldQueueHandler(store, queues, positions, metrics, clock, logger));
+          part(new SweepRegularly(store, queues, claims, outbox, connection, appender, config, topics, clock, logger));
           break;
+        }
       }
     }
     return controllers;

@@ -1,5 +1,5 @@
 import { mailRetryDelayMs, type Clock } from '#libs/domain';
-import type { AlertMail, AlertMails, MailOutcome } from '#libs/feed-store';
+import type { AlertMail, AlertMails, MailOutcome } from '#libs/postgres';
 import type { Logger } from '#libs/runtime';
 import type { MailTransport } from './mail-transport.js';
 import { staffMail, type StaffMailContext } from './staff-mail.js';

@@ -1,6 +1,6 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
-import { AlertMails, Store } from '#libs/feed-store';
+import { AlertMails, Store } from '#libs/postgres';
 import { CLOCK, CONFIG, LOGGER } from '#libs/platform';
 import { Regularly, type Config, type Logger } from '#libs/runtime';
 import { MailRounds } from './mail-rounds.js';
@@ -16,6 +16,7 @@ export class SendMails implements OnApplicationBootstrap, BeforeApplicationShutd
 
   constructor(
     store: Store,
+    mails: AlertMails,
     @Inject(CONFIG) { smtpUrl, publicUrl }: Config,
     @Inject(CLOCK) clock: Clock,
     @Inject(LOGGER) logger: Logger,
@@ -23,7 +24,7 @@ export class SendMails implements OnApplicationBootstrap, BeforeApplicationShutd
     this.#transport = smtpUrl === null ? null : createMailTransport(smtpUrl);
     if (this.#transport === null || smtpUrl === null) return;
     const rounds = new MailRounds({
-      mails: new AlertMails(store),
+      mails,
       transport: this.#transport,
       context: { from: senderOf(smtpUrl), publicUrl },
       clock,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { alertIdOf, raiseAlert, type EventId } from '#libs/domain';
-import type { AlertMail } from '#libs/feed-store';
+import type { AlertMail } from '#libs/postgres';
 import { aConversationId, conversationData, HANDED_OFF_AT_MS } from '../../../../test/support/conversations.js';
 import { anOrgId } from '../../../../test/support/ids.js';
 import { senderOf } from './mail-transport.js';

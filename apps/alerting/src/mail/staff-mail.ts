@@ -1,5 +1,5 @@
 import type { AlertData } from '#libs/domain';
-import type { AlertMail } from '#libs/feed-store';
+import type { AlertMail } from '#libs/postgres';
 
 /** A mail as it is handed to the mail server. */
 export interface StaffMail {

@@ -1,6 +1,6 @@
 import { IsOptional } from 'class-validator';
 import { parseTimestamp } from '#libs/event-validation';
-import { API_KEY_SCOPES, isApiKeyScope, type ApiKeyScope } from '#libs/feed-store';
+import { API_KEY_SCOPES, isApiKeyScope, type ApiKeyScope } from '#libs/postgres';
 import { Checked, type MemberCheck } from '../http/checked.decorator.js';
 import { required } from '../http/member-checks.js';
 

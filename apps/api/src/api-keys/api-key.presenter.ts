@@ -1,4 +1,4 @@
-import type { ApiKeyRecord } from '#libs/feed-store';
+import type { ApiKeyRecord } from '#libs/postgres';
 
 /** A key without its secret. */
 export function apiKeyJson(key: ApiKeyRecord) {

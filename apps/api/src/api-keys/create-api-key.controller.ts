@@ -3,7 +3,7 @@ import { Controller, Inject, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Clock, OrgId } from '#libs/domain';
 import { parseTimestamp } from '#libs/event-validation';
-import { API_KEY_SECRET_BYTES, ApiKeyRecords, type AuditActor } from '#libs/feed-store';
+import { API_KEY_SECRET_BYTES, ApiKeyRecords, type AuditActor } from '#libs/postgres';
 import { CLOCK } from '#libs/platform';
 import { Identifiers } from '#libs/runtime';
 import { Actor } from '../audit/actor.decorator.js';

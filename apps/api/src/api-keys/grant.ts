@@ -1,5 +1,5 @@
 import { GaplessError } from '#libs/domain';
-import type { ApiKeyScope } from '#libs/feed-store';
+import type { ApiKeyScope } from '#libs/postgres';
 import type { AuthenticatedKey } from '../auth/authenticated-key.js';
 
 /** The scopes and expiry of a new key. */

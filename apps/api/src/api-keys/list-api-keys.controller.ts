@@ -1,6 +1,6 @@
 import { Controller, Get } from '@nestjs/common';
 import type { OrgId } from '#libs/domain';
-import { ApiKeyRecords } from '#libs/feed-store';
+import { ApiKeyRecords } from '#libs/postgres';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { apiKeyJson } from './api-key.presenter.js';

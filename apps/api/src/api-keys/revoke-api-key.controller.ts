@@ -1,6 +1,6 @@
 import { Controller, Delete, HttpCode, Inject, Param } from '@nestjs/common';
 import { GaplessError, parseApiKeyId, type Clock, type OrgId } from '#libs/domain';
-import { ApiKeyRecords, type AuditActor } from '#libs/feed-store';
+import { ApiKeyRecords, type AuditActor } from '#libs/postgres';
 import { CLOCK } from '#libs/platform';
 import { Actor } from '../audit/actor.decorator.js';
 import { OrgOfKey } from '../auth/authenticated-key.js';

@@ -1,6 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { AuditActor } from '#libs/feed-store';
+import type { AuditActor } from '#libs/postgres';
 import { keyOf } from '../auth/authenticated-key.js';
 import '../auth/dashboard-session.js';
 import type { Callers } from '../http/callers.js';

@@ -1,4 +1,4 @@
-import type { AuditPlace } from '#libs/feed-store';
+import type { AuditPlace } from '#libs/postgres';
 
 const PLACE = /^(\d{1,18})\.([0-9a-f-]{36})$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -1,6 +1,6 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
-import { AuditLog } from '#libs/feed-store';
+import { AuditLog } from '#libs/postgres';
 import { CLOCK, CONFIG, LOGGER } from '#libs/platform';
 import { Regularly, type Config, type Logger } from '#libs/runtime';
 

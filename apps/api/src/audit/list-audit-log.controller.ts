@@ -1,6 +1,6 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import type { OrgId } from '#libs/domain';
-import { AuditLog, type AuditEntry } from '#libs/feed-store';
+import { AuditLog, type AuditEntry } from '#libs/postgres';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { QueryParameters } from '../http/query-parameters.js';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { systemClock, type ApiKeyId, type OrgId } from '#libs/domain';
-import { API_KEY_SECRET_BYTES, ApiKeyRecords, parseApiKey, Store, type ApiKeyScope } from '#libs/feed-store';
+import { API_KEY_SECRET_BYTES, ApiKeyRecords, parseApiKey, Store, type ApiKeyScope } from '#libs/postgres';
 import type { GaplessApp } from '#libs/platform';
 import { Identifiers } from '#libs/runtime';
 import { anApiKey } from '../../../../test/support/api-keys.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ApiKeyId, OrgId } from '#libs/domain';
-import { apiKeyText, sha256OfSecret, type ApiKeyCredential, type ApiKeyRecords } from '#libs/feed-store';
+import { apiKeyText, sha256OfSecret, type ApiKeyCredential, type ApiKeyRecords } from '#libs/postgres';
 import { ApiKeyAuthenticator } from './api-key-authenticator.js';
 import type { KeyUses } from './key-uses.js';
 

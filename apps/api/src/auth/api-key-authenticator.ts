@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { GaplessError, type ApiKeyId, type Clock } from '#libs/domain';
-import { ApiKeyRecords, isSameSecret, parseApiKey, type ApiKeyCredential } from '#libs/feed-store';
+import { ApiKeyRecords, isSameSecret, parseApiKey, type ApiKeyCredential } from '#libs/postgres';
 import { CLOCK } from '#libs/platform';
 import { SharedQuery } from '../http/shared-query.js';
 import type { AuthenticatedKey } from './authenticated-key.js';

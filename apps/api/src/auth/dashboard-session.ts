@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { GaplessError } from '#libs/domain';
-import type { SessionName } from '#libs/feed-store';
+import type { SessionName } from '#libs/postgres';
 
 /** A session of the dashboard that a request belongs to, checked. */
 export interface DashboardSession {

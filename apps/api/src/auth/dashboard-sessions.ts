@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { GaplessError, type Clock } from '#libs/domain';
-import { DashboardSessionRecords, type SessionName, type StoredDashboardSession } from '#libs/feed-store';
+import { DashboardSessionRecords, type SessionName, type StoredDashboardSession } from '#libs/postgres';
 import { CLOCK } from '#libs/platform';
 import { SharedQuery } from '../http/shared-query.js';
 import { isInForce } from './api-key-authenticator.js';

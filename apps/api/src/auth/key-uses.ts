@@ -1,6 +1,6 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { ApiKeyId } from '#libs/domain';
-import { ApiKeyRecords } from '#libs/feed-store';
+import { ApiKeyRecords } from '#libs/postgres';
 import { LOGGER } from '#libs/platform';
 import { Regularly, type Logger } from '#libs/runtime';
 

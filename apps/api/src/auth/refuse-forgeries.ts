@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { GaplessError } from '#libs/domain';
-import { isSameSecret, sha256OfSecret } from '#libs/feed-store';
+import { isSameSecret, sha256OfSecret } from '#libs/postgres';
 import './dashboard-session.js';
 
 /** Methods that change nothing (RFC 9110, section 9.2.1). */

@@ -1,5 +1,5 @@
 import { SetMetadata } from '@nestjs/common';
-import type { ApiKeyScope } from '#libs/feed-store';
+import type { ApiKeyScope } from '#libs/postgres';
 
 /** What an operation requires of the key: a scope, or only that it is valid. */
 export type KeyRequirement = ApiKeyScope | 'any';

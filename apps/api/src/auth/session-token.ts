@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { parseCookie, stringifySetCookie } from 'cookie';
-import { sha256OfSecret, type SessionName } from '#libs/feed-store';
+import { sha256OfSecret, type SessionName } from '#libs/postgres';
 
 /**
  * The session token in the browser, in a cookie that no script can read. By https it has the prefix by which browsers let

@@ -1,4 +1,4 @@
-import type { Buckets } from '#libs/feed-store';
+import type { Buckets } from '#libs/postgres';
 
 const MINUTE_MS = 60_000;
 

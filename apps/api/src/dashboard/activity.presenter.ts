@@ -1,4 +1,4 @@
-import type { AttemptCounts, Buckets, EndpointRecord } from '#libs/feed-store';
+import type { AttemptCounts, Buckets, EndpointRecord } from '#libs/postgres';
 import { bucketStarts } from './activity-buckets.js';
 
 /** The pushes to an endpoint, oldest bucket first, including empty ones. */

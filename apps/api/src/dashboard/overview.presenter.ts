@@ -6,7 +6,7 @@ import type {
   FeedBounds,
   Outcomes,
   PushLatency,
-} from '#libs/feed-store';
+} from '#libs/postgres';
 import { endpointStatus, type EndpointStatus } from '../webhooks/webhook.presenter.js';
 import { bucketStarts } from './activity-buckets.js';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Store } from '#libs/feed-store';
+import { Store } from '#libs/postgres';
 import { Appender, KafkaConnection, type TopicNames } from '#libs/kafka-log';
 import { LOGGER, TOPICS, type GaplessApp } from '#libs/platform';
 import type { Logger } from '#libs/runtime';

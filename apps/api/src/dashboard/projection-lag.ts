@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
-import { projectedUpTo, Store } from '#libs/feed-store';
+import { projectedUpTo, Store } from '#libs/postgres';
 import { hasReached, KafkaConnection, LogPositions, type Positions, type TopicNames } from '#libs/kafka-log';
 import { CLOCK, LOGGER, TOPICS } from '#libs/platform';
 import type { Logger } from '#libs/runtime';

@@ -1,6 +1,6 @@
 import { Controller, Get, Inject, Query } from '@nestjs/common';
 import { parseEndpointId, type Clock, type EndpointId, type OrgId } from '#libs/domain';
-import { EndpointRecords } from '#libs/feed-store';
+import { EndpointRecords } from '#libs/postgres';
 import { CLOCK } from '#libs/platform';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Controller, Get, Header, Inject, Param, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Clock, OrgId, Seq } from '#libs/domain';
-import { DeliveryLog, FeedReader, type EventDelivery } from '#libs/feed-store';
+import { DeliveryLog, FeedReader, type EventDelivery } from '#libs/postgres';
 import { CLOCK } from '#libs/platform';
 import { keyOf, OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';

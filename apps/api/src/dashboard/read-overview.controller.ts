@@ -1,6 +1,6 @@
 import { Controller, Get, Inject, Query } from '@nestjs/common';
 import type { Clock, OrgId } from '#libs/domain';
-import { DashboardFigures, EndpointRecords, FeedReader } from '#libs/feed-store';
+import { DashboardFigures, EndpointRecords, FeedReader } from '#libs/postgres';
 import { CLOCK } from '#libs/platform';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';

@@ -3,7 +3,7 @@ import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { FastifyRequest } from 'fastify';
 import { systemClock, type ApiKeyId, type OrgId } from '#libs/domain';
-import { API_KEY_SCOPES, API_KEY_SECRET_BYTES, ApiKeyRecords, Store, type ApiKeyScope } from '#libs/feed-store';
+import { API_KEY_SCOPES, API_KEY_SECRET_BYTES, ApiKeyRecords, Store, type ApiKeyScope } from '#libs/postgres';
 import type { GaplessApp } from '#libs/platform';
 import { Identifiers } from '#libs/runtime';
 import { anApiKey } from '../../../../test/support/api-keys.js';

@@ -1,7 +1,7 @@
 import { Controller, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GaplessError, type Clock } from '#libs/domain';
-import { parseApiKey } from '#libs/feed-store';
+import { parseApiKey } from '#libs/postgres';
 import { CLOCK, LOGGER } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
 import { ApiKeyAuthenticator } from '../auth/api-key-authenticator.js';

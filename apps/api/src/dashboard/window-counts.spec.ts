@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { DashboardFigures, TimeRange } from '#libs/feed-store';
+import type { DashboardFigures, TimeRange } from '#libs/postgres';
 import type { OrgId } from '#libs/domain';
 import { ShortMemory } from './short-memory.js';
 import { WindowCounts } from './window-counts.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EndpointId, OrgId } from '#libs/domain';
-import { DashboardFigures, type AttemptCounts, type Buckets, type Outcomes, type TimeRange } from '#libs/feed-store';
+import { DashboardFigures, type AttemptCounts, type Buckets, type Outcomes, type TimeRange } from '#libs/postgres';
 import { ShortMemory } from './short-memory.js';
 
 /** Deliveries older than this have mostly ended and been projected. */

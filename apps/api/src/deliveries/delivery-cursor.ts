@@ -1,5 +1,5 @@
 import { seqFromText } from '#libs/domain';
-import type { DeliveryPlace } from '#libs/feed-store';
+import type { DeliveryPlace } from '#libs/postgres';
 
 const PLACE = /^(\d{1,15})\.(\d{1,16})$/;
 

@@ -1,4 +1,4 @@
-import type { AttemptLogEntry, DeliveryRecord } from '#libs/feed-store';
+import type { AttemptLogEntry, DeliveryRecord } from '#libs/postgres';
 
 /** A delivery as contract 3.5 shows it. `seq` is null for a test event that the sequencer has not taken up yet. */
 export interface DeliveryJson {

@@ -1,7 +1,7 @@
 import { Controller, Get, Header, Inject, Param, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Clock, DeliveryId, EndpointId, OrgId } from '#libs/domain';
-import { DeliveryLog, EndpointRecords } from '#libs/feed-store';
+import { DeliveryLog, EndpointRecords } from '#libs/postgres';
 import { CLOCK, CONFIG } from '#libs/platform';
 import type { Config } from '#libs/runtime';
 import { keyOf, OrgOfKey } from '../auth/authenticated-key.js';

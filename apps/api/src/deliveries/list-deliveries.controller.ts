@@ -1,7 +1,7 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { isFeedFilter, type DeliveryStatus, type EndpointId, type OrgId } from '#libs/domain';
 import { parseTimestamp } from '#libs/event-validation';
-import { DeliveryLog, EndpointRecords, type DeliveryQuery } from '#libs/feed-store';
+import { DeliveryLog, EndpointRecords, type DeliveryQuery } from '#libs/postgres';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ReadsQuery } from '../http/refuse-parameters.guard.js';

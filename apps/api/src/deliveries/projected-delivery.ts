@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { DeliveryId, EndpointId, OrgId } from '#libs/domain';
-import { DeliveryLog, type DeliveryRecord } from '#libs/feed-store';
+import { DeliveryLog, type DeliveryRecord } from '#libs/postgres';
 
 /** How long an operation waits until the projection shows what it did (contract 5.1). */
 const PATIENCE_MS = 5_000;

@@ -20,7 +20,7 @@ import {
   type Recoverable,
   type RecoveryPage,
   type AuditActor,
-} from '#libs/feed-store';
+} from '#libs/postgres';
 import { Appender, attemptRecord, factRecord, type NewRecord, type TopicNames } from '#libs/kafka-log';
 import { CLOCK, LOGGER, TOPICS } from '#libs/platform';
 import type { Logger } from '#libs/runtime';

@@ -1,7 +1,7 @@
 import { IsOptional } from 'class-validator';
 import type { FieldProblem, Seq } from '#libs/domain';
 import { parseTimestamp } from '#libs/event-validation';
-import type { RecoveryKind, RecoveryRange } from '#libs/feed-store';
+import type { RecoveryKind, RecoveryRange } from '#libs/postgres';
 import { Checked, type MemberCheck } from '../http/checked.decorator.js';
 import { aBoolean } from '../http/member-checks.js';
 import { throwIfInvalid } from '../http/validation-error.js';

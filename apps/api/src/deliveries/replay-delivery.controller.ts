@@ -8,7 +8,7 @@ import {
   type OrgId,
   type Replayed,
 } from '#libs/domain';
-import { AuditLog, DeliveryLog, EndpointRecords, type AuditActor } from '#libs/feed-store';
+import { AuditLog, DeliveryLog, EndpointRecords, type AuditActor } from '#libs/postgres';
 import { Appender, type TopicNames } from '#libs/kafka-log';
 import { CLOCK, CONFIG, TOPICS } from '#libs/platform';
 import type { Config } from '#libs/runtime';

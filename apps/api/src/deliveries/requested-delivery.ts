@@ -1,5 +1,5 @@
 import { foldDelivery, type DeliveryRef, type Replayed, type Scheduled } from '#libs/domain';
-import type { DeliveryRecord } from '#libs/feed-store';
+import type { DeliveryRecord } from '#libs/postgres';
 
 /**
  * Returns the delivery as a request has set it: pending, without attempts. The push may have been faster than the answer;

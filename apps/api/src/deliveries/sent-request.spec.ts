@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { deliveryIdOf, type EndpointId, type EventId, type OrgId, type Seq } from '#libs/domain';
-import type { PushTarget, WholeDelivery } from '#libs/feed-store';
+import type { PushTarget, WholeDelivery } from '#libs/postgres';
 import { pushHeaders, SIGNATURE_HEADERS } from '#libs/webhook-transport';
 import { sentRequest } from './sent-request.js';
 

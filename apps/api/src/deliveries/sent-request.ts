@@ -1,4 +1,4 @@
-import type { PushTarget, WholeDelivery } from '#libs/feed-store';
+import type { PushTarget, WholeDelivery } from '#libs/postgres';
 import { pushHeaders, SIGNATURE_HEADERS } from '#libs/webhook-transport';
 
 /**

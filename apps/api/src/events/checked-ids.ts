@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { InboxEvent } from '#libs/domain';
-import { eventKey, FeedReader, type EventKey } from '#libs/feed-store';
+import { eventKey, FeedReader, type EventKey } from '#libs/postgres';
 import { KeyPlaces, type TopicNames } from '#libs/kafka-log';
 import { CONFIG, TOPICS } from '#libs/platform';
 import type { Config } from '#libs/runtime';

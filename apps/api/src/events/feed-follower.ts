@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Clock, OrgId, Seq } from '#libs/domain';
-import type { FeedPage, FeedQuery } from '#libs/feed-store';
+import type { FeedPage, FeedQuery } from '#libs/postgres';
 import { CLOCK } from '#libs/platform';
 import { FeedHeads } from './feed-heads.js';
 import { SharedReads } from './shared-reads.js';

@@ -1,6 +1,6 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { OrgId, Seq } from '#libs/domain';
-import { HeadNotifications } from '#libs/feed-store';
+import { HeadNotifications } from '#libs/postgres';
 import { CONFIG, LOGGER } from '#libs/platform';
 import type { Config, Logger } from '#libs/runtime';
 

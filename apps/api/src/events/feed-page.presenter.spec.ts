@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Seq } from '#libs/domain';
-import { ENVELOPE_SEPARATOR, FeedPage } from '#libs/feed-store';
+import { ENVELOPE_SEPARATOR, FeedPage } from '#libs/postgres';
 import { feedPageJson, feedPageStream } from './feed-page.presenter.js';
 
 function aPage(envelopes: readonly string[], nextSeq: number | null = null): FeedPage {

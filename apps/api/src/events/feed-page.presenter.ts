@@ -1,4 +1,4 @@
-import type { FeedItem, FeedPage } from '#libs/feed-store';
+import type { FeedItem, FeedPage } from '#libs/postgres';
 
 /** The page as JSON (contract 5.1): the stored envelopes are spliced in as they are, never parsed and printed again. */
 export function feedPageJson(page: FeedPage): string {

@@ -1,5 +1,5 @@
 import { isFeedFilter, parseWidgetId, SEQ_NONE, type Seq } from '#libs/domain';
-import type { FeedQuery } from '#libs/feed-store';
+import type { FeedQuery } from '#libs/postgres';
 import { QueryParameters } from '../http/query-parameters.js';
 
 const MAX_LIMIT = 1_000;

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { EventId, OrgId, Seq, WidgetId } from '#libs/domain';
-import { FeedProjection, Store } from '#libs/feed-store';
+import { FeedProjection, Store } from '#libs/postgres';
 import { KafkaConnection, readPartitions, type StoredRecord } from '#libs/kafka-log';
 import type { GaplessApp } from '#libs/platform';
 import { ApiClient } from '../../../../test/support/api-client.js';

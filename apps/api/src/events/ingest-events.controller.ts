@@ -2,7 +2,7 @@ import { Controller, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { derivedEventId, GaplessError, type Clock, type EventId } from '#libs/domain';
 import { INGEST_LIMITS, parseSubmission } from '#libs/event-validation';
-import { eventKey } from '#libs/feed-store';
+import { eventKey } from '#libs/postgres';
 import { Appender, inboxRecord, type NewRecord, type TopicNames } from '#libs/kafka-log';
 import { CLOCK, TOPICS } from '#libs/platform';
 import { Identifiers } from '#libs/runtime';

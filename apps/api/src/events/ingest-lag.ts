@@ -1,7 +1,7 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { setTimeout as delay } from 'node:timers/promises';
 import { GaplessError, type Clock } from '#libs/domain';
-import { projectedUpTo, Store } from '#libs/feed-store';
+import { projectedUpTo, Store } from '#libs/postgres';
 import {
   KafkaConnection,
   LogPositions,

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { Controller, Get, Query, Req, Res, StreamableFile } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiKeyId, OrgId, Seq } from '#libs/domain';
-import type { FeedPage, FeedQuery } from '#libs/feed-store';
+import type { FeedPage, FeedQuery } from '#libs/postgres';
 import { keyOf, OrgOfKey } from '../auth/authenticated-key.js';
 import { RequestAuthenticator } from '../auth/request-authenticator.js';
 import { RequireScope } from '../auth/require-scope.js';

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Clock, OrgId } from '#libs/domain';
-import { FeedReader, type FeedBounds, type FeedPage, type FeedQuery } from '#libs/feed-store';
+import { FeedReader, type FeedBounds, type FeedPage, type FeedQuery } from '#libs/postgres';
 import { CLOCK } from '#libs/platform';
 
 /**

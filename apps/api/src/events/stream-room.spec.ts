@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { ApiKeyId, Seq } from '#libs/domain';
-import { FeedPage } from '#libs/feed-store';
+import { FeedPage } from '#libs/postgres';
 import { StreamRoom, type HeldText } from './stream-room.js';
 
 const [ONE, OTHER] = ['one' as ApiKeyId, 'other' as ApiKeyId];

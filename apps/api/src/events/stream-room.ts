@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ApiKeyId } from '#libs/domain';
-import type { FeedPage } from '#libs/feed-store';
+import type { FeedPage } from '#libs/postgres';
 import { CONFIG } from '#libs/platform';
 import type { Config } from '#libs/runtime';
 import { FairRoom } from '../http/fair-room.js';

@@ -1,5 +1,5 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import { IdempotencyRecords } from '#libs/feed-store';
+import { IdempotencyRecords } from '#libs/postgres';
 import { LOGGER } from '#libs/platform';
 import { Regularly, type Logger } from '#libs/runtime';
 

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GaplessError } from '#libs/domain';
-import { IdempotencyRecords, type IdempotentRequest } from '#libs/feed-store';
+import { IdempotencyRecords, type IdempotentRequest } from '#libs/postgres';
 import { LOGGER } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
 import { keyOf } from '../auth/authenticated-key.js';

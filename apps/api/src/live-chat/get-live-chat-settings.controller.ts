@@ -1,6 +1,6 @@
 import { Controller, Get } from '@nestjs/common';
 import type { OrgId } from '#libs/domain';
-import { LiveChatSettingsRecords } from '#libs/feed-store';
+import { LiveChatSettingsRecords } from '#libs/postgres';
 import { RequireScope } from '../auth/require-scope.js';
 import { liveChatSettingsJson } from './live-chat.presenter.js';
 import { OrgInPath } from './org-in-path.decorator.js';

@@ -1,6 +1,6 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import type { OrgId } from '#libs/domain';
-import { ChatQueueReader } from '#libs/feed-store';
+import { ChatQueueReader } from '#libs/postgres';
 import { RequireScope } from '../auth/require-scope.js';
 import { ReadsQuery } from '../http/refuse-parameters.guard.js';
 import { limitIn } from './list-query.js';

@@ -1,5 +1,5 @@
 import type { LiveChatSettings } from '#libs/domain';
-import type { AlertRecord, WaitingRecord } from '#libs/feed-store';
+import type { AlertRecord, WaitingRecord } from '#libs/postgres';
 
 export function liveChatSettingsJson({ firstAlertSeconds, secondAlertSeconds, staffAlerts }: LiveChatSettings) {
   return {

@@ -1,6 +1,6 @@
 import { Controller, Inject, Put } from '@nestjs/common';
 import type { Clock, LiveChatSettings, OrgId } from '#libs/domain';
-import { LiveChatSettingsRecords, type AuditActor } from '#libs/feed-store';
+import { LiveChatSettingsRecords, type AuditActor } from '#libs/postgres';
 import { CLOCK } from '#libs/platform';
 import { Actor } from '../audit/actor.decorator.js';
 import { RequireScope } from '../auth/require-scope.js';

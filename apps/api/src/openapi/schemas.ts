@@ -1,5 +1,5 @@
 import { CATALOG, ENVELOPE_SCHEMA, EVENT_TYPES, isIngestable, isSubscribable, type JsonObject } from '#libs/domain';
-import { API_KEY_SCOPES, AUDIT_ACTIONS } from '#libs/feed-store';
+import { API_KEY_SCOPES, AUDIT_ACTIONS } from '#libs/postgres';
 import { PROBLEM_TYPES } from '#libs/http-problems';
 
 /** A reference to a schema of the document. */

@@ -1,6 +1,6 @@
 import { Controller, Inject, Post } from '@nestjs/common';
 import { GaplessError, type Clock, type OrgId } from '#libs/domain';
-import { EndpointRecords, type AuditActor } from '#libs/feed-store';
+import { EndpointRecords, type AuditActor } from '#libs/postgres';
 import { CLOCK, CONFIG } from '#libs/platform';
 import { Identifiers, type Config } from '#libs/runtime';
 import { Actor } from '../audit/actor.decorator.js';

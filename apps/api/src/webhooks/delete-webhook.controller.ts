@@ -1,6 +1,6 @@
 import { Controller, Delete, HttpCode, Param } from '@nestjs/common';
 import type { EndpointId, OrgId } from '#libs/domain';
-import { EndpointRecords, type AuditActor } from '#libs/feed-store';
+import { EndpointRecords, type AuditActor } from '#libs/postgres';
 import { Actor } from '../audit/actor.decorator.js';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';

@@ -1,6 +1,6 @@
 import { Controller, Get, Inject, Param } from '@nestjs/common';
 import type { Clock, EndpointId, OrgId } from '#libs/domain';
-import { EndpointHealthReader, EndpointRecords } from '#libs/feed-store';
+import { EndpointHealthReader, EndpointRecords } from '#libs/postgres';
 import { CLOCK } from '#libs/platform';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';

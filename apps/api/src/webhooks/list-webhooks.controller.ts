@@ -1,6 +1,6 @@
 import { Controller, Get } from '@nestjs/common';
 import type { OrgId } from '#libs/domain';
-import { EndpointRecords } from '#libs/feed-store';
+import { EndpointRecords } from '#libs/postgres';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { webhookJson } from './webhook.presenter.js';

@@ -1,6 +1,6 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
-import { EndpointRecords } from '#libs/feed-store';
+import { EndpointRecords } from '#libs/postgres';
 import { CLOCK, LOGGER } from '#libs/platform';
 import { Regularly, type Logger } from '#libs/runtime';
 

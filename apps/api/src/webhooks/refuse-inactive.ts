@@ -1,5 +1,5 @@
 import { GaplessError } from '#libs/domain';
-import type { EndpointRecord } from '#libs/feed-store';
+import type { EndpointRecord } from '#libs/postgres';
 
 /** @throws GaplessError `endpoint_inactive`: nothing is sent to an inactive endpoint */
 export function refuseInactive(endpoint: EndpointRecord): void {

@@ -1,7 +1,7 @@
 import { Controller, HttpCode, Inject, Param, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { deliveryIdOf, type Clock, type EndpointId, type EventId, type OrgId } from '#libs/domain';
-import { EndpointRecords } from '#libs/feed-store';
+import { EndpointRecords } from '#libs/postgres';
 import { Appender, inboxRecord, type TopicNames } from '#libs/kafka-log';
 import { CLOCK, TOPICS } from '#libs/platform';
 import { Identifiers } from '#libs/runtime';

@@ -1,6 +1,6 @@
 import { Controller, Inject, Param, Patch } from '@nestjs/common';
 import type { Clock, EndpointId, OrgId } from '#libs/domain';
-import { EndpointRecords, type EndpointChanges, type AuditActor } from '#libs/feed-store';
+import { EndpointRecords, type EndpointChanges, type AuditActor } from '#libs/postgres';
 import { Appender, factRecord, type TopicNames } from '#libs/kafka-log';
 import { CLOCK, TOPICS } from '#libs/platform';
 import { Actor } from '../audit/actor.decorator.js';

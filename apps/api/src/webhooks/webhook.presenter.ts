@@ -1,4 +1,4 @@
-import type { EndpointHealthRecord, EndpointRecord } from '#libs/feed-store';
+import type { EndpointHealthRecord, EndpointRecord } from '#libs/postgres';
 
 /** An endpoint as contract 3.1 shows it; members without a value are null. */
 export interface WebhookJson {

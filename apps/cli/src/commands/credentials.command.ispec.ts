@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ApiKeyRecords, parseApiKey, type Store } from '#libs/feed-store';
+import { ApiKeyRecords, parseApiKey, type Store } from '#libs/postgres';
 import { aStore, migrateTestDatabase } from '../../../../test/support/gapless.js';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/infrastructure/database.js';
 import { credentialsCommand } from './credentials.command.js';

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
-import type { Store } from '#libs/feed-store';
+import type { Store } from '#libs/postgres';
 import { writeCredentials } from '#libs/local-installation';
 import { readSetting, SETTINGS, type Environment } from '#libs/runtime';
 import { CliError } from '../cli-error.js';

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { Store } from '#libs/feed-store';
+import type { Store } from '#libs/postgres';
 
 /** The environment of the command. */
 export interface MigrateContext {

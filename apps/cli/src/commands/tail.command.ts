@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { EVENT_TYPES, isFeedFilter, parseOrgId, SeqGate, type Clock, type OrgId } from '#libs/domain';
-import { AppendTimes, type Store } from '#libs/feed-store';
+import { AppendTimes, type Store } from '#libs/postgres';
 import {
   followPartitions,
   KafkaConnection,

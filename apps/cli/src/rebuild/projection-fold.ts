@@ -6,7 +6,7 @@ import {
   type ProjectionName,
   type Store,
   type Stretch,
-} from '#libs/feed-store';
+} from '#libs/postgres';
 import {
   anchorOf,
   anchorText,

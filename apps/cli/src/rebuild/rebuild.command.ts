@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { Clock } from '#libs/domain';
-import { ShadowInUseError, TablesInUseError, type ProjectionName } from '#libs/feed-store';
+import { ShadowInUseError, TablesInUseError, type ProjectionName } from '#libs/postgres';
 import type { Environment } from '#libs/runtime';
 import { CliError } from '../cli-error.js';
 import { withInstallation } from '../installation.js';

@@ -8,7 +8,7 @@ import {
   readPositions,
   type ProjectionName,
   type TableComparison,
-} from '#libs/feed-store';
+} from '#libs/postgres';
 import type { Positions } from '#libs/kafka-log';
 import { createLogger } from '#libs/runtime';
 import type { Installation } from '../installation.js';

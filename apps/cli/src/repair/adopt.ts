@@ -1,5 +1,5 @@
 import type { InstallationRecord, InstallationRow } from '#libs/domain';
-import { InstallationRows } from '#libs/feed-store';
+import { InstallationRows } from '#libs/postgres';
 import { ensureTopics, InstallationTopic, topicPlans } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
 

@@ -1,5 +1,5 @@
 import { SEQ_NONE } from '#libs/domain';
-import { FeedRepair, type StoredEvent } from '#libs/feed-store';
+import { FeedRepair, type StoredEvent } from '#libs/postgres';
 import {
   checkpointRecord,
   logRecord,

@@ -1,6 +1,6 @@
 import { parseEndpointId, type EventId, type OrgId } from '#libs/domain';
 import { parseInboxValue } from '#libs/event-validation';
-import { FeedRepair } from '#libs/feed-store';
+import { FeedRepair } from '#libs/postgres';
 import { partitionOf, readPartitions, TARGET_ENDPOINT_HEADER, type StoredRecord } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
 import { idKey, type LogContents } from './log-contents.js';

@@ -1,5 +1,5 @@
 import { SEQ_NONE, type OrgId, type Seq } from '#libs/domain';
-import { FeedRepair, type Conflict } from '#libs/feed-store';
+import { FeedRepair, type Conflict } from '#libs/postgres';
 import { LogPositions, readCheckpoint, readLogRecord, readPartitions, streamPartitions } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
 

@@ -1,5 +1,5 @@
 import { decodeFact, type DeliveryFact } from '#libs/domain';
-import { FeedRepair, projectedPositions } from '#libs/feed-store';
+import { FeedRepair, projectedPositions } from '#libs/postgres';
 import { checkPositions, parseAnchor, readPartitions } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
 

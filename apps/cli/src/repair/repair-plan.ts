@@ -1,5 +1,5 @@
 import { SEQ_NONE, type OrgId, type Seq } from '#libs/domain';
-import { CHAT_QUEUE_PROJECTION, FeedRepair, projectedPositions, type StoredEvent } from '#libs/feed-store';
+import { CHAT_QUEUE_PROJECTION, FeedRepair, projectedPositions, type StoredEvent } from '#libs/postgres';
 import { checkPositions, parseAnchor } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
 import { findGrownTopics, type GrownTopic } from './grown-topics.js';

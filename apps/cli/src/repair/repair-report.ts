@@ -1,5 +1,5 @@
 import type { OrgId, Seq } from '#libs/domain';
-import type { Conflict } from '#libs/feed-store';
+import type { Conflict } from '#libs/postgres';
 import { goneLines } from './gone-events.js';
 import { grownTopicLines, needsSettling } from './grown-topics.js';
 import { lostFactsLines } from './lost-facts.js';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
-import { SecretCipher, SecretRotation, UnknownKeyError, type RotatedSecrets } from '#libs/feed-store';
+import { SecretCipher, SecretRotation, UnknownKeyError, type RotatedSecrets } from '#libs/postgres';
 import { loadConfig, type Environment } from '#libs/runtime';
 import { CliError } from '../cli-error.js';
 import { findDatabaseUrl } from '../database-url.js';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { OverdueDeliveries, type Store } from '#libs/feed-store';
+import { OverdueDeliveries, type Store } from '#libs/postgres';
 import { hasReached, type PartitionBounds, type Positions } from '#libs/kafka-log';
 
 const LOOK_EVERY_MS = 100;

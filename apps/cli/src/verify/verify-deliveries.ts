@@ -1,5 +1,5 @@
 import { decodeFact, DeliveryAudit, type AuditedDelivery, type DeliveryId, type EndpointId } from '#libs/domain';
-import { DeliveryLogAudit, type DeliveryLogSnapshot } from '#libs/feed-store';
+import { DeliveryLogAudit, type DeliveryLogSnapshot } from '#libs/postgres';
 import { LogPositions, streamPartitions, type PartitionStretch } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
 import { awaitProjection } from './await-projection.js';

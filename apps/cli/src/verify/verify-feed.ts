@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { LogAudit, SEQ_NONE, type OrgAudit, type OrgId, type Seq } from '#libs/domain';
-import { FeedAudit, type LoggedEvent } from '#libs/feed-store';
+import { FeedAudit, type LoggedEvent } from '#libs/postgres';
 import {
   LogPositions,
   readLogRecord,

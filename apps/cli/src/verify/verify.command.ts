@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { parseOrgId, SEQ_NONE, seqFromText, type Clock, type OrgId, type Seq } from '#libs/domain';
-import { expiredBefore } from '#libs/feed-store';
+import { expiredBefore } from '#libs/postgres';
 import type { Environment } from '#libs/runtime';
 import { CliError } from '../cli-error.js';
 import { withInstallation } from '../installation.js';

@@ -1,4 +1,4 @@
-import { AlertClaims, AlertOutbox, ChatQueueProjection, Store, type UnpublishedAlert } from '#libs/feed-store';
+import { AlertClaims, AlertOutbox, ChatQueueProjection, Store, type UnpublishedAlert } from '#libs/postgres';
 import {
   Appender,
   inboxRecord,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Type } from '@nestjs/common';
 import { systemClock, type OrgId } from '#libs/domain';
-import { API_KEY_SCOPES, API_KEY_SECRET_BYTES, ApiKeyRecords, Store, type ApiKeyScope } from '#libs/feed-store';
+import { API_KEY_SCOPES, API_KEY_SECRET_BYTES, ApiKeyRecords, Store, type ApiKeyScope } from '#libs/postgres';
 import type { GaplessApp } from '#libs/platform';
 import { Identifiers } from '#libs/runtime';
 import { anApiKey } from '../../../support/api-keys.js';

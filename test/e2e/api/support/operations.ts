@@ -1,5 +1,5 @@
 import type { OrgId } from '#libs/domain';
-import type { ApiKeyScope } from '#libs/feed-store';
+import type { ApiKeyScope } from '#libs/postgres';
 import type { Ask } from './http-port.js';
 import { posting, withJson } from './api-suite.js';
 

@@ -1,0 +1,11 @@
+import { Module } from '@nestjs/common';
+import { IdempotencyModule } from '../idempotency/idempotency.module.js';
+import { CreateApiKeyController } from './create-api-key.controller.js';
+import { ListApiKeysController } from './list-api-keys.controller.js';
+import { RevokeApiKeyController } from './revoke-api-key.controller.js';
+
+@Module({
+  imports: [IdempotencyModule],
+  controllers: [CreateApiKeyController, ListApiKeysController, RevokeApiKeyController],
+})
+export class ApiKeysModule {}

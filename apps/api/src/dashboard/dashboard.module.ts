@@ -1,0 +1,27 @@
+import { Module } from '@nestjs/common';
+import { AuthModule } from '../auth/auth.module.js';
+import { RateLimitsModule } from '../rate-limits/rate-limits.module.js';
+import { LiveChatAlerts } from './live-chat-alerts.js';
+import { ProjectionLag } from './projection-lag.js';
+import { ReadActivityController } from './read-activity.controller.js';
+import { ReadEventController } from './read-event.controller.js';
+import { ReadOverviewController } from './read-overview.controller.js';
+import { ReadSessionController } from './read-session.controller.js';
+import { ShortMemory } from './short-memory.js';
+import { SignInController } from './sign-in.controller.js';
+import { SignOutController } from './sign-out.controller.js';
+import { WindowCounts } from './window-counts.js';
+
+@Module({
+  imports: [AuthModule, RateLimitsModule],
+  controllers: [
+    SignInController,
+    SignOutController,
+    ReadSessionController,
+    ReadOverviewController,
+    ReadActivityController,
+    ReadEventController,
+  ],
+  providers: [LiveChatAlerts, ProjectionLag, ShortMemory, WindowCounts],
+})
+export class DashboardModule {}

@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common';
+import { IdempotencyModule } from '../idempotency/idempotency.module.js';
+import { GetDeliveryController } from './get-delivery.controller.js';
+import { ListDeliveriesController } from './list-deliveries.controller.js';
+import { ProjectedDelivery } from './projected-delivery.js';
+import { RecoverDeliveriesController } from './recover-deliveries.controller.js';
+import { ReplayDeliveryController } from './replay-delivery.controller.js';
+
+@Module({
+  imports: [IdempotencyModule],
+  controllers: [ListDeliveriesController, GetDeliveryController, ReplayDeliveryController, RecoverDeliveriesController],
+  providers: [ProjectedDelivery],
+  exports: [ProjectedDelivery],
+})
+export class DeliveriesModule {}

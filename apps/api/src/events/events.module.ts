@@ -1,0 +1,33 @@
+import { Module } from '@nestjs/common';
+import { AuthModule } from '../auth/auth.module.js';
+import { IdempotencyModule } from '../idempotency/idempotency.module.js';
+import { RateLimitsModule } from '../rate-limits/rate-limits.module.js';
+import { CheckedIds } from './checked-ids.js';
+import { FeedFollower } from './feed-follower.js';
+import { FeedHeads } from './feed-heads.js';
+import { IngestEventsController } from './ingest-events.controller.js';
+import { IngestLag } from './ingest-lag.js';
+import { OpenStreams } from './open-streams.js';
+import { PendingIngest } from './pending-ingest.js';
+import { ReadFeedController } from './read-feed.controller.js';
+import { RequestTraces } from './request-traces.js';
+import { SharedReads } from './shared-reads.js';
+import { StreamRoom } from './stream-room.js';
+
+@Module({
+  imports: [AuthModule, IdempotencyModule, RateLimitsModule],
+  controllers: [IngestEventsController, ReadFeedController],
+  providers: [
+    CheckedIds,
+    FeedFollower,
+    FeedHeads,
+    IngestLag,
+    OpenStreams,
+    PendingIngest,
+    RequestTraces,
+    SharedReads,
+    StreamRoom,
+  ],
+  exports: [RequestTraces],
+})
+export class EventsModule {}

@@ -1,0 +1,31 @@
+import { Module } from '@nestjs/common';
+import { IdempotencyModule } from '../idempotency/idempotency.module.js';
+import { DeliveriesModule } from '../deliveries/deliveries.module.js';
+import { EventsModule } from '../events/events.module.js';
+import { CreateWebhookController } from './create-webhook.controller.js';
+import { DeleteWebhookController } from './delete-webhook.controller.js';
+import { EndOverlapController } from './end-overlap.controller.js';
+import { EndpointUrlCheck } from './endpoint-url-check.js';
+import { GetWebhookController } from './get-webhook.controller.js';
+import { ListWebhooksController } from './list-webhooks.controller.js';
+import { LogMoments } from './log-moments.js';
+import { PreviousSecretPruner } from './previous-secret-pruner.js';
+import { RotateSecretController } from './rotate-secret.controller.js';
+import { TestWebhookController } from './test-webhook.controller.js';
+import { UpdateWebhookController } from './update-webhook.controller.js';
+
+@Module({
+  imports: [IdempotencyModule, DeliveriesModule, EventsModule],
+  controllers: [
+    CreateWebhookController,
+    ListWebhooksController,
+    GetWebhookController,
+    UpdateWebhookController,
+    DeleteWebhookController,
+    RotateSecretController,
+    EndOverlapController,
+    TestWebhookController,
+  ],
+  providers: [EndpointUrlCheck, LogMoments, PreviousSecretPruner],
+})
+export class WebhooksModule {}

@@ -1,0 +1,138 @@
+import type { QueryRunner } from 'typeorm';
+import type { OrgId } from '#libs/domain';
+import type { AuditActor } from './audit-actor.js';
+import type { Store } from '../connection/store.js';
+
+export const AUDIT_ACTIONS = [
+  'endpoint.created',
+  'endpoint.changed',
+  'endpoint.enabled',
+  'endpoint.disabled',
+  'endpoint.deleted',
+  'endpoint.secret_rotated',
+  'endpoint.overlap_ended',
+  'delivery.replayed',
+  'deliveries.recovered',
+  'api_key.created',
+  'api_key.revoked',
+  'live_chat_settings.changed',
+] as const;
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
+/** A change, without who makes it. Details hold no secrets. */
+export interface AuditedChange {
+  /** `null` for what concerns service keys. */
+  readonly orgId: OrgId | null;
+  readonly action: AuditAction;
+  /** The id of what is changed. */
+  readonly target: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+export interface AuditEntry extends AuditPlace {
+  readonly at: Date;
+  readonly action: AuditAction;
+  readonly target: string;
+  readonly actor: 'api_key' | 'dashboard' | 'operator';
+  readonly keyId: string | null;
+  readonly session: string | null;
+  readonly address: string | null;
+  readonly requestId: string | null;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** A place in the audit log: entries of the same time have an order, too. */
+export interface AuditPlace {
+  readonly atMicros: string;
+  readonly id: string;
+}
+
+interface AuditRow {
+  readonly id: string;
+  readonly at: Date;
+  readonly at_micros: string;
+  readonly action: AuditAction;
+  readonly target: string;
+  readonly actor: AuditEntry['actor'];
+  readonly key_id: string | null;
+  readonly session: string | null;
+  readonly address: string | null;
+  readonly request_id: string | null;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** Rows that one statement deletes, so that none holds locks for long. */
+const PRUNE_ROWS = 5_000;
+
+/** Appends an entry in the transaction of the change. */
+export async function appendAudit(runner: QueryRunner, actor: AuditActor | null, change: AuditedChange): Promise<void> {
+  await runner.query(
+    `insert into audit_log (org_id, action, target, actor, key_id, session, address, request_id, details)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    [
+      change.orgId,
+      change.action,
+      change.target,
+      actor?.kind ?? 'operator',
+      actor?.keyId ?? null,
+      actor?.session ?? null,
+      actor?.address ?? null,
+      actor?.requestId ?? null,
+      JSON.stringify(change.details ?? {}),
+    ],
+  );
+}
+
+/** Who changed what in an org, and when. */
+export class AuditLog {
+  constructor(private readonly store: Store) {}
+
+  /** Appends what is no change of a row, such as a request to Kafka that comes after it. */
+  async append(actor: AuditActor, change: AuditedChange & { readonly orgId: OrgId }): Promise<void> {
+    await this.store.forOrg(change.orgId, (runner) => appendAudit(runner, actor, change));
+  }
+
+  /** Newest first. */
+  async list(
+    orgId: OrgId,
+    { limit, after }: { readonly limit: number; readonly after?: AuditPlace },
+  ): Promise<readonly AuditEntry[]> {
+    const rows = await this.store.forOrg(
+      orgId,
+      async (runner) =>
+        (await runner.query(
+          `select id, at, (extract(epoch from at) * 1000000)::bigint as at_micros, action, target, actor, key_id, session,
+             address, request_id, details
+           from audit_log where org_id = $1
+             and ($2::bigint is null or (at, id) < ('epoch'::timestamptz + $2::bigint * interval '1 microsecond', $3::uuid))
+           order by at desc, id desc limit $4`,
+          [orgId, after?.atMicros ?? null, after?.id ?? null, limit],
+        )) as AuditRow[],
+    );
+    return rows.map((row) => ({
+      id: row.id,
+      at: row.at,
+      atMicros: row.at_micros,
+      action: row.action,
+      target: row.target,
+      actor: row.actor,
+      keyId: row.key_id,
+      session: row.session,
+      address: row.address,
+      requestId: row.request_id,
+      details: row.details,
+    }));
+  }
+
+  /** Deletes some of the entries from before the time, of all orgs. @returns how many */
+  async prune(before: Date): Promise<number> {
+    const [row] = await this.store.query<{ count: number }>(
+      `with pruned as (
+         delete from audit_log where id in (select id from audit_log where at < $1 order by at limit ${PRUNE_ROWS})
+         returning 1
+       ) select count(*)::int as count from pruned`,
+      [before],
+    );
+    return row?.count ?? 0;
+  }
+}

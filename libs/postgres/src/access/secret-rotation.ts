@@ -1,0 +1,80 @@
+import type { SecretCipher } from './secret-cipher.js';
+import type { Store } from '../connection/store.js';
+
+/** A column that is kept encrypted. */
+interface EncryptedColumn {
+  readonly table: 'endpoints' | 'idempotency_keys';
+  readonly column: string;
+  readonly key: readonly string[];
+}
+
+const COLUMNS: readonly EncryptedColumn[] = [
+  { table: 'endpoints', column: 'secret_ciphertext', key: ['id'] },
+  { table: 'endpoints', column: 'previous_secret_ciphertext', key: ['id'] },
+  { table: 'idempotency_keys', column: 'answer_ciphertext', key: ['api_key_id', 'path', 'key'] },
+];
+
+/** How many rows were encrypted again. */
+export interface RotatedSecrets {
+  readonly endpoints: number;
+  readonly idempotency_keys: number;
+}
+
+const BATCH = 500;
+
+interface EncryptedRow {
+  readonly key: string[];
+  readonly ciphertext: Buffer;
+}
+
+/**
+ * Encrypts with the first key of `SECRET_ENCRYPTION_KEYS` every secret that is stored under another one. It skips
+ * finished rows, so it can be interrupted at any time and called again; secrets that change meanwhile stay changed.
+ */
+export class SecretRotation {
+  constructor(
+    private readonly store: Store,
+    private readonly cipher: SecretCipher,
+  ) {}
+
+  /** @throws UnknownKeyError; what came before is done */
+  async rotate(): Promise<RotatedSecrets> {
+    const rotated = { endpoints: 0, idempotency_keys: 0 };
+    for (const column of COLUMNS) {
+      for (let rows = await this.#stale(column); rows.length > 0; rows = await this.#stale(column)) {
+        rotated[column.table] += await this.#encryptAnew(column, rows);
+      }
+    }
+    return rotated;
+  }
+
+  async #stale({ table, column, key }: EncryptedColumn): Promise<readonly EncryptedRow[]> {
+    const prefix = this.cipher.currentPrefix;
+    return this.store.query<EncryptedRow>(
+      `select array[${key.join(', ')}] as key, ${column} as ciphertext from ${table}
+       where ${column} is not null and substring(${column} from 1 for $1) <> $2
+       order by ${key.join(', ')} limit ${BATCH}`,
+      [prefix.length, prefix],
+    );
+  }
+
+  /** A row that has changed meanwhile holds a newer secret, which is left alone. */
+  async #encryptAnew({ table, column, key }: EncryptedColumn, rows: readonly EncryptedRow[]): Promise<number> {
+    const anew = rows.map(({ ciphertext }) => this.cipher.encrypt(this.cipher.decrypt(ciphertext)));
+    const names = key.map((_, index) => `key_${index}`);
+    const keys = key.map((_, index) => rows.map((row) => row.key[index]));
+    const [changed] = await this.store.query<{ count: string }>(
+      `with changed as (
+         update ${table} set ${column} = anew.ciphertext
+         from unnest(${[...key, 'was', 'becomes'].map((_, index) => `$${index + 1}::${index < key.length ? 'text' : 'bytea'}[]`).join(', ')})
+           as anew(${names.join(', ')}, was, ciphertext)
+         where ${key.map((name, index) => `${table}.${name} = anew.key_${index}`).join(' and ')}
+           and ${table}.${column} = anew.was
+         returning 1
+       )
+       select count(*) from changed`,
+      [...keys, rows.map((row) => row.ciphertext), anew],
+    );
+    return Number(changed?.count ?? 0);
+  }
+}

@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Client, Pool } from 'pg';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import { createLogger } from '#libs/runtime';
+import { anOrgId } from '../../../../test/support/ids.js';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { Store } from './store.js';
+import { aTestStore } from '../testing/a-test-store.js';
+
+/** Of a query that nobody waits for any longer; the server goes on with it. */
+const QUERY_TIMEOUT_MS = 300;
+/** The server is done with it after that. */
+const TAKES_SECONDS = 0.8;
+
+let shared: Awaited<ReturnType<typeof aTestStore>>;
+let store: Store;
+
+beforeAll(async () => {
+  shared = await aTestStore();
+  await shared.store.query('create table notes (text text not null)');
+  store = new Store({
+    databaseUrl: shared.url,
+    applicationName: 'impatient',
+    logger: createLogger('silent', 'test'),
+    migratesWhenOpened: false,
+    queryTimeoutMs: QUERY_TIMEOUT_MS,
+  });
+  await store.open(() => undefined);
+});
+
+beforeEach(() => shared.store.query('truncate notes'));
+
+afterAll(async () => {
+  await store.close();
+  await shared.drop();
+});
+
+async function notes(): Promise<readonly string[]> {
+  const rows = await shared.store.query<{ text: string }>('select text from notes order by text');
+  return rows.map(({ text }) => text);
+}
+
+/** Waits until the server has nothing to do for the store. */
+async function settled(): Promise<void> {
+  await eventually(async () => {
+    const busy = await shared.store.query(
+      `select from pg_stat_activity where application_name = 'impatient' and state <> 'idle'`,
+    );
+    expect(busy).toHaveLength(0);
+  });
+}
+
+describe('a transaction that was given up while the server still worked on it', () => {
+  it('leaves nothing that the next transaction could commit', async () => {
+    const givenUp = store.transaction((runner) =>
+      runner.query(`with slow as (select pg_sleep(${TAKES_SECONDS})) insert into notes select 'given up' from slow`),
+    );
+    await expect(givenUp).rejects.toThrow('Query read timeout');
+    await eventually(() => store.transaction((runner) => runner.query(`insert into notes values ('next')`)));
+    await settled();
+    expect(await notes()).toEqual(['next']);
+  });
+
+  it('leaves no transaction open in which a single statement would get lost', async () => {
+    const givenUp = store.transaction((runner) => runner.query(`select pg_sleep(${TAKES_SECONDS})`));
+    await expect(givenUp).rejects.toThrow('Query read timeout');
+    await eventually(() => store.query(`insert into notes values ('alone')`));
+    await settled();
+    expect(await notes()).toEqual(['alone']);
+  });
+});
+
+describe('a connection that is lost while it is lent', () => {
+  it('is listened to by whoever has it, so that the process does not end', async () => {
+    const pool = (store.dataSource.driver as PostgresDriver).master as Pool;
+    const listeners: number[] = [];
+    const look = (client: Client) => {
+      setImmediate(() => listeners.push(client.listenerCount('error')));
+    };
+    pool.on('acquire', look);
+    await store.preparedForOrg(anOrgId(), 'look', 'select pg_sleep(0.05)', []);
+    await store.transaction((runner) => runner.query('select pg_sleep(0.05)'));
+    await store.query('select pg_sleep(0.05)');
+    pool.off('acquire', look);
+    expect(listeners).toHaveLength(3);
+    expect(Math.min(...listeners)).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,113 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Server } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Client } from 'pg';
+import { createTestDatabase, type TestDatabase } from '../../../../test/support/infrastructure/database.js';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { MIGRATIONS } from '../migrations/index.js';
+import type { Store } from './store.js';
+import { storeOf } from '../testing/a-test-store.js';
+
+let database: TestDatabase;
+let closing: (() => Promise<unknown>)[];
+
+beforeEach(async () => {
+  // One that nothing has migrated yet.
+  database = await createTestDatabase(() => Promise.resolve(), 'empty');
+  closing = [];
+});
+
+afterEach(async () => {
+  for (const close of closing.reverse()) await close();
+  await database.drop();
+});
+
+function aStore(url = database.url): Store {
+  const store = storeOf(url);
+  closing.push(() => store.close());
+  return store;
+}
+
+async function migrated(store: Store): Promise<readonly string[]> {
+  const rows = await store.query<{ name: string }>('select name from migrations order by id');
+  return rows.map(({ name }) => name);
+}
+
+/** What Postgres answers to a client that it does not let in. */
+function refusal(code: string, message: string): Buffer {
+  const fields = `SFATAL\0VFATAL\0C${code}\0M${message}\0\0`;
+  const head = Buffer.alloc(5);
+  head.write('E', 0);
+  head.writeInt32BE(fields.length + 4, 1);
+  return Buffer.concat([head, Buffer.from(fields)]);
+}
+
+/** Stands in front of the server and turns away as many clients as there are refusals, then lets all others pass. */
+async function turnstile(refusals: Buffer[]): Promise<string> {
+  const real = new URL(database.url);
+  const door: Server = createServer((client) => {
+    client.on('error', () => undefined);
+    const answer = refusals.shift();
+    if (answer !== undefined) {
+      client.once('data', () => client.end(answer));
+      return;
+    }
+    const server = connect(Number(real.port), real.hostname);
+    server.on('error', () => client.destroy());
+    client.pipe(server).pipe(client);
+    client.on('close', () => server.destroy());
+  }).listen(0, '127.0.0.1');
+  await once(door, 'listening');
+  closing.push(() => new Promise((resolve) => door.close(resolve)));
+  const url = new URL(database.url);
+  url.port = String((door.address() as AddressInfo).port);
+  return url.href;
+}
+
+describe('a store that opens', () => {
+  it('refuses, with a reason, what it is asked before', async () => {
+    await expect(aStore().prepared('one', 'select 1', [])).rejects.toThrow('no connection to Postgres yet');
+  });
+
+  it('migrates once when several processes open theirs at the same moment', async () => {
+    const stores = [aStore(), aStore(), aStore()];
+    await Promise.all(stores.map((store) => store.open(() => undefined)));
+    expect(await migrated(stores[0]!)).toEqual(MIGRATIONS.map((migration) => new migration().name));
+  });
+
+  it('waits for a server that is starting up, or that has no room for another client', async () => {
+    const url = await turnstile([
+      refusal('57P03', 'the database system is starting up'),
+      refusal('53300', 'sorry, too many clients already'),
+    ]);
+    const reasons: string[] = [];
+    await aStore(url).open((reason) => reasons.push(reason));
+    expect(reasons).toEqual(['the database system is starting up', 'sorry, too many clients already']);
+  });
+
+  it('waits for a session that is in the way of a migration', async () => {
+    const other = new Client({ connectionString: database.url });
+    await other.connect();
+    closing.push(() => other.end());
+    // The first migration makes a table of that name, and so has to wait for the end of this transaction.
+    await other.query('begin; create table projection_offsets (none int)');
+    const reasons: string[] = [];
+    const store = aStore();
+    const opening = store.open((reason) => reasons.push(reason));
+    opening.catch(() => undefined);
+    await eventually(
+      () => {
+        expect(reasons).toContain('canceling statement due to lock timeout');
+      },
+      { timeoutMs: 40_000 },
+    );
+    await other.query('rollback');
+    await opening;
+    expect(await migrated(store)).toEqual(MIGRATIONS.map((migration) => new migration().name));
+  });
+
+  it('ends at once when it is refused for good, and says why', async () => {
+    const url = await turnstile([refusal('28P01', 'password authentication failed for user "gapless"')]);
+    await expect(aStore(url).open(() => undefined)).rejects.toThrow('password authentication failed');
+  });
+});

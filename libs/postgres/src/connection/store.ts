@@ -1,0 +1,400 @@
+import 'reflect-metadata';
+import { types } from 'node:util';
+import type { Client, Pool, QueryResultRow } from 'pg';
+import { DataSource, type QueryRunner } from 'typeorm';
+import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import type { OrgId } from '#libs/domain';
+import { untilItWorks, type Logger } from '#libs/runtime';
+import { ApiKeyEntity } from '../entities/api-key.entity.js';
+import { EndpointEntity } from '../entities/endpoint.entity.js';
+import { MIGRATIONS } from '../migrations/index.js';
+import { makeTenantLogin, openAsTenant, tenantUrl } from './tenant-login.js';
+
+/** Taken while migrating, so that processes that start together migrate once. */
+const MIGRATION_LOCK = 4_711_0815;
+
+const POOL_SIZE = 20;
+/** How many of them are for the queries of requests, in a process that serves requests. */
+const TENANT_POOL_SIZE = 12;
+
+/** A server that takes longer counts as down: callers get an error, and stages retry. */
+const QUERY_TIMEOUT_MS = 10_000;
+
+/** A statement that nobody waits for any more must not go on and hold its locks: a repetition would wait for them. */
+const ABANDONED_FOR_MS = 2_000;
+
+/** SQLSTATE classes of a server that is away or going away: connection, operator intervention, resources. */
+const AWAY = /^(08|57P|53)/;
+const AWAY_ERRORS = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN']);
+
+/** Whether the error says that Postgres cannot be reached, as against refusing what it was asked. */
+export function isPostgresAway(error: unknown): boolean {
+  if (!types.isNativeError(error)) return false;
+  const { code } = error as { code?: unknown };
+  if (typeof code === 'string' && (AWAY.test(code) || AWAY_ERRORS.has(code))) return true;
+  return /Connection terminated|Query read timeout|timeout expired|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
+    error.message,
+  );
+}
+
+/**
+ * All that a stage asks for has an index, and comes in its order. Plans are kept for as long as a connection, and one that
+ * was made while a table was small would go on reading it whole, or sorting all of an org's rows, when it is large.
+ */
+const PLANNER_OPTIONS = '-c enable_seqscan=off -c enable_bitmapscan=off';
+
+/** An OrgId is a UUID by construction, so it can be part of the text, and one round trip is enough. */
+function asTenant(orgId: OrgId, becomes: string): string {
+  return `begin; ${becomes}set local gapless.org_id = '${orgId}'`;
+}
+
+/** @throws Error before the first connection: requests can come in earlier */
+function poolOf(dataSource: DataSource): Pool {
+  const pool = (dataSource.driver as PostgresDriver).master as Pool | undefined;
+  if (pool === undefined) throw new Error('there is no connection to Postgres yet');
+  return pool;
+}
+
+/** Whether the error says that a lock was not to be had within the `lock_timeout`. */
+export function isLockNotAvailable(error: unknown): boolean {
+  return types.isNativeError(error) && (error as { code?: unknown }).code === '55P03';
+}
+
+/** SQLSTATEs of a migration that another session is in the way of: no lock in time, a deadlock, a conflict. */
+const IN_THE_WAY = new Set(['55P03', '40P01', '40001']);
+
+/** Whether the schema may be brought up to date a moment later, though it could not be now. */
+export function isPassingInAMoment(error: unknown): boolean {
+  if (isPostgresAway(error) || error instanceof SchemaBehindError) return true;
+  return types.isNativeError(error) && IN_THE_WAY.has(String((error as { code?: unknown }).code));
+}
+
+export interface StoreOptions {
+  readonly databaseUrl: string;
+  readonly applicationName: string;
+  readonly logger: Logger;
+  /** Whether opening brings the schema up to date; if not, it waits until somebody has. */
+  readonly migratesWhenOpened: boolean;
+  /** Default 10 s; a person who asks for a look at everything waits longer. */
+  readonly queryTimeoutMs?: number;
+  /**
+   * Where the queries of requests connect to, as an account that sees one org at a time. Default `null`: with the account
+   * that migrations made. `off`: with that of the stages, which becomes `gapless_tenant` for the transaction.
+   */
+  readonly tenantDatabaseUrl?: string | null;
+  /** Whether the process answers requests (default: no): opening then sees to it that their account is good. */
+  readonly servesRequests?: boolean;
+  /** A schema, which has to exist, whose tables stand before those of `public`, and which is migrated instead of it. */
+  readonly shadowSchema?: string;
+}
+
+/** The schema is older than this code, and somebody else is to bring it up to date. */
+export class SchemaBehindError extends Error {
+  override readonly name = 'SchemaBehindError';
+  constructor(pending: readonly string[]) {
+    super(`the schema lacks ${pending.join(', ')}: run gapless migrate`);
+  }
+}
+
+/** One process' access to Postgres. */
+export class Store {
+  readonly dataSource: DataSource;
+  readonly #settings: PostgresDataSourceOptions;
+  readonly #logger: Logger;
+  readonly #migratesWhenOpened: boolean;
+  readonly #options: StoreOptions;
+  readonly #pooled: Partial<PostgresDataSourceOptions>;
+  #tenants: Promise<DataSource> | null = null;
+  #tenantPool: Pool | null = null;
+
+  constructor(options: StoreOptions) {
+    this.#options = options;
+    this.#logger = options.logger;
+    this.#migratesWhenOpened = options.migratesWhenOpened;
+    const searchPath = options.shadowSchema === undefined ? [] : [`-c search_path=${options.shadowSchema},public`];
+    const startUp = [PLANNER_OPTIONS, ...searchPath];
+    const queryTimeoutMs = options.queryTimeoutMs ?? QUERY_TIMEOUT_MS;
+    this.#settings = {
+      type: 'postgres',
+      url: options.databaseUrl,
+      applicationName: options.applicationName,
+      entities: [EndpointEntity, ApiKeyEntity],
+      migrations: MIGRATIONS,
+      migrationsTransactionMode: 'each',
+      synchronize: false,
+      connectTimeoutMS: 3_000,
+      ...(options.shadowSchema === undefined ? {} : { schema: options.shadowSchema }),
+      extra: { options: startUp.join(' ') },
+      poolErrorHandler: (error: Error) => {
+        this.#logger.warn({ reason: error.message }, 'postgres.connection_lost');
+      },
+    };
+    this.#pooled = {
+      ...this.#settings,
+      extra: {
+        options: [...startUp, `-c statement_timeout=${queryTimeoutMs + ABANDONED_FOR_MS}`].join(' '),
+        keepAlive: true,
+        query_timeout: queryTimeoutMs,
+      },
+    };
+    const hasTenantPool = options.servesRequests === true && options.tenantDatabaseUrl !== 'off';
+    this.dataSource = new DataSource({
+      ...this.#settings,
+      ...this.#pooled,
+      poolSize: hasTenantPool ? POOL_SIZE - TENANT_POOL_SIZE : POOL_SIZE,
+    });
+  }
+
+  /** Waits with back-off until Postgres answers and its schema is up to date, and reports what it waits for. */
+  async open(onWait: (reason: string) => void, signal?: AbortSignal): Promise<void> {
+    await untilItWorks(
+      async () => {
+        await this.#bringUpToDate();
+        if (!this.dataSource.isInitialized) await this.dataSource.initialize();
+        if (this.#options.servesRequests === true) await this.#forTenants();
+      },
+      {
+        ...(signal === undefined ? {} : { signal }),
+        onFailure: (error, failures, waitMs) => {
+          if (!isPassingInAMoment(error)) throw error;
+          const reason = error instanceof Error && error.message !== '' ? error.message : 'Postgres cannot be reached';
+          onWait(reason);
+          this.#logger.warn({ reason, failures, wait_ms: waitMs }, 'postgres.waiting');
+        },
+      },
+    );
+  }
+
+  /** How the connections are used, and how many queries wait for one. */
+  get connections(): { readonly busy: number; readonly idle: number; readonly waiting: number } {
+    if (!this.isOpen) return { busy: 0, idle: 0, waiting: 0 };
+    const pools = [this.#pool, ...(this.#tenantPool === null ? [] : [this.#tenantPool])];
+    const sum = (of: (pool: Pool) => number) => pools.reduce((total, pool) => total + of(pool), 0);
+    const idle = sum(({ idleCount }) => idleCount);
+    return { busy: sum(({ totalCount }) => totalCount) - idle, idle, waiting: sum(({ waitingCount }) => waitingCount) };
+  }
+
+  /** Whether it was opened, and can be asked. */
+  get isOpen(): boolean {
+    return this.dataSource.isInitialized;
+  }
+
+  async close(): Promise<void> {
+    const tenants = await this.#tenants?.catch(() => null);
+    if (tenants?.isInitialized === true) await tenants.destroy();
+    if (this.dataSource.isInitialized) await this.dataSource.destroy();
+  }
+
+  /** A query over all orgs, as the owner of the tables: for the stages. */
+  async query<Row>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
+    return this.#onConnection(this.dataSource, (runner) => runner.query(sql, [...parameters]) as Promise<Row[]>);
+  }
+
+  /**
+   * A statement over all orgs that is planned once for each connection: for what is asked with every batch. It is a
+   * transaction of its own.
+   * @param name one for each text
+   */
+  async prepared<Row>(name: string, sql: string, parameters: readonly unknown[]): Promise<readonly Row[]> {
+    const { rows } = await this.#pool.query<Row & QueryResultRow>({ name, text: sql, values: [...parameters] });
+    return rows;
+  }
+
+  /**
+   * A statement that reads rows of this org alone, held by row-level security, and that is planned once for each
+   * connection, whatever the parameters are.
+   * @param name one for each text
+   */
+  async preparedForOrg<Row>(
+    orgId: OrgId,
+    name: string,
+    sql: string,
+    parameters: readonly unknown[],
+  ): Promise<readonly Row[]> {
+    const client = await poolOf(await this.#forTenants()).connect();
+    let broken = false;
+    // The pool listens only while it has the connection. Without a listener, a loss between two queries ends the process.
+    const onLost = () => {
+      broken = true;
+    };
+    client.on('error', onLost);
+    try {
+      await client.query(`${this.#asTenant(orgId)}; set local plan_cache_mode = force_generic_plan`);
+      try {
+        const { rows } = await client.query<Row & QueryResultRow>({ name, text: sql, values: [...parameters] });
+        await client.query('commit');
+        return rows;
+      } catch (error) {
+        await client.query('rollback').catch(() => {
+          broken = true;
+        });
+        throw error;
+      }
+    } catch (error) {
+      broken ||= isPostgresAway(error);
+      throw error;
+    } finally {
+      client.off('error', onLost);
+      client.release(broken);
+    }
+  }
+
+  /** Everything that `act` does is one transaction over all orgs. */
+  async transaction<T>(act: (runner: QueryRunner) => Promise<T>): Promise<T> {
+    return this.#inTransaction(this.dataSource, 'begin', act);
+  }
+
+  /** One transaction over all orgs that changes nothing, and in which every query sees the same moment. */
+  async snapshot<T>(act: (runner: QueryRunner) => Promise<T>): Promise<T> {
+    return this.#inTransaction(this.dataSource, 'begin isolation level repeatable read read only', act);
+  }
+
+  /** One transaction that sees and changes rows of this org alone, held by row-level security. */
+  async forOrg<T>(orgId: OrgId, act: (runner: QueryRunner) => Promise<T>): Promise<T> {
+    return this.#inTransaction(await this.#forTenants(), this.#asTenant(orgId), act);
+  }
+
+  get #pool(): Pool {
+    return poolOf(this.dataSource);
+  }
+
+  get #sharesLogin(): boolean {
+    return this.#options.tenantDatabaseUrl === 'off';
+  }
+
+  #asTenant(orgId: OrgId): string {
+    return asTenant(orgId, this.#sharesLogin ? 'set local role gapless_tenant; ' : '');
+  }
+
+  /** The connections for the queries of requests; opened once, and again after a failure. */
+  async #forTenants(): Promise<DataSource> {
+    if (this.#sharesLogin) return this.dataSource;
+    return (this.#tenants ??= this.#openTenants().catch((error: unknown) => {
+      this.#tenants = null;
+      throw error;
+    }));
+  }
+
+  async #openTenants(): Promise<DataSource> {
+    const { tenantDatabaseUrl, databaseUrl } = this.#options;
+    const { url, database } = await this.#onConnection(this.dataSource, async (runner) => ({
+      url: tenantDatabaseUrl ?? (await tenantUrl(databaseUrl, runner)),
+      database: await runner.getCurrentDatabase(),
+    }));
+    const settings = { ...this.#settings, ...this.#pooled, url, poolSize: TENANT_POOL_SIZE };
+    const tenants = await openAsTenant(settings, database ?? '');
+    this.#tenantPool = poolOf(tenants);
+    return tenants;
+  }
+
+  async #inTransaction<T>(dataSource: DataSource, begin: string, act: (runner: QueryRunner) => Promise<T>): Promise<T> {
+    return this.#onConnection(dataSource, async (runner, discard) => {
+      await runner.query(begin);
+      try {
+        const result = await act(runner);
+        await runner.query('commit');
+        return result;
+      } catch (error) {
+        if (!isPostgresAway(error)) await runner.query('rollback').catch(discard);
+        throw error;
+      }
+    });
+  }
+
+  /**
+   * Lends a connection. One whose state is not known does not go back to the pool: a statement that nobody waited for may
+   * still be done, and a transaction may be open, which the next one on this connection would commit.
+   */
+  async #onConnection<T>(
+    dataSource: DataSource,
+    act: (runner: QueryRunner, discard: () => void) => Promise<T>,
+  ): Promise<T> {
+    const runner = dataSource.createQueryRunner();
+    let client: Client | undefined;
+    const discard = () => {
+      // Not awaited: a server that is frozen does not say goodbye. The pool takes no connection back that is ending.
+      client?.end().catch(() => undefined);
+    };
+    try {
+      client = (await runner.connect()) as Client;
+      return await act(runner, discard);
+    } catch (error) {
+      if (isPostgresAway(error)) discard();
+      throw error;
+    } finally {
+      await runner.release();
+    }
+  }
+
+  /** Keeps every other process from the work that the lock stands for. @returns `null` when one is at it */
+  async exclusively<T>(lock: number, act: () => Promise<T>): Promise<T | null> {
+    return this.#onConnection(this.dataSource, async (runner, discard) => {
+      const [row] = (await runner.query('select pg_try_advisory_lock($1) as taken', [lock])) as { taken: boolean }[];
+      if (row?.taken !== true) return null;
+      try {
+        return await act();
+      } finally {
+        // The lock belongs to the connection, and goes with it.
+        await runner.query('select pg_advisory_unlock($1)', [lock]).catch(discard);
+      }
+    });
+  }
+
+  /** Brings the schema up to date. @returns the names of the migrations that were run */
+  async migrate(): Promise<readonly string[]> {
+    return this.#withMigrations(async (dataSource) => {
+      const runner = dataSource.createQueryRunner();
+      try {
+        await runner.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
+        const done = await dataSource.runMigrations();
+        for (const migration of done) this.#logger.info({ migration: migration.name }, 'postgres.migrated');
+        await this.#makeTenantLogin(runner);
+        return done.map(({ name }) => name);
+      } finally {
+        // Its connection ends with the data source, and the lock with the connection.
+        await runner.release();
+      }
+    });
+  }
+
+  /** A process that serves requests says what is to be done without it. */
+  async #makeTenantLogin(runner: QueryRunner): Promise<void> {
+    const { shadowSchema, tenantDatabaseUrl = null } = this.#options;
+    if (shadowSchema !== undefined || tenantDatabaseUrl !== null) return;
+    const reason = await makeTenantLogin(runner);
+    if (reason !== null) this.#logger.info({ reason }, 'postgres.no_tenant_login');
+  }
+
+  /** The names of the migrations that the schema lacks, in their order. */
+  async pendingMigrations(): Promise<readonly string[]> {
+    return this.#withMigrations(async (dataSource) => {
+      const [found] = await dataSource.query<{ is_there: boolean }[]>(
+        `select to_regclass('migrations') is not null as is_there`,
+      );
+      const done =
+        found?.is_there === true ? await dataSource.query<{ name: string }[]>('select name from migrations') : [];
+      const names = new Set(done.map(({ name }) => name));
+      return MIGRATIONS.map((migration) => new migration().name).filter((name) => !names.has(name));
+    });
+  }
+
+  async #bringUpToDate(): Promise<void> {
+    if (this.#migratesWhenOpened) {
+      await this.migrate();
+      return;
+    }
+    const pending = await this.pendingMigrations();
+    if (pending.length > 0) throw new SchemaBehindError(pending);
+  }
+
+  /** On connections of its own: a migration takes as long as it takes. */
+  async #withMigrations<T>(act: (dataSource: DataSource) => Promise<T>): Promise<T> {
+    const dataSource = await new DataSource({ ...this.#settings, poolSize: 2 }).initialize();
+    try {
+      return await act(dataSource);
+    } finally {
+      await dataSource.destroy();
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import type { QueryRunner } from 'typeorm';
+import type { AuditedDelivery, EndpointId, OrgId, Seq } from '#libs/domain';
+import {
+  DELIVERY_ALIASES,
+  DELIVERY_COLUMNS,
+  DELIVERY_PARAMETERS,
+  deliveryArrays,
+  deliveryParameters,
+  type DeliveryColumn,
+} from '../projections/delivery-row.js';
+import { SEEN } from '../projections/seen-deliveries.js';
+import type { Store } from '../connection/store.js';
+
+/** A delivery that the delivery log shows otherwise than its facts make it, or not at all. */
+export interface DeliveryMismatch {
+  readonly delivery: AuditedDelivery;
+  /** `row` when there is none, `attempts_log` when it has more attempts or fewer. */
+  readonly columns: readonly (DeliveryColumn | 'row' | 'attempts_log')[];
+}
+
+/** Which rows count. */
+export interface WantedDeliveries {
+  /** Only events that were appended since then, in epoch milliseconds. */
+  readonly sinceMs: number;
+  readonly fromSeq: Seq;
+  /** `null` for all. */
+  readonly orgId: OrgId | null;
+}
+
+/** The delivery log at one moment, and the offsets for which it stands. */
+export interface DeliveryLogSnapshot {
+  /** The offset after its last fact, by partition. */
+  readonly offsets: ReadonlyMap<number, number>;
+  /** Deliveries of endpoints that are deleted have no rows, and are left out. */
+  mismatches(deliveries: readonly AuditedDelivery[]): Promise<readonly DeliveryMismatch[]>;
+  /** How many rows each endpoint has that is not deleted. */
+  rowsByEndpoint(wanted: WantedDeliveries): Promise<ReadonlyMap<EndpointId, number>>;
+  /** Which of the endpoints are not deleted. */
+  present(endpoints: readonly EndpointId[]): Promise<ReadonlySet<EndpointId>>;
+}
+
+const at = (parameter: string) => `to_timestamp(${parameter} / 1000.0)`;
+
+const storedColumn = (column: DeliveryColumn) => (column in SEEN ? SEEN[column as keyof typeof SEEN] : `d.${column}`);
+
+const MISMATCHES = `
+  select place, columns from (
+    select told.place, case when d.id is null then array['row'] else array_remove(array[
+      ${DELIVERY_COLUMNS.map((column) => `case when ${storedColumn(column)} is distinct from told.${column} then '${column}' end`).join(',\n      ')},
+      case when told.attempts_made <> (
+        select count(*) from delivery_attempts a
+        where a.delivery_id = told.id and a.delivery_created_at = ${at('told.created_ms')}
+      ) then 'attempts_log' end
+    ], null) end as columns
+    from unnest(${deliveryArrays(1)}, $${DELIVERY_PARAMETERS + 1}::int[])
+      with ordinality as told(${DELIVERY_ALIASES}, attempts_made, place)
+    join endpoints on endpoints.id = told.endpoint_id
+    left join deliveries d on d.id = told.id and d.created_at = ${at('told.created_ms')}
+    left join endpoint_endings n on n.endpoint_id = told.endpoint_id
+  ) compared where cardinality(columns) > 0 order by place`;
+
+/** Compares the delivery log with what a fold of the delivery facts makes of it. It changes nothing. */
+export class DeliveryLogAudit {
+  constructor(private readonly store: Store) {}
+
+  /** Every query of `act` sees the same moment. */
+  async atOneMoment<T>(topic: string, act: (snapshot: DeliveryLogSnapshot) => Promise<T>): Promise<T> {
+    return this.store.snapshot(async (runner) => {
+      const rows = (await runner.query(
+        `select partition, next_offset from projection_offsets where projection = 'deliveries' and topic = $1`,
+        [topic],
+      )) as { partition: number; next_offset: string }[];
+      return act({
+        offsets: new Map(rows.map((row) => [row.partition, Number(row.next_offset)])),
+        mismatches: (deliveries) => mismatches(runner, deliveries),
+        rowsByEndpoint: (wanted) => rowsByEndpoint(runner, wanted),
+        present: (endpoints) => present(runner, endpoints),
+      });
+    });
+  }
+}
+
+async function mismatches(
+  runner: QueryRunner,
+  deliveries: readonly AuditedDelivery[],
+): Promise<readonly DeliveryMismatch[]> {
+  const rows = (await runner.query(MISMATCHES, [
+    ...deliveryParameters(deliveries),
+    deliveries.map(({ attemptsMade }) => attemptsMade),
+  ])) as { place: string; columns: DeliveryMismatch['columns'] }[];
+  return rows.flatMap(({ place, columns }) => {
+    const delivery = deliveries[Number(place) - 1];
+    return delivery === undefined ? [] : [{ delivery, columns }];
+  });
+}
+
+async function rowsByEndpoint(
+  runner: QueryRunner,
+  { sinceMs, fromSeq, orgId }: WantedDeliveries,
+): Promise<ReadonlyMap<EndpointId, number>> {
+  const rows = (await runner.query(
+    `select endpoint_id, count(*)::int as rows from deliveries
+     where created_at >= to_timestamp($1 / 1000.0) and seq >= $2 and ($3::uuid is null or org_id = $3)
+       and exists (select from endpoints where id = endpoint_id)
+     group by endpoint_id`,
+    [sinceMs, fromSeq, orgId],
+  )) as { endpoint_id: EndpointId; rows: number }[];
+  return new Map(rows.map((row) => [row.endpoint_id, row.rows]));
+}
+
+async function present(runner: QueryRunner, endpoints: readonly EndpointId[]): Promise<ReadonlySet<EndpointId>> {
+  const rows = (await runner.query('select id from endpoints where id = any($1)', [endpoints])) as {
+    id: EndpointId;
+  }[];
+  return new Set(rows.map(({ id }) => id));
+}

@@ -1,0 +1,258 @@
+import type { QueryRunner } from 'typeorm';
+import {
+  deliveryIdOf,
+  seqFromText,
+  type DeliveryId,
+  type DeliveryRef,
+  type DeliveryStatus,
+  type EndpointId,
+  type EventId,
+  type OrgId,
+  type Seq,
+} from '#libs/domain';
+import { IS_ENDED, SEEN, SEEN_DELIVERIES } from '../projections/seen-deliveries.js';
+import type { Store } from '../connection/store.js';
+
+/** A stored delivery (contract 3.5), with what a replay of it needs. */
+export interface DeliveryRecord extends DeliveryRef {
+  readonly run: number;
+  readonly status: DeliveryStatus;
+  readonly attempts: number;
+  readonly responseStatus: number | null;
+  readonly lastError: string | null;
+  readonly nextAttemptAt: Date | null;
+  readonly deliveredAt: Date | null;
+}
+
+/** One attempt of the `attempts_log` (contract 3.5). */
+export interface AttemptLogEntry {
+  readonly run: number;
+  readonly attempt: number;
+  readonly at: Date;
+  /** How far `at` is ahead of the clock that stamped the signatures. */
+  readonly leadMs: number;
+  readonly durationMs: number;
+  readonly responseStatus: number | null;
+  readonly error: string | null;
+  readonly responseExcerpt: string | null;
+}
+
+/** A delivery with all that is known of it. */
+export interface WholeDelivery {
+  readonly delivery: DeliveryRecord;
+  /** In the order in which they were made, earlier runs included. */
+  readonly attemptsLog: readonly AttemptLogEntry[];
+  /** The stored JSON text; `null` once retention has removed it. */
+  readonly envelope: string | null;
+}
+
+/** Where an event was delivered. */
+export interface EventDelivery extends DeliveryRecord {
+  readonly endpointName: string | null;
+  /** As it is now. */
+  readonly url: string;
+}
+
+/** Which deliveries of an endpoint are asked for. */
+export interface DeliveryQuery {
+  readonly status?: DeliveryStatus;
+  readonly event?: string;
+  /** Only events that were appended at this time or later. */
+  readonly since?: Date;
+  /** Only events that were appended before this time. */
+  readonly until?: Date;
+  readonly after?: DeliveryPlace;
+  readonly limit: number;
+}
+
+/** A place between two deliveries of the list: behind this one, to older ones. */
+export interface DeliveryPlace {
+  readonly createdAtMs: number;
+  readonly seq: Seq;
+}
+
+interface DeliveryRow {
+  readonly id: DeliveryId;
+  readonly org_id: OrgId;
+  readonly endpoint_id: EndpointId;
+  readonly event_id: EventId;
+  readonly event_type: string;
+  readonly seq: string;
+  readonly created_at: Date;
+  readonly run: number;
+  readonly status: DeliveryStatus;
+  readonly attempts: number;
+  readonly response_status: number | null;
+  readonly last_error: string | null;
+  readonly next_attempt_at: Date | null;
+  readonly delivered_at: Date | null;
+}
+
+const COLUMNS = `d.id, d.org_id, d.endpoint_id, d.event_id, d.event_type, d.seq, d.created_at, d.run, ${SEEN.status} as status,
+  d.attempts, d.response_status, ${SEEN.last_error} as last_error, ${SEEN.next_attempt_at} as next_attempt_at,
+  d.delivered_at`;
+
+/** The stored rows that make up each status: each is a range of the index, in the order of the list. */
+const ROWS_OF_STATUS: Readonly<Record<DeliveryStatus, readonly string[]>> = {
+  pending: [`d.status = 'pending' and not ${IS_ENDED}`],
+  delivered: [`d.status = 'delivered'`],
+  failed: [`d.status = 'failed'`, `d.status = 'pending' and ${IS_ENDED}`],
+};
+const ALL_ROWS: readonly string[] = [`d.status = 'pending'`, `d.status = 'delivered'`, `d.status = 'failed'`];
+
+function toRecord(row: DeliveryRow): DeliveryRecord {
+  return {
+    deliveryId: row.id,
+    orgId: row.org_id,
+    endpointId: row.endpoint_id,
+    eventId: row.event_id,
+    event: row.event_type,
+    seq: seqFromText(row.seq),
+    createdAtMs: row.created_at.getTime(),
+    run: row.run,
+    status: row.status,
+    attempts: row.attempts,
+    responseStatus: row.response_status,
+    lastError: row.last_error,
+    nextAttemptAt: row.next_attempt_at,
+    deliveredAt: row.delivered_at,
+  };
+}
+
+/** Reads the delivery log of an org's endpoints. */
+export class DeliveryLog {
+  constructor(private readonly store: Store) {}
+
+  /** Newest first: by the time the event was appended, then by seq. */
+  async list(orgId: OrgId, endpointId: EndpointId, query: DeliveryQuery): Promise<readonly DeliveryRecord[]> {
+    const parameters: unknown[] = [endpointId, query.limit];
+    const filters: string[] = [];
+    if (query.event !== undefined) filters.push(`and d.event_type = $${parameters.push(query.event)}`);
+    if (query.since !== undefined) filters.push(`and d.created_at >= $${parameters.push(query.since)}`);
+    if (query.until !== undefined) filters.push(`and d.created_at < $${parameters.push(query.until)}`);
+    if (query.after !== undefined) {
+      const time = parameters.push(query.after.createdAtMs);
+      filters.push(
+        `and (d.created_at, d.seq) < (to_timestamp($${time} / 1000.0), $${parameters.push(query.after.seq)})`,
+      );
+    }
+    const ranges = query.status === undefined ? ALL_ROWS : ROWS_OF_STATUS[query.status];
+    const selects = ranges.map(
+      (rows) => `(select ${COLUMNS} from ${SEEN_DELIVERIES} where d.endpoint_id = $1 and ${rows} ${filters.join(' ')}
+         order by d.created_at desc, d.seq desc limit $2)`,
+    );
+    return this.store.forOrg(orgId, async (runner) => {
+      const rows = (await runner.query(
+        `select * from (${selects.join(' union all ')}) page order by created_at desc, seq desc limit $2`,
+        parameters,
+      )) as DeliveryRow[];
+      return rows.map(toRecord);
+    });
+  }
+
+  async find(orgId: OrgId, endpointId: EndpointId, id: DeliveryId): Promise<DeliveryRecord | undefined> {
+    return this.store.forOrg(orgId, (runner) => find(runner, endpointId, id));
+  }
+
+  /** The deliveries of an event to the endpoints that there are, in the order in which those were registered. */
+  async ofEvent(orgId: OrgId, eventId: EventId, appendedAt: Date): Promise<readonly EventDelivery[]> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const endpoints = (await runner.query('select id, name, url from endpoints order by created_at, id')) as {
+        id: EndpointId;
+        name: string | null;
+        url: string;
+      }[];
+      // A delivery's id follows from the event and the endpoint, so no index by event is needed.
+      const rows = (await runner.query(
+        `select ${COLUMNS} from ${SEEN_DELIVERIES} where d.id = any($1) and d.created_at = $2`,
+        [endpoints.map(({ id }) => deliveryIdOf(eventId, id)), appendedAt],
+      )) as DeliveryRow[];
+      const byEndpoint = new Map(rows.map((row) => [row.endpoint_id, toRecord(row)]));
+      return endpoints.flatMap(({ id, name, url }) => {
+        const delivery = byEndpoint.get(id);
+        return delivery === undefined ? [] : [{ ...delivery, endpointName: name, url }];
+      });
+    });
+  }
+
+  /** The stored bytes of an event that was appended since then; `undefined` for one that retention has removed. */
+  async keptEnvelope(orgId: OrgId, seq: Seq, since: Date): Promise<Buffer | undefined> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const [event] = (await runner.query(
+        'select envelope from events where org_id = $1 and seq = $2 and appended_at >= $3',
+        [orgId, seq, since],
+      )) as { envelope: Buffer }[];
+      return event?.envelope;
+    });
+  }
+
+  /** When the last attempt of all runs ended, as the log shows it; `null` before the first one. */
+  async lastAttemptEndMs(orgId: OrgId, { deliveryId, createdAtMs }: DeliveryRef): Promise<number | null> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const [last] = (await runner.query(
+        `select max(started_at + duration_ms * interval '1 ms') as ended_at from delivery_attempts
+         where delivery_id = $1 and delivery_created_at = to_timestamp($2 / 1000.0)`,
+        [deliveryId, createdAtMs],
+      )) as { ended_at: Date | null }[];
+      return last?.ended_at?.getTime() ?? null;
+    });
+  }
+
+  /**
+   * A delivery with all of its attempts, earlier runs included, and its envelope's JSON text if that was appended since
+   * `keptSince`: what is past retention is not shown, whether or not it is dropped yet.
+   */
+  async findWhole(
+    orgId: OrgId,
+    endpointId: EndpointId,
+    id: DeliveryId,
+    keptSince: Date,
+  ): Promise<WholeDelivery | undefined> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const delivery = await find(runner, endpointId, id);
+      if (delivery === undefined) return undefined;
+      const attempts = (await runner.query(
+        `select run, attempt, started_at, duration_ms, response_status, error, response_excerpt, clock_lead_ms
+         from delivery_attempts
+         where delivery_id = $1 and delivery_created_at = to_timestamp($2 / 1000.0) order by run, attempt`,
+        [id, delivery.createdAtMs],
+      )) as {
+        run: number;
+        attempt: number;
+        started_at: Date;
+        duration_ms: number;
+        response_status: number | null;
+        error: string | null;
+        response_excerpt: string | null;
+        clock_lead_ms: string | null;
+      }[];
+      const [event] = (await runner.query(
+        `select convert_from(envelope, 'UTF8') as envelope from events
+         where org_id = $1 and seq = $2 and appended_at = to_timestamp($3 / 1000.0) and appended_at >= $4`,
+        [orgId, delivery.seq, delivery.createdAtMs, keptSince],
+      )) as { envelope: string }[];
+      return {
+        delivery,
+        envelope: event?.envelope ?? null,
+        attemptsLog: attempts.map((row) => ({
+          run: row.run,
+          attempt: row.attempt,
+          at: row.started_at,
+          leadMs: Number(row.clock_lead_ms ?? 0),
+          durationMs: row.duration_ms,
+          responseStatus: row.response_status,
+          error: row.error,
+          responseExcerpt: row.response_excerpt,
+        })),
+      };
+    });
+  }
+}
+
+async function find(runner: QueryRunner, endpointId: EndpointId, id: DeliveryId): Promise<DeliveryRecord | undefined> {
+  const [row] = (await runner.query(
+    `select ${COLUMNS} from ${SEEN_DELIVERIES} where d.id = $1 and d.endpoint_id = $2`,
+    [id, endpointId],
+  )) as DeliveryRow[];
+  return row === undefined ? undefined : toRecord(row);
+}

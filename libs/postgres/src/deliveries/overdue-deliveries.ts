@@ -1,0 +1,148 @@
+import { seqFromText, type DeliveryId, type DueAttempt, type EndpointId, type EventId, type OrgId } from '#libs/domain';
+import { projectedUpTo } from '../projections/projection-offsets.js';
+import type { Store } from '../connection/store.js';
+
+/** An attempt that was due long ago, without its bytes: there may be many of them. */
+export interface OverdueAttempt {
+  readonly deliveryId: DeliveryId;
+  readonly endpointId: EndpointId;
+  readonly createdAt: Date;
+  readonly run: number;
+  /** How many attempts were made before. */
+  readonly attempts: number;
+}
+
+/** Some of the endpoints that have pending deliveries. */
+export interface OverdueEndpoints {
+  /** Returns the active ones that have an overdue attempt. */
+  readonly endpoints: readonly EndpointId[];
+  /** Where to go on; `null` once all endpoints were looked at. */
+  readonly next: EndpointId | null;
+}
+
+interface Row {
+  readonly id: DeliveryId;
+  readonly org_id: OrgId;
+  readonly endpoint_id: EndpointId;
+  readonly event_id: EventId;
+  readonly event_type: string;
+  readonly seq: string;
+  readonly created_at: Date;
+  readonly run: number;
+  readonly attempts: number;
+  readonly next_attempt_at: Date;
+  readonly envelope: Buffer;
+}
+
+/** Finds pending deliveries whose next attempt should have been made long ago. Each statement is bounded. */
+export class OverdueDeliveries {
+  constructor(private readonly store: Store) {}
+
+  /**
+   * Looks at the next endpoints that have pending deliveries, in the order of their ids. The index of pending deliveries is
+   * skipped through from endpoint to endpoint, so that it does not matter how many deliveries wait for each.
+   * @param after the endpoint to go on behind, or `null` to begin
+   */
+  async endpoints(before: Date, after: EndpointId | null, limit: number): Promise<OverdueEndpoints> {
+    const rows = await this.store.query<{ id: EndpointId; is_overdue: boolean }>(
+      `with recursive pending(id) as (
+         (select endpoint_id from deliveries where status = 'pending' and endpoint_id > $2 order by endpoint_id limit 1)
+         union all
+         select (
+           select endpoint_id from deliveries
+           where status = 'pending' and endpoint_id > pending.id order by endpoint_id limit 1
+         ) from pending where pending.id is not null
+       )
+       select walked.id, p.id is not null and exists (
+         select from deliveries d
+         where d.endpoint_id = walked.id and d.status = 'pending' and d.endings = coalesce(n.endings, 0)
+           and d.next_attempt_at < $1
+       ) as is_overdue
+       from (select id from pending where id is not null limit $3) walked
+       left join endpoints p on p.id = walked.id and p.is_active
+       left join endpoint_endings n on n.endpoint_id = walked.id
+       order by walked.id`,
+      [before, after ?? '', limit],
+    );
+    const last = rows.at(-1);
+    return {
+      endpoints: rows.filter((row) => row.is_overdue).map(({ id }) => id),
+      next: rows.length < limit ? null : (last?.id ?? null),
+    };
+  }
+
+  /** The attempts of these endpoints that were due before; of each endpoint at most so many, longest overdue first. */
+  async suspects(
+    endpoints: readonly EndpointId[],
+    before: Date,
+    perEndpoint: number,
+  ): Promise<readonly OverdueAttempt[]> {
+    const rows = await this.store.query<Pick<Row, 'id' | 'endpoint_id' | 'created_at' | 'run' | 'attempts'>>(
+      `select d.id, d.endpoint_id, d.created_at, d.run, d.attempts
+       from unnest($1::text[]) as wanted(id)
+       left join endpoint_endings n on n.endpoint_id = wanted.id
+       cross join lateral (
+         select id, endpoint_id, created_at, run, attempts from deliveries
+         where endpoint_id = wanted.id and status = 'pending' and endings = coalesce(n.endings, 0)
+           and next_attempt_at < $2
+         order by next_attempt_at limit $3
+       ) d`,
+      [endpoints, before, perEndpoint],
+    );
+    return rows.map((row) => ({
+      deliveryId: row.id,
+      endpointId: row.endpoint_id,
+      createdAt: row.created_at,
+      run: row.run,
+      attempts: row.attempts,
+    }));
+  }
+
+  /** Returns the attempts that still have to be made: of active endpoints, and of events within the retention. */
+  async stillDue(suspects: readonly OverdueAttempt[]): Promise<readonly DueAttempt[]> {
+    const rows = await this.store.query<Row>(
+      `select d.id, d.org_id, d.endpoint_id, d.event_id, d.event_type, d.seq, d.created_at, d.run, d.attempts,
+         d.next_attempt_at, e.envelope
+       from unnest($1::text[], $2::timestamptz[], $3::int[], $4::int[]) with ordinality
+         as suspect(id, created_at, run, attempts, place)
+       cross join lateral (
+         select * from deliveries where id = suspect.id and created_at = suspect.created_at limit 1
+       ) d
+       join endpoints p on p.id = d.endpoint_id and p.is_active
+       left join endpoint_endings n on n.endpoint_id = d.endpoint_id
+       cross join lateral (
+         select envelope from events where org_id = d.org_id and seq = d.seq and appended_at = d.created_at limit 1
+       ) e
+       where d.status = 'pending' and d.run = suspect.run and d.attempts = suspect.attempts
+         and d.endings = coalesce(n.endings, 0)
+       order by suspect.place`,
+      [
+        suspects.map(({ deliveryId }) => deliveryId),
+        suspects.map(({ createdAt }) => createdAt),
+        suspects.map(({ run }) => run),
+        suspects.map(({ attempts }) => attempts),
+      ],
+    );
+    return rows.map((row) => ({
+      delivery: {
+        deliveryId: row.id,
+        endpointId: row.endpoint_id,
+        orgId: row.org_id,
+        eventId: row.event_id,
+        event: row.event_type,
+        seq: seqFromText(row.seq),
+        createdAtMs: row.created_at.getTime(),
+      },
+      run: row.run,
+      attempt: row.attempts + 1,
+      dueAtMs: row.next_attempt_at.getTime(),
+      traceparent: null,
+      envelope: row.envelope,
+    }));
+  }
+
+  /** How far a projection is in each partition of a topic. */
+  async projectedUpTo(projection: string, topic: string): Promise<ReadonlyMap<number, number>> {
+    return projectedUpTo(this.store, projection, topic);
+  }
+}

@@ -1,0 +1,182 @@
+import {
+  deliveryIdOf,
+  seqFromText,
+  type EndpointId,
+  type EventId,
+  type OrgId,
+  type Seq,
+  type Subscriber,
+  type WidgetId,
+} from '#libs/domain';
+import { ANY_STATUS, SEEN, SEEN_DELIVERIES } from '../projections/seen-deliveries.js';
+import type { Store } from '../connection/store.js';
+
+/** Which deliveries are to be recovered: `failed` ones, or what the endpoint `missed` while it was inactive. */
+export type RecoveryKind = 'failed' | 'missed';
+
+/** The events to look at: by seq (greater than `sinceSeq`) or by the time at which they were appended. */
+export interface RecoveryRange {
+  readonly sinceSeq: Seq | null;
+  readonly since: Date | null;
+  /** Appended before this. */
+  readonly until: Date | null;
+}
+
+/** An event that is to be delivered (again). */
+export interface Recoverable {
+  readonly kind: RecoveryKind;
+  readonly eventId: EventId;
+  readonly event: string;
+  readonly seq: Seq;
+  readonly createdAtMs: number;
+  /** The run of the delivery as it stands; 0 for one that was missed. */
+  readonly run: number;
+  /** When its last attempt ended, as the delivery log shows it; `null` without one. */
+  readonly lastAttemptEndMs: number | null;
+  readonly envelope: Buffer;
+}
+
+/**
+ * Routing looks at the endpoint a moment after the event was appended, so an event from right before the endpoint
+ * became inactive may have met it inactive. Whatever has a delivery is not counted, so looking further back is safe.
+ */
+const ROUTING_DELAY = '1 minute';
+
+/** Events that one statement looks at, however few of them are to be recovered: it takes well under a second. */
+const EVENTS_LOOKED_AT = 5_000;
+
+/** Always at least one row, so that it is known how far it looked. */
+const PAGE = `
+  with looked_at as materialized (
+    select seq, appended_at, event_id, event_type, widget_id from events
+    where org_id = $1 and seq > $3 and appended_at >= $4 and appended_at < $5
+    order by seq limit ${EVENTS_LOOKED_AT}
+  ), found as (
+    select case when d.run is null then 'missed' else 'failed' end as kind, e.event_id, e.event_type, e.seq, e.appended_at,
+      coalesce(d.run, 0) as run, d.id as delivery_id
+    from looked_at e
+    left join lateral (
+      select d.id, d.run, ${SEEN.status} as status from ${SEEN_DELIVERIES}
+      where d.endpoint_id = $2 and ${ANY_STATUS} and d.created_at = e.appended_at and d.seq = e.seq limit 1
+    ) d on true
+    where 'failed' = any($6) and d.status = 'failed'
+      or 'missed' = any($6) and d.run is null
+        and e.event_type = any($7)
+        and ($8::uuid[] is null or e.widget_id is null or e.widget_id = any($8))
+        and exists (
+          select from endpoint_inactive_periods p
+          join endpoints n on n.id = p.endpoint_id
+          where p.endpoint_id = $2 and (
+            e.seq > p.began_after_seq and e.seq <= p.ended_after_seq
+            or e.appended_at < coalesce(p.ended_at, 'infinity')
+              and e.appended_at >= greatest(p.began_at - interval '${ROUTING_DELAY}', n.created_at)
+          )
+        )
+    order by e.seq limit $9
+  )
+  select looked.looked_at, looked.last_seq, found.*, stored.envelope, (
+      select max(a.started_at + a.duration_ms * interval '1 ms') from delivery_attempts a
+      where a.delivery_id = found.delivery_id and a.delivery_created_at = found.appended_at
+    ) as last_attempt_end
+  from (select count(*)::int as looked_at, max(seq) as last_seq from looked_at) looked
+  left join found on true
+  left join lateral (
+    select envelope from events where org_id = $1 and seq = found.seq and appended_at = found.appended_at limit 1
+  ) stored on true
+  order by found.seq`;
+
+interface Looked {
+  readonly looked_at: number;
+  readonly last_seq: string | null;
+}
+
+interface FoundRow extends Looked {
+  readonly kind: RecoveryKind;
+  readonly event_id: EventId;
+  readonly event_type: string;
+  readonly seq: string;
+  readonly appended_at: Date;
+  readonly run: number;
+  readonly last_attempt_end: Date | null;
+  readonly envelope: Buffer;
+}
+
+type Row = FoundRow | (Looked & { readonly seq: null });
+
+/** The result of one look, in seq order. */
+export interface RecoveryPage {
+  readonly events: readonly Recoverable[];
+  /** The seq after which to go on; `null` when nothing is left. */
+  readonly next: Seq | null;
+}
+
+/** Finds what an endpoint can recover, in seq order. */
+export class RecoverySource {
+  /** @param retentionMs events appended longer ago are not found, whether or not they are pruned yet */
+  constructor(
+    private readonly store: Store,
+    private readonly retentionMs: number,
+  ) {}
+
+  /** @param after the seq after which to go on; at most `limit` events are returned, which may be none of many */
+  async page(
+    orgId: OrgId,
+    endpoint: Subscriber,
+    kinds: readonly RecoveryKind[],
+    range: RecoveryRange,
+    after: Seq,
+    limit: number,
+    nowMs: number,
+  ): Promise<RecoveryPage> {
+    const keptSinceMs = nowMs - this.retentionMs;
+    const rows = await this.store.forOrg(
+      orgId,
+      async (runner) =>
+        (await runner.query(PAGE, [
+          orgId,
+          endpoint.id,
+          Math.max(after, range.sinceSeq ?? 0),
+          new Date(Math.max(keptSinceMs, range.since?.getTime() ?? keptSinceMs)),
+          range.until ?? 'infinity',
+          kinds,
+          endpoint.events,
+          endpoint.widgetIds satisfies readonly WidgetId[] | null,
+          limit,
+        ])) as Row[],
+    );
+    const [first] = rows;
+    const found = rows.filter((row): row is FoundRow => row.seq !== null);
+    const lastFound = found.at(-1);
+    if (found.length === limit && lastFound !== undefined) {
+      return { events: found.map(toRecoverable), next: seqFromText(lastFound.seq) };
+    }
+    const isEnd = first === undefined || first.looked_at < EVENTS_LOOKED_AT || first.last_seq === null;
+    return { events: found.map(toRecoverable), next: isEnd ? null : seqFromText(first.last_seq) };
+  }
+}
+
+function toRecoverable(row: FoundRow): Recoverable {
+  return {
+    kind: row.kind,
+    eventId: row.event_id,
+    event: row.event_type,
+    seq: seqFromText(row.seq),
+    createdAtMs: row.appended_at.getTime(),
+    run: row.run,
+    lastAttemptEndMs: row.last_attempt_end?.getTime() ?? null,
+    envelope: row.envelope,
+  };
+}
+
+/** The delivery that recovers the event. */
+export function recoveredDelivery(orgId: OrgId, endpointId: EndpointId, event: Recoverable) {
+  return {
+    deliveryId: deliveryIdOf(event.eventId, endpointId),
+    endpointId,
+    orgId,
+    eventId: event.eventId,
+    event: event.event,
+    seq: event.seq,
+    createdAtMs: event.createdAtMs,
+  };
+}

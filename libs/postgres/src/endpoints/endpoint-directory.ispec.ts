@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  deliveryIdOf,
+  outOfTime,
+  type DeliveryFact,
+  type EndpointId,
+  type EventId,
+  type OrgId,
+  type Seq,
+} from '#libs/domain';
+import { anOrgId } from '../../../../test/support/ids.js';
+import { DeliveryProjection } from '../projections/delivery-projection.js';
+import { EndpointDirectory } from './endpoint-directory.js';
+import { EndpointRecords } from './endpoint-records.js';
+import type { Store } from '../connection/store.js';
+import { anEndpoint } from '../testing/an-endpoint.js';
+import { aCipher, aTestStore } from '../testing/a-test-store.js';
+
+const AT_MS = 1_772_366_400_000;
+
+let store: Store;
+let drop: () => Promise<void>;
+let records: EndpointRecords;
+let orgId: OrgId;
+
+beforeAll(async () => {
+  ({ store, drop } = await aTestStore());
+  records = new EndpointRecords(store, aCipher());
+});
+
+afterAll(async () => {
+  await drop();
+});
+
+beforeEach(() => {
+  orgId = anOrgId();
+});
+
+/** The feed shows so many events of the org, whatever the log holds. */
+async function feedShows(events: number): Promise<void> {
+  await store.query(
+    `insert into org_heads (org_id, last_seq) values ($1, $2)
+     on conflict (org_id) do update set last_seq = excluded.last_seq`,
+    [orgId, events],
+  );
+}
+
+async function switches(id: EndpointId, becomes: boolean, logEnd: number): Promise<void> {
+  await records.update(orgId, id, { isActive: { becomes, logEnd } }, new Date(AT_MS), () => Promise.resolve());
+}
+
+/** Which of the org's first events the endpoint receives, when all of them are routed now. */
+async function received(id: EndpointId, events: number): Promise<readonly number[]> {
+  const subscribers = await new EndpointDirectory(store, aCipher()).subscribersOf(
+    new Map([[orgId, { seq: 1 as Seq, offset: 0 }]]),
+  );
+  const subscriber = subscribers.get(orgId)?.find((one) => one.id === id);
+  if (subscriber === undefined) return [];
+  return Array.from({ length: events }, (_, offset) => offset + 1).filter(
+    (seq) => outOfTime(subscriber, { seq: seq as Seq, offset: seq - 1, appendedAtMs: AT_MS }) === undefined,
+  );
+}
+
+describe('while the feed is behind the log', () => {
+  it('a new endpoint receives what the log did not hold', async () => {
+    await feedShows(2);
+    const id = await anEndpoint(store, orgId, 5);
+    expect(await received(id, 8)).toEqual([6, 7, 8]);
+  });
+
+  it('an endpoint that is disabled and enabled receives all but what the log came to hold meanwhile', async () => {
+    const id = await anEndpoint(store, orgId, 0);
+    await feedShows(1);
+    await switches(id, false, 3);
+    await feedShows(4);
+    await switches(id, true, 6);
+    expect(await received(id, 8)).toEqual([1, 2, 3, 7, 8]);
+  });
+
+  it('and does so when the feed has stood still', async () => {
+    const id = await anEndpoint(store, orgId, 0);
+    await switches(id, false, 3);
+    await switches(id, true, 6);
+    expect(await received(id, 8)).toEqual([1, 2, 3, 7, 8]);
+  });
+
+  it('and when it was disabled because it failed too often', async () => {
+    const id = await anEndpoint(store, orgId, 0);
+    const projection = new DeliveryProjection(store, 1, 'disable', (orgIds) =>
+      Promise.resolve(new Map(orgIds.map((one) => [one, 3]))),
+    );
+    const fact = aFailure(id);
+    const topic = `deliveries-${id}`;
+    const stretch = { projection: 'deliveries', topic, partition: 0, firstOffset: 0, nextOffset: 1 };
+    await projection.apply(stretch, [{ offset: 0, fact }]);
+    await feedShows(5);
+    await switches(id, true, 6);
+    expect(await received(id, 8)).toEqual([1, 2, 3, 7, 8]);
+  });
+});
+
+describe('an endpoint that was disabled before offsets were written down', () => {
+  it('receives all that the feed had not shown by then', async () => {
+    const id = await anEndpoint(store, orgId, 0);
+    await feedShows(2);
+    await switches(id, false, 3);
+    await store.query('update endpoint_inactive_periods set began_offset = null where endpoint_id = $1', [id]);
+    await switches(id, true, 6);
+    expect(await received(id, 8)).toEqual([1, 2, 7, 8]);
+  });
+
+  it('receives everything if nobody knows when that was', async () => {
+    const id = await anEndpoint(store, orgId, 0);
+    await switches(id, false, 3);
+    const forget =
+      'update endpoint_inactive_periods set began_offset = null, began_after_seq = null where endpoint_id = $1';
+    await store.query(forget, [id]);
+    await switches(id, true, 6);
+    expect(await received(id, 8)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+  });
+});
+
+function aFailure(endpointId: EndpointId): DeliveryFact {
+  const eventId = `evt_${'1'.padStart(26, '0')}` as EventId;
+  return {
+    type: 'attempted',
+    delivery: {
+      deliveryId: deliveryIdOf(eventId, endpointId),
+      endpointId,
+      orgId,
+      eventId,
+      event: 'ticket.created',
+      seq: 1 as Seq,
+      createdAtMs: AT_MS,
+    },
+    run: 0,
+    attempt: 1,
+    activation: 1,
+    startedAtMs: AT_MS,
+    durationMs: 10,
+    responseStatus: 500,
+    error: 'http_status: 500',
+    responseExcerpt: null,
+    next: 'exhausted',
+    nextAttemptAtMs: null,
+  };
+}

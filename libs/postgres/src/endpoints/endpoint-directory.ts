@@ -1,0 +1,193 @@
+import {
+  seqFromText,
+  type DeliveryStatus,
+  type DueAttempt,
+  type EndpointId,
+  type InactivePeriod,
+  type LoggedPlace,
+  type OrgId,
+  type ReceivingTimes,
+  type Seq,
+  type Subscriber,
+  type WidgetId,
+} from '#libs/domain';
+import type { SecretCipher } from '../access/secret-cipher.js';
+import { IS_ENDED } from '../projections/seen-deliveries.js';
+import type { Store } from '../connection/store.js';
+
+/** Where to and with what a delivery is pushed, as it is at this moment. */
+export interface DispatchTarget {
+  readonly id: EndpointId;
+  readonly url: string;
+  readonly secret: string;
+  /** The one before it, while both sign. */
+  readonly previousSecret: string | null;
+  readonly activation: number;
+}
+
+/** An endpoint that events are routed to. */
+export type RoutedSubscriber = Subscriber & ReceivingTimes;
+
+interface InactiveRow {
+  /** `null` where only the offset is known. */
+  readonly beganAfterSeq: Seq | null;
+  readonly beganOffset: number | null;
+  readonly endedAfterSeq: Seq;
+  readonly endedOffset: number | null;
+  readonly endedMs: number;
+}
+
+/** What to do with an attempt that is due. */
+export type DispatchLookupResult =
+  | { readonly kind: 'target'; readonly target: DispatchTarget }
+  | { readonly kind: 'inactive' }
+  /** The endpoint is deleted. */
+  | { readonly kind: 'gone' }
+  /** The attempt is made already, or its run is over: replayed since, ended or delivered. */
+  | { readonly kind: 'superseded' };
+
+interface DispatchRow {
+  readonly url: string | null;
+  readonly secret_ciphertext: Buffer;
+  readonly previous_secret_ciphertext: Buffer | null;
+  readonly is_active: boolean;
+  readonly activation: number;
+  readonly run: number | null;
+  readonly attempts: number;
+  readonly status: DeliveryStatus;
+  /** Ended with all that was pending of the endpoint. */
+  readonly is_ended: boolean;
+}
+
+function isSuperseded(due: DueAttempt, row: DispatchRow): boolean {
+  // Facts come into Postgres a moment later than they happen; of a delivery that is not there yet nothing is over.
+  if (row.run === null || row.run < due.run) return false;
+  return row.run > due.run || row.attempts >= due.attempt || row.status !== 'pending' || row.is_ended;
+}
+
+/** Endpoint lookups of the router and the dispatcher, for many at a time. */
+export class EndpointDirectory {
+  /** Deciphering is cheap, but not as cheap as this; a ciphertext never changes its meaning. */
+  readonly #deciphered = new Map<string, string>();
+
+  constructor(
+    private readonly store: Store,
+    private readonly cipher: SecretCipher,
+  ) {}
+
+  /**
+   * The active endpoints of each org, with the times in which they receive.
+   * @param from the first event of each org that is to be routed: periods that ended before it are left out
+   */
+  async subscribersOf(
+    from: ReadonlyMap<OrgId, Pick<LoggedPlace, 'seq' | 'offset'>>,
+  ): Promise<ReadonlyMap<OrgId, readonly RoutedSubscriber[]>> {
+    const rows = await this.store.prepared<{
+      id: EndpointId;
+      org_id: OrgId;
+      events: string[];
+      widget_ids: WidgetId[] | null;
+      receives_after_seq: string;
+      receives_from_offset: string | null;
+      created_ms: string;
+      inactive: InactiveRow[] | null;
+    }>(
+      'subscribers',
+      `select e.id, e.org_id, e.events, e.widget_ids, e.receives_after_seq, e.receives_from_offset,
+         (extract(epoch from e.created_at) * 1000)::bigint as created_ms, p.inactive
+       from unnest($1::uuid[], $2::bigint[], $3::bigint[]) as asked(org_id, from_seq, from_offset)
+       join endpoints e on e.org_id = asked.org_id
+       left join lateral (
+         select json_agg(json_build_object('beganAfterSeq', began_after_seq, 'beganOffset', began_offset,
+           'endedAfterSeq', ended_after_seq, 'endedOffset', ended_offset,
+           'endedMs', (extract(epoch from ended_at) * 1000)::bigint)) as inactive
+         from endpoint_inactive_periods
+         -- Most endpoints have never been inactive: for them, nothing is looked up.
+         where e.activation > 1 and endpoint_id = e.id and (ended_after_seq >= asked.from_seq or ended_offset > asked.from_offset)
+           and (began_after_seq is not null or began_offset is not null)
+           and (began_after_seq < ended_after_seq or coalesce(began_offset, 0) < ended_offset)
+       ) p on true
+       where e.is_active order by e.org_id, e.created_at, e.id`,
+      [[...from.keys()], [...from.values()].map(({ seq }) => seq), [...from.values()].map(({ offset }) => offset)],
+    );
+    const byOrg = new Map<OrgId, RoutedSubscriber[]>();
+    for (const row of rows) {
+      const subscribers = byOrg.get(row.org_id) ?? [];
+      subscribers.push({
+        id: row.id,
+        isActive: true,
+        events: row.events,
+        widgetIds: row.widget_ids,
+        created: {
+          afterSeq: seqFromText(row.receives_after_seq),
+          endOffset: row.receives_from_offset === null ? null : Number(row.receives_from_offset),
+          atMs: Number(row.created_ms),
+        },
+        inactive: (row.inactive ?? []).map(toPeriod),
+      });
+      byOrg.set(row.org_id, subscribers);
+    }
+    return byOrg;
+  }
+
+  /** For each attempt, in order: its endpoint as it is now, and whether the attempt is still to be made. */
+  async lookUp(attempts: readonly DueAttempt[]): Promise<readonly DispatchLookupResult[]> {
+    const rows = await this.store.prepared<DispatchRow>(
+      'look_up_attempts',
+      `select e.url, e.secret_ciphertext, e.is_active, e.activation,
+         case when e.previous_secret_until > now() then e.previous_secret_ciphertext end as previous_secret_ciphertext, d.run, d.attempts, d.status, ${IS_ENDED} as is_ended
+       from unnest($1::text[], $2::text[], $3::bigint[]) with ordinality as due(endpoint_id, delivery_id, created_ms, place)
+       left join endpoints e on e.id = due.endpoint_id
+       left join endpoint_endings n on n.endpoint_id = due.endpoint_id
+       left join lateral (
+         select run, attempts, status, endings from deliveries
+         where id = due.delivery_id and created_at = to_timestamp(due.created_ms / 1000.0) limit 1
+       ) d on true
+       order by due.place`,
+      [
+        attempts.map(({ delivery }) => delivery.endpointId),
+        attempts.map(({ delivery }) => delivery.deliveryId),
+        attempts.map(({ delivery }) => delivery.createdAtMs),
+      ],
+    );
+    return attempts.map((due, index): DispatchLookupResult => {
+      const row = rows[index];
+      if (row === undefined || row.url === null) return { kind: 'gone' };
+      if (isSuperseded(due, row)) return { kind: 'superseded' };
+      if (!row.is_active) return { kind: 'inactive' };
+      const previous = row.previous_secret_ciphertext;
+      return {
+        kind: 'target',
+        target: {
+          id: due.delivery.endpointId,
+          url: row.url,
+          secret: this.#secret(row.secret_ciphertext),
+          previousSecret: previous === null ? null : this.#secret(previous),
+          activation: row.activation,
+        },
+      };
+    });
+  }
+
+  #secret(ciphertext: Buffer): string {
+    const key = ciphertext.toString('latin1');
+    let secret = this.#deciphered.get(key);
+    if (secret === undefined) {
+      secret = this.cipher.decrypt(ciphertext);
+      if (this.#deciphered.size >= DECIPHERED_LIMIT) this.#deciphered.clear();
+      this.#deciphered.set(key, secret);
+    }
+    return secret;
+  }
+}
+
+function toPeriod(row: InactiveRow): InactivePeriod {
+  return {
+    began: { afterSeq: row.beganAfterSeq ?? NO_SEQ, endOffset: row.beganOffset },
+    ended: { afterSeq: row.endedAfterSeq, endOffset: row.endedOffset, atMs: row.endedMs },
+  };
+}
+
+const NO_SEQ = 0 as Seq;
+
+const DECIPHERED_LIMIT = 10_000;

@@ -1,0 +1,74 @@
+import type { EndpointId, OrgId } from '#libs/domain';
+import type { Store } from '../connection/store.js';
+
+/** The health of an endpoint, from its attempts of the last day and its waiting ones (contract 3.1). */
+export interface EndpointHealthRecord {
+  readonly delivered24h: number;
+  readonly failedAttempts24h: number;
+  readonly pending: number;
+  readonly oldestPendingAt: Date | null;
+  readonly lastSuccessAt: Date | null;
+  readonly lastFailureAt: Date | null;
+  readonly lastError: string | null;
+  /** How long attempts took, failed ones too, milliseconds; `null` without any. */
+  readonly p50Ms: number | null;
+  readonly p95Ms: number | null;
+}
+
+const DAY_MS = 86_400_000;
+
+/** Reads how endpoints are doing. */
+export class EndpointHealthReader {
+  constructor(private readonly store: Store) {}
+
+  async read(orgId: OrgId, id: EndpointId, nowMs: number): Promise<EndpointHealthRecord> {
+    const [row] = await this.store.forOrg(
+      orgId,
+      async (runner) =>
+        (await runner.query(
+          `select recent.delivered_24h, recent.failed_attempts_24h, recent.p50_ms, recent.p95_ms,
+             waiting.pending, waiting.oldest_pending_at, h.last_success_at, h.last_failure_at, h.last_error
+           from (
+             select
+               (count(distinct delivery_id) filter (where error is null))::int as delivered_24h,
+               (count(*) filter (where error is not null))::int as failed_attempts_24h,
+               percentile_disc(0.5) within group (order by duration_ms) as p50_ms,
+               percentile_disc(0.95) within group (order by duration_ms) as p95_ms
+             from delivery_attempts where endpoint_id = $1 and started_at >= $2
+           ) recent
+           cross join (
+             -- In the order of the index that separates ended rows; the other one would read all of them.
+             select count(*)::int as pending, min(created_at) as oldest_pending_at from (
+               select created_at from deliveries
+               where endpoint_id = $1 and status = 'pending'
+                 and endings = coalesce((select endings from endpoint_endings where endpoint_id = $1), 0)
+               order by next_attempt_at offset 0
+             ) pending
+           ) waiting
+           left join endpoint_health h on h.endpoint_id = $1`,
+          [id, new Date(nowMs - DAY_MS)],
+        )) as {
+          delivered_24h: number;
+          failed_attempts_24h: number;
+          p50_ms: number | null;
+          p95_ms: number | null;
+          pending: number;
+          oldest_pending_at: Date | null;
+          last_success_at: Date | null;
+          last_failure_at: Date | null;
+          last_error: string | null;
+        }[],
+    );
+    return {
+      delivered24h: row?.delivered_24h ?? 0,
+      failedAttempts24h: row?.failed_attempts_24h ?? 0,
+      pending: row?.pending ?? 0,
+      oldestPendingAt: row?.oldest_pending_at ?? null,
+      lastSuccessAt: row?.last_success_at ?? null,
+      lastFailureAt: row?.last_failure_at ?? null,
+      lastError: row?.last_error ?? null,
+      p50Ms: row?.p50_ms ?? null,
+      p95Ms: row?.p95_ms ?? null,
+    };
+  }
+}

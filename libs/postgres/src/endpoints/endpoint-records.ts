@@ -1,0 +1,363 @@
+import type { EndpointId, OrgId, WidgetId } from '#libs/domain';
+import type { QueryRunner } from 'typeorm';
+import { OPERATOR, type AuditActor } from '../access/audit-actor.js';
+import { appendAudit } from '../access/audit-log.js';
+import { EndpointEntity } from '../entities/endpoint.entity.js';
+import type { SecretCipher } from '../access/secret-cipher.js';
+import type { Store } from '../connection/store.js';
+
+/** An endpoint as its owners see it (contract 3.1), without its secret. */
+export interface EndpointRecord {
+  readonly id: EndpointId;
+  readonly orgId: OrgId;
+  readonly name: string | null;
+  readonly description: string | null;
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly widgetIds: readonly WidgetId[] | null;
+  readonly isActive: boolean;
+  readonly activation: number;
+  readonly disabledAt: Date | null;
+  readonly disabledReason: string | null;
+  readonly failureCount: number;
+  /** Until when the secret before the current one signs, too, or did. */
+  readonly previousSecretUntil: Date | null;
+  readonly lastTriggeredAt: Date | null;
+  readonly createdAt: Date;
+}
+
+export interface NewEndpoint {
+  readonly id: EndpointId;
+  readonly orgId: OrgId;
+  readonly name: string | null;
+  readonly description: string | null;
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly widgetIds: readonly WidgetId[] | null;
+  readonly secret: string;
+  readonly createdAt: Date;
+  /** Where the org's partition of the log ends: what stands before it is not for the endpoint. */
+  readonly logEnd: number;
+}
+
+/** The members of an endpoint that can change. Missing ones stay. */
+export interface EndpointChanges {
+  readonly name?: string | null;
+  readonly description?: string | null;
+  readonly url?: string;
+  readonly events?: readonly string[];
+  readonly widgetIds?: readonly WidgetId[] | null;
+  /** Whether it receives, from this end of the org's partition of the log on. */
+  readonly isActive?: { readonly becomes: boolean; readonly logEnd: number };
+}
+
+/** Where to and with what an endpoint is pushed to, and since when: `null` for since its creation. */
+export interface PushTarget {
+  readonly url: string;
+  readonly urlChangedAt: Date | null;
+  readonly secret: string;
+  readonly secretChangedAt: Date | null;
+  /** `null` once it does not sign any more. */
+  readonly previousSecret: string | null;
+  /** Until when it signs, too, or did; `null` if it stopped at once. */
+  readonly previousSecretUntil: Date | null;
+}
+
+interface EndpointRow {
+  readonly id: EndpointId;
+  readonly org_id: OrgId;
+  readonly name: string | null;
+  readonly description: string | null;
+  readonly url: string;
+  readonly events: string[];
+  readonly widget_ids: WidgetId[] | null;
+  readonly is_active: boolean;
+  readonly activation: number;
+  readonly disabled_at: Date | null;
+  readonly disabled_reason: string | null;
+  readonly failure_count: number | null;
+  readonly previous_secret_until: Date | null;
+  readonly last_triggered_at: Date | null;
+  readonly created_at: Date;
+}
+
+/** Failures of an earlier activation count no more: after enabling, the count is 0 again (contract 4.2). */
+const SELECT = `
+  select e.id, e.org_id, e.name, e.description, e.url, e.events, e.widget_ids, e.is_active, e.activation, e.disabled_at,
+    e.disabled_reason, e.created_at, e.previous_secret_until, h.last_triggered_at,
+    case when h.activation = e.activation then h.failure_count end as failure_count
+  from endpoints e left join endpoint_health h on h.endpoint_id = e.id`;
+
+function toRecord(row: EndpointRow): EndpointRecord {
+  return {
+    id: row.id,
+    orgId: row.org_id,
+    name: row.name,
+    description: row.description,
+    url: row.url,
+    events: row.events,
+    widgetIds: row.widget_ids,
+    isActive: row.is_active,
+    activation: row.activation,
+    disabledAt: row.disabled_at,
+    disabledReason: row.disabled_reason,
+    failureCount: row.failure_count ?? 0,
+    previousSecretUntil: row.previous_secret_until,
+    lastTriggeredAt: row.last_triggered_at,
+    createdAt: row.created_at,
+  };
+}
+
+/** The endpoints of an org, as records that its operators manage. */
+export class EndpointRecords {
+  constructor(
+    private readonly store: Store,
+    private readonly cipher: SecretCipher,
+    private readonly actor: AuditActor | null = OPERATOR,
+  ) {}
+
+  /** The same records, changed by somebody else than the operator. */
+  by(actor: AuditActor): EndpointRecords {
+    return new EndpointRecords(this.store, this.cipher, actor);
+  }
+
+  /** Oldest first. */
+  async list(orgId: OrgId): Promise<readonly EndpointRecord[]> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const rows = (await runner.query(`${SELECT} order by e.created_at, e.id`)) as EndpointRow[];
+      return rows.map(toRecord);
+    });
+  }
+
+  async find(orgId: OrgId, id: EndpointId): Promise<EndpointRecord | undefined> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const [row] = (await runner.query(`${SELECT} where e.id = $1`, [id])) as EndpointRow[];
+      return row === undefined ? undefined : toRecord(row);
+    });
+  }
+
+  /** With the secret: for what is to be signed, never to be shown. */
+  async pushTarget(orgId: OrgId, id: EndpointId): Promise<PushTarget | undefined> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const found = await runner.manager.findOneBy(EndpointEntity, { id });
+      if (found === null) return undefined;
+      const { url, urlChangedAt, secretCiphertext, secretChangedAt } = found;
+      const { previousSecretCiphertext: previous, previousSecretUntil } = found;
+      return {
+        url,
+        urlChangedAt,
+        secret: this.cipher.decrypt(secretCiphertext),
+        secretChangedAt,
+        previousSecret: previous === null ? null : this.cipher.decrypt(previous),
+        previousSecretUntil,
+      };
+    });
+  }
+
+  /** @returns `limit_reached` when the org has `limit` endpoints already; then nothing is created */
+  async create(endpoint: NewEndpoint, limit: number): Promise<EndpointRecord | 'limit_reached'> {
+    return this.store.forOrg(endpoint.orgId, async (runner) => {
+      // Two requests at the limit must not both find room.
+      await runner.query(`select pg_advisory_xact_lock(hashtextextended('endpoints of ' || $1, 0))`, [endpoint.orgId]);
+      if ((await runner.manager.count(EndpointEntity)) >= limit) return 'limit_reached';
+      await runner.manager.insert(EndpointEntity, {
+        id: endpoint.id,
+        orgId: endpoint.orgId,
+        name: endpoint.name,
+        description: endpoint.description,
+        url: endpoint.url,
+        events: [...endpoint.events],
+        widgetIds: endpoint.widgetIds === null ? null : [...endpoint.widgetIds],
+        isActive: true,
+        activation: 1,
+        secretCiphertext: this.cipher.encrypt(endpoint.secret),
+        createdAt: endpoint.createdAt,
+        // Earlier events are not for it. The feed may lag, and the log may be another one some day.
+        receivesAfterSeq: () => `coalesce((select last_seq from org_heads where org_id = '${endpoint.orgId}'), 0)`,
+        receivesFromOffset: String(endpoint.logEnd),
+      });
+      await appendAudit(runner, this.actor, {
+        orgId: endpoint.orgId,
+        action: 'endpoint.created',
+        target: endpoint.id,
+        details: { url: endpoint.url },
+      });
+      return {
+        id: endpoint.id,
+        orgId: endpoint.orgId,
+        name: endpoint.name,
+        description: endpoint.description,
+        url: endpoint.url,
+        events: endpoint.events,
+        widgetIds: endpoint.widgetIds,
+        createdAt: endpoint.createdAt,
+        isActive: true,
+        activation: 1,
+        disabledAt: null,
+        disabledReason: null,
+        failureCount: 0,
+        previousSecretUntil: null,
+        lastTriggeredAt: null,
+      };
+    });
+  }
+
+  /**
+   * Changes the members that are given. Disabling and enabling are remembered as a period in which the endpoint was
+   * inactive; what is inactive (or active) already stays as it is.
+   * @param beforeCommit is called when the change disables the endpoint; if it fails, nothing is changed
+   * @returns the endpoint as it is then; `undefined` when there is none
+   */
+  async update(
+    orgId: OrgId,
+    id: EndpointId,
+    changes: EndpointChanges,
+    at: Date,
+    beforeCommit: (endpoint: EndpointRecord) => Promise<void>,
+  ): Promise<EndpointRecord | undefined> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const [before] = (await runner.query(`${SELECT} where e.id = $1 for no key update of e`, [id])) as EndpointRow[];
+      if (before === undefined) return undefined;
+      const { isActive, widgetIds, events, ...plain } = changes;
+      await runner.manager.update(
+        EndpointEntity,
+        { id },
+        {
+          ...plain,
+          ...(plain.url === undefined || plain.url === before.url ? {} : { urlChangedAt: at }),
+          ...(events === undefined ? {} : { events: [...events] }),
+          ...(widgetIds === undefined ? {} : { widgetIds: widgetIds === null ? null : [...widgetIds] }),
+          // An update of nothing is not a statement.
+          id,
+        },
+      );
+      const switches = isActive !== undefined && isActive.becomes !== before.is_active;
+      const changed = Object.keys(changes).filter((name) => name !== 'isActive');
+      if (changed.length > 0) {
+        const details = { changed, ...(plain.url === undefined ? {} : { url: plain.url }) };
+        await appendAudit(runner, this.actor, { orgId, action: 'endpoint.changed', target: id, details });
+      }
+      if (switches) {
+        await appendAudit(runner, this.actor, {
+          orgId,
+          action: isActive.becomes ? 'endpoint.enabled' : 'endpoint.disabled',
+          target: id,
+        });
+      }
+      if (switches && isActive.becomes) await this.#enable(runner, id, at, isActive.logEnd);
+      if (switches && !isActive.becomes) await this.#disable(runner, id, at, isActive.logEnd);
+      const [after] = (await runner.query(`${SELECT} where e.id = $1`, [id])) as EndpointRow[];
+      if (after === undefined) return undefined;
+      const record = toRecord(after);
+      if (switches && !isActive.becomes) await beforeCommit(record);
+      return record;
+    });
+  }
+
+  /**
+   * Puts another signing secret in place of the endpoint's. The one before it signs, too, until `overlapsUntil`; a third one
+   * does not.
+   * @returns the endpoint; `undefined` when there is none
+   */
+  async replaceSecret(
+    orgId: OrgId,
+    id: EndpointId,
+    secret: string,
+    { at, overlapsUntil }: { readonly at: Date; readonly overlapsUntil: Date | null },
+  ): Promise<EndpointRecord | undefined> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const previous = overlapsUntil === null ? null : () => 'secret_ciphertext';
+      await runner.manager.update(
+        EndpointEntity,
+        { id },
+        {
+          secretCiphertext: this.cipher.encrypt(secret),
+          secretChangedAt: at,
+          previousSecretCiphertext: previous,
+          previousSecretUntil: overlapsUntil,
+        },
+      );
+      const [row] = (await runner.query(`${SELECT} where e.id = $1`, [id])) as EndpointRow[];
+      if (row === undefined) return undefined;
+      const details = { overlaps_until: overlapsUntil?.toISOString() ?? null };
+      await appendAudit(runner, this.actor, { orgId, action: 'endpoint.secret_rotated', target: id, details });
+      return toRecord(row);
+    });
+  }
+
+  /** Ends the overlap of two secrets early; nothing to do without one. @returns whether there is such an endpoint */
+  async endOverlap(orgId: OrgId, id: EndpointId, at: Date): Promise<boolean> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const [, ended] = (await runner.query(
+        `update endpoints set previous_secret_ciphertext = null, previous_secret_until = least(previous_secret_until, $2)
+         where id = $1 and previous_secret_ciphertext is not null`,
+        [id, at],
+      )) as [unknown, number];
+      if (ended > 0) await appendAudit(runner, this.actor, { orgId, action: 'endpoint.overlap_ended', target: id });
+      return runner.manager.existsBy(EndpointEntity, { id });
+    });
+  }
+
+  /** Deletes the secrets whose overlap is over, of all orgs. @returns how many */
+  async forgetPreviousSecrets(at: Date): Promise<number> {
+    const [row] = await this.store.query<{ count: number }>(
+      `with forgotten as (
+         update endpoints set previous_secret_ciphertext = null
+         where previous_secret_until <= $1 and previous_secret_ciphertext is not null returning 1
+       ) select count(*)::int as count from forgotten`,
+      [at],
+    );
+    return row?.count ?? 0;
+  }
+
+  async #disable(runner: QueryRunner, id: EndpointId, at: Date, logEnd: number): Promise<void> {
+    await runner.query(
+      `update endpoints set is_active = false, disabled_at = $2, disabled_reason = 'operator' where id = $1`,
+      [id, at],
+    );
+    await runner.query(
+      `insert into endpoint_inactive_periods (endpoint_id, org_id, activation, began_at, began_after_seq, began_offset)
+       select id, org_id, activation, disabled_at,
+         coalesce((select last_seq from org_heads h where h.org_id = e.org_id), 0), $2
+       from endpoints e where id = $1`,
+      [id, logEnd],
+    );
+  }
+
+  /** With a new activation: the failures of the one before count no more. */
+  async #enable(runner: QueryRunner, id: EndpointId, at: Date, logEnd: number): Promise<void> {
+    await runner.query(
+      `update endpoint_inactive_periods p set ended_at = $2, ended_offset = $3,
+         ended_after_seq = coalesce((select last_seq from org_heads h where h.org_id = p.org_id), 0)
+       where endpoint_id = $1 and activation = (select activation from endpoints where id = $1)`,
+      [id, at, logEnd],
+    );
+    await runner.query(
+      `update endpoints set is_active = true, activation = activation + 1, disabled_at = null, disabled_reason = null
+       where id = $1`,
+      [id],
+    );
+  }
+
+  /**
+   * Deletes the endpoint and its delivery history (contract 5.1). Nobody sees the history from then on; its rows, of which
+   * there may be millions, are removed afterwards (`Backlogs`).
+   * @returns whether there was one
+   */
+  async delete(orgId: OrgId, id: EndpointId): Promise<boolean> {
+    return this.store.forOrg(orgId, async (runner) => {
+      // The projector holds a key-share lock on the row while it writes the history, so it adds nothing after this.
+      const deleted = await runner.manager.delete(EndpointEntity, { id });
+      if ((deleted.affected ?? 0) === 0) return false;
+      for (const table of ['endpoint_health', 'endpoint_endings']) {
+        await runner.query(`delete from ${table} where endpoint_id = $1`, [id]);
+      }
+      await runner.query('insert into deleted_endpoints (endpoint_id, org_id, deleted_at) values ($1, $2, now())', [
+        id,
+        orgId,
+      ]);
+      await appendAudit(runner, this.actor, { orgId, action: 'endpoint.deleted', target: id });
+      return true;
+    });
+  }
+}

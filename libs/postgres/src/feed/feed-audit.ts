@@ -1,0 +1,152 @@
+import type { EventId, OrgId, Seq, WidgetId } from '#libs/domain';
+import type { Store } from '../connection/store.js';
+
+/** A record of the log, as the feed has to show it. */
+export interface LoggedEvent {
+  readonly orgId: OrgId;
+  readonly seq: Seq;
+  readonly id: EventId;
+  readonly event: string;
+  readonly widgetId: WidgetId | null;
+  /** Epoch milliseconds at which the broker appended it. */
+  readonly appendedAtMs: number;
+  /** The SHA-256 of the envelope's bytes. */
+  readonly sha256: Buffer;
+}
+
+/** The columns of a row that differ from the log; `row` if there is none. */
+type EventColumn = 'row' | 'event_id' | 'event_type' | 'widget_id' | 'appended_at' | 'envelope';
+
+/** A record of the log that the feed shows otherwise, or not at all. */
+export interface EventMismatch {
+  readonly event: LoggedEvent;
+  readonly columns: readonly EventColumn[];
+}
+
+/** What the feed contains of an org. */
+export interface FeedSpan {
+  readonly orgId: OrgId;
+  /** Rows of the span that was asked for. */
+  readonly rows: number;
+  /** The seq of the head, which readers see; `null` if the org has none. */
+  readonly head: number | null;
+}
+
+interface MismatchRow {
+  readonly place: string;
+  readonly columns: EventColumn[];
+}
+
+/** The bytes do not leave Postgres: it hashes its rows, and returns the differences. */
+const MISMATCHES = `
+  select logged.place, array_remove(array[
+    case when stored.seq is null then 'row' end,
+    case when stored.event_id <> logged.id then 'event_id' end,
+    case when stored.event_type <> logged.type then 'event_type' end,
+    case when stored.widget_id is distinct from logged.widget and stored.seq is not null then 'widget_id' end,
+    case when sha256(stored.envelope) <> logged.sha256 then 'envelope' end
+  ], null) as columns
+  from unnest($1::uuid[], $2::bigint[], $3::text[], $4::text[], $5::uuid[], $6::bigint[], $7::bytea[])
+    with ordinality as logged(org_id, seq, id, type, widget, appended_ms, sha256, place)
+  left join events stored on stored.org_id = logged.org_id and stored.seq = logged.seq
+    and stored.appended_at = to_timestamp(logged.appended_ms / 1000.0)
+  where stored.seq is null or stored.event_id <> logged.id or stored.event_type <> logged.type
+    or stored.widget_id is distinct from logged.widget or sha256(stored.envelope) <> logged.sha256
+  order by logged.place`;
+
+/** Compares the feed with what the log holds. It changes nothing. */
+export class FeedAudit {
+  constructor(private readonly store: Store) {}
+
+  /** The events that the feed shows otherwise than the log has them. */
+  async mismatches(events: readonly LoggedEvent[]): Promise<readonly EventMismatch[]> {
+    const rows = await this.store.prepared<MismatchRow>('audit_feed', MISMATCHES, [
+      events.map((event) => event.orgId),
+      events.map((event) => event.seq),
+      events.map((event) => event.id),
+      events.map((event) => event.event),
+      events.map((event) => event.widgetId),
+      events.map((event) => event.appendedAtMs),
+      events.map((event) => event.sha256),
+    ]);
+    const found = rows.flatMap(({ place, columns }) => {
+      const event = events[Number(place) - 1];
+      return event === undefined ? [] : [{ event, columns }];
+    });
+    const elsewhere = await this.#withAnyTime(found.filter(({ columns }) => columns[0] === 'row'));
+    return found.map((mismatch) =>
+      elsewhere.has(mismatch.event) ? { ...mismatch, columns: ['appended_at'] as const } : mismatch,
+    );
+  }
+
+  /** Returns the events that the feed has with another time of append. */
+  async #withAnyTime(missing: readonly EventMismatch[]): Promise<ReadonlySet<LoggedEvent>> {
+    if (missing.length === 0) return new Set();
+    const rows = await this.store.query<{ place: string }>(
+      `select logged.place
+       from unnest($1::uuid[], $2::bigint[]) with ordinality as logged(org_id, seq, place)
+       where exists (select from events e where e.org_id = logged.org_id and e.seq = logged.seq)`,
+      [missing.map(({ event }) => event.orgId), missing.map(({ event }) => event.seq)],
+    );
+    return new Set(rows.flatMap(({ place }) => missing[Number(place) - 1]?.event ?? []));
+  }
+
+  /** Returns the events for which the feed has other bytes with the same seq, appended at any time. */
+  async otherBytes(events: readonly LoggedEvent[]): Promise<readonly LoggedEvent[]> {
+    if (events.length === 0) return [];
+    const rows = await this.store.query<{ place: string }>(
+      `select logged.place
+       from unnest($1::uuid[], $2::bigint[], $3::bytea[]) with ordinality as logged(org_id, seq, sha256, place)
+       where exists (
+         select from events e
+         where e.org_id = logged.org_id and e.seq = logged.seq and sha256(e.envelope) <> logged.sha256
+       )`,
+      [events.map((event) => event.orgId), events.map((event) => event.seq), events.map((event) => event.sha256)],
+    );
+    return rows.flatMap(({ place }) => events[Number(place) - 1] ?? []);
+  }
+
+  /**
+   * How many rows the feed has of each org between two seqs, both included.
+   * @param sinceMs rows that were appended earlier are not counted
+   */
+  async spans(
+    wanted: readonly { readonly orgId: OrgId; readonly firstSeq: Seq; readonly lastSeq: Seq }[],
+    sinceMs: number,
+  ): Promise<readonly FeedSpan[]> {
+    const rows = await this.store.query<{ org_id: OrgId; rows: string; head: string | null }>(
+      `select wanted.org_id, found.rows, h.last_seq as head
+       from unnest($1::uuid[], $2::bigint[], $3::bigint[]) as wanted(org_id, first_seq, last_seq)
+       cross join lateral (
+         select count(*) as rows from events e
+         where e.org_id = wanted.org_id and e.seq between wanted.first_seq and wanted.last_seq
+           and e.appended_at >= to_timestamp($4 / 1000.0)
+       ) found
+       left join org_heads h on h.org_id = wanted.org_id`,
+      [wanted.map((org) => org.orgId), wanted.map((org) => org.firstSeq), wanted.map((org) => org.lastSeq), sinceMs],
+    );
+    return rows.map((row) => ({
+      orgId: row.org_id,
+      rows: Number(row.rows),
+      head: row.head === null ? null : Number(row.head),
+    }));
+  }
+
+  /**
+   * The orgs behind `after` in the order of their ids, at most `limit`, of which the feed has events of that time.
+   * @param untilMs epoch milliseconds, included
+   */
+  async orgs(after: OrgId | null, limit: number, sinceMs: number, untilMs: number): Promise<readonly OrgId[]> {
+    const rows = await this.store.query<{ org_id: OrgId }>(
+      `select h.org_id from org_heads h
+       where ($1::uuid is null or h.org_id > $1) and exists (
+         select from events e
+         where e.org_id = h.org_id and e.appended_at >= to_timestamp($3 / 1000.0)
+           and e.appended_at <= to_timestamp($4 / 1000.0)
+       )
+       order by h.org_id limit $2`,
+      [after, limit, sinceMs, untilMs],
+    );
+    return rows.map((row) => row.org_id);
+  }
+}

@@ -1,0 +1,176 @@
+import { nextSeq, seqFromText, SEQ_NONE, type EventId, type OrgId, type Seq, type WidgetId } from '#libs/domain';
+import { FeedPage, type FeedBounds, type FeedItem } from './feed-page.js';
+import type { Store } from '../connection/store.js';
+
+export interface FeedQuery {
+  readonly since: Seq;
+  /** 1 … 1000 */
+  readonly limit: number;
+  readonly event?: string;
+  readonly widgetId?: WidgetId;
+  /** The largest size of a page. A larger event comes alone. Default 8 MiB. */
+  readonly maxBytes?: number;
+}
+
+/** One event, as it is stored. */
+export interface FeedEntry {
+  readonly id: EventId;
+  readonly appendedAt: Date;
+  readonly envelope: Buffer;
+}
+
+/** Names an event among those of all orgs: `<org id>/<event id>`. */
+export type EventKey = `${OrgId}/${EventId}`;
+
+/** The state of some events in the feed. */
+export interface EventLookUp {
+  readonly known: ReadonlySet<EventKey>;
+  /** Up to where the log is in the feed, by partition; a partition that is missing is not in it at all. */
+  readonly projectedTo: ReadonlyMap<number, number>;
+}
+
+export function eventKey(orgId: OrgId, id: EventId): EventKey {
+  return `${orgId}/${id}`;
+}
+
+/** The bounds of the feed and the page; the latter's columns but `found` and `served` are null when it is empty. */
+interface FeedPageRow {
+  readonly head: string | null;
+  readonly oldest: string | null;
+  readonly found: number;
+  readonly served: number;
+  readonly last: string | null;
+  readonly envelopes: string | null;
+  readonly seqs: string | null;
+  readonly types: string | null;
+}
+
+/** The largest size of a page, so that it fits into memory. A page that ends early continues at `next_seq`. */
+const PAGE_BYTES = 8 * 1024 * 1024;
+
+/**
+ * One statement, so that the page and the bounds are of the same moment; one row, since a thousand cost more on their way
+ * than in the table. One event more than asked for shows whether there are more; convert_from returns text without hex.
+ * Parameters: org, since, the oldest time that is served, limit, bytes.
+ */
+function pageSql(filters: string): string {
+  return `
+    select
+      (select last_seq from org_heads where org_id = $1) as head,
+      (select seq from events where org_id = $1 and appended_at >= $3 order by seq limit 1) as oldest,
+      page.*
+    from (
+      select
+        count(*)::int as found,
+        (count(*) filter (where is_served))::int as served,
+        max(seq) filter (where is_served) as last,
+        convert_from(string_agg(envelope, '\\x1e' order by seq) filter (where is_served), 'UTF8') as envelopes,
+        string_agg(seq::text, ' ' order by seq) filter (where is_served) as seqs,
+        string_agg(event_type, ' ' order by seq) filter (where is_served) as types
+      from (
+        select seq, event_type, envelope, place <= $4 and (place = 1 or weight <= $5) as is_served
+        from (
+          select seq, event_type, envelope, row_number() over w as place, sum(octet_length(envelope)) over w as weight
+          from (
+            select seq, event_type, envelope from events
+            where org_id = $1 and seq > $2 and appended_at >= $3 ${filters}
+            order by seq limit $4 + 1
+          ) found
+          window w as (order by seq rows unbounded preceding)
+        ) weighed
+      ) marked
+    ) page`;
+}
+
+function marksOf({ seqs, types }: FeedPageRow): readonly Pick<FeedItem, 'seq' | 'event'>[] {
+  const events = types?.split(' ') ?? [];
+  return seqs?.split(' ').map((seq, index) => ({ seq: seqFromText(seq), event: events[index] ?? '' })) ?? [];
+}
+
+/** With everything pruned, the next event will be the oldest. */
+function oldestOf(stored: string | null, headSeq: Seq): Seq {
+  if (stored !== null) return seqFromText(stored);
+  return headSeq === SEQ_NONE ? SEQ_NONE : nextSeq(headSeq);
+}
+
+/** Reads the feed (contract 5.4). */
+export class FeedReader {
+  /** @param retentionMs events appended longer ago are not served, whether or not they are pruned yet */
+  constructor(
+    private readonly store: Store,
+    private readonly retentionMs: number,
+  ) {}
+
+  async page(orgId: OrgId, query: FeedQuery, nowMs: number): Promise<FeedPage> {
+    const from = new Date(nowMs - this.retentionMs);
+    const parameters: unknown[] = [orgId, query.since, from, query.limit, query.maxBytes ?? PAGE_BYTES];
+    const filters: string[] = [];
+    if (query.event !== undefined) filters.push(`and event_type = $${parameters.push(query.event)}`);
+    if (query.widgetId !== undefined) filters.push(`and widget_id = $${parameters.push(query.widgetId)}`);
+    const name = `feed-page${query.event === undefined ? '' : '-event'}${query.widgetId === undefined ? '' : '-widget'}`;
+    const [row] = await this.store.preparedForOrg<FeedPageRow>(orgId, name, pageSql(filters.join(' ')), parameters);
+    if (row === undefined) throw new Error('an aggregate without a row');
+    const headSeq = seqFromText(row.head ?? '0');
+    return new FeedPage({
+      count: row.served,
+      nextSeq: row.last !== null && row.found > row.served ? seqFromText(row.last) : null,
+      oldestSeq: oldestOf(row.oldest, headSeq),
+      headSeq,
+      envelopes: row.envelopes ?? '',
+      marks: () => marksOf(row),
+    });
+  }
+
+  /** The event of that seq; `undefined` for one that is not there yet, or past retention. */
+  async find(orgId: OrgId, seq: Seq, nowMs: number): Promise<FeedEntry | undefined> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const [row] = (await runner.query(
+        'select event_id, appended_at, envelope from events where org_id = $1 and seq = $2 and appended_at >= $3',
+        [orgId, seq, new Date(nowMs - this.retentionMs)],
+      )) as { event_id: EventId; appended_at: Date; envelope: Buffer }[];
+      return row === undefined ? undefined : { id: row.event_id, appendedAt: row.appended_at, envelope: row.envelope };
+    });
+  }
+
+  /** Without a page: between which events the org's feed lies. */
+  async bounds(orgId: OrgId, nowMs: number): Promise<FeedBounds> {
+    const [row] = await this.store.forOrg(
+      orgId,
+      async (runner) =>
+        (await runner.query(
+          `select
+             (select last_seq from org_heads where org_id = $1) as head,
+             (select seq from events where org_id = $1 and appended_at >= $2 order by seq limit 1) as oldest`,
+          [orgId, new Date(nowMs - this.retentionMs)],
+        )) as { head: string | null; oldest: string | null }[],
+    );
+    const headSeq = seqFromText(row?.head ?? '0');
+    return { headSeq, oldestSeq: oldestOf(row?.oldest ?? null, headSeq) };
+  }
+
+  /** Looks events up in the feed; each is named as `eventKey` does. */
+  async lookUp(keys: readonly EventKey[], logTopic: string): Promise<EventLookUp> {
+    // One statement is one snapshot: what is not found is not in the log before these offsets.
+    const [row] = await this.store.query<{ known: EventKey[] | null; offsets: string | null }>(
+      `select
+         (
+           select array_agg(e.org_id || '/' || e.event_id)
+           from (
+             select distinct split_part(key, '/', 1)::uuid as org_id, split_part(key, '/', 2) as event_id
+             from unnest($1::text[]) as wanted(key)
+           ) wanted
+           join events e on e.org_id = wanted.org_id and e.event_id = wanted.event_id
+         ) as known,
+         (
+           select string_agg(partition || ':' || next_offset, ' ')
+           from projection_offsets where projection = 'feed' and topic = $2
+         ) as offsets`,
+      [keys, logTopic],
+    );
+    const offsets = (row?.offsets ?? '').split(' ').filter((text) => text !== '');
+    return {
+      known: new Set(row?.known ?? []),
+      projectedTo: new Map(offsets.map((text) => text.split(':').map(Number) as [number, number])),
+    };
+  }
+}

@@ -1,0 +1,160 @@
+import { seqFromText, type DeliveryFact, type EventId, type OrgId, type Seq, type WidgetId } from '#libs/domain';
+import type { Store } from '../connection/store.js';
+
+/** An event as the feed has it. */
+export interface StoredEvent {
+  readonly orgId: OrgId;
+  readonly seq: Seq;
+  readonly id: EventId;
+  readonly event: string;
+  readonly widgetId: WidgetId | null;
+  readonly appendedAtMs: number;
+  readonly envelope: Buffer;
+}
+
+interface EventRow {
+  readonly org_id: OrgId;
+  readonly seq: string;
+  readonly event_id: EventId;
+  readonly event_type: string;
+  readonly widget_id: WidgetId | null;
+  readonly appended_ms: string;
+  readonly envelope: Buffer;
+}
+
+/** Where projections of a topic partition have to go on. */
+export interface SentBack {
+  readonly topic: string;
+  readonly partition: number;
+  readonly nextOffset: number;
+  readonly projections: readonly string[];
+}
+
+/** A seq with one event in the feed and another one in the log. */
+export interface Conflict {
+  readonly orgId: OrgId;
+  readonly seq: Seq;
+  /** The event that the feed has. */
+  readonly id: EventId;
+}
+
+/** How many ids are looked up by one statement. */
+const IDS_AT_ONCE = 10_000;
+
+/** Reads the feed for a repair, and makes the feed fold a part of the log again. */
+export class FeedRepair {
+  constructor(private readonly store: Store) {}
+
+  async heads(): Promise<ReadonlyMap<OrgId, Seq>> {
+    const rows = await this.store.query<{ org_id: OrgId; last_seq: string }>('select org_id, last_seq from org_heads');
+    return new Map(rows.map((row) => [row.org_id, seqFromText(row.last_seq)]));
+  }
+
+  /** The events of the orgs after these seqs, each org's in order, as they were appended. */
+  async after(seqs: ReadonlyMap<OrgId, Seq>): Promise<readonly StoredEvent[]> {
+    const rows = await this.store.query<EventRow>(
+      `select e.org_id, e.seq, e.event_id, e.event_type, e.widget_id, e.envelope,
+         (extract(epoch from e.appended_at) * 1000)::bigint as appended_ms
+       from unnest($1::uuid[], $2::bigint[]) as known(org_id, seq)
+       join events e on e.org_id = known.org_id and e.seq > known.seq
+       order by max(e.appended_at) over (partition by e.org_id order by e.seq), e.org_id, e.seq`,
+      [[...seqs.keys()], [...seqs.values()]],
+    );
+    return rows.map((row) => ({
+      orgId: row.org_id,
+      seq: seqFromText(row.seq),
+      id: row.event_id,
+      event: row.event_type,
+      widgetId: row.widget_id,
+      appendedAtMs: Number(row.appended_ms),
+      envelope: row.envelope,
+    }));
+  }
+
+  /** Returns the events that the feed lacks. */
+  async without<T extends { readonly orgId: OrgId; readonly id: EventId }>(
+    events: readonly T[],
+  ): Promise<ReadonlySet<T>> {
+    const absent = new Set<T>();
+    for (let from = 0; from < events.length; from += IDS_AT_ONCE) {
+      const some = events.slice(from, from + IDS_AT_ONCE);
+      const rows = await this.store.query<{ at: number }>(
+        `select (asked.at - 1)::int as at from unnest($1::uuid[], $2::text[]) with ordinality as asked(org_id, id, at)
+         where not exists (select from events e where e.org_id = asked.org_id and e.event_id = asked.id)`,
+        [some.map(({ orgId }) => orgId), some.map(({ id }) => id)],
+      );
+      for (const { at } of rows) {
+        const event = some[at];
+        if (event !== undefined) absent.add(event);
+      }
+    }
+    return absent;
+  }
+
+  /** Which of these events of the log have the seq of another event of the feed, or other bytes than there. */
+  async conflicts(
+    events: readonly { readonly orgId: OrgId; readonly seq: Seq; readonly envelope: Buffer }[],
+  ): Promise<readonly Conflict[]> {
+    const rows = await this.store.query<{ org_id: OrgId; seq: string; event_id: EventId }>(
+      `select e.org_id, e.seq, e.event_id
+       from unnest($1::uuid[], $2::bigint[], $3::bytea[]) as logged(org_id, seq, envelope)
+       join events e on e.org_id = logged.org_id and e.seq = logged.seq
+       where e.envelope <> logged.envelope order by e.org_id, e.seq`,
+      [events.map(({ orgId }) => orgId), events.map(({ seq }) => seq), events.map(({ envelope }) => envelope)],
+    );
+    return rows.map((row) => ({ orgId: row.org_id, seq: seqFromText(row.seq), id: row.event_id }));
+  }
+
+  /** Whether the delivery log has the content of these facts. Deleted endpoints do not count. */
+  async hasFolded(facts: readonly DeliveryFact[]): Promise<boolean> {
+    const told = facts.flatMap((fact) => {
+      if (fact.type === 'endpoint_disabled') return [];
+      const run = fact.type === 'replayed' || fact.type === 'attempted' ? fact.run : 0;
+      return [{ ...fact.delivery, run, attempt: fact.type === 'attempted' ? fact.attempt : null }];
+    });
+    const [row] = await this.store.query<{ is_missing: boolean }>(
+      `select exists (
+         select from unnest($1::text[], $2::bigint[], $3::text[], $4::int[], $5::int[])
+           as told(id, created_ms, endpoint_id, run, attempt)
+         join endpoints n on n.id = told.endpoint_id
+         left join deliveries d on d.id = told.id and d.created_at = to_timestamp(told.created_ms / 1000.0)
+         left join delivery_attempts a on a.delivery_id = told.id and a.run = told.run and a.attempt = told.attempt
+           and a.delivery_created_at = to_timestamp(told.created_ms / 1000.0)
+         where d.id is null or d.run < told.run or (told.attempt is not null and a.delivery_id is null)
+       ) as is_missing`,
+      [
+        told.map(({ deliveryId }) => deliveryId),
+        told.map(({ createdAtMs }) => createdAtMs),
+        told.map(({ endpointId }) => endpointId),
+        told.map(({ run }) => run),
+        told.map(({ attempt }) => attempt),
+      ],
+    );
+    return row?.is_missing !== true;
+  }
+
+  /** Removes the events of the orgs after these seqs, and sends the projections back, in one transaction. */
+  async foldAgain(seqs: ReadonlyMap<OrgId, Seq>, to: SentBack): Promise<void> {
+    await this.store.transaction(async (runner) => {
+      const known = [[...seqs.keys()], [...seqs.values()]];
+      await runner.query(
+        `delete from events e using unnest($1::uuid[], $2::bigint[]) as known(org_id, seq)
+         where e.org_id = known.org_id and e.seq > known.seq`,
+        known,
+      );
+      await runner.query(
+        `update org_heads h set last_seq = known.seq from unnest($1::uuid[], $2::bigint[]) as known(org_id, seq)
+         where h.org_id = known.org_id and known.seq > 0`,
+        known,
+      );
+      await runner.query('delete from org_heads where org_id = any($1)', [
+        [...seqs].filter(([, seq]) => seq === 0).map(([orgId]) => orgId),
+      ]);
+      await runner.query(
+        `update projection_offsets set next_offset = least(next_offset, $3), anchor = null
+         where topic = $1 and partition = $2 and projection = any($4)`,
+        [to.topic, to.partition, to.nextOffset, to.projections],
+      );
+    });
+  }
+}

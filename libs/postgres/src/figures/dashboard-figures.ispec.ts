@@ -1,0 +1,212 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { deliveryIdOf, type DeliveryFact, type EndpointId, type EventId, type OrgId, type Seq } from '#libs/domain';
+import { anOrgId } from '../../../../test/support/ids.js';
+import { DashboardFigures, type Buckets } from './dashboard-figures.js';
+import { DeliveryProjection } from '../projections/delivery-projection.js';
+import { FeedProjection } from '../projections/feed-projection.js';
+import type { Store } from '../connection/store.js';
+import { aTestStore } from '../testing/a-test-store.js';
+import { anEndpoint } from '../testing/an-endpoint.js';
+
+const MINUTE_MS = 60_000;
+/** Shortly before midnight, so that windows lie over two days' partitions. */
+const START_MS = Date.UTC(2026, 5, 1, 23, 50);
+
+const SINCE_START = { fromMs: START_MS, untilMs: null };
+
+let store: Store;
+let drop: () => Promise<void>;
+let figures: DashboardFigures;
+let orgId: OrgId;
+
+beforeAll(async () => {
+  ({ store, drop } = await aTestStore());
+  figures = new DashboardFigures(store);
+});
+
+afterAll(async () => {
+  await drop();
+});
+
+beforeEach(() => {
+  orgId = anOrgId();
+});
+
+const buckets = (change: Partial<Buckets> = {}): Buckets => ({
+  startMs: START_MS,
+  sizeMs: MINUTE_MS,
+  count: 20,
+  ...change,
+});
+const aTopic = () => randomBytes(4).toString('hex');
+const eventIdOf = (seq: number) => `evt_${String(seq).padStart(26, '0')}` as EventId;
+
+/** Events in the order of their seqs, appended at those times. */
+async function append(timesMs: readonly number[], org = orgId): Promise<void> {
+  const events = timesMs.map((appendedAtMs, index) => ({
+    offset: index,
+    orgId: org,
+    seq: (index + 1) as Seq,
+    id: eventIdOf(index + 1),
+    event: 'ticket.created',
+    widgetId: null,
+    appendedAtMs,
+    envelope: Buffer.from('{}'),
+  }));
+  const stretch = { projection: 'feed', topic: aTopic(), partition: 0, firstOffset: 0, nextOffset: events.length };
+  await new FeedProjection(store).apply(stretch, events);
+}
+
+async function apply(facts: readonly DeliveryFact[]): Promise<void> {
+  const topic = aTopic();
+  const stretch = { projection: 'deliveries', topic, partition: 0, firstOffset: 0, nextOffset: facts.length };
+  await new DeliveryProjection(store, 1_000).apply(
+    stretch,
+    facts.map((fact, offset) => ({ offset, fact })),
+  );
+}
+
+const delivery = (endpointId: EndpointId, seq: number, createdAtMs: number) => ({
+  deliveryId: deliveryIdOf(eventIdOf(seq), endpointId),
+  endpointId,
+  orgId,
+  eventId: eventIdOf(seq),
+  event: 'ticket.created',
+  seq: seq as Seq,
+  createdAtMs,
+});
+
+interface Made {
+  readonly endpointId: EndpointId;
+  readonly seq: number;
+  readonly createdAtMs: number;
+  readonly startedAtMs: number;
+  readonly isDelivered: boolean;
+  readonly run?: number;
+  readonly durationMs?: number;
+}
+
+function attempted({ endpointId, seq, createdAtMs, startedAtMs, isDelivered, ...rest }: Made): DeliveryFact {
+  return {
+    type: 'attempted',
+    delivery: delivery(endpointId, seq, createdAtMs),
+    run: 0,
+    attempt: 1,
+    activation: 1,
+    startedAtMs,
+    durationMs: 10,
+    responseStatus: isDelivered ? 200 : 500,
+    error: isDelivered ? null : 'http_status: 500',
+    responseExcerpt: null,
+    next: isDelivered ? 'delivered' : 'exhausted',
+    nextAttemptAtMs: null,
+    ...rest,
+  };
+}
+
+describe('events per bucket', () => {
+  /** Counted one by one. */
+  function counted(timesMs: readonly number[], { startMs, sizeMs }: Buckets): ReadonlyMap<number, number> {
+    const counts = new Map<number, number>();
+    for (const timeMs of timesMs.filter((ms) => ms >= startMs)) {
+      const bucket = Math.floor((timeMs - startMs) / sizeMs);
+      counts.set(bucket, (counts.get(bucket) ?? 0) + 1);
+    }
+    return counts;
+  }
+
+  const cases: readonly (readonly [what: string, timesMs: readonly number[]])[] = [
+    ['one event', [START_MS + 90_000]],
+    ['one event right at the start', [START_MS]],
+    ['one event right before the start', [START_MS - 1]],
+    ['events from before the start alone', [START_MS - 86_000_000, START_MS - 2 * MINUTE_MS]],
+    ['one before and one behind the start', [START_MS - 1, START_MS + 1]],
+    ['many in one minute', Array.from({ length: 300 }, (_, index) => START_MS + 5 * MINUTE_MS + index)],
+    ['one in each minute', Array.from({ length: 20 }, (_, index) => START_MS + index * MINUTE_MS)],
+    ['silence, then a burst', [START_MS, ...Array.from({ length: 50 }, () => START_MS + 19 * MINUTE_MS)]],
+    [
+      'any, over two days',
+      Array.from(
+        { length: 500 },
+        (_, index) => START_MS - 30 * MINUTE_MS + ((index * 7_919) % (50 * MINUTE_MS)),
+      ).toSorted((a, b) => a - b),
+    ],
+  ];
+
+  it.each(cases)('are as many as there are: %s', async (_what, timesMs) => {
+    await append(timesMs);
+    const found = await figures.eventCounts(orgId, buckets());
+    expect([...found].toSorted()).toEqual([...counted(timesMs, buckets())].toSorted());
+  });
+
+  it('are none in an org without events, whatever others have', async () => {
+    await append([START_MS + 1], anOrgId());
+    expect(await figures.eventCounts(orgId, buckets())).toEqual(new Map());
+  });
+});
+
+describe('attempts per bucket', () => {
+  it('are those of each endpoint that began in it, also of deliveries from long before', async () => {
+    const [one, other] = [await anEndpoint(store, orgId), await anEndpoint(store, orgId)];
+    const at = (minute: number) => START_MS + minute * MINUTE_MS;
+    await apply([
+      attempted({ endpointId: one, seq: 1, createdAtMs: at(0), startedAtMs: at(0), isDelivered: true }),
+      attempted({ endpointId: one, seq: 2, createdAtMs: at(0), startedAtMs: at(0) + 59_999, isDelivered: true }),
+      attempted({ endpointId: one, seq: 3, createdAtMs: at(0), startedAtMs: at(12), isDelivered: false }),
+      attempted({ endpointId: one, seq: 4, createdAtMs: at(-1), startedAtMs: at(0) - 1, isDelivered: false }),
+      attempted({ endpointId: other, seq: 1, createdAtMs: at(-5_000), startedAtMs: at(3), isDelivered: false }),
+    ]);
+    expect(await figures.attemptCounts(orgId, buckets(), SINCE_START)).toEqual(
+      expect.arrayContaining([
+        { endpointId: one, bucket: 0, delivered: 2, failed: 0 },
+        { endpointId: one, bucket: 12, delivered: 0, failed: 1 },
+        { endpointId: other, bucket: 3, delivered: 0, failed: 1 },
+      ]),
+    );
+    expect(await figures.attemptCounts(orgId, buckets(), SINCE_START)).toHaveLength(3);
+    expect(await figures.attemptCounts(orgId, buckets(), { fromMs: at(0) + 59_999, untilMs: at(12) })).toEqual(
+      expect.arrayContaining([expect.objectContaining({ endpointId: one, bucket: 0, delivered: 1 })]),
+    );
+    expect(await figures.attemptCounts(orgId, buckets(), SINCE_START, other)).toHaveLength(1);
+    expect(await figures.attemptCounts(anOrgId(), buckets(), SINCE_START, other)).toEqual([]);
+  });
+});
+
+describe('deliveries', () => {
+  it('are told apart by outcome, over all endpoints, from the time on at which their events were appended', async () => {
+    const [one, other] = [await anEndpoint(store, orgId), await anEndpoint(store, orgId)];
+    const made = (endpointId: EndpointId, seq: number, isDelivered: boolean, createdAtMs = START_MS) =>
+      attempted({ endpointId, seq, createdAtMs, startedAtMs: createdAtMs, isDelivered });
+    await apply([
+      made(one, 1, true),
+      made(one, 2, false),
+      made(other, 1, true),
+      made(other, 2, true, START_MS - 1),
+      { type: 'scheduled', delivery: delivery(other, 3, START_MS + 5) },
+    ]);
+    expect(await figures.outcomes(orgId, SINCE_START)).toEqual({ delivered: 2, failed: 1, pending: 1 });
+    const range = { fromMs: START_MS - 1, untilMs: START_MS + 5 };
+    expect(await figures.outcomes(orgId, range)).toEqual({ delivered: 3, failed: 1, pending: 0 });
+    expect(await figures.outcomes(anOrgId(), SINCE_START)).toEqual({ delivered: 0, failed: 0, pending: 0 });
+  });
+
+  it('take from the append of the event to the answer; replays do not count', async () => {
+    const endpointId = await anEndpoint(store, orgId);
+    const facts = Array.from({ length: 100 }, (_, index) =>
+      attempted({
+        endpointId,
+        seq: index + 1,
+        createdAtMs: START_MS,
+        startedAtMs: START_MS + index,
+        durationMs: 1,
+        isDelivered: true,
+      }),
+    );
+    const replay = { seq: 101, createdAtMs: START_MS, startedAtMs: START_MS + 3_600_000, isDelivered: true, run: 1 };
+    await apply([...facts, attempted({ endpointId, ...replay })]);
+    const since = new Date(START_MS);
+    expect(await figures.pushLatency(orgId, since)).toEqual({ p50Ms: 50, p95Ms: 95, samples: 100 });
+    expect(await figures.pushLatency(anOrgId(), since)).toEqual({ p50Ms: null, p95Ms: null, samples: 0 });
+  });
+});

@@ -1,0 +1,186 @@
+import { GaplessError, type EndpointId, type OrgId } from '#libs/domain';
+import { ANY_STATUS, IS_ENDED, SEEN_DELIVERIES } from '../projections/seen-deliveries.js';
+import type { Store } from '../connection/store.js';
+
+/** Equal periods of time, one after the other. */
+export interface Buckets {
+  readonly startMs: number;
+  readonly sizeMs: number;
+  readonly count: number;
+}
+
+/** How many events were appended in a bucket; buckets without any are missing. */
+export type EventCounts = ReadonlyMap<number, number>;
+
+/** Attempts that began in a bucket, by how they ended. */
+export interface AttemptCounts {
+  readonly endpointId: EndpointId;
+  readonly bucket: number;
+  readonly delivered: number;
+  readonly failed: number;
+}
+
+/** From one time on, up to before another; epoch milliseconds. */
+export interface TimeRange {
+  readonly fromMs: number;
+  /** `null` for all that there is. */
+  readonly untilMs: number | null;
+}
+
+/** Counts of deliveries by outcome. */
+export interface Outcomes {
+  readonly delivered: number;
+  readonly failed: number;
+  readonly pending: number;
+}
+
+/** From an event's append to the answer of the endpoint, milliseconds; `null` without any. */
+export interface PushLatency {
+  readonly p50Ms: number | null;
+  readonly p95Ms: number | null;
+  /** How many deliveries they are taken from. */
+  readonly samples: number;
+}
+
+/** Percentiles use at most this many attempts of each endpoint: the latest ones. */
+const LATENCY_SAMPLES = 500;
+
+/** A page does not wait longer, and must not slow down others. */
+const STATEMENT_TIMEOUT_MS = 5_000;
+/** The SQLSTATE of a statement that took longer. */
+const QUERY_CANCELED = '57014';
+
+/**
+ * Since `seq` counts without a gap, the events between two of them are their difference: only the edges of the buckets are
+ * looked for, by bisection. `seq` and time ascend together, so a stretch that begins and ends in one bucket lies in it.
+ *
+ * `bucket` of what lies before the first one is -1. A partition is a day, so the last event before the first bucket is
+ * looked for in the day before, and if there is none, the first event of all is.
+ */
+const COUNT_EVENTS = `
+  with recursive edges as materialized (
+    select first.seq - 1 as low, last.seq as high,
+      greatest(-1, floor(extract(epoch from last.appended_at - $2) / $3))::int as high_bucket
+    from (
+      select seq from events where org_id = $1 and appended_at >= $2::timestamptz - interval '1 day' order by seq limit 1
+    ) first
+    cross join (
+      select seq, appended_at from events where org_id = $1 and appended_at >= $2::timestamptz - interval '1 day'
+      order by seq desc limit 1
+    ) last
+  ), stretch (low, low_bucket, high, high_bucket) as (
+    select low, -1, high, high_bucket from edges
+    union all
+    select half.* from stretch
+    cross join lateral (
+      select seq, greatest(-1, floor(extract(epoch from appended_at - $2) / $3))::int as bucket from events
+      where org_id = $1 and seq = (stretch.low + stretch.high) / 2 and appended_at >= $2::timestamptz - interval '1 day'
+      limit 1
+    ) middle
+    cross join lateral (values
+      (stretch.low, stretch.low_bucket, middle.seq, middle.bucket),
+      (middle.seq, middle.bucket, stretch.high, stretch.high_bucket)
+    ) half (low, low_bucket, high, high_bucket)
+    where stretch.high_bucket > stretch.low_bucket and stretch.high - stretch.low > 1
+  )
+  select high_bucket as bucket, sum(high - low)::int as events from stretch
+  where high_bucket >= 0 and (high_bucket <= low_bucket or high - low = 1) group by 1`;
+
+// Endpoint by endpoint, since the index of the attempts begins with it: joined, all orgs' attempts would be looked at.
+// An attempt has no error exactly if the response was 2xx, which is in the index; the error is not.
+const COUNT_ATTEMPTS = `
+  select e.id as endpoint_id, round(extract(epoch from counts.at - $1::timestamptz) * 1000 / $2::int)::int as bucket,
+    counts.delivered, counts.failed
+  from endpoints e
+  cross join lateral (
+    select date_bin($2::int * interval '1 ms', started_at, $1::timestamptz) as at,
+      (count(*) filter (where response_status between 200 and 299))::int as delivered,
+      (count(*) filter (where (response_status between 200 and 299) is not true))::int as failed
+    from delivery_attempts
+    where endpoint_id = e.id and started_at >= $3 and started_at < $4 group by 1
+  ) counts
+  where $5::text is null or e.id = $5`;
+
+const COUNT_OUTCOMES = `
+  select coalesce(sum(counts.delivered), 0)::int as delivered, coalesce(sum(counts.failed), 0)::int as failed,
+    coalesce(sum(counts.pending), 0)::int as pending
+  from endpoints e
+  cross join lateral (
+    select count(*) filter (where d.status = 'delivered') as delivered,
+      count(*) filter (where d.status = 'failed' or ${IS_ENDED}) as failed,
+      count(*) filter (where d.status = 'pending' and not ${IS_ENDED}) as pending
+    from ${SEEN_DELIVERIES} where d.endpoint_id = e.id and ${ANY_STATUS} and d.created_at >= $1 and d.created_at < $2
+  ) counts`;
+
+const MEASURE_LATENCY = `
+  select count(*)::int as samples, percentile_disc(0.5) within group (order by ms) as p50_ms,
+    percentile_disc(0.95) within group (order by ms) as p95_ms
+  from endpoints e
+  cross join lateral (
+    select (extract(epoch from delivered_at - created_at) * 1000)::int as ms from deliveries
+    where endpoint_id = e.id and created_at >= $1 and status = 'delivered' and run = 0
+    order by created_at desc, seq desc limit ${LATENCY_SAMPLES}
+  ) latest`;
+
+/** Reads what the dashboard shows at a glance: counts over a window, each by an index that is there for something else. */
+export class DashboardFigures {
+  constructor(private readonly store: Store) {}
+
+  /** Counts an org's events by the time of their append. @throws GaplessError `unavailable`, like all of these */
+  async eventCounts(orgId: OrgId, { startMs, sizeMs }: Buckets): Promise<EventCounts> {
+    const parameters = [orgId, new Date(startMs), sizeMs / 1_000];
+    const rows = await this.#read<{ bucket: number; events: number }>(orgId, COUNT_EVENTS, parameters);
+    return new Map(rows.map(({ bucket, events }) => [bucket, events]));
+  }
+
+  /** Counts attempts that began in the range, by endpoint or for one of them; buckets without attempts are missing. */
+  async attemptCounts(
+    orgId: OrgId,
+    { startMs, sizeMs }: Buckets,
+    range: TimeRange,
+    endpointId?: EndpointId,
+  ): Promise<readonly AttemptCounts[]> {
+    const rows = await this.#read<{ endpoint_id: EndpointId; bucket: number; delivered: number; failed: number }>(
+      orgId,
+      COUNT_ATTEMPTS,
+      [new Date(startMs), sizeMs, ...rangeParameters(range), endpointId ?? null],
+    );
+    return rows.map(({ endpoint_id, ...row }) => ({ endpointId: endpoint_id, ...row }));
+  }
+
+  /** Counts the outcomes of deliveries to the org's endpoints, for events that were appended in the range. */
+  async outcomes(orgId: OrgId, range: TimeRange): Promise<Outcomes> {
+    const [row] = await this.#read<Outcomes>(orgId, COUNT_OUTCOMES, rangeParameters(range));
+    return row ?? { delivered: 0, failed: 0, pending: 0 };
+  }
+
+  /** Measures the latest deliveries of events that were appended since then; replays do not count. */
+  async pushLatency(orgId: OrgId, since: Date): Promise<PushLatency> {
+    const [row] = await this.#read<{ samples: number; p50_ms: number | null; p95_ms: number | null }>(
+      orgId,
+      MEASURE_LATENCY,
+      [since],
+    );
+    return { p50Ms: row?.p50_ms ?? null, p95Ms: row?.p95_ms ?? null, samples: row?.samples ?? 0 };
+  }
+
+  async #read<Row>(orgId: OrgId, sql: string, parameters: readonly unknown[]): Promise<readonly Row[]> {
+    try {
+      return await this.store.forOrg(orgId, async (runner) => {
+        await runner.query(`set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
+        return (await runner.query(sql, [...parameters])) as Row[];
+      });
+    } catch (cause) {
+      if ((cause as { code?: unknown }).code !== QUERY_CANCELED) throw cause;
+      throw new GaplessError(
+        'unavailable',
+        'The window has too many attempts to count in time. Choose a shorter one.',
+        { cause },
+      );
+    }
+  }
+}
+
+function rangeParameters({ fromMs, untilMs }: TimeRange): readonly [Date, Date | 'infinity'] {
+  return [new Date(fromMs), untilMs === null ? 'infinity' : new Date(untilMs)];
+}

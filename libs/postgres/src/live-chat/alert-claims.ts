@@ -1,0 +1,124 @@
+import type { Alert, ChatQueue, EventId, LiveChatSettings, OrgId, WaitingConversation } from '#libs/domain';
+import { waitingConversationOf, type WaitingRow } from './chat-queue-projection.js';
+import { liveChatSettingsOf, type LiveChatSettingsRow } from './live-chat-settings-records.js';
+import type { Store } from '../connection/store.js';
+
+/** An org's queue as far as something of it is due, with the settings to decide by. */
+export interface DueQueue {
+  readonly orgId: OrgId;
+  /** The org's partition of the log, and of the other topics that are keyed by org. */
+  readonly partition: number;
+  readonly queue: ChatQueue;
+  readonly settings: LiveChatSettings;
+}
+
+/** The decision about one conversation as it was read: at least one alert, in the order of stages. */
+export interface AlertClaim {
+  readonly waiting: WaitingConversation;
+  readonly partition: number;
+  readonly alerts: readonly Alert[];
+  /** Whether its staff alerts are to be mailed. */
+  readonly mails: boolean;
+}
+
+type DueRow = WaitingRow & LiveChatSettingsRow & { readonly log_partition: number; readonly depth: number };
+
+const DUE = `
+  select w.org_id, w.conversation_id, w.entry_id, w.seq, w.waiting_since, w.stage, w.widget_id, w.snapshot,
+    w.log_partition, q.waiting as depth,
+    s.first_alert_seconds, s.second_alert_seconds, s.staff_alerts_enabled, s.staff_alert_emails
+  from (
+    select * from waiting_conversations
+    where due_at <= to_timestamp($1 / 1000.0) and log_partition = any($2::int[])
+    order by due_at limit $3
+  ) w
+  join chat_queues q on q.org_id = w.org_id
+  left join live_chat_settings s on s.org_id = w.org_id
+  order by w.due_at`;
+
+/**
+ * A conversation that has changed since it was read is not claimed: the next sweep decides again. A claim never waits
+ * for another one, so no two claims can block each other.
+ */
+const CLAIM = `
+  with decided as (
+    select * from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::smallint[], $6::smallint[])
+      as decided(o, c, e, s, was, becomes)
+  ), held as (
+    select o, c, becomes from waiting_conversations w
+    join decided on w.org_id = o and w.conversation_id = c and w.entry_id = e and w.seq = s and w.stage = was
+    for update of w skip locked
+  ), claimed as (
+    update waiting_conversations w set stage = becomes from held where w.org_id = o and w.conversation_id = c
+    returning w.org_id, w.conversation_id
+  ), raised as (
+    insert into alerts (org_id, event_id, conversation_id, entry_id, stage, widget_id, log_partition, raised_at, data,
+      tells_staff, mail_state, mail_due_at)
+    select o, i, c, e, g, w, p, to_timestamp(t / 1000.0), d::json, f, m,
+      case m when 'pending' then to_timestamp(t / 1000.0) end
+    from unnest($7::uuid[], $8::text[], $9::text[], $10::text[], $11::smallint[], $12::uuid[], $13::int[], $14::bigint[],
+      $15::text[], $16::boolean[], $17::text[]) as alert(o, i, c, e, g, w, p, t, d, f, m)
+    join claimed on claimed.org_id = o and claimed.conversation_id = c
+    on conflict (org_id, event_id) do nothing
+    returning event_id
+  )
+  select event_id from raised`;
+
+/** Reads conversations that may need an alert, and writes decisions: each crossing once, in whatever process. */
+export class AlertClaims {
+  constructor(private readonly store: Store) {}
+
+  /**
+   * The queues in which conversations have passed a threshold that they are not alerted for; what has been due longest
+   * comes first.
+   * @param partitions of the log: queues of other partitions are left out
+   * @param limit of the conversations, in all
+   */
+  async due(partitions: readonly number[], nowMs: number, limit: number): Promise<readonly DueQueue[]> {
+    const rows = await this.store.prepared<DueRow>('due_alerts', DUE, [nowMs, partitions, limit]);
+    const byOrg = new Map<OrgId, [DueRow, ...DueRow[]]>();
+    for (const row of rows) {
+      const ofOrg = byOrg.get(row.org_id);
+      if (ofOrg === undefined) byOrg.set(row.org_id, [row]);
+      else ofOrg.push(row);
+    }
+    return [...byOrg].map(([orgId, ofOrg]) => ({
+      orgId,
+      partition: ofOrg[0].log_partition,
+      queue: { depth: ofOrg[0].depth, waiting: ofOrg.map(waitingConversationOf) },
+      settings: liveChatSettingsOf(ofOrg[0]),
+    }));
+  }
+
+  /** @returns the events of the alerts that nobody had decided before */
+  async claim(claims: readonly AlertClaim[]): Promise<ReadonlySet<EventId>> {
+    if (claims.length === 0) return new Set();
+    const decided = claims.map(({ waiting, alerts }) => ({
+      ...waiting,
+      becomes: alerts.at(-1)?.stage ?? waiting.stage,
+    }));
+    const raised = claims.flatMap(({ alerts, partition, mails }) =>
+      alerts.map((alert) => ({ ...alert, partition, mailState: mails && alert.tellsStaff ? 'pending' : 'none' })),
+    );
+    const rows = await this.store.prepared<{ event_id: EventId }>('claim_alerts', CLAIM, [
+      decided.map((one) => one.orgId),
+      decided.map((one) => one.conversationId),
+      decided.map((one) => one.entry),
+      decided.map((one) => one.seq),
+      decided.map((one) => one.stage),
+      decided.map((one) => one.becomes),
+      raised.map((one) => one.orgId),
+      raised.map((one) => one.eventId),
+      raised.map((one) => one.conversationId),
+      raised.map((one) => one.entry),
+      raised.map((one) => one.stage),
+      raised.map((one) => one.widgetId),
+      raised.map((one) => one.partition),
+      raised.map((one) => one.raisedAtMs),
+      raised.map((one) => JSON.stringify(one.data)),
+      raised.map((one) => one.tellsStaff),
+      raised.map((one) => one.mailState),
+    ]);
+    return new Set(rows.map((row) => row.event_id));
+  }
+}

@@ -1,0 +1,113 @@
+import {
+  alertEventId,
+  alertIdOf,
+  type AlertData,
+  type AlertId,
+  type ConversationId,
+  type EventId,
+  type OrgId,
+} from '#libs/domain';
+import type { Store } from '../connection/store.js';
+
+/** A staff alert that is to be mailed, taken for one attempt. */
+export interface AlertMail {
+  readonly orgId: OrgId;
+  readonly eventId: EventId;
+  readonly alertId: AlertId;
+  readonly stage: 1 | 2;
+  readonly raisedAtMs: number;
+  readonly data: AlertData;
+  /** The id of the alert that this one escalates. */
+  readonly earlierAlertId: AlertId | null;
+  /** The recipients by the org's current settings; empty if there are none any more. */
+  readonly emails: readonly string[];
+  /** From 1. */
+  readonly attempt: number;
+}
+
+/** The outcome of an attempt. */
+export type MailOutcome =
+  | { readonly kind: 'sent' }
+  /** There is nobody any more whom it could be sent to. */
+  | { readonly kind: 'unwanted' }
+  | { readonly kind: 'failed'; readonly error: string; readonly retryAtMs: number | undefined };
+
+interface Row {
+  readonly org_id: OrgId;
+  readonly event_id: EventId;
+  readonly conversation_id: ConversationId;
+  readonly entry_id: EventId;
+  readonly stage: 1 | 2;
+  readonly raised_at: Date;
+  readonly data: AlertData;
+  readonly mail_attempts: number;
+  readonly emails: readonly string[];
+}
+
+/** The mails that staff alerts are sent by: what is due, and what has become of it. */
+export class AlertMails {
+  constructor(private readonly store: Store) {}
+
+  /**
+   * Takes mails that are due, oldest first. The process that takes one has it until `heldUntilMs`; if it is not settled
+   * by then, it is taken again.
+   */
+  async take(nowMs: number, heldUntilMs: number, limit: number): Promise<readonly AlertMail[]> {
+    const rows = await this.store.prepared<Row>(
+      'take_alert_mails',
+      `with due as (
+         select org_id, event_id from alerts
+         where mail_state = 'pending' and mail_due_at <= to_timestamp($1 / 1000.0)
+         order by mail_due_at, stage limit $3 for update skip locked
+       ), taken as (
+         update alerts a set mail_attempts = a.mail_attempts + 1, mail_due_at = to_timestamp($2 / 1000.0)
+         from due where a.org_id = due.org_id and a.event_id = due.event_id
+         returning a.org_id, a.event_id, a.conversation_id, a.entry_id, a.stage, a.raised_at, a.data, a.mail_attempts
+       )
+       select taken.*, case when s.staff_alerts_enabled then s.staff_alert_emails else '{}' end as emails
+       from taken left join live_chat_settings s on s.org_id = taken.org_id
+       order by taken.raised_at, taken.stage`,
+      [nowMs, heldUntilMs, limit],
+    );
+    return rows.map((row) => ({
+      orgId: row.org_id,
+      eventId: row.event_id,
+      alertId: alertIdOf(row.event_id),
+      stage: row.stage,
+      raisedAtMs: row.raised_at.getTime(),
+      data: row.data,
+      earlierAlertId: row.stage === 1 ? null : firstAlertIdOf(row),
+      emails: row.emails,
+      attempt: row.mail_attempts,
+    }));
+  }
+
+  async settle({ orgId, eventId, attempt }: AlertMail, outcome: MailOutcome): Promise<void> {
+    const error = outcome.kind === 'failed' ? outcome.error : null;
+    const retryAtMs = outcome.kind === 'failed' ? (outcome.retryAtMs ?? null) : null;
+    await this.store.query(
+      // An attempt that has lasted so long that another one was made says nothing any more, unless it was a success.
+      `with settled as (
+         update alerts set mail_state = $3, mail_error = $4, mail_due_at = to_timestamp($5::bigint / 1000.0)
+         where org_id = $1 and event_id = $2 and mail_state = 'pending' and (mail_attempts = $6 or $3 = 'sent')
+       )
+       select 1`,
+      [orgId, eventId, stateAfter(outcome), error, retryAtMs, attempt],
+    );
+  }
+}
+
+function stateAfter(outcome: MailOutcome): 'none' | 'pending' | 'sent' | 'failed' {
+  switch (outcome.kind) {
+    case 'sent':
+      return 'sent';
+    case 'unwanted':
+      return 'none';
+    case 'failed':
+      return outcome.retryAtMs === undefined ? 'failed' : 'pending';
+  }
+}
+
+function firstAlertIdOf({ org_id: orgId, conversation_id: conversationId, entry_id: entry }: Row): AlertId {
+  return alertIdOf(alertEventId({ orgId, conversationId, entry }, 1));
+}

@@ -1,0 +1,126 @@
+import { alertIdOf, type AlertId, type ConversationId, type EventId, type OrgId, type WidgetId } from '#libs/domain';
+import { CHAT_QUEUE_PROJECTION } from './chat-queue-projection.js';
+import type { Store } from '../connection/store.js';
+
+/** A decision that is not known to be published. */
+export interface UnpublishedAlert {
+  readonly alertId: AlertId;
+  readonly eventId: EventId;
+  readonly orgId: OrgId;
+  readonly conversationId: ConversationId;
+  readonly stage: 1 | 2;
+  readonly widgetId: WidgetId | null;
+  /** The org's partition of the log, and of the other topics that are keyed by org. */
+  readonly partition: number;
+  readonly raisedAtMs: number;
+  /** The JSON text of its `data`, the same from every publisher. */
+  readonly dataJson: string;
+  readonly tellsStaff: boolean;
+  /** Whether the log, as far as it is folded, has the event. */
+  readonly isLogged: boolean;
+  /** Up to where the log is folded. */
+  readonly foldedTo: number;
+}
+
+interface Row {
+  readonly org_id: OrgId;
+  readonly event_id: EventId;
+  readonly conversation_id: ConversationId;
+  readonly stage: 1 | 2;
+  readonly widget_id: WidgetId | null;
+  readonly log_partition: number;
+  readonly raised_at: Date;
+  readonly data_json: string;
+  readonly tells_staff: boolean;
+  readonly is_logged: boolean;
+  readonly folded_to: string | null;
+}
+
+/** A process that is frozen while it publishes for longer than this leaves its alerts to another one. */
+const FROZEN_AFTER = '60s';
+
+/** Decisions on their way to Kafka. */
+export class AlertOutbox {
+  constructor(private readonly store: Store) {}
+
+  /** Whether anything of the partitions of the log is to be published. */
+  async hasAny(partitions: readonly number[]): Promise<boolean> {
+    const rows = await this.store.prepared(
+      'unpublished_alerts',
+      'select 1 from alerts where published_at is null and log_partition = any($1::int[]) limit 1',
+      [partitions],
+    );
+    return rows.length > 0;
+  }
+
+  /**
+   * Has `publish` write alerts, in the order in which they were raised, and notes that it has: both, or none. Nobody
+   * else can publish them meanwhile; when this process dies, the next one finds them as they were.
+   * @returns how many there were
+   */
+  async publish(
+    partitions: readonly number[],
+    options: { readonly limit: number; readonly nowMs: number; readonly logTopic: string },
+    publish: (alerts: readonly UnpublishedAlert[]) => Promise<void>,
+  ): Promise<number> {
+    return this.store.transaction(async (runner) => {
+      await runner.query(`set local idle_in_transaction_session_timeout = '${FROZEN_AFTER}'`);
+      const rows = (await runner.query(
+        `select org_id, event_id, conversation_id, stage, widget_id, log_partition, raised_at, data::text as data_json,
+           tells_staff, is_logged, (
+             select next_offset from projection_offsets o
+             where o.projection = '${CHAT_QUEUE_PROJECTION}' and o.topic = $3 and o.partition = log_partition
+           ) as folded_to
+         from alerts where published_at is null and log_partition = any($1::int[])
+         order by raised_at, org_id, conversation_id, stage limit $2 for update skip locked`,
+        [partitions, options.limit, options.logTopic],
+      )) as Row[];
+      if (rows.length === 0) return 0;
+      await publish(rows.map(unpublishedAlertOf));
+      await runner.query(
+        `with published as (
+           update alerts a set published_at = to_timestamp($3 / 1000.0)
+           from unnest($1::uuid[], $2::text[]) as published(o, i) where a.org_id = o and a.event_id = i
+         )
+         select 1`,
+        [rows.map((row) => row.org_id), rows.map((row) => row.event_id), options.nowMs],
+      );
+      return rows.length;
+    });
+  }
+
+  /**
+   * Forgets alerts that were raised before that time and are over.
+   * @returns how many of at most `limit`
+   */
+  async prune(before: Date, limit: number): Promise<number> {
+    const [outcome] = await this.store.query<{ pruned: number }>(
+      `with old as (
+         select org_id, event_id from alerts
+         where raised_at < $1 and published_at is not null and mail_state <> 'pending' order by raised_at limit $2
+       ), pruned as (
+         delete from alerts a using old where a.org_id = old.org_id and a.event_id = old.event_id returning 1
+       )
+       select count(*)::int as pruned from pruned`,
+      [before, limit],
+    );
+    return outcome?.pruned ?? 0;
+  }
+}
+
+function unpublishedAlertOf(row: Row): UnpublishedAlert {
+  return {
+    alertId: alertIdOf(row.event_id),
+    eventId: row.event_id,
+    orgId: row.org_id,
+    conversationId: row.conversation_id,
+    stage: row.stage,
+    widgetId: row.widget_id,
+    partition: row.log_partition,
+    raisedAtMs: row.raised_at.getTime(),
+    dataJson: row.data_json,
+    tellsStaff: row.tells_staff,
+    isLogged: row.is_logged,
+    foldedTo: Number(row.folded_to ?? 0),
+  };
+}

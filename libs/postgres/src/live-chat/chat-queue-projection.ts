@@ -1,0 +1,322 @@
+import type { QueryRunner } from 'typeorm';
+import {
+  DEFAULT_LIVE_CHAT_SETTINGS,
+  foldConversation,
+  seqFromText,
+  type AlertStage,
+  type ConversationEvent,
+  type ConversationId,
+  type ConversationSnapshot,
+  type EndedEntry,
+  type EventId,
+  type OrgId,
+  type Seq,
+  type WaitingConversation,
+  type WidgetId,
+} from '#libs/domain';
+import {
+  MOVED,
+  moveParameters,
+  projectedUpTo,
+  ProjectionOffsets,
+  type Projected,
+  type Stretch,
+} from '../projections/projection-offsets.js';
+import type { Store } from '../connection/store.js';
+
+/** An event of the log that concerns a queue, and where it stands. */
+export interface ConversationEventAtOffset extends ConversationEvent {
+  readonly offset: number;
+}
+
+/** Its name among the projections. */
+export const CHAT_QUEUE_PROJECTION = 'alerting';
+
+/** An org's queue, locked. */
+interface Queue {
+  readonly lastSeq: Seq;
+  readonly firstAlertSeconds: number;
+  readonly secondAlertSeconds: number;
+}
+
+/** A conversation of a batch: how it was before, and how the batch leaves it. */
+interface Place {
+  readonly orgId: OrgId;
+  readonly conversationId: ConversationId;
+  readonly before: WaitingConversation | undefined;
+  waiting: WaitingConversation | undefined;
+  /** The stays that the batch has ended, of those that began before it. */
+  ended: EndedEntry | undefined;
+}
+
+interface QueueRow {
+  readonly org_id: OrgId;
+  readonly last_seq: string;
+  readonly first_alert_seconds: number;
+  readonly second_alert_seconds: number;
+}
+
+/** A row of `waiting_conversations`, without what is due. */
+export interface WaitingRow {
+  readonly org_id: OrgId;
+  readonly conversation_id: ConversationId;
+  readonly entry_id: EventId;
+  readonly seq: string;
+  readonly waiting_since: Date;
+  readonly stage: AlertStage;
+  readonly widget_id: WidgetId | null;
+  readonly snapshot: ConversationSnapshot;
+}
+
+export function waitingConversationOf(row: WaitingRow): WaitingConversation {
+  return {
+    orgId: row.org_id,
+    conversationId: row.conversation_id,
+    entry: row.entry_id,
+    seq: seqFromText(row.seq),
+    waitingSinceMs: row.waiting_since.getTime(),
+    stage: row.stage,
+    widgetId: row.widget_id,
+    snapshot: row.snapshot,
+  };
+}
+
+const MOVE = `with ${MOVED} select count(*) as moved from moved`;
+
+const LOCK_QUEUES = `
+  select org_id, last_seq, first_alert_seconds, second_alert_seconds
+  from chat_queues where org_id = any($1) order by org_id for update`;
+
+const BEGIN_QUEUES = `
+  insert into chat_queues (org_id, waiting, last_seq, first_alert_seconds, second_alert_seconds)
+  select o, 0, 0, coalesce(s.first_alert_seconds, $2), coalesce(s.second_alert_seconds, $3)
+  from unnest($1::uuid[]) as org(o) left join live_chat_settings s on s.org_id = o
+  on conflict do nothing`;
+
+const LOCK_WAITING = `
+  select w.org_id, w.conversation_id, w.entry_id, w.seq, w.waiting_since, w.stage, w.widget_id, w.snapshot
+  from waiting_conversations w
+  join unnest($1::uuid[], $2::text[]) as concerned(o, c) on w.org_id = o and w.conversation_id = c
+  order by w.org_id, w.conversation_id for update of w`;
+
+/** The log has the event of an alert: what was decided is published for certain. */
+const NOTE_LOGGED = `
+  with logged as (
+    update alerts a set is_logged = true
+    from unnest($1::uuid[], $2::text[]) as event(o, i) where a.org_id = o and a.event_id = i
+    returning a.org_id, a.event_id, a.entry_id
+  )
+  select org_id, event_id, entry_id from logged`;
+
+const WRITE = `
+  with kept as (
+    insert into waiting_conversations
+      (org_id, conversation_id, entry_id, log_partition, seq, waiting_since, stage, first_due_at, second_due_at,
+       widget_id, snapshot)
+    select o, c, e, $1::int, s, to_timestamp(t / 1000.0), g, to_timestamp(f / 1000.0), to_timestamp(l / 1000.0), w, n::json
+    from unnest($2::uuid[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::smallint[], $8::bigint[],
+      $9::bigint[], $10::uuid[], $11::text[]) as kept(o, c, e, s, t, g, f, l, w, n)
+    on conflict (org_id, conversation_id) do update
+    set entry_id = excluded.entry_id, log_partition = excluded.log_partition, seq = excluded.seq,
+      waiting_since = excluded.waiting_since, stage = excluded.stage, first_due_at = excluded.first_due_at,
+      second_due_at = excluded.second_due_at, widget_id = excluded.widget_id, snapshot = excluded.snapshot
+  ), gone as (
+    delete from waiting_conversations w using unnest($12::uuid[], $13::text[]) as gone(o, c)
+    where w.org_id = o and w.conversation_id = c
+  ), counted as (
+    update chat_queues q set last_seq = s, waiting = q.waiting + d
+    from unnest($14::uuid[], $15::bigint[], $16::int[]) as counted(o, s, d) where q.org_id = o
+  ), cleared as (
+    update alerts a set cleared_at = to_timestamp(t / 1000.0), cleared_by = h
+    from unnest($17::uuid[], $18::text[], $19::text[], $20::bigint[], $21::text[]) as ended(o, c, e, t, h)
+    where a.org_id = o and a.conversation_id = c and a.entry_id = e and a.cleared_at is null
+  )
+  select 1`;
+
+/**
+ * Folds the log into the orgs' queues of waiting conversations, together with the offset that they stand for. A sweep
+ * may claim alerts meanwhile, and settings may change: queues and conversations are locked while they are folded.
+ */
+export class ChatQueueProjection {
+  readonly #offsets: ProjectionOffsets;
+
+  constructor(private readonly store: Store) {
+    this.#offsets = new ProjectionOffsets(store);
+  }
+
+  /** @param events of one partition of the log, ascending: those that concern a queue */
+  async apply(stretch: Stretch, events: readonly ConversationEventAtOffset[]): Promise<Projected> {
+    for (;;) {
+      const place = await this.#offsets.place(stretch);
+      if (place.kind === 'behind') return place;
+      if (place.kind === 'done') return { kind: 'applied' };
+      const unseen = events.filter((event) => event.offset >= place.expected);
+      const move = moveParameters(stretch, place.expected);
+      const moved = unseen.length === 0 ? await this.#move(move) : await this.#fold(stretch.partition, move, unseen);
+      if (moved) {
+        this.#offsets.moved(stretch);
+        return { kind: 'applied' };
+      }
+      this.#offsets.forget(stretch);
+    }
+  }
+
+  /** Up to where each partition of the log is folded. */
+  async foldedUpTo(topic: string): Promise<ReadonlyMap<number, number>> {
+    return projectedUpTo(this.store, CHAT_QUEUE_PROJECTION, topic);
+  }
+
+  /** Most of the log concerns no queue. */
+  async #move(parameters: readonly unknown[]): Promise<boolean> {
+    const [outcome] = await this.store.prepared<{ moved: string }>('move_chat_queue', MOVE, parameters);
+    return outcome?.moved === '1';
+  }
+
+  /** @returns whether the offset was where it was expected; if not, nothing was written */
+  async #fold(
+    partition: number,
+    move: readonly unknown[],
+    events: readonly ConversationEventAtOffset[],
+  ): Promise<boolean> {
+    return this.store.transaction(async (runner) => {
+      const [outcome] = (await runner.query(MOVE, [...move])) as { moved: string }[];
+      if (outcome?.moved !== '1') return false;
+      const queues = await lockQueues(runner, [...new Set(events.map((event) => event.orgId))]);
+      const fresh = unrepeated(events, queues);
+      if (fresh.length === 0) return true;
+      const places = await lockPlaces(runner, fresh);
+      const alertedEntries = await noteLogged(runner, fresh);
+      for (const event of fresh) fold(places, event, alertedEntries.get(keyOf(event.orgId, event.id)) ?? null);
+      await runner.query(WRITE, [partition, ...writeParameters([...places.values()], queues, fresh)]);
+      return true;
+    });
+  }
+}
+
+function keyOf(orgId: OrgId, id: ConversationId | EventId): string {
+  return `${orgId}/${id}`;
+}
+
+/** Locks the queues of the orgs, also those that are only now begun. */
+async function lockQueues(runner: QueryRunner, orgIds: readonly OrgId[]): Promise<ReadonlyMap<OrgId, Queue>> {
+  const lock = async () => (await runner.query(LOCK_QUEUES, [orgIds])) as QueueRow[];
+  let rows = await lock();
+  if (rows.length < orgIds.length) {
+    const { firstAlertSeconds, secondAlertSeconds } = DEFAULT_LIVE_CHAT_SETTINGS;
+    await runner.query(BEGIN_QUEUES, [orgIds, firstAlertSeconds, secondAlertSeconds]);
+    // A change of the settings meanwhile has created the queue, with those settings.
+    rows = await lock();
+  }
+  return new Map(
+    rows.map((row) => [
+      row.org_id,
+      {
+        lastSeq: seqFromText(row.last_seq),
+        firstAlertSeconds: row.first_alert_seconds,
+        secondAlertSeconds: row.second_alert_seconds,
+      },
+    ]),
+  );
+}
+
+/** The rule of the log's readers: a record whose seq is not above the last seen of its org is a repeat. */
+function unrepeated(
+  events: readonly ConversationEventAtOffset[],
+  queues: ReadonlyMap<OrgId, Queue>,
+): readonly ConversationEventAtOffset[] {
+  const seen = new Map([...queues].map(([orgId, { lastSeq }]) => [orgId, lastSeq]));
+  return events.filter(({ orgId, seq }) => {
+    const isFresh = seq > (seen.get(orgId) ?? 0);
+    if (isFresh) seen.set(orgId, seq);
+    return isFresh;
+  });
+}
+
+async function lockPlaces(runner: QueryRunner, events: readonly ConversationEvent[]): Promise<Map<string, Place>> {
+  const places = new Map<string, Place>();
+  for (const { orgId, conversationId } of events) {
+    places.set(keyOf(orgId, conversationId), {
+      orgId,
+      conversationId,
+      before: undefined,
+      waiting: undefined,
+      ended: undefined,
+    });
+  }
+  const concerned = [...places.values()];
+  const rows = (await runner.query(LOCK_WAITING, [
+    concerned.map(({ orgId }) => orgId),
+    concerned.map(({ conversationId }) => conversationId),
+  ])) as WaitingRow[];
+  for (const row of rows) {
+    const before = waitingConversationOf(row);
+    const { orgId, conversationId } = before;
+    places.set(keyOf(orgId, conversationId), { orgId, conversationId, before, waiting: before, ended: undefined });
+  }
+  return places;
+}
+
+/** @returns the stays that the alerting events of the batch are about, where they are of our own deciding */
+async function noteLogged(
+  runner: QueryRunner,
+  events: readonly ConversationEvent[],
+): Promise<ReadonlyMap<string, EventId>> {
+  const alerting = events.filter(({ change }) => change.kind === 'alerted');
+  if (alerting.length === 0) return new Map();
+  const rows = (await runner.query(NOTE_LOGGED, [
+    alerting.map(({ orgId }) => orgId),
+    alerting.map(({ id }) => id),
+  ])) as { org_id: OrgId; event_id: EventId; entry_id: EventId }[];
+  return new Map(rows.map((row) => [keyOf(row.org_id, row.event_id), row.entry_id]));
+}
+
+function fold(places: ReadonlyMap<string, Place>, event: ConversationEvent, alertedEntry: EventId | null): void {
+  const place = places.get(keyOf(event.orgId, event.conversationId));
+  if (place === undefined) return;
+  const { waiting, ended } = foldConversation(place.waiting, event, alertedEntry);
+  place.waiting = waiting;
+  // Only a stay that was there before this batch can have alerts.
+  if (ended !== undefined && ended.entry === place.before?.entry) place.ended = ended;
+}
+
+function writeParameters(
+  places: readonly Place[],
+  queues: ReadonlyMap<OrgId, Queue>,
+  events: readonly ConversationEvent[],
+): readonly unknown[] {
+  const kept = places.flatMap(({ waiting, before }) => (waiting === undefined || waiting === before ? [] : [waiting]));
+  const gone = places.filter(({ before, waiting }) => before !== undefined && waiting === undefined);
+  const ended = places.flatMap(({ orgId, conversationId, ended: one }) =>
+    one === undefined ? [] : [{ orgId, conversationId, ...one }],
+  );
+  const lastSeqs = new Map(events.map(({ orgId, seq }) => [orgId, seq]));
+  const deltas = new Map<OrgId, number>();
+  for (const { orgId, before, waiting } of places) {
+    const delta = Number(waiting !== undefined) - Number(before !== undefined);
+    deltas.set(orgId, (deltas.get(orgId) ?? 0) + delta);
+  }
+  const dueAtMs = ({ orgId, waitingSinceMs }: WaitingConversation, threshold: keyof Omit<Queue, 'lastSeq'>) =>
+    waitingSinceMs + (queues.get(orgId)?.[threshold] ?? 0) * 1_000;
+  return [
+    kept.map((one) => one.orgId),
+    kept.map((one) => one.conversationId),
+    kept.map((one) => one.entry),
+    kept.map((one) => one.seq),
+    kept.map((one) => one.waitingSinceMs),
+    kept.map((one) => one.stage),
+    kept.map((one) => dueAtMs(one, 'firstAlertSeconds')),
+    kept.map((one) => dueAtMs(one, 'secondAlertSeconds')),
+    kept.map((one) => one.widgetId),
+    kept.map((one) => JSON.stringify(one.snapshot)),
+    gone.map((one) => one.orgId),
+    gone.map((one) => one.conversationId),
+    [...lastSeqs.keys()],
+    [...lastSeqs.values()],
+    [...lastSeqs.keys()].map((orgId) => deltas.get(orgId) ?? 0),
+    ended.map((one) => one.orgId),
+    ended.map((one) => one.conversationId),
+    ended.map((one) => one.entry),
+    ended.map((one) => one.atMs),
+    ended.map((one) => one.how),
+  ];
+}

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { OrgId } from '#libs/domain';
+import { anOrgId } from '../../../../test/support/ids.js';
+import { ChatQueueReader } from './chat-queue-reader.js';
+import type { Store } from '../connection/store.js';
+import { aTestStore } from '../testing/a-test-store.js';
+
+const CHATS = 60;
+const SUBJECT_BYTES = 250 * 1024;
+
+let store: Store;
+let drop: () => Promise<void>;
+let reader: ChatQueueReader;
+
+beforeAll(async () => {
+  ({ store, drop } = await aTestStore());
+  reader = new ChatQueueReader(store);
+});
+
+afterAll(async () => {
+  await drop();
+});
+
+/** An org with chats that wait, and alerts of them, whose subjects are as large as an event may be. */
+async function anOrgWithChats(count: number, subjectBytes: number): Promise<OrgId> {
+  const orgId = anOrgId();
+  await store.query(
+    `insert into waiting_conversations (org_id, conversation_id, entry_id, log_partition, seq, waiting_since, stage,
+       first_due_at, second_due_at, snapshot)
+     select $1, 'chat-' || n, 'entry-' || n, 0, n, now() - interval '1 hour' + n * interval '1 second', 0, now(), now(),
+       json_build_object('subject', repeat('x', $3))
+     from generate_series(1, $2::int) n`,
+    [orgId, count, subjectBytes],
+  );
+  await store.query(
+    `insert into alerts (org_id, event_id, conversation_id, entry_id, stage, log_partition, raised_at, data, tells_staff,
+       mail_state)
+     select $1, 'evt_' || lpad(n::text, 26, '0'), 'chat-' || n, 'entry-' || n, 1, 0, now() - n * interval '1 second',
+       json_build_object('subject', repeat('x', $3)), true, 'none'
+     from generate_series(1, $2::int) n`,
+    [orgId, count, subjectBytes],
+  );
+  return orgId;
+}
+
+describe('a list of large chats', () => {
+  it('ends early, with the first ones in their order', async () => {
+    const orgId = await anOrgWithChats(CHATS, SUBJECT_BYTES);
+    const { longest } = await reader.waiting(orgId, 1_000);
+    expect(longest.map(({ conversationId }) => conversationId)).toEqual(
+      Array.from({ length: 16 }, (_, index) => `chat-${index + 1}`),
+    );
+    const alerts = await reader.alerts(orgId, 1_000);
+    expect(alerts.map(({ conversationId }) => conversationId)).toEqual(
+      Array.from({ length: 16 }, (_, index) => `chat-${index + 1}`),
+    );
+  });
+
+  it('has at least its first row', async () => {
+    const orgId = await anOrgWithChats(2, 5 * 1024 * 1024);
+    expect((await reader.waiting(orgId, 1_000)).longest).toHaveLength(1);
+    expect(await reader.alerts(orgId, 1_000)).toHaveLength(1);
+  });
+});
+
+it('a list of small chats has as many as are asked for', async () => {
+  const orgId = await anOrgWithChats(CHATS, 10);
+  expect((await reader.waiting(orgId, 50)).longest).toHaveLength(50);
+  expect((await reader.waiting(orgId, 1_000)).longest).toHaveLength(CHATS);
+  expect(await reader.alerts(orgId, 1_000)).toHaveLength(CHATS);
+});

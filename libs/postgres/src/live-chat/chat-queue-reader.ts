@@ -1,0 +1,116 @@
+import {
+  alertIdOf,
+  type AlertData,
+  type AlertId,
+  type AlertStage,
+  type ConversationId,
+  type ConversationSnapshot,
+  type EndedEntry,
+  type EventId,
+  type OrgId,
+} from '#libs/domain';
+import type { Store } from '../connection/store.js';
+
+/** A conversation that waits, as its org sees it. */
+export interface WaitingRecord {
+  readonly conversationId: ConversationId;
+  readonly snapshot: ConversationSnapshot;
+  readonly waitingSince: Date;
+  readonly stage: AlertStage;
+}
+
+/** An alert that was raised, and how it ended. */
+export interface AlertRecord {
+  readonly alertId: AlertId;
+  readonly eventId: EventId;
+  readonly conversationId: ConversationId;
+  readonly stage: 1 | 2;
+  readonly data: AlertData;
+  readonly raisedAt: Date;
+  readonly clearedAt: Date | null;
+  readonly clearedBy: EndedEntry['how'] | null;
+}
+
+/** The largest size of a list: a chat may have 256 KiB of text, and a list a thousand chats. */
+const LIST_BYTES = 4 * 1024 * 1024;
+
+/** Reads an org's queue and its alerts. A list ends early when it gets too large; its first row always comes. */
+export class ChatQueueReader {
+  constructor(private readonly store: Store) {}
+
+  /** Returns the waiting chats, longest wait first, and their total number. */
+  async waiting(
+    orgId: OrgId,
+    limit: number,
+  ): Promise<{ readonly longest: readonly WaitingRecord[]; readonly total: number }> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const rows = (await runner.query(
+        `select conversation_id, snapshot, waiting_since, stage
+         from (
+           select *, row_number() over place as nth, sum(octet_length(snapshot::text)) over place as weight
+           from (
+             select conversation_id, snapshot, waiting_since, stage from waiting_conversations
+             where org_id = $1 order by waiting_since, conversation_id limit $2
+           ) found
+           window place as (order by waiting_since, conversation_id rows unbounded preceding)
+         ) weighed
+         where nth = 1 or weight <= $3
+         order by nth`,
+        [orgId, limit, LIST_BYTES],
+      )) as {
+        conversation_id: ConversationId;
+        snapshot: ConversationSnapshot;
+        waiting_since: Date;
+        stage: AlertStage;
+      }[];
+      const [queue] = (await runner.query('select waiting from chat_queues where org_id = $1', [orgId])) as {
+        waiting: number;
+      }[];
+      const longest = rows.map((row) => ({
+        conversationId: row.conversation_id,
+        snapshot: row.snapshot,
+        waitingSince: row.waiting_since,
+        stage: row.stage,
+      }));
+      return { longest, total: queue?.waiting ?? 0 };
+    });
+  }
+
+  /** Newest first. */
+  async alerts(orgId: OrgId, limit: number): Promise<readonly AlertRecord[]> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const rows = (await runner.query(
+        `select event_id, conversation_id, stage, data, raised_at, cleared_at, cleared_by
+         from (
+           select *, row_number() over place as nth, sum(octet_length(data::text)) over place as weight
+           from (
+             select event_id, conversation_id, stage, data, raised_at, cleared_at, cleared_by from alerts
+             where org_id = $1 order by raised_at desc, stage desc, event_id limit $2
+           ) found
+           window place as (order by raised_at desc, stage desc, event_id rows unbounded preceding)
+         ) weighed
+         where nth = 1 or weight <= $3
+         order by nth`,
+        [orgId, limit, LIST_BYTES],
+      )) as {
+        event_id: EventId;
+        conversation_id: ConversationId;
+        stage: 1 | 2;
+        data: AlertData;
+        raised_at: Date;
+        cleared_at: Date | null;
+        cleared_by: EndedEntry['how'] | null;
+      }[];
+      return rows.map((row) => ({
+        alertId: alertIdOf(row.event_id),
+        eventId: row.event_id,
+        conversationId: row.conversation_id,
+        stage: row.stage,
+        data: row.data,
+        raisedAt: row.raised_at,
+        clearedAt: row.cleared_at,
+        clearedBy: row.cleared_by,
+      }));
+    });
+  }
+}

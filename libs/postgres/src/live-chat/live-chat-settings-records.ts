@@ -1,0 +1,92 @@
+import { DEFAULT_LIVE_CHAT_SETTINGS, type LiveChatSettings, type OrgId } from '#libs/domain';
+import { OPERATOR, type AuditActor } from '../access/audit-actor.js';
+import { appendAudit } from '../access/audit-log.js';
+import type { Store } from '../connection/store.js';
+
+/** The columns of `live_chat_settings`; all null where a left join found none. */
+export interface LiveChatSettingsRow {
+  readonly first_alert_seconds: number | null;
+  readonly second_alert_seconds: number | null;
+  readonly staff_alerts_enabled: boolean | null;
+  readonly staff_alert_emails: readonly string[] | null;
+}
+
+/** The settings of an org, or the defaults. */
+export function liveChatSettingsOf(row: LiveChatSettingsRow | undefined): LiveChatSettings {
+  const { firstAlertSeconds, secondAlertSeconds, staffAlerts } = DEFAULT_LIVE_CHAT_SETTINGS;
+  return {
+    firstAlertSeconds: row?.first_alert_seconds ?? firstAlertSeconds,
+    secondAlertSeconds: row?.second_alert_seconds ?? secondAlertSeconds,
+    staffAlerts: {
+      enabled: row?.staff_alerts_enabled ?? staffAlerts.enabled,
+      emails: row?.staff_alert_emails ?? staffAlerts.emails,
+    },
+  };
+}
+
+/** Each org's live-chat settings (contract 7.4). */
+export class LiveChatSettingsRecords {
+  constructor(
+    private readonly store: Store,
+    private readonly actor: AuditActor | null = OPERATOR,
+  ) {}
+
+  /** The same records, changed by somebody else than the operator. */
+  by(actor: AuditActor): LiveChatSettingsRecords {
+    return new LiveChatSettingsRecords(this.store, actor);
+  }
+
+  async read(orgId: OrgId): Promise<LiveChatSettings> {
+    const [row] = await this.store.forOrg(
+      orgId,
+      async (runner) =>
+        (await runner.query(
+          `select first_alert_seconds, second_alert_seconds, staff_alerts_enabled, staff_alert_emails
+           from live_chat_settings where org_id = $1`,
+          [orgId],
+        )) as LiveChatSettingsRow[],
+    );
+    return liveChatSettingsOf(row);
+  }
+
+  /** The thresholds count for those who wait already: what is due for them changes with the settings, or not at all. */
+  async replace(orgId: OrgId, settings: LiveChatSettings, at: Date): Promise<void> {
+    const thresholds = [orgId, settings.firstAlertSeconds, settings.secondAlertSeconds];
+    await this.store.forOrg(orgId, async (runner) => {
+      // First, since it locks the queue: nobody enters it with the old thresholds from here on.
+      await runner.query(
+        `insert into chat_queues (org_id, waiting, last_seq, first_alert_seconds, second_alert_seconds)
+         values ($1, 0, 0, $2, $3)
+         on conflict (org_id) do update
+         set first_alert_seconds = excluded.first_alert_seconds, second_alert_seconds = excluded.second_alert_seconds`,
+        thresholds,
+      );
+      await runner.query(
+        `insert into live_chat_settings
+           (org_id, first_alert_seconds, second_alert_seconds, staff_alerts_enabled, staff_alert_emails, updated_at)
+         values ($1, $2, $3, $4, $5, $6)
+         on conflict (org_id) do update
+         set first_alert_seconds = excluded.first_alert_seconds, second_alert_seconds = excluded.second_alert_seconds,
+           staff_alerts_enabled = excluded.staff_alerts_enabled, staff_alert_emails = excluded.staff_alert_emails,
+           updated_at = excluded.updated_at`,
+        [...thresholds, settings.staffAlerts.enabled, settings.staffAlerts.emails, at],
+      );
+      await runner.query(
+        `update waiting_conversations
+         set first_due_at = waiting_since + make_interval(secs => $2), second_due_at = waiting_since + make_interval(secs => $3)
+         where org_id = $1 and stage < 2`,
+        thresholds,
+      );
+      await appendAudit(runner, this.actor, {
+        orgId,
+        action: 'live_chat_settings.changed',
+        target: orgId,
+        details: {
+          first_alert_seconds: settings.firstAlertSeconds,
+          second_alert_seconds: settings.secondAlertSeconds,
+          staff_alerts_enabled: settings.staffAlerts.enabled,
+        },
+      });
+    });
+  }
+}

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createTestDatabase, type TestDatabase } from '../../../../test/support/infrastructure/database.js';
+import { createLogger } from '#libs/runtime';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { Store } from '../connection/store.js';
+import { storeOf } from '../testing/a-test-store.js';
+import { MIGRATIONS } from './index.js';
+
+let database: TestDatabase;
+let store: Store;
+
+beforeAll(async () => {
+  // A database that nothing has migrated yet.
+  database = await createTestDatabase(() => Promise.resolve(), 'empty');
+  store = storeOf(database.url);
+  await store.open(() => undefined);
+});
+
+afterAll(async () => {
+  await store.close();
+  await database.drop();
+});
+
+/** Everything that a migration can make: columns, constraints, indexes, policies, grants. */
+async function schema(): Promise<readonly string[]> {
+  const rows = await store.query<{ line: string }>(
+    `select 'column ' || table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable || ' ' ||
+       coalesce(column_default, '') as line
+     from information_schema.columns where table_schema = 'public' and table_name <> 'migrations'
+     union all
+     select 'constraint ' || conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid)
+     from pg_constraint where connamespace = 'public'::regnamespace and conrelid <> 'migrations'::regclass
+     union all
+     select 'index ' || indexdef from pg_indexes where schemaname = 'public' and tablename <> 'migrations'
+     union all
+     select 'policy ' || tablename || ' ' || policyname || ' ' || qual from pg_policies where schemaname = 'public'
+     union all
+     select 'row security ' || relname from pg_class where relrowsecurity and relnamespace = 'public'::regnamespace
+     union all
+     select 'grant ' || table_name || ' ' || privilege_type from information_schema.role_table_grants
+     where table_schema = 'public' and grantee = 'gapless_tenant'
+     order by 1`,
+  );
+  return rows.map(({ line }) => line);
+}
+
+describe('a store that is told not to migrate', () => {
+  it('waits for whoever brings the schema up to date, and tells so; then it opens', async () => {
+    const empty = await createTestDatabase(() => Promise.resolve(), 'empty');
+    const waiting = new Store({
+      databaseUrl: empty.url,
+      applicationName: 'test',
+      logger: createLogger('silent', 'test'),
+      migratesWhenOpened: false,
+    });
+    const migrating = storeOf(empty.url);
+    const reasons: string[] = [];
+    try {
+      const opening = waiting.open((reason) => reasons.push(reason));
+      await eventually(() => {
+        expect(reasons[0]).toMatch(/^the schema lacks Projections1700000000001, .*: run gapless migrate$/);
+      });
+      expect(await migrating.pendingMigrations()).toHaveLength(MIGRATIONS.length);
+      expect(await migrating.migrate()).toHaveLength(MIGRATIONS.length);
+      expect(await migrating.migrate()).toEqual([]);
+      expect(await migrating.pendingMigrations()).toEqual([]);
+      await opening;
+      expect(waiting.isOpen).toBe(true);
+    } finally {
+      await waiting.close();
+      await empty.drop();
+    }
+  });
+});
+
+describe('the migrations', () => {
+  it('make what the entities say: nothing has drifted', async () => {
+    const { upQueries } = await store.dataSource.driver.createSchemaBuilder().log();
+    const tables = store.dataSource.entityMetadatas.map(({ tableName }) => `"${tableName}"`);
+    expect(tables).toHaveLength(2);
+    const drift = upQueries.map(({ query }) => query).filter((query) => tables.some((table) => query.includes(table)));
+    // Indexes and checks are the migrations' alone: TypeORM would drop what no entity names.
+    expect(drift.filter((query) => !/^(DROP INDEX|ALTER TABLE \S+ DROP CONSTRAINT)/.test(query))).toEqual([]);
+  });
+
+  it('can be taken back one by one, and made again, to the same schema', async () => {
+    const before = await schema();
+    expect(before.length).toBeGreaterThan(50);
+    for (let left = MIGRATIONS.length; left > 0; left--) {
+      await store.dataSource.undoLastMigration({ transaction: 'each' });
+      // Each one alone, too.
+      await store.dataSource.runMigrations();
+      for (let back = MIGRATIONS.length; back >= left; back--) {
+        await store.dataSource.undoLastMigration({ transaction: 'each' });
+      }
+    }
+    expect(await schema()).toEqual([]);
+    await store.dataSource.runMigrations();
+    expect(await schema()).toEqual(before);
+  });
+
+  it('are done once by processes that start together', async () => {
+    const fresh = await createTestDatabase(() => Promise.resolve(), 'empty');
+    const stores = Array.from({ length: 4 }, () => storeOf(fresh.url));
+    await Promise.all(stores.map((one) => one.open(() => undefined)));
+    const rows = await stores[0]!.query<{ name: string }>('select name from migrations order by id');
+    expect(rows.map(({ name }) => name)).toEqual(MIGRATIONS.map((Migration) => new Migration().name));
+    await Promise.all(stores.map((one) => one.close()));
+    await fresh.drop();
+  });
+});

@@ -1,0 +1,78 @@
+import { Module, type DynamicModule, type Provider } from '@nestjs/common';
+import { ApiKeyRecords } from './access/api-key-records.js';
+import { AuditLog } from './access/audit-log.js';
+import { DashboardSessionRecords } from './access/dashboard-session-records.js';
+import { IdempotencyRecords } from './access/idempotency-records.js';
+import { SecretCipher } from './access/secret-cipher.js';
+import { Store } from './connection/store.js';
+import { DeliveryLog } from './deliveries/delivery-log.js';
+import { OverdueDeliveries } from './deliveries/overdue-deliveries.js';
+import { RecoverySource } from './deliveries/recovery-source.js';
+import { EndpointDirectory } from './endpoints/endpoint-directory.js';
+import { EndpointHealthReader } from './endpoints/endpoint-health-reader.js';
+import { EndpointRecords } from './endpoints/endpoint-records.js';
+import { FeedAudit } from './feed/feed-audit.js';
+import { FeedReader } from './feed/feed-reader.js';
+import { DashboardFigures } from './figures/dashboard-figures.js';
+import { AlertClaims } from './live-chat/alert-claims.js';
+import { AlertMails } from './live-chat/alert-mails.js';
+import { AlertOutbox } from './live-chat/alert-outbox.js';
+import { ChatQueueProjection } from './live-chat/chat-queue-projection.js';
+import { ChatQueueReader } from './live-chat/chat-queue-reader.js';
+import { LiveChatSettingsRecords } from './live-chat/live-chat-settings-records.js';
+import { Backlogs } from './projections/backlogs.js';
+import { DayPartitions } from './projections/day-partitions.js';
+import { EndpointCounts } from './projections/endpoint-counts.js';
+import { RouterPlaces } from './projections/router-places.js';
+
+const OVER_THE_STORE: readonly (new (store: Store) => object)[] = [
+  AlertClaims,
+  AlertMails,
+  AlertOutbox,
+  ApiKeyRecords,
+  AuditLog,
+  Backlogs,
+  ChatQueueProjection,
+  ChatQueueReader,
+  DashboardFigures,
+  DashboardSessionRecords,
+  DayPartitions,
+  DeliveryLog,
+  EndpointCounts,
+  EndpointHealthReader,
+  FeedAudit,
+  LiveChatSettingsRecords,
+  OverdueDeliveries,
+  RouterPlaces,
+];
+const WITH_SECRETS: readonly (new (store: Store, cipher: SecretCipher) => object)[] = [
+  EndpointDirectory,
+  EndpointRecords,
+  IdempotencyRecords,
+];
+const WITHIN_RETENTION: readonly (new (store: Store, retentionMs: number) => object)[] = [FeedReader, RecoverySource];
+
+/** What the classes of this lib are made of. */
+export interface PostgresParts {
+  readonly store: Store;
+  readonly cipher: SecretCipher;
+  readonly retentionMs: number;
+}
+
+/**
+ * Provides whatever reads and writes Postgres, once for each process. The feed's and the delivery log's projections are
+ * made by the projector itself, which passes them what to call.
+ */
+@Module({})
+export class PostgresModule {
+  static over({ store, cipher, retentionMs }: PostgresParts): DynamicModule {
+    const providers: readonly Provider[] = [
+      { provide: Store, useValue: store },
+      { provide: SecretCipher, useValue: cipher },
+      ...OVER_THE_STORE.map((one) => ({ provide: one, useValue: new one(store) })),
+      ...WITH_SECRETS.map((one) => ({ provide: one, useValue: new one(store, cipher) })),
+      ...WITHIN_RETENTION.map((one) => ({ provide: one, useValue: new one(store, retentionMs) })),
+    ];
+    return { module: PostgresModule, global: true, providers: [...providers], exports: [...providers] };
+  }
+}

@@ -1,0 +1,19 @@
+import type { OrgId, Seq } from '#libs/domain';
+import type { Store } from '../connection/store.js';
+
+/** Finds the time when an event was appended to the log. The time leads to its place in the topic. */
+export class AppendTimes {
+  constructor(private readonly store: Store) {}
+
+  /**
+   * Epoch milliseconds at which the event of that seq was appended, or the last one before it that the feed still has;
+   * `undefined` without any.
+   */
+  async upTo(orgId: OrgId, seq: Seq): Promise<number | undefined> {
+    const [row] = await this.store.query<{ appended_at: Date }>(
+      'select appended_at from events where org_id = $1 and seq <= $2 order by seq desc limit 1',
+      [orgId, seq],
+    );
+    return row?.appended_at.getTime();
+  }
+}

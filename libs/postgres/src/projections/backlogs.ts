@@ -1,0 +1,119 @@
+import type { EndpointId } from '#libs/domain';
+import type { Store } from '../connection/store.js';
+
+/** Held by the one process that works on backlogs. */
+const BACKLOG_LOCK = 4_711_0818;
+
+/** Rows that one statement changes: it holds their locks for well under a second. */
+const CHUNK_ROWS = 2_000;
+
+/** Work that was put off because it may concern millions of rows. Everyone sees it as done already. */
+export interface BacklogWork {
+  /** `settle`: write into the rows of ended deliveries what they are seen as. `remove`: the history of a deleted endpoint. */
+  readonly kind: 'settle' | 'remove';
+  readonly endpointId: EndpointId;
+}
+
+/** The result of a chunk. */
+export interface BacklogChunk extends BacklogWork {
+  readonly rows: number;
+  /** Whether nothing of this endpoint is left to do. */
+  readonly isDone: boolean;
+}
+
+/** Brings rows up to date chunk by chunk, in short transactions that wait for nobody's locks (ADR 36). */
+export class Backlogs {
+  constructor(private readonly store: Store) {}
+
+  /** How many endpoints have work waiting. */
+  async waiting(): Promise<Readonly<Record<BacklogWork['kind'], number>>> {
+    const [row] = await this.store.prepared<{ settle: number; remove: number }>(
+      'count_backlogs',
+      `select (select count(*)::int from endpoint_endings where settled < endings) as settle,
+         (select count(*)::int from deleted_endpoints) as remove`,
+      [],
+    );
+    return row ?? { settle: 0, remove: 0 };
+  }
+
+  /** Lets `act` have chunks done, in one process at a time. @returns `null` when another process is at it */
+  async alone<T>(act: () => Promise<T>): Promise<T | null> {
+    return this.store.exclusively(BACKLOG_LOCK, act);
+  }
+
+  /** Does one chunk of each endpoint that has work waiting. */
+  async *chunks(): AsyncIterable<BacklogChunk> {
+    const ended = await this.store.query<{ endpoint_id: EndpointId; endings: number }>(
+      'select endpoint_id, endings from endpoint_endings where settled < endings order by endpoint_id limit 100',
+    );
+    for (const { endpoint_id: endpointId, endings } of ended) yield this.#settle(endpointId, endings);
+    const deleted = await this.store.query<{ endpoint_id: EndpointId }>(
+      'select endpoint_id from deleted_endpoints order by deleted_at limit 100',
+    );
+    for (const { endpoint_id: endpointId } of deleted) yield this.#remove(endpointId);
+  }
+
+  async #settle(endpointId: EndpointId, endings: number): Promise<BacklogChunk> {
+    const rows = await this.#count(
+      `with chunk as (
+         select id, created_at from deliveries
+         where endpoint_id = $1 and status = 'pending' and endings < $2
+         order by endings, next_attempt_at limit ${CHUNK_ROWS} for update skip locked
+       ), settled as (
+         update deliveries d set status = 'failed', last_error = 'endpoint_disabled', next_attempt_at = null
+         from chunk where d.id = chunk.id and d.created_at = chunk.created_at returning 1
+       ) select count(*)::int as rows from settled`,
+      [endpointId, endings],
+    );
+    if (rows > 0) return { kind: 'settle', endpointId, rows, isDone: false };
+    // A row that another transaction holds was passed over.
+    const [done] = await this.store.query<{ endpoint_id: string }>(
+      `with done as (
+         update endpoint_endings set settled = $2 where endpoint_id = $1 and not exists (
+           select from deliveries where endpoint_id = $1 and status = 'pending' and endings < $2
+           order by endings, next_attempt_at limit 1
+         ) returning endpoint_id
+       ) select endpoint_id from done`,
+      [endpointId, endings],
+    );
+    return { kind: 'settle', endpointId, rows, isDone: done !== undefined };
+  }
+
+  async #remove(endpointId: EndpointId): Promise<BacklogChunk> {
+    let rows = await this.#count(REMOVE_ATTEMPTS, [endpointId]);
+    if (rows === 0) rows = await this.#count(REMOVE_DELIVERIES, [endpointId]);
+    if (rows > 0) return { kind: 'remove', endpointId, rows, isDone: false };
+    const [done] = await this.store.query<{ endpoint_id: string }>(
+      `with done as (
+         delete from deleted_endpoints where endpoint_id = $1
+           and not exists (select from deliveries where endpoint_id = $1)
+           and not exists (select from delivery_attempts where endpoint_id = $1)
+         returning endpoint_id
+       ) select endpoint_id from done`,
+      [endpointId],
+    );
+    return { kind: 'remove', endpointId, rows, isDone: done !== undefined };
+  }
+
+  async #count(sql: string, parameters: readonly unknown[]): Promise<number> {
+    const [row] = await this.store.query<{ rows: number }>(sql, parameters);
+    return row?.rows ?? 0;
+  }
+}
+
+const REMOVE_ATTEMPTS = `
+  with chunk as (
+    select delivery_id, run, attempt, delivery_created_at from delivery_attempts
+    where endpoint_id = $1 limit ${CHUNK_ROWS} for update skip locked
+  ), removed as (
+    delete from delivery_attempts a using chunk
+    where a.delivery_id = chunk.delivery_id and a.run = chunk.run and a.attempt = chunk.attempt
+      and a.delivery_created_at = chunk.delivery_created_at returning 1
+  ) select count(*)::int as rows from removed`;
+
+const REMOVE_DELIVERIES = `
+  with chunk as (
+    select id, created_at from deliveries where endpoint_id = $1 limit ${CHUNK_ROWS} for update skip locked
+  ), removed as (
+    delete from deliveries d using chunk where d.id = chunk.id and d.created_at = chunk.created_at returning 1
+  ) select count(*)::int as rows from removed`;

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { DayPartitions } from './day-partitions.js';
+import type { Store } from '../connection/store.js';
+import { aTestStore } from '../testing/a-test-store.js';
+
+const DAY_MS = 86_400_000;
+const TABLES = ['delivery_attempts', 'deliveries', 'events'];
+
+let store: Store;
+let drop: () => Promise<void>;
+
+beforeAll(async () => {
+  ({ store, drop } = await aTestStore());
+});
+
+afterAll(async () => {
+  await drop();
+});
+
+async function tablesOf(day: string): Promise<readonly string[]> {
+  const rows = await store.query<{ name: string }>(
+    `select relname as name from pg_class where relkind = 'r' and relname like '%\\_' || $1 order by 1`,
+    [day],
+  );
+  return rows.map(({ name }) => name);
+}
+
+describe('DayPartitions', () => {
+  it('makes the tables of the UTC days that the records fall on', async () => {
+    await new DayPartitions(store).ensure([Date.UTC(2026, 0, 1), Date.UTC(2026, 0, 2) - 1, Date.UTC(2026, 0, 3)]);
+    expect(await tablesOf('20260101')).toEqual(TABLES.map((table) => `${table}_20260101`).sort());
+    expect(await tablesOf('20260102')).toEqual([]);
+    expect(await tablesOf('20260103')).toHaveLength(3);
+  });
+
+  it('makes them once, whoever asks at the same time', async () => {
+    const days = Array.from({ length: 5 }, (_, n) => Date.UTC(2026, 1, 1) + n * DAY_MS);
+    await Promise.all(Array.from({ length: 4 }, () => new DayPartitions(store).ensure(days)));
+    for (let day = 1; day <= 5; day++) expect(await tablesOf(`2026020${day}`)).toHaveLength(3);
+  });
+
+  it('drops the days that ended before that time, and keeps the day on which it falls', async () => {
+    const partitions = new DayPartitions(store);
+    await partitions.ensure([Date.UTC(2025, 0, 30), Date.UTC(2025, 0, 31), Date.UTC(2025, 1, 1)]);
+    expect(await partitions.drop(Date.UTC(2025, 0, 31, 23))).toEqual(TABLES.map((table) => `${table}_20250130`).sort());
+    expect(await tablesOf('20250131')).toHaveLength(3);
+    expect(await partitions.drop(Date.UTC(2025, 1, 1))).toEqual(TABLES.map((table) => `${table}_20250131`).sort());
+    expect(await tablesOf('20250201')).toHaveLength(3);
+    expect(await partitions.drop(Date.UTC(2025, 1, 1))).toEqual([]);
+  });
+
+  it('does not hold up who reads while somebody reads for long, and drops the day behind them', async () => {
+    const partitions = new DayPartitions(store);
+    await partitions.ensure([Date.UTC(2024, 0, 1)]);
+    let dropped: Promise<readonly string[]> | undefined;
+    await store.snapshot(async (reader) => {
+      await reader.query('select count(*) from deliveries');
+      let isDropped = false;
+      dropped = partitions.drop(Date.UTC(2024, 0, 2)).finally(() => {
+        isDropped = true;
+      });
+      // The drop waits for the reader now; who comes behind it would wait for as long, if it did not give way.
+      await eventually(async () => {
+        const [row] = await store.query<{ waiting: number }>(
+          `select count(*)::int as waiting from pg_locks where not granted and mode = 'AccessExclusiveLock'`,
+        );
+        expect(row?.waiting).toBe(1);
+      });
+      await store.query(`select count(*) from deliveries`);
+      expect(isDropped).toBe(false);
+      expect(await tablesOf('20240101')).toContain('deliveries_20240101');
+    });
+    await dropped;
+    expect(await tablesOf('20240101')).toEqual([]);
+  });
+
+  it('lets nobody make or drop other tables than those of days', async () => {
+    await expect(store.query(`select gapless_drop_day('endpoints', '2026-01-01')`)).rejects.toThrow(/no table of days/);
+    await expect(store.query(`select gapless_make_day('api_keys', '2026-01-01')`)).rejects.toThrow(/no table of days/);
+  });
+});

@@ -1,0 +1,96 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isLockNotAvailable, type Store } from '../connection/store.js';
+
+const DAY_MS = 86_400_000;
+
+/** The tables that are range-partitioned by day. */
+const TABLES = ['events', 'deliveries', 'delivery_attempts'] as const;
+
+/** Taken while a partition is made, so that two projectors do not make the same one; a shadow's are made besides. */
+const PARTITION_LOCK = 4_711_0816;
+
+/** So long do readers wait behind a drop that waits for another reader, at the most. */
+const DROP_LOCK_TIMEOUT = '100ms';
+const DROP_PAUSE_MS = 500;
+const DROP_ATTEMPTS = 8;
+
+function isoDay(dayMs: number): string {
+  return new Date(dayMs).toISOString().slice(0, 10);
+}
+
+/** When the day of a table ends, in epoch milliseconds; never for a name that is not one of ours. */
+function endOfDay(table: string): number {
+  const [, year, month, day] = /_(\d{4})(\d{2})(\d{2})$/.exec(table) ?? [];
+  return day === undefined ? Infinity : Date.UTC(Number(year), Number(month) - 1, Number(day)) + DAY_MS;
+}
+
+/** Before this, in epoch milliseconds, every day has passed out of retention as a whole: its tables may be dropped. */
+export function expiredBefore(nowMs: number, retentionMs: number): number {
+  return Math.floor((nowMs - retentionMs) / DAY_MS) * DAY_MS;
+}
+
+/** Makes the tables of the days that records fall on, and drops those of days past retention. */
+export class DayPartitions {
+  readonly #known = new Set<number>();
+
+  constructor(private readonly store: Store) {}
+
+  /**
+   * To be called before the transaction that writes the records: making a partition locks the whole table.
+   * @param timesMs epoch milliseconds of the records
+   */
+  async ensure(timesMs: Iterable<number>): Promise<void> {
+    const days = new Set<number>();
+    for (const timeMs of timesMs) days.add(Math.floor(timeMs / DAY_MS) * DAY_MS);
+    for (const dayMs of days) {
+      if (this.#known.has(dayMs)) continue;
+      for (const table of TABLES) await this.#make(table, dayMs);
+      this.#known.add(dayMs);
+    }
+  }
+
+  /**
+   * Drops the tables of days that ended before that time. Rows of the day on which it falls are kept, and left out by
+   * those who read.
+   * @returns the names of the dropped tables
+   */
+  async drop(beforeMs: number): Promise<readonly string[]> {
+    const rows = await this.store.query<{ name: string }>(
+      `select child.relname as name from pg_inherits
+       join pg_class child on child.oid = inhrelid join pg_class parent on parent.oid = inhparent
+       where parent.relname = any($1) and child.relnamespace = current_schema()::regnamespace order by 1`,
+      [TABLES],
+    );
+    const expired = rows.map(({ name }) => name).filter((name) => endOfDay(name) <= beforeMs);
+    for (const name of expired) await this.#drop(name);
+    return expired;
+  }
+
+  /**
+   * A drop locks the whole table, and later queries wait for it. So it waits for readers only for a moment, and retries
+   * until it finds a moment without readers.
+   */
+  async #drop(name: string): Promise<void> {
+    const day = isoDay(endOfDay(name) - DAY_MS);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.store.transaction(async (runner) => {
+          await runner.query(`set local lock_timeout = '${DROP_LOCK_TIMEOUT}'`);
+          await runner.query('select gapless_drop_day($1, $2)', [name.replace(/_\d{8}$/, ''), day]);
+        });
+        return;
+      } catch (error) {
+        if (attempt === DROP_ATTEMPTS || !isLockNotAvailable(error)) throw error;
+        await delay(DROP_PAUSE_MS);
+      }
+    }
+  }
+
+  /** One table for each transaction, so that no two of them can wait for each other. */
+  async #make(table: string, dayMs: number): Promise<void> {
+    await this.store.transaction(async (runner) => {
+      await runner.query('select pg_advisory_xact_lock($1, hashtext(current_schema()))', [PARTITION_LOCK]);
+      await runner.query('select gapless_make_day($1, $2)', [table, isoDay(dayMs)]);
+    });
+  }
+}

@@ -1,0 +1,166 @@
+import type { QueryRunner } from 'typeorm';
+import {
+  endDelivery,
+  factEndpointId,
+  type Attempted,
+  type DeliveryFact,
+  type DeliveryId,
+  type DeliveryRef,
+  type DeliveryState,
+  type OrgId,
+} from '#libs/domain';
+import { DayPartitions } from './day-partitions.js';
+import { DeliveryLedger } from './delivery-ledger.js';
+import {
+  APPLY_FACTS,
+  LOAD_FACTS,
+  rowParameters,
+  type FactBatch,
+  type LoadedDelivery,
+  type LoadedFacts,
+} from './delivery-statements.js';
+import { moveParameters, ProjectionOffsets, type Projected, type Stretch } from './projection-offsets.js';
+import type { Store } from '../connection/store.js';
+
+export interface FactAtOffset {
+  readonly offset: number;
+  readonly fact: DeliveryFact;
+}
+
+function attemptKey(deliveryId: string, run: number, attempt: number): string {
+  return `${deliveryId}/${run}/${attempt}`;
+}
+
+export type LogEndsOf = (orgIds: readonly OrgId[]) => Promise<ReadonlyMap<OrgId, number>>;
+
+/** Folds the delivery facts into deliveries, attempts and endpoint health, together with the offset they stand for. */
+export class DeliveryProjection {
+  readonly #partitions: DayPartitions;
+  readonly #offsets: ProjectionOffsets;
+
+  /**
+   * @param endpoints whether those that fail too often are disabled, or only what was pending of them ends
+   * @param logEndsOf where the orgs' partitions of the log end, if that is known: endpoints are disabled from there on
+   */
+  constructor(
+    private readonly store: Store,
+    private readonly autoDisableAfter: number,
+    private readonly endpoints: 'disable' | 'leave' = 'disable',
+    private readonly logEndsOf: LogEndsOf = () => Promise.resolve(new Map()),
+  ) {
+    this.#partitions = new DayPartitions(store);
+    this.#offsets = new ProjectionOffsets(store);
+  }
+
+  /** @param facts of one partition of the deliveries topic, ascending */
+  async apply(stretch: Stretch, facts: readonly FactAtOffset[]): Promise<Projected> {
+    await this.#partitions.ensure(
+      facts.flatMap(({ fact }) => (fact.type === 'endpoint_disabled' ? [] : [fact.delivery.createdAtMs])),
+    );
+    for (;;) {
+      const place = await this.#offsets.place(stretch);
+      if (place.kind === 'behind') return place;
+      if (place.kind === 'done') return { kind: 'applied' };
+      const unseen = facts.filter(({ offset }) => offset >= place.expected).map(({ fact }) => fact);
+      const batch = await this.#fold(unseen);
+      if (await this.#write(stretch, place.expected, batch)) {
+        this.#offsets.moved(stretch);
+        return { kind: 'applied' };
+      }
+      this.#offsets.forget(stretch);
+    }
+  }
+
+  async #fold(facts: readonly DeliveryFact[]): Promise<FactBatch> {
+    const loaded = await this.#load(facts);
+    const present = new Set(loaded.endpoints);
+    const ledger = new DeliveryLedger();
+    const stored = new Map(loaded.deliveries.map((row) => [row.id, row]));
+    for (const { endpointId, endings } of loaded.endings) ledger.endings.set(endpointId, endings);
+    for (const { endpointId, orgId, ...state } of loaded.health) ledger.health.set(endpointId, { orgId, state });
+    const ofPresent = facts.filter((fact) => present.has(factEndpointId(fact)));
+    for (const fact of ofPresent) {
+      if (fact.type === 'endpoint_disabled') continue;
+      const { deliveryId, endpointId } = fact.delivery;
+      const row = stored.get(deliveryId);
+      const state = row === undefined ? undefined : seenState(row, ledger.endings.get(endpointId) ?? 0);
+      ledger.deliveries.set(deliveryId, { ref: fact.delivery, state });
+    }
+    const known = new Set(loaded.attempts);
+    const attempts: Attempted[] = [];
+    for (const fact of ofPresent) {
+      const key = fact.type === 'attempted' ? attemptKey(fact.delivery.deliveryId, fact.run, fact.attempt) : '';
+      const isNewAttempt = fact.type === 'attempted' && !known.has(key);
+      if (isNewAttempt) {
+        known.add(key);
+        attempts.push(fact);
+      }
+      ledger.fold(fact, isNewAttempt, this.autoDisableAfter);
+    }
+    return { attempts, ledger };
+  }
+
+  async #load(facts: readonly DeliveryFact[]): Promise<LoadedFacts> {
+    const refs = new Map<DeliveryId, DeliveryRef>();
+    const attempts: Attempted[] = [];
+    for (const fact of facts) {
+      if (fact.type !== 'endpoint_disabled') refs.set(fact.delivery.deliveryId, fact.delivery);
+      if (fact.type === 'attempted') attempts.push(fact);
+    }
+    const [loaded] = await this.store.prepared<LoadedFacts>('load_facts', LOAD_FACTS, [
+      [...new Set(facts.map(factEndpointId))],
+      [...refs.keys()],
+      [...refs.values()].map((ref) => ref.createdAtMs),
+      attempts.map((fact) => fact.delivery.deliveryId),
+      attempts.map((fact) => fact.run),
+      attempts.map((fact) => fact.attempt),
+      attempts.map((fact) => fact.delivery.createdAtMs),
+    ]);
+    return loaded ?? { endpoints: [], health: [], endings: [], deliveries: [], attempts: [] };
+  }
+
+  /** @returns whether the offset was where it was expected; if not, nothing was written */
+  async #write(stretch: Stretch, expected: number, batch: FactBatch): Promise<boolean> {
+    const parameters = [...moveParameters(stretch, expected), ...rowParameters(batch)];
+    const { ledger } = batch;
+    if (ledger.autoDisabled.length === 0 || this.endpoints === 'leave') {
+      const [outcome] = await this.store.prepared<{ moved: string }>('apply_facts', APPLY_FACTS, parameters);
+      return outcome?.moved === '1';
+    }
+    const logEnds = await this.logEndsOf(ledger.autoDisabled.map(({ orgId }) => orgId));
+    return this.store.transaction(async (runner) => {
+      const [outcome] = (await runner.query(APPLY_FACTS, parameters)) as { moved: string }[];
+      if (outcome?.moved !== '1') return false;
+      await disableEndpoints(runner, ledger, logEnds);
+      return true;
+    });
+  }
+}
+
+/** The state that a stored row stands for: of an earlier ending of its endpoint, a pending one has ended. */
+function seenState({ id: _, endings, ...state }: LoadedDelivery, endingsOfEndpoint: number): DeliveryState {
+  return endings < endingsOfEndpoint ? endDelivery(state, 'endpoint_disabled') : state;
+}
+
+/**
+ * Compares the activation, so that a rebuild does not disable what an operator has enabled since. A rebuild may not have
+ * come to the org's events yet: then nobody knows with which seq the period begins.
+ */
+async function disableEndpoints(
+  runner: QueryRunner,
+  ledger: DeliveryLedger,
+  logEnds: ReadonlyMap<OrgId, number>,
+): Promise<void> {
+  for (const { endpointId, orgId, activation, atMs } of ledger.autoDisabled) {
+    await runner.query(
+      `with disabled as (
+         update endpoints set is_active = false, disabled_at = $3, disabled_reason = 'consecutive_failures'
+         where id = $1 and activation = $2 and is_active
+         returning id, org_id, activation, disabled_at
+       )
+       insert into endpoint_inactive_periods (endpoint_id, org_id, activation, began_at, began_after_seq, began_offset)
+       select disabled.*, (select last_seq from org_heads h where h.org_id = disabled.org_id), $4::bigint from disabled`,
+      [endpointId, activation, new Date(atMs), logEnds.get(orgId) ?? null],
+    );
+  }
+}

@@ -1,0 +1,173 @@
+import {
+  SeqGate,
+  seqFromText,
+  type EventId,
+  type OrgId,
+  type Seq,
+  type SequenceGap,
+  type Sifted,
+  type WidgetId,
+} from '#libs/domain';
+import type { SequenceCheck, SequenceFindings } from '#libs/metrics';
+import { DayPartitions } from './day-partitions.js';
+import { moveParameters, MOVED, ProjectionOffsets, type Projected, type Stretch } from './projection-offsets.js';
+import type { Store } from '../connection/store.js';
+
+/** A record of the log, as the feed stores it. */
+export interface FeedEvent {
+  readonly offset: number;
+  readonly orgId: OrgId;
+  readonly seq: Seq;
+  readonly id: EventId;
+  readonly event: string;
+  readonly widgetId: WidgetId | null;
+  /** Epoch milliseconds at which the broker appended it. */
+  readonly appendedAtMs: number;
+  readonly envelope: Buffer;
+}
+
+/** The channel that announces each new head of an org, as `<org id>:<seq>`. */
+export const HEADS_CHANNEL = 'gapless_heads';
+
+/** Orgs whose heads are remembered; beyond them they are read again. */
+const REMEMBERED_ORGS = 100_000;
+
+/**
+ * All rows of a batch in one statement, which is a transaction of its own. The envelopes come as one piece and are cut
+ * up by Postgres: as an array they would be written as hexadecimal text, twice as long. Its commit notifies waiting
+ * readers, so none reads too early. A shadow notifies nobody.
+ */
+const APPLY = `
+  with ${MOVED}, added as (
+    insert into events (org_id, seq, event_id, event_type, widget_id, appended_at, envelope)
+    select o, s, i, t, w, to_timestamp(a / 1000.0), substring($14::bytea from f for l)
+    from unnest($6::uuid[], $7::bigint[], $8::text[], $9::text[], $10::uuid[], $11::bigint[], $12::int[], $13::int[])
+      as event(o, s, i, t, w, a, f, l)
+    where exists (select from moved)
+  ), heads as (
+    insert into org_heads (org_id, last_seq)
+    select o, s from unnest($15::uuid[], $16::bigint[]) as head(o, s) where exists (select from moved)
+    on conflict (org_id) do update set last_seq = excluded.last_seq
+    returning org_id, last_seq
+  ), told as (
+    select pg_notify('${HEADS_CHANNEL}', org_id || ':' || last_seq) from heads where current_schema() = 'public'
+  )
+  select (select count(*) from moved) as moved, (select count(*) from told) as told`;
+
+/** The start of each envelope in their concatenation. Postgres counts from 1. */
+function firstBytes(events: readonly FeedEvent[]): readonly number[] {
+  let next = 1;
+  return events.map(({ envelope }) => {
+    const first = next;
+    next += envelope.length;
+    return first;
+  });
+}
+
+/**
+ * Folds the log into the feed: each event once, in order, together with the offset it stands for. On the way it checks
+ * that the seqs of each org follow one another.
+ */
+export class FeedProjection implements SequenceCheck {
+  readonly #partitions: DayPartitions;
+  readonly #offsets: ProjectionOffsets;
+  /** The heads in Postgres, valid as long as no other process moves an offset of this projection. */
+  #gate = new SeqGate();
+  readonly #gated = new Set<OrgId>();
+  #findings: SequenceFindings = { checked: 0, gaps: 0, repeats: 0, mismatches: 0 };
+
+  /**
+   * @param onGap called for each gap in the log; the feed continues after it
+   * @param onApplied called with the events that the feed now shows: no repeats, and none twice
+   */
+  constructor(
+    private readonly store: Store,
+    private readonly onGap: (gap: SequenceGap) => void = () => undefined,
+    private readonly onApplied: (events: readonly FeedEvent[]) => void = () => undefined,
+  ) {
+    this.#partitions = new DayPartitions(store);
+    this.#offsets = new ProjectionOffsets(store);
+  }
+
+  /** @param events of one partition of the log, ascending */
+  async apply(stretch: Stretch, events: readonly FeedEvent[]): Promise<Projected> {
+    await this.#partitions.ensure(events.map((event) => event.appendedAtMs));
+    for (;;) {
+      const place = await this.#offsets.place(stretch);
+      if (place.kind === 'behind') {
+        // The database may have gone back, and the heads with it.
+        this.#forgetHeads();
+        return place;
+      }
+      if (place.kind === 'done') {
+        // Another process stored it, or this one did and got no answer: the heads are further than is known here.
+        this.#forgetHeads();
+        return { kind: 'applied' };
+      }
+      if (!place.continues) this.#forgetHeads();
+      const unseen = events.filter((event) => event.offset >= place.expected);
+      await this.#loadHeads(unseen);
+      const sifted = this.#gate.sift(unseen);
+      if (await this.#write(stretch, place.expected, sifted.fresh)) {
+        sifted.remember();
+        this.#note(unseen, sifted);
+        this.#offsets.moved(stretch);
+        this.onApplied(sifted.fresh);
+        return { kind: 'applied' };
+      }
+      this.#offsets.forget(stretch);
+    }
+  }
+
+  read(): SequenceFindings {
+    return this.#findings;
+  }
+
+  #note(events: readonly FeedEvent[], { fresh, gaps }: Sifted<FeedEvent>): void {
+    const { checked, repeats } = this.#findings;
+    this.#findings = {
+      checked: checked + events.length,
+      gaps: this.#findings.gaps + gaps.reduce((missing, { after, found }) => missing + found - after - 1, 0),
+      repeats: repeats + events.length - fresh.length,
+      mismatches: 0,
+    };
+    for (const gap of gaps) this.onGap(gap);
+  }
+
+  async #loadHeads(events: readonly FeedEvent[]): Promise<void> {
+    if (this.#gated.size > REMEMBERED_ORGS) this.#forgetHeads();
+    const unknown = [...new Set(events.map((event) => event.orgId))].filter((orgId) => !this.#gated.has(orgId));
+    if (unknown.length === 0) return;
+    const rows = await this.store.query<{ org_id: OrgId; last_seq: string }>(
+      'select org_id, last_seq from org_heads where org_id = any($1)',
+      [unknown],
+    );
+    for (const row of rows) this.#gate.resume(row.org_id, seqFromText(row.last_seq));
+    for (const orgId of unknown) this.#gated.add(orgId);
+  }
+
+  #forgetHeads(): void {
+    this.#gate = new SeqGate();
+    this.#gated.clear();
+  }
+
+  /** @returns whether the offset was where it was expected; if not, nothing was written */
+  async #write(stretch: Stretch, expected: number, events: readonly FeedEvent[]): Promise<boolean> {
+    const heads = new Map(events.map((event) => [event.orgId, event.seq]));
+    const [outcome] = await this.store.prepared<{ moved: string }>('apply_feed', APPLY, [
+      ...moveParameters(stretch, expected),
+      events.map((event) => event.orgId),
+      events.map((event) => event.seq),
+      events.map((event) => event.id),
+      events.map((event) => event.event),
+      events.map((event) => event.widgetId),
+      events.map((event) => event.appendedAtMs),
+      firstBytes(events),
+      events.map((event) => event.envelope.length),
+      Buffer.concat(events.map((event) => event.envelope)),
+      [...heads.keys()],
+      [...heads.values()],
+    ]);
+    return outcome?.moved === '1';
+  }
+}

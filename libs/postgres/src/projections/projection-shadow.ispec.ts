@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { systemClock, type EndpointId, type EventId, type OrgId, type Seq } from '#libs/domain';
+import { createLogger } from '#libs/runtime';
+import { anOrgId } from '../../../../test/support/ids.js';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { oneTo } from '../../../../test/support/sequence.js';
+import { DeliveryProjection } from './delivery-projection.js';
+import { EndpointRecords } from '../endpoints/endpoint-records.js';
+import { FeedProjection } from './feed-projection.js';
+import { compareProjections } from './projection-comparison.js';
+import { ProjectionShadow } from './projection-shadow.js';
+import type { ProjectionName } from './projection-tables.js';
+import type { Store } from '../connection/store.js';
+import { aCipher, aTestStore } from '../testing/a-test-store.js';
+import { clearBacklogs } from '../testing/clear-backlogs.js';
+import { anEndpoint } from '../testing/an-endpoint.js';
+
+const TOPICS = { feed: 'log', deliveries: 'deliveries' };
+const CREATED_AT_MS = Math.floor(systemClock.now() / 1_000) * 1_000;
+
+let store: Store;
+let url: string;
+let drop: () => Promise<void>;
+
+beforeAll(async () => {
+  ({ store, url, drop } = await aTestStore());
+});
+
+afterAll(async () => {
+  await drop();
+});
+
+function withShadow<T>(act: (shadow: ProjectionShadow) => Promise<T>): Promise<T> {
+  const options = { databaseUrl: url, applicationName: 'test', logger: createLogger('silent', 'test') };
+  return ProjectionShadow.with(store, options, TOPICS, act);
+}
+
+/** Puts the events 1 … `count` of the org into the feed, from the beginning of a partition. */
+async function project(into: Store, orgId: OrgId, count: number, partition: number): Promise<void> {
+  const events = oneTo(count).map((seq) => ({
+    offset: seq - 1,
+    orgId,
+    seq: seq as Seq,
+    id: `evt_${String(seq).padStart(26, '0')}` as EventId,
+    event: 'ticket.created',
+    widgetId: null,
+    appendedAtMs: CREATED_AT_MS + seq,
+    envelope: Buffer.from(`{"seq":${seq}}`),
+  }));
+  const stretch = { projection: 'feed', topic: TOPICS.feed, partition, firstOffset: 0, nextOffset: count };
+  await new FeedProjection(into).apply(stretch, events);
+}
+
+async function schedule(into: Store, orgId: OrgId, endpointId: EndpointId, partition: number): Promise<void> {
+  const delivery = {
+    deliveryId: `whd_${String(partition).padStart(26, '0')}` as never,
+    endpointId,
+    orgId,
+    eventId: 'evt_00000000000000000000000001' as EventId,
+    event: 'ticket.created',
+    seq: 1 as Seq,
+    createdAtMs: CREATED_AT_MS,
+  };
+  const stretch = { projection: 'deliveries', topic: TOPICS.deliveries, partition, firstOffset: 0, nextOffset: 1 };
+  await new DeliveryProjection(into, 20, 'leave').apply(stretch, [
+    { offset: 0, fact: { type: 'scheduled', delivery } },
+  ]);
+}
+
+const nothing = () => Promise.resolve();
+const both: readonly ProjectionName[] = ['feed', 'deliveries'];
+
+describe('a shadow of the projections', () => {
+  it('stands beside what is served, and takes its place with its offsets', async () => {
+    const orgId = anOrgId();
+    await project(store, orgId, 2, 0);
+    await withShadow(async (shadow) => {
+      await project(shadow.store, orgId, 5, 0);
+      expect(await store.query('select 1 from events where org_id = $1', [orgId])).toHaveLength(2);
+      await shadow.takePlace(['feed'], new Set(), async (positions) => {
+        expect(positions.feed).toEqual(new Map([[0, 2]]));
+        await nothing();
+      });
+    });
+    expect(await store.query('select 1 from events where org_id = $1', [orgId])).toHaveLength(5);
+    const offsets = await store.query('select next_offset from projection_offsets where projection = $1', ['feed']);
+    expect(offsets).toEqual([{ next_offset: '5' }]);
+    expect(await store.query(`select 1 from pg_namespace where nspname ~ '^gapless_'`)).toEqual([]);
+  });
+
+  it('is gone without a trace when it comes to nothing', async () => {
+    const before = await store.query('select t::text from events t order by 1');
+    const failing = withShadow(async (shadow) => {
+      await project(shadow.store, anOrgId(), 5, 0);
+      throw new Error('the brokers are away');
+    });
+    await expect(failing).rejects.toThrow('the brokers are away');
+    expect(await store.query('select t::text from events t order by 1')).toEqual(before);
+    expect(await store.query(`select 1 from pg_namespace where nspname ~ '^gapless_'`)).toEqual([]);
+  });
+
+  it('is there once: another one is refused meanwhile', async () => {
+    await withShadow(async () => {
+      await expect(withShadow(nothing)).rejects.toThrow('another process is rebuilding');
+    });
+    await withShadow(nothing);
+  });
+
+  it('keeps heads of which the log tells nothing any more', async () => {
+    const quiet = anOrgId();
+    await store.query('insert into org_heads (org_id, last_seq) values ($1, 7)', [quiet]);
+    await withShadow((shadow) => shadow.takePlace(both, new Set(), nothing));
+    expect(await store.query('select last_seq from org_heads where org_id = $1', [quiet])).toEqual([{ last_seq: '7' }]);
+  });
+
+  it('holds nothing of an endpoint that was deleted after its facts were folded', async () => {
+    const orgId = anOrgId();
+    const [kept, deleted] = [await anEndpoint(store, orgId), await anEndpoint(store, orgId)];
+    await withShadow(async (shadow) => {
+      await schedule(shadow.store, orgId, kept, 1);
+      await schedule(shadow.store, orgId, deleted, 2);
+      await new EndpointRecords(store, aCipher()).delete(orgId, deleted);
+      await shadow.takePlace(['deliveries'], new Set([kept, deleted]), nothing);
+    });
+    await clearBacklogs(store);
+    const rows = await store.query('select distinct endpoint_id from deliveries where org_id = $1', [orgId]);
+    expect(rows).toEqual([{ endpoint_id: kept }]);
+  });
+
+  it('waits for who reads for long, without holding up who comes behind', async () => {
+    const orgId = anOrgId();
+    await project(store, orgId, 3, 7);
+    await withShadow(async (shadow) => {
+      await project(shadow.store, orgId, 3, 7);
+      let taking: Promise<void> | undefined;
+      await store.snapshot(async (reader) => {
+        await reader.query('select count(*) from events');
+        taking = shadow.takePlace(['feed'], new Set(), nothing);
+        await eventually(async () => {
+          const waiting = await store.query(
+            `select 1 from pg_locks where not granted and mode = 'AccessExclusiveLock'`,
+          );
+          expect(waiting).toHaveLength(1);
+        });
+        expect(await store.query('select 1 from events where org_id = $1', [orgId])).toHaveLength(3);
+      });
+      await taking;
+    });
+    expect(await store.query('select 1 from events where org_id = $1', [orgId])).toHaveLength(3);
+  });
+});
+
+describe('the comparison of projections', () => {
+  it('counts rows that are missing, too many or not the same, and leaves earlier days out', async () => {
+    const orgId = anOrgId();
+    await store.query('delete from events');
+    await project(store, orgId, 30, 9);
+    await withShadow(async (shadow) => {
+      await project(shadow.store, orgId, 30, 9);
+      const eventsDiffering = async (sinceMs: number) => {
+        const compared = await store.snapshot((served) =>
+          shadow.store.snapshot((rebuilt) => compareProjections(served, rebuilt, ['feed'], sinceMs)),
+        );
+        return compared.find(({ table }) => table === 'events')?.differing;
+      };
+      expect(await eventsDiffering(0)).toBe(0);
+      await store.query(`delete from events where seq = 3`);
+      await shadow.store.query(`delete from events where seq in (1, 30)`);
+      await store.query(`update events set envelope = '' where seq = 5`);
+      expect(await eventsDiffering(0)).toBe(4);
+      expect(await eventsDiffering(CREATED_AT_MS + 86_400_000)).toBe(0);
+    });
+  });
+});

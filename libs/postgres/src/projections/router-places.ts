@@ -1,0 +1,39 @@
+import type { RoutedPlace } from '#libs/domain';
+import type { Store } from '../connection/store.js';
+
+/** How far each partition of the log was routed. */
+export class RouterPlaces {
+  constructor(private readonly store: Store) {}
+
+  /** `undefined` for a partition of which nothing was routed. */
+  async find(topic: string, partition: number): Promise<RoutedPlace | undefined> {
+    const [row] = await this.store.prepared<{ next_offset: string; appended_until_ms: string }>(
+      'router_place',
+      `select next_offset, (extract(epoch from appended_until) * 1000)::bigint as appended_until_ms
+       from router_places where topic = $1 and partition = $2`,
+      [topic, partition],
+    );
+    if (row === undefined) return undefined;
+    return { nextOffset: Number(row.next_offset), appendedUntilMs: Number(row.appended_until_ms) };
+  }
+
+  /** Moves the places on. A router that has lost a partition and does not know it moves nothing back. */
+  async save(topic: string, places: ReadonlyMap<number, RoutedPlace>): Promise<void> {
+    await this.store.prepared(
+      'save_router_places',
+      `insert into router_places (topic, partition, next_offset, appended_until)
+       select $1, partition, next_offset, to_timestamp(appended_ms / 1000.0)
+       from unnest($2::int[], $3::bigint[], $4::bigint[]) as row(partition, next_offset, appended_ms)
+       order by partition
+       on conflict (topic, partition) do update set
+         next_offset = excluded.next_offset, appended_until = excluded.appended_until
+       where router_places.appended_until <= excluded.appended_until`,
+      [
+        topic,
+        [...places.keys()],
+        [...places.values()].map(({ nextOffset }) => nextOffset),
+        [...places.values()].map(({ appendedUntilMs }) => appendedUntilMs),
+      ],
+    );
+  }
+}

@@ -1,0 +1,44 @@
+import { randomBytes } from 'node:crypto';
+import { createLogger } from '#libs/runtime';
+import { createTestDatabase, type TestDatabase } from '../../../../test/support/infrastructure/database.js';
+import { SecretCipher } from '../access/secret-cipher.js';
+import { Store } from '../connection/store.js';
+
+/** A `Store` that says nothing; it is not open yet. */
+export function storeOf(databaseUrl: string): Store {
+  return new Store({
+    databaseUrl,
+    applicationName: 'test',
+    logger: createLogger('silent', 'test'),
+    migratesWhenOpened: true,
+  });
+}
+
+async function migrate(url: string): Promise<void> {
+  const store = storeOf(url);
+  await store.open(() => undefined);
+  await store.close();
+}
+
+/** An open store of a database of a suite's own. */
+export async function aTestStore(): Promise<{
+  readonly store: Store;
+  readonly url: string;
+  readonly drop: () => Promise<void>;
+}> {
+  const database: TestDatabase = await createTestDatabase(migrate);
+  const store = storeOf(database.url);
+  await store.open(() => undefined);
+  return {
+    store,
+    url: database.url,
+    async drop() {
+      await store.close();
+      await database.drop();
+    },
+  };
+}
+
+export function aCipher(): SecretCipher {
+  return new SecretCipher(`test:${randomBytes(32).toString('base64')}`);
+}

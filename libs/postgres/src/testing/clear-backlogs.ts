@@ -1,0 +1,12 @@
+import { Backlogs } from '../projections/backlogs.js';
+import type { Store } from '../connection/store.js';
+
+/** Has all work done that was put off. @returns how many rows each chunk changed */
+export async function clearBacklogs(store: Store): Promise<readonly number[]> {
+  const backlogs = new Backlogs(store);
+  const chunks: number[] = [];
+  while (Object.values(await backlogs.waiting()).some((count) => count > 0)) {
+    for await (const { rows } of backlogs.chunks()) chunks.push(rows);
+  }
+  return chunks;
+}
