@@ -35,6 +35,8 @@ interface Standing {
   readonly partition: number;
   /** The furthest that this member has come; `null` as long as only the source knows. */
   position: Position | null;
+  /** What the source said last: a group that loses its offsets forgets what it stopped for. */
+  sourced: Position | undefined;
   /** The last records of the batches that are not committed yet. */
   anchors: Anchor[];
   state: 'unchecked' | 'fits' | 'stopped';
@@ -82,6 +84,7 @@ export class PositionGuard {
           topic,
           partition,
           position: null,
+          sourced: undefined,
           anchors: [],
           state: 'unchecked',
           asked: null,
@@ -227,8 +230,10 @@ export class PositionGuard {
     const unknown = standings.filter(({ position }) => position === null).map(({ partition }) => partition);
     const sourced = unknown.length === 0 ? new Map<number, Position>() : await this.use.source(topic, unknown);
     return new Map(
-      standings.flatMap(({ partition, position, asked }) => {
-        const known = position ?? sourced.get(partition);
+      standings.flatMap((standing) => {
+        const { partition, position, asked } = standing;
+        standing.sourced = sourced.get(partition) ?? standing.sourced;
+        const known = position ?? standing.sourced;
         if (known === undefined) return asked === null ? [] : [[partition, { next: asked, anchor: null }] as const];
         return [[partition, { ...known, next: asked ?? known.next }] as const];
       }),
