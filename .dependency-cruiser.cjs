@@ -13,6 +13,14 @@ const RANKS = [
   ['^apps/'],
 ];
 
+/** The rooms of libs/postgres, by the same rule. */
+const ROOMS = [
+  ['entities', 'migrations'],
+  ['connection'],
+  ['access', 'projections'],
+  ['deliveries', 'endpoints', 'feed', 'figures', 'live-chat'],
+].map((rooms) => `^libs/postgres/src/(${rooms.join('|')})/`);
+
 const TECHNOLOGIES = [
   { name: 'kafkajs', home: '^libs/(kafka-log|embedded-stack|producer/src/kafka)/' },
   { name: 'typeorm', home: '^libs/(postgres|producer/src/outbox)/' },
@@ -30,6 +38,12 @@ module.exports = {
       severity: 'error',
       from: { path: places },
       to: { path: RANKS.slice(rank + 1).flat() },
+    })),
+    ...ROOMS.slice(0, -1).map((rooms, rank) => ({
+      name: `postgres-rooms-${rank}-import-only-lower-ranks`,
+      severity: 'error',
+      from: { path: rooms, pathNot: '\\.i?spec\\.ts$' },
+      to: { path: ROOMS.slice(rank + 1) },
     })),
     {
       name: 'domain-imports-only-the-language',
