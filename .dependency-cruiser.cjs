@@ -4,10 +4,8 @@ const RANKS = [
   ['^libs/domain/src/events/'],
   ['^libs/domain/src/(delivery|sequencing|alerting)/'],
   ['^libs/domain/src/index\\.ts$'],
-  ['^libs/tracing/'],
-  [
-    '^libs/(runtime|metrics|event-validation|event-types|api-client|webhook-transport|http-problems|embedded-stack|event-schemas)/',
-  ],
+  ['^libs/telemetry/'],
+  ['^libs/(runtime|event-validation|event-types|api-client|webhook-transport|embedded-stack)/'],
   ['^libs/kafka-log/', '^libs/postgres/', '^libs/consumer/', '^libs/producer/'],
   ['^libs/(platform|local-installation)/'],
   ['^apps/'],
@@ -26,8 +24,8 @@ const TECHNOLOGIES = [
   { name: 'typeorm', home: '^libs/(postgres|producer/src/outbox)/' },
   { name: 'undici', home: '^libs/webhook-transport/' },
   { name: 'nodemailer', home: '^apps/alerting/src/mail/' },
-  { name: 'prom-client', home: '^libs/metrics/' },
-  { name: '@opentelemetry', home: '^libs/tracing/' },
+  { name: 'prom-client', home: '^libs/telemetry/' },
+  { name: '@opentelemetry', home: '^libs/telemetry/' },
 ];
 
 module.exports = {

@@ -27,7 +27,10 @@ const PHASES = [
     name: 'asyncapi',
     args: [join(ROOT, 'dist/apps/api/src/asyncapi/write-asyncapi.js'), 'docs/asyncapi.json', '--check'],
   },
-  { name: 'schemas', args: [join(ROOT, 'dist/libs/event-schemas/src/write-schemas.js'), 'schemas', '--check'] },
+  {
+    name: 'schemas',
+    args: [join(ROOT, 'dist/libs/event-validation/src/schemas/write-schemas.js'), 'schemas', '--check'],
+  },
   { name: 'alerts', args: [join(ROOT, 'scripts/check-alerts.mjs')] },
   {
     name: 'client',

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Store } from '#libs/postgres';
-import { Metrics } from '#libs/metrics';
+import { Metrics } from '#libs/telemetry';
 import type { GaplessApp } from '#libs/platform';
 import { STAGE_NAMES } from '#libs/runtime';
 import { eventJson } from '../bench/traffic/event-bodies.js';

@@ -3,7 +3,7 @@ import type { Type } from '@nestjs/common';
 import { Store } from '#libs/postgres';
 import { startGaplessApp, type GaplessApp, type GaplessAppOptions } from '#libs/platform';
 import { createLogger, type Environment } from '#libs/runtime';
-import type { Tracing } from '#libs/tracing';
+import type { Tracing } from '#libs/telemetry';
 import { anEnvironment } from './environment.js';
 import { createTestDatabase } from './infrastructure/database.js';
 import { ALL_STAGES, API_HTTP } from './stages.js';

@@ -11,7 +11,7 @@ import {
   type Handled,
   type RecordBatch,
 } from '#libs/kafka-log';
-import { Metrics } from '#libs/metrics';
+import { Metrics } from '#libs/telemetry';
 import { CLOCK, LOGGER, ProjectionPlace } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
 

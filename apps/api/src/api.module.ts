@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import { isPostgresAway, Store } from '#libs/postgres';
-import { ProblemFilter } from '#libs/http-problems';
+import { ProblemFilter } from './problems/problem-filter.js';
 import { LOGGER } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
 import { ApiKeysModule } from './api-keys/api-keys.module.js';

@@ -10,9 +10,8 @@ import {
 } from '#libs/domain';
 import type { DispatchTarget } from '#libs/postgres';
 import { attemptRecord, factRecord, type Appender, type NewRecord, type TopicNames } from '#libs/kafka-log';
-import type { Metrics } from '#libs/metrics';
+import { type Metrics, parseTraceParent, type Tracing } from '#libs/telemetry';
 import { untilItWorks, type Logger } from '#libs/runtime';
-import { parseTraceParent, type Tracing } from '#libs/tracing';
 import { pushHeaders, type PushClient } from '#libs/webhook-transport';
 import type { DispatchLookup } from './dispatch-lookup.js';
 import type { Flight } from './lane.js';

@@ -10,10 +10,9 @@ import {
   type StoredRecord,
   type TopicNames,
 } from '#libs/kafka-log';
-import { Metrics } from '#libs/metrics';
+import { Metrics, type Tracing } from '#libs/telemetry';
 import { CLOCK, CONFIG, LOGGER, TOPICS, TRACING } from '#libs/platform';
 import { untilItWorks, type Config, type Logger } from '#libs/runtime';
-import type { Tracing } from '#libs/tracing';
 import type { PushClient } from '#libs/webhook-transport';
 import { AttemptMaker } from './attempt-maker.js';
 import { DispatchLookup } from './dispatch-lookup.js';

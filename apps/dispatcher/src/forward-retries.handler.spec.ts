@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { topicNames, type Handled } from '#libs/kafka-log';
-import { Metrics } from '#libs/metrics';
+import { Metrics } from '#libs/telemetry';
 import { createLogger } from '#libs/runtime';
 import { aDueAttempt, attemptOf, storedAttempt } from '../../../test/support/due-attempts.js';
 import { FakeAppender } from '../../../test/support/fake-appender.js';

@@ -11,7 +11,7 @@ import {
   type RecordBatch,
   type TopicNames,
 } from '#libs/kafka-log';
-import { Metrics } from '#libs/metrics';
+import { Metrics } from '#libs/telemetry';
 import { CLOCK, LOGGER, TOPICS } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
 import { notAnAttempt } from './not-an-attempt.js';

@@ -1,5 +1,5 @@
 import type { AfterAttempt, AttemptOutcome, DueAttempt } from '#libs/domain';
-import type { Metrics } from '#libs/metrics';
+import type { Metrics } from '#libs/telemetry';
 
 /** Counts an attempt by its outcome, and measures how long its endpoint took. */
 export function measureAttempt(metrics: Metrics, due: DueAttempt, outcome: AttemptOutcome, after: AfterAttempt): void {

@@ -1,4 +1,4 @@
-import type { Metrics } from '#libs/metrics';
+import type { Metrics } from '#libs/telemetry';
 import type { Lane } from './lane.js';
 
 /** Reports how full a lane is. */

@@ -1,6 +1,6 @@
 import type { FactoryProvider } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
-import { Metrics } from '#libs/metrics';
+import { Metrics } from '#libs/telemetry';
 import { CLOCK, CONFIG, LOGGER } from '#libs/platform';
 import { HealthBoard, type Config, type Logger } from '#libs/runtime';
 import {

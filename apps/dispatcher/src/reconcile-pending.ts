@@ -2,7 +2,7 @@ import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationB
 import type { Clock } from '#libs/domain';
 import { OverdueDeliveries } from '#libs/postgres';
 import { Appender, ConsumerSessions, KafkaConnection, LogPositions, type TopicNames } from '#libs/kafka-log';
-import { Metrics } from '#libs/metrics';
+import { Metrics } from '#libs/telemetry';
 import { CLOCK, CONFIG, LOGGER, TOPICS } from '#libs/platform';
 import { Regularly, type Config, type Logger } from '#libs/runtime';
 import { MAIN_GROUP, SLOW_GROUP } from './dispatcher.js';

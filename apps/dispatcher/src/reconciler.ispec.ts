@@ -19,7 +19,7 @@ import {
   LogPositions,
   type TopicNames,
 } from '#libs/kafka-log';
-import { Metrics } from '#libs/metrics';
+import { Metrics } from '#libs/telemetry';
 import { TOPICS, type GaplessApp } from '#libs/platform';
 import { createLogger, Identifiers } from '#libs/runtime';
 import { aGapless, type GaplessUnderTest } from '../../../test/support/gapless.js';

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { EndpointShares, type Clock, type DueAttempt, type EndpointId } from '#libs/domain';
 import type { OverdueAttempt, OverdueDeliveries } from '#libs/postgres';
 import { attemptRecord, type Appender, type TopicNames } from '#libs/kafka-log';
-import type { Metrics } from '#libs/metrics';
+import type { Metrics } from '#libs/telemetry';
 import type { Logger } from '#libs/runtime';
 import type { LaneProof } from './lane-proof.js';
 

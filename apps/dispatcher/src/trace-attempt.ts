@@ -1,5 +1,5 @@
 import type { AfterAttempt, AttemptOutcome, DueAttempt } from '#libs/domain';
-import type { Tracing } from '#libs/tracing';
+import type { Tracing } from '#libs/telemetry';
 import { attemptTraceParent } from '#libs/webhook-transport';
 
 /** Records the span of the attempt, with the id that its consumer got as parent. */

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { Backlogs, Store } from '#libs/postgres';
-import { Metrics } from '#libs/metrics';
+import { Metrics } from '#libs/telemetry';
 import { LOGGER } from '#libs/platform';
 import { Regularly, type Logger } from '#libs/runtime';
 

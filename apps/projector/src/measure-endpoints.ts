@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { EndpointCounts, Store } from '#libs/postgres';
-import { Metrics } from '#libs/metrics';
+import { Metrics } from '#libs/telemetry';
 
 /** Counting reads the whole table, which changes slowly. */
 const COUNT_EVERY_MS = 30_000;

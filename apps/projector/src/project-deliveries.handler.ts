@@ -17,7 +17,7 @@ import {
   type RecordBatch,
   type TopicNames,
 } from '#libs/kafka-log';
-import { Metrics } from '#libs/metrics';
+import { Metrics } from '#libs/telemetry';
 import { CLOCK, CONFIG, LOGGER, ProjectionPlace, TOPICS } from '#libs/platform';
 import type { Config, Logger } from '#libs/runtime';
 

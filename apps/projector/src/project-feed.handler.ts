@@ -11,7 +11,7 @@ import {
   type Handled,
   type RecordBatch,
 } from '#libs/kafka-log';
-import { measureSequenceCheck, Metrics } from '#libs/metrics';
+import { measureSequenceCheck, Metrics } from '#libs/telemetry';
 import { CLOCK, LOGGER, ProjectionPlace } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
 import { TailCheck } from './tail-check.js';

@@ -9,9 +9,8 @@ import {
   type RecordBatch,
   type StoredRecord,
 } from '#libs/kafka-log';
-import { Metrics } from '#libs/metrics';
+import { Metrics, NO_TRACING } from '#libs/telemetry';
 import { createLogger } from '#libs/runtime';
-import { NO_TRACING } from '#libs/tracing';
 import { anEndpointId } from '../../../test/support/due-attempts.js';
 import { FakeAppender } from '../../../test/support/fake-appender.js';
 import { RouteLogHandler } from './route-log.handler.js';

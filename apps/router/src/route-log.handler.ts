@@ -27,10 +27,9 @@ import {
   type RecordBatch,
   type TopicNames,
 } from '#libs/kafka-log';
-import { Metrics } from '#libs/metrics';
+import { BatchTrace, Metrics, type Tracing } from '#libs/telemetry';
 import { CLOCK, LOGGER, TOPICS, TRACING } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
-import { BatchTrace, type Tracing } from '#libs/tracing';
 import { RoutedPlaces } from './routed-places.js';
 
 /** Fewer records than this are read faster than their end is looked up. */

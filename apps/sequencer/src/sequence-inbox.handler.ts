@@ -24,7 +24,7 @@ import {
 } from '#libs/kafka-log';
 import { CLOCK, LOGGER, TOPICS, TRACING } from '#libs/platform';
 import { Regularly, type Logger } from '#libs/runtime';
-import type { Tracing } from '#libs/tracing';
+import type { Tracing } from '#libs/telemetry';
 import { CheckedContinuity } from './log-continuity.js';
 import { LeaseLostError, Sequencer } from './sequencer.js';
 

@@ -15,7 +15,7 @@ import {
   type TopicNames,
 } from '#libs/kafka-log';
 import { createLogger } from '#libs/runtime';
-import { NO_TRACING } from '#libs/tracing';
+import { NO_TRACING } from '#libs/telemetry';
 import { anEventId, anOrgId } from '../../../test/support/ids.js';
 import { readLog, readTopic } from '../../../test/support/log-reader.js';
 import { oneTo } from '../../../test/support/sequence.js';

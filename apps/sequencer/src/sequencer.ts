@@ -21,7 +21,7 @@ import {
   type TopicNames,
 } from '#libs/kafka-log';
 import type { Logger } from '#libs/runtime';
-import { BatchTrace, validTraceParent, type Tracing } from '#libs/tracing';
+import { BatchTrace, validTraceParent, type Tracing } from '#libs/telemetry';
 import { wentBack, type LogContinuity } from './log-continuity.js';
 import type { PartitionState } from './partition-state.js';
 import { READ_BACK_RECORDS } from './read-back.js';

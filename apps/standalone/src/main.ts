@@ -6,7 +6,7 @@ import { isPostgresAway, Store, TenantLoginError } from '#libs/postgres';
 import { TopicMismatchError } from '#libs/kafka-log';
 import { DataDirInUseError, forgetMembers, startEmbeddedKafka, startEmbeddedPostgres } from '#libs/embedded-stack';
 import { embeddedEnvironment, fitOwnTopics, writeCredentials } from '#libs/local-installation';
-import { Metrics } from '#libs/metrics';
+import { Metrics } from '#libs/telemetry';
 import { giveBackMemory, startGaplessApp, stopSignal, untilAborted, type GaplessApp } from '#libs/platform';
 import {
   ConfigError,

@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import type { Type } from '@nestjs/common';
-import { Metrics } from '#libs/metrics';
+import { Metrics } from '#libs/telemetry';
 import { giveBackMemory, startGaplessApp, untilAborted, type GaplessApp } from '#libs/platform';
 import { HealthBoard, type Environment, type StageOn } from '#libs/runtime';
 import type { FromStageThread, ToStageThread } from './stage-thread.js';

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { MeasuredMetrics } from '#libs/metrics';
+import type { MeasuredMetrics } from '#libs/telemetry';
 import type { Environment, HealthBoard, PartHealth } from '#libs/runtime';
 
 /** A message from a stage thread. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CompressionTypes, type ICustomPartitioner, type Message, type Producer, type TopicMessages } from 'kafkajs';
-import type { Metrics } from '#libs/metrics';
+import type { Metrics } from '#libs/telemetry';
 import { FairQueue } from './fair-queue.js';
 import type { KafkaConnection } from './kafka-connection.js';
 import { LARGEST_RECORD_BYTES, PRODUCE_BYTES, PRODUCE_RECORDS, REQUEST_BYTES } from './limits.js';

@@ -1,4 +1,4 @@
-import type { Metrics } from '#libs/metrics';
+import type { Metrics } from '#libs/telemetry';
 import { backOffMs, type HealthBoard, type Logger } from '#libs/runtime';
 
 /** The partitions of a consumer that wait because their batch failed, and how long each waits. */

@@ -1,5 +1,5 @@
 import { Kafka, logLevel, type Admin, type ICustomPartitioner, type LogEntry } from 'kafkajs';
-import { Metrics } from '#libs/metrics';
+import { Metrics } from '#libs/telemetry';
 import { untilItWorks, type Logger } from '#libs/runtime';
 import type { KafkaAccess } from './kafka-access.js';
 import { CountedSockets } from './counted-sockets.js';

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import type { TopicMessages } from 'kafkajs';
-import type { Metrics } from '#libs/metrics';
+import type { Metrics } from '#libs/telemetry';
 import { topicRole } from './topics.js';
 
 /** Measures a produce request: what it appended and how long it took, or that it failed. */

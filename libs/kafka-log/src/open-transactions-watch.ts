@@ -1,4 +1,4 @@
-import type { Metrics } from '#libs/metrics';
+import type { Metrics } from '#libs/telemetry';
 import type { HealthBoard, Logger } from '#libs/runtime';
 import { openTransaction } from './kafkajs/open-transactions.js';
 

@@ -1,5 +1,5 @@
 import { CompressionTypes, type Producer } from 'kafkajs';
-import type { Metrics } from '#libs/metrics';
+import type { Metrics } from '#libs/telemetry';
 import type { KafkaConnection } from './kafka-connection.js';
 import { measureProduce } from './measure-produce.js';
 import { toMessage, type NewRecord } from './record.js';

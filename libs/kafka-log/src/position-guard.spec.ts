@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { Position } from '#libs/domain';
-import { Metrics } from '#libs/metrics';
+import { Metrics } from '#libs/telemetry';
 import { createLogger, HealthBoard } from '#libs/runtime';
 import type { KafkaConnection } from './kafka-connection.js';
 import { PositionGuard } from './position-guard.js';

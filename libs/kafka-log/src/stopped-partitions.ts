@@ -1,5 +1,5 @@
 import { PartitionStoppedError, type PartitionStop } from '#libs/domain';
-import type { Metrics } from '#libs/metrics';
+import type { Metrics } from '#libs/telemetry';
 import type { HealthBoard, Logger } from '#libs/runtime';
 
 /** The reader that found that a partition must not be read on. */

@@ -21,7 +21,7 @@ import {
   type Environment,
   type Logger,
 } from '#libs/runtime';
-import { startTracing, type Tracing } from '#libs/tracing';
+import { startTracing, type Tracing } from '#libs/telemetry';
 import { giveBackMemory } from './give-back-memory.js';
 import { listen } from './listen.js';
 import { NestLog } from './nest-log.js';

@@ -1,6 +1,6 @@
 import { VERSION } from '#libs/domain';
 import type { Store } from '#libs/postgres';
-import type { Metrics } from '#libs/metrics';
+import type { Metrics } from '#libs/telemetry';
 import type { HealthBoard } from '#libs/runtime';
 
 /** Adds the metrics that every process has. */

@@ -1,6 +1,6 @@
 import { Controller, Get, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { Metrics } from '#libs/metrics';
+import { Metrics } from '#libs/telemetry';
 
 /** For Prometheus. */
 @Controller('metrics')

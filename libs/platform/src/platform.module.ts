@@ -10,9 +10,8 @@ import {
   PositionSources,
   topicNames,
 } from '#libs/kafka-log';
-import { Metrics } from '#libs/metrics';
+import { Metrics, type Tracing } from '#libs/telemetry';
 import { HealthBoard, Identifiers, type Config, type Logger } from '#libs/runtime';
-import type { Tracing } from '#libs/tracing';
 import { HealthController } from './health.controller.js';
 import { measureProcess } from './measure-process.js';
 import { MetricsController } from './metrics.controller.js';

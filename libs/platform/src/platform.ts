@@ -3,7 +3,7 @@ import type { Clock } from '#libs/domain';
 import { isPostgresAway, Store } from '#libs/postgres';
 import { Appenders, isPassingKafkaError, KafkaConnection, ReadingStalledError, type TopicNames } from '#libs/kafka-log';
 import { HealthBoard, startStep, type Config, type Logger, type StartStepOptions } from '#libs/runtime';
-import type { Tracing } from '#libs/tracing';
+import type { Tracing } from '#libs/telemetry';
 import { joinInstallation } from './join-installation.js';
 import { CLOCK, CONFIG, LOGGER, TOPICS, TRACING } from './tokens.js';
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Projected, Stretch } from '#libs/postgres';
 import type { BatchContext, Handled, StoredRecord } from '#libs/kafka-log';
-import { Metrics } from '#libs/metrics';
+import { Metrics } from '#libs/telemetry';
 import { createLogger } from '#libs/runtime';
 import { ProjectionPlace } from './projection-place.js';
 

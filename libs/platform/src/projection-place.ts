@@ -1,7 +1,7 @@
 import type { Clock } from '#libs/domain';
 import type { Projected, Stretch } from '#libs/postgres';
 import { anchorOf, anchorText, type BatchContext, type Handled, type RecordBatch } from '#libs/kafka-log';
-import type { Metrics } from '#libs/metrics';
+import type { Metrics } from '#libs/telemetry';
 import type { Logger } from '#libs/runtime';
 
 export interface ProjectionPlaceDependencies {

@@ -1,4 +1,4 @@
-import type { Metrics } from '#libs/metrics';
+import type { Metrics } from '#libs/telemetry';
 
 /** Metrics that nobody scrapes: what counts in a history is what the ledger finds. */
 export class RecordedMetrics {

@@ -45,9 +45,8 @@ import {
   type RecordBatch,
   type TopicNames,
 } from '#libs/kafka-log';
-import type { Metrics } from '#libs/metrics';
+import { type Metrics, NO_TRACING } from '#libs/telemetry';
 import { HealthBoard, untilItWorks, type Config, type Identifiers, type Logger } from '#libs/runtime';
-import { NO_TRACING } from '#libs/tracing';
 import type { PushClient } from '#libs/webhook-transport';
 import { connectionLost, type Postgres } from '../postgres/postgres.js';
 import { simulatedStore } from '../postgres/simulated-store.js';

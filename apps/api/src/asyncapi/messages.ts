@@ -1,6 +1,6 @@
 import { CATALOG, ENVELOPE_SCHEMA, EVENT_TYPES, isIngestable, type CatalogEntry, type JsonObject } from '#libs/domain';
 import { DEAD_LETTER_CODES } from '#libs/kafka-log';
-import { exampleEnvelope, partOf } from '#libs/event-schemas';
+import { exampleEnvelope, partOf } from '#libs/event-validation';
 
 const EMITTED = CATALOG.filter(({ deprecated }) => !deprecated);
 const ref = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });

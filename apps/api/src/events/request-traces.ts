@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { GaplessError, type Clock } from '#libs/domain';
 import { CLOCK, TRACING } from '#libs/platform';
-import { childTraceParent, parseTraceParent, type Tracing } from '#libs/tracing';
+import { childTraceParent, parseTraceParent, type Tracing } from '#libs/telemetry';
 import '../http/access-log.js';
 import { callersTraceParent, traceParentOf } from './trace-parent.js';
 

@@ -1,7 +1,8 @@
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { GaplessError, systemClock } from '#libs/domain';
-import { refusedByFramework, sendProblem } from '#libs/http-problems';
+import { refusedByFramework } from '../problems/failure.js';
+import { sendProblem } from '../problems/send-problem.js';
 import { OpenConnections } from './open-connections.js';
 import { requestIds } from './request-id.js';
 import { answerOnSocket } from './socket-problem.js';

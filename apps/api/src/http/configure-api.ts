@@ -1,5 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Metrics } from '#libs/metrics';
+import { Metrics } from '#libs/telemetry';
 import { LOGGER } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
 import { nameActors } from '../audit/actor.decorator.js';

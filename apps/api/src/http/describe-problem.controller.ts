@@ -1,6 +1,6 @@
 import { Controller, Get, Param } from '@nestjs/common';
 import { GaplessError } from '#libs/domain';
-import { PROBLEM_TYPES, problemTypeUri, type ProblemCode } from '#libs/http-problems';
+import { PROBLEM_TYPES, problemTypeUri, type ProblemCode } from '../problems/problem-types.js';
 
 function isProblemCode(text: string): text is ProblemCode {
   return Object.hasOwn(PROBLEM_TYPES, text);

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Metrics } from '#libs/metrics';
+import type { Metrics } from '#libs/telemetry';
 
 /** Where no route fits, what was asked for is anybody's invention. */
 const UNMATCHED = { method: 'any', route: 'unmatched' };

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { STATUS_CODES } from 'node:http';
-import { PROBLEM_MEDIA_TYPE, problemOf, refusedByFramework } from '#libs/http-problems';
+import { PROBLEM_MEDIA_TYPE, problemOf } from '../problems/problem.js';
+import { refusedByFramework } from '../problems/failure.js';
 
 /** The statuses of what Node's HTTP parser refuses before there is a request; 400 for anything else. */
 const STATUS_OF_CODE: Readonly<Record<string, number>> = { ERR_HTTP_REQUEST_TIMEOUT: 408, HPE_HEADER_OVERFLOW: 431 };

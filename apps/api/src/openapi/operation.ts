@@ -1,5 +1,6 @@
 import type { ErrorCode, JsonObject } from '#libs/domain';
-import { PROBLEM_MEDIA_TYPE, PROBLEM_TYPES } from '#libs/http-problems';
+import { PROBLEM_MEDIA_TYPE } from '../problems/problem.js';
+import { PROBLEM_TYPES } from '../problems/problem-types.js';
 import type { KeyRequirement } from '../auth/require-scope.js';
 import { objectOf, ref } from './schemas.js';
 

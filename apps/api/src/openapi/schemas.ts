@@ -1,6 +1,6 @@
 import { CATALOG, ENVELOPE_SCHEMA, EVENT_TYPES, isIngestable, isSubscribable, type JsonObject } from '#libs/domain';
 import { API_KEY_SCOPES, AUDIT_ACTIONS } from '#libs/postgres';
-import { PROBLEM_TYPES } from '#libs/http-problems';
+import { PROBLEM_TYPES } from '../problems/problem-types.js';
 
 /** A reference to a schema of the document. */
 export const ref = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });

@@ -1,4 +1,4 @@
-import { METRICS, type MetricDefinition } from '#libs/metrics';
+import { METRICS, type MetricDefinition } from '#libs/telemetry';
 import { SETTINGS, STAGE_NAMES, STAGES, UPGRADE_ORDER, type Setting, type StageDefinition } from '#libs/runtime';
 import { markdownTable, replaceMarked } from './markdown-table.js';
 

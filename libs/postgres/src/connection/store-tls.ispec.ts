@@ -7,7 +7,7 @@ import { startEmbeddedPostgres, type EmbeddedPostgres } from '#libs/embedded-sta
 import { storeOf } from '../testing/a-test-store.js';
 
 /** A certificate for 127.0.0.1 that is its own authority. */
-const TLS = resolve(import.meta.dirname, '../../../test/support/tls');
+const TLS = resolve(import.meta.dirname, '../../../../test/support/tls');
 
 let dataDir: string;
 let postgres: EmbeddedPostgres;

@@ -8,7 +8,7 @@ import {
   type Sifted,
   type WidgetId,
 } from '#libs/domain';
-import type { SequenceCheck, SequenceFindings } from '#libs/metrics';
+import type { SequenceCheck, SequenceFindings } from '#libs/telemetry';
 import { DayPartitions } from './day-partitions.js';
 import { moveParameters, MOVED, ProjectionOffsets, type Projected, type Stretch } from './projection-offsets.js';
 import type { Store } from '../connection/store.js';

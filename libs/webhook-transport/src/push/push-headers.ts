@@ -1,5 +1,5 @@
 import { VERSION, type DueAttempt } from '#libs/domain';
-import { childTraceParent } from '#libs/tracing';
+import { childTraceParent } from '#libs/telemetry';
 import { legacySignature, serviceSignature, standardWebhooksSignature } from '#libs/webhook-signature';
 
 /** The members of an attempt that its headers depend on. */

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { METRICS } from './catalog.js';
 import type { MetricDefinition } from './metric-definition.js';
 
-const ROOT = resolve(import.meta.dirname, '../../..');
+const ROOT = resolve(import.meta.dirname, '../../../..');
 const DASHBOARD = 'docker/observability/grafana/gapless.json';
 const ALERTS = 'docker/observability/prometheus/alerts.yml';
 const RUNBOOK = 'docs/operations.md';

@@ -8,7 +8,7 @@ import { CATALOG, type JsonObject } from '#libs/domain';
 import { EVENT_SCHEMA_FILES, exampleEnvelope } from './event-schema-files.js';
 import { breakingLines, driftedFiles, writeSchemas } from './schema-directory.js';
 
-const COMMITTED = fileURLToPath(new URL('../../../schemas', import.meta.url));
+const COMMITTED = fileURLToPath(new URL('../../../../schemas', import.meta.url));
 const EMITTED = CATALOG.filter(({ deprecated }) => !deprecated);
 
 describe('schemas/', () => {

@@ -1,1 +1,0 @@
-export { exampleEnvelope, partOf } from './event-schema-files.js';
