@@ -11,13 +11,23 @@ const RANKS = [
   ['^apps/'],
 ];
 
-/** The rooms of libs/postgres, by the same rule. */
-const ROOMS = [
-  ['entities', 'migrations'],
-  ['connection'],
-  ['access', 'projections'],
-  ['deliveries', 'endpoints', 'feed', 'figures', 'live-chat'],
-].map((rooms) => `^libs/postgres/src/(${rooms.join('|')})/`);
+/** The rooms of large libs, by the same rule. */
+const ROOMS = {
+  'kafka-log': [
+    ['topics'],
+    ['kafkajs'],
+    ['records'],
+    ['connection'],
+    ['producing', 'reading'],
+    ['consuming', 'set-up'],
+  ],
+  postgres: [
+    ['entities', 'migrations'],
+    ['connection'],
+    ['access', 'projections'],
+    ['deliveries', 'endpoints', 'feed', 'figures', 'live-chat'],
+  ],
+};
 
 const TECHNOLOGIES = [
   { name: 'kafkajs', home: '^libs/(kafka-log|embedded-stack|producer/src/kafka)/' },
@@ -37,12 +47,15 @@ module.exports = {
       from: { path: places },
       to: { path: RANKS.slice(rank + 1).flat() },
     })),
-    ...ROOMS.slice(0, -1).map((rooms, rank) => ({
-      name: `postgres-rooms-${rank}-import-only-lower-ranks`,
-      severity: 'error',
-      from: { path: rooms, pathNot: '\\.i?spec\\.ts$' },
-      to: { path: ROOMS.slice(rank + 1) },
-    })),
+    ...Object.entries(ROOMS).flatMap(([lib, ranks]) => {
+      const paths = ranks.map((rooms) => `^libs/${lib}/src/(${rooms.join('|')})/`);
+      return paths.slice(0, -1).map((path, rank) => ({
+        name: `${lib}-rooms-${rank}-import-only-lower-ranks`,
+        severity: 'error',
+        from: { path, pathNot: '\\.i?spec\\.ts$' },
+        to: { path: paths.slice(rank + 1) },
+      }));
+    }),
     {
       name: 'domain-imports-only-the-language',
       severity: 'error',

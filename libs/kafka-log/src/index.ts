@@ -1,38 +1,44 @@
-export * from './alter-topics.js';
-export { Appender } from './appender.js';
-export * from './appenders.js';
-export type { BatchContext, Handled } from './batch-consumer.js';
-export * from './completion-tracker.js';
-export * from './consumer-sessions.js';
-export * from './ensure-topics.js';
-export * from './follow-partitions.js';
-export * from './installation-topic.js';
-export * from './is-passing-kafka-error.js';
-export * from './kafka-batch-server.js';
-export { kafkaAccess } from './kafka-access.js';
-export * from './kafka-batches.js';
-export * from './kafka-connection.js';
-export * from './limits.js';
-export * from './log-positions.js';
-export * from './org-log-ends.js';
-export * from './key-places.js';
-export * from './partition-of.js';
-export * from './partition-writer.js';
-export * from './pipeline-progress.js';
-export * from './anchor.js';
-export * from './check-positions.js';
-export * from './committed-positions.js';
-export * from './position-sources.js';
-export { REPAIR_COMMAND } from './position-guard.js';
-export * from './read-partitions.js';
-export { recordBytes, type NewRecord, type RecordBatch, type RecordHeaders, type StoredRecord } from './record.js';
-export * from './retry-topics.js';
-export * from './topics.js';
+export * from './connection/is-passing-kafka-error.js';
+export { kafkaAccess } from './connection/kafka-access.js';
+export * from './connection/kafka-connection.js';
+export type { BatchContext, Handled } from './consuming/batch-consumer.js';
+export * from './consuming/check-positions.js';
+export * from './consuming/committed-positions.js';
+export * from './consuming/completion-tracker.js';
+export * from './consuming/consumer-sessions.js';
+export * from './consuming/kafka-batch-server.js';
+export * from './consuming/kafka-batches.js';
+export * from './consuming/pipeline-progress.js';
+export { REPAIR_COMMAND } from './consuming/position-guard.js';
+export * from './consuming/position-sources.js';
+export { forgetOutOfRangeListeners } from './kafkajs/out-of-range.js';
+export { Appender } from './producing/appender.js';
+export * from './producing/appenders.js';
+export * from './producing/partition-writer.js';
+export * from './reading/anchor.js';
+export * from './reading/follow-partitions.js';
+export * from './reading/log-positions.js';
+export * from './reading/org-log-ends.js';
+export * from './reading/read-partitions.js';
 export * from './records/attempt-records.js';
 export * from './records/checkpoint-records.js';
 export * from './records/dead-letter-records.js';
 export * from './records/fact-records.js';
 export * from './records/inbox-records.js';
 export * from './records/log-records.js';
-export * from './stretches-of.js';
-export { forgetOutOfRangeListeners } from './kafkajs/out-of-range.js';
+export {
+  recordBytes,
+  type NewRecord,
+  type RecordBatch,
+  type RecordHeaders,
+  type StoredRecord,
+} from './records/record.js';
+export * from './records/stretches-of.js';
+export * from './set-up/alter-topics.js';
+export * from './set-up/ensure-topics.js';
+export * from './set-up/installation-topic.js';
+export * from './topics/key-places.js';
+export * from './topics/limits.js';
+export * from './topics/partition-of.js';
+export * from './topics/retry-topics.js';
+export * from './topics/topics.js';

@@ -22,7 +22,7 @@ export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
   {
     name: 'inbox-went-back',
     breaks: 'nobody compares the inbox with what was read of it after it lost records',
-    file: 'libs/kafka-log/src/position-guard.ts',
+    file: 'libs/kafka-log/src/consuming/position-guard.ts',
     find: "    if (verdict.kind === 'went back') {\n      standing.state",
     replace: "    if (verdict.kind === 'went back' && !topic.includes('.inbox.')) {\n      standing.state",
   },
@@ -57,7 +57,7 @@ export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
   {
     name: 'slow-batch-waited-for',
     breaks: 'a slow batch blocks the other partitions of its broker',
-    file: 'libs/kafka-log/src/batch-consumer.ts',
+    file: 'libs/kafka-log/src/consuming/batch-consumer.ts',
     find: '    if (!(await endsWithin(handled, ATTACHED_MS)) && generation === this.#generation) {',
     replace:
       '    await handled;\n    if (!(await endsWithin(handled, ATTACHED_MS)) && generation === this.#generation) {',
@@ -123,7 +123,7 @@ export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
   {
     name: 'commits-overtake',
     breaks: 'two commits of a group are in flight, and the earlier one arrives last',
-    file: 'libs/kafka-log/src/offset-commits.ts',
+    file: 'libs/kafka-log/src/consuming/offset-commits.ts',
     find: '    this.#running = this.#running.then(() => this.#commit());',
     replace: '    this.#running = this.#commit();',
   },

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { PartitionAssigner } from 'kafkajs';
-import { subscribedAssignment } from '../subscribed-assignment.js';
+import { subscribedAssignment } from './subscribed-assignment.js';
 
 /** A member of a consumer group that is about to join it, or to join it again. */
 export interface JoiningMember {

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
-import { toStoredRecord } from '../record.js';
+import { toStoredRecord } from '../records/record.js';
 import { decodeFetch, type DecodeRecords, type FetchedMessage, type FetchResponse } from './fetch-response.js';
 import { encodeProduce, type ProduceRequest } from './produce-request.js';
 import { BATCH } from './record-batch-layout.js';

@@ -5,8 +5,8 @@ import { eventually } from '../../../../test/support/infrastructure/eventually.j
 import { aPrivateKafka, type PrivateKafka } from '../../../../test/support/private-kafka.js';
 import { aTcpProxy, type TcpProxy } from '../../../../test/support/tcp-proxy.js';
 import { makeTopics } from '../../../../test/support/topics.js';
-import { KafkaConnection } from '../kafka-connection.js';
-import { PartitionWriter } from '../partition-writer.js';
+import { KafkaConnection } from '../connection/kafka-connection.js';
+import { PartitionWriter } from '../producing/partition-writer.js';
 
 let kafka: PrivateKafka;
 let way: TcpProxy;

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { LARGEST_BATCH_BYTES } from '../limits.js';
+import { LARGEST_BATCH_BYTES } from '../topics/limits.js';
 import { BATCH } from './record-batch-layout.js';
 
 const unzip = promisify(gunzip);

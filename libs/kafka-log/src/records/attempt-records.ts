@@ -1,5 +1,5 @@
 import { parseDeliveryId, parseEndpointId, parseEventId, parseOrgId, type DueAttempt, type Seq } from '#libs/domain';
-import type { NewRecord, StoredRecord } from '../record.js';
+import type { NewRecord, StoredRecord } from './record.js';
 
 /** Everything about an attempt besides its envelope. It is one header, since each header costs time at both ends. */
 const ATTEMPT_HEADER = 'attempt';

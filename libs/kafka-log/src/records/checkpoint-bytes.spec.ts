@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { envelopeBytes, parseOrgId, PartitionFold, type EventId, type OrgId } from '#libs/domain';
-import { recordBytes } from '../record.js';
+import { recordBytes } from './record.js';
 import { checkpointBatches } from './checkpoint-records.js';
 import { logRecord } from './log-records.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseOrgId, type IdStretch, type OrgId, type Seq } from '#libs/domain';
-import { recordBytes, type StoredRecord } from '../record.js';
+import { recordBytes, type StoredRecord } from './record.js';
 import {
   checkpointBatches,
   readCheckpoint,

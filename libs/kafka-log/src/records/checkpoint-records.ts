@@ -1,5 +1,5 @@
 import { parseOrgId, seqFromText, type IdStretch, type OrgId, type Seq } from '#libs/domain';
-import { recordBytes, type NewRecord, type StoredRecord } from '../record.js';
+import { recordBytes, type NewRecord, type StoredRecord } from './record.js';
 
 /** How far the snapshots reach: everything before these offsets is in them. */
 export interface Covered {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { recordBytes, type StoredRecord } from '../record.js';
+import { recordBytes, type StoredRecord } from './record.js';
 import { asStored } from '../testing/as-stored.js';
 import { deadLetterRecord, unreadableBatchRecord } from './dead-letter-records.js';
 

@@ -1,5 +1,5 @@
 import { ERROR_CODES, type ErrorCode } from '#libs/domain';
-import type { NewRecord, RecordHeaders, StoredRecord } from '../record.js';
+import type { NewRecord, RecordHeaders, StoredRecord } from './record.js';
 
 /** Why a record was set aside. */
 export type DeadLetterCode = ErrorCode | 'wrong_partition' | 'unreadable';

@@ -1,5 +1,5 @@
 import { inboxValue, type EndpointId, type InboxEvent } from '#libs/domain';
-import type { NewRecord, StoredRecord } from '../record.js';
+import type { NewRecord, StoredRecord } from './record.js';
 
 /** Marks a test event with the only endpoint that it is meant for, in the inbox and in the log. */
 export const TARGET_ENDPOINT_HEADER = 'target-endpoint';

@@ -1,5 +1,5 @@
 import { parseEndpointId, parseEventId, parseOrgId, parseWidgetId, seqFromText, type LogEvent } from '#libs/domain';
-import type { NewRecord, StoredRecord } from '../record.js';
+import type { NewRecord, StoredRecord } from './record.js';
 import { TARGET_ENDPOINT_HEADER, TRACEPARENT_HEADER } from './inbox-records.js';
 
 const SEQ_HEADER = 'seq';

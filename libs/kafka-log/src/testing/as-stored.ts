@@ -1,4 +1,4 @@
-import { toMessage, toStoredRecord, type NewRecord, type StoredRecord } from '../record.js';
+import { toMessage, toStoredRecord, type NewRecord, type StoredRecord } from '../records/record.js';
 
 /** The record as a reader gets it from partition 2, at offset 7. */
 export function asStored(record: Omit<NewRecord, 'topic'> & { readonly topic?: string }): StoredRecord {

@@ -1,0 +1,550 @@
+import { performance } from 'node:perf_hooks';
+import kafkajs, { type Admin, type Consumer, type EachBatchPayload } from 'kafkajs';
+import { PartitionStoppedError, systemClock } from '#libs/domain';
+import { backOffMs, type HealthBoard, type Logger } from '#libs/runtime';
+import { ClockWatch } from '../connection/clock-watch.js';
+import { committedPositions } from './committed-positions.js';
+import type { ConsumerSession } from './consumer-sessions.js';
+import { endsWithin } from '../connection/ends-within.js';
+import { FailingPartitions } from './failing-partitions.js';
+import type { KafkaConnection } from '../connection/kafka-connection.js';
+import { tellingAssigner, type JoiningMember } from '../kafkajs/before-join.js';
+import { onOutOfRange } from '../kafkajs/out-of-range.js';
+import { LARGEST_BATCH_BYTES } from '../topics/limits.js';
+import { OffsetCommits } from './offset-commits.js';
+import { OpenTransactionsWatch } from './open-transactions-watch.js';
+import { PartitionPauses } from './partition-pauses.js';
+import { PartitionProgress } from './partition-progress.js';
+import { PartitionQueue } from './partition-queue.js';
+import { PositionGuard } from './position-guard.js';
+import type { PositionSource } from './position-sources.js';
+import { toReadableRecord, toStoredRecord, type RecordBatch } from '../records/record.js';
+import type { SessionTimes } from '../connection/session-times.js';
+import { StoppedPartitions } from './stopped-partitions.js';
+
+/** How often it is looked whether the clock was set. */
+const CLOCK_WATCH_MS = 1_000;
+/** The group waits for members that are alive for this long in a rebalance: longer than they take to release. */
+const REBALANCE_TIMEOUT_MS = 10_000;
+/** How long a fetch waits at the broker for records; they are handed over at once when they come. */
+const FETCH_WAIT_MS = 200;
+/**
+ * kafkajs fetches from a broker once all that it fetched there before is handled. A batch that takes longer than this is no
+ * longer waited for, so that the other partitions go on.
+ */
+const ATTACHED_MS = 100;
+/** Running work gets this long when others take over partitions: longer than any write to Kafka takes. */
+const RELEASE_MS = 4_000;
+
+/** The result of a batch. `undefined` means that the whole batch is handled. */
+export type Handled =
+  | undefined
+  /** The records from `nextOffset` on are to be handed over again, not before `notBeforeMs` from now. */
+  | { readonly kind: 'later'; readonly nextOffset: number; readonly waitMs: number };
+
+/** What a handler can do with its consumer while it handles a batch. */
+export interface BatchContext {
+  /** Whether the partition is certainly still this member's: its session is alive. */
+  holdsLease(): boolean;
+  /** Whether the batch need not be finished: the consumer stops, or the partition is no longer this member's. */
+  isStale(): boolean;
+  /** Raised with each assignment of partitions: what was known of a partition before may be outdated. */
+  readonly generation: number;
+  /** Moves the group's offset; for handlers that finish after they return. */
+  commit(topic: string, partition: number, nextOffset: number): Promise<void>;
+  /** Ends a rest of the partition early: the one that a `later` asked for. */
+  resume(topic: string, partition: number): void;
+  /** Lets the handler be called for the partition from this offset on. */
+  seek(topic: string, partition: number, offset: number): void;
+}
+
+export interface BatchConsumerOptions {
+  /** The id of the consumer group, also for logs and health. */
+  readonly groupId: string;
+  /** The group without its prefix, for metrics. */
+  readonly group: string;
+  readonly topics: readonly string[];
+  /** `after`: the offset moves when the handler returns; `handler`: the handler commits by itself. */
+  readonly commits: 'after' | 'handler';
+  /** `given`: what cannot be read is handed over like records; otherwise it stops its partition. */
+  readonly unreadable?: 'given';
+  /** Lets the broker hold records back for some time, so that they come in larger batches. */
+  readonly gather?: { readonly bytes: number; readonly waitMs: number };
+  readonly handle: (batch: RecordBatch, context: BatchContext) => Promise<Handled>;
+  /** Where the group goes on, if it does not keep that in Kafka. */
+  readonly positions?: PositionSource | undefined;
+  readonly onSession: (session: ConsumerSession | null) => void;
+  /** Before partitions may become another member's: lets what is under way outside of handlers end, if it is soon. */
+  readonly onRelease?: () => Promise<void>;
+}
+
+/**
+ * Hands over batches of records, one at a time for each partition. It calls a failed handler again with the same records,
+ * with back-off, and waits for a slow one. Neither blocks other partitions. It replaces a consumer that crashes.
+ */
+export class BatchConsumer {
+  #consumer: Consumer | null = null;
+  #restart: NodeJS.Timeout | null = null;
+  #stopping = false;
+  #crashes = 0;
+  #generation = 0;
+  #times: SessionTimes;
+  /** Monotonic time at which the session was last known to be alive. */
+  #aliveAt = -Infinity;
+  /** Whether running work is ending before the consumer joins its group again. */
+  #isReleasing = false;
+  /** Whether the last assignment has ended, and the next one is awaited. */
+  #isReleased = false;
+  readonly #queues = new Map<string, PartitionQueue>();
+  readonly #failing: FailingPartitions;
+  readonly #stopped: StoppedPartitions;
+  readonly #guard: PositionGuard;
+  readonly #transactions: OpenTransactionsWatch;
+  #endListening: () => void = () => undefined;
+  readonly #pauses = new PartitionPauses({
+    pause: (topic, partition) => {
+      this.#steer((consumer) => {
+        consumer.pause([{ topic, partitions: [partition] }]);
+      });
+    },
+    resume: (topic, partition) => {
+      this.#steer((consumer) => {
+        consumer.resume([{ topic, partitions: [partition] }]);
+      });
+    },
+  });
+  readonly #commits: OffsetCommits;
+  #watching: NodeJS.Timeout | null = null;
+  #onJoined: () => void = () => undefined;
+  #assigned: Readonly<Record<string, readonly number[]>> = {};
+  /** How far this member is, by topic and partition. */
+  readonly #progress = new Map<string, PartitionProgress>();
+
+  constructor(
+    private readonly connection: KafkaConnection,
+    private readonly options: BatchConsumerOptions,
+    private readonly logger: Logger,
+    private readonly health: HealthBoard,
+  ) {
+    this.#times = connection.sessionTimes.current;
+    this.#failing = new FailingPartitions(options, connection.metrics, logger, health);
+    this.#stopped = new StoppedPartitions(options, connection.metrics, logger, health);
+    this.#transactions = new OpenTransactionsWatch(options, connection.metrics, logger, health);
+    this.#guard = new PositionGuard({
+      connection,
+      groupId: options.groupId,
+      group: options.group,
+      logger,
+      health,
+      stopped: this.#stopped,
+      source: options.positions ?? committedPositions(connection, options.groupId),
+      hold: (...held) => {
+        this.#pauses.hold(...held);
+      },
+      moveTo: (...place) => {
+        this.#moveTo(...place);
+      },
+    });
+    this.#commits = new OffsetCommits({
+      groupId: options.groupId,
+      logger,
+      // No offset of an earlier assignment is committed in the name of the next.
+      consumer: () => (this.#isReleased ? null : this.#consumer),
+      isStopping: () => this.#stopping,
+      metadataOf: (...place) => this.#guard.metadataOf(...place),
+    });
+  }
+
+  get group(): string {
+    return this.options.group;
+  }
+
+  get topics(): readonly string[] {
+    return this.options.topics;
+  }
+
+  /** How far this member is in the partitions of the topic that are its own. */
+  assignedOf(topic: string): ReadonlyMap<number, PartitionProgress> {
+    return new Map(
+      (this.#assigned[topic] ?? []).map((partition) => [partition, this.#progressOf(topic, partition)] as const),
+    );
+  }
+
+  /** Asks the broker for this member's place in partitions that have sent no record yet. */
+  async learnPlaces(admin: Admin): Promise<void> {
+    const topics = this.topics.filter((topic) =>
+      [...this.assignedOf(topic).values()].some(({ next }) => next === null),
+    );
+    if (topics.length === 0) return;
+    for (const { topic, partitions } of await admin.fetchOffsets({ groupId: this.options.groupId, topics })) {
+      for (const { partition, offset } of partitions) {
+        const progress = this.assignedOf(topic).get(partition);
+        if (progress?.next === null) progress.reached(Math.max(0, Number(offset)));
+      }
+    }
+  }
+
+  /** Resolves once the group has assigned this member its partitions. */
+  async start(): Promise<void> {
+    this.health.waiting(this.options.groupId, 'joining its consumer group');
+    this.#watching = this.#watchClock();
+    this.#endListening = onOutOfRange(this.options.groupId, (...place) => {
+      this.#guard.outOfRange(...place);
+    });
+    await new Promise<void>((resolve) => {
+      this.#onJoined = resolve;
+      void this.#run();
+    });
+  }
+
+  /** Finishes the batches that are under way and leaves the group. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    if (this.#restart !== null) clearTimeout(this.#restart);
+    if (this.#watching !== null) clearInterval(this.#watching);
+    if (this.#consumer !== null) await this.#finish(this.#consumer);
+    await this.#consumer?.disconnect();
+    this.#failing.clear();
+    this.#transactions.look({});
+    await endsWithin(this.#guard.stop(), RELEASE_MS);
+    this.#endListening();
+    this.options.onSession(null);
+  }
+
+  async #run(): Promise<void> {
+    this.#restart = null;
+    const times = this.connection.sessionTimes.current;
+    this.#times = times;
+    const consumer: Consumer = this.connection.kafka.consumer({
+      groupId: this.options.groupId,
+      partitionAssigners: [tellingAssigner((member) => this.#release(consumer, member))],
+      sessionTimeout: times.sessionMs,
+      rebalanceTimeout: REBALANCE_TIMEOUT_MS,
+      heartbeatInterval: times.heartbeatMs,
+      maxWaitTimeInMs: this.options.gather?.waitMs ?? FETCH_WAIT_MS,
+      minBytes: this.options.gather?.bytes ?? 1,
+      maxBytesPerPartition: PARTITION_FETCH_BYTES,
+      maxBytes: LARGEST_BATCH_BYTES,
+      // Restarting is done here, for every kind of crash.
+      retry: { retries: 5, initialRetryTime: 100, maxRetryTime: 2_000, restartOnFailure: () => Promise.resolve(false) },
+    });
+    this.#consumer = consumer;
+    consumer.on(consumer.events.HEARTBEAT, () => {
+      if (this.#consumer === consumer) this.#aliveAt = performance.now();
+    });
+    consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
+      if (this.#consumer !== consumer) return;
+      if (!this.#isReleased) this.#endAssignment();
+      this.#isReleased = false;
+      this.#isReleasing = false;
+      this.#aliveAt = performance.now();
+      this.#commits.forget();
+      this.#progress.clear();
+      this.#failing.clear();
+      this.#pauses.endAll();
+      this.#assigned = payload.memberAssignment;
+      this.#guard.assigned(payload.memberAssignment);
+      this.#crashes = 0;
+      this.options.onSession({
+        generation: this.#generation,
+        assigned: payload.memberAssignment,
+        holdsLease: () => this.#holdsLease(),
+        stopped: (topic, partition, stop) => {
+          if (stop === null) this.#stopped.goesOn(topic, partition, 'handler');
+          else this.#stopped.stopped(topic, partition, stop, 'handler');
+        },
+      });
+      this.health.ready(this.options.groupId);
+      this.logger.info({ group: this.options.groupId, assignment: payload.memberAssignment }, 'consumer.joined');
+      this.#onJoined();
+    });
+    consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
+      const { topic, partition, batchSize, firstOffset, lastOffset } = payload;
+      if (this.#consumer === consumer && batchSize === 0) this.#pass(topic, partition, firstOffset, lastOffset);
+    });
+    consumer.on(consumer.events.CRASH, ({ payload }) => {
+      if (this.#consumer !== consumer) return;
+      this.#endSession();
+      if (isSessionRefused(payload.error) && this.connection.sessionTimes.refuse(times)) this.#runLonger();
+      else this.#restartAfter(payload.error);
+    });
+    try {
+      await consumer.connect();
+      await consumer.subscribe({ topics: [...this.options.topics], fromBeginning: true });
+      await consumer.run({
+        autoCommit: false,
+        eachBatchAutoResolve: false,
+        partitionsConsumedConcurrently: 64,
+        eachBatch: (payload) => this.#eachBatch(consumer, payload),
+      });
+    } catch (error) {
+      await consumer.disconnect().catch(() => undefined);
+      if (this.#consumer === consumer) this.#restartAfter(error);
+    }
+  }
+
+  /**
+   * kafkajs times its heartbeats by the wall clock: once that is set back it sends none until the clock is where it was,
+   * and the group gives the member up. Rests of partitions were reckoned by the old time as well. A new consumer knows
+   * nothing of it.
+   */
+  #watchClock(): NodeJS.Timeout {
+    const watch = new ClockWatch(systemClock, () => performance.now());
+    return setInterval(() => {
+      this.#guard.tick();
+      this.#transactions.look(this.#assigned);
+      if (watch.wasSet()) void this.#startAnew();
+    }, CLOCK_WATCH_MS);
+  }
+
+  #isRestartDue(): boolean {
+    return this.#restart !== null;
+  }
+
+  async #startAnew(): Promise<void> {
+    const consumer = this.#consumer;
+    // A crashed consumer is replaced anyway.
+    if (consumer === null || this.#isRestartDue()) return;
+    this.logger.warn({ group: this.options.groupId }, 'consumer.clock_was_set');
+    this.#isReleasing = true;
+    await endsWithin(this.#finish(consumer), RELEASE_MS);
+    if (this.#consumer !== consumer || this.#isRestartDue()) return;
+    this.#consumer = null;
+    this.#endSession();
+    await consumer.disconnect().catch(() => undefined);
+    if (!this.#stopping) await this.#run();
+  }
+
+  #endAssignment(): void {
+    this.#generation++;
+    this.#aliveAt = -Infinity;
+  }
+
+  #endSession(): void {
+    this.#endAssignment();
+    this.#assigned = {};
+    this.options.onSession(null);
+  }
+
+  /** Half of the session's time is left for the answer to the heartbeat, and for what is sent on this promise. */
+  #holdsLease(): boolean {
+    return performance.now() - this.#aliveAt < this.#times.sessionMs / 2;
+  }
+
+  #runLonger(): void {
+    const { sessionMs } = this.connection.sessionTimes.current;
+    this.logger.warn({ group: this.options.groupId, session_ms: sessionMs }, 'consumer.longer_session');
+    if (!this.#stopping) void this.#run();
+  }
+
+  #restartAfter(error: unknown): void {
+    if (this.#stopping) return;
+    this.#crashes++;
+    const waitMs = backOffMs(this.#crashes);
+    const reason = error instanceof Error ? error.message : String(error);
+    this.health.waiting(this.options.groupId, 'Kafka cannot be reached');
+    this.logger.warn({ group: this.options.groupId, reason, wait_ms: waitMs }, 'consumer.waiting');
+    if (this.#restart !== null) clearTimeout(this.#restart);
+    this.#restart = setTimeout(() => void this.#run(), waitMs);
+  }
+
+  async #eachBatch(consumer: Consumer, payload: EachBatchPayload): Promise<void> {
+    const { topic, partition, messages } = payload.batch;
+    const last = messages.at(-1);
+    if (last === undefined || consumer !== this.#consumer || this.#stopping || payload.isStale()) return;
+    const queue = this.#queueOf(topic, partition);
+    const generation = this.#generation;
+    const progress = this.#progressOf(topic, partition);
+    const firstOffset = Number(messages[0]?.offset ?? 0);
+    if (progress.next === null) progress.reached(firstOffset);
+    progress.arrived(firstOffset, Number(messages[0]?.timestamp ?? 0));
+    // The next fetch continues after it, even if it is not handled by then.
+    payload.resolveOffset(last.offset);
+    const handled = queue.add(() => this.#handle(generation, payload.batch));
+    if (!(await endsWithin(handled, ATTACHED_MS)) && generation === this.#generation) {
+      this.#pauses.setFull(topic, partition, queue.waiting > 0);
+    }
+    await payload.heartbeat();
+  }
+
+  /** Never rejects: what fails is handed over again. */
+  async #handle(generation: number, batch: EachBatchPayload['batch']): Promise<void> {
+    const { topic, partition, messages } = batch;
+    const [first, last] = [messages[0], messages.at(-1)];
+    const isOver = () => this.#stopping || generation !== this.#generation;
+    if (first === undefined || last === undefined || isOver()) return;
+    // With this one begun, there is room for another.
+    this.#pauses.setFull(topic, partition, false);
+    const firstOffset = Number(first.offset);
+    // Markers of transactions may come after the last record.
+    const endOffset = Number(batch.lastOffset()) + 1;
+    const sent = { elsewhere: false };
+    const context: BatchContext = {
+      generation,
+      isStale: () => isOver() || this.#isReleasing,
+      holdsLease: () => generation === this.#generation && this.#holdsLease(),
+      commit: async (...offset) => {
+        if (generation === this.#generation) await this.#commit(...offset);
+      },
+      resume: (restingTopic, restingPartition) => {
+        if (generation === this.#generation) this.#pauses.endRest(restingTopic, restingPartition);
+      },
+      seek: (soughtTopic, soughtPartition, offset) => {
+        if (generation !== this.#generation) return;
+        sent.elsewhere ||= soughtTopic === topic && soughtPartition === partition;
+        this.#moveTo(soughtTopic, soughtPartition, offset);
+      },
+    };
+    const isAdmitted = await this.#guard.admits(topic, partition);
+    if (isOver()) return;
+    if (!isAdmitted) {
+      this.#moveTo(topic, partition, firstOffset);
+      return;
+    }
+    const startedAtMs = performance.now();
+    let handled: Handled;
+    try {
+      const read = this.options.unreadable === 'given' ? toStoredRecord : toReadableRecord;
+      const records = messages.map((message) => read(topic, partition, message));
+      const lastRecord = records.at(-1);
+      if (lastRecord !== undefined) this.#guard.seen(topic, partition, lastRecord);
+      handled = await this.options.handle({ topic, partition, records }, context);
+    } catch (error) {
+      if (isOver()) return;
+      const waitMs = this.#failing.failed(topic, partition, firstOffset, error);
+      if (error instanceof PartitionStoppedError) this.#stopped.stopped(topic, partition, error.stop, 'handler');
+      this.#moveTo(topic, partition, firstOffset);
+      this.#pauses.rest(topic, partition, waitMs);
+      return;
+    }
+    // A batch that ends too late for this assignment counts as not handled.
+    if (generation !== this.#generation) return;
+    this.#failing.succeeded(topic, partition);
+    this.#stopped.goesOn(topic, partition, 'handler');
+    const nextOffset = handled?.nextOffset ?? endOffset;
+    if (nextOffset > firstOffset) {
+      this.#measure(Math.min(messages.length, nextOffset - firstOffset), performance.now() - startedAtMs);
+      if (this.options.commits === 'after') {
+        this.#progressOf(topic, partition).reached(nextOffset);
+        this.#commits.later(topic, partition, nextOffset);
+      }
+    }
+    if (handled === undefined) return;
+    if (!sent.elsewhere) this.#moveTo(topic, partition, nextOffset);
+    if (handled.waitMs > 0) this.#pauses.rest(topic, partition, handled.waitMs);
+  }
+
+  /**
+   * Counts records as handled that no reader gets: markers of transactions, and what was aborted. Others compare the
+   * committed offset with the end of the partition.
+   * @param first `null` if they come before what was asked for
+   */
+  #pass(topic: string, partition: number, first: string | null, last: string): void {
+    const generation = this.#generation;
+    void this.#queueOf(topic, partition).add(() => {
+      const isOver = this.#stopping || generation !== this.#generation;
+      if (isOver || this.options.commits !== 'after' || first === null) return Promise.resolve();
+      const progress = this.#progressOf(topic, partition);
+      // What comes before them is not handled yet. It is fetched again, and so are these.
+      if (progress.next !== null && progress.next !== Number(first)) return Promise.resolve();
+      const nextOffset = Number(last) + 1;
+      progress.reached(nextOffset);
+      this.#commits.later(topic, partition, nextOffset);
+      return Promise.resolve();
+    });
+  }
+
+  /** Fetches the partition from that offset on; what was fetched behind another one is not handled. */
+  #moveTo(topic: string, partition: number, offset: number): void {
+    this.#queueOf(topic, partition).drop();
+    this.#pauses.setFull(topic, partition, false);
+    this.#steer((consumer) => {
+      consumer.seek({ topic, partition, offset: String(offset) });
+    });
+  }
+
+  /**
+   * Before the group is joined, which gives partitions to others: what is being handled is finished and committed, within
+   * some time, and nothing of this assignment is begun or written any more.
+   */
+  async #release(consumer: Consumer, member: JoiningMember): Promise<void> {
+    if (this.#consumer === consumer && member.isKnown) {
+      this.#isReleasing = true;
+      const heartbeats = setInterval(() => void member.heartbeat().catch(() => undefined), this.#times.heartbeatMs);
+      const finished = Promise.all([this.#idle(), this.options.onRelease?.()]).then(() => this.#commits.flush());
+      await endsWithin(finished, RELEASE_MS);
+      clearInterval(heartbeats);
+    }
+    this.#endAssignment();
+    this.#isReleased = true;
+  }
+
+  /** Begins nothing more, finishes what is being handled, and commits it. */
+  async #finish(consumer: Consumer): Promise<void> {
+    for (const [topic, partitions] of Object.entries(this.#assigned)) {
+      this.#steer(() => {
+        consumer.pause([{ topic, partitions: [...partitions] }]);
+      });
+    }
+    this.#pauses.clear();
+    await this.#idle();
+    await this.#commits.flush();
+  }
+
+  /** Drops what waits to be handled, and resolves once nothing is being handled. */
+  async #idle(): Promise<void> {
+    for (const queue of this.#queues.values()) queue.drop();
+    await Promise.all([...this.#queues.values()].map((queue) => queue.idle()));
+  }
+
+  #queueOf(topic: string, partition: number): PartitionQueue {
+    const key = `${topic}/${partition}`;
+    let queue = this.#queues.get(key);
+    if (queue === undefined) {
+      queue = new PartitionQueue();
+      this.#queues.set(key, queue);
+    }
+    return queue;
+  }
+
+  /** Sets where kafkajs fetches, if there is a consumer. */
+  #steer(act: (consumer: Consumer) => void): void {
+    if (this.#consumer === null) return;
+    try {
+      act(this.#consumer);
+    } catch (error) {
+      // It has left its group and will report a crash. Its replacement starts without pauses.
+      if (!(error instanceof kafkajs.KafkaJSNonRetriableError)) throw error;
+    }
+  }
+
+  async #commit(topic: string, partition: number, nextOffset: number): Promise<void> {
+    this.#progressOf(topic, partition).reached(nextOffset);
+    await this.#commits.now(topic, partition, nextOffset);
+  }
+
+  #progressOf(topic: string, partition: number): PartitionProgress {
+    const key = `${topic}/${partition}`;
+    let progress = this.#progress.get(key);
+    if (progress === undefined) {
+      progress = new PartitionProgress();
+      this.#progress.set(key, progress);
+    }
+    return progress;
+  }
+
+  #measure(records: number, durationMs: number): void {
+    const { metrics } = this.connection;
+    const labels = { group: this.options.group };
+    metrics.observe('gapless_batch_records', labels, records);
+    metrics.observe('gapless_batch_duration_seconds', labels, durationMs / 1_000);
+  }
+}
+
+/** Whether the broker's `group.min.session.timeout.ms` is above what it was asked for. */
+function isSessionRefused(error: unknown): boolean {
+  const { type, cause } = error as { readonly type?: unknown; readonly cause?: unknown };
+  return type === 'INVALID_SESSION_TIMEOUT' || (cause instanceof Error && isSessionRefused(cause));
+}
+
+const PARTITION_FETCH_BYTES = 1024 * 1024;

@@ -1,0 +1,42 @@
+import { judgePosition, type Position, type PositionVerdict } from '#libs/domain';
+import { anchorOf } from '../reading/anchor.js';
+import type { KafkaConnection } from '../connection/kafka-connection.js';
+import { LogPositions, type PartitionBounds } from '../reading/log-positions.js';
+import { readPartitions } from '../reading/read-partitions.js';
+import type { StoredRecord } from '../records/record.js';
+
+/** Where a reader goes on, by partition. */
+export type PartitionPositions = ReadonlyMap<number, Position>;
+
+/** The verdict on a position, and the bounds of the partition. */
+export interface CheckedPosition extends PartitionBounds {
+  readonly verdict: PositionVerdict;
+}
+
+/** Compares what a reader remembers of partitions of a topic with what they hold now. */
+export async function checkPositions(
+  connection: KafkaConnection,
+  topic: string,
+  positions: PartitionPositions,
+): Promise<ReadonlyMap<number, CheckedPosition>> {
+  const bounds = await new LogPositions(connection).bounds(topic);
+  const fingerprints = new Map<number, string>();
+  const stretches = [...positions].flatMap(([partition, { anchor }]) => {
+    const { begin, end } = bounds.get(partition) ?? NOTHING;
+    if (anchor === null || anchor.offset < begin || anchor.offset >= end) return [];
+    return [{ topic, partition, from: anchor.offset, to: anchor.offset + 1 }];
+  });
+  const onRecord = (record: StoredRecord) => {
+    fingerprints.set(record.partition, anchorOf(record).fingerprint);
+  };
+  await readPartitions(connection, stretches, onRecord, { unreadable: 'given' });
+  return new Map(
+    [...positions].map(([partition, position]) => {
+      const { begin, end } = bounds.get(partition) ?? NOTHING;
+      const verdict = judgePosition(position, { begin, end, fingerprint: fingerprints.get(partition) ?? null });
+      return [partition, { begin, end, verdict }];
+    }),
+  );
+}
+
+const NOTHING: PartitionBounds = { begin: 0, end: 0 };

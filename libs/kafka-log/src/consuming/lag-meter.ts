@@ -1,0 +1,57 @@
+import type { Admin } from 'kafkajs';
+import type { Clock } from '#libs/domain';
+import type { BatchConsumer } from './batch-consumer.js';
+import type { KafkaConnection } from '../connection/kafka-connection.js';
+import type { Lag } from './partition-progress.js';
+import { topicRole } from '../topics/topics.js';
+
+interface Bounds {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Measures how far the consumers of this process are behind, whenever it is asked. */
+export class LagMeter {
+  constructor(
+    private readonly connection: KafkaConnection,
+    private readonly consumers: readonly BatchConsumer[],
+    private readonly clock: Clock,
+  ) {}
+
+  async measure(): Promise<void> {
+    await this.connection.withAdmin(async (admin) => {
+      const topics = [...new Set(this.consumers.flatMap((consumer) => consumer.topics))];
+      const bounds = new Map(
+        await Promise.all(topics.map(async (topic) => [topic, await boundsOf(admin, topic)] as const)),
+      );
+      for (const consumer of this.consumers) await this.#measure(consumer, bounds, admin);
+    });
+  }
+
+  async #measure(
+    consumer: BatchConsumer,
+    bounds: ReadonlyMap<string, ReadonlyMap<number, Bounds>>,
+    admin: Admin,
+  ): Promise<void> {
+    await consumer.learnPlaces(admin);
+    const nowMs = this.clock.now();
+    for (const topic of consumer.topics) {
+      const lags: Lag[] = [];
+      for (const [partition, progress] of consumer.assignedOf(topic)) {
+        const { start, end } = bounds.get(topic)?.get(partition) ?? { start: 0, end: 0 };
+        if (end > start) progress.arrived(end - 1, nowMs);
+        lags.push(progress.lag(start, end, nowMs));
+      }
+      const labels = { group: consumer.group, topic: topicRole(topic) };
+      const records = lags.reduce((sum, lag) => sum + lag.records, 0);
+      this.connection.metrics.set('gapless_consumer_lag_records', labels, records);
+      const seconds = Math.max(0, ...lags.map((lag) => lag.seconds));
+      this.connection.metrics.set('gapless_consumer_lag_seconds', labels, seconds);
+    }
+  }
+}
+
+async function boundsOf(admin: Admin, topic: string): Promise<ReadonlyMap<number, Bounds>> {
+  const offsets = await admin.fetchTopicOffsets(topic);
+  return new Map(offsets.map(({ partition, low, high }) => [partition, { start: Number(low), end: Number(high) }]));
+}

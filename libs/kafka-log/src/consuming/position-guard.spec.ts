@@ -1,0 +1,79 @@
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import type { Position } from '#libs/domain';
+import { Metrics } from '#libs/telemetry';
+import { createLogger, HealthBoard } from '#libs/runtime';
+import type { KafkaConnection } from '../connection/kafka-connection.js';
+import { PositionGuard } from './position-guard.js';
+import { StoppedPartitions } from './stopped-partitions.js';
+
+const TOPIC = 'inbox';
+const COMMITTED: Position = { next: 6, anchor: null };
+
+let committed: Position | undefined;
+let end: number;
+
+function aGuard(): PositionGuard {
+  const metrics = new Metrics();
+  const logger = createLogger('silent', 'test');
+  const health = new HealthBoard();
+  const connection = {
+    metrics,
+    interruptions: 0,
+    withAdmin: () => Promise.resolve([{ partition: 0, low: '0', high: String(end), offset: String(end) }]),
+  } as unknown as KafkaConnection;
+  return new PositionGuard({
+    connection,
+    groupId: 'gapless-sequencer',
+    group: 'sequencer',
+    logger,
+    health,
+    stopped: new StoppedPartitions({ groupId: 'gapless-sequencer', group: 'sequencer' }, metrics, logger, health),
+    source: () => Promise.resolve(new Map(committed === undefined ? [] : [[0, committed] as const])),
+    hold: () => undefined,
+    moveTo: () => undefined,
+  });
+}
+
+/** Has a stopped partition looked at again. */
+async function lookAgain(guard: PositionGuard): Promise<void> {
+  await jest.advanceTimersByTimeAsync(6_000);
+  guard.tick();
+  await jest.advanceTimersByTimeAsync(1_000);
+}
+
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+describe('PositionGuard', () => {
+  async function aStoppedPartition(): Promise<PositionGuard> {
+    jest.useFakeTimers();
+    [committed, end] = [COMMITTED, 3];
+    const guard = aGuard();
+    guard.assigned({ [TOPIC]: [0] });
+    const admitted = guard.admits(TOPIC, 0);
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect(await admitted).toBe(false);
+    return guard;
+  }
+
+  it('admits nothing of a partition that ends before the position', async () => {
+    await (await aStoppedPartition()).stop();
+  });
+
+  it('goes on once the partition is as it was', async () => {
+    const guard = await aStoppedPartition();
+    end = 6;
+    await lookAgain(guard);
+    expect(await guard.admits(TOPIC, 0)).toBe(true);
+    await guard.stop();
+  });
+
+  it('stays stopped when the group loses its offsets', async () => {
+    const guard = await aStoppedPartition();
+    committed = undefined;
+    await lookAgain(guard);
+    expect(await guard.admits(TOPIC, 0)).toBe(false);
+    await guard.stop();
+  });
+});

@@ -1,0 +1,292 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Anchor, PartitionStop, Position, PositionVerdict } from '#libs/domain';
+import { backOffMs, type HealthBoard, type Logger } from '#libs/runtime';
+import { anchorOf, anchorText } from '../reading/anchor.js';
+import { checkPositions, type CheckedPosition } from './check-positions.js';
+import type { KafkaConnection } from '../connection/kafka-connection.js';
+import type { PositionSource } from './position-sources.js';
+import type { StoredRecord } from '../records/record.js';
+import type { StoppedPartitions } from './stopped-partitions.js';
+
+/** A leader that was just elected may show an earlier end for a moment: who went back is asked once more. */
+const CONFIRM_AFTER_MS = 500;
+/** How often a partition that went back is looked at again: its files may be restored. */
+const LOOK_AGAIN_MS = 5_000;
+
+/** The command that says what is wrong with partitions, and how to repair them. */
+export const REPAIR_COMMAND = 'npm run -s gapless -- repair';
+
+export interface PositionGuardUse {
+  readonly connection: KafkaConnection;
+  readonly groupId: string;
+  readonly group: string;
+  readonly logger: Logger;
+  readonly health: HealthBoard;
+  readonly stopped: StoppedPartitions;
+  /** Where the group goes on after an assignment. */
+  readonly source: PositionSource;
+  /** Lets a partition not be fetched, or be fetched again. */
+  readonly hold: (topic: string, partition: number, isHeld: boolean) => void;
+  readonly moveTo: (topic: string, partition: number, offset: number) => void;
+}
+
+interface Standing {
+  readonly topic: string;
+  readonly partition: number;
+  /** The furthest that this member has come; `null` as long as only the source knows. */
+  position: Position | null;
+  /** What the source said last: a group that loses its offsets forgets what it stopped for. */
+  sourced: Position | undefined;
+  /** The last records of the batches that are not committed yet. */
+  anchors: Anchor[];
+  state: 'unchecked' | 'fits' | 'stopped';
+  /** The offset that the brokers did not have. */
+  asked: number | null;
+  settled: Settlement;
+}
+
+/** A promise that somebody else settles. */
+interface Settlement {
+  readonly promise: Promise<void>;
+  readonly resolve: () => void;
+}
+
+function aSettlement(): Settlement {
+  let resolve: () => void = () => undefined;
+  const promise = new Promise<void>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}
+
+/**
+ * Keeps a consumer from reading on in a partition that is not what it was: checks each position after an assignment,
+ * after a broken connection, and when an offset is out of range. A partition that went back is held, the others go on.
+ */
+export class PositionGuard {
+  readonly #standings = new Map<string, Standing>();
+  #generation = 0;
+  #interruptions = 0;
+  #checking: Promise<void> | null = null;
+  #lookedAt = -Infinity;
+  readonly #stopping = new AbortController();
+
+  constructor(private readonly use: PositionGuardUse) {
+    use.connection.metrics.add('gapless_records_removed_unread_total', { group: use.group }, 0);
+  }
+
+  assigned(assignment: Readonly<Record<string, readonly number[]>>): void {
+    this.released();
+    this.#interruptions = this.use.connection.interruptions;
+    for (const [topic, partitions] of Object.entries(assignment)) {
+      for (const partition of partitions) {
+        this.#standings.set(`${topic}/${partition}`, {
+          topic,
+          partition,
+          position: null,
+          sourced: undefined,
+          anchors: [],
+          state: 'unchecked',
+          asked: null,
+          settled: aSettlement(),
+        });
+      }
+    }
+    void this.#check();
+  }
+
+  released(): void {
+    this.#generation++;
+    for (const standing of this.#standings.values()) standing.settled.resolve();
+    this.#standings.clear();
+    this.use.stopped.clear();
+    this.use.health.forget(this.#part);
+  }
+
+  /** Ends checking. Resolves once nothing is asked of the brokers any more. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.released();
+    await this.#checking;
+  }
+
+  /** Notices broken connections where no records come, and partitions that are as they should be again. */
+  tick(): void {
+    this.#noticeInterruptions();
+    const isStopped = [...this.#standings.values()].some(({ state }) => state === 'stopped');
+    if (isStopped && performance.now() - this.#lookedAt > LOOK_AGAIN_MS) void this.#check();
+  }
+
+  /** Whether records of the partition may be handled; waits until that is known. */
+  async admits(topic: string, partition: number): Promise<boolean> {
+    this.#noticeInterruptions();
+    const standing = this.#standings.get(`${topic}/${partition}`);
+    if (standing === undefined) return true;
+    if (standing.state === 'unchecked') await standing.settled.promise;
+    return standing.state === 'fits';
+  }
+
+  /** Remembers what is handed over. */
+  seen(topic: string, partition: number, last: StoredRecord): void {
+    const standing = this.#standings.get(`${topic}/${partition}`);
+    if (standing === undefined || last.offset < (standing.position?.next ?? 0)) return;
+    const anchor = anchorOf(last);
+    standing.position = { next: last.offset + 1, anchor };
+    standing.anchors.push(anchor);
+  }
+
+  /** Returns the metadata to commit with the offset: the last remembered record before it. */
+  metadataOf(topic: string, partition: number, nextOffset: number): string | null {
+    const standing = this.#standings.get(`${topic}/${partition}`);
+    const index = standing?.anchors.findLastIndex(({ offset }) => offset < nextOffset) ?? -1;
+    if (standing === undefined || index === -1) return null;
+    standing.anchors = standing.anchors.slice(index);
+    const [anchor] = standing.anchors;
+    return anchor === undefined ? null : anchorText(anchor);
+  }
+
+  /** The brokers do not have the offset that was asked for. */
+  outOfRange(topic: string, partition: number, offset: number): void {
+    const standing = this.#standings.get(`${topic}/${partition}`);
+    if (standing === undefined || standing.state === 'stopped') return;
+    standing.asked = offset;
+    this.use.hold(topic, partition, true);
+    this.#doubt([standing]);
+  }
+
+  #noticeInterruptions(): void {
+    const { interruptions } = this.use.connection;
+    if (interruptions === this.#interruptions) return;
+    this.#interruptions = interruptions;
+    this.#doubt([...this.#standings.values()].filter(({ state }) => state === 'fits'));
+  }
+
+  #doubt(standings: readonly Standing[]): void {
+    for (const standing of standings) {
+      if (standing.state === 'unchecked') continue;
+      standing.state = 'unchecked';
+      standing.settled = aSettlement();
+    }
+    void this.#check();
+  }
+
+  async #check(): Promise<void> {
+    if (this.#checking !== null) return this.#checking;
+    this.#checking = this.#checkUntilKnown().finally(() => {
+      this.#checking = null;
+    });
+    return this.#checking;
+  }
+
+  async #checkUntilKnown(): Promise<void> {
+    let failures = 0;
+    for (let isFirst = true; isFirst || this.#unchecked().length > 0; isFirst = false) {
+      const generation = this.#generation;
+      try {
+        await this.#checkOnce();
+        failures = 0;
+        this.use.health.forget(this.#part);
+      } catch (error) {
+        if (generation !== this.#generation) continue;
+        const waitMs = backOffMs(++failures);
+        const reason = error instanceof Error ? error.message : String(error);
+        this.use.health.waiting(this.#part, `checking where it goes on: ${reason}`);
+        this.use.logger.warn({ group: this.use.groupId, reason, wait_ms: waitMs }, 'positions.waiting');
+        await this.#rest(waitMs);
+      }
+    }
+  }
+
+  /** Waits that long, or until checking ends. */
+  async #rest(waitMs: number): Promise<void> {
+    await delay(waitMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+  }
+
+  #unchecked(): readonly Standing[] {
+    return [...this.#standings.values()].filter(({ state }) => state === 'unchecked');
+  }
+
+  async #checkOnce(): Promise<void> {
+    const generation = this.#generation;
+    this.#lookedAt = performance.now();
+    const doubtful = [...this.#standings.values()].filter(({ state }) => state !== 'fits');
+    for (const topic of new Set(doubtful.map((standing) => standing.topic))) {
+      const standings = doubtful.filter((standing) => standing.topic === topic);
+      const positions = await this.#positionsOf(topic, standings);
+      let checked = await checkPositions(this.use.connection, topic, positions);
+      const isNews = standings.some(
+        ({ partition, state }) => state === 'unchecked' && checked.get(partition)?.verdict.kind === 'went back',
+      );
+      if (isNews) {
+        await this.#rest(CONFIRM_AFTER_MS);
+        checked = await checkPositions(this.use.connection, topic, positions);
+      }
+      if (generation !== this.#generation) return;
+      for (const standing of standings) this.#settle(standing, checked.get(standing.partition));
+    }
+  }
+
+  async #positionsOf(topic: string, standings: readonly Standing[]): Promise<ReadonlyMap<number, Position>> {
+    const unknown = standings.filter(({ position }) => position === null).map(({ partition }) => partition);
+    const sourced = unknown.length === 0 ? new Map<number, Position>() : await this.use.source(topic, unknown);
+    return new Map(
+      standings.flatMap((standing) => {
+        const { partition, position, asked } = standing;
+        standing.sourced = sourced.get(partition) ?? standing.sourced;
+        const known = position ?? standing.sourced;
+        if (known === undefined) return asked === null ? [] : [[partition, { next: asked, anchor: null }] as const];
+        return [[partition, { ...known, next: asked ?? known.next }] as const];
+      }),
+    );
+  }
+
+  #settle(standing: Standing, checked: CheckedPosition | undefined): void {
+    const { topic, partition, asked } = standing;
+    const verdict: PositionVerdict = checked?.verdict ?? { kind: 'fits' };
+    if (verdict.kind === 'went back') {
+      standing.state = 'stopped';
+      this.use.hold(topic, partition, true);
+      this.use.stopped.stopped(topic, partition, wentBack(topic, partition, verdict), 'position');
+      standing.settled.resolve();
+      return;
+    }
+    if (verdict.kind === 'removed') this.#skipRemoved(standing, verdict);
+    const wasHeld = asked !== null || standing.state === 'stopped';
+    standing.asked = null;
+    standing.state = 'fits';
+    this.use.stopped.goesOn(topic, partition, 'position');
+    if (wasHeld) this.use.hold(topic, partition, false);
+    standing.settled.resolve();
+  }
+
+  /** Counts the records that retention removed, and continues after them. */
+  #skipRemoved(
+    { topic, partition, asked }: Standing,
+    { from, to }: { readonly from: number; readonly to: number },
+  ): void {
+    const { connection, group, groupId, logger } = this.use;
+    connection.metrics.add('gapless_records_removed_unread_total', { group }, to - from);
+    logger.error({ group: groupId, topic, partition, from, to }, 'consumer.records_lost');
+    if (asked !== null) this.use.moveTo(topic, partition, to);
+  }
+
+  get #part(): string {
+    return `${this.use.groupId} positions`;
+  }
+}
+
+function wentBack(
+  topic: string,
+  partition: number,
+  { expected, found, reason }: PositionVerdict & { readonly kind: 'went back' },
+): PartitionStop {
+  return {
+    code: 'went_back',
+    topic,
+    partition,
+    expectedOffset: expected,
+    foundOffset: found,
+    reason: `the partition went back: ${reason}.`,
+    command: REPAIR_COMMAND,
+  };
+}

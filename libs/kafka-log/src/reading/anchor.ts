@@ -1,0 +1,27 @@
+import { hash } from 'node:crypto';
+import type { Anchor } from '#libs/domain';
+import type { StoredRecord } from '../records/record.js';
+
+const FINGERPRINT_CHARACTERS = 16;
+
+/**
+ * The record in short. Its time is left out: records that are put back into a topic have the same keys and values, and
+ * another time.
+ */
+export function anchorOf({ offset, key, value }: Pick<StoredRecord, 'offset' | 'key' | 'value'>): Anchor {
+  const parts = [key ?? Buffer.alloc(0), value ?? Buffer.alloc(0)];
+  const hashes = parts.map((part) => hash('sha256', part, 'hex')).join(' ');
+  return { offset, fingerprint: hash('sha256', hashes, 'hex').slice(0, FINGERPRINT_CHARACTERS) };
+}
+
+/** As it is kept beside an offset. */
+export function anchorText({ offset, fingerprint }: Anchor): string {
+  return `${offset}:${fingerprint}`;
+}
+
+/** @returns `null` for what is no anchor: older versions kept none */
+export function parseAnchor(text: string | null | undefined): Anchor | null {
+  const found = /^(\d{1,16}):([0-9a-f]{16})$/.exec(text ?? '');
+  if (found === null) return null;
+  return { offset: Number(found[1]), fingerprint: found[2] ?? '' };
+}

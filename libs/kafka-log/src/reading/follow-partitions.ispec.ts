@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createLogger } from '#libs/runtime';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { oneTo } from '../../../../test/support/sequence.js';
+import { makeTopics } from '../../../../test/support/topics.js';
+import { followPartitions } from './follow-partitions.js';
+import { KafkaConnection } from '../connection/kafka-connection.js';
+import { PartitionWriter } from '../producing/partition-writer.js';
+
+const connection = new KafkaConnection({
+  brokers: process.env['TEST_KAFKA_BROKERS']!.split(','),
+  clientId: 'test',
+  logger: createLogger('silent', 'test'),
+});
+const topic = `t${randomBytes(4).toString('hex')}.followed`;
+let writer: PartitionWriter;
+
+beforeAll(async () => {
+  writer = new PartitionWriter(connection);
+  await makeTopics(connection, [{ topic, partitions: 3, retentionMs: -1, compacted: false, appendTime: false }]);
+  for (const partition of [0, 1, 2]) await write(partition, 5);
+});
+
+afterAll(async () => {
+  await writer.close();
+});
+
+async function write(partition: number, count: number): Promise<void> {
+  await writer.write(
+    topic,
+    partition,
+    oneTo(count).map((n) => ({ key: null, value: Buffer.from(String(n)) })),
+  );
+}
+
+/** Follows, and keeps what came as `<partition>/<offset>`. */
+function follow(from: ReadonlyMap<number, number>, onEach: () => void = () => undefined) {
+  const came: string[] = [];
+  const stop = new AbortController();
+  const ended = followPartitions(
+    connection,
+    topic,
+    from,
+    ({ partition, offset }) => {
+      came.push(`${partition}/${offset}`);
+      onEach();
+    },
+    stop.signal,
+  );
+  return {
+    came,
+    ended,
+    stop: () => {
+      stop.abort();
+    },
+  };
+}
+
+describe('followPartitions', () => {
+  it('begins at the given offsets, reads the given partitions alone, and goes on as records come', async () => {
+    const { came, ended, stop } = follow(
+      new Map([
+        [0, 3],
+        [2, 4],
+      ]),
+    );
+    await eventually(() => {
+      expect(came.toSorted()).toEqual(['0/3', '0/4', '2/4']);
+    });
+    await write(1, 1);
+    await write(0, 2);
+    await eventually(() => {
+      expect(came.filter((place) => place.startsWith('0/'))).toEqual(['0/3', '0/4', '0/5', '0/6']);
+    });
+    stop();
+    await ended;
+    expect(came.some((place) => place.startsWith('1/'))).toBe(false);
+    const { groups } = await connection.withAdmin((admin) => admin.listGroups());
+    expect(groups.filter(({ groupId }) => groupId.startsWith('gapless-follower-'))).toEqual([]);
+  });
+
+  it('ends with what its reader throws', async () => {
+    const { ended } = follow(new Map([[1, 0]]), () => {
+      throw new Error('enough');
+    });
+    await expect(ended).rejects.toThrow('enough');
+  });
+
+  it('does not wait for a partition that is not there', async () => {
+    await expect(follow(new Map([[7, 0]])).ended).rejects.toThrow(`${topic} has no partition 7`);
+  });
+});

@@ -1,0 +1,54 @@
+import type { KafkaConnection } from '../connection/kafka-connection.js';
+
+/** Offsets by partition. */
+export type Positions = ReadonlyMap<number, number>;
+
+/** The offset of a partition's first record, and the one after its last. */
+export interface PartitionBounds {
+  readonly begin: number;
+  readonly end: number;
+}
+
+/** Whether everything before `ends` lies before `reached`, in each partition. */
+export function hasReached(reached: Positions, ends: Positions): boolean {
+  return [...ends].every(([partition, end]) => end === 0 || (reached.get(partition) ?? 0) >= end);
+}
+
+/** Says where topics end, and how far consumer groups have come. */
+export class LogPositions {
+  constructor(private readonly connection: Pick<KafkaConnection, 'withAdmin'>) {}
+
+  /** Answers all questions of `act` over one connection, and thus for a fraction of the cost. */
+  async together<T>(act: (positions: LogPositions) => Promise<T>): Promise<T> {
+    return this.connection.withAdmin((admin) => act(new LogPositions({ withAdmin: (ask) => ask(admin) })));
+  }
+
+  /** All topics that the brokers have. */
+  async topics(): Promise<readonly string[]> {
+    return this.connection.withAdmin((admin) => admin.listTopics());
+  }
+
+  /** Returns the offset after the last record of each partition. */
+  async ends(topic: string): Promise<Positions> {
+    const offsets = await this.connection.withAdmin((admin) => admin.fetchTopicOffsets(topic));
+    return new Map(offsets.map(({ partition, high, low }) => [partition, high === low ? 0 : Number(high)]));
+  }
+
+  /** Returns the bounds of each partition: from its first record to the offset after its last. */
+  async bounds(topic: string): Promise<ReadonlyMap<number, PartitionBounds>> {
+    const offsets = await this.connection.withAdmin((admin) => admin.fetchTopicOffsets(topic));
+    return new Map(offsets.map(({ partition, low, high }) => [partition, { begin: Number(low), end: Number(high) }]));
+  }
+
+  /** Before the first record of each partition that was made at that time or later; the end if there is none. */
+  async endsBefore(topic: string, timeMs: number): Promise<Positions> {
+    const offsets = await this.connection.withAdmin((admin) => admin.fetchTopicOffsetsByTimestamp(topic, timeMs));
+    return new Map(offsets.map(({ partition, offset }) => [partition, Number(offset)]));
+  }
+
+  /** Returns the offsets that the group has committed for the topic; 0 for partitions without one. */
+  async committed(groupId: string, topic: string): Promise<Positions> {
+    const [found] = await this.connection.withAdmin((admin) => admin.fetchOffsets({ groupId, topics: [topic] }));
+    return new Map((found?.partitions ?? []).map(({ partition, offset }) => [partition, Math.max(0, Number(offset))]));
+  }
+}

@@ -1,0 +1,179 @@
+import { randomUUID } from 'node:crypto';
+import type { Consumer, EachBatchPayload } from 'kafkajs';
+import { fixedAssignment } from '../kafkajs/fixed-assignment.js';
+import type { KafkaConnection } from '../connection/kafka-connection.js';
+import { LARGEST_BATCH_BYTES } from '../topics/limits.js';
+import { toReadableRecord, toStoredRecord, type RecordBatch, type StoredRecord } from '../records/record.js';
+
+/** A stretch of a partition: from an offset (or the first one that is still kept) to the end as it is now. */
+export interface PartitionStretch {
+  readonly topic: string;
+  readonly partition: number;
+  readonly from: number;
+  /** Stops before this offset. */
+  readonly to?: number;
+}
+
+export interface ReadingOptions {
+  /** Batches that cannot be read are given like records; otherwise one of them ends the reading. */
+  readonly unreadable?: 'given';
+}
+
+/** Longer than any tail that a sequencer or a rebuild reads between two records, shorter than anyone would wait. */
+const STALL_MS = 15_000;
+
+/** The records of one batch: enough for one statement, and few enough to be handled before a session ends. */
+const RECORDS_AT_ONCE = 1_000;
+
+/** The brokers gave nothing for some time; trying again can help. */
+export class ReadingStalledError extends Error {
+  override readonly name = 'ReadingStalledError';
+  constructor(partitions: readonly string[]) {
+    super(`reading stalled before the end of ${partitions.join(', ')}`);
+  }
+}
+
+function partitionKey(topic: string, partition: number): string {
+  return `${topic}/${partition}`;
+}
+
+/** For each stretch: the offset to start at, and the one after its last record. */
+async function boundsOf(
+  connection: KafkaConnection,
+  stretches: readonly PartitionStretch[],
+): Promise<Map<string, PartitionStretch & { readonly end: number }>> {
+  const topics = [...new Set(stretches.map((stretch) => stretch.topic))];
+  const offsets = await connection.withAdmin(
+    async (admin) =>
+      new Map(await Promise.all(topics.map(async (topic) => [topic, await admin.fetchTopicOffsets(topic)] as const))),
+  );
+  const bounds = new Map<string, PartitionStretch & { readonly end: number }>();
+  for (const stretch of stretches) {
+    const found = offsets.get(stretch.topic)?.find((entry) => entry.partition === stretch.partition);
+    if (found === undefined) throw new Error(`${stretch.topic} has no partition ${stretch.partition}`);
+    const from = Math.max(stretch.from, Number(found.low));
+    const end = Math.min(stretch.to ?? Infinity, Number(found.high));
+    bounds.set(partitionKey(stretch.topic, stretch.partition), { ...stretch, from, end });
+  }
+  return bounds;
+}
+
+async function consumeAll(
+  consumer: Consumer,
+  bounds: ReadonlyMap<string, PartitionStretch & { readonly end: number }>,
+  onRecords: (batch: RecordBatch) => Promise<void>,
+  read: typeof toStoredRecord,
+): Promise<void> {
+  const open = new Set(bounds.keys());
+  await new Promise<void>((resolve, reject) => {
+    const stalled = () => {
+      reject(new ReadingStalledError([...open]));
+    };
+    let watchdog = setTimeout(stalled, STALL_MS);
+    const settle = (act: () => void) => {
+      clearTimeout(watchdog);
+      act();
+    };
+    const fail = (error: unknown) => {
+      settle(() => {
+        reject(error instanceof Error ? error : new Error(String(error)));
+      });
+    };
+    consumer.on(consumer.events.CRASH, ({ payload }) => {
+      fail(payload.error);
+    });
+    // Before the first fetch of every generation, so that nothing before the stretch is read.
+    consumer.on(consumer.events.GROUP_JOIN, () => {
+      for (const { topic, partition, from } of bounds.values())
+        consumer.seek({ topic, partition, offset: String(from) });
+    });
+    const handOver = async (payload: EachBatchPayload): Promise<void> => {
+      const { batch } = payload;
+      const { topic, partition } = batch;
+      const key = partitionKey(topic, partition);
+      const end = bounds.get(key)?.end ?? 0;
+      const records = open.has(key)
+        ? batch.messages
+            .filter((message) => Number(message.offset) < end)
+            .map((message) => read(topic, partition, message))
+        : [];
+      for (let from = 0; from < records.length; from += RECORDS_AT_ONCE) {
+        await onRecords({ topic, partition, records: records.slice(from, from + RECORDS_AT_ONCE) });
+        await payload.heartbeat();
+      }
+      if (Number(batch.lastOffset()) >= end - 1) open.delete(key);
+      if (open.size === 0) settle(resolve);
+    };
+    consumer
+      .run({
+        autoCommit: false,
+        eachBatch: async (payload) => {
+          // How long the records take to be handled says nothing of the brokers.
+          clearTimeout(watchdog);
+          try {
+            await handOver(payload);
+          } catch (error) {
+            // Not for kafkajs, which would hand the batch over again.
+            fail(error);
+            return;
+          }
+          if (open.size > 0) watchdog = setTimeout(stalled, STALL_MS);
+        },
+      })
+      .catch(fail);
+  });
+}
+
+/**
+ * Reads stretches of partitions to their ends, each in the order of its offsets, and reads on once what it has handed
+ * over is handled. Rejects with what `onRecords` rejects with.
+ * @param onRecords is given records of one partition at a time, a thousand at the most
+ * @returns the end offset of each stretch, by `topic/partition`
+ */
+export async function streamPartitions(
+  connection: KafkaConnection,
+  stretches: readonly PartitionStretch[],
+  onRecords: (batch: RecordBatch) => Promise<void>,
+  options: ReadingOptions = {},
+): Promise<ReadonlyMap<string, number>> {
+  const all = await boundsOf(connection, stretches);
+  const bounds = new Map([...all].filter(([, { from, end }]) => from < end));
+  if (bounds.size > 0) {
+    const wanted = new Map<string, number[]>();
+    for (const { topic, partition } of bounds.values()) {
+      wanted.set(topic, [...(wanted.get(topic) ?? []), partition]);
+    }
+    const groupId = `gapless-reader-${randomUUID()}`;
+    const consumer = connection.kafka.consumer({
+      groupId,
+      partitionAssigners: [fixedAssignment(wanted)],
+      maxBytesPerPartition: LARGEST_BATCH_BYTES,
+      maxWaitTimeInMs: 50,
+      retry: { retries: 3 },
+    });
+    try {
+      await consumer.connect();
+      await consumer.subscribe({ topics: [...wanted.keys()], fromBeginning: true });
+      await consumeAll(consumer, bounds, onRecords, options.unreadable === 'given' ? toStoredRecord : toReadableRecord);
+    } finally {
+      await consumer.disconnect();
+      // The group was for this reading only; what is left of it would expire by itself.
+      await connection.withAdmin((admin) => admin.deleteGroups([groupId])).catch(() => undefined);
+    }
+  }
+  return new Map([...all].map(([key, { end }]) => [key, end]));
+}
+
+/** The same for what is handled at once, record by record. */
+export async function readPartitions(
+  connection: KafkaConnection,
+  stretches: readonly PartitionStretch[],
+  onRecord: (record: StoredRecord) => void,
+  options: ReadingOptions = {},
+): Promise<ReadonlyMap<string, number>> {
+  const handOver = ({ records }: RecordBatch) => {
+    for (const record of records) onRecord(record);
+    return Promise.resolve();
+  };
+  return streamPartitions(connection, stretches, handOver, options);
+}

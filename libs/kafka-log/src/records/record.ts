@@ -1,0 +1,103 @@
+import type { IHeaders, Message } from 'kafkajs';
+import type { FetchedMessage, UnreadableBatch } from '../kafkajs/fetch-response.js';
+
+export type RecordHeaders = Readonly<Record<string, string>>;
+
+/** A record to append. Without a partition, the key decides it (murmur2, as every Kafka client does). */
+export interface NewRecord {
+  readonly topic: string;
+  readonly key: string | Buffer | null;
+  readonly value: Buffer | null;
+  readonly headers?: Readonly<Record<string, string | Buffer>>;
+  readonly partition?: number;
+}
+
+/** A record of a topic. */
+export interface StoredRecord {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly headers: RecordHeaders;
+  /** Epoch milliseconds; what it means is the topic's `message.timestamp.type`. */
+  readonly timestampMs: number;
+  /** Set when this is no record, but a batch that cannot be read: its bytes are the value, its last offset is the offset. */
+  readonly unreadable?: Pick<UnreadableBatch, 'reason' | 'firstOffset'>;
+}
+
+/** Records of one partition, in order, never empty. */
+export interface RecordBatch {
+  readonly topic: string;
+  readonly partition: number;
+  readonly records: readonly StoredRecord[];
+}
+
+/** Estimates the bytes of the record in a batch. */
+export function recordBytes(record: Omit<NewRecord, 'topic'>): number {
+  let bytes = 64 + (record.key?.length ?? 0) + (record.value?.length ?? 0);
+  for (const [name, value] of Object.entries(record.headers ?? {})) bytes += name.length + bytesOf(value) + 4;
+  return bytes;
+}
+
+/** Short texts count by their characters: nearly all of them are ASCII. */
+function bytesOf(value: string | Buffer): number {
+  return typeof value === 'string' && value.length > SHORT_TEXT ? Buffer.byteLength(value) : value.length;
+}
+
+const SHORT_TEXT = 1_024;
+
+export function toMessage(record: NewRecord): Message {
+  return {
+    key: record.key,
+    value: record.value,
+    ...(record.headers === undefined ? {} : { headers: record.headers }),
+    ...(record.partition === undefined ? {} : { partition: record.partition }),
+  };
+}
+
+/** A header that is given more than once counts by its first value; one without a value does not count. */
+function headersOf(headers: IHeaders | undefined): RecordHeaders {
+  const texts: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers ?? {})) {
+    // kafkajs' type leaves `null` out.
+    const first = (Array.isArray(value) ? value[0] : value) as string | Buffer | null | undefined;
+    if (first !== undefined && first !== null) texts[name] = first.toString();
+  }
+  return texts;
+}
+
+/** What cannot be read is a record, too: see `unreadable`. */
+export function toStoredRecord(topic: string, partition: number, message: FetchedMessage): StoredRecord {
+  const { unreadable } = message;
+  if (unreadable !== undefined) {
+    const { reason, firstOffset, bytes } = unreadable;
+    return {
+      topic,
+      partition,
+      offset: Number(message.offset),
+      key: null,
+      value: bytes,
+      headers: {},
+      timestampMs: Number(message.timestamp),
+      unreadable: { reason, firstOffset },
+    };
+  }
+  return {
+    topic,
+    partition,
+    offset: Number(message.offset),
+    key: message.key,
+    value: message.value,
+    headers: headersOf(message.headers),
+    timestampMs: Number(message.timestamp),
+  };
+}
+
+/** @throws if there is something in the topic that cannot be read */
+export function toReadableRecord(topic: string, partition: number, message: FetchedMessage): StoredRecord {
+  const record = toStoredRecord(topic, partition, message);
+  if (record.unreadable === undefined) return record;
+  const { firstOffset, reason } = record.unreadable;
+  throw new Error(`the batch in ${topic}/${partition} at offset ${firstOffset} cannot be read: ${reason}`);
+}

@@ -1,0 +1,45 @@
+import kafkajs, { type Admin } from 'kafkajs';
+import { findTopics } from './found-topics.js';
+import { judgeTopic } from './judge-topic.js';
+import type { TopicPlan } from '../topics/topics.js';
+
+/** A setting that was altered. */
+export interface AlteredTopic {
+  readonly topic: string;
+  readonly name: string;
+  readonly from: string | undefined;
+  readonly to: string;
+}
+
+/**
+ * Alters the settings of existing topics that do not fit. For brokers that are our own, or topics that were just
+ * created: others' settings are an operator's to change.
+ * @param only the setting to alter; all unless given
+ */
+export async function alterTopics(
+  admin: Admin,
+  plans: readonly TopicPlan[],
+  only?: string,
+): Promise<readonly AlteredTopic[]> {
+  const existing = new Set(await admin.listTopics());
+  const names = plans.map(({ topic }) => topic).filter((topic) => existing.has(topic));
+  if (names.length === 0) return [];
+  const { topics, brokers } = await findTopics(admin, names);
+  const altered: AlteredTopic[] = [];
+  const resources = plans.flatMap((plan) => {
+    const found = topics.get(plan.topic);
+    if (found === undefined) return [];
+    const { misfits } = judgeTopic(plan, found, { brokers, acceptedPartitions: 0 });
+    const changes = misfits.flatMap(({ alter }) => alter ?? []).filter(({ name }) => name === (only ?? name));
+    if (changes.length === 0) return [];
+    for (const { name, value } of changes) {
+      altered.push({ topic: plan.topic, name, from: found.config.get(name), to: value });
+    }
+    // The request replaces all settings of the topic's own, so those that fit go along.
+    const config = new Map([...found.ownConfig, ...changes.map(({ name, value }) => [name, value] as const)]);
+    const configEntries = [...config].map(([name, value]) => ({ name, value }));
+    return [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: plan.topic, configEntries }];
+  });
+  if (resources.length > 0) await admin.alterConfigs({ validateOnly: false, resources });
+  return altered;
+}

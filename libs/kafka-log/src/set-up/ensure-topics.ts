@@ -1,0 +1,108 @@
+import type { Admin } from 'kafkajs';
+import { startStep, type StartStepOptions } from '#libs/runtime';
+import { alterTopics } from './alter-topics.js';
+import { findTopics } from './found-topics.js';
+import { isPassingKafkaError } from '../connection/is-passing-kafka-error.js';
+import { configOf, judgeTopic, misfitText, type FoundTopic } from './judge-topic.js';
+import type { TopicPlan } from '../topics/topics.js';
+import { unpackFromNowOn } from './unpack-from-now-on.js';
+
+/** A topic does not fit the settings. An operator has to decide which of the two is right. */
+export class TopicMismatchError extends Error {
+  override readonly name = 'TopicMismatchError';
+  constructor(readonly mismatches: readonly string[]) {
+    super(
+      `existing topics do not fit the settings:\n${mismatches.map((mismatch) => `  - ${mismatch}`).join('\n')}\n` +
+        'Run the commands above, change the settings to what is there, or use other brokers. ' +
+        'Never alter the number of partitions: it moves organizations.',
+    );
+  }
+}
+
+/** How to wait for brokers that are not ready yet, and how to report it. */
+export type WaitForTopics = Partial<Pick<StartStepOptions, 'onWait' | 'signal' | 'limitMs'>>;
+
+/** A topic that is as its operator wants it, but loses acknowledged events when brokers are lost. */
+export interface TopicRisk {
+  readonly topic: string;
+  readonly risk: string;
+}
+
+/** The topics on the brokers, as far as operators choose them. */
+export interface EnsuredTopics {
+  readonly risks: readonly TopicRisk[];
+  /** Topics with more partitions than the installation has, as an operator accepted. */
+  readonly grown: readonly string[];
+  readonly brokers: number;
+}
+
+export interface EnsureTopicsOptions extends WaitForTopics {
+  /** How many partitions of a topic an operator accepted, where there are more than the installation has. */
+  readonly accepted?: ReadonlyMap<string, number>;
+}
+
+/**
+ * Creates the topics that are missing and checks all of them. The replication factor is the broker's own default. Each
+ * step is repeated while the brokers are not ready for it: they may just have started, or be busy.
+ * @throws TopicMismatchError
+ * @throws StartStepError when a step does not succeed within 5 minutes
+ */
+export async function ensureTopics(
+  admin: Admin,
+  plans: readonly TopicPlan[],
+  { accepted, ...wait }: EnsureTopicsOptions = {},
+): Promise<EnsuredTopics> {
+  const step = <T>(what: string, act: () => Promise<T>): Promise<T> =>
+    startStep(what, act, { isPassing: isPassingKafkaError, onWait: () => undefined, ...wait });
+
+  const existing = new Set(await step('the list of topics', () => admin.listTopics()));
+  const missing = plans.filter((plan) => !existing.has(plan.topic));
+  if (missing.length > 0) await create(admin, missing, step);
+  // New ones as well: another process, with other settings, may have been faster.
+  const find = () =>
+    findTopics(
+      admin,
+      plans.map((plan) => plan.topic),
+    );
+  let { topics, brokers } = await step('the settings of the topics', find);
+  if (await step('topics to be altered', () => unpackFromNowOn(admin, plans, topics))) {
+    ({ topics, brokers } = await step('the settings of the topics', find));
+  }
+  const mismatches: string[] = [];
+  const risks: TopicRisk[] = [];
+  for (const plan of plans) {
+    const { topic } = plan;
+    const found = topics.get(topic) ?? MISSING;
+    const verdict = judgeTopic(plan, found, { brokers, acceptedPartitions: accepted?.get(topic) ?? 0 });
+    mismatches.push(...verdict.misfits.map((misfit) => misfitText(topic, misfit)));
+    risks.push(...verdict.risks.map((risk) => ({ topic, risk })));
+  }
+  if (mismatches.length > 0) throw new TopicMismatchError(mismatches);
+  const grown = plans.filter(({ topic, partitions }) => (topics.get(topic) ?? MISSING).partitions > partitions);
+  return { risks, grown: grown.map(({ topic }) => topic), brokers };
+}
+
+/** The settings that the brokers do not report. */
+const MISSING: FoundTopic = { partitions: 0, replicas: 0, config: new Map() };
+
+async function create(
+  admin: Admin,
+  missing: readonly TopicPlan[],
+  step: <T>(what: string, act: () => Promise<T>) => Promise<T>,
+): Promise<void> {
+  await step(`${missing.length} topics to be created`, () =>
+    admin.createTopics({
+      waitForLeaders: true,
+      topics: missing.map((plan) => ({
+        topic: plan.topic,
+        numPartitions: plan.partitions,
+        replicationFactor: -1,
+        configEntries: Object.entries(configOf(plan)).map(([name, value]) => ({ name, value })),
+      })),
+    }),
+  );
+  // A leader is named a moment before it knows that it is one, and refuses requests until then.
+  for (const { topic } of missing) await step(`the leaders of ${topic}`, () => admin.fetchTopicOffsets(topic));
+  // Brokers' own default is 1, and how many replicas they give a topic is known only once it is there.
+  await step('the new topics to be set up', () => alterTopics(admin, missing, 'min.insync.replicas'));
+}

@@ -1,0 +1,70 @@
+import { CompressionTypes } from 'kafkajs';
+import type { InstallationRecord } from '#libs/domain';
+import type { KafkaConnection } from '../connection/kafka-connection.js';
+import { readPartitions } from '../reading/read-partitions.js';
+
+/** Before the name of a topic: how many partitions of it an operator has accepted. */
+const ACCEPTED = 'partitions of ';
+
+/** The content of the topic. */
+export interface InstallationTopicContents {
+  /** `null` when the topic is missing or empty. */
+  readonly record: InstallationRecord | null;
+  /** How many partitions an operator has accepted, by topic, where there are more than the installation has. */
+  readonly accepted: ReadonlyMap<string, number>;
+}
+
+/**
+ * Which installation the topics belong to. Records are keyed by the id, so that compaction keeps one of each, and the
+ * first that was not taken back counts: of two databases that are started on the same topics at once, one wins.
+ */
+export class InstallationTopic {
+  constructor(
+    private readonly connection: KafkaConnection,
+    private readonly topic: string,
+  ) {}
+
+  /** @returns `null` when the topic is missing or empty */
+  async read(): Promise<InstallationRecord | null> {
+    return (await this.readAll()).record;
+  }
+
+  async readAll(): Promise<InstallationTopicContents> {
+    const topics = await this.connection.withAdmin((admin) => admin.listTopics());
+    const kept = new Map<string, InstallationRecord>();
+    const accepted = new Map<string, number>();
+    if (!topics.includes(this.topic)) return { record: null, accepted };
+    await readPartitions(this.connection, [{ topic: this.topic, partition: 0, from: 0 }], ({ key, value }) => {
+      const id = key?.toString() ?? '';
+      if (id.startsWith(ACCEPTED)) accepted.set(id.slice(ACCEPTED.length), Number(value?.toString() ?? 0));
+      else if (value === null) kept.delete(id);
+      else if (!kept.has(id)) kept.set(id, JSON.parse(value.toString()) as InstallationRecord);
+    });
+    const [record] = kept.values();
+    return { record: record ?? null, accepted };
+  }
+
+  async announce(record: InstallationRecord): Promise<void> {
+    await this.#write([{ key: record.id, value: JSON.stringify(record) }]);
+  }
+
+  /** Lets processes start although topics have more partitions than the installation. */
+  async accept(partitions: ReadonlyMap<string, number>): Promise<void> {
+    await this.#write([...partitions].map(([topic, count]) => ({ key: `${ACCEPTED}${topic}`, value: String(count) })));
+  }
+
+  async #write(messages: readonly { readonly key: string; readonly value: string | null }[]): Promise<void> {
+    const producer = this.connection.kafka.producer({ allowAutoTopicCreation: false, retry: { retries: 5 } });
+    await producer.connect();
+    try {
+      await producer.send({
+        topic: this.topic,
+        acks: -1,
+        compression: CompressionTypes.None,
+        messages: messages.map((message) => ({ ...message, partition: 0 })),
+      });
+    } finally {
+      await producer.disconnect();
+    }
+  }
+}
