@@ -20,6 +20,7 @@ const jestReport = (file) => ['--json', `--outputFile=${file}`];
 const PHASES = [
   { name: 'eslint', args: node('eslint/bin/eslint.js', '.') },
   { name: 'prettier', args: node('prettier/bin/prettier.cjs', '--check', '.') },
+  { name: 'cspell', args: node('cspell/bin.mjs', '--no-progress', '--no-summary', '--dot') },
   { name: 'depcruise', args: node('dependency-cruiser/bin/dependency-cruise.mjs', 'apps', 'libs') },
   { name: 'knip', args: node('knip/bin/knip.js', '--tsConfig', 'tsconfig.build.json') },
   { name: 'openapi', args: [join(ROOT, 'dist/apps/api/src/openapi/write-openapi.js'), 'docs/openapi.json', '--check'] },
