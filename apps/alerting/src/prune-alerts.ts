@@ -1,43 +1,32 @@
-import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
 import { AlertOutbox, Store } from '#libs/postgres';
-import { CLOCK, CONFIG, LOGGER } from '#libs/platform';
-import { Regularly, type Config, type Logger } from '#libs/runtime';
+import { CLOCK, CONFIG, LOGGER, RegularWork } from '#libs/platform';
+import type { Config, Logger } from '#libs/runtime';
 
 const PRUNE_EVERY_MS = 600_000;
 const BATCH = 1_000;
 
 /** Forgets alerts that are older than the events of the feed. */
 @Injectable()
-export class PruneAlerts implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  readonly #pruning: Regularly;
-
+export class PruneAlerts extends RegularWork {
   constructor(
-    store: Store,
-    outbox: AlertOutbox,
-    @Inject(CONFIG) config: Config,
-    @Inject(CLOCK) clock: Clock,
-    @Inject(LOGGER) logger: Logger,
+    private readonly store: Store,
+    private readonly outbox: AlertOutbox,
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {
-    this.#pruning = new Regularly({
-      everyMs: PRUNE_EVERY_MS,
-      act: async (signal) => {
-        if (!store.isOpen) return undefined;
-        const before = new Date(clock.now() - config.retentionMs);
-        while (!signal.aborted && (await outbox.prune(before, BATCH)) === BATCH);
-        return undefined;
-      },
-      onFailure: (error) => {
-        logger.warn({ err: error }, 'alerting.pruning_waits');
-      },
-    });
+    super({ everyMs: PRUNE_EVERY_MS });
   }
 
-  onApplicationBootstrap(): void {
-    this.#pruning.start();
+  protected async act(signal: AbortSignal): Promise<undefined> {
+    if (!this.store.isOpen) return;
+    const before = new Date(this.clock.now() - this.config.retentionMs);
+    while (!signal.aborted && (await this.outbox.prune(before, BATCH)) === BATCH);
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.#pruning.stop();
+  protected failed(error: unknown): void {
+    this.logger.warn({ err: error }, 'alerting.pruning_waits');
   }
 }

@@ -1,4 +1,4 @@
-import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
 import { AlertClaims, AlertOutbox, ChatQueueProjection, Store } from '#libs/postgres';
 import {
@@ -9,8 +9,8 @@ import {
   SEQUENCER_GROUP,
   type TopicNames,
 } from '#libs/kafka-log';
-import { CLOCK, CONFIG, LOGGER, TOPICS } from '#libs/platform';
-import { Regularly, type Config, type Logger } from '#libs/runtime';
+import { CLOCK, CONFIG, LOGGER, RegularWork, TOPICS } from '#libs/platform';
+import type { Config, Logger } from '#libs/runtime';
 import { AlertPublisher } from './alert-publisher.js';
 import { CaughtUpPartitions } from './caught-up-partitions.js';
 import { Sweep } from './sweep.js';
@@ -20,26 +20,27 @@ const LEAST_PATIENCE_MS = 5_000;
 
 /** Sweeps at the interval of the settings; a sweep that takes longer is not joined by another one. */
 @Injectable()
-export class SweepRegularly implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class SweepRegularly extends RegularWork {
   readonly #ending = new AbortController();
   readonly #writer: PartitionWriter;
-  readonly #sweeps: Regularly;
+  readonly #sweep: Sweep;
 
   constructor(
-    store: Store,
+    private readonly store: Store,
     projection: ChatQueueProjection,
     claims: AlertClaims,
     outbox: AlertOutbox,
     connection: KafkaConnection,
     appender: Appender,
-    @Inject(CONFIG) config: Config,
+    @Inject(CONFIG) private readonly config: Config,
     @Inject(TOPICS) topics: TopicNames,
     @Inject(CLOCK) clock: Clock,
-    @Inject(LOGGER) logger: Logger,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {
+    super({ everyMs: config.sweepIntervalMs });
     const positions = new LogPositions(connection);
     this.#writer = new PartitionWriter(connection);
-    const sweep = new Sweep({
+    this.#sweep = new Sweep({
       caughtUp: new CaughtUpPartitions({
         positions,
         projection,
@@ -62,29 +63,24 @@ export class SweepRegularly implements OnApplicationBootstrap, BeforeApplication
       clock,
       logger,
     });
-    this.#sweeps = new Regularly({
-      everyMs: config.sweepIntervalMs,
-      act: async () => {
-        if (!store.isOpen) return undefined;
-        const startedAt = performance.now();
-        const swept = await sweep.round();
-        const durationMs = Math.round(performance.now() - startedAt);
-        logger.debug({ ...swept, duration_ms: durationMs }, 'alerting.swept');
-        return Math.max(0, config.sweepIntervalMs - durationMs);
-      },
-      onFailure: (error) => {
-        logger.warn({ err: error }, 'alerting.waiting');
-      },
-    });
   }
 
-  onApplicationBootstrap(): void {
-    this.#sweeps.start();
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
+  override async beforeApplicationShutdown(): Promise<void> {
     this.#ending.abort(new Error('the process ends'));
-    await this.#sweeps.stop();
+    await super.beforeApplicationShutdown();
     await this.#writer.close();
+  }
+
+  protected async act(): Promise<number | undefined> {
+    if (!this.store.isOpen) return undefined;
+    const startedAt = performance.now();
+    const swept = await this.#sweep.round();
+    const durationMs = Math.round(performance.now() - startedAt);
+    this.logger.debug({ ...swept, duration_ms: durationMs }, 'alerting.swept');
+    return Math.max(0, this.config.sweepIntervalMs - durationMs);
+  }
+
+  protected failed(error: unknown): void {
+    this.logger.warn({ err: error }, 'alerting.waiting');
   }
 }

@@ -1,10 +1,10 @@
-import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
 import { OverdueDeliveries } from '#libs/postgres';
 import { Appender, ConsumerSessions, KafkaConnection, LogPositions, type TopicNames } from '#libs/kafka-log';
 import { Metrics } from '#libs/telemetry';
-import { CLOCK, CONFIG, LOGGER, TOPICS } from '#libs/platform';
-import { Regularly, type Config, type Logger } from '#libs/runtime';
+import { CLOCK, CONFIG, LOGGER, RegularWork, TOPICS } from '#libs/platform';
+import type { Config, Logger } from '#libs/runtime';
 import { MAIN_GROUP, SLOW_GROUP } from './dispatcher.js';
 import { RETRY_GROUP } from './forward-retries.handler.js';
 import { LaneBacklog } from './lane-backlog.js';
@@ -20,10 +20,9 @@ const PATIENCE_MS = 15_000;
 
 /** Has the reconciler go its rounds, in one process at a time: the one that has the first partition of the attempts. */
 @Injectable()
-export class ReconcilePending implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class ReconcilePending extends RegularWork {
   readonly #ending = new AbortController();
   readonly #reconciler: Reconciler;
-  readonly #rounds: Regularly;
 
   constructor(
     overdue: OverdueDeliveries,
@@ -34,8 +33,9 @@ export class ReconcilePending implements OnApplicationBootstrap, BeforeApplicati
     @Inject(CONFIG) config: Config,
     @Inject(TOPICS) private readonly topics: TopicNames,
     @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(LOGGER) logger: Logger,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {
+    super({ everyMs: ROUND_EVERY_MS });
     const named = (group: string) => `${config.topicPrefix}-${group}`;
     const { signal } = this.#ending;
     const proof = new LaneProof(
@@ -58,32 +58,29 @@ export class ReconcilePending implements OnApplicationBootstrap, BeforeApplicati
     metrics.add('gapless_attempts_reconciled_total', {}, 0);
     metrics.add('gapless_reconciler_failures_total', {}, 0);
     metrics.set('gapless_reconciler_endpoints_waiting', {}, 0);
-    this.#rounds = new Regularly({
-      everyMs: ROUND_EVERY_MS,
-      act: () => this.#round(),
-      onFailure: (error, failures, waitMs) => {
-        metrics.add('gapless_reconciler_failures_total', {});
-        logger.warn({ err: error, failures, wait_ms: waitMs }, 'reconciler.failed');
-      },
-    });
   }
 
-  onApplicationBootstrap(): void {
+  override onApplicationBootstrap(): void {
     // One that never looks is noticed as well.
     this.#looked();
-    this.#rounds.start();
+    super.onApplicationBootstrap();
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
+  override async beforeApplicationShutdown(): Promise<void> {
     this.#ending.abort(new Error('the process ends'));
-    await this.#rounds.stop();
+    await super.beforeApplicationShutdown();
   }
 
-  async #round(): Promise<number | undefined> {
+  protected async act(): Promise<number | undefined> {
     if (this.sessions.of(MAIN_GROUP)?.assigned[this.topics.attempts]?.includes(0) !== true) return undefined;
     const { isMore } = await this.#reconciler.round();
     this.#looked();
     return isMore ? NEXT_ROUND_MS : undefined;
+  }
+
+  protected failed(error: unknown, failures: number, waitMs: number): void {
+    this.metrics.add('gapless_reconciler_failures_total', {});
+    this.logger.warn({ err: error, failures, wait_ms: waitMs }, 'reconciler.failed');
   }
 
   #looked(): void {

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { Backlogs, Store } from '#libs/postgres';
 import { Metrics } from '#libs/telemetry';
-import { LOGGER } from '#libs/platform';
-import { Regularly, type Logger } from '#libs/runtime';
+import { LOGGER, RegularWork } from '#libs/platform';
+import type { Logger } from '#libs/runtime';
 
 const LOOK_EVERY_MS = 5_000;
 /** After a chunk it rests for as long as the chunk took, so that Postgres is at most half busy with backlogs. */
@@ -11,37 +11,26 @@ const LEAST_REST_MS = 10;
 
 /** Clears the backlogs of endpoints that were disabled or deleted, beside the projections and never in their way. */
 @Injectable()
-export class ClearBacklogs implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  readonly #rounds: Regularly;
-
+export class ClearBacklogs extends RegularWork {
   constructor(
-    store: Store,
+    private readonly store: Store,
     private readonly backlogs: Backlogs,
     private readonly metrics: Metrics,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
-    this.#rounds = new Regularly({
-      everyMs: LOOK_EVERY_MS,
-      act: async (signal) => {
-        if (store.isOpen && (await this.#measure())) await this.backlogs.alone(() => this.#clear(signal));
-        return undefined;
-      },
-      onFailure: (error) => {
-        logger.warn({ err: error }, 'projector.backlogs_wait');
-      },
-    });
+    super({ everyMs: LOOK_EVERY_MS });
     for (const kind of ['settle', 'remove'] as const) {
       metrics.add('gapless_backlog_rows_total', { kind }, 0);
       metrics.set('gapless_backlog_endpoints', { kind }, 0);
     }
   }
 
-  onApplicationBootstrap(): void {
-    this.#rounds.start();
+  protected async act(signal: AbortSignal): Promise<undefined> {
+    if (this.store.isOpen && (await this.#measure())) await this.backlogs.alone(() => this.#clear(signal));
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.#rounds.stop();
+  protected failed(error: unknown): void {
+    this.logger.warn({ err: error }, 'projector.backlogs_wait');
   }
 
   /** @returns whether anything waits */

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
-import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
 import { expiredBefore, FeedAudit, type FeedEvent, type LoggedEvent } from '#libs/postgres';
-import { CLOCK, CONFIG, LOGGER } from '#libs/platform';
-import { Regularly, type Config, type Logger } from '#libs/runtime';
+import { CLOCK, CONFIG, LOGGER, RegularWork } from '#libs/platform';
+import type { Config, Logger } from '#libs/runtime';
 
 const COMPARE_EVERY_MS = 10_000;
 /** Of each batch one record is taken; hashing them costs next to nothing. */
@@ -14,24 +14,18 @@ const SAMPLE = 256;
  * It only counts and reports; `verify` looks at everything, and that each org's seq follows is seen by the projection.
  */
 @Injectable()
-export class TailCheck implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class TailCheck extends RegularWork {
   #sample: LoggedEvent[] = [];
   #mismatches = 0;
-  readonly #comparing = new Regularly({
-    everyMs: COMPARE_EVERY_MS,
-    act: async () => {
-      await this.compareSample();
-      return undefined;
-    },
-    onFailure: () => undefined,
-  });
 
   constructor(
     private readonly feed: FeedAudit,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
+  ) {
+    super({ everyMs: COMPARE_EVERY_MS });
+  }
 
   /** Events of the sample, since this process began, that the feed shows otherwise than the log. Should stay 0. */
   get mismatches(): number {
@@ -46,12 +40,12 @@ export class TailCheck implements OnApplicationBootstrap, BeforeApplicationShutd
     this.#sample.push({ ...event, sha256: hash('sha256', envelope, 'buffer') });
   }
 
-  onApplicationBootstrap(): void {
-    this.#comparing.start();
+  protected async act(): Promise<undefined> {
+    await this.compareSample();
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.#comparing.stop();
+  protected failed(): void {
+    // A comparison logs its own failures.
   }
 
   /** Compares what was sampled since the last time; what cannot be asked now is asked the next time. */

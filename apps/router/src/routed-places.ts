@@ -1,9 +1,9 @@
-import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { wasRouted, type RoutedPlace } from '#libs/domain';
 import { RouterPlaces, Store } from '#libs/postgres';
 import type { RecordBatch, StoredRecord, TopicNames } from '#libs/kafka-log';
-import { LOGGER, TOPICS } from '#libs/platform';
-import { Regularly, type Logger } from '#libs/runtime';
+import { LOGGER, RegularWork, TOPICS } from '#libs/platform';
+import type { Logger } from '#libs/runtime';
 
 /** A router that is killed and whose group then loses its offsets routes this much again. */
 const SAVE_EVERY_MS = 5_000;
@@ -28,31 +28,29 @@ export interface Unrouted {
  * be reset. It reads the database once for each series of batches, and writes to it every few seconds.
  */
 @Injectable()
-export class RoutedPlaces implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class RoutedPlaces extends RegularWork {
   readonly #partitions = new Map<number, Partition>();
-  readonly #saves = new Regularly({
-    everyMs: SAVE_EVERY_MS,
-    act: async () => {
-      await this.save();
-      return undefined;
-    },
-    onFailure: () => undefined,
-  });
 
   constructor(
     private readonly store: Store,
     private readonly stored: RouterPlaces,
     @Inject(TOPICS) private readonly topics: TopicNames,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
-
-  onApplicationBootstrap(): void {
-    this.#saves.start();
+  ) {
+    super({ everyMs: SAVE_EVERY_MS });
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.#saves.stop();
+  override async beforeApplicationShutdown(): Promise<void> {
+    await super.beforeApplicationShutdown();
     await this.save();
+  }
+
+  protected async act(): Promise<undefined> {
+    await this.save();
+  }
+
+  protected failed(): void {
+    // A save logs its own failures.
   }
 
   async unrouted({ topic, partition, records }: RecordBatch): Promise<Unrouted> {

@@ -1,8 +1,8 @@
-import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
 import { AlertMails, Store } from '#libs/postgres';
-import { CLOCK, CONFIG, LOGGER } from '#libs/platform';
-import { Regularly, type Config, type Logger } from '#libs/runtime';
+import { CLOCK, CONFIG, LOGGER, RegularWork } from '#libs/platform';
+import type { Config, Logger } from '#libs/runtime';
 import { MailRounds } from './mail-rounds.js';
 import { createMailTransport, senderOf, type MailTransport } from './mail-transport.js';
 
@@ -10,44 +10,43 @@ const ROUND_EVERY_MS = 1_000;
 
 /** Sends the mails of staff alerts for as long as it runs, where SMTP is configured. */
 @Injectable()
-export class SendMails implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class SendMails extends RegularWork {
   readonly #transport: MailTransport | null;
-  readonly #rounds: Regularly | null = null;
+  readonly #rounds: MailRounds | null = null;
 
   constructor(
-    store: Store,
+    private readonly store: Store,
     mails: AlertMails,
     @Inject(CONFIG) { smtpUrl, publicUrl }: Config,
     @Inject(CLOCK) clock: Clock,
-    @Inject(LOGGER) logger: Logger,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {
+    super({ everyMs: ROUND_EVERY_MS });
     this.#transport = smtpUrl === null ? null : createMailTransport(smtpUrl);
     if (this.#transport === null || smtpUrl === null) return;
-    const rounds = new MailRounds({
+    this.#rounds = new MailRounds({
       mails,
       transport: this.#transport,
       context: { from: senderOf(smtpUrl), publicUrl },
       clock,
       logger,
     });
-    this.#rounds = new Regularly({
-      everyMs: ROUND_EVERY_MS,
-      act: async () => {
-        if (store.isOpen) await rounds.round();
-        return undefined;
-      },
-      onFailure: (error) => {
-        logger.warn({ err: error }, 'alerting.mails_wait');
-      },
-    });
   }
 
-  onApplicationBootstrap(): void {
-    this.#rounds?.start();
+  override onApplicationBootstrap(): void {
+    if (this.#rounds !== null) super.onApplicationBootstrap();
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.#rounds?.stop();
+  override async beforeApplicationShutdown(): Promise<void> {
+    await super.beforeApplicationShutdown();
     await this.#transport?.close();
+  }
+
+  protected async act(): Promise<undefined> {
+    if (this.store.isOpen) await this.#rounds?.round();
+  }
+
+  protected failed(error: unknown): void {
+    this.logger.warn({ err: error }, 'alerting.mails_wait');
   }
 }

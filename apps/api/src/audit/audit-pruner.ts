@@ -1,40 +1,29 @@
-import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
 import { AuditLog } from '#libs/postgres';
-import { CLOCK, CONFIG, LOGGER } from '#libs/platform';
-import { Regularly, type Config, type Logger } from '#libs/runtime';
+import { CLOCK, CONFIG, LOGGER, RegularWork } from '#libs/platform';
+import type { Config, Logger } from '#libs/runtime';
 
-const INTERVAL_MS = 60 * 1_000;
+const EVERY_MS = 60 * 1_000;
 
 /** Deletes entries that are older than `AUDIT_RETENTION`; that every process does so does no harm. */
 @Injectable()
-export class AuditPruner implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  readonly #pruning: Regularly;
-
+export class AuditPruner extends RegularWork {
   constructor(
-    audit: AuditLog,
-    @Inject(CONFIG) config: Config,
-    @Inject(CLOCK) clock: Clock,
-    @Inject(LOGGER) logger: Logger,
+    private readonly audit: AuditLog,
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {
-    this.#pruning = new Regularly({
-      everyMs: INTERVAL_MS,
-      act: async () => {
-        const pruned = await audit.prune(new Date(clock.now() - config.auditRetentionMs));
-        if (pruned > 0) logger.info({ pruned }, 'audit.pruned');
-        return undefined;
-      },
-      onFailure: (error) => {
-        logger.warn({ err: error }, 'audit.not_pruned');
-      },
-    });
+    super({ everyMs: EVERY_MS });
   }
 
-  onApplicationBootstrap(): void {
-    this.#pruning.start();
+  protected async act(): Promise<undefined> {
+    const pruned = await this.audit.prune(new Date(this.clock.now() - this.config.auditRetentionMs));
+    if (pruned > 0) this.logger.info({ pruned }, 'audit.pruned');
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.#pruning.stop();
+  protected failed(error: unknown): void {
+    this.logger.warn({ err: error }, 'audit.not_pruned');
   }
 }

@@ -1,41 +1,39 @@
-import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { ApiKeyId } from '#libs/domain';
 import { ApiKeyRecords } from '#libs/postgres';
-import { LOGGER } from '#libs/platform';
-import { Regularly, type Logger } from '#libs/runtime';
+import { LOGGER, RegularWork } from '#libs/platform';
+import type { Logger } from '#libs/runtime';
 
 /** Nobody needs to know to the second when a key was used last. */
-const FLUSH_INTERVAL_MS = 15_000;
+const FLUSH_EVERY_MS = 15_000;
 
 /** Notes when keys were used last: many uses with one write. */
 @Injectable()
-export class KeyUses implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class KeyUses extends RegularWork {
   #uses = new Map<ApiKeyId, number>();
-  readonly #flushes = new Regularly({
-    everyMs: FLUSH_INTERVAL_MS,
-    act: async () => {
-      await this.flush();
-      return undefined;
-    },
-    onFailure: () => undefined,
-  });
 
   constructor(
     private readonly records: ApiKeyRecords,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
+  ) {
+    super({ everyMs: FLUSH_EVERY_MS });
+  }
 
   note(id: ApiKeyId, atMs: number): void {
     this.#uses.set(id, atMs);
   }
 
-  onApplicationBootstrap(): void {
-    this.#flushes.start();
+  override async beforeApplicationShutdown(): Promise<void> {
+    await super.beforeApplicationShutdown();
+    await this.flush();
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.#flushes.stop();
+  protected async act(): Promise<undefined> {
     await this.flush();
+  }
+
+  protected failed(): void {
+    // A flush logs its own failures.
   }
 
   /** Writes the noted uses. Uses that cannot be written are lost, since nothing depends on them. */

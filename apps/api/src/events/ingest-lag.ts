@@ -1,4 +1,4 @@
-import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { setTimeout as delay } from 'node:timers/promises';
 import { GaplessError, type Clock } from '#libs/domain';
 import { projectedUpTo, Store } from '#libs/postgres';
@@ -10,8 +10,8 @@ import {
   type Positions,
   type TopicNames,
 } from '#libs/kafka-log';
-import { CLOCK, CONFIG, LOGGER, TOPICS } from '#libs/platform';
-import { Regularly, type Config, type Logger } from '#libs/runtime';
+import { CLOCK, CONFIG, LOGGER, RegularWork, TOPICS } from '#libs/platform';
+import type { Config, Logger } from '#libs/runtime';
 
 /** Well below the 16 minutes for which the sequencer knows all ids of a partition. */
 const MOST_LAG_MS = 10 * 60_000;
@@ -28,10 +28,9 @@ const PATIENCE_MS = 5_000;
  * which the sequencer knows all ids.
  */
 @Injectable()
-export class IngestLag implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class IngestLag extends RegularWork {
   readonly #positions: LogPositions;
   readonly #progress: readonly PipelineProgress[];
-  readonly #looks: Regularly;
   #firstLookAtMs: number | null = null;
   #isLong = false;
 
@@ -43,29 +42,9 @@ export class IngestLag implements OnApplicationBootstrap, BeforeApplicationShutd
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
+    super({ everyMs: LOOK_EVERY_MS, firstAfterMs: 0 });
     this.#positions = new LogPositions(connection);
     this.#progress = Array.from({ length: config.partitions }, () => new PipelineProgress());
-    this.#looks = new Regularly({
-      everyMs: LOOK_EVERY_MS,
-      firstAfterMs: 0,
-      act: async () => {
-        await this.#positions.together((positions) => this.#look(positions));
-        this.#report();
-        return this.#lags().includes(null) ? FIRST_LOOKS_EVERY_MS : LOOK_EVERY_MS;
-      },
-      onFailure: (error) => {
-        this.#report();
-        this.logger.debug({ err: error }, 'ingest_lag.unknown');
-      },
-    });
-  }
-
-  onApplicationBootstrap(): void {
-    this.#looks.start();
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.#looks.stop();
   }
 
   /** @throws GaplessError `unavailable` when the ids of the partitions cannot be checked now */
@@ -89,6 +68,17 @@ export class IngestLag implements OnApplicationBootstrap, BeforeApplicationShutd
         { retryAfterSeconds: 30 },
       );
     }
+  }
+
+  protected async act(): Promise<number> {
+    await this.#positions.together((positions) => this.#look(positions));
+    this.#report();
+    return this.#lags().includes(null) ? FIRST_LOOKS_EVERY_MS : LOOK_EVERY_MS;
+  }
+
+  protected failed(error: unknown): void {
+    this.#report();
+    this.logger.debug({ err: error }, 'ingest_lag.unknown');
   }
 
   #lagMs(partition: number): number | null {
