@@ -27,8 +27,8 @@ await runMain(async () => {
     if (strict) throw new StepError(`The registry could not audit the dependencies: ${reason}`);
     return console.log(`Dependencies were not audited, since the registry did not respond: ${reason}`);
   }
-  const told = Object.entries(counts).map(([severity, count]) => `${count} ${severity}`);
+  const found = Object.entries(counts).map(([severity, count]) => `${count} ${severity}`);
   const refused = REFUSED.reduce((sum, severity) => sum + (counts[severity] ?? 0), 0);
-  if (refused > 0) throw new StepError(`Known vulnerabilities: ${told.join(', ')}. See npm audit.`);
-  console.log(`Known vulnerabilities: ${told.join(', ')}.`);
+  if (refused > 0) throw new StepError(`Known vulnerabilities: ${found.join(', ')}. See npm audit.`);
+  console.log(`Known vulnerabilities: ${found.join(', ')}.`);
 });

@@ -80,7 +80,7 @@ async function withCompose(env, act) {
   };
   const [name, ...first] = command;
   const compose = (...args) =>
-    runTool(name, [...first, ...args], { cwd: ROOT, env: project, advice: 'docker logs of the containers tell more.' });
+    runTool(name, [...first, ...args], { cwd: ROOT, env: project, advice: 'See docker logs of the containers.' });
   const remove = () => compose('down', '--volumes', '--remove-orphans');
   await remove();
   try {

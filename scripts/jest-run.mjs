@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * What Node is told to run one of jest's projects.
+ * The arguments with which Node runs one of jest's projects.
  * @param {string} root
  * @param {string} project
  */

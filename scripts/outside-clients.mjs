@@ -50,7 +50,7 @@ export const goEnvironment = (root) => ({
 
 /**
  * Brings what the tests look at Gapless with from outside, as far as this machine can have it: the tests skip what is
- * not there, and say so. So nothing here fails; it tells.
+ * not there, and say so. So nothing here fails: what is missing is printed.
  * @param {string} root
  * @param {(line: string) => void} print
  */

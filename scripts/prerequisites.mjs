@@ -26,7 +26,7 @@ export function mavenCommand(env = process.env) {
   return env.MVN || (home ? join(home, 'bin', 'mvn') : 'mvn');
 }
 
-/** The major version that `java -version` tells of; `undefined` for anything else. */
+/** The major version that `java -version` prints; `undefined` for anything else. */
 export function javaMajor(output) {
   const match = /version "(?:1\.)?(\d+)/.exec(output);
   return match ? Number(match[1]) : undefined;

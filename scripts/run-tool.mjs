@@ -22,7 +22,7 @@ export function runTool(command, args, { cwd, advice, env = process.env }) {
         output = (output + text).slice(-1_000_000);
       });
     }
-    // The tool shall not go on alone when we are told to stop.
+    // The tool must not go on alone after a signal to stop.
     const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
     const onSignal = (signal, number) => {
       child.kill(signal);

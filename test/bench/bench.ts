@@ -11,7 +11,7 @@ import type { Receiver } from './traffic/receiver.js';
 export interface BenchOptions {
   /** Aborted when the run is to end early. */
   readonly signal: AbortSignal;
-  readonly tell: (progress: string) => void;
+  readonly print: (progress: string) => void;
   readonly noteStretch: (stretch: NamedStretch) => void;
 }
 
@@ -19,7 +19,7 @@ export interface BenchOptions {
 export class Bench {
   /** Aborted when the run cannot go on: interrupted, out of time, or Gapless has died. */
   readonly signal: AbortSignal;
-  readonly tell: (progress: string) => void;
+  readonly print: (progress: string) => void;
   readonly #cleanUps: (() => Promise<void>)[] = [];
 
   constructor(
@@ -29,7 +29,7 @@ export class Bench {
     this.signal = options.signal;
     // Each request that is on its way listens.
     setMaxListeners(0, this.signal);
-    this.tell = options.tell;
+    this.print = options.print;
   }
 
   get load(): Load {
@@ -44,19 +44,19 @@ export class Bench {
   async gapless(): Promise<GaplessProcess> {
     // Profiles are written when a Gapless stops.
     const isProfiled = this.session.profiling.directory !== undefined;
-    return isProfiled ? this.ownGapless() : this.session.sharedGapless(this.tell);
+    return isProfiled ? this.ownGapless() : this.session.sharedGapless(this.print);
   }
 
   /** A fresh Gapless, for who needs special settings or leaves traces. */
   async ownGapless(needs: GaplessNeeds = {}): Promise<GaplessProcess> {
-    const gapless = await this.session.ownGapless(needs, this.tell);
+    const gapless = await this.session.ownGapless(needs, this.print);
     this.onEnd(() => gapless.stop());
     return gapless;
   }
 
   /** A fresh Kafka without a Gapless. */
   async ownKafka(): Promise<BareKafka> {
-    const kafka = await this.session.ownKafka(this.tell);
+    const kafka = await this.session.ownKafka(this.print);
     this.onEnd(() => kafka.stop());
     return kafka;
   }
@@ -73,7 +73,7 @@ export class Bench {
 
   /** What a bare loop of signed POSTs reaches at this moment, in requests per second. */
   async bareLoop(eventBytes?: number): Promise<number> {
-    this.tell('the bare loop');
+    this.print('the bare loop');
     return this.session.yardstick.measure(this.receiver, eventBytes);
   }
 

@@ -64,7 +64,7 @@ export class Deliveries {
     await deliveries.#register();
     const share = EVENT_BYTES / (options.eventBytes ?? EVENT_BYTES);
     const warmUp = Math.ceil(share * (warm.has(gapless) ? WARM_UP_DELIVERIES : FRESH_WARM_UP_DELIVERIES));
-    bench.tell(`warming up with ${warmUp.toLocaleString('en-US')} deliveries`);
+    bench.print(`warming up with ${warmUp.toLocaleString('en-US')} deliveries`);
     const requests = Math.ceil(warmUp / options.endpointsEach);
     await deliveries.#publish({ kind: 'burst', requests }, 1);
     warm.add(gapless);
@@ -80,7 +80,7 @@ export class Deliveries {
     const deliveries = events * this.options.endpointsEach;
     const { eventBytes } = this.options;
     const before = bareLoopBefore ?? (await this.bench.bareLoop(eventBytes));
-    this.bench.tell(
+    this.bench.print(
       `${events.toLocaleString('en-US')} events, ${eventsEachRequest} a request; ` +
         `${deliveries.toLocaleString('en-US')} deliveries`,
     );
@@ -117,7 +117,7 @@ export class Deliveries {
 
   /** Single-event requests at a fixed rate. */
   async steady(perSecond: number, seconds: number): Promise<readonly Figure[]> {
-    this.bench.tell(`${perSecond} events/s for ${seconds} s`);
+    this.bench.print(`${perSecond} events/s for ${seconds} s`);
     const { published, latencies, lastReceivedAt, resources, repeats } = await this.#publish(
       { kind: 'steady', perSecond, forMs: seconds * 1_000 },
       1,

@@ -70,7 +70,7 @@ function parseRepeat(text: string): number {
 }
 
 /** Progress goes to standard error, so that standard output holds results alone. */
-function tell(progress: string): void {
+function print(progress: string): void {
   process.stderr.write(`${progress} …\n`);
 }
 
@@ -85,7 +85,7 @@ async function runAll(names: readonly string[], flags: Flags): Promise<void> {
   const profiling = new Profiling({ profileDir: flags.cpuProf, flameDir: flags.flame });
   const session = new Session({ signal: interrupted.signal, profiling });
   try {
-    const reports = await runScenarios(plan, session, tell, (report) => {
+    const reports = await runScenarios(plan, session, print, (report) => {
       if (flags.json !== true) process.stdout.write(`${reportTable(report)}\n`);
     });
     const comparisons = compare(WANTED, reports);

@@ -9,7 +9,7 @@ import type { Session } from './session.js';
 export async function runScenario(
   scenario: Scenario,
   session: Session,
-  tell: (progress: string) => void,
+  print: (progress: string) => void,
 ): Promise<readonly Figure[]> {
   const timeLimit = new AbortController();
   const timer = setTimeout(() => {
@@ -18,7 +18,7 @@ export async function runScenario(
   const stretches: NamedStretch[] = [];
   const bench = new Bench(session, {
     signal: AbortSignal.any([session.signal, timeLimit.signal]),
-    tell,
+    print,
     noteStretch: (stretch) => stretches.push(stretch),
   });
   const aborted = new Promise<never>((_, fail) => {
@@ -34,7 +34,7 @@ export async function runScenario(
     clearTimeout(timer);
     await bench.end();
     for (const { path, shares } of session.profiling.draw(scenario.name, stretches)) {
-      tell(`drew ${path}: ${sharesText(shares)}`);
+      print(`drew ${path}: ${sharesText(shares)}`);
     }
   }
 }

@@ -13,14 +13,14 @@ export interface PlannedScenario {
 
 /**
  * Runs one scenario after the other.
- * @param tell progress, in words
+ * @param print progress, in words
  * @param report is called with what each of them found, once it is through
  * @throws why one of them could not go on
  */
 export async function runScenarios(
   plan: readonly PlannedScenario[],
   session: Session,
-  tell: (progress: string) => void,
+  print: (progress: string) => void,
   report: (report: Report) => void,
 ): Promise<readonly Report[]> {
   const reports: Report[] = [];
@@ -30,7 +30,7 @@ export async function runScenarios(
       const name = runs > 1 ? `${scenario.name} ${run}/${runs}` : scenario.name;
       found.push(
         await runScenario(scenario, session, (progress) => {
-          tell(`${name}: ${progress}`);
+          print(`${name}: ${progress}`);
         }),
       );
     }

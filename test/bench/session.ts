@@ -35,21 +35,21 @@ export class Session {
   }
 
   /** The Gapless that scenarios share; the first of them starts it. */
-  async sharedGapless(tell: (progress: string) => void): Promise<GaplessProcess> {
-    this.#shared ??= await this.#start({}, tell);
+  async sharedGapless(print: (progress: string) => void): Promise<GaplessProcess> {
+    this.#shared ??= await this.#start({}, print);
     return this.#shared;
   }
 
   /** A Gapless that is the caller's to stop. Nothing else runs beside it. */
-  async ownGapless(options: GaplessNeeds, tell: (progress: string) => void): Promise<GaplessProcess> {
+  async ownGapless(options: GaplessNeeds, print: (progress: string) => void): Promise<GaplessProcess> {
     await this.#stopShared();
-    return this.#start(options, tell);
+    return this.#start(options, print);
   }
 
   /** A Kafka without a Gapless that is the caller's to stop. Nothing else runs beside it. */
-  async ownKafka(tell: (progress: string) => void): Promise<BareKafka> {
+  async ownKafka(print: (progress: string) => void): Promise<BareKafka> {
     await this.#stopShared();
-    tell('starting Kafka alone');
+    print('starting Kafka alone');
     const kafka = await startBareKafka(this.signal);
     void kafka.died.then((reason) => {
       this.#failing.abort(reason);
@@ -73,8 +73,8 @@ export class Session {
     this.profiling.end();
   }
 
-  async #start(options: GaplessNeeds, tell: (progress: string) => void): Promise<GaplessProcess> {
-    tell(options.dataDir === undefined ? 'starting a fresh Gapless' : 'starting Gapless');
+  async #start(options: GaplessNeeds, print: (progress: string) => void): Promise<GaplessProcess> {
+    print(options.dataDir === undefined ? 'starting a fresh Gapless' : 'starting Gapless');
     const cpuProfileDir = this.profiling.directory;
     const gapless = await GaplessProcess.start({ environment: {}, cpuProfileDir, ...options }, this.signal);
     gapless.died.addEventListener('abort', () => {

@@ -17,7 +17,7 @@ it(
       logsDir: join(directory, 'logs'),
       seed: 1,
       signal: new AbortController().signal,
-      tell: () => undefined,
+      print: () => undefined,
     });
     expect(outcome).toMatchObject({
       kind: 'held',

@@ -174,12 +174,12 @@ describe('processes, one of each stage, that carry a load with troubles in it', 
     await gapless.stop();
   });
 
-  it('tell all that is documented, among them', () => {
+  it('print all that is documented, among them', () => {
     const told = STAGE_NAMES.flatMap((stage) => [...TOLD[stage], ...ZERO[stage], ...SHOWN[stage]]);
     expect(new Set([...EVERY_PROCESS, ...SHOWN_BY_ALL, ...told])).toEqual(new Set(Object.keys(METRICS)));
   });
 
-  it.each(STAGE_NAMES)('tell Prometheus what they do: %s', async (stage) => {
+  it.each(STAGE_NAMES)('print Prometheus what they do: %s', async (stage) => {
     await eventually(
       async () => {
         const samples = await samplesOf(stage);
@@ -196,7 +196,7 @@ describe('processes, one of each stage, that carry a load with troubles in it', 
     );
   });
 
-  it('tell nothing that the catalog does not have, but of the Node process', async () => {
+  it('print nothing that the catalog does not have, but of the Node process', async () => {
     const definitions: Readonly<Record<string, MetricDefinition>> = METRICS;
     for (const stage of STAGE_NAMES) {
       for (const { name, labels } of await samplesOf(stage)) {
@@ -212,7 +212,7 @@ describe('processes, one of each stage, that carry a load with troubles in it', 
     }
   });
 
-  it('tell figures that are those of the load', async () => {
+  it('print figures that are those of the load', async () => {
     const dispatcher = await samplesOf('dispatcher');
     const attempts = (labels: Record<string, string>) => valueOf(dispatcher, 'gapless_attempts_total', labels);
     expect(attempts({ outcome: 'delivered', error: 'none' })).toBe(3);

@@ -124,7 +124,7 @@ async function runAll(names: readonly string[], { seed }: Flags): Promise<void> 
       logsDir: join(LOGS, fault),
       seed,
       signal,
-      tell: (progress) => {
+      print: (progress) => {
         const seconds = Math.round((performance.now() - began) / 1_000);
         process.stderr.write(`${String(seconds).padStart(4)} s  ${fault}: ${progress}\n`);
       },

@@ -12,11 +12,11 @@ export interface Proof {
 }
 
 /** Ends the load, waits until everything is where it belongs, then reads it all and weighs it. */
-export async function prove(traffic: Traffic, tell: (progress: string) => void): Promise<Proof> {
-  tell('waiting until everything is where it belongs');
+export async function prove(traffic: Traffic, print: (progress: string) => void): Promise<Proof> {
+  print('waiting until everything is where it belongs');
   await traffic.untilFlowing();
   const unsettled = await traffic.settle();
-  tell('reading log, feeds and pushes');
+  print('reading log, feeds and pushes');
   const verdict = judge(await traffic.evidence());
   const problems = [...verdict.problems, ...unsettled];
   const kind = holds(verdict) && problems.length === 0 ? 'held' : 'broken';

@@ -20,7 +20,7 @@ export interface RunOptions {
   readonly logsDir: string;
   readonly seed: number;
   readonly signal: AbortSignal;
-  readonly tell: (progress: string) => void;
+  readonly print: (progress: string) => void;
 }
 
 /** Brings the fault about in a world of its own and proves what holds behind it. Nothing of it is left. */
@@ -34,8 +34,8 @@ export async function runFault(fault: Fault, options: RunOptions): Promise<Outco
   const signal = AbortSignal.any([options.signal, timeLimit.signal]);
   // Everything that waits for something listens to it.
   setMaxListeners(0, signal);
-  const { dataDir, seed, tell } = options;
-  const world = new World({ ...fault.plan, dataDir, seed, signal, tell });
+  const { dataDir, seed, print } = options;
+  const world = new World({ ...fault.plan, dataDir, seed, signal, print });
   try {
     await world.begin();
     const outcome = await strikeAndProve(fault, world);
@@ -61,7 +61,7 @@ function whyOf(reason: unknown): string {
 
 async function strikeAndProve(fault: Fault, world: World): Promise<Proof> {
   await fault.strike(world);
-  const proof = await prove(world.traffic, world.tell);
+  const proof = await prove(world.traffic, world.print);
   const missed = fault.missed?.(proof.verdict);
   const problems = [...world.problems, ...(missed === undefined ? [] : [missed])];
   return problems.length === 0 ? proof : { ...proof, kind: 'broken', problems: [...proof.problems, ...problems] };

@@ -97,7 +97,7 @@ export async function untilStopped(world: World, { topic, partitions }: Stop): P
       return looks.some((look) => look.status === 'fulfilled' && sentence.test(look.value));
     }, `the stop of ${topic}/${partition}`);
   }
-  world.tell(`${topic}/${partitions.join(',')} is stopped`);
+  world.print(`${topic}/${partitions.join(',')} is stopped`);
   const others = world.traffic.busyOrgs.flatMap(({ endpoints }, partition) =>
     partitions.includes(partition) ? [] : endpoints.slice(0, 1).map(({ customer }) => customer),
   );
@@ -114,7 +114,7 @@ export async function repair(world: World): Promise<void> {
   await Promise.all(members.map((member) => member.leave('SIGTERM')));
   const dry = await runCommand(repairCommand, world.environment);
   if (dry.failure !== null) throw dry.failure;
-  for (const line of dry.lines) world.tell(`repair: ${line}`);
+  for (const line of dry.lines) world.print(`repair: ${line}`);
   if (!dry.lines.some((line) => line.includes('dry run'))) throw new Error('repair found nothing to do');
   let last = '';
   await world.until(async () => {
@@ -124,7 +124,7 @@ export async function repair(world: World): Promise<void> {
     if (failure !== null && !failure.message.includes('processes are running')) throw failure;
     return failure === null;
   }, 'a repair');
-  world.tell(`repair --apply: ${last}`);
+  world.print(`repair --apply: ${last}`);
   await Promise.all(members.map((member) => member.comeBack()));
   await world.traffic.untilFlowing();
 }

@@ -41,7 +41,7 @@ export interface WorldOptions extends WorldPlan {
   readonly seed: number;
   /** Aborted when the fault has to end early. */
   readonly signal: AbortSignal;
-  readonly tell: (progress: string) => void;
+  readonly print: (progress: string) => void;
 }
 
 /** One for each partition, so that whoever has a partition has something to do. */
@@ -57,7 +57,7 @@ const SETTINGS = {
 /** A Gapless of processes of its own, its servers, its customers, and a load: what a fault strikes, and what proves it. */
 export class World {
   readonly draw: (below: number) => number;
-  readonly tell: (progress: string) => void;
+  readonly print: (progress: string) => void;
   readonly #signal: AbortSignal;
   readonly #cleanUps: (() => Promise<void>)[] = [];
   #kafka: EmbeddedKafkaCluster | undefined;
@@ -75,7 +75,7 @@ export class World {
   /** Nothing runs yet. */
   constructor(private readonly options: WorldOptions) {
     this.draw = drawsFrom(options.seed);
-    this.tell = options.tell;
+    this.print = options.print;
     this.#signal = options.signal;
   }
 
@@ -160,7 +160,7 @@ export class World {
     for (const cleanUp of this.#cleanUps.splice(0).reverse()) {
       // What cannot be ended must not keep the rest alive.
       await cleanUp().catch((error: unknown) => {
-        this.tell(`cleaning up: ${String(error)}`);
+        this.print(`cleaning up: ${String(error)}`);
       });
     }
   }
@@ -184,7 +184,7 @@ export class World {
 
   /** Servers and stages, each a process of its own. */
   async #startApart(): Promise<TrafficTarget> {
-    this.tell('starting Kafka and Postgres');
+    this.print('starting Kafka and Postgres');
     await this.#startServers();
     const environment = {
       ...this.#settings,
@@ -193,7 +193,7 @@ export class World {
       TOPIC_PREFIX: this.#topicPrefix,
     };
     this.#environment = environment;
-    this.tell('starting the stages');
+    this.print('starting the stages');
     const routes = await this.#openWays();
     const { instances = {} } = this.options;
     const stages = await StageFleet.start((stage) => ({ ...environment, ...routes(stage) }), instances);
@@ -211,7 +211,7 @@ export class World {
   }
 
   async #startStandalone(): Promise<TrafficTarget> {
-    this.tell('starting Gapless as one process');
+    this.print('starting Gapless as one process');
     const environment = { ...this.#settings, TOPIC_PREFIX: this.#topicPrefix };
     const standalone = new Standalone(join(this.options.dataDir, 'standalone'), environment, this.#signal);
     this.#standalone = standalone;

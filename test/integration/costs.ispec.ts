@@ -128,7 +128,7 @@ const CEILINGS = {
 const EVENT = 'ticket.created';
 const WARM_UP_EVENTS = 100;
 const BURST_EVENTS = 2_000;
-/** As many tell the same as more of them, and counting takes longer than they do. */
+/** As many print the same as more of them, and counting takes longer than they do. */
 const BUFFERS_BURST_EVENTS = 500;
 const BURST_REQUEST_EVENTS = 100;
 const BURST_CONNECTIONS = 4;

@@ -51,7 +51,7 @@ export class Sweep {
       const due = await this.use.claims.due(partitions, nowMs, BATCH);
       const claims = due.flatMap((queue) => this.#decide(queue, nowMs));
       const raised = await this.use.claims.claim(claims);
-      this.#tell(claims, raised);
+      this.#log(claims, raised);
       for (const eventId of raised) all.add(eventId);
       const count = due.reduce((sum, { queue }) => sum + queue.waiting.length, 0);
       // Where nothing could be claimed, somebody else is at it: there is a next sweep.
@@ -71,7 +71,7 @@ export class Sweep {
     });
   }
 
-  #tell(claims: readonly AlertClaim[], raised: ReadonlySet<EventId>): void {
+  #log(claims: readonly AlertClaim[], raised: ReadonlySet<EventId>): void {
     for (const alert of claims.flatMap(({ alerts }) => alerts)) {
       if (!raised.has(alert.eventId)) continue;
       this.use.logger.info(

@@ -21,7 +21,7 @@ try {
     interruption,
   }).parseAsync();
 } catch (error) {
-  const told = error instanceof CliError ? error.message : error instanceof Error ? error.stack : String(error);
-  process.stderr.write(`gapless: ${told ?? 'failed'}\n`);
+  const text = error instanceof CliError ? error.message : error instanceof Error ? error.stack : String(error);
+  process.stderr.write(`gapless: ${text ?? 'failed'}\n`);
   process.exitCode = error instanceof CliError ? error.exitCode : 1;
 }

@@ -15,7 +15,7 @@ const DONE = { start: 'starts', stop: 'has stopped', kill: 'is killed' } as cons
 export async function carryOut(
   order: Order,
   cluster: Cluster,
-  { tell, quit }: { readonly tell: (line: string) => void; readonly quit: () => void },
+  { print, quit }: { readonly print: (line: string) => void; readonly quit: () => void },
 ): Promise<void> {
   switch (order.kind) {
     case 'nothing':
@@ -24,19 +24,19 @@ export async function carryOut(
       quit();
       return;
     case 'unclear':
-      tell(order.reason);
+      print(order.reason);
       return;
     case 'help':
-      tell(ORDERS_HELP);
+      print(ORDERS_HELP);
       return;
     case 'status':
-      tell(statusTable(cluster.status));
+      print(statusTable(cluster.status));
       return;
     case 'start':
     case 'stop':
     case 'kill':
       await find(order.target, cluster)[order.kind]();
-      tell(`${order.target.kind} ${order.target.number} ${DONE[order.kind]}`);
+      print(`${order.target.kind} ${order.target.number} ${DONE[order.kind]}`);
   }
 }
 

@@ -41,7 +41,7 @@ export interface ClusterOptions {
   readonly basePort: number;
   readonly signal: AbortSignal;
   /** Called with a line for each thing that happens. */
-  readonly tell: (line: string) => void;
+  readonly print: (line: string) => void;
 }
 
 /**
@@ -66,7 +66,7 @@ export class Cluster {
    * @throws DataDirInUseError, what a server fails with, or the signal's reason
    */
   static async start(options: ClusterOptions): Promise<Cluster> {
-    const { signal, tell } = options;
+    const { signal, print } = options;
     // Everything that waits for something listens to it.
     setMaxListeners(0, signal);
     const dataDir = resolve(options.dataDir);
@@ -87,15 +87,15 @@ export class Cluster {
       const taken = new Set<number>();
       for (let set = 1; set <= SETS; set++) {
         const ports = await findPorts(options.basePort, set, taken);
-        sets.push(stageSet(set, { ports, environment, logsDir, tell }));
+        sets.push(stageSet(set, { ports, environment, logsDir, print }));
       }
       const credentials = await migrateAndWriteCredentials(dataDir, signal, {
         base_url: sets[0]?.apiUrl ?? '',
         kafka_brokers: kafka.brokers,
         database_url: postgres.url,
       });
-      tell(`starting ${SETS * STAGE_NAMES.length} processes; their logs are in ${logsDir}`);
-      await fitOwnTopics(environment, { tell, signal });
+      print(`starting ${SETS * STAGE_NAMES.length} processes; their logs are in ${logsDir}`);
+      await fitOwnTopics(environment, { print, signal });
       for (const set of sets) set.start();
       await Promise.all(sets.map((set) => set.ready(signal)));
       return new Cluster(kafka, postgres, sets, credentials);
@@ -143,7 +143,7 @@ async function endAll(
   await Promise.all([kafka.stop(), postgres.stop()]);
 }
 
-async function startServers({ dataDir, jarsDir, signal: interrupted, tell }: ClusterOptions) {
+async function startServers({ dataDir, jarsDir, signal: interrupted, print }: ClusterOptions) {
   const failed = new AbortController();
   const signal = AbortSignal.any([interrupted, failed.signal]);
   const endOther = (error: unknown): never => {
@@ -151,7 +151,7 @@ async function startServers({ dataDir, jarsDir, signal: interrupted, tell }: Clu
     throw error;
   };
   const onNodeDied = (node: EmbeddedKafkaNode, reason: Error) => {
-    void startAgain(node, reason, interrupted, tell);
+    void startAgain(node, reason, interrupted, print);
   };
   const [kafka, postgres] = await Promise.allSettled([
     startEmbeddedKafkaCluster({
@@ -159,14 +159,14 @@ async function startServers({ dataDir, jarsDir, signal: interrupted, tell }: Clu
       jarsDir,
       nodes: BROKERS,
       heapMiB: BROKER_HEAP_MIB,
-      log: tell,
+      log: print,
       signal,
       onNodeDied,
     }).catch(endOther),
-    startEmbeddedPostgres({ dataDir, log: tell, signal }).catch(endOther),
+    startEmbeddedPostgres({ dataDir, log: print, signal }).catch(endOther),
   ]);
   if (kafka.status === 'fulfilled' && postgres.status === 'fulfilled') {
-    await forgetTheDead(kafka.value.brokers, signal, tell);
+    await forgetTheDead(kafka.value.brokers, signal, print);
     return { kafka: kafka.value, postgres: postgres.value };
   }
   if (kafka.status === 'fulfilled') await kafka.value.stop();
@@ -175,11 +175,11 @@ async function startServers({ dataDir, jarsDir, signal: interrupted, tell }: Clu
 }
 
 /** Brokers that were just started still wait for the members of a cluster that was killed with them. */
-async function forgetTheDead(brokers: string, signal: AbortSignal, tell: (line: string) => void): Promise<void> {
+async function forgetTheDead(brokers: string, signal: AbortSignal, print: (line: string) => void): Promise<void> {
   try {
     await forgetMembers({ brokers, signal });
   } catch (error) {
-    tell(`Kafka may wait for group members that no longer exist: ${String(error)}`);
+    print(`Kafka may wait for group members that no longer exist: ${String(error)}`);
   }
 }
 
@@ -188,13 +188,13 @@ async function startAgain(
   node: EmbeddedKafkaNode,
   reason: Error,
   signal: AbortSignal,
-  tell: (line: string) => void,
+  print: (line: string) => void,
 ): Promise<void> {
-  tell(`kafka broker ${node.id} has stopped and starts again: ${reason.message.split('\n')[0] ?? ''}`);
+  print(`kafka broker ${node.id} has stopped and starts again: ${reason.message.split('\n')[0] ?? ''}`);
   const start = () => node.start();
   const onFailure = (error: unknown) => {
     signal.throwIfAborted();
-    tell(`kafka broker ${node.id} does not start: ${String(error)}`);
+    print(`kafka broker ${node.id} does not start: ${String(error)}`);
   };
   // Stopping the cluster ends the attempts, too.
   await untilItWorks(start, { signal, onFailure }).catch(() => undefined);
@@ -225,7 +225,7 @@ function stageSet(
     readonly ports: Readonly<Record<StageName, number>>;
     readonly environment: Environment;
     readonly logsDir: string;
-    readonly tell: (line: string) => void;
+    readonly print: (line: string) => void;
   },
 ): StageSet {
   const members = STAGE_NAMES.map((stage) => {
@@ -236,7 +236,7 @@ function stageSet(
       env: { ...o.environment, PORT: String(port) },
       logFile: join(o.logsDir, `${stage}-${number}.log`),
       healthUrl: `http://127.0.0.1:${port}/health/ready`,
-      tell: o.tell,
+      print: o.print,
     });
     return { stage, port, process };
   });

@@ -12,7 +12,7 @@ const DEFAULT_PORT = 3000;
 /** The last port of the second set is so much above the first one's of the first set. */
 const PORTS_ABOVE = 15;
 
-function tell(line: string): void {
+function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
@@ -29,7 +29,7 @@ async function run({ port, dataDir }: { readonly port: number; readonly dataDir:
   const quitting = new AbortController();
   const signal = AbortSignal.any([stopped, quitting.signal]);
   const directory = resolve(dataDir);
-  tell(`The cluster is starting; its data is in ${directory}`);
+  print(`The cluster is starting; its data is in ${directory}`);
   let cluster: Cluster | undefined;
   try {
     cluster = await Cluster.start({
@@ -38,12 +38,12 @@ async function run({ port, dataDir }: { readonly port: number; readonly dataDir:
       environment: process.env,
       basePort: port,
       signal,
-      tell,
+      print,
     });
     takeOrders(cluster, () => {
       quitting.abort();
     });
-    tell(readyText(cluster.status, { urls: cluster.sets.map(({ apiUrl }) => apiUrl), dataDir: directory }));
+    print(readyText(cluster.status, { urls: cluster.sets.map(({ apiUrl }) => apiUrl), dataDir: directory }));
     const death = await Promise.race([untilAborted(signal), cluster.died]);
     if (death instanceof Error) throw death;
   } catch (error) {
@@ -52,9 +52,9 @@ async function run({ port, dataDir }: { readonly port: number; readonly dataDir:
       process.exitCode = 1;
     }
   } finally {
-    tell('The cluster is stopping …');
+    print('The cluster is stopping …');
     await cluster?.stop();
-    tell('The cluster has stopped.');
+    print('The cluster has stopped.');
   }
 }
 
@@ -62,8 +62,8 @@ async function run({ port, dataDir }: { readonly port: number; readonly dataDir:
 function takeOrders(cluster: Cluster, quit: () => void): void {
   const has = { sets: cluster.sets.length, brokers: cluster.kafka.nodes.length };
   createInterface({ input: process.stdin }).on('line', (line) => {
-    carryOut(parseOrder(line, has), cluster, { tell, quit }).catch((error: unknown) => {
-      tell(`failed: ${explain(error)}`);
+    carryOut(parseOrder(line, has), cluster, { print, quit }).catch((error: unknown) => {
+      print(`failed: ${explain(error)}`);
     });
   });
 }

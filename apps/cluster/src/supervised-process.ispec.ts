@@ -34,7 +34,7 @@ describe('a supervised process', () => {
       env: { PORT: String(port) },
       logFile: join(directory, 'sample.log'),
       healthUrl: `http://127.0.0.1:${port}/`,
-      tell: (line) => told.push(line),
+      print: (line) => told.push(line),
     });
     return running;
   }

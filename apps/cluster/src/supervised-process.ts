@@ -15,7 +15,7 @@ export interface ProcessPlan {
   readonly logFile: string;
   /** Asked again and again until it answers 200. */
   readonly healthUrl: string;
-  readonly tell: (line: string) => void;
+  readonly print: (line: string) => void;
 }
 
 /** `away` is wanted so; `waiting` is to be started again in a moment. */
@@ -81,7 +81,7 @@ export class SupervisedProcess {
     if (this.#child !== undefined) this.#state = 'stopping';
     this.#child?.kill(signal);
     const late = setTimeout(() => {
-      this.plan.tell(`${this.plan.name} did not stop within ${STOP_LIMIT_MS / 1_000} s and was killed`);
+      this.plan.print(`${this.plan.name} did not stop within ${STOP_LIMIT_MS / 1_000} s and was killed`);
       this.#child?.kill('SIGKILL');
     }, STOP_LIMIT_MS);
     await this.#running;
@@ -97,7 +97,7 @@ export class SupervisedProcess {
       failures = performance.now() - began > STEADY_MS ? 1 : failures + 1;
       const waitMs = backOffMs(failures);
       this.#state = 'waiting';
-      this.plan.tell(`${this.plan.name} ${how}; it starts again in ${waitMs} ms (log: ${this.plan.logFile})`);
+      this.plan.print(`${this.plan.name} ${how}; it starts again in ${waitMs} ms (log: ${this.plan.logFile})`);
       await delay(waitMs, undefined, { signal: dismissed }).catch(() => undefined);
     }
     this.#state = 'away';

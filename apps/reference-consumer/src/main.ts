@@ -152,8 +152,8 @@ async function registered(
 try {
   await consumerProgram(consume).parseAsync();
 } catch (error) {
-  const told = error instanceof ConsumerError ? error.message : error instanceof Error ? error.stack : String(error);
-  process.stderr.write(`receiver: ${told ?? 'failed'}\n`);
+  const text = error instanceof ConsumerError ? error.message : error instanceof Error ? error.stack : String(error);
+  process.stderr.write(`receiver: ${text ?? 'failed'}\n`);
   process.exitCode = 1;
 }
 process.exit();

@@ -133,10 +133,10 @@ export class CheckedContinuity implements LogContinuity {
     inbox: ReadonlyMap<number, PartitionBounds>,
   ): Promise<ReadonlyMap<number, { readonly offset: number; readonly id: string }>> {
     const { topics } = this.use;
-    const told = restored.filter(
+    const known = restored.filter(
       ({ isReset, logOffset, checkpointedLogOffset }) => !isReset || logOffset > checkpointedLogOffset,
     );
-    const ends = new Map(told.map(({ partition, logOffset }) => [partition, logOffset - 1]));
+    const ends = new Map(known.map(({ partition, logOffset }) => [partition, logOffset - 1]));
     const sources = new Map<number, { readonly offset: number; readonly id: string }>();
     for (const [partition, record] of await this.#readAt(topics.log, ends)) {
       if (isPutBack(record)) continue;

@@ -250,7 +250,7 @@ export class Sequencer {
       const { log, deadLetters } = this.#fold(state, chunk, windowFrom, trace);
       // First, since a restart continues after the last record of the log; a repeat does no harm.
       await this.use.appender.append(deadLetters);
-      if (deadLetters.length > 0) this.#tellDeadLetters(partition, chunk, deadLetters.length);
+      if (deadLetters.length > 0) this.#logDeadLetters(partition, chunk, deadLetters.length);
       if (log.length > 0) {
         await this.#assertUnchanged(partition, state);
         this.#assertLease(partition, state, session);
@@ -275,7 +275,7 @@ export class Sequencer {
     }
   }
 
-  #tellDeadLetters(partition: number, chunk: readonly StoredRecord[], count: number): void {
+  #logDeadLetters(partition: number, chunk: readonly StoredRecord[], count: number): void {
     const [first, last] = [chunk[0]?.offset, chunk.at(-1)?.offset];
     this.use.logger.warn({ partition, from: first, to: last, records: count }, 'sequencer.dead_letters');
   }

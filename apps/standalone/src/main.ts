@@ -42,7 +42,7 @@ const signal = stopSignal();
 const dataDir = resolve(process.env['DATA_DIR'] ?? '.data');
 const jarsDir = resolve(import.meta.dirname, '../../../../.cache/kafka-4.3.1');
 
-function tell(line: string): void {
+function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
@@ -50,9 +50,9 @@ function tell(line: string): void {
 async function forgetTheDead(brokers: string): Promise<void> {
   try {
     const members = await forgetMembers({ brokers, signal });
-    if (members > 0) tell(`Kafka removed ${members} group members that a killed Gapless had left`);
+    if (members > 0) print(`Kafka removed ${members} group members that a killed Gapless had left`);
   } catch (error) {
-    tell(`Kafka may wait for group members that no longer exist: ${String(error)}`);
+    print(`Kafka may wait for group members that no longer exist: ${String(error)}`);
   }
 }
 
@@ -74,7 +74,7 @@ async function startServers(servers: Server[]): Promise<Environment> {
       unused.map(({ name }) => `${name} is set, but KAFKA_BROKERS is not, and the embedded broker needs no sign-in`),
     );
   }
-  const options = { dataDir, log: tell, signal };
+  const options = { dataDir, log: print, signal };
   const kafka = process.env['KAFKA_BROKERS'] ? null : startEmbeddedKafka({ ...options, jarsDir });
   const postgres = process.env['DATABASE_URL'] ? null : startEmbeddedPostgres(options);
   // While Postgres starts, and before any stage joins its group.
@@ -91,7 +91,7 @@ async function startServers(servers: Server[]): Promise<Environment> {
 }
 
 async function run(servers: Server[]): Promise<void> {
-  tell(`Gapless is starting; its data is in ${dataDir}`);
+  print(`Gapless is starting; its data is in ${dataDir}`);
   const health = new HealthBoard();
   // It loads while the servers start.
   const pushing = new StageThread(health);
@@ -114,7 +114,7 @@ async function runStages(given: Environment, { servers, health, pushing }: Parts
     ? { ...(await embeddedEnvironment(given, dataDir)), PORT: await portToTake(given) }
     : given;
   // An environment that names its brokers has somebody who decides about them.
-  if (!process.env['KAFKA_BROKERS']) await fitOwnTopics(environment, { tell, signal });
+  if (!process.env['KAFKA_BROKERS']) await fitOwnTopics(environment, { print, signal });
   pushing.start(environment);
   const lost = new AbortController();
   const died = Promise.race([pushing.died, ...servers.map((server) => server.died)]);
@@ -143,10 +143,10 @@ async function runStages(given: Environment, { servers, health, pushing }: Parts
     await giveBackMemory();
     await pushing.ready(starting);
     if (isEmbedded) await announce(running);
-    tell(readyText(running.url, running.config, isEmbedded ? resolve(dataDir, 'credentials.json') : null));
+    print(readyText(running.url, running.config, isEmbedded ? resolve(dataDir, 'credentials.json') : null));
     const death = await Promise.race([untilAborted(signal), died]);
     if (death instanceof Error) throw death;
-    tell('Gapless is stopping …');
+    print('Gapless is stopping …');
   } finally {
     await Promise.all([running?.stop(), pushing.stop()]);
   }
@@ -157,7 +157,7 @@ async function announce({ app, url, config }: GaplessApp): Promise<void> {
   const reachable = { base_url: url, kafka_brokers: config.kafkaBrokers.join(','), database_url: config.databaseUrl };
   await startStep('Postgres to take the demo keys', () => writeCredentials(dataDir, app.get(Store), reachable), {
     isPassing: isPostgresAway,
-    onWait: tell,
+    onWait: print,
     signal,
   });
 }
@@ -185,6 +185,6 @@ try {
   }
 } finally {
   await Promise.all(servers.map((server) => server.stop()));
-  tell('Gapless has stopped.');
+  print('Gapless has stopped.');
 }
 process.exit();

@@ -10,7 +10,7 @@ import { ProjectorModule } from '../../projector/src/projector.module.js';
 const MODULES: Readonly<Record<StageOn<'push'>, Type>> = { dispatcher: DispatcherModule, projector: ProjectorModule };
 const stopping = new AbortController();
 
-function tell(message: FromStageThread): void {
+function send(message: FromStageThread): void {
   parentPort?.postMessage(message);
 }
 
@@ -31,18 +31,18 @@ parentPort?.on('message', ({ kind }: ToStageThread) => {
       stopping.abort(new Error(kind));
       return;
     case 'measure':
-      void tellMetrics();
+      void sendMetrics();
   }
 });
 
 let running: GaplessApp | undefined;
 
-async function tellMetrics(): Promise<void> {
-  tell({ kind: 'metrics', measured: (await running?.app.get(Metrics).measured()) ?? [] });
+async function sendMetrics(): Promise<void> {
+  send({ kind: 'metrics', measured: (await running?.app.get(Metrics).measured()) ?? [] });
 }
 
 const health = new HealthBoard((parts) => {
-  tell({ kind: 'health', parts });
+  send({ kind: 'health', parts });
 });
 
 try {
@@ -53,12 +53,12 @@ try {
     stopping.signal,
   );
   await giveBackMemory();
-  tell({ kind: 'ready' });
+  send({ kind: 'ready' });
   await untilAborted(stopping.signal);
   await running.stop();
 } catch (error) {
   if (!stopping.signal.aborted) {
-    tell({ kind: 'failed', reason: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    send({ kind: 'failed', reason: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   }
 }
 process.exit();

@@ -36,10 +36,10 @@ export async function claimServer(o: {
 }): Promise<ServerClaim> {
   const owner = identifyProcess(process.pid) ?? { pid: process.pid, started: 'unknown' };
   while (!createExclusively(o.pidFile, { owner })) {
-    const tell = (server: ProcessIdentity): void => {
+    const onLeftover = (server: ProcessIdentity): void => {
       o.log(`${o.name} of a killed Gapless still runs (process ${server.pid}); stopping it first`);
     };
-    if (await endLeftover(o.pidFile, o.stopSteps, tell)) continue;
+    if (await endLeftover(o.pidFile, o.stopSteps, onLeftover)) continue;
     const holder = readRecord(o.pidFile)?.owner.pid;
     if (holder === undefined) continue;
     throw new DataDirInUseError(

@@ -76,7 +76,7 @@ export function parseInboxValue(
     return read(value, key, kafkaTimestampMs, rules);
   } catch (error) {
     if (!(error instanceof GaplessError)) throw error;
-    const told = error.problems.slice(0, MAX_DETAIL_PROBLEMS).map(({ pointer, detail }) => `${pointer}: ${detail}`);
-    return refuse(error.code, told.length === 0 ? error.detail : told.join('; '));
+    const details = error.problems.slice(0, MAX_DETAIL_PROBLEMS).map(({ pointer, detail }) => `${pointer}: ${detail}`);
+    return refuse(error.code, details.length === 0 ? error.detail : details.join('; '));
   }
 }

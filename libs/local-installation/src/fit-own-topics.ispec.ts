@@ -30,7 +30,7 @@ it('lets an older data folder start: an inbox with the times of its producers', 
 
   const told: string[] = [];
   const fit = () =>
-    fitOwnTopics(environment, { tell: (line) => told.push(line), signal: new AbortController().signal });
+    fitOwnTopics(environment, { print: (line) => told.push(line), signal: new AbortController().signal });
   await fit();
   expect(told).toContain(
     `Kafka: altered ${inbox} from message.timestamp.type=CreateTime to LogAppendTime, which this version needs`,

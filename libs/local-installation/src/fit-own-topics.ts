@@ -3,11 +3,11 @@ import { createLogger, loadConfig, startStep, type Environment } from '#libs/run
 
 /**
  * Alters the topics of our own brokers to what this version needs. Their users do not have Kafka's tools.
- * @param tell called with a line for each altered setting
+ * @param print called with a line for each altered setting
  */
 export async function fitOwnTopics(
   environment: Environment,
-  { tell, signal }: { readonly tell: (line: string) => void; readonly signal: AbortSignal },
+  { print, signal }: { readonly print: (line: string) => void; readonly signal: AbortSignal },
 ): Promise<void> {
   const config = loadConfig(environment);
   const connection = new KafkaConnection({
@@ -19,9 +19,9 @@ export async function fitOwnTopics(
   const altered = await startStep(
     'the topics to be altered',
     () => connection.withAdmin((admin) => alterTopics(admin, plans)),
-    { isPassing: isPassingKafkaError, onWait: tell, signal },
+    { isPassing: isPassingKafkaError, onWait: print, signal },
   );
   for (const { topic, name, from, to } of altered) {
-    tell(`Kafka: altered ${topic} from ${name}=${from ?? 'nothing'} to ${to}, which this version needs`);
+    print(`Kafka: altered ${topic} from ${name}=${from ?? 'nothing'} to ${to}, which this version needs`);
   }
 }

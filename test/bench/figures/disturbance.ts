@@ -1,6 +1,6 @@
 import type { Summary } from './summary.js';
 
-/** How figures are named that tell what else was running, in cores. */
+/** How figures are named that show what else was running, in cores. */
 export const ALL_ELSE = 'cores in use: all else on this machine';
 
 /** What a machine does by itself is less. */

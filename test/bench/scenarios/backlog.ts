@@ -38,7 +38,7 @@ async function accumulate(bench: Bench, dataDir: string, { endpoint, credentials
   const stages = new ForkedProcess<UndispatchedOperations>(new URL('../system/undispatched-main.js', import.meta.url));
   try {
     const baseUrl = await stages.ask('start', dataDir);
-    bench.tell(`ingesting ${EVENTS.toLocaleString('en-US')} events while there is no dispatcher`);
+    bench.print(`ingesting ${EVENTS.toLocaleString('en-US')} events while there is no dispatcher`);
     await bench.load.publish({
       baseUrl,
       apiKey: credentials.api_key,
@@ -88,7 +88,7 @@ export const backlog: Scenario = {
     const gapless = await bench.ownGapless({ dataDir });
     const resources = bench.resources(gapless);
     const { received: before } = await inbox.progress();
-    bench.tell('pushing them');
+    bench.print('pushing them');
     const over = new AbortController();
     const reading = readOn(bench.api(gapless), over.signal);
     await Promise.race([inbox.untilReceived(EVENTS, bench.signal), reading]).finally(() => {

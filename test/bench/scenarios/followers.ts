@@ -91,14 +91,14 @@ export const followers: Scenario = {
     const { base_url: baseUrl, database_url: databaseUrl, service_key: serviceKey } = gapless.credentials;
     const orgs = await createOrgs(databaseUrl, ORGS);
     const group = new Followers(bench, gapless, orgs);
-    bench.tell(`${LONG_POLL_READERS} long-poll and ${STREAM_READERS} streaming readers connect`);
+    bench.print(`${LONG_POLL_READERS} long-poll and ${STREAM_READERS} streaming readers connect`);
     const resources = bench.resources(gapless);
     const polling = group.start(LONG_POLL_READERS, followByLongPoll);
     const streaming = group.start(STREAM_READERS, followByStream);
     await delay(CONNECT_MS, undefined, { signal: bench.signal });
     group.throwIfFailed();
 
-    bench.tell(`${PER_SECOND} events/s for ${SECONDS} s`);
+    bench.print(`${PER_SECOND} events/s for ${SECONDS} s`);
     const published = await bench.load.publish({
       baseUrl,
       apiKey: serviceKey,

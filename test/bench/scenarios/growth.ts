@@ -39,7 +39,7 @@ async function burst(
   options: DeliveriesOptions,
   events = EVENTS,
 ): Promise<readonly Figure[]> {
-  bench.tell(row);
+  bench.print(row);
   const deliveries = await Deliveries.prepare(bench, options, gapless);
   const { figures } = await deliveries.burst({ events, eventsEachRequest: 1 });
   const shown = figures.flatMap((one) => {
@@ -67,7 +67,7 @@ async function pages(bench: Bench, gapless: GaplessProcess, apiKey: string, head
 async function history(bench: Bench, gapless: GaplessProcess, events: number): Promise<readonly Figure[]> {
   const { database_url: databaseUrl } = gapless.credentials;
   const row = `${events.toLocaleString('en-US')} events in the feed`;
-  bench.tell(`making ${row}`);
+  bench.print(`making ${row}`);
   const [org] = await createOrgs(databaseUrl, 1);
   if (org === undefined) throw new Error('there is no org');
   await fillFeed(databaseUrl, { orgId: org.orgId, events, envelopeBytes: ENVELOPE_BYTES, nowMs: Date.now() });

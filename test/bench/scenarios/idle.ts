@@ -14,7 +14,7 @@ export const idle: Scenario = {
   async run(bench) {
     const gapless = await bench.ownGapless();
     await delay(SETTLE_MS, undefined, { signal: bench.signal });
-    bench.tell('doing nothing');
+    bench.print('doing nothing');
     const resources = bench.resources(gapless);
     await delay(IDLE_MS, undefined, { signal: bench.signal });
     const usage = systemUsage(gapless.pid);

@@ -58,7 +58,7 @@ class Stage {
   }
 
   async measureQuiet(): Promise<readonly Figure[]> {
-    this.bench.tell(`the healthy endpoint alone, ${HEALTHY_PER_SECOND} events/s for ${QUIET_MS / 1_000} s`);
+    this.bench.print(`the healthy endpoint alone, ${HEALTHY_PER_SECOND} events/s for ${QUIET_MS / 1_000} s`);
     const quiet = (await this.beHealthy(QUIET_MS)).all();
     this.#quietP99Ms = quiet.quantile(0.99);
     return [figure('alone: p50', quiet.quantile(0.5), 'ms'), figure('alone: p99', this.#quietP99Ms, 'ms')];
@@ -135,7 +135,7 @@ function troubled(name: string, manner: Manner): Neighbour {
       over.signal,
     );
     try {
-      stage.bench.tell(`beside ${name}, ${NEIGHBOUR_PER_SECOND} events/s to it, for ${BESIDE_MS / 1_000} s`);
+      stage.bench.print(`beside ${name}, ${NEIGHBOUR_PER_SECOND} events/s to it, for ${BESIDE_MS / 1_000} s`);
       await Promise.race([delay(LEAD_MS, undefined, { signal: stage.bench.signal }), traffic]);
       return stage.figures(`beside ${name}`, (await stage.beHealthy(BESIDE_MS)).all());
     } finally {
@@ -152,7 +152,7 @@ function troubled(name: string, manner: Manner): Neighbour {
 const backlogged: Neighbour = async (stage) => {
   const { endpoint, inbox } = await stage.neighbour({ kind: 'at_once' });
   const drained = new AbortController();
-  stage.bench.tell(`beside one with a backlog of ${BACKLOG_EVENTS.toLocaleString('en-US')} events`);
+  stage.bench.print(`beside one with a backlog of ${BACKLOG_EVENTS.toLocaleString('en-US')} events`);
   const began = monotonicMs();
   const arriving = stage.publish(
     NEIGHBOUR_EVENT,

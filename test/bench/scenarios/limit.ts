@@ -79,7 +79,7 @@ async function measureBareLoop(bench: Bench): Promise<Measured> {
 
 /** @throws when an event is lost or repeated */
 async function measure(bench: Bench, brokers: string, { name, parts, keys = 1, perSecond }: Step): Promise<Measured> {
-  bench.tell(name);
+  bench.print(name);
   const prefix = name.replaceAll(/\W+/g, '-');
   const inboxes = await bench.receiver.open(1);
   const [url = ''] = inboxes.urls;

@@ -28,7 +28,7 @@ export const many: Scenario = {
     const encryptionKeys = `bench:${randomBytes(32).toString('base64')}`;
     const gapless = await bench.ownGapless({ environment: { SECRET_ENCRYPTION_KEYS: encryptionKeys } });
     const { base_url: baseUrl, database_url: databaseUrl, service_key: apiKey } = gapless.credentials;
-    bench.tell(`registering ${(ORGS * ENDPOINTS_EACH).toLocaleString('en-US')} endpoints`);
+    bench.print(`registering ${(ORGS * ENDPOINTS_EACH).toLocaleString('en-US')} endpoints`);
     const inboxes = await bench.receiver.open(ORGS);
     bench.onEnd(() => inboxes.forget());
     const orgIds = inboxes.urls.map(() => randomUUID());
@@ -42,7 +42,7 @@ export const many: Scenario = {
     await registerInBulk(databaseUrl, encryptionKeys, registrations);
     await delay(SETTLE_MS, undefined, { signal: bench.signal });
 
-    bench.tell('at rest');
+    bench.print('at rest');
     const resting = bench.resources(gapless);
     await delay(IDLE_MS, undefined, { signal: bench.signal });
     const atRest = [
@@ -67,7 +67,7 @@ export const many: Scenario = {
       await inboxes.untilReceived(expected, bench.signal);
       return published;
     };
-    bench.tell(`${PER_SECOND} events/s for ${SECONDS} s`);
+    bench.print(`${PER_SECOND} events/s for ${SECONDS} s`);
     await publish({ kind: 'steady', perSecond: PER_SECOND, forMs: WARM_UP_SECONDS * 1_000 });
     const resources = bench.resources(gapless);
     const { sentAt, acknowledgements } = await publish({
@@ -77,7 +77,7 @@ export const many: Scenario = {
     });
     const cost = resources.figures({ count: sentAt.size, of: 'deliveries' });
     const { repeats } = await inboxes.progress();
-    bench.tell('at rest again');
+    bench.print('at rest again');
     await delay(REST_AGAIN_MS, undefined, { signal: bench.signal });
     const restingAgain = [figure('memory, Node stages', systemUsage(gapless.pid)?.own.residentMB, 'MB')];
     return [

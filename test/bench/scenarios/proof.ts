@@ -17,7 +17,7 @@ export const proof: Scenario = {
   async run(bench) {
     const gapless = await bench.ownGapless();
     for (let sent = SLICE; sent <= EVENTS; sent += SLICE) {
-      bench.tell(`ingesting ${sent.toLocaleString('en-US')} events`);
+      bench.print(`ingesting ${sent.toLocaleString('en-US')} events`);
       await bench.load.publish({
         baseUrl: gapless.credentials.base_url,
         apiKey: gapless.credentials.api_key,
@@ -37,7 +37,7 @@ export const proof: Scenario = {
 };
 
 async function told(bench: Bench, args: readonly string[], act: () => Promise<CommandCost>): Promise<CommandCost> {
-  bench.tell(`gapless ${args.join(' ')}`);
+  bench.print(`gapless ${args.join(' ')}`);
   return act();
 }
 

@@ -28,11 +28,11 @@ export const prune: Scenario = {
     const days = new DayPartitions(store);
     const [oldDayMs, todayMs] = [Date.UTC(2020, 0, 1), Math.floor(Date.now() / DAY_MS) * DAY_MS];
     await days.ensure([oldDayMs, todayMs]);
-    bench.tell(`making ${ROWS.toLocaleString('en-US')} rows`);
+    bench.print(`making ${ROWS.toLocaleString('en-US')} rows`);
     await fill(store, credentials.org_id, oldDayMs, ROWS, 0);
     await fill(store, credentials.org_id, todayMs, 10_000, ROWS);
 
-    bench.tell('dropping them');
+    bench.print('dropping them');
     const over = new AbortController();
     const readings = reading(credentials.database_url, credentials.org_id, new Date(todayMs), over.signal);
     await delay(1_000);

@@ -46,7 +46,7 @@ export const read: Scenario = {
     const { base_url: baseUrl, database_url: databaseUrl } = gapless.credentials;
     const [org] = await createOrgs(databaseUrl, 1);
     if (org === undefined) throw new Error('there is no org');
-    bench.tell(`ingesting ${EVENTS.toLocaleString('en-US')} events`);
+    bench.print(`ingesting ${EVENTS.toLocaleString('en-US')} events`);
     const published = await bench.load.publish({
       baseUrl,
       apiKey: org.apiKey,
@@ -59,7 +59,7 @@ export const read: Scenario = {
     await bench.api(gapless, org.apiKey).untilHead(EVENTS);
     const storedAt = monotonicMs();
 
-    bench.tell('reading them');
+    bench.print('reading them');
     const pool = new Pool(baseUrl, { connections: 1, pipelining: 1 });
     bench.onEnd(() => pool.destroy());
     const reading = bench.resources(gapless);

@@ -241,7 +241,7 @@ export const sweep: Scenario = {
     const figures: Figure[] = [];
     let waiting = 0;
     for (const wanted of WAITING) {
-      bench.tell(`having ${wanted.toLocaleString('en-US')} chats wait`);
+      bench.print(`having ${wanted.toLocaleString('en-US')} chats wait`);
       await handOff(bench, gapless, orgs, wanted - waiting, nowMs - FRESH_MS);
       waiting = wanted;
       await sweeper.untilWaiting(waiting);
@@ -259,7 +259,7 @@ export const sweep: Scenario = {
         figures.push(
           ...figuresOf(`${what}, ${crossing.toLocaleString('en-US')} cross`, total, postgres, statements.length),
         );
-        if (crossing === CROSSING[0]) bench.tell(`its statements: ${statements.join(' | ')}`);
+        if (crossing === CROSSING[0]) bench.print(`its statements: ${statements.join(' | ')}`);
       }
     }
     return figures;

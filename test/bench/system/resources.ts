@@ -102,7 +102,7 @@ function coresFigures(before: Reading, after: Reading): readonly Figure[] {
     cores('load generator', parts.load),
     cores('receiver', parts.receiver),
     cores('what directs the benchmark', parts.bench),
-    // What else runs takes from the results: with much of it they tell little.
+    // What else runs takes from the results: with much of it they print little.
     figure(ALL_ELSE, ((after.machineSeconds - before.machineSeconds - known) * 1_000) / (after.atMs - before.atMs), ''),
   ];
 }

@@ -8,7 +8,7 @@ const KAFKA_SETTINGS = ['log.flush.interval.messages', 'default.replication.fact
 const NEVER = '9223372036854775807';
 const KAFKA_NODE_ID = '1';
 
-/** What decides how safe a write is, as the servers themselves tell it. */
+/** What decides how safe a write is, as the servers themselves print it. */
 export async function serverSettings({ credentials }: GaplessProcess): Promise<Readonly<Record<string, string>>> {
   return {
     ...(await postgresSettings(credentials.database_url)),
@@ -30,7 +30,7 @@ async function postgresSettings(databaseUrl: string): Promise<Readonly<Record<st
   }
 }
 
-/** What decides how safe a write is on the brokers, as they tell it. */
+/** What decides how safe a write is on the brokers, as they print it. */
 export async function kafkaSettings(brokers: string[]): Promise<Readonly<Record<string, string>>> {
   const admin = new kafkajs.Kafka({ brokers, clientId: 'bench', logLevel: kafkajs.logLevel.NOTHING }).admin();
   await admin.connect();

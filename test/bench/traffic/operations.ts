@@ -13,14 +13,18 @@ export type Answer =
 
 /** Does what the parent process asks for, until it lets go of this one. */
 export function serveOperations(operations: Operations): void {
-  const tell = (answer: Answer) => process.send?.(answer);
+  const print = (answer: Answer) => process.send?.(answer);
   const act = async ({ number, operation, argument }: Question) => {
     try {
       const asked = operations[operation];
       if (asked === undefined) throw new Error(`there is no operation ${operation}`);
-      tell({ number, kind: 'done', result: await asked(argument as never) });
+      print({ number, kind: 'done', result: await asked(argument as never) });
     } catch (error) {
-      tell({ number, kind: 'failed', reason: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+      print({
+        number,
+        kind: 'failed',
+        reason: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      });
     }
   };
   process.on('message', (question: Question) => void act(question));

@@ -4,7 +4,7 @@ import { Receipts } from './receipts.js';
 const receipts = new Receipts({ eventIds: ['a', 'b', 'earlier', 'a'], receivedAt: Float64Array.of(12, 25, 3, 14) });
 
 describe('receipts', () => {
-  it('tell how long each event took to each endpoint', () => {
+  it('print how long each event took to each endpoint', () => {
     const latencies = receipts.latencies(new Map([['a', 10]]), 2);
     expect([latencies.count, latencies.quantile(0), latencies.quantile(1)]).toEqual([2, 2, 4]);
   });

@@ -28,7 +28,7 @@ export interface DemoOptions {
   readonly seed: number;
   /** Aborted when the run has to end early. */
   readonly signal: AbortSignal;
-  readonly tell: (progress: string) => void;
+  readonly print: (progress: string) => void;
 }
 
 export interface DemoResult {
@@ -58,19 +58,19 @@ function benchLoad(eventsPerSecond: number): LoadPlan {
 
 /** Puts load on a cluster of its own, takes a whole set away and brings it back, and proves what became of every event. */
 export async function runDemo(plan: DemoPlan, options: DemoOptions): Promise<DemoResult> {
-  const { dataDir, signal, tell } = options;
+  const { dataDir, signal, print } = options;
   await stopLeftovers(dataDir);
   rmSync(dataDir, { recursive: true, force: true });
   mkdirSync(dataDir, { recursive: true });
   try {
-    tell('starting three brokers, Postgres and two sets of stages');
+    print('starting three brokers, Postgres and two sets of stages');
     const cluster = await Cluster.start({
       dataDir,
       jarsDir: join(ROOT, '.cache/kafka-4.3.1'),
       environment: demoEnvironment(),
       basePort: 0,
       signal,
-      tell,
+      print,
     });
     try {
       return await tryOut(cluster, plan, options);
@@ -86,7 +86,7 @@ function demoEnvironment(): Environment {
   return { ...Object.fromEntries(INHERITED.map((name) => [name, process.env[name]] as const)), ...SETTINGS };
 }
 
-async function tryOut(cluster: Cluster, plan: DemoPlan, { seed, signal, tell }: DemoOptions): Promise<DemoResult> {
+async function tryOut(cluster: Cluster, plan: DemoPlan, { seed, signal, print }: DemoOptions): Promise<DemoResult> {
   const { sets, credentials } = cluster;
   const set = sets.find(({ number }) => number === plan.set);
   if (set === undefined) throw new Error(`there is no set ${plan.set}; there are 1 to ${sets.length}`);
@@ -106,7 +106,7 @@ async function tryOut(cluster: Cluster, plan: DemoPlan, { seed, signal, tell }: 
     await traffic.start();
     const phases: Phase[] = [];
     const phase = async (name: string): Promise<void> => {
-      tell(name);
+      print(name);
       const from = performance.now();
       await delay(plan.forMs / 3, undefined, { signal });
       phases.push({ name, from, to: performance.now() });
@@ -118,7 +118,7 @@ async function tryOut(cluster: Cluster, plan: DemoPlan, { seed, signal, tell }: 
     set.start();
     await phase(`set ${plan.set} started again`);
     await set.ready(signal);
-    const proof = await prove(traffic, tell);
+    const proof = await prove(traffic, print);
     const { ledger, customers } = traffic;
     return { proof, phases: phases.map((one) => phaseFigures(one, ledger, customers.endpoints)) };
   } finally {

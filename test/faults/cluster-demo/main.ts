@@ -59,7 +59,7 @@ async function run(flags: Flags): Promise<void> {
       dataDir: join(ROOT, '.data/cluster-demo', String(process.pid)),
       seed: flags.seed,
       signal: endOfRun(flags.for + REST_MS),
-      tell: (progress) => {
+      print: (progress) => {
         const seconds = Math.round((performance.now() - began) / 1_000);
         process.stderr.write(`${String(seconds).padStart(4)} s  ${progress}\n`);
       },

@@ -13,7 +13,7 @@ export const alertingKills: Fault = {
   async strike(world) {
     const victims = world.stages.of('alerting');
     for (let kill = 0; kill < KILLS; kill++) {
-      world.tell(`kill ${kill + 1} of ${KILLS}`);
+      world.print(`kill ${kill + 1} of ${KILLS}`);
       // Both at once now and then, so that nobody takes over what was under way.
       const killed = kill % 4 === 3 ? victims : victims.slice(kill % 2, (kill % 2) + 1);
       await Promise.all(killed.map((victim) => victim.killAndReplace()));

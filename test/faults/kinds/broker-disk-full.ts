@@ -16,11 +16,11 @@ export const brokerDiskFull: Fault = {
     const [broker] = world.kafka.nodes;
     if (broker === undefined) throw new Error('there is no broker');
     const arrived = world.traffic.customers.arrived;
-    world.tell(`full for ${FULL_MS / 1_000} s`);
+    world.print(`full for ${FULL_MS / 1_000} s`);
     world.volume.fill();
     await world.pause(FULL_MS);
     const came = world.traffic.customers.arrived - arrived;
-    world.tell(
+    world.print(
       `room again; the broker ${broker.isRunning ? 'still runs' : 'has ended'}; ${came} events came meanwhile`,
     );
     world.volume.free();

@@ -10,7 +10,7 @@ export const brokerFreeze: Fault = {
   async strike(world) {
     const [broker] = world.kafka.nodes;
     if (broker === undefined) throw new Error('there is no broker');
-    world.tell(`frozen for ${FROZEN_MS / 1_000} s`);
+    world.print(`frozen for ${FROZEN_MS / 1_000} s`);
     broker.pause();
     try {
       await world.pause(FROZEN_MS);

@@ -11,7 +11,7 @@ export const brokerKill: Fault = {
   limitMs: 180_000,
   async strike(world) {
     for (let kill = 1; kill <= KILLS; kill++) {
-      world.tell(`kill ${kill} of ${KILLS}`);
+      world.print(`kill ${kill} of ${KILLS}`);
       await killBroker(world, AWAY_MS);
       await world.traffic.untilFlowing();
     }

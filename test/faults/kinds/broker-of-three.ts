@@ -14,11 +14,11 @@ export const brokerOfThree: Fault = {
   async strike(world) {
     await world.until(() => isInSync(world), 'a replica of everything on each broker');
     for (const broker of world.kafka.nodes.slice(0, 2)) {
-      world.tell(`broker ${broker.id} killed`);
+      world.print(`broker ${broker.id} killed`);
       await broker.kill();
       await world.pause(AWAY_MS);
       await world.traffic.untilFlowing();
-      world.tell(`broker ${broker.id} comes back`);
+      world.print(`broker ${broker.id} comes back`);
       await broker.start();
       await world.until(() => isInSync(world), 'a replica of everything on each broker');
     }

@@ -39,7 +39,7 @@ export const brokerStalls: Fault = {
     try {
       for (let group = 1; group <= GROUPS; group++) {
         await world.pause(BETWEEN_GROUPS_MS);
-        world.tell(`stalls ${(group - 1) * STALLS_PER_GROUP + 1} to ${group * STALLS_PER_GROUP}`);
+        world.print(`stalls ${(group - 1) * STALLS_PER_GROUP + 1} to ${group * STALLS_PER_GROUP}`);
         for (let stall = 0; stall < STALLS_PER_GROUP; stall++) {
           broker.pause();
           try {
@@ -50,7 +50,7 @@ export const brokerStalls: Fault = {
           await world.pause(APART_MS.least + world.draw(APART_MS.most - APART_MS.least));
         }
       }
-      world.tell(`${await writers.finish()} events sent`);
+      world.print(`${await writers.finish()} events sent`);
     } finally {
       await writers.close();
     }

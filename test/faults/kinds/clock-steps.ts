@@ -11,7 +11,7 @@ export const clockSteps: Fault = {
   async strike(world) {
     const { members } = world.stages;
     const setClocks = async (byMs: (index: number) => number, what: string) => {
-      world.tell(what);
+      world.print(what);
       for (const [index, member] of members.entries()) member.order({ kind: 'set_clock_off', byMs: byMs(index) });
       await world.pause(BETWEEN_MS);
       await world.traffic.untilFlowing();

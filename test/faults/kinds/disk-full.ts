@@ -19,9 +19,11 @@ export const diskFull: Fault = {
     const hasStruck = () =>
       world.postgres.hasDied || projectors.some(({ log }) => log.some((line) => NO_ROOM.test(line)));
     await world.until(hasStruck, 'a write that finds no room');
-    world.tell(`full for ${FULL_MS / 1_000} s`);
+    world.print(`full for ${FULL_MS / 1_000} s`);
     await world.pause(FULL_MS);
-    world.tell(`room again; Postgres ${world.postgres.hasDied ? 'has ended, and is started again' : 'is still there'}`);
+    world.print(
+      `room again; Postgres ${world.postgres.hasDied ? 'has ended, and is started again' : 'is still there'}`,
+    );
     world.volume.free();
     await world.postgres.start();
   },

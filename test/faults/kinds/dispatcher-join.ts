@@ -50,7 +50,7 @@ export const dispatcherJoin: Fault = {
     for (const one of writers) one.start();
     await Promise.all(writers.map((one) => one.untilAllSent()));
     await world.until(() => arrived() >= PUSHED_FIRST, 'the first pushes');
-    world.tell(`a second dispatcher joins; ${arrived()} of ${slow.length * EVENTS_EACH} are pushed`);
+    world.print(`a second dispatcher joins; ${arrived()} of ${slow.length * EVENTS_EACH} are pushed`);
     const second = await world.stages.add('dispatcher');
     const group = world.groupNamed('dispatcher');
     await world.until(() => second.assignmentsOf(group).length > 0, 'its first assignment');
@@ -59,7 +59,7 @@ export const dispatcherJoin: Fault = {
     await world.until(() => arrived() === slow.length * EVENTS_EACH, 'the end of the backlog', 120_000);
     const twice = slow.flatMap(({ arrivals }) => [...arrivals.values()]).filter(({ accepted }) => accepted > 1).length;
     const { mostInFlight } = traffic.customers;
-    world.tell(`${twice} pushed twice; at most ${mostInFlight} were in flight at a time`);
+    world.print(`${twice} pushed twice; at most ${mostInFlight} were in flight at a time`);
     if (twice > mostInFlight) world.problems.push(`${twice} were pushed twice, and only ${mostInFlight} in flight`);
   },
 };

@@ -9,7 +9,7 @@ export const everythingKilled: Fault = {
   limitMs: 240_000,
   async strike(world) {
     for (let time = 1; time <= TIMES; time++) {
-      world.tell(`kill ${time} of ${TIMES}`);
+      world.print(`kill ${time} of ${TIMES}`);
       const { members } = world.stages;
       await Promise.all([
         ...members.map((member) => member.leave('SIGKILL')),

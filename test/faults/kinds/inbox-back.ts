@@ -37,7 +37,7 @@ async function putPartitionBack(world: World): Promise<void> {
       world.brokerFiles.putBack(`${inbox}-0`);
       await broker.start();
     });
-    world.tell(`${inbox}/0 put back; ${removed} events are gone`);
+    world.print(`${inbox}/0 put back; ${removed} events are gone`);
     if (removed === 0) world.problems.push('nothing was taken away that was not sequenced');
   });
   await expectStop(world, [0]);
@@ -59,7 +59,7 @@ async function makeInboxAgain(world: World): Promise<void> {
         'a new inbox',
       );
     });
-    world.tell(`${inbox} lost and made again; ${removed} events are gone`);
+    world.print(`${inbox} lost and made again; ${removed} events are gone`);
   });
   await expectStop(world, [0, 1, 2]);
 }

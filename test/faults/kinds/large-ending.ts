@@ -24,7 +24,7 @@ export const largeEnding: Fault = {
     if (org === undefined) throw new Error('there is no organization for the backlog');
     const client = () => new ApiClient(world.stages.of('api')[0]?.url ?? '', org.apiKey);
     const { id } = await client().createWebhook({ url: 'http://127.0.0.1:59999/', events: ['ticket.created'] });
-    world.tell(`making ${BACKLOG} pending deliveries`);
+    world.print(`making ${BACKLOG} pending deliveries`);
     await makeBacklog(world, org.orgId, id);
     const pending = async () => {
       const { text } = await client().request('GET', `/external/webhooks/${id}`);
@@ -34,14 +34,14 @@ export const largeEnding: Fault = {
     const before = watch(world);
     await world.pause(WATCHED_MS);
     const p99Before = (await before()).quantile(0.99);
-    world.tell('the endpoint is disabled');
+    world.print('the endpoint is disabled');
     const delays = watch(world);
     const { status } = await client().request('PATCH', `/external/webhooks/${id}`, '{"is_active":false}');
     if (status !== 200) throw new Error(`the endpoint cannot be disabled: ${status}`);
     await world.pause(WATCHED_MS);
     await world.until(async () => (await pending()) === 0, 'the end of the backlog', ENDED_WITHIN_MS);
     const p99 = (await delays()).quantile(0.99);
-    world.tell(
+    world.print(
       `from the push to the delivery log, others: p99 ${Math.round(p99)} ms, before ${Math.round(p99Before)} ms`,
     );
     if (p99 > Math.max(P99_LIMIT_MS, TIMES_WITHOUT * p99Before))

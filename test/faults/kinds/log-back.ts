@@ -50,7 +50,7 @@ async function putPartitionBack(world: World): Promise<void> {
       world.brokerFiles.putBack(`${world.logTopic}-0`);
       await broker?.start();
     });
-    world.tell(`${world.logTopic}/0 put back`);
+    world.print(`${world.logTopic}/0 put back`);
     if (removed > 0) world.problems.push(`${removed} events are gone that the inbox should have`);
   } finally {
     for (const api of world.stages.of('api')) api.signal('SIGCONT');
@@ -76,7 +76,7 @@ async function putBrokerBack(world: World): Promise<void> {
       world.brokerFiles.putBack();
       await broker?.start();
     });
-    world.tell(`all files of the broker put back; ${removed} events are gone`);
+    world.print(`all files of the broker put back; ${removed} events are gone`);
     if (removed === 0) world.problems.push('nothing was taken away that Postgres did not have');
   } finally {
     for (const member of frozen) member.signal('SIGCONT');

@@ -27,7 +27,7 @@ export const offsetsLost: Fault = {
 /** Registers an endpoint while the stages are away, so that history would be pushed to it if it were routed again. */
 async function loseOffsets(world: World, stages: readonly StageName[]): Promise<void> {
   const members = stages.flatMap((stage) => world.stages.of(stage));
-  world.tell(`${stages.join(', ')} away, and what Kafka knows of their offsets lost`);
+  world.print(`${stages.join(', ')} away, and what Kafka knows of their offsets lost`);
   await Promise.all(members.map((member) => member.leave('SIGTERM')));
   const groups = stages.flatMap((stage) => Object.keys(STAGES[stage].consumers));
   await deleteGroups(

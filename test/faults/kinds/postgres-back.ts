@@ -12,11 +12,11 @@ export const postgresBack: Fault = {
     world.postgres.copyFiles();
     await world.postgres.start();
     await world.traffic.untilFlowing();
-    world.tell(`copied; ${GOES_BACK_MS / 1_000} s pass`);
+    world.print(`copied; ${GOES_BACK_MS / 1_000} s pass`);
     await world.pause(GOES_BACK_MS);
     await world.postgres.kill();
     world.postgres.putFilesBack();
-    world.tell('put back');
+    world.print('put back');
     await world.postgres.start();
   },
 };

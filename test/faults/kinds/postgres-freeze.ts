@@ -8,7 +8,7 @@ export const postgresFreeze: Fault = {
   description: `Postgres and its sessions frozen (SIGSTOP) for ${FROZEN_MS / 1_000} s`,
   limitMs: 180_000,
   async strike(world) {
-    world.tell(`frozen for ${FROZEN_MS / 1_000} s`);
+    world.print(`frozen for ${FROZEN_MS / 1_000} s`);
     world.postgres.pause();
     try {
       await world.pause(FROZEN_MS);

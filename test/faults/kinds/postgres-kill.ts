@@ -9,7 +9,7 @@ export const postgresKill: Fault = {
   limitMs: 180_000,
   async strike(world) {
     for (let kill = 1; kill <= KILLS; kill++) {
-      world.tell(`kill ${kill} of ${KILLS}`);
+      world.print(`kill ${kill} of ${KILLS}`);
       await world.postgres.kill();
       await world.pause(AWAY_MS);
       await world.postgres.start();

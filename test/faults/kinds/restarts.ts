@@ -18,13 +18,13 @@ export const restarts: Fault = {
     const tookMs: number[] = [];
     for (let time = 1; time <= TIMES; time++) {
       tookMs.push(await crashAndRestart(world));
-      world.tell(`restart ${time} of ${TIMES}: first push after ${tookMs.at(-1)} ms`);
+      world.print(`restart ${time} of ${TIMES}: first push after ${tookMs.at(-1)} ms`);
       await world.traffic.untilFlowing();
     }
     await world.pause(STAYS_UP_MS);
     await world.traffic.untilFlowing();
     const sorted = tookMs.toSorted((a, b) => a - b);
-    world.tell(
+    world.print(
       `from start to first push: median ${sorted[Math.floor(sorted.length / 2)] ?? 0} ms, longest ${sorted.at(-1) ?? 0} ms`,
     );
   },

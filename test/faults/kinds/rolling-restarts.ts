@@ -11,7 +11,7 @@ export const rollingRestarts: Fault = {
   plan: { instances: TWO_OF_EACH },
   async strike(world) {
     for (const member of world.stages.members) {
-      world.tell(`restarting a ${member.stage}`);
+      world.print(`restarting a ${member.stage}`);
       await member.restart();
     }
   },

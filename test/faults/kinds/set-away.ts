@@ -14,11 +14,11 @@ export const setAway: Fault = {
   async strike(world) {
     const set = STAGE_NAMES.flatMap((stage) => world.stages.of(stage).slice(1));
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-      world.tell(`one of each stage ended by ${signal}`);
+      world.print(`one of each stage ended by ${signal}`);
       await Promise.all(set.map((member) => member.leave(signal)));
       await world.pause(AWAY_MS);
       await world.traffic.untilFlowing();
-      world.tell('they come back');
+      world.print('they come back');
       await Promise.all(set.map((member) => member.comeBack()));
       await world.traffic.untilFlowing();
     }

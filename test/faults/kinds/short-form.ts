@@ -10,7 +10,7 @@ export const shortForm: Fault = {
   limitMs: 160_000,
   async strike(world) {
     const victims = world.stages.members.filter(({ stage }) => stage !== 'api' && stage !== 'router');
-    world.tell('sequencer, dispatcher, projector and broker killed');
+    world.print('sequencer, dispatcher, projector and broker killed');
     await Promise.all([...victims.map((victim) => victim.killAndReplace()), killBroker(world, BROKER_AWAY_MS)]);
   },
 };

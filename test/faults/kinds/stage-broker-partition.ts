@@ -20,7 +20,7 @@ export const stageBrokerPartition: Fault = {
   plan: { brokers: BROKERS, waysToFirstBroker: true },
   async strike(world) {
     for (const { what, state, forMs } of PHASES) {
-      world.tell(`${what} for ${forMs / 1_000} s`);
+      world.print(`${what} for ${forMs / 1_000} s`);
       world.setWays(state);
       try {
         await world.pause(forMs);

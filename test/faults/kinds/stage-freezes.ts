@@ -16,7 +16,7 @@ export const stageFreezes: Fault = {
   async strike(world) {
     for (const nth of [0, 1]) {
       const frozen = FROZEN.flatMap((stage) => world.stages.of(stage).slice(nth, nth + 1));
-      world.tell(`one of each frozen for ${FROZEN_MS / 1_000} s`);
+      world.print(`one of each frozen for ${FROZEN_MS / 1_000} s`);
       for (const member of frozen) member.signal('SIGSTOP');
       try {
         await world.pause(FROZEN_MS);
@@ -24,7 +24,7 @@ export const stageFreezes: Fault = {
       } finally {
         for (const member of frozen) member.signal('SIGCONT');
       }
-      world.tell('they go on');
+      world.print('they go on');
       await world.stages.ready();
       await world.traffic.untilFlowing();
     }

@@ -14,7 +14,7 @@ export const stageKills: Fault = {
     for (let kill = 0; kill < KILLS; kill++) {
       const victim = members[kill] ?? members[world.draw(members.length)];
       if (victim === undefined) throw new Error('there is no stage to kill');
-      world.tell(`kill ${kill + 1} of ${KILLS}: ${victim.stage}`);
+      world.print(`kill ${kill + 1} of ${KILLS}: ${victim.stage}`);
       await victim.killAndReplace();
       await world.pause(BETWEEN_MS.least + world.draw(BETWEEN_MS.most - BETWEEN_MS.least));
     }

@@ -31,13 +31,13 @@ async function bringBackFromTheDead(world: World, frozen: Member, successor: Mem
   frozen.order({ kind: 'freeze_before_write', topic: world.logTopic });
   await world.until(isStopped, 'the freeze');
   try {
-    world.tell('a sequencer is frozen before a write; waiting for the other one to take over');
+    world.print('a sequencer is frozen before a write; waiting for the other one to take over');
     await world.until(() => successor.assignmentsOf(group).length > joinedBefore, 'the takeover', TAKEOVER_MS);
     await world.traffic.untilFlowing();
   } finally {
     frozen.signal('SIGCONT');
   }
-  world.tell('it goes on');
+  world.print('it goes on');
   const joined = frozen.assignmentsOf(group).length;
   await world.until(() => frozen.assignmentsOf(group).length > joined, 'its return to the group', TAKEOVER_MS);
   await world.traffic.untilFlowing();

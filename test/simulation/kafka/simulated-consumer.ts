@@ -242,7 +242,7 @@ export class SimulatedConsumer {
     });
   }
 
-  /** As `tellBeforeJoins` has kafkajs do it. */
+  /** As `announceJoins` has kafkajs do it. */
   async #tellBeforeJoin(): Promise<void> {
     const beforeJoin = Object.getOwnPropertySymbols(this.#assigner ?? {}).find(
       ({ description }) => description === 'beforeJoin',

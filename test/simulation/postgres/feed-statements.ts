@@ -10,7 +10,7 @@ export const FEED_STATEMENTS: readonly Meaning[] = [
     domain: 'feed',
     sign: /insert into events \(/,
     act: (tables, statement, parameters) => {
-      if (!moveOffset(tables, statement, parameters)) return [{ moved: '0', told: '0' }];
+      if (!moveOffset(tables, statement, parameters)) return [{ moved: '0', notified: '0' }];
       const [, place] = /substring\(\$(\d+)::bytea/.exec(statement.sql) ?? [];
       const bytes = parameters[Number(place) - 1] as Buffer;
       for (const { o, s, i, t, a, f, l } of statement.rowsOf(parameters, 'event')) {
@@ -33,7 +33,7 @@ export const FEED_STATEMENTS: readonly Meaning[] = [
         tables.eventIds.set(`${row.org_id}/${row.event_id}`, row);
       }
       for (const { o, s } of statement.rowsOf(parameters, 'head')) tables.orgHeads.set(String(o), Number(s));
-      return [{ moved: '1', told: '0' }];
+      return [{ moved: '1', notified: '0' }];
     },
   },
   {

@@ -30,8 +30,8 @@ export function waitedText(seconds: number): string {
     { count: Math.floor(seconds / 60) % 60, unit: 'min' },
     { count: seconds % 60, unit: 's' },
   ];
-  const told = parts.filter(({ count }) => count > 0).slice(0, 2);
-  return told.length === 0 ? '0 s' : told.map(({ count, unit }) => `${count} ${unit}`).join(' ');
+  const shown = parts.filter(({ count }) => count > 0).slice(0, 2);
+  return shown.length === 0 ? '0 s' : shown.map(({ count, unit }) => `${count} ${unit}`).join(' ');
 }
 
 /** Prepares a visitor's text for a header: one line of limited length. */

@@ -54,7 +54,7 @@ async function simulateLiveChat(
   const simulation = new LiveChatSimulation({ chatsPerMinute: rate, chats, speed, dashboardUrl }, random, clock.now());
   print(`Chats of org ${orgId}, ${rate * speed} a minute; Ctrl-C ends them.`);
   const counts = new Map<string, number>();
-  const tell = async (happenings: readonly Happening[]) => {
+  const happen = async (happenings: readonly Happening[]) => {
     await submit(client, orgId, happenings);
     for (const happening of happenings) {
       counts.set(happening.event, (counts.get(happening.event) ?? 0) + 1);
@@ -64,9 +64,9 @@ async function simulateLiveChat(
   for (let nextAtMs = simulation.nextAtMs; nextAtMs !== undefined; nextAtMs = simulation.nextAtMs) {
     const isInTime = await untilOrAborted(nextAtMs - clock.now(), signal);
     if (!isInTime) break;
-    await tell(simulation.advance(clock.now()));
+    await happen(simulation.advance(clock.now()));
   }
-  await tell(simulation.end(clock.now()));
+  await happen(simulation.end(clock.now()));
   print(`Ended: ${[...counts].map(([event, count]) => `${count} ${event.replace('conversation.', '')}`).join(', ')}`);
 }
 

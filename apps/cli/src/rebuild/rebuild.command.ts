@@ -33,7 +33,7 @@ export function rebuildCommand(
       const projections: readonly ProjectionName[] =
         flags.deliveries === true ? ['deliveries'] : ['feed', 'deliveries'];
       const request = { projections, fromEmpty: flags.fromEmpty === true, nowMs: context.clock.now() };
-      const report = await told(
+      const report = await explained(
         withInstallation(environment, (installation) =>
           rebuild(installation, request, context.progress ?? terminalProgress()),
         ),
@@ -43,7 +43,7 @@ export function rebuildCommand(
 }
 
 /** An error that an operator can wait out is printed without a stack. */
-async function told<T>(work: Promise<T>): Promise<T> {
+async function explained<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {

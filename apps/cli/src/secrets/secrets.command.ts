@@ -24,7 +24,7 @@ export function secretsCommand(
     .addHelpText('after', HELP)
     .action(async ({ json }: { readonly json?: boolean }) => {
       const cipher = new SecretCipher(await encryptionKeys(environment));
-      const rotated = await withStore(environment, (store) => told(new SecretRotation(store, cipher).rotate()));
+      const rotated = await withStore(environment, (store) => explained(new SecretRotation(store, cipher).rotate()));
       context.print(
         json === true
           ? JSON.stringify(rotated)
@@ -34,7 +34,7 @@ export function secretsCommand(
   return secrets;
 }
 
-async function told(work: Promise<RotatedSecrets>): Promise<RotatedSecrets> {
+async function explained(work: Promise<RotatedSecrets>): Promise<RotatedSecrets> {
   try {
     return await work;
   } catch (error) {

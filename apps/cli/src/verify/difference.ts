@@ -21,7 +21,7 @@ export type Difference =
       readonly kind: 'delivery_count';
       readonly endpoint_id: EndpointId;
       readonly rows: number;
-      readonly told: number;
+      readonly expected: number;
     }
   | { readonly kind: 'behind'; readonly projection: string; readonly place: string; readonly at: number };
 
@@ -51,7 +51,7 @@ export function differenceText(difference: Difference): string {
         ? `delivery ${difference.delivery_id} (org ${difference.org_id}, seq ${difference.seq}) is in the facts and not in the delivery log`
         : `delivery ${difference.delivery_id} (org ${difference.org_id}, seq ${difference.seq}) has another ${difference.columns.join(', ')} than the facts`;
     case 'delivery_count':
-      return `endpoint ${difference.endpoint_id}: the delivery log has ${difference.rows} deliveries, the facts have ${difference.told}`;
+      return `endpoint ${difference.endpoint_id}: the delivery log has ${difference.rows} deliveries, the facts have ${difference.expected}`;
     case 'behind':
       return `the ${difference.projection} projection is at ${difference.at} and does not reach ${difference.place}`;
   }

@@ -50,7 +50,8 @@ export async function verifyDeliveries(
 }
 
 class DeliveryVerification {
-  readonly #told = new Map<EndpointId, number>();
+  /** How many deliveries of each endpoint the facts have. */
+  readonly #expected = new Map<EndpointId, number>();
   #facts = 0;
   #compared = 0;
 
@@ -88,11 +89,13 @@ class DeliveryVerification {
   async finish(): Promise<DeliveryVerdict> {
     const { sinceMs, from: fromSeq, orgId } = this.scope;
     const rows = await this.snapshot.rowsByEndpoint({ sinceMs, fromSeq, orgId });
-    const present = await this.snapshot.present([...this.#told.keys()]);
+    const present = await this.snapshot.present([...this.#expected.keys()]);
     for (const endpointId of new Set([...rows.keys(), ...present])) {
-      const [stored, told] = [rows.get(endpointId) ?? 0, this.#told.get(endpointId) ?? 0];
+      const [stored, expected] = [rows.get(endpointId) ?? 0, this.#expected.get(endpointId) ?? 0];
       // Fewer rows than deliveries are missing rows, which are all reported already.
-      if (stored > told) this.differences.add({ kind: 'delivery_count', endpoint_id: endpointId, rows: stored, told });
+      if (stored > expected) {
+        this.differences.add({ kind: 'delivery_count', endpoint_id: endpointId, rows: stored, expected });
+      }
     }
     return { facts: this.#facts, compared: this.#compared };
   }
@@ -102,7 +105,7 @@ class DeliveryVerification {
     for (const delivery of deliveries) {
       if (!this.#isAskedFor(delivery)) continue;
       const { endpointId } = delivery.ref;
-      this.#told.set(endpointId, (this.#told.get(endpointId) ?? 0) + 1);
+      this.#expected.set(endpointId, (this.#expected.get(endpointId) ?? 0) + 1);
       page.push(delivery);
       if (page.length < DELIVERIES_AT_ONCE) continue;
       await this.#comparePage(page);

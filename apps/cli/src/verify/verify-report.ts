@@ -45,8 +45,8 @@ export function verifyJson({ feed, deliveries, differences }: VerifyReport): str
 
 /** For people. */
 export function verifyLines({ feed, deliveries, differences }: VerifyReport): readonly string[] {
-  const told = feed.orgs.filter((org) => org.gaps > 0 || org.repeats > 0 || org.repeatedIds > 0);
-  const listed = feed.orgs.length <= LISTED_ORGS ? feed.orgs : told.slice(0, LISTED_ORGS);
+  const notable = feed.orgs.filter((org) => org.gaps > 0 || org.repeats > 0 || org.repeatedIds > 0);
+  const listed = feed.orgs.length <= LISTED_ORGS ? feed.orgs : notable.slice(0, LISTED_ORGS);
   const header = ['org', 'first', 'last', 'events', 'gaps', 'repeats', 'repeated ids'];
   const rows = listed.map((org) =>
     [org.orgId, org.firstSeq, org.lastSeq, eventsOf(org), org.gaps, org.repeats, org.repeatedIds].map(String),

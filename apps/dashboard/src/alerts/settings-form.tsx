@@ -8,7 +8,7 @@ import { durationText } from '../time/time-text.js';
 import { Button } from '../ui/button.js';
 import { Checkbox, TextArea, TextField } from '../ui/field.js';
 import { FailureNotice } from '../ui/notice.js';
-import { tellDone } from '../ui/toasts.js';
+import { toastDone } from '../ui/toasts.js';
 import { settingsDraft, settingsOf, settingsProblems } from './settings-draft.js';
 
 interface SettingsFormProps {
@@ -91,7 +91,7 @@ function useSaveSettings(orgId: string) {
       dataOf(api.PUT('/api/v1/internal/orgs/{orgId}/live-chat-settings', { params: { path: { orgId } }, body })),
     onSuccess: (saved) => {
       queries.setQueryData(liveChatSettingsQuery(orgId).queryKey, saved);
-      tellDone('Thresholds saved', 'They count for chats that wait already, too.');
+      toastDone('Thresholds saved', 'They count for chats that wait already, too.');
     },
   });
 }

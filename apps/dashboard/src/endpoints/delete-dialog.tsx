@@ -4,7 +4,7 @@ import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
 import { TextField } from '../ui/field.js';
 import { FailureNotice } from '../ui/notice.js';
-import { tellDone } from '../ui/toasts.js';
+import { toastDone } from '../ui/toasts.js';
 import { useDeleteEndpoint } from './endpoint-changes.js';
 import { endpointTitle } from './endpoint-title.js';
 
@@ -26,7 +26,7 @@ export function DeleteDialog({ endpoint, onClose, onDeleted }: DeleteDialogProps
     if (typed !== title) return;
     deleting.mutate(undefined, {
       onSuccess: () => {
-        tellDone(`Deleted “${title}”`);
+        toastDone(`Deleted “${title}”`);
         onDeleted();
       },
     });

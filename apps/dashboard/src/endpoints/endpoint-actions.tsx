@@ -4,7 +4,7 @@ import type { EndpointWithHealth, EndpointWithNewSecret } from '../api/resources
 import { useScope } from '../session/use-session.js';
 import { Button, ButtonLink, IconButton } from '../ui/button.js';
 import { Menu, type MenuAction } from '../ui/menu.js';
-import { tellDone, tellFailure } from '../ui/toasts.js';
+import { toastDone, toastFailure } from '../ui/toasts.js';
 import { DeleteDialog } from './delete-dialog.js';
 import { useChangeEndpoint, useStopPreviousSecret } from './endpoint-changes.js';
 import { RotateDialog } from './rotate-dialog.js';
@@ -39,10 +39,10 @@ export function EndpointActions({ endpoint, isTesting, onTest, onRecover }: Endp
       { is_active: active },
       {
         onSuccess: () => {
-          tellDone(active ? 'Endpoint enabled' : 'Endpoint paused');
+          toastDone(active ? 'Endpoint enabled' : 'Endpoint paused');
         },
         onError: (error) => {
-          tellFailure(active ? 'Not enabled' : 'Not paused', error);
+          toastFailure(active ? 'Not enabled' : 'Not paused', error);
         },
       },
     );
@@ -50,10 +50,10 @@ export function EndpointActions({ endpoint, isTesting, onTest, onRecover }: Endp
   const stopPreviousSecret = () => {
     stopping.mutate(undefined, {
       onSuccess: () => {
-        tellDone('Only the current secret signs now');
+        toastDone('Only the current secret signs now');
       },
       onError: (error) => {
-        tellFailure('The previous secret still signs', error);
+        toastFailure('The previous secret still signs', error);
       },
     });
   };

@@ -7,7 +7,7 @@ import { Dialog } from '../ui/dialog.js';
 import { Checkbox, Radio } from '../ui/field.js';
 import { FailureNotice } from '../ui/notice.js';
 import { Skeleton } from '../ui/skeleton.js';
-import { tellDone } from '../ui/toasts.js';
+import { toastDone } from '../ui/toasts.js';
 import { Time } from '../ui/time.js';
 import { recover, useChangeEndpoint, useRecover } from './endpoint-changes.js';
 import './recover-dialog.css';
@@ -49,9 +49,9 @@ export function RecoverDialog({
     if (total > 0) {
       const body = wanted.length === 2 ? range : { ...range, status: wanted[0] };
       const { scheduled } = await recovering.mutateAsync(body);
-      tellDone(`${wholeNumber(scheduled)} ${scheduled === 1 ? 'delivery is' : 'deliveries are'} on the way`);
+      toastDone(`${wholeNumber(scheduled)} ${scheduled === 1 ? 'delivery is' : 'deliveries are'} on the way`);
     } else {
-      tellDone('Endpoint enabled');
+      toastDone('Endpoint enabled');
     }
     onClose();
   };

@@ -2,7 +2,7 @@ import type { ApiKey } from '../api/resources.js';
 import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
 import { FailureNotice, Notice } from '../ui/notice.js';
-import { tellDone } from '../ui/toasts.js';
+import { toastDone } from '../ui/toasts.js';
 import { useRevokeKey } from './key-changes.js';
 
 interface RevokeKeyDialogProps {
@@ -34,7 +34,7 @@ export function RevokeKeyDialog({ apiKey, isOwn, onClose }: RevokeKeyDialogProps
             onClick={() => {
               revoking.mutate(apiKey.id, {
                 onSuccess: () => {
-                  tellDone('API key revoked');
+                  toastDone('API key revoked');
                   onClose();
                 },
               });

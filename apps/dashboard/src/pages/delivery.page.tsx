@@ -20,7 +20,7 @@ import { SkeletonBlock } from '../ui/skeleton.js';
 import { DeliveryBadge } from '../ui/status-badge.js';
 import { Tabs } from '../ui/tabs.js';
 import { Ago, Time } from '../ui/time.js';
-import { tellDone, tellFailure } from '../ui/toasts.js';
+import { toastDone, toastFailure } from '../ui/toasts.js';
 import './delivery.css';
 
 const route = getRouteApi('/inside/endpoints/$endpointId/deliveries/$deliveryId');
@@ -102,10 +102,10 @@ function ReplayButton({
       onClick={() => {
         replaying.mutate(undefined, {
           onSuccess: () => {
-            tellDone('Replayed', 'Sends the same bytes with the same delivery id and a new signature.');
+            toastDone('Replayed', 'Sends the same bytes with the same delivery id and a new signature.');
           },
           onError: (failure) => {
-            tellFailure('Not replayed', failure);
+            toastFailure('Not replayed', failure);
           },
         });
       }}

@@ -8,7 +8,7 @@ import { ButtonLink } from '../ui/button.js';
 import { FailureNotice } from '../ui/notice.js';
 import { PageHeader } from '../ui/page-header.js';
 import { SkeletonBlock } from '../ui/skeleton.js';
-import { tellDone } from '../ui/toasts.js';
+import { toastDone } from '../ui/toasts.js';
 
 const route = getRouteApi('/inside/endpoints/$endpointId/edit');
 
@@ -41,7 +41,7 @@ export function EditEndpointPage() {
           onSubmit={(changes) => {
             changing.mutate(changes, {
               onSuccess: () => {
-                tellDone('Endpoint saved');
+                toastDone('Endpoint saved');
                 void navigate(page);
               },
             });

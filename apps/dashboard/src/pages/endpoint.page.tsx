@@ -27,7 +27,7 @@ import { SkeletonBlock } from '../ui/skeleton.js';
 import { HealthBadge } from '../ui/status-badge.js';
 import { Tile, Tiles } from '../ui/tile.js';
 import { Ago, Time } from '../ui/time.js';
-import { tellFailure } from '../ui/toasts.js';
+import { toastFailure } from '../ui/toasts.js';
 import './endpoint.css';
 
 const route = getRouteApi('/inside/endpoints/$endpointId');
@@ -76,7 +76,7 @@ export function EndpointPage() {
                   setTestId(id);
                 },
                 onError: (failure) => {
-                  tellFailure('No test was sent', failure);
+                  toastFailure('No test was sent', failure);
                 },
               });
             }}

@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from 'react';
 import { signOut } from '../session/session.js';
 import { useSession } from '../session/use-session.js';
 import { Button, IconButton } from '../ui/button.js';
-import { tellFailure } from '../ui/toasts.js';
+import { toastFailure } from '../ui/toasts.js';
 import { Brand } from './brand.js';
 import { Navigation } from './navigation.js';
 import { ThemeSwitch } from './theme-switch.js';
@@ -53,7 +53,7 @@ function Account() {
   const navigate = useNavigate();
   const leave = () => {
     signOut(queries, () => navigate({ to: '/sign-in' })).catch((error: unknown) => {
-      tellFailure('Not signed out', error);
+      toastFailure('Not signed out', error);
     });
   };
   return (

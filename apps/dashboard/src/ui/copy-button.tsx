@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { Button, IconButton } from './button.js';
-import { tellFailure } from './toasts.js';
+import { toastFailure } from './toasts.js';
 
 const SHOWN_MS = 1_800;
 
@@ -16,7 +16,7 @@ function useCopy(text: string) {
         }, SHOWN_MS);
       },
       (error: unknown) => {
-        tellFailure('The browser does not allow copying', error);
+        toastFailure('The browser does not allow copying', error);
       },
     );
   };

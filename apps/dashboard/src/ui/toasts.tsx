@@ -8,12 +8,12 @@ import './toasts.css';
 const manager = Toast.createToastManager();
 
 /** Says in passing that something was done. */
-export function tellDone(title: string, description?: string): void {
+export function toastDone(title: string, description?: string): void {
   manager.add({ title, description, type: 'good' });
 }
 
 /** Says in passing that something failed; where there is a place for it, it is better said there. */
-export function tellFailure(title: string, error: unknown): void {
+export function toastFailure(title: string, error: unknown): void {
   manager.add({ title, description: failureText(error), type: 'bad', timeout: 10_000 });
 }
 

@@ -6,7 +6,7 @@ import { CountedSockets } from './counted-sockets.js';
 import { KeyPlaces } from '../topics/key-places.js';
 import { keyedPartitioner } from '../topics/keyed-partitioner.js';
 import { isPassingKafkaError } from './is-passing-kafka-error.js';
-import { tellBeforeJoins } from '../kafkajs/before-join.js';
+import { announceJoins } from '../kafkajs/before-join.js';
 import { finishConnecting } from '../kafkajs/finish-connecting.js';
 import { commitOnce } from '../kafkajs/commit-once.js';
 import { replaceReset } from '../kafkajs/out-of-range.js';
@@ -16,7 +16,7 @@ import { AcceptedSessionTimes } from './session-times.js';
 replaceCodec();
 replaceReset();
 commitOnce();
-tellBeforeJoins();
+announceJoins();
 finishConnecting();
 
 export interface KafkaConnectionOptions {

@@ -29,7 +29,7 @@ const require = createRequire(import.meta.url);
  * Lets consumers that were made with `tellingAssigner` finish before they join their group again, since kafkajs joins as
  * soon as it hears of a rebalance. It changes kafkajs for the whole thread.
  */
-export function tellBeforeJoins(): void {
+export function announceJoins(): void {
   const { prototype } = require('kafkajs/src/consumer/consumerGroup.js') as { readonly prototype: ConsumerGroup };
   const join = Object.getOwnPropertyDescriptor(prototype, 'joinAndSync')?.value as ConsumerGroup['joinAndSync'];
   prototype.joinAndSync = async function (this: ConsumerGroup) {

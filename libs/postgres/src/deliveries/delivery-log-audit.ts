@@ -45,18 +45,18 @@ const storedColumn = (column: DeliveryColumn) => (column in SEEN ? SEEN[column a
 
 const MISMATCHES = `
   select place, columns from (
-    select told.place, case when d.id is null then array['row'] else array_remove(array[
-      ${DELIVERY_COLUMNS.map((column) => `case when ${storedColumn(column)} is distinct from told.${column} then '${column}' end`).join(',\n      ')},
-      case when told.attempts_made <> (
+    select expected.place, case when d.id is null then array['row'] else array_remove(array[
+      ${DELIVERY_COLUMNS.map((column) => `case when ${storedColumn(column)} is distinct from expected.${column} then '${column}' end`).join(',\n      ')},
+      case when expected.attempts_made <> (
         select count(*) from delivery_attempts a
-        where a.delivery_id = told.id and a.delivery_created_at = ${at('told.created_ms')}
+        where a.delivery_id = expected.id and a.delivery_created_at = ${at('expected.created_ms')}
       ) then 'attempts_log' end
     ], null) end as columns
     from unnest(${deliveryArrays(1)}, $${DELIVERY_PARAMETERS + 1}::int[])
-      with ordinality as told(${DELIVERY_ALIASES}, attempts_made, place)
-    join endpoints on endpoints.id = told.endpoint_id
-    left join deliveries d on d.id = told.id and d.created_at = ${at('told.created_ms')}
-    left join endpoint_endings n on n.endpoint_id = told.endpoint_id
+      with ordinality as expected(${DELIVERY_ALIASES}, attempts_made, place)
+    join endpoints on endpoints.id = expected.endpoint_id
+    left join deliveries d on d.id = expected.id and d.created_at = ${at('expected.created_ms')}
+    left join endpoint_endings n on n.endpoint_id = expected.endpoint_id
   ) compared where cardinality(columns) > 0 order by place`;
 
 /** Compares the delivery log with what a fold of the delivery facts makes of it. It changes nothing. */

@@ -107,7 +107,7 @@ export class FeedRepair {
 
   /** Whether the delivery log has the content of these facts. Deleted endpoints do not count. */
   async hasFolded(facts: readonly DeliveryFact[]): Promise<boolean> {
-    const told = facts.flatMap((fact) => {
+    const noted = facts.flatMap((fact) => {
       if (fact.type === 'endpoint_disabled') return [];
       const run = fact.type === 'replayed' || fact.type === 'attempted' ? fact.run : 0;
       return [{ ...fact.delivery, run, attempt: fact.type === 'attempted' ? fact.attempt : null }];
@@ -115,19 +115,19 @@ export class FeedRepair {
     const [row] = await this.store.query<{ is_missing: boolean }>(
       `select exists (
          select from unnest($1::text[], $2::bigint[], $3::text[], $4::int[], $5::int[])
-           as told(id, created_ms, endpoint_id, run, attempt)
-         join endpoints n on n.id = told.endpoint_id
-         left join deliveries d on d.id = told.id and d.created_at = to_timestamp(told.created_ms / 1000.0)
-         left join delivery_attempts a on a.delivery_id = told.id and a.run = told.run and a.attempt = told.attempt
-           and a.delivery_created_at = to_timestamp(told.created_ms / 1000.0)
-         where d.id is null or d.run < told.run or (told.attempt is not null and a.delivery_id is null)
+           as noted(id, created_ms, endpoint_id, run, attempt)
+         join endpoints n on n.id = noted.endpoint_id
+         left join deliveries d on d.id = noted.id and d.created_at = to_timestamp(noted.created_ms / 1000.0)
+         left join delivery_attempts a on a.delivery_id = noted.id and a.run = noted.run and a.attempt = noted.attempt
+           and a.delivery_created_at = to_timestamp(noted.created_ms / 1000.0)
+         where d.id is null or d.run < noted.run or (noted.attempt is not null and a.delivery_id is null)
        ) as is_missing`,
       [
-        told.map(({ deliveryId }) => deliveryId),
-        told.map(({ createdAtMs }) => createdAtMs),
-        told.map(({ endpointId }) => endpointId),
-        told.map(({ run }) => run),
-        told.map(({ attempt }) => attempt),
+        noted.map(({ deliveryId }) => deliveryId),
+        noted.map(({ createdAtMs }) => createdAtMs),
+        noted.map(({ endpointId }) => endpointId),
+        noted.map(({ run }) => run),
+        noted.map(({ attempt }) => attempt),
       ],
     );
     return row?.is_missing !== true;

@@ -49,10 +49,10 @@ const APPLY = `
     select o, s from unnest($15::uuid[], $16::bigint[]) as head(o, s) where exists (select from moved)
     on conflict (org_id) do update set last_seq = excluded.last_seq
     returning org_id, last_seq
-  ), told as (
+  ), notified as (
     select pg_notify('${HEADS_CHANNEL}', org_id || ':' || last_seq) from heads where current_schema() = 'public'
   )
-  select (select count(*) from moved) as moved, (select count(*) from told) as told`;
+  select (select count(*) from moved) as moved, (select count(*) from notified) as notified`;
 
 /** The start of each envelope in their concatenation. Postgres counts from 1. */
 function firstBytes(events: readonly FeedEvent[]): readonly number[] {

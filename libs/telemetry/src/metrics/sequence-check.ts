@@ -18,13 +18,13 @@ export interface SequenceCheck {
  * label
  */
 export function measureSequenceCheck(metrics: Metrics, name: string, check: SequenceCheck): void {
-  let told: SequenceFindings = { checked: 0, gaps: 0, repeats: 0, mismatches: 0 };
+  let reported: SequenceFindings = { checked: 0, gaps: 0, repeats: 0, mismatches: 0 };
   metrics.beforeScrape(() => {
     const found = check.read();
-    metrics.add('gapless_sequence_checked_total', { check: name }, found.checked - told.checked);
-    metrics.add('gapless_sequence_gaps_total', { check: name }, found.gaps - told.gaps);
-    metrics.add('gapless_sequence_repeats_total', { check: name }, found.repeats - told.repeats);
-    metrics.add('gapless_sequence_mismatches_total', { check: name }, found.mismatches - told.mismatches);
-    told = { ...found };
+    metrics.add('gapless_sequence_checked_total', { check: name }, found.checked - reported.checked);
+    metrics.add('gapless_sequence_gaps_total', { check: name }, found.gaps - reported.gaps);
+    metrics.add('gapless_sequence_repeats_total', { check: name }, found.repeats - reported.repeats);
+    metrics.add('gapless_sequence_mismatches_total', { check: name }, found.mismatches - reported.mismatches);
+    reported = { ...found };
   });
 }

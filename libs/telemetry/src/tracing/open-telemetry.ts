@@ -38,7 +38,7 @@ export class OpenTelemetry implements Tracing {
   static sendingTo(endpoint: string, { serviceName, onFailure }: Omit<TracingOptions, 'endpoint'>): OpenTelemetry {
     const url = `${endpoint.replace(/\/+$/, '')}${TRACES_PATH}`;
     const exporter = new OTLPTraceExporter({ url, timeoutMillis: EXPORT_TIMEOUT_MS });
-    return new OpenTelemetry(telling(exporter, onFailure), serviceName);
+    return new OpenTelemetry(reporting(exporter, onFailure), serviceName);
   }
 
   record(span: FinishedSpan): void {
@@ -82,7 +82,7 @@ export class OpenTelemetry implements Tracing {
 }
 
 /** The SDK keeps failures to itself. */
-function telling(exporter: SpanExporter, onFailure: TracingOptions['onFailure']): SpanExporter {
+function reporting(exporter: SpanExporter, onFailure: TracingOptions['onFailure']): SpanExporter {
   return {
     export: (spans, done) => {
       exporter.export(spans, (result) => {
