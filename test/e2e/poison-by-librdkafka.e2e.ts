@@ -22,8 +22,8 @@ import { API_HTTP } from '../support/stages.js';
 
 const PARTITIONS = 3;
 const STAGES = ['sequencer', 'router', 'dispatcher', 'projector'];
-/** What comes after all of them is pushed within. */
-const GOES_ON_WITHIN_MS = 5_000;
+/** For a machine that is busy otherwise; `npm run test:hostile` measures that it takes less than 5 s. */
+const GOES_ON_WITHIN_MS = 30_000;
 
 let gapless: GaplessUnderTest;
 let receiver: Receiver;

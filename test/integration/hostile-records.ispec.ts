@@ -17,8 +17,8 @@ import { recordBatch, type Packing } from '../support/record-batch.js';
 import { aReceiver, type Receiver } from '../support/receiver.js';
 
 const PARTITIONS = 3;
-/** Every record has this long until the next one of its partition is in the feed, and pushed. */
-const GOES_ON_WITHIN_MS = 5_000;
+/** For a machine that is busy otherwise; `npm run test:hostile` measures that it takes less than 5 s. */
+const GOES_ON_WITHIN_MS = 30_000;
 
 let gapless: GaplessUnderTest;
 let app: GaplessApp;
