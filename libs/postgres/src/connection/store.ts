@@ -9,10 +9,8 @@ import { untilItWorks, type Logger } from '#libs/runtime';
 import { ApiKeyEntity } from '../entities/api-key.entity.js';
 import { EndpointEntity } from '../entities/endpoint.entity.js';
 import { MIGRATIONS } from '../migrations/index.js';
+import { ADVISORY_LOCKS } from './advisory-locks.js';
 import { makeTenantLogin, openAsTenant, tenantUrl } from './tenant-login.js';
-
-/** Taken while migrating, so that processes that start together migrate once. */
-const MIGRATION_LOCK = 4_711_0815;
 
 const POOL_SIZE = 20;
 /** How many of them are for the queries of requests, in a process that serves requests. */
@@ -346,7 +344,7 @@ export class Store {
     return this.#withMigrations(async (dataSource) => {
       const runner = dataSource.createQueryRunner();
       try {
-        await runner.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
+        await runner.query('select pg_advisory_lock($1)', [ADVISORY_LOCKS.migration]);
         const done = await dataSource.runMigrations();
         for (const migration of done) this.#logger.info({ migration: migration.name }, 'postgres.migrated');
         await this.#makeTenantLogin(runner);

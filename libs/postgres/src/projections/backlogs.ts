@@ -1,8 +1,6 @@
 import type { EndpointId } from '#libs/domain';
+import { ADVISORY_LOCKS } from '../connection/advisory-locks.js';
 import type { Store } from '../connection/store.js';
-
-/** Held by the one process that works on backlogs. */
-const BACKLOG_LOCK = 4_711_0818;
 
 /** Rows that one statement changes: it holds their locks for well under a second. */
 const CHUNK_ROWS = 2_000;
@@ -38,7 +36,7 @@ export class Backlogs {
 
   /** Lets `act` have chunks done, in one process at a time. @returns `null` when another process is at it */
   async alone<T>(act: () => Promise<T>): Promise<T | null> {
-    return this.store.exclusively(BACKLOG_LOCK, act);
+    return this.store.exclusively(ADVISORY_LOCKS.backlogs, act);
   }
 
   /** Does one chunk of each endpoint that has work waiting. */

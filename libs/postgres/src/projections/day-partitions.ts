@@ -1,13 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { ADVISORY_LOCKS } from '../connection/advisory-locks.js';
 import { isLockNotAvailable, type Store } from '../connection/store.js';
 
 const DAY_MS = 86_400_000;
 
 /** The tables that are range-partitioned by day. */
 const TABLES = ['events', 'deliveries', 'delivery_attempts'] as const;
-
-/** Taken while a partition is made, so that two projectors do not make the same one; a shadow's are made besides. */
-const PARTITION_LOCK = 4_711_0816;
 
 /** So long do readers wait behind a drop that waits for another reader, at the most. */
 const DROP_LOCK_TIMEOUT = '100ms';
@@ -89,7 +87,9 @@ export class DayPartitions {
   /** One table for each transaction, so that no two of them can wait for each other. */
   async #make(table: string, dayMs: number): Promise<void> {
     await this.store.transaction(async (runner) => {
-      await runner.query('select pg_advisory_xact_lock($1, hashtext(current_schema()))', [PARTITION_LOCK]);
+      await runner.query('select pg_advisory_xact_lock($1, hashtext(current_schema()))', [
+        ADVISORY_LOCKS.dayPartitions,
+      ]);
       await runner.query('select gapless_make_day($1, $2)', [table, isoDay(dayMs)]);
     });
   }

@@ -9,14 +9,12 @@ import {
   type ProjectionName,
   type ProjectionPositions,
 } from './projection-tables.js';
+import { ADVISORY_LOCKS } from '../connection/advisory-locks.js';
 import { isLockNotAvailable, isPassingInAMoment, Store, type StoreOptions } from '../connection/store.js';
 
 /** Where projections are built, and where those that they replace are put before they are dropped. */
 const SHADOW = 'gapless_shadow';
 const RETIRED = 'gapless_retired';
-
-/** Held while a shadow exists. */
-const SHADOW_LOCK = 4_711_0817;
 
 /** Below the time after which Postgres looks for deadlocks (1 s): this gives way before a reader is ended for it. */
 const LOCK_TIMEOUT = '500ms';
@@ -56,7 +54,7 @@ export class ProjectionShadow {
     topics: Readonly<Record<ProjectionName, string>>,
     act: (shadow: ProjectionShadow) => Promise<T>,
   ): Promise<T> {
-    const done = await served.exclusively(SHADOW_LOCK, async () => {
+    const done = await served.exclusively(ADVISORY_LOCKS.shadow, async () => {
       // Left by a rebuild that was killed.
       await dropSchemas(served);
       await served.query(`create schema ${SHADOW}`);
