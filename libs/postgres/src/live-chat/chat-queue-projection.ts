@@ -2,6 +2,7 @@ import type { QueryRunner } from 'typeorm';
 import {
   DEFAULT_LIVE_CHAT_SETTINGS,
   foldConversation,
+  SeqGate,
   seqFromText,
   type AlertStage,
   type ConversationEvent,
@@ -219,17 +220,13 @@ async function lockQueues(runner: QueryRunner, orgIds: readonly OrgId[]): Promis
   );
 }
 
-/** The rule of the log's readers: a record whose seq is not above the last seen of its org is a repeat. */
 function unrepeated(
   events: readonly ConversationEventAtOffset[],
   queues: ReadonlyMap<OrgId, Queue>,
 ): readonly ConversationEventAtOffset[] {
-  const seen = new Map([...queues].map(([orgId, { lastSeq }]) => [orgId, lastSeq]));
-  return events.filter(({ orgId, seq }) => {
-    const isFresh = seq > (seen.get(orgId) ?? 0);
-    if (isFresh) seen.set(orgId, seq);
-    return isFresh;
-  });
+  const gate = new SeqGate();
+  for (const [orgId, { lastSeq }] of queues) gate.resume(orgId, lastSeq);
+  return gate.sift(events).fresh;
 }
 
 async function lockPlaces(runner: QueryRunner, events: readonly ConversationEvent[]): Promise<Map<string, Place>> {
