@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { bootstrap, ROOT, runMain } from './bootstrap.mjs';
 import { installChromium } from './chromium.mjs';
+import { GENERATED } from './generated.mjs';
 import { countTests, jest, runNode } from './jest-run.mjs';
 import { bringOutsideClients } from './outside-clients.mjs';
 import { StepError } from './run-tool.mjs';
@@ -23,26 +24,8 @@ const PHASES = [
   { name: 'cspell', args: node('cspell/bin.mjs', '--no-progress', '--no-summary', '--dot') },
   { name: 'depcruise', args: node('dependency-cruiser/bin/dependency-cruise.mjs', 'apps', 'libs') },
   { name: 'knip', args: node('knip/bin/knip.js', '--tsConfig', 'tsconfig.build.json') },
-  { name: 'openapi', args: [join(ROOT, 'dist/apps/api/src/openapi/write-openapi.js'), 'docs/openapi.json', '--check'] },
-  {
-    name: 'asyncapi',
-    args: [join(ROOT, 'dist/apps/api/src/asyncapi/write-asyncapi.js'), 'docs/asyncapi.json', '--check'],
-  },
-  {
-    name: 'schemas',
-    args: [join(ROOT, 'dist/libs/event-validation/src/schemas/write-schemas.js'), 'schemas', '--check'],
-  },
+  ...GENERATED.filter(({ hasCheck }) => hasCheck).map(({ name, args }) => ({ name, args: [...args, '--check'] })),
   { name: 'alerts', args: [join(ROOT, 'scripts/check-alerts.mjs')] },
-  {
-    name: 'client',
-    args: node(
-      'openapi-typescript/bin/cli.js',
-      'docs/openapi.json',
-      '-o',
-      'apps/dashboard/src/api/schema.d.ts',
-      '--check',
-    ),
-  },
   { name: 'types', args: node('typescript/bin/tsc', '-p', 'tsconfig.json', '--noEmit') },
   { name: 'types-dashboard', args: node('typescript/bin/tsc', '-p', 'apps/dashboard/tsconfig.json') },
   { name: 'unit', args: [...jest(ROOT, 'unit'), ON_TWO_CORES], report: jestReport },

@@ -1,4 +1,4 @@
-// Written by `npm run event-types` from the catalog of libs/domain.
+// Written by `npm run generate` from the catalog of libs/domain.
 
 /**
  * The conversation, as its REST representation shows it.

@@ -18,7 +18,7 @@ function cell(row: readonly string[], column: number): string {
  * @throws Error when the markers are not there
  */
 export function replaceMarked(text: string, name: string, content: string): string {
-  const [begin, end] = [`<!-- ${name}: begin; npm run docs writes it -->`, `<!-- ${name}: end -->`];
+  const [begin, end] = [`<!-- ${name}: begin; npm run generate writes it -->`, `<!-- ${name}: end -->`];
   const from = text.indexOf(begin);
   const to = text.indexOf(end);
   if (from === -1 || to < from) throw new Error(`the markers of ${name} are missing`);

@@ -8,7 +8,7 @@ const ROOT = resolve(import.meta.dirname, '../../../..');
 
 describe('the tables of settings and metrics', () => {
   it.each(Object.entries(REFERENCE_TABLES))(
-    'in %s are what the sources say (npm run docs writes them)',
+    'in %s are what the sources say (npm run generate writes them)',
     async (path, update) => {
       const text = await readFile(join(ROOT, path), 'utf8');
       expect(text).toBe(update(text));
@@ -32,9 +32,9 @@ describe('markdownTable', () => {
 
 describe('replaceMarked', () => {
   it('leaves everything but what is between its markers', () => {
-    const text = 'a\n<!-- t: begin; npm run docs writes it -->\nold\n<!-- t: end -->\nb\n';
+    const text = 'a\n<!-- t: begin; npm run generate writes it -->\nold\n<!-- t: end -->\nb\n';
     const replaced = replaceMarked(text, 't', 'new');
-    expect(replaced).toBe('a\n<!-- t: begin; npm run docs writes it -->\n\nnew\n\n<!-- t: end -->\nb\n');
+    expect(replaced).toBe('a\n<!-- t: begin; npm run generate writes it -->\n\nnew\n\n<!-- t: end -->\nb\n');
     expect(() => replaceMarked('a', 't', 'new')).toThrow('the markers of t are missing');
   });
 });

@@ -2,7 +2,7 @@ import { compile } from 'json-schema-to-typescript';
 import { format, resolveConfig } from 'prettier';
 import { CATALOG, type CatalogEntry, type JsonObject } from '#libs/domain';
 
-const HEADER = '// Written by `npm run event-types` from the catalog of libs/domain.';
+const HEADER = '// Written by `npm run generate` from the catalog of libs/domain.';
 
 /** Nobody has to handle events that are never emitted. */
 const ENTRIES = CATALOG.filter((entry) => !entry.deprecated);

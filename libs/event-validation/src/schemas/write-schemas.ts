@@ -18,10 +18,10 @@ if (directory === undefined) {
 } else if (flag === '--check') {
   const drifted = await driftedFiles(directory, EVENT_SCHEMA_FILES);
   if (drifted.length > 0) {
-    fail(1, [`${directory} is not what the sources describe; npm run schemas writes it:`, ...drifted]);
+    fail(1, [`${directory} is not what the sources describe; npm run generate writes it:`, ...drifted]);
   }
 } else {
   const breaking = flag === '--accept-breaking' ? [] : await breakingLines(directory, EVENT_SCHEMA_FILES);
   if (breaking.length === 0) await writeSchemas(directory, EVENT_SCHEMA_FILES);
-  else fail(1, [...breaking, 'Nothing is written. If it has to be: npm run schemas -- --accept-breaking']);
+  else fail(1, [...breaking, 'Nothing is written. If it has to be: npm run generate -- schemas --accept-breaking']);
 }
