@@ -78,12 +78,5 @@ describe('the list of stages', () => {
       expect(main).toContain(`name: '${name}'`);
       expect(main).toContain(`defaultPort: STAGES.${name}.port`);
     });
-
-    it('can be started by npm', () => {
-      const { scripts } = JSON.parse(readText('package.json')) as {
-        readonly scripts: Readonly<Record<string, string>>;
-      };
-      expect(scripts[`start:${name}`]).toMatch(new RegExp(`scripts/start\\.mjs ${name}$`));
-    });
   });
 });
