@@ -17,6 +17,7 @@ import type { PushClient } from '#libs/webhook-transport';
 import { AttemptMaker } from './attempt-maker.js';
 import { DispatchLookup } from './dispatch-lookup.js';
 import { LaneFeeder } from './lane-feeder.js';
+import { AttentiveClock } from './attentive-clock.js';
 import { Lane, type LaneLimits } from './lane.js';
 import { measureLane } from './measure-lane.js';
 import { PUSH_CLIENT } from './push-client.provider.js';
@@ -32,17 +33,21 @@ export const SLOW_GROUP = 'dispatcher-slow';
  */
 const MAIN_LANE: LaneLimits = {
   held: 2_000,
+  keptForModest: 200,
   inFlightPerEndpoint: 64,
   heldPerEndpoint: ENDPOINT_SHARE,
   heldPerSluggishEndpoint: 4,
+  takesTurns: false,
 };
 
 /** Here endpoints wait for themselves: what finds no room rests in its partition. */
 const SLOW_LANE: LaneLimits = {
   held: 1_000,
+  keptForModest: 200,
   inFlightPerEndpoint: 64,
   heldPerEndpoint: ENDPOINT_SHARE,
   heldPerSluggishEndpoint: ENDPOINT_SHARE,
+  takesTurns: true,
 };
 
 /** Outcomes of the slow lane come in larger batches, which cost less each. */
@@ -60,6 +65,7 @@ export class Dispatcher implements BeforeApplicationShutdown {
   readonly main: LaneFeeder;
   readonly slow: LaneFeeder;
   readonly #ending = new AbortController();
+  readonly #clock = new AttentiveClock();
 
   constructor(
     directory: EndpointDirectory,
@@ -98,7 +104,7 @@ export class Dispatcher implements BeforeApplicationShutdown {
     const mainMaker = aMaker(appenders.open());
     const slowMaker = aMaker(appenders.open({ gatherMs: SLOW_GATHER_MS }));
     const dependencies = { appender, sessions, topics, logger, signal };
-    const nowMs = () => performance.now();
+    const nowMs = () => this.#clock.nowMs();
     const mainLane = new Lane(MAIN_LANE, nowMs, () => this.main.mayBegin);
     const pace = new YieldingPace(nowMs, () => mainLane.servesModestEndpoints);
     const slowLane = new Lane(SLOW_LANE, nowMs, () => this.slow.mayBegin && pace.take());
@@ -127,6 +133,7 @@ export class Dispatcher implements BeforeApplicationShutdown {
   /** Before the consumers leave their groups, so that what ends in time is committed. */
   async beforeApplicationShutdown(): Promise<void> {
     await Promise.all([this.main.drain(DRAIN_MS), this.slow.drain(DRAIN_MS)]);
+    this.#clock.stop();
     this.#ending.abort(new Error('the process ends'));
     await this.client.close();
   }

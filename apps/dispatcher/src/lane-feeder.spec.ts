@@ -10,7 +10,14 @@ import { Lane, type LaneLimits } from './lane.js';
 
 const GROUP = 'dispatcher';
 const TOPIC = 'attempts';
-const LIMITS: LaneLimits = { held: 100, inFlightPerEndpoint: 50, heldPerEndpoint: 3, heldPerSluggishEndpoint: 1 };
+const LIMITS: LaneLimits = {
+  held: 100,
+  keptForModest: 0,
+  takesTurns: false,
+  inFlightPerEndpoint: 50,
+  heldPerEndpoint: 3,
+  heldPerSluggishEndpoint: 1,
+};
 const topics = topicNames('gapless', [10_000]);
 
 let appender: FakeAppender;

@@ -2,7 +2,14 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { parseEndpointId, type EndpointId } from '#libs/domain';
 import { Lane, type Flight, type LaneLimits } from './lane.js';
 
-const LIMITS: LaneLimits = { held: 10, inFlightPerEndpoint: 2, heldPerEndpoint: 5, heldPerSluggishEndpoint: 1 };
+const LIMITS: LaneLimits = {
+  held: 10,
+  keptForModest: 0,
+  inFlightPerEndpoint: 2,
+  heldPerEndpoint: 5,
+  heldPerSluggishEndpoint: 1,
+  takesTurns: false,
+};
 const [A, B, C] = ['A', 'B', 'C'].map((letter) => parseEndpointId(`whe_${letter.repeat(26)}`)!) as [
   EndpointId,
   EndpointId,
@@ -314,5 +321,33 @@ describe('attempts that are withdrawn', () => {
     }
     lane.withdraw(lost);
     expect(flights.map(({ isWithdrawn }) => isWithdrawn)).toEqual([true, false]);
+  });
+});
+
+describe('a lane that busy endpoints fill', () => {
+  it('keeps places for endpoints with next to nothing in it', () => {
+    lane = new Lane({ ...LIMITS, keptForModest: 4 }, () => nowMs);
+    const answers = [...offerMany(A, 5), ...offerMany(B, 5)].map(({ answer }) => answer);
+    expect(answers.filter((answer) => answer === 'taken')).toHaveLength(7);
+    expect(answers.at(-1)).toBe('lane_full');
+    expect(offer(C).answer).toBe('taken');
+  });
+
+  it('lets endpoints take turns where not all may begin', async () => {
+    let starts = 2;
+    lane = new Lane(
+      { ...LIMITS, takesTurns: true },
+      () => nowMs,
+      () => starts-- > 0,
+    );
+    const ofBusy = offerMany(A, 5);
+    const [ofOther] = offerMany(B, 1);
+    expect(ofBusy.map(({ state }) => state).slice(0, 2)).toEqual(['in flight', 'in flight']);
+    for (const attempt of ofBusy.slice(0, 2)) {
+      starts = 1;
+      await end(attempt);
+    }
+    expect(ofOther?.state).toBe('in flight');
+    expect(ofBusy.map(({ state }) => state)).toEqual(['done', 'done', 'in flight', 'waiting', 'waiting']);
   });
 });

@@ -4,18 +4,25 @@ import type { EndpointId } from '#libs/domain';
 export interface LaneLimits {
   /** Attempts that are held in all, in flight and waiting: bounds the memory, and what a restart repeats. */
   readonly held: number;
+  /** Of these, places for endpoints that hold almost nothing: busy ones never fill the lane. */
+  readonly keptForModest: number;
   /** Attempts in flight to one endpoint: until it has answered, not until Kafka has what came of it. */
   readonly inFlightPerEndpoint: number;
   /** Attempts that one endpoint may hold, in flight and waiting, while it answers quickly. */
   readonly heldPerEndpoint: number;
   /** The same for an endpoint that does not: many of them together must leave the lane to the others. */
   readonly heldPerSluggishEndpoint: number;
+  /** Whether each start is somebody's turn: where fewer may begin than are ready. */
+  readonly takesTurns: boolean;
 }
 
 /** An answer later than this makes an endpoint sluggish … */
 const SLUGGISH_AFTER_MS = 1_000;
 /** … for this long after the last such attempt. */
 const SLUGGISH_FOR_MS = 30_000;
+
+/** An endpoint with fewer attempts than this holds almost nothing. */
+const MODEST = 2;
 
 /** An endpoint that was sent something within this time is being served. */
 const LATELY_MS = 2_000;
@@ -142,7 +149,9 @@ export class Lane {
    * @param giveUp is called in place of `make` when the endpoint turns out to be sluggish while the attempt waits
    */
   offer(owner: object, endpointId: EndpointId, make: Make, giveUp: () => void): Offer {
-    if (this.#held >= this.limits.held) return 'lane_full';
+    const { held, keptForModest } = this.limits;
+    const isModest = (this.#shares.get(endpointId)?.held ?? 0) < MODEST;
+    if (this.#held >= (isModest ? held : held - keptForModest)) return 'lane_full';
     let share = this.#shares.get(endpointId);
     if (share === undefined) {
       share = new EndpointShare();
@@ -189,9 +198,17 @@ export class Lane {
     }
   }
 
-  /** Begins what waits and may begin. */
+  /** Begins what waits and may begin: endpoints take turns, since not all of it may begin now. */
   advance(): void {
-    for (const [endpointId, share] of this.#shares) this.#advance(endpointId, share);
+    for (let isMore = true; isMore;) {
+      isMore = false;
+      for (const [endpointId, share] of [...this.#shares]) {
+        if (share.waiting.length === 0 || share.inFlight.size >= this.limits.inFlightPerEndpoint) continue;
+        if (!this.mayStart()) return;
+        this.#begin(endpointId, share);
+        isMore = true;
+      }
+    }
   }
 
   /** Whether endpoints that are content with their share were being sent anything, the last time it was looked. */
@@ -206,27 +223,40 @@ export class Lane {
 
   #advance(endpointId: EndpointId, share: EndpointShare): void {
     while (share.waiting.length > 0 && share.inFlight.size < this.limits.inFlightPerEndpoint && this.mayStart()) {
-      const next = share.waiting.shift();
-      if (next === undefined) return;
-      share.startedAtMs = this.nowMs();
-      const flight: Flight = new Flight(
-        this.nowMs,
-        () => {
-          share.inFlight.delete(flight);
-          share.settling++;
-          if (flight.answeredAfterMs > SLUGGISH_AFTER_MS) share.sluggishUntilMs = this.nowMs() + SLUGGISH_FOR_MS;
-          this.#advance(endpointId, share);
-        },
-        next.owner,
-      );
-      share.inFlight.add(flight);
-      void next.make(flight).finally(() => {
-        // Without having been answered, it was not sent.
-        if (!share.inFlight.delete(flight)) share.settling--;
-        this.#release();
-        this.#advance(endpointId, share);
-      });
+      this.#begin(endpointId, share);
     }
+  }
+
+  #begin(endpointId: EndpointId, share: EndpointShare): void {
+    const next = share.waiting.shift();
+    if (next === undefined) return;
+    // The next time, the others come first.
+    this.#shares.delete(endpointId);
+    this.#shares.set(endpointId, share);
+    share.startedAtMs = this.nowMs();
+    const flight: Flight = new Flight(
+      this.nowMs,
+      () => {
+        share.inFlight.delete(flight);
+        share.settling++;
+        if (flight.answeredAfterMs > SLUGGISH_AFTER_MS) share.sluggishUntilMs = this.nowMs() + SLUGGISH_FOR_MS;
+        this.#goOn(endpointId, share);
+      },
+      next.owner,
+    );
+    share.inFlight.add(flight);
+    void next.make(flight).finally(() => {
+      // Without having been answered, it was not sent.
+      if (!share.inFlight.delete(flight)) share.settling--;
+      this.#release();
+      this.#goOn(endpointId, share);
+    });
+  }
+
+  /** In a lane that is paced, an endpoint that answers quickly is not the next one again. */
+  #goOn(endpointId: EndpointId, share: EndpointShare): void {
+    if (this.limits.takesTurns) this.advance();
+    else this.#advance(endpointId, share);
   }
 
   #release(): void {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { Controller, Inject } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
 import {
@@ -34,6 +35,8 @@ import { RoutedPlaces } from './routed-places.js';
 
 /** Fewer records than this are read faster than their end is looked up. */
 const SKIP_FROM = 1_000;
+/** A batch that has many endpoints is routed in pieces of so many records: its memory, and how long it keeps the thread. */
+const RECORDS_AT_ONCE = 1_000;
 
 /** Finds who receives each event of the log, and schedules a delivery and its first attempt for each of them. */
 @Controller()
@@ -60,11 +63,11 @@ export class RouteLogHandler {
   /** A batch that comes again names the same deliveries, so that it changes nothing. */
   @KafkaBatches({ group: 'router', topics: (names) => [names.log] })
   async handle(@Payload() batch: RecordBatch, @Ctx() context: BatchContext): Promise<Handled> {
-    const { records, routedUpTo } = await this.places.unrouted(batch);
-    if (records.length < batch.records.length) this.#leaveOutRouted(batch, batch.records.length - records.length);
+    const { records: unrouted, routedUpTo } = await this.places.unrouted(batch);
+    if (unrouted.length < batch.records.length) this.#leaveOutRouted(batch, batch.records.length - unrouted.length);
     if (routedUpTo !== null) return this.#skipRouted(batch, routedUpTo, context);
     const trace = new BatchTrace(this.tracing, 'route', this.clock.now());
-    const events = records.map((record) => ({
+    const events = unrouted.map((record) => ({
       ...readLogRecord(record),
       offset: record.offset,
     }));
@@ -74,17 +77,26 @@ export class RouteLogHandler {
     const subscribers = await this.endpoints.subscribersOf(first);
     const leftOut = { before_endpoint: 0, while_inactive: 0 };
     const shares = new EndpointShares();
-    const deliveries = fresh.flatMap((event) =>
-      this.#route(
+    let records: NewRecord[] = [];
+    let deliveries = 0;
+    for (const event of fresh) {
+      const routed = this.#route(
         { ...event, traceparent: trace.follow(event.traceparent, event) },
         event.appendedAtMs,
         receivers(event, subscribers.get(event.orgId) ?? [], leftOut),
         shares,
-      ),
-    );
-    await this.appender.append(deliveries.flat());
+      );
+      records.push(...routed.flat());
+      deliveries += routed.length;
+      if (records.length < RECORDS_AT_ONCE) continue;
+      await this.appender.append(records);
+      // Other work of this thread comes in between, such as requests.
+      await setImmediate();
+      records = [];
+    }
+    await this.appender.append(records);
     trace.end(this.clock.now());
-    this.metrics.add('gapless_deliveries_scheduled_total', {}, deliveries.length);
+    this.metrics.add('gapless_deliveries_scheduled_total', {}, deliveries);
     this.#count(batch, leftOut);
     remember();
     this.places.handled(batch);

@@ -232,7 +232,13 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     100_000,
     'how many endpoints an organization may register',
   ),
-  maxStreams: integer('MAX_STREAMS', 1_000, 1, 100_000, 'how many streams of the feed a process keeps open at once'),
+  maxStreams: integer(
+    'MAX_STREAMS',
+    1_000,
+    1,
+    100_000,
+    'how many streams of the feed a process keeps open at once; an organization may have half of what the others leave',
+  ),
   maxStreamsPerKey: integer(
     'MAX_STREAMS_PER_KEY',
     200,

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { GaplessError, type ApiKeyId } from '#libs/domain';
+import { GaplessError, type ApiKeyId, type OrgId } from '#libs/domain';
 import { CONFIG } from '#libs/platform';
 import type { Config } from '#libs/runtime';
 
@@ -10,34 +10,46 @@ const RETRY_AFTER_SECONDS = 5;
 @Injectable()
 export class OpenStreams {
   readonly #byKey = new Map<ApiKeyId, number>();
+  readonly #byOrg = new Map<OrgId, number>();
   #total = 0;
 
   constructor(@Inject(CONFIG) private readonly config: Pick<Config, 'maxStreams' | 'maxStreamsPerKey'>) {}
 
   /**
-   * Opens a stream for the key.
+   * Opens a stream of the org for the key. An org may have half of what the others leave, however many keys it has.
    * @returns closes it; a second call does nothing
-   * @throws GaplessError `rate_limited` if the key, or the process, has as many as it may have
+   * @throws GaplessError `rate_limited` if the key, its org or the process has as many as it may have
    */
-  open(key: ApiKeyId): () => void {
+  open(orgId: OrgId, key: ApiKeyId): () => void {
     const { maxStreams, maxStreamsPerKey } = this.config;
     const ofKey = this.#byKey.get(key) ?? 0;
     if (ofKey >= maxStreamsPerKey) {
       throw refused(`This key has ${maxStreamsPerKey} streams open, which is the limit. Close one first.`);
     }
     if (this.#total >= maxStreams) throw refused('This server has reached its limit of open streams.');
+    const ofOrg = this.#byOrg.get(orgId) ?? 0;
+    const ofOthers = this.#total - ofOrg;
+    if (ofOrg >= Math.ceil((maxStreams - ofOthers) / 2)) {
+      throw refused(`This organization has ${ofOrg} streams open, which is its share of this server. Close one first.`);
+    }
     this.#byKey.set(key, ofKey + 1);
+    this.#byOrg.set(orgId, ofOrg + 1);
     this.#total++;
     let isOpen = true;
     return () => {
       if (!isOpen) return;
       isOpen = false;
       this.#total--;
-      const left = (this.#byKey.get(key) ?? 1) - 1;
-      if (left === 0) this.#byKey.delete(key);
-      else this.#byKey.set(key, left);
+      takeOne(this.#byKey, key);
+      takeOne(this.#byOrg, orgId);
     };
   }
+}
+
+function takeOne<Key>(counts: Map<Key, number>, key: Key): void {
+  const left = (counts.get(key) ?? 1) - 1;
+  if (left === 0) counts.delete(key);
+  else counts.set(key, left);
 }
 
 function refused(detail: string): GaplessError {

@@ -69,7 +69,7 @@ export class ReadFeedController {
     const key = keyOf(request).id;
     // A connection that is refused a stream would only take memory.
     reply.header('connection', 'close');
-    reply.raw.once('close', this.streams.open(key));
+    reply.raw.once('close', this.streams.open(orgId, key));
     reply.removeHeader('connection');
     // Read before anything is sent, so that a failure is still answered as a problem.
     const { oldestSeq, headSeq } = await this.reads.bounds(orgId);

@@ -1,4 +1,5 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { systemClock } from '#libs/domain';
 import { parseNetworks } from '../addresses/index.js';
 import { createResolver } from '../resolver.js';
@@ -130,7 +131,6 @@ describe('a push through a proxy', () => {
 
   it.each([
     [403, 'the egress proxy answered 403'],
-    [407, 'the egress proxy answered 407'],
     [503, 'the egress proxy answered 503'],
     [0, 'the egress proxy closed the connection'],
   ])('that the proxy answers with %d has failed', async (status, detail) => {
@@ -140,7 +140,32 @@ describe('a push through a proxy', () => {
   });
 });
 
+it('a push that the proxy answers with bytes of its own has failed, with one connection', async () => {
+  let connections = 0;
+  const server = createTcpServer((socket) => {
+    connections++;
+    socket.on('error', () => undefined);
+    socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const outcome = await push(client(`http://127.0.0.1:${port}`), 'http://127.0.0.1:8099/');
+  server.close();
+  expect(outcome).toEqual(failed('the egress proxy sent bytes before it was asked for any'));
+  expect(connections).toBe(1);
+});
+
 describe('while the proxy is away', () => {
+  it('or does not accept our user, which is not the endpoint’s fault, pushes wait', async () => {
+    const there = await receiver();
+    let answers = 0;
+    const through = await proxy({ refuse: () => (++answers === 1 ? 407 : undefined) });
+    expect(await push(client(`http://127.0.0.1:${through.port}`), `http://127.0.0.1:${there.port}/`)).toEqual(
+      delivered,
+    );
+    expect(changes).toEqual(['the egress proxy does not accept the user of EGRESS_PROXY (407)', null]);
+  });
+
   it('pushes wait, and go on when it is back', async () => {
     const there = await receiver();
     const port = await portOfNobody();

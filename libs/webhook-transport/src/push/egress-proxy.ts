@@ -4,9 +4,17 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { errorCode } from '../error-code.js';
 
-/** The proxy cannot be reached, so nothing was sent to the endpoint. */
+/** The proxy cannot be reached, or does not accept us: nothing was sent to the endpoint, which is not to blame. */
 export class EgressProxyAwayError extends Error {
   override readonly name = 'EgressProxyAwayError';
+
+  /** @param isReached whether the proxy can be connected to, so that connecting does not show that it is back */
+  constructor(
+    message: string,
+    readonly isReached = false,
+  ) {
+    super(message);
+  }
 }
 
 /** The proxy was reached and made no connection to the endpoint. */
@@ -28,6 +36,8 @@ export interface EgressProxyOptions {
 /** Another of the endpoint's addresses may work after these: bad gateway, unavailable, gateway timeout. */
 const UNREACHED = new Set([502, 503, 504]);
 const PROBE_MS = 5_000;
+/** A proxy that can be connected to, and is no help, is tried less often. */
+const REACHED_PROBES = 10;
 
 /**
  * An HTTP proxy that all pushes go through, by `CONNECT` to an address that was checked (contract 6.5). An endpoint is not
@@ -72,7 +82,7 @@ export class EgressProxy {
     if (this.#isAway || this.#isClosed) return;
     this.#isAway = true;
     this.options.onChange?.(error.message);
-    this.#probeLater();
+    this.#probeLater(error.isReached ? REACHED_PROBES : 1);
   }
 
   /**
@@ -85,6 +95,8 @@ export class EgressProxy {
       const answer = await this.#connect(address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`, signal);
       if (typeof answer !== 'number') return answer;
       status = answer;
+      if (status === 407)
+        throw new EgressProxyAwayError('the egress proxy does not accept the user of EGRESS_PROXY (407)', true);
       if (!UNREACHED.has(status)) break;
     }
     throw new EgressProxyRefusal(`the egress proxy answered ${status}`);
@@ -124,7 +136,12 @@ export class EgressProxy {
           resolve(statusCode);
           return;
         }
-        if (head.length > 0) socket.unshift(head);
+        // Neither TLS nor HTTP begins with the server.
+        if (head.length > 0) {
+          socket.destroy();
+          reject(new EgressProxyRefusal('the egress proxy sent bytes before it was asked for any'));
+          return;
+        }
         socket.setNoDelay(true);
         resolve(socket);
       });
@@ -133,20 +150,19 @@ export class EgressProxy {
         resolve(response.statusCode ?? 0);
       });
       request.once('error', (error) => {
-        reject(
-          wasReached
-            ? new EgressProxyRefusal('the egress proxy closed the connection')
-            : new EgressProxyAwayError(reasonOf(error)),
-        );
+        reject(wasReached ? new EgressProxyRefusal(refusalOf(error)) : new EgressProxyAwayError(reasonOf(error)));
       });
       request.end();
     });
   }
 
-  #probeLater(): void {
-    this.#timer = setTimeout(() => {
-      this.#probe();
-    }, this.options.probeEveryMs ?? 1_000).unref();
+  #probeLater(probes = 1): void {
+    this.#timer = setTimeout(
+      () => {
+        this.#probe();
+      },
+      (this.options.probeEveryMs ?? 1_000) * probes,
+    ).unref();
   }
 
   #probe(): void {
@@ -189,6 +205,13 @@ export class EgressProxy {
 /** A host without the brackets of an IPv6 address. */
 function bare(hostname: string): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+}
+
+function refusalOf(error: Error): string {
+  const code = errorCode(error);
+  return code.startsWith('HPE_')
+    ? `the egress proxy did not answer as HTTP: ${code}`
+    : 'the egress proxy closed the connection';
 }
 
 function reasonOf(error: Error): string {
