@@ -37,7 +37,6 @@ const MAIN_LANE: LaneLimits = {
   inFlightPerEndpoint: 64,
   heldPerEndpoint: ENDPOINT_SHARE,
   heldPerSluggishEndpoint: 4,
-  takesTurns: false,
 };
 
 /** Here endpoints wait for themselves: what finds no room rests in its partition. */
@@ -47,7 +46,6 @@ const SLOW_LANE: LaneLimits = {
   inFlightPerEndpoint: 64,
   heldPerEndpoint: ENDPOINT_SHARE,
   heldPerSluggishEndpoint: ENDPOINT_SHARE,
-  takesTurns: true,
 };
 
 /** Outcomes of the slow lane come in larger batches, which cost less each. */
@@ -106,8 +104,9 @@ export class Dispatcher implements BeforeApplicationShutdown {
     const dependencies = { appender, sessions, topics, logger, signal };
     const nowMs = () => this.#clock.nowMs();
     const mainLane = new Lane(MAIN_LANE, nowMs, () => this.main.mayBegin);
-    const pace = new YieldingPace(nowMs, () => mainLane.servesModestEndpoints);
-    const slowLane = new Lane(SLOW_LANE, nowMs, () => this.slow.mayBegin && pace.take());
+    const yields = () => mainLane.servesModestEndpoints;
+    const pace = new YieldingPace(nowMs, yields);
+    const slowLane = new Lane(SLOW_LANE, nowMs, () => this.slow.mayBegin && pace.take(), yields);
     measureLane(metrics, mainLane, 'main');
     measureLane(metrics, slowLane, 'slow');
     metrics.add('gapless_attempts_diverted_total', {}, 0);

@@ -13,7 +13,6 @@ const TOPIC = 'attempts';
 const LIMITS: LaneLimits = {
   held: 100,
   keptForModest: 0,
-  takesTurns: false,
   inFlightPerEndpoint: 50,
   heldPerEndpoint: 3,
   heldPerSluggishEndpoint: 1,

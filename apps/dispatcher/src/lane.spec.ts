@@ -8,7 +8,6 @@ const LIMITS: LaneLimits = {
   inFlightPerEndpoint: 2,
   heldPerEndpoint: 5,
   heldPerSluggishEndpoint: 1,
-  takesTurns: false,
 };
 const [A, B, C] = ['A', 'B', 'C'].map((letter) => parseEndpointId(`whe_${letter.repeat(26)}`)!) as [
   EndpointId,
@@ -336,9 +335,10 @@ describe('a lane that busy endpoints fill', () => {
   it('lets endpoints take turns where not all may begin', async () => {
     let starts = 2;
     lane = new Lane(
-      { ...LIMITS, takesTurns: true },
+      LIMITS,
       () => nowMs,
       () => starts-- > 0,
+      () => true,
     );
     const ofBusy = offerMany(A, 5);
     const [ofOther] = offerMany(B, 1);

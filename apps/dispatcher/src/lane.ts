@@ -12,8 +12,6 @@ export interface LaneLimits {
   readonly heldPerEndpoint: number;
   /** The same for an endpoint that does not: many of them together must leave the lane to the others. */
   readonly heldPerSluggishEndpoint: number;
-  /** Whether each start is somebody's turn: where fewer may begin than are ready. */
-  readonly takesTurns: boolean;
 }
 
 /** An answer later than this makes an endpoint sluggish … */
@@ -114,11 +112,13 @@ export class Lane {
   /**
    * @param nowMs monotonic milliseconds
    * @param mayStart whether one more attempt may begin just now; if not, `advance` has to be called later
+   * @param takesTurns whether fewer may begin than are ready, so that endpoints take turns
    */
   constructor(
     private readonly limits: LaneLimits,
     private readonly nowMs: () => number,
     private readonly mayStart: () => boolean = () => true,
+    private readonly takesTurns: () => boolean = () => false,
   ) {}
 
   get held(): number {
@@ -253,9 +253,9 @@ export class Lane {
     });
   }
 
-  /** In a lane that is paced, an endpoint that answers quickly is not the next one again. */
+  /** In a lane that is slowed down, an endpoint that answers quickly is not the next one again. */
   #goOn(endpointId: EndpointId, share: EndpointShare): void {
-    if (this.limits.takesTurns) this.advance();
+    if (this.takesTurns()) this.advance();
     else this.#advance(endpointId, share);
   }
 

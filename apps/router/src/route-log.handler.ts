@@ -36,7 +36,7 @@ import { RoutedPlaces } from './routed-places.js';
 /** Fewer records than this are read faster than their end is looked up. */
 const SKIP_FROM = 1_000;
 /** A batch that has many endpoints is routed in pieces of so many records: its memory, and how long it keeps the thread. */
-const RECORDS_AT_ONCE = 1_000;
+const RECORDS_AT_ONCE = 2_000;
 
 /** Finds who receives each event of the log, and schedules a delivery and its first attempt for each of them. */
 @Controller()
