@@ -103,12 +103,15 @@ export const largeLists: Attack = {
   async strike(attacker) {
     const subject = 'x'.repeat(250 * KIB);
     for (let nth = 0; nth < 400; nth += 10) {
-      await attacker.client.emit(
-        Array.from({ length: 10 }, (_, at) => ({
-          event: 'conversation.handed_off',
-          data: { conversation: { id: `cnv_${nth + at}`, status: 'waiting_for_agent', subject } },
-        })),
-      );
+      const events = Array.from({ length: 10 }, (_, at) => ({
+        event: 'conversation.handed_off',
+        data: { conversation: { id: `cnv_${nth + at}`, status: 'waiting_for_agent', subject } },
+      }));
+      const send = () => attacker.client.request('POST', '/internal/events', JSON.stringify({ events }));
+      // The bytes of a key are limited.
+      for (let answer = await send(); answer.status === 429; answer = await send()) {
+        await delay(Number(answer.headers.get('retry-after') ?? 1) * 1_000);
+      }
     }
     const path = `/internal/orgs/${attacker.orgId}/waiting-conversations?limit=1000`;
     const answers = await Promise.all(Array.from({ length: 6 }, () => attacker.service.request('GET', path)));
