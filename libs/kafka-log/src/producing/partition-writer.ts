@@ -1,5 +1,4 @@
 import { CompressionTypes, type Producer } from 'kafkajs';
-import type { Metrics } from '#libs/telemetry';
 import type { KafkaConnection } from '../connection/kafka-connection.js';
 import { measureProduce } from '../connection/measure-produce.js';
 import { toMessage, type NewRecord } from '../records/record.js';
@@ -9,21 +8,12 @@ import { toMessage, type NewRecord } from '../records/record.js';
  * and only the caller can find out.
  */
 export class PartitionWriter {
-  readonly #producer: Producer;
-  readonly #metrics: Metrics;
-  #connected: Promise<void> | null = null;
+  #producer: Promise<Producer> | null = null;
 
-  constructor(connection: KafkaConnection) {
-    this.#metrics = connection.metrics;
-    this.#producer = connection.kafka.producer({
-      allowAutoTopicCreation: false,
-      createPartitioner: connection.partitioner,
-      retry: { retries: 0 },
-    });
-  }
+  constructor(private readonly connection: KafkaConnection) {}
 
   async close(): Promise<void> {
-    await this.#producer.disconnect();
+    await this.#discard();
   }
 
   /**
@@ -35,17 +25,40 @@ export class PartitionWriter {
     partition: number,
     records: readonly Omit<NewRecord, 'topic' | 'partition'>[],
   ): Promise<number> {
-    this.#connected ??= this.#producer.connect();
+    const producer = await this.#connected();
+    const messages = records.map((record) => toMessage({ ...record, topic, partition }));
+    return measureProduce(this.connection.metrics, [{ topic, messages }], async () => {
+      const [written] = await producer.send({ topic, acks: -1, compression: CompressionTypes.None, messages });
+      if (written !== undefined) return Number(written.baseOffset ?? -1);
+      // kafkajs sends nothing to a partition that its metadata does not have, and says nothing. The next one asks anew.
+      await this.#discard();
+      throw new Error(`not acknowledged: ${topic}/${partition}`);
+    });
+  }
+
+  async #connected(): Promise<Producer> {
+    this.#producer ??= this.#connect();
     try {
-      await this.#connected;
+      return await this.#producer;
     } catch (error) {
-      this.#connected = null;
+      this.#producer = null;
       throw error;
     }
-    const messages = records.map((record) => toMessage({ ...record, topic, partition }));
-    const [written] = await measureProduce(this.#metrics, [{ topic, messages }], () =>
-      this.#producer.send({ topic, acks: -1, compression: CompressionTypes.None, messages }),
-    );
-    return Number(written?.baseOffset ?? -1);
+  }
+
+  async #connect(): Promise<Producer> {
+    const producer = this.connection.kafka.producer({
+      allowAutoTopicCreation: false,
+      createPartitioner: this.connection.partitioner,
+      retry: { retries: 0 },
+    });
+    await producer.connect();
+    return producer;
+  }
+
+  async #discard(): Promise<void> {
+    const producer = await this.#producer?.catch(() => undefined);
+    this.#producer = null;
+    await producer?.disconnect();
   }
 }

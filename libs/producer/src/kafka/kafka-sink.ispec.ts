@@ -1,7 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { Kafka, logLevel, type ISocketFactory, type KafkaConfig } from 'kafkajs';
+import {
+  Kafka,
+  logLevel,
+  type ISocketFactory,
+  type KafkaConfig,
+  type ProducerConfig,
+  type ProducerRecord,
+} from 'kafkajs';
 import { anOrgId } from '../../../../test/support/ids.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { readTopic } from '../../../../test/support/log-reader.js';
@@ -75,6 +82,26 @@ describe('a producer to Kafka itself', () => {
     await producer.emit(anEvent(orgId, 3));
     await producer.emit(anEvent(orgId, 4));
     expect(await numbers(orgId)).toEqual([1, 2, 3, 4]);
+  });
+
+  it('rejects when kafkajs resolves without an answer for one of the partitions', async () => {
+    const orgId = anOrgId();
+    const kafka = aKafka();
+    const answers = { areWhole: false };
+    const partial = Object.assign(aKafka(), {
+      producer(config: ProducerConfig) {
+        const whole = kafka.producer(config);
+        return {
+          ...whole,
+          send: async (record: ProducerRecord) => (await whole.send(record)).slice(answers.areWhole ? 0 : 1),
+        };
+      },
+    });
+    const producer = aProducer(partial);
+    await expect(producer.emit(anEvent(orgId, 1))).rejects.toThrow(/not acknowledged: partitions \d$/);
+    answers.areWhole = true;
+    await producer.emit(anEvent(orgId, 2));
+    expect(await numbers(orgId)).toEqual([1, 2]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { CompressionTypes, Partitioners, type Kafka, type Producer } from 'kafkajs';
+import { CompressionTypes, Partitioners, type ICustomPartitioner, type Kafka, type Producer } from 'kafkajs';
 import { batchesOf, type BatchLimits } from '../events/batches.js';
 import type { EventSink } from '../events/event-sink.js';
 import type { ReadyEvent } from '../events/ready-event.js';
@@ -23,6 +23,8 @@ export class KafkaSink implements EventSink {
   readonly #options: KafkaSinkOptions;
   #producer: Promise<Producer> | undefined;
   #last: Promise<unknown> = Promise.resolve();
+  /** The partitions that the events on their way belong to. */
+  readonly #places = new Set<number>();
 
   constructor(options: KafkaSinkOptions) {
     this.#options = options;
@@ -55,12 +57,16 @@ export class KafkaSink implements EventSink {
   }
 
   async #append(producer: Producer, batch: readonly ReadyEvent[]): Promise<void> {
-    await producer.send({
+    this.#places.clear();
+    const written = await producer.send({
       topic: `${this.#options.topicPrefix ?? 'gapless'}.inbox.v1`,
       acks: -1,
       compression: CompressionTypes.None,
       messages: batch.map(({ orgId, json }) => ({ key: orgId, value: json })),
     });
+    for (const { partition } of written) this.#places.delete(partition);
+    // When a partition moves to a broker that has answered already, kafkajs takes that answer for this partition, too.
+    if (this.#places.size > 0) throw new Error(`not acknowledged: partitions ${[...this.#places].join(', ')}`);
   }
 
   async #connect(): Promise<Producer> {
@@ -69,11 +75,19 @@ export class KafkaSink implements EventSink {
       maxInFlightRequests: 1,
       allowAutoTopicCreation: false,
       // The partitioner of the service, so that an organization has one partition for all producers.
-      createPartitioner: Partitioners.DefaultPartitioner,
+      createPartitioner: () => this.#noting(Partitioners.DefaultPartitioner()),
       retry: { retries: this.#options.retries ?? DEFAULT_RETRIES },
     });
     await producer.connect();
     return producer;
+  }
+
+  #noting(place: ReturnType<ICustomPartitioner>): ReturnType<ICustomPartitioner> {
+    return (record) => {
+      const partition = place(record);
+      this.#places.add(partition);
+      return partition;
+    };
   }
 
   async #discard(): Promise<void> {
