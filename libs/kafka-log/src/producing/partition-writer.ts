@@ -30,7 +30,7 @@ export class PartitionWriter {
     return measureProduce(this.connection.metrics, [{ topic, messages }], async () => {
       const [written] = await producer.send({ topic, acks: -1, compression: CompressionTypes.None, messages });
       if (written !== undefined) return Number(written.baseOffset ?? -1);
-      // kafkajs sends nothing to a partition that its metadata does not have, and says nothing. The next one asks anew.
+      // kafkajs sends nothing to a partition that its metadata does not have, and says nothing. The next one asks again.
       await this.#discard();
       throw new Error(`not acknowledged: ${topic}/${partition}`);
     });
