@@ -1,5 +1,7 @@
-/** An error that an operator can fix, shown without a stack. */
-export class CliError extends Error {
+import { OperatorError } from '#libs/domain';
+
+/** A command was given something wrong, or cannot do what it was asked for. */
+export class CliError extends OperatorError {
   override readonly name = 'CliError';
 
   constructor(

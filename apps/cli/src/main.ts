@@ -1,4 +1,4 @@
-import { systemClock } from '#libs/domain';
+import { explain, systemClock } from '#libs/domain';
 import { CliError } from './cli-error.js';
 import { coloursFor } from './commands/tail-line.js';
 import { interruption } from './interruption.js';
@@ -21,7 +21,6 @@ try {
     interruption,
   }).parseAsync();
 } catch (error) {
-  const text = error instanceof CliError ? error.message : error instanceof Error ? error.stack : String(error);
-  process.stderr.write(`gapless: ${text ?? 'failed'}\n`);
+  process.stderr.write(`gapless: ${explain(error)}\n`);
   process.exitCode = error instanceof CliError ? error.exitCode : 1;
 }

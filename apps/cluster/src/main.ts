@@ -1,8 +1,8 @@
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Command, InvalidArgumentError } from 'commander';
-import { DataDirInUseError } from '#libs/embedded-stack';
-import { stopSignal, untilAborted } from '#libs/platform';
+import { explain } from '#libs/domain';
+import { stopSignal, untilAborted } from '#libs/runtime';
 import { Cluster } from './cluster.js';
 import { ORDERS_HELP, parseOrder } from './order.js';
 import { readyText } from './ready-text.js';
@@ -66,11 +66,6 @@ function takeOrders(cluster: Cluster, quit: () => void): void {
       print(`failed: ${explain(error)}`);
     });
   });
-}
-
-function explain(error: unknown): string {
-  if (error instanceof DataDirInUseError) return error.message;
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 await new Command('cluster')

@@ -1,8 +1,9 @@
 import { parentPort } from 'node:worker_threads';
 import type { Type } from '@nestjs/common';
 import { Metrics } from '#libs/telemetry';
-import { giveBackMemory, startGaplessApp, untilAborted, type GaplessApp } from '#libs/platform';
-import { HealthBoard, type Environment, type StageOn } from '#libs/runtime';
+import { explain } from '#libs/domain';
+import { giveBackMemory, startGaplessApp, type GaplessApp } from '#libs/platform';
+import { HealthBoard, untilAborted, type Environment, type StageOn } from '#libs/runtime';
 import type { FromStageThread, ToStageThread } from './stage-thread.js';
 import { DispatcherModule } from '../../dispatcher/src/dispatcher.module.js';
 import { ProjectorModule } from '../../projector/src/projector.module.js';
@@ -57,8 +58,6 @@ try {
   await untilAborted(stopping.signal);
   await running.stop();
 } catch (error) {
-  if (!stopping.signal.aborted) {
-    send({ kind: 'failed', reason: error instanceof Error ? (error.stack ?? error.message) : String(error) });
-  }
+  if (!stopping.signal.aborted) send({ kind: 'failed', reason: explain(error) });
 }
 process.exit();

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { OperatorError } from '#libs/domain';
 import { endProcess, type StopSteps } from './end-process.js';
 import { errorCode } from './error-code.js';
 import { identifyProcess, isAlive, type ProcessIdentity } from './process-identity.js';
@@ -19,7 +20,7 @@ export interface ServerClaim {
 }
 
 /** Another Gapless that is alive uses the directory. */
-export class DataDirInUseError extends Error {
+export class DataDirInUseError extends OperatorError {
   override readonly name = 'DataDirInUseError';
 }
 

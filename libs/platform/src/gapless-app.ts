@@ -1,22 +1,14 @@
 import type { Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { InstallationMismatchError, type Clock } from '#libs/domain';
-import { TenantLoginError } from '#libs/postgres';
+import { OperatorError, type Clock } from '#libs/domain';
+import { ConsumerSessions, KafkaBatchServer, KafkaConnection, PositionSources, type TopicNames } from '#libs/kafka-log';
 import {
-  ConsumerSessions,
-  KafkaBatchServer,
-  KafkaConnection,
-  PositionSources,
-  TopicMismatchError,
-  type TopicNames,
-} from '#libs/kafka-log';
-import {
-  ConfigError,
   createLogger,
   HealthBoard,
   loadConfig,
-  StartStepError,
+  stopSignal,
+  untilAborted,
   type Config,
   type Environment,
   type Logger,
@@ -27,7 +19,6 @@ import { listen } from './listen.js';
 import { NestLog } from './nest-log.js';
 import { PlatformModule } from './platform.module.js';
 import { Platform } from './platform.js';
-import { stopSignal } from './stop-signal.js';
 import { CLOCK, TOPICS } from './tokens.js';
 
 /** The options of a process that runs one or more stages. */
@@ -129,21 +120,6 @@ function tracingOf(name: string, config: Config, logger: Logger): Promise<Tracin
   });
 }
 
-/** Settles when the signal is aborted, and only then. */
-export async function untilAborted(signal: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    else
-      signal.addEventListener(
-        'abort',
-        () => {
-          resolve();
-        },
-        { once: true },
-      );
-  });
-}
-
 async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return Promise.race([
     work,
@@ -170,13 +146,6 @@ export async function runGaplessApp(options: GaplessAppOptions): Promise<void> {
 /** An error that an operator can fix is printed in its own words, any other with its stack. */
 function reportFailure(error: unknown, logger: Logger): void {
   process.exitCode = 1;
-  if (
-    error instanceof ConfigError ||
-    error instanceof TopicMismatchError ||
-    error instanceof InstallationMismatchError ||
-    error instanceof TenantLoginError ||
-    error instanceof StartStepError
-  )
-    process.stderr.write(`gapless: ${error.message}\n`);
+  if (error instanceof OperatorError) process.stderr.write(`gapless: ${error.message}\n`);
   else logger.fatal({ err: error }, 'app.failed');
 }

@@ -3,5 +3,4 @@ export { giveBackMemory } from './give-back-memory.js';
 export * from './platform.module.js';
 export * from './projection-place.js';
 export * from './regular-work.js';
-export * from './stop-signal.js';
 export * from './tokens.js';

@@ -7,7 +7,6 @@ export * from './access/secret-cipher.js';
 export * from './access/secret-rotation.js';
 export * from './connection/installation-row.js';
 export * from './connection/store.js';
-export { TenantLoginError } from './connection/tenant-login.js';
 export * from './deliveries/delivery-log-audit.js';
 export * from './deliveries/delivery-log.js';
 export * from './deliveries/overdue-deliveries.js';

@@ -1,4 +1,4 @@
-import type { RetrySchedule } from '#libs/domain';
+import { OperatorError, type RetrySchedule } from '#libs/domain';
 
 /** How clients of Kafka say who they are. */
 export const KAFKA_SASL = ['plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'] as const;
@@ -70,7 +70,7 @@ export interface Config {
 }
 
 /** Every problem of the environment, each naming its variable. */
-export class ConfigError extends Error {
+export class ConfigError extends OperatorError {
   override readonly name = 'ConfigError';
   constructor(readonly problems: readonly string[]) {
     super(`invalid settings:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);

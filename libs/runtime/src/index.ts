@@ -11,4 +11,5 @@ export { readSetting, type Environment, type Setting } from './setting.js';
 export * from './settings.js';
 export * from './stages.js';
 export * from './start-step.js';
+export * from './stop-signal.js';
 export * from './regularly.js';

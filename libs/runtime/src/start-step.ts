@@ -1,10 +1,11 @@
+import { OperatorError } from '#libs/domain';
 import { untilItWorks } from './back-off.js';
 
 /** A machine that is busy for longer than this needs somebody to look at it. */
 const LIMIT_MS = 5 * 60_000;
 
 /** A step of a start kept failing until its time was over. */
-export class StartStepError extends Error {
+export class StartStepError extends OperatorError {
   override readonly name = 'StartStepError';
   constructor(what: string, limitMs: number, reason: string, options: ErrorOptions) {
     super(`the start waited ${Math.round(limitMs / 1_000)} s for ${what}, and gave up: ${reason}`, options);

@@ -5,6 +5,7 @@ export * from './fingerprints.js';
 export * from './ids.js';
 export * from './installation.js';
 export * from './json-slices.js';
+export * from './operator-error.js';
 export * from './partition-stopped.js';
 export * from './position.js';
 export * from './seq.js';

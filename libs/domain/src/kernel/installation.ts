@@ -1,3 +1,5 @@
+import { OperatorError } from './operator-error.js';
+
 /** The identity of an installation in Kafka: a record in its own topic. */
 export interface InstallationRecord {
   readonly id: string;
@@ -79,6 +81,6 @@ function refusePartitions(known: number, setting: number): InstallationVerdict {
 }
 
 /** The database and the brokers do not belong together, or not to these settings. */
-export class InstallationMismatchError extends Error {
+export class InstallationMismatchError extends OperatorError {
   override readonly name = 'InstallationMismatchError';
 }

@@ -1,4 +1,5 @@
 import type { Admin } from 'kafkajs';
+import { OperatorError } from '#libs/domain';
 import { startStep, type StartStepOptions } from '#libs/runtime';
 import { alterTopics } from './alter-topics.js';
 import { findTopics } from './found-topics.js';
@@ -8,7 +9,7 @@ import type { TopicPlan } from '../topics/topics.js';
 import { unpackFromNowOn } from './unpack-from-now-on.js';
 
 /** A topic does not fit the settings. An operator has to decide which of the two is right. */
-export class TopicMismatchError extends Error {
+export class TopicMismatchError extends OperatorError {
   override readonly name = 'TopicMismatchError';
   constructor(readonly mismatches: readonly string[]) {
     super(

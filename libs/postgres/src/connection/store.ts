@@ -4,7 +4,7 @@ import type { Client, Pool, QueryResultRow } from 'pg';
 import { DataSource, type QueryRunner } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
-import type { OrgId } from '#libs/domain';
+import { OperatorError, type OrgId } from '#libs/domain';
 import { untilItWorks, type Logger } from '#libs/runtime';
 import { ApiKeyEntity } from '../entities/api-key.entity.js';
 import { EndpointEntity } from '../entities/endpoint.entity.js';
@@ -88,7 +88,7 @@ export interface StoreOptions {
 }
 
 /** The schema is older than this code, and somebody else is to bring it up to date. */
-export class SchemaBehindError extends Error {
+export class SchemaBehindError extends OperatorError {
   override readonly name = 'SchemaBehindError';
   constructor(pending: readonly string[]) {
     super(`the schema lacks ${pending.join(', ')}: run gapless migrate`);

@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { types } from 'node:util';
 import { DataSource, type QueryRunner } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
+import { OperatorError } from '#libs/domain';
 
 /** The account for the queries of requests cannot be used, or could do more than it may. */
-export class TenantLoginError extends Error {
+export class TenantLoginError extends OperatorError {
   override readonly name = 'TenantLoginError';
 }
 

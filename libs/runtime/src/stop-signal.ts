@@ -1,4 +1,4 @@
-import { setMaxListeners } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** A terminal and npm both pass a Ctrl-C on: what comes within this time of the first signal is the same one. */
@@ -24,4 +24,9 @@ export function stopSignal(): AbortSignal {
   process.on('SIGINT', stop);
   process.on('SIGTERM', stop);
   return controller.signal;
+}
+
+/** Settles when the signal is aborted, and only then. */
+export async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
 }

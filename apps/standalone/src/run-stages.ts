@@ -1,0 +1,90 @@
+import { setMaxListeners } from 'node:events';
+import { resolve } from 'node:path';
+import type { Type } from '@nestjs/common';
+import { isPostgresAway, Store } from '#libs/postgres';
+import { embeddedEnvironment, fitOwnTopics, writeCredentials } from '#libs/local-installation';
+import { Metrics } from '#libs/telemetry';
+import { giveBackMemory, startGaplessApp, type GaplessApp } from '#libs/platform';
+import { STAGES, startStep, untilAborted, type Environment, type HealthBoard, type StageOn } from '#libs/runtime';
+import { portToTake } from './port-to-take.js';
+import { readyText } from './ready-text.js';
+import type { StageThread } from './stage-thread.js';
+import type { Server } from './start-servers.js';
+import { AlertingModule } from '../../alerting/src/alerting.module.js';
+import { ApiModule } from '../../api/src/api.module.js';
+import { apiHttp } from '../../api/src/http/api-http.js';
+import { RouterModule } from '../../router/src/router.module.js';
+import { SequencerModule } from '../../sequencer/src/sequencer.module.js';
+
+const MODULES: Readonly<Record<StageOn<'main'>, Type>> = {
+  api: ApiModule,
+  sequencer: SequencerModule,
+  router: RouterModule,
+  alerting: AlertingModule,
+};
+
+export interface StagesToRun {
+  /** What was started for the stages. */
+  readonly servers: readonly Server[];
+  readonly health: HealthBoard;
+  readonly pushing: StageThread;
+  readonly dataDir: string;
+  readonly print: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Runs the stages until the signal is aborted. @throws Error when the pushing thread or a server ends by itself */
+export async function runStages(given: Environment, parts: StagesToRun): Promise<void> {
+  const { servers, health, pushing, dataDir, print, signal } = parts;
+  const isEmbedded = servers.length > 0;
+  const environment = isEmbedded
+    ? { ...(await embeddedEnvironment(given, dataDir)), PORT: await portToTake(given) }
+    : given;
+  // An environment that names its brokers has somebody who decides about them.
+  if (!process.env['KAFKA_BROKERS']) await fitOwnTopics(environment, { print, signal });
+  pushing.start(environment);
+  const lost = new AbortController();
+  const died = Promise.race([pushing.died, ...servers.map((server) => server.died)]);
+  // Without its servers a start would wait for ever.
+  void died.then((reason) => {
+    lost.abort(reason);
+  });
+  const starting = AbortSignal.any([signal, lost.signal]);
+  setMaxListeners(0, starting);
+  let running: GaplessApp | undefined;
+  try {
+    running = await startGaplessApp(
+      {
+        name: 'standalone',
+        modules: Object.values(MODULES),
+        defaultPort: STAGES.api.port,
+        // Between the look at the usual port and this start somebody may have taken it.
+        mayMove: isEmbedded && given['PORT'] === undefined,
+        http: apiHttp,
+        health,
+      },
+      environment,
+      starting,
+    );
+    running.app.get(Metrics).include(() => pushing.measured());
+    await giveBackMemory();
+    await pushing.ready(starting);
+    if (isEmbedded) await announce(running, parts);
+    print(readyText(running.url, running.config, isEmbedded ? resolve(dataDir, 'credentials.json') : null));
+    const death = await Promise.race([untilAborted(signal), died]);
+    if (death instanceof Error) throw death;
+    print('Gapless is stopping …');
+  } finally {
+    await Promise.all([running?.stop(), pushing.stop()]);
+  }
+}
+
+/** Writes down how to reach what runs. */
+async function announce({ app, url, config }: GaplessApp, { dataDir, print, signal }: StagesToRun): Promise<void> {
+  const reachable = { base_url: url, kafka_brokers: config.kafkaBrokers.join(','), database_url: config.databaseUrl };
+  await startStep('Postgres to take the demo keys', () => writeCredentials(dataDir, app.get(Store), reachable), {
+    isPassing: isPostgresAway,
+    onWait: print,
+    signal,
+  });
+}

@@ -1,0 +1,61 @@
+import { ConfigError, SETTINGS, type Environment } from '#libs/runtime';
+import { forgetMembers, startEmbeddedKafka, startEmbeddedPostgres } from '#libs/embedded-stack';
+
+export interface Server {
+  stop(): Promise<void>;
+  readonly died: Promise<Error>;
+}
+
+export interface ServersToStart {
+  /** Gets those that run. */
+  readonly servers: Server[];
+  readonly dataDir: string;
+  readonly jarsDir: string;
+  readonly print: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** A broker that was just started still waits for the members of a Gapless that was killed with it. */
+async function forgetTheDead(brokers: string, { print, signal }: ServersToStart): Promise<void> {
+  try {
+    const members = await forgetMembers({ brokers, signal });
+    if (members > 0) print(`Kafka removed ${members} group members that a killed Gapless had left`);
+  } catch (error) {
+    print(`Kafka may wait for group members that no longer exist: ${String(error)}`);
+  }
+}
+
+/** Settings of how to get into brokers that are somebody else's. */
+const ACCESS_SETTINGS = [SETTINGS.kafkaTls, SETTINGS.kafkaSasl, SETTINGS.kafkaUsername, SETTINGS.kafkaPassword];
+
+function isGiven(text = ''): boolean {
+  return text.trim() !== '' && text.trim() !== 'false';
+}
+
+/**
+ * Starts the servers that the environment does not name.
+ * @throws ConfigError when it says how to get into brokers, and not where they are
+ */
+export async function startServers(parts: ServersToStart): Promise<Environment> {
+  const { servers, dataDir, jarsDir, print, signal } = parts;
+  const unused = process.env['KAFKA_BROKERS'] ? [] : ACCESS_SETTINGS.filter(({ name }) => isGiven(process.env[name]));
+  if (unused.length > 0) {
+    throw new ConfigError(
+      unused.map(({ name }) => `${name} is set, but KAFKA_BROKERS is not, and the embedded broker needs no sign-in`),
+    );
+  }
+  const options = { dataDir, log: print, signal };
+  const kafka = process.env['KAFKA_BROKERS'] ? null : startEmbeddedKafka({ ...options, jarsDir });
+  const postgres = process.env['DATABASE_URL'] ? null : startEmbeddedPostgres(options);
+  // While Postgres starts, and before any stage joins its group.
+  const forgotten = kafka?.then(({ brokers }) => forgetTheDead(brokers, parts)).catch(() => undefined);
+  const started = await Promise.allSettled([kafka, postgres]);
+  for (const server of started) if (server.status === 'fulfilled' && server.value !== null) servers.push(server.value);
+  for (const server of started) if (server.status === 'rejected') throw server.reason;
+  await forgotten;
+  return {
+    ...process.env,
+    ...(kafka === null ? {} : { KAFKA_BROKERS: (await kafka).brokers }),
+    ...(postgres === null ? {} : { DATABASE_URL: (await postgres).url }),
+  };
+}
