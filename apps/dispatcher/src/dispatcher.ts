@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
-import { ENDPOINT_SHARE, type Clock } from '#libs/domain';
+import { ENDPOINT_SHARE, ORG_SHARE, type Clock } from '#libs/domain';
 import { EndpointDirectory } from '#libs/postgres';
 import {
   Appender,
@@ -35,6 +35,7 @@ const MAIN_LANE: LaneLimits = {
   held: 2_000,
   keptForModest: 200,
   inFlightPerEndpoint: 64,
+  heldPerOrg: ORG_SHARE,
   heldPerEndpoint: ENDPOINT_SHARE,
   heldPerSluggishEndpoint: 4,
 };
@@ -44,6 +45,7 @@ const SLOW_LANE: LaneLimits = {
   held: 1_000,
   keptForModest: 200,
   inFlightPerEndpoint: 64,
+  heldPerOrg: 800,
   heldPerEndpoint: ENDPOINT_SHARE,
   heldPerSluggishEndpoint: ENDPOINT_SHARE,
 };

@@ -14,6 +14,7 @@ const LIMITS: LaneLimits = {
   held: 100,
   keptForModest: 0,
   inFlightPerEndpoint: 50,
+  heldPerOrg: 100,
   heldPerEndpoint: 3,
   heldPerSluggishEndpoint: 1,
 };

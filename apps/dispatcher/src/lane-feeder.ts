@@ -30,7 +30,7 @@ export interface LaneFeederOptions {
   readonly lane: Lane;
   /** Rejects only when the process ends. */
   readonly make: (due: DueAttempt, flight: Flight) => Promise<void>;
-  /** Diverts an attempt that its endpoint has no room for. Never rejects. Without it, the partition pauses. */
+  /** Diverts an attempt that there is no room for in a share. Never rejects. Without it, the partition pauses. */
   readonly divert?: (record: StoredRecord) => Promise<void>;
 }
 
@@ -211,9 +211,9 @@ export class LaneFeeder {
       if (divert === undefined) waiting.add(attempt);
       else void divert(record).then(complete, interrupted);
     };
-    const offer = this.options.lane.offer(flight, due.delivery.endpointId, make, giveUp);
-    if (offer === 'endpoint_full' && divert !== undefined) giveUp();
-    return offer === 'taken' || (offer === 'endpoint_full' && divert !== undefined);
+    const offer = this.options.lane.offer(flight, due.delivery, make, giveUp);
+    if (offer === 'share_full' && divert !== undefined) giveUp();
+    return offer === 'taken' || (offer === 'share_full' && divert !== undefined);
   }
 
   /** In order, but an endpoint without room blocks no other one. */

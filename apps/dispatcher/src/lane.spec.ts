@@ -1,11 +1,12 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { parseEndpointId, type EndpointId } from '#libs/domain';
+import { parseEndpointId, parseOrgId, type EndpointId, type OrgId } from '#libs/domain';
 import { Lane, type Flight, type LaneLimits } from './lane.js';
 
 const LIMITS: LaneLimits = {
   held: 10,
   keptForModest: 0,
   inFlightPerEndpoint: 2,
+  heldPerOrg: 10,
   heldPerEndpoint: 5,
   heldPerSluggishEndpoint: 1,
 };
@@ -30,12 +31,14 @@ beforeEach(() => {
 });
 
 const OWNER = {};
+const ORG = parseOrgId('00000000-0000-4000-8000-000000000001')!;
+const OTHER_ORG = parseOrgId('00000000-0000-4000-8000-000000000002')!;
 
-function offer(endpointId: EndpointId, owner: object = OWNER): Attempt & { readonly answer: string } {
+function offer(endpointId: EndpointId, owner: object = OWNER, orgId: OrgId = ORG): Attempt & { readonly answer: string } {
   const attempt: Attempt = { state: 'waiting', end: () => undefined };
   const answer = lane.offer(
     owner,
-    endpointId,
+    { orgId, endpointId },
     (flight) => {
       attempt.state = 'in flight';
       flight.posting();
@@ -89,7 +92,7 @@ describe('a lane', () => {
     const answered = () =>
       lane.offer(
         OWNER,
-        A,
+        { orgId: ORG, endpointId: A },
         async (flight) => {
           flight.posting();
           await new Promise<void>((resolve) => answers.push(resolve));
@@ -113,8 +116,18 @@ describe('a lane', () => {
   });
 
   it('refuses what goes beyond the share of an endpoint, and takes attempts of others', () => {
-    expect(offerMany(A, 6).map(({ answer }) => answer)).toEqual([...Array<string>(5).fill('taken'), 'endpoint_full']);
+    expect(offerMany(A, 6).map(({ answer }) => answer)).toEqual([...Array<string>(5).fill('taken'), 'share_full']);
     expect(offer(B).answer).toBe('taken');
+  });
+
+  it('refuses what goes beyond the share of an organization, and takes attempts of others', async () => {
+    lane = new Lane({ ...LIMITS, heldPerOrg: 6 }, () => nowMs);
+    const answers = [...offerMany(A, 4), ...offerMany(B, 4)].map(({ answer }) => answer);
+    expect(answers).toEqual([...Array<string>(6).fill('taken'), 'share_full', 'share_full']);
+    const other = offer(C, OWNER, OTHER_ORG);
+    expect(other.answer).toBe('taken');
+    await end(other);
+    expect(offer(B).answer).toBe('share_full');
   });
 
   it('refuses everything once it is full, and takes attempts again as soon as there is room', async () => {
@@ -144,7 +157,7 @@ describe('a lane', () => {
 describe('an endpoint that answers late', () => {
   it('has a small share of the lane for 30 s after its last late answer', async () => {
     await answerAfter(A, 1_001);
-    expect(offerMany(A, 2).map(({ answer }) => answer)).toEqual(['taken', 'endpoint_full']);
+    expect(offerMany(A, 2).map(({ answer }) => answer)).toEqual(['taken', 'share_full']);
     expect(offerMany(B, 5).every(({ answer }) => answer === 'taken')).toBe(true);
   });
 
@@ -152,7 +165,7 @@ describe('an endpoint that answers late', () => {
     await answerAfter(A, 1_001);
     nowMs += 29_999;
     const held = offer(A);
-    expect(offer(A).answer).toBe('endpoint_full');
+    expect(offer(A).answer).toBe('share_full');
     await end(held);
     nowMs += 1;
     expect(offerMany(A, 5).every(({ answer }) => answer === 'taken')).toBe(true);
@@ -166,7 +179,7 @@ describe('an endpoint that answers late', () => {
   it('is recognised while it has not answered at all', async () => {
     const hanging = offer(A);
     nowMs = 1_001;
-    expect(offer(A).answer).toBe('endpoint_full');
+    expect(offer(A).answer).toBe('share_full');
     await end(hanging);
   });
 
@@ -195,7 +208,7 @@ describe('an endpoint that answers late', () => {
     let finish: () => void = () => undefined;
     lane.offer(
       OWNER,
-      A,
+      { orgId: ORG, endpointId: A },
       async (flight) => {
         await new Promise<void>((resolve) => (finish = resolve));
         flight.posting();
@@ -291,6 +304,20 @@ describe('servesModestEndpoints', () => {
   });
 });
 
+describe('servesModestEndpoints of an organization with many endpoints', () => {
+  it('is not so while they hold its share together, and stays so for others', () => {
+    nowMs = 100_000;
+    lane = new Lane({ ...LIMITS, heldPerOrg: 6 }, () => nowMs);
+    offerMany(A, 3);
+    offerMany(B, 3);
+    lane.relieve();
+    expect(lane.servesModestEndpoints).toBe(false);
+    offer(C, OWNER, OTHER_ORG);
+    lane.relieve();
+    expect(lane.servesModestEndpoints).toBe(true);
+  });
+});
+
 describe('attempts that are withdrawn', () => {
   it('are not begun any more, and leave room for others', async () => {
     const [lost, kept] = [{}, {}];
@@ -310,7 +337,7 @@ describe('attempts that are withdrawn', () => {
     for (const owner of [lost, kept]) {
       lane.offer(
         owner,
-        A,
+        { orgId: ORG, endpointId: A },
         (flight) => {
           flights.push(flight);
           return new Promise(() => undefined);

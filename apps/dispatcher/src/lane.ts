@@ -1,4 +1,4 @@
-import type { EndpointId } from '#libs/domain';
+import type { EndpointId, OrgId, PlaceHolder } from '#libs/domain';
 
 /** How much a lane takes up at a time. */
 export interface LaneLimits {
@@ -8,6 +8,8 @@ export interface LaneLimits {
   readonly keptForModest: number;
   /** Attempts in flight to one endpoint: until it has answered, not until Kafka has what came of it. */
   readonly inFlightPerEndpoint: number;
+  /** Attempts that the endpoints of one organization may hold together. */
+  readonly heldPerOrg: number;
   /** Attempts that one endpoint may hold, in flight and waiting, while it answers quickly. */
   readonly heldPerEndpoint: number;
   /** The same for an endpoint that does not: many of them together must leave the lane to the others. */
@@ -68,6 +70,15 @@ interface Waiting {
   readonly giveUp: () => void;
 }
 
+/** The attempts of an organization's endpoints in a lane. */
+class OrgShare {
+  held = 0;
+  /** Endpoints that the lane knows. */
+  endpoints = 0;
+  /** When it last held all that it may. */
+  fullAtMs = -Infinity;
+}
+
 /** The attempts of one endpoint in a lane. */
 class EndpointShare {
   readonly waiting: Waiting[] = [];
@@ -79,6 +90,11 @@ class EndpointShare {
   startedAtMs = -Infinity;
   /** When it last held all that it may. */
   fullAtMs = -Infinity;
+
+  constructor(
+    readonly orgId: OrgId,
+    readonly org: OrgShare,
+  ) {}
 
   get held(): number {
     return this.inFlight.size + this.waiting.length + this.settling;
@@ -94,17 +110,18 @@ class EndpointShare {
 /** The answer of a lane to an offered attempt. */
 export type Offer =
   | 'taken'
-  /** Its endpoint holds as much of the lane as it may. */
-  | 'endpoint_full'
+  /** Its endpoint, or its organization, holds as much of the lane as it may. */
+  | 'share_full'
   /** The lane holds as much as it may. */
   | 'lane_full';
 
 /**
- * Keeps attempts in flight so that no endpoint blocks another. The lane holds a limited number of attempts. Each endpoint
- * gets a limited share of it, and a slow one a small share.
+ * Keeps attempts in flight so that no endpoint blocks another. The lane holds a limited number of attempts. Each
+ * organization gets a limited share of it, each endpoint a smaller one, and a slow endpoint a small one.
  */
 export class Lane {
   readonly #shares = new Map<EndpointId, EndpointShare>();
+  readonly #orgs = new Map<OrgId, OrgShare>();
   #held = 0;
   #idle: (() => void)[] = [];
   #servesModestEndpoints = false;
@@ -148,21 +165,19 @@ export class Lane {
    * @param owner for what the attempt is made: it can be withdrawn by it
    * @param giveUp is called in place of `make` when the endpoint turns out to be sluggish while the attempt waits
    */
-  offer(owner: object, endpointId: EndpointId, make: Make, giveUp: () => void): Offer {
-    const { held, keptForModest } = this.limits;
+  offer(owner: object, { orgId, endpointId }: PlaceHolder, make: Make, giveUp: () => void): Offer {
+    const { held, keptForModest, heldPerOrg, heldPerEndpoint, heldPerSluggishEndpoint } = this.limits;
     const isModest = (this.#shares.get(endpointId)?.held ?? 0) < MODEST;
     if (this.#held >= (isModest ? held : held - keptForModest)) return 'lane_full';
-    let share = this.#shares.get(endpointId);
-    if (share === undefined) {
-      share = new EndpointShare();
-      this.#shares.set(endpointId, share);
-    }
-    const { heldPerEndpoint, heldPerSluggishEndpoint } = this.limits;
+    const share = this.#shareOf(orgId, endpointId);
     const nowMs = this.nowMs();
     const room = (share.isSluggish(nowMs) ? heldPerSluggishEndpoint : heldPerEndpoint) - share.held;
+    const roomOfOrg = heldPerOrg - share.org.held;
     if (room <= 1) share.fullAtMs = nowMs;
-    if (room <= 0) return 'endpoint_full';
+    if (roomOfOrg <= 1) share.org.fullAtMs = nowMs;
+    if (room <= 0 || roomOfOrg <= 0) return 'share_full';
     this.#held++;
+    share.org.held++;
     share.waiting.push({ owner, make, giveUp });
     this.#advance(endpointId, share);
     return 'taken';
@@ -172,17 +187,19 @@ export class Lane {
   relieve(): void {
     const nowMs = this.nowMs();
     this.#servesModestEndpoints = [...this.#shares.values()].some(
-      (share) => nowMs - share.startedAtMs < LATELY_MS && nowMs - share.fullAtMs > SLUGGISH_FOR_MS,
+      ({ startedAtMs, fullAtMs, org }) =>
+        nowMs - startedAtMs < LATELY_MS && nowMs - Math.max(fullAtMs, org.fullAtMs) > SLUGGISH_FOR_MS,
     );
     for (const [endpointId, share] of this.#shares) {
       if (share.isSluggish(nowMs)) {
         const keep = Math.max(0, this.limits.heldPerSluggishEndpoint - share.inFlight.size - share.settling);
         for (const { giveUp } of share.waiting.splice(keep)) {
           giveUp();
-          this.#release();
+          this.#release(share);
         }
       } else if (share.held === 0 && nowMs - share.startedAtMs > SLUGGISH_FOR_MS) {
         this.#shares.delete(endpointId);
+        if (--share.org.endpoints === 0) this.#orgs.delete(share.orgId);
       }
     }
   }
@@ -193,7 +210,7 @@ export class Lane {
       const kept = share.waiting.filter((waiting) => waiting.owner !== owner);
       const dropped = share.waiting.length - kept.length;
       share.waiting.splice(0, Infinity, ...kept);
-      for (let left = dropped; left > 0; left--) this.#release();
+      for (let left = dropped; left > 0; left--) this.#release(share);
       for (const flight of share.inFlight) flight.isWithdrawn ||= flight.owner === owner;
     }
   }
@@ -248,7 +265,7 @@ export class Lane {
     void next.make(flight).finally(() => {
       // Without having been answered, it was not sent.
       if (!share.inFlight.delete(flight)) share.settling--;
-      this.#release();
+      this.#release(share);
       this.#goOn(endpointId, share);
     });
   }
@@ -259,7 +276,22 @@ export class Lane {
     else this.#advance(endpointId, share);
   }
 
-  #release(): void {
+  #shareOf(orgId: OrgId, endpointId: EndpointId): EndpointShare {
+    let share = this.#shares.get(endpointId);
+    if (share !== undefined) return share;
+    let org = this.#orgs.get(orgId);
+    if (org === undefined) {
+      org = new OrgShare();
+      this.#orgs.set(orgId, org);
+    }
+    org.endpoints++;
+    share = new EndpointShare(orgId, org);
+    this.#shares.set(endpointId, share);
+    return share;
+  }
+
+  #release(share: EndpointShare): void {
+    share.org.held--;
     this.#held--;
     if (this.#held === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { EndpointShares, type Clock, type DueAttempt, type EndpointId } from '#libs/domain';
+import { LaneShares, type Clock, type DueAttempt, type EndpointId } from '#libs/domain';
 import type { OverdueAttempt, OverdueDeliveries } from '#libs/postgres';
 import { attemptRecord, type Appender, type TopicNames } from '#libs/kafka-log';
 import type { Metrics } from '#libs/telemetry';
@@ -71,15 +71,15 @@ export class Reconciler {
 
   async #putBack(suspects: readonly OverdueAttempt[]): Promise<number> {
     const { overdue, appender, topics, metrics, signal } = this.use;
-    const shares = new EndpointShares();
+    const shares = new LaneShares();
     let putBack = 0;
     for (let from = 0; from < suspects.length; from += BATCH) {
       if (from > 0) await delay(BATCH_EVERY_MS, undefined, { signal });
       const lost = await overdue.stillDue(suspects.slice(from, from + BATCH));
-      // As the router does it: what is beyond an endpoint's share of the main lane goes to the slow one at once.
+      // As the router does it: what is beyond a share of the main lane goes to the slow one at once.
       await appender.append(
         lost.map((attempt) => {
-          const isMain = shares.take(attempt.delivery.endpointId);
+          const isMain = shares.take(attempt.delivery);
           return attemptRecord(isMain ? topics.attempts : topics.attemptsSlow, attempt);
         }),
       );

@@ -13,10 +13,11 @@ import { Metrics, NO_TRACING } from '#libs/telemetry';
 import { createLogger } from '#libs/runtime';
 import { anEndpointId } from '../../../test/support/due-attempts.js';
 import { FakeAppender } from '../../../test/support/fake-appender.js';
-import { RouteLogHandler } from './route-log.handler.js';
+import { LARGE_FROM, RouteLogHandler } from './route-log.handler.js';
 import { RoutedPlaces } from './routed-places.js';
 
 const ORG = parseOrgId('0f8fad5b-d9cb-469f-a165-70867728950e')!;
+const OTHER_ORG = parseOrgId('1f8fad5b-d9cb-469f-a165-70867728950e')!;
 const topics = topicNames('gapless', [10_000]);
 const [ALL_TICKETS, LEADS_ONLY] = [anEndpointId(1), anEndpointId(2)];
 
@@ -35,6 +36,9 @@ let isAway: boolean;
 /** Before the first record of the log that is later than the stored place. */
 let notRouted: number;
 let subscribers: readonly object[];
+let largeFrom: number;
+let generation: number;
+let isStale: boolean;
 
 function anEndpointRow(id: EndpointId, events: readonly string[], change: object = {}) {
   const moment = { receives_after_seq: '0', receives_from_offset: null, created_ms: String(AT_MS) };
@@ -45,6 +49,8 @@ beforeEach(() => {
   subscribers = [anEndpointRow(ALL_TICKETS, ['ticket.created']), anEndpointRow(LEADS_ONLY, ['lead.created'])];
   storedPlace = undefined;
   notRouted = 0;
+  largeFrom = LARGE_FROM;
+  [isStale, generation] = [false, 1];
   startRouter();
 });
 
@@ -79,11 +85,16 @@ function startRouter(): void {
     { now: () => AT_MS },
     NO_TRACING,
     logger,
+    largeFrom,
   );
 }
 
 const sought: number[] = [];
 const context = {
+  get generation() {
+    return generation;
+  },
+  isStale: () => isStale,
   seek: (_topic: string, _partition: number, offset: number) => sought.push(offset),
 } as unknown as BatchContext;
 
@@ -99,10 +110,10 @@ function aBatch(tickets: number): RecordBatch {
   return { topic: topics.log, partition: 0, records };
 }
 
-function stored(seq: number, event: string): StoredRecord {
+function stored(seq: number, event: string, orgId = ORG): StoredRecord {
   const { key, value, headers } = logRecord(
     {
-      orgId: ORG,
+      orgId,
       seq: seq as Seq,
       id: parseEventId(`evt_${String(seq).padStart(26, '0')}`)!,
       event,
@@ -166,6 +177,84 @@ function tickets(from: number, to: number): RecordBatch {
   const records = Array.from({ length: to - from + 1 }, (_, index) => stored(from + index, 'ticket.created'));
   return { topic: topics.log, partition: 0, records };
 }
+
+/** Events of an organization with many deliveries, and one of another among them. */
+function mixed(from: number, to: number, ofOther: number): RecordBatch {
+  const { records, ...batch } = tickets(from, to);
+  const other = { ...stored(ofOther, 'ticket.created', OTHER_ORG), offset: to + ofOther };
+  return { ...batch, records: [...records, other] };
+}
+
+/** The seqs that were routed to an endpoint, and the rest of the batch. */
+async function handleUnfinished(batch: RecordBatch): Promise<() => Promise<void>> {
+  const handled = await handle(batch);
+  if (handled?.kind !== 'unfinished') throw new Error('the batch has no rest');
+  return handled.rest;
+}
+
+describe('an organization with many deliveries in a batch', () => {
+  beforeEach(() => {
+    largeFrom = 4;
+    subscribers = [
+      anEndpointRow(ALL_TICKETS, ['ticket.created']),
+      anEndpointRow(LATER, ['ticket.created'], { org_id: OTHER_ORG }),
+    ];
+    startRouter();
+  });
+
+  it('is routed behind the others', async () => {
+    const rest = await handleUnfinished(mixed(1, 5, 1));
+    expect([routedTo(LATER), routedTo(ALL_TICKETS)]).toEqual([[1], []]);
+    await rest();
+    expect([routedTo(LATER), routedTo(ALL_TICKETS)]).toEqual([[1], [1, 2, 3, 4, 5]]);
+  });
+
+  it('keeps its order while others are routed', async () => {
+    const first = await handleUnfinished(mixed(1, 5, 1));
+    const second = await handleUnfinished(mixed(6, 7, 2));
+    expect([routedTo(LATER), routedTo(ALL_TICKETS)]).toEqual([[1, 2], []]);
+    await first();
+    await second();
+    expect(routedTo(ALL_TICKETS)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    expect(await handle(mixed(8, 9, 3))).toBeUndefined();
+    expect(routedTo(ALL_TICKETS).slice(-2)).toEqual([8, 9]);
+  });
+
+  it('is written down as routed when all of it is', async () => {
+    const rest = await handleUnfinished(mixed(1, 5, 1));
+    await places.save();
+    expect(saved).toEqual([]);
+    await rest();
+    await places.save();
+    expect(saved).toHaveLength(1);
+  });
+
+  it('is routed again from where Kafka did not take it', async () => {
+    const rest = await handleUnfinished(mixed(1, 1_500, 1));
+    const taken = appender.append.bind(appender);
+    let appends = 0;
+    appender.append = (records) =>
+      ++appends === 2 ? Promise.reject(new Error('the brokers are away')) : taken(records);
+    await expect(rest()).rejects.toThrow('the brokers are away');
+    expect(routedTo(ALL_TICKETS).length).toBeGreaterThan(0);
+    await rest();
+    expect(countOf(topics.attempts, ALL_TICKETS) + countOf(topics.attemptsSlow, ALL_TICKETS)).toBe(1_500);
+    expect(countOf(topics.deliveries, ALL_TICKETS)).toBe(1_500);
+  });
+
+  it('is left to the next router when the partition is lost, and routed when it comes again', async () => {
+    const batch = mixed(1, 1_500, 1);
+    const rest = await handleUnfinished(batch);
+    isStale = true;
+    await expect(rest()).rejects.toThrow('no longer');
+    expect(countOf(topics.deliveries, ALL_TICKETS)).toBeLessThan(1_500);
+    [isStale, generation] = [false, 2];
+    await (
+      await handleUnfinished(batch)
+    )();
+    expect(countOf(topics.deliveries, ALL_TICKETS)).toBe(1_500);
+  });
+});
 
 const UNKNOWN_OFFSETS = { beganOffset: null, endedOffset: null, endedMs: AT_MS };
 

@@ -3,13 +3,14 @@ import { Controller, Inject } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
 import {
   deliveryIdOf,
-  EndpointShares,
+  LaneShares,
   outOfTime,
   receives,
   SeqGate,
   type Clock,
   type LogEvent,
   type LoggedPlace,
+  ORG_SHARE,
   type OrgId,
   type OutOfTime,
   type RoutedPlace,
@@ -35,13 +36,27 @@ import { RoutedPlaces } from './routed-places.js';
 
 /** Fewer records than this are read faster than their end is looked up. */
 const SKIP_FROM = 1_000;
-/** A batch that has many endpoints is routed in pieces of so many records: its memory, and how long it keeps the thread. */
-const RECORDS_AT_ONCE = 2_000;
+/** Records that are made and appended at a time: their memory, and how long they keep the thread. */
+const RECORDS_AT_ONCE = 1_000;
+
+/** From how many deliveries of an organization in a batch on those of others do not wait for them. */
+export const LARGE_FROM = ORG_SHARE;
+/** What is routed behind others takes turns with them in the appender. */
+const BEHIND = 'behind';
+
+/** The token of this number. */
+export const ROUTER_LARGE_FROM = Symbol('ROUTER_LARGE_FROM');
+
+/** An event of the log that is to be routed. */
+type DueEvent = LogEvent & LoggedPlace & { readonly appendedAtMs: number };
 
 /** Finds who receives each event of the log, and schedules a delivery and its first attempt for each of them. */
 @Controller()
 export class RouteLogHandler {
   readonly #gate = new SeqGate();
+  /** The organizations with events that are routed behind those of others, and in how many batches they have some. */
+  #behind = new Map<OrgId, number>();
+  #generation: number | null = null;
 
   constructor(
     private readonly endpoints: EndpointDirectory,
@@ -53,6 +68,7 @@ export class RouteLogHandler {
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(TRACING) private readonly tracing: Tracing,
     @Inject(LOGGER) private readonly logger: Logger,
+    @Inject(ROUTER_LARGE_FROM) private readonly largeFrom: number,
   ) {
     metrics.add('gapless_deliveries_scheduled_total', {}, 0);
     for (const reason of ['routed_before', 'before_endpoint', 'while_inactive'] as const) {
@@ -66,41 +82,84 @@ export class RouteLogHandler {
     const { records: unrouted, routedUpTo } = await this.places.unrouted(batch);
     if (unrouted.length < batch.records.length) this.#leaveOutRouted(batch, batch.records.length - unrouted.length);
     if (routedUpTo !== null) return this.#skipRouted(batch, routedUpTo, context);
-    const trace = new BatchTrace(this.tracing, 'route', this.clock.now());
-    const events = unrouted.map((record) => ({
-      ...readLogRecord(record),
-      offset: record.offset,
-    }));
-    const { fresh, remember } = this.#gate.sift(events);
+    const events = unrouted.map((record): DueEvent => ({ ...readLogRecord(record), offset: record.offset }));
+    const subscribers = await this.#subscribersOf(events);
+    const behind = this.#behindOf(context.generation);
+    const large = largeOrgs(events, subscribers, { from: this.largeFrom, already: behind });
+    await this.#routeAll(
+      events.filter(({ orgId }) => !large.has(orgId)),
+      subscribers,
+    );
+    if (large.size === 0) {
+      this.places.handled(batch);
+      return undefined;
+    }
+    for (const orgId of large) behind.set(orgId, (behind.get(orgId) ?? 0) + 1);
+    const rest = async () => {
+      const left = events.filter(({ orgId }) => large.has(orgId));
+      await this.#routeAll(left, await this.#subscribersOf(left), context);
+      for (const orgId of large) {
+        const batches = (behind.get(orgId) ?? 0) - 1;
+        if (batches > 0) behind.set(orgId, batches);
+        else behind.delete(orgId);
+      }
+      this.places.handled(batch);
+    };
+    return { kind: 'unfinished', rest };
+  }
+
+  /** With a new assignment, what was to be routed behind others comes again. */
+  #behindOf(generation: number): Map<OrgId, number> {
+    if (generation !== this.#generation) this.#behind = new Map();
+    this.#generation = generation;
+    return this.#behind;
+  }
+
+  #subscribersOf(events: readonly DueEvent[]): Promise<ReadonlyMap<OrgId, readonly RoutedSubscriber[]>> {
     const first = new Map<OrgId, LoggedPlace>();
-    for (const event of fresh) if (!first.has(event.orgId)) first.set(event.orgId, event);
-    const subscribers = await this.endpoints.subscribersOf(first);
+    for (const event of this.#gate.sift(events).fresh) if (!first.has(event.orgId)) first.set(event.orgId, event);
+    return this.endpoints.subscribersOf(first);
+  }
+
+  /** @param context of a batch that others do not wait for, so that it can outlast the assignment: then it rejects */
+  async #routeAll(
+    events: readonly DueEvent[],
+    subscribers: ReadonlyMap<OrgId, readonly RoutedSubscriber[]>,
+    context?: BatchContext,
+  ): Promise<void> {
+    const { fresh } = this.#gate.sift(events);
+    if (fresh.length === 0) return;
+    const trace = new BatchTrace(this.tracing, 'route', this.clock.now());
     const leftOut = { before_endpoint: 0, while_inactive: 0 };
-    const shares = new EndpointShares();
+    const shares = new LaneShares();
     let records: NewRecord[] = [];
+    let routed: DueEvent[] = [];
     let deliveries = 0;
+    const append = async () => {
+      await this.appender.append(records, context === undefined ? undefined : BEHIND);
+      this.metrics.add('gapless_deliveries_scheduled_total', {}, deliveries);
+      this.#gate.sift(routed).remember();
+      [records, routed, deliveries] = [[], [], 0];
+    };
     for (const event of fresh) {
-      const routed = this.#route(
+      const made = this.#route(
         { ...event, traceparent: trace.follow(event.traceparent, event) },
         event.appendedAtMs,
         receivers(event, subscribers.get(event.orgId) ?? [], leftOut),
         shares,
       );
-      records.push(...routed.flat());
-      deliveries += routed.length;
+      records.push(...made.flat());
+      routed.push(event);
+      deliveries += made.length;
       if (records.length < RECORDS_AT_ONCE) continue;
-      await this.appender.append(records);
+      await append();
       // Other work of this thread comes in between, such as requests.
       await setImmediate();
-      records = [];
+      if (context?.isStale() === true) throw new Error("the partition is no longer this router's");
     }
-    await this.appender.append(records);
+    await append();
     trace.end(this.clock.now());
-    this.metrics.add('gapless_deliveries_scheduled_total', {}, deliveries);
-    this.#count(batch, leftOut);
-    remember();
-    this.places.handled(batch);
-    return undefined;
+    this.#count(leftOut);
   }
 
   /** The group has lost its offsets, and begins where the log begins. */
@@ -128,22 +187,22 @@ export class RouteLogHandler {
     return undefined;
   }
 
-  #count({ partition }: RecordBatch, leftOut: Readonly<Record<OutOfTime, number>>): void {
+  #count(leftOut: Readonly<Record<OutOfTime, number>>): void {
     if (leftOut.before_endpoint + leftOut.while_inactive === 0) return;
     for (const reason of ['before_endpoint', 'while_inactive'] as const) {
       this.metrics.add('gapless_router_skipped_total', { reason }, leftOut[reason]);
     }
-    this.logger.info({ partition, ...leftOut }, 'router.left_out');
+    this.logger.info(leftOut, 'router.left_out');
   }
 
   /**
-   * Makes the records of each delivery of the event. Attempts beyond an endpoint's share go to the slow lane at once.
+   * Makes the records of each delivery of the event. Attempts beyond a share go to the slow lane at once.
    */
   #route(
     event: LogEvent,
     appendedAtMs: number,
     subscribers: readonly RoutedSubscriber[],
-    shares: EndpointShares,
+    shares: LaneShares,
   ): readonly (readonly NewRecord[])[] {
     return subscribers.map(({ id: endpointId }) => {
       const delivery = {
@@ -157,7 +216,7 @@ export class RouteLogHandler {
       };
       return [
         factRecord(this.topics.deliveries, { type: 'scheduled', delivery }),
-        attemptRecord(shares.take(endpointId) ? this.topics.attempts : this.topics.attemptsSlow, {
+        attemptRecord(shares.take(delivery) ? this.topics.attempts : this.topics.attemptsSlow, {
           delivery,
           run: 0,
           attempt: 1,
@@ -168,6 +227,19 @@ export class RouteLogHandler {
       ];
     });
   }
+}
+
+/** Selects the organizations that may have many deliveries among the events, and those that have some behind already. */
+function largeOrgs(
+  events: readonly DueEvent[],
+  subscribers: ReadonlyMap<OrgId, readonly RoutedSubscriber[]>,
+  { from, already }: { readonly from: number; readonly already: ReadonlyMap<OrgId, unknown> },
+): ReadonlySet<OrgId> {
+  const most = new Map<OrgId, number>();
+  for (const { orgId } of events) {
+    most.set(orgId, (most.get(orgId) ?? 0) + (subscribers.get(orgId)?.length ?? 0));
+  }
+  return new Set([...most].filter(([orgId, deliveries]) => deliveries >= from || already.has(orgId)).map(([id]) => id));
 }
 
 /** Selects the endpoints that get the event. @param leftOut counts deliveries that the endpoint's times rule out */

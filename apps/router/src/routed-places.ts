@@ -9,7 +9,7 @@ import type { Logger } from '#libs/runtime';
 const SAVE_EVERY_MS = 5_000;
 
 interface Partition {
-  /** The offset that follows what was handled last; `null` before the first batch. */
+  /** The offset that follows what was handed over last; `null` before the first batch. */
   expected: number | null;
   /** Up to where everything was routed, here or by another router. */
   place: RoutedPlace | undefined;
@@ -59,8 +59,8 @@ export class RoutedPlaces extends RegularWork {
     if (known.expected !== firstOffset) {
       const stored = await this.stored.find(topic, partition);
       if (stored !== undefined && stored.appendedUntilMs >= (known.place?.appendedUntilMs ?? 0)) known.place = stored;
-      known.expected = firstOffset;
     }
+    known.expected = (records.at(-1)?.offset ?? 0) + 1;
     const { place } = known;
     // What follows the place needs no look at each record.
     if (place === undefined || firstOffset >= place.nextOffset) return { records, routedUpTo: null };
@@ -68,11 +68,10 @@ export class RoutedPlaces extends RegularWork {
     return { records: left, routedUpTo: left.length === 0 ? place : null };
   }
 
-  /** Everything in the batch is routed, now or before. */
+  /** Everything in the batch and before it is routed, now or before. */
   handled({ partition, records }: RecordBatch): void {
     const known = this.#of(partition);
     const nextOffset = (records.at(-1)?.offset ?? 0) + 1;
-    known.expected = nextOffset;
     if (
       known.place !== undefined &&
       records.every((record) => known.place !== undefined && wasRouted(known.place, record))

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { KafkaConnection, LogPositions } from '#libs/kafka-log';
 import { ownAppender } from '#libs/platform';
-import { RouteLogHandler } from './route-log.handler.js';
+import { LARGE_FROM, RouteLogHandler, ROUTER_LARGE_FROM } from './route-log.handler.js';
 import { RoutedPlaces } from './routed-places.js';
 
 @Module({
@@ -9,6 +9,7 @@ import { RoutedPlaces } from './routed-places.js';
   providers: [
     ownAppender,
     RoutedPlaces,
+    { provide: ROUTER_LARGE_FROM, useValue: LARGE_FROM },
     {
       provide: LogPositions,
       useFactory: (connection: KafkaConnection) => new LogPositions(connection),

@@ -57,6 +57,9 @@ import { TimedSessions } from './timed-sessions.js';
 import { RecordedMetrics } from './recorded-metrics.js';
 import { recordedLogger, type LogLine } from './recorded-logger.js';
 
+/** Few enough deliveries in a batch that some organizations are routed behind the others. */
+const LARGE_FROM = 5;
+
 /** How long a client waits for the answer of the api. */
 const HTTP_TIMEOUT_MS = 10_000;
 
@@ -322,6 +325,7 @@ export class SimulatedProcess {
               clock,
               tracing,
               logger,
+              LARGE_FROM,
             ),
           );
           break;

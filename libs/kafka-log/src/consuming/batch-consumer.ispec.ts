@@ -170,6 +170,69 @@ describe('a batch consumer', () => {
     });
   });
 
+  it('goes on while a batch is being finished, and moves the offset behind it only then', async () => {
+    const seen: string[] = [];
+    let finish: (error?: Error) => void = () => undefined;
+    let begun = 0;
+    const rest = () =>
+      new Promise<void>((resolve, reject) => {
+        begun++;
+        finish = (error) => {
+          if (error === undefined) resolve();
+          else reject(error);
+        };
+      });
+    await append('unfinished');
+    await start(({ records }) => {
+      seen.push(...records.map(({ value }) => String(value)));
+      return Promise.resolve(seen.length === 1 ? { kind: 'unfinished', rest } : undefined);
+    });
+    await eventually(() => {
+      expect(seen).toEqual(['unfinished']);
+    });
+    await append('later');
+    await eventually(() => {
+      expect(seen).toEqual(['unfinished', 'later']);
+    });
+    finish(new Error('not yet'));
+    await eventually(() => {
+      expect(begun).toBe(2);
+    });
+    expect(health.isReady).toBe(false);
+    // Longer than a commit takes.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(await committedOffset()).toBe(-1);
+    finish();
+    await eventually(async () => {
+      expect([await committedOffset(), health.isReady]).toEqual([2, true]);
+    });
+    expect(seen).toEqual(['unfinished', 'later']);
+  });
+
+  it('hands over again what it did not finish before it stopped', async () => {
+    const seen: string[] = [];
+    await append('a');
+    const first = await start(({ records }, context) => {
+      seen.push(...records.map(({ value }) => String(value)));
+      const rest = async () => {
+        while (!context.isStale()) await new Promise((resolve) => setTimeout(resolve, 10));
+        throw new Error('stale');
+      };
+      return Promise.resolve({ kind: 'unfinished', rest });
+    });
+    await eventually(() => {
+      expect(seen).toEqual(['a']);
+    });
+    await first.stop();
+    await start(({ records }) => {
+      seen.push(...records.map(({ value }) => String(value)));
+      return Promise.resolve(undefined);
+    });
+    await eventually(async () => {
+      expect([seen, await committedOffset()]).toEqual([['a', 'a'], 1]);
+    });
+  });
+
   it('tells that a batch cannot be handled for as long as it is so', async () => {
     let isBroken = true;
     await append('a');

@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
 import kafkajs, { type Admin, type Consumer, type EachBatchPayload } from 'kafkajs';
 import { PartitionStoppedError, systemClock } from '#libs/domain';
 import { backOffMs, type HealthBoard, type Logger } from '#libs/runtime';
@@ -33,14 +34,23 @@ const FETCH_WAIT_MS = 200;
  * longer waited for, so that the other partitions go on.
  */
 const ATTACHED_MS = 100;
+/** So many unfinished batches of a partition may wait behind the one that is being finished: they are in memory. */
+const UNFINISHED_WAITING = 2;
+/** How soon a back-off notices that it need not end. */
+const BACK_OFF_STEP_MS = 100;
 /** Running work gets this long when others take over partitions: longer than any write to Kafka takes. */
 const RELEASE_MS = 4_000;
 
 /** The result of a batch. `undefined` means that the whole batch is handled. */
 export type Handled =
   | undefined
-  /** The records from `nextOffset` on are to be handed over again, not before `notBeforeMs` from now. */
-  | { readonly kind: 'later'; readonly nextOffset: number; readonly waitMs: number };
+  /** The records from `nextOffset` on are to be handed over again, not before `waitMs` from now. */
+  | { readonly kind: 'later'; readonly nextOffset: number; readonly waitMs: number }
+  /**
+   * The batch is handled once `rest` has resolved, which is called again after a failure. Later batches of the partition do
+   * not wait for it. The offset moves in order.
+   */
+  | { readonly kind: 'unfinished'; readonly rest: () => Promise<void> };
 
 /** What a handler can do with its consumer while it handles a batch. */
 export interface BatchContext {
@@ -95,7 +105,10 @@ export class BatchConsumer {
   #isReleasing = false;
   /** Whether the last assignment has ended, and the next one is awaited. */
   #isReleased = false;
+  /** What is to be handled, by topic and partition. */
   readonly #queues = new Map<string, PartitionQueue>();
+  /** What is to be finished, while what came later is being handled. */
+  readonly #unfinished = new Map<string, PartitionQueue>();
   readonly #failing: FailingPartitions;
   readonly #stopped: StoppedPartitions;
   readonly #guard: PositionGuard;
@@ -352,7 +365,7 @@ export class BatchConsumer {
     const { topic, partition, messages } = payload.batch;
     const last = messages.at(-1);
     if (last === undefined || consumer !== this.#consumer || this.#stopping || payload.isStale()) return;
-    const queue = this.#queueOf(topic, partition);
+    const queue = queueOf(this.#queues, topic, partition);
     const generation = this.#generation;
     const progress = this.#progressOf(topic, partition);
     const firstOffset = Number(messages[0]?.offset ?? 0);
@@ -395,6 +408,8 @@ export class BatchConsumer {
         this.#moveTo(soughtTopic, soughtPartition, offset);
       },
     };
+    const unfinished = queueOf(this.#unfinished, topic, partition);
+    await unfinished.room(UNFINISHED_WAITING);
     const isAdmitted = await this.#guard.admits(topic, partition);
     if (isOver()) return;
     if (!isAdmitted) {
@@ -419,19 +434,51 @@ export class BatchConsumer {
     }
     // A batch that ends too late for this assignment counts as not handled.
     if (generation !== this.#generation) return;
-    this.#failing.succeeded(topic, partition);
     this.#stopped.goesOn(topic, partition, 'handler');
-    const nextOffset = handled?.nextOffset ?? endOffset;
+    const nextOffset = handled?.kind === 'later' ? handled.nextOffset : endOffset;
     if (nextOffset > firstOffset) {
       this.#measure(Math.min(messages.length, nextOffset - firstOffset), performance.now() - startedAtMs);
-      if (this.options.commits === 'after') {
-        this.#progressOf(topic, partition).reached(nextOffset);
-        this.#commits.later(topic, partition, nextOffset);
-      }
     }
-    if (handled === undefined) return;
+    if (handled?.kind === 'unfinished' || !unfinished.isIdle) {
+      const rest = handled?.kind === 'unfinished' ? handled.rest : () => Promise.resolve();
+      void unfinished.add(async () => {
+        const isFinished = await this.#finishBatch(rest, { topic, partition, firstOffset, isStale: context.isStale });
+        // As above: what ends too late for this assignment counts as not handled.
+        if (isFinished && generation === this.#generation) this.#reached(topic, partition, firstOffset, nextOffset);
+      });
+    } else {
+      this.#failing.succeeded(topic, partition);
+      this.#reached(topic, partition, firstOffset, nextOffset);
+    }
+    if (handled?.kind !== 'later') return;
     if (!sent.elsewhere) this.#moveTo(topic, partition, nextOffset);
     if (handled.waitMs > 0) this.#pauses.rest(topic, partition, handled.waitMs);
+  }
+
+  /** Never rejects: what fails is done again, unless the partition is no longer this member's. @returns whether it was done */
+  async #finishBatch(
+    rest: () => Promise<void>,
+    batch: { topic: string; partition: number; firstOffset: number; isStale: () => boolean },
+  ): Promise<boolean> {
+    const { topic, partition, firstOffset, isStale } = batch;
+    while (!isStale()) {
+      try {
+        await rest();
+        this.#failing.succeeded(topic, partition);
+        return true;
+      } catch (error) {
+        if (isStale()) return false;
+        let waitMs = this.#failing.failed(topic, partition, firstOffset, error);
+        for (; waitMs > 0 && !isStale(); waitMs -= BACK_OFF_STEP_MS) await delay(Math.min(waitMs, BACK_OFF_STEP_MS));
+      }
+    }
+    return false;
+  }
+
+  #reached(topic: string, partition: number, firstOffset: number, nextOffset: number): void {
+    if (nextOffset <= firstOffset || this.options.commits !== 'after') return;
+    this.#progressOf(topic, partition).reached(nextOffset);
+    this.#commits.later(topic, partition, nextOffset);
   }
 
   /**
@@ -441,22 +488,26 @@ export class BatchConsumer {
    */
   #pass(topic: string, partition: number, first: string | null, last: string): void {
     const generation = this.#generation;
-    void this.#queueOf(topic, partition).add(() => {
+    const pass = () => {
       const isOver = this.#stopping || generation !== this.#generation;
-      if (isOver || this.options.commits !== 'after' || first === null) return Promise.resolve();
+      if (isOver || first === null) return Promise.resolve();
       const progress = this.#progressOf(topic, partition);
       // What comes before them is not handled yet. It is fetched again, and so are these.
       if (progress.next !== null && progress.next !== Number(first)) return Promise.resolve();
-      const nextOffset = Number(last) + 1;
-      progress.reached(nextOffset);
-      this.#commits.later(topic, partition, nextOffset);
+      this.#reached(topic, partition, Number(first), Number(last) + 1);
+      return Promise.resolve();
+    };
+    void queueOf(this.#queues, topic, partition).add(() => {
+      const unfinished = queueOf(this.#unfinished, topic, partition);
+      if (unfinished.isIdle) return pass();
+      void unfinished.add(pass);
       return Promise.resolve();
     });
   }
 
   /** Fetches the partition from that offset on; what was fetched behind another one is not handled. */
   #moveTo(topic: string, partition: number, offset: number): void {
-    this.#queueOf(topic, partition).drop();
+    queueOf(this.#queues, topic, partition).drop();
     this.#pauses.setFull(topic, partition, false);
     this.#steer((consumer) => {
       consumer.seek({ topic, partition, offset: String(offset) });
@@ -491,20 +542,12 @@ export class BatchConsumer {
     await this.#commits.flush();
   }
 
-  /** Drops what waits to be handled, and resolves once nothing is being handled. */
+  /** Drops what waits to be handled or finished, and resolves once nothing of it is being done. */
   async #idle(): Promise<void> {
-    for (const queue of this.#queues.values()) queue.drop();
-    await Promise.all([...this.#queues.values()].map((queue) => queue.idle()));
-  }
-
-  #queueOf(topic: string, partition: number): PartitionQueue {
-    const key = `${topic}/${partition}`;
-    let queue = this.#queues.get(key);
-    if (queue === undefined) {
-      queue = new PartitionQueue();
-      this.#queues.set(key, queue);
+    for (const queues of [this.#queues, this.#unfinished]) {
+      for (const queue of queues.values()) queue.drop();
+      await Promise.all([...queues.values()].map((queue) => queue.idle()));
     }
-    return queue;
   }
 
   /** Sets where kafkajs fetches, if there is a consumer. */
@@ -539,6 +582,16 @@ export class BatchConsumer {
     metrics.observe('gapless_batch_records', labels, records);
     metrics.observe('gapless_batch_duration_seconds', labels, durationMs / 1_000);
   }
+}
+
+function queueOf(queues: Map<string, PartitionQueue>, topic: string, partition: number): PartitionQueue {
+  const key = `${topic}/${partition}`;
+  let queue = queues.get(key);
+  if (queue === undefined) {
+    queue = new PartitionQueue();
+    queues.set(key, queue);
+  }
+  return queue;
 }
 
 /** Whether the broker's `group.min.session.timeout.ms` is above what it was asked for. */

@@ -1,12 +1,19 @@
 interface Waiting {
   readonly work: () => Promise<void>;
   readonly settle: () => void;
+  /** Resolves once the work is done, or dropped. */
+  readonly settled: Promise<void>;
 }
 
 /** Runs the work of a partition in order, one thing at a time. */
 export class PartitionQueue {
   readonly #waiting: Waiting[] = [];
   #running: Promise<void> | null = null;
+
+  /** Whether nothing is being done, and nothing waits. */
+  get isIdle(): boolean {
+    return this.#running === null;
+  }
 
   /** How much has not begun yet. */
   get waiting(): number {
@@ -18,10 +25,18 @@ export class PartitionQueue {
    * @returns what resolves once the work is done, or dropped
    */
   add(work: () => Promise<void>): Promise<void> {
-    return new Promise((settle) => {
-      this.#waiting.push({ work, settle });
-      this.#running ??= this.#runAll();
+    let settle: () => void = () => undefined;
+    const settled = new Promise<void>((resolve) => {
+      settle = resolve;
     });
+    this.#waiting.push({ work, settle, settled });
+    this.#running ??= this.#runAll();
+    return settled;
+  }
+
+  /** Resolves once fewer than so many wait. */
+  async room(most: number): Promise<void> {
+    for (let first = this.#waiting[0]; this.#waiting.length >= most; first = this.#waiting[0]) await first?.settled;
   }
 
   /** Drops what has not begun. */
