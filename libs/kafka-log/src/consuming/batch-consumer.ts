@@ -34,8 +34,9 @@ const FETCH_WAIT_MS = 200;
  * longer waited for, so that the other partitions go on.
  */
 const ATTACHED_MS = 100;
-/** So many unfinished batches of a partition may wait behind the one that is being finished: they are in memory. */
-const UNFINISHED_WAITING = 2;
+/** What a partition may have of unfinished batches in memory. With more, later batches wait. */
+const UNFINISHED_BYTES = 4 * 1024 * 1024;
+const NOTHING_LEFT = () => Promise.resolve();
 /** How soon a back-off notices that it need not end. */
 const BACK_OFF_STEP_MS = 100;
 /** Running work gets this long when others take over partitions: longer than any write to Kafka takes. */
@@ -409,7 +410,7 @@ export class BatchConsumer {
       },
     };
     const unfinished = queueOf(this.#unfinished, topic, partition);
-    await unfinished.room(UNFINISHED_WAITING);
+    await unfinished.room(UNFINISHED_BYTES);
     const isAdmitted = await this.#guard.admits(topic, partition);
     if (isOver()) return;
     if (!isAdmitted) {
@@ -440,12 +441,12 @@ export class BatchConsumer {
       this.#measure(Math.min(messages.length, nextOffset - firstOffset), performance.now() - startedAtMs);
     }
     if (handled?.kind === 'unfinished' || !unfinished.isIdle) {
-      const rest = handled?.kind === 'unfinished' ? handled.rest : () => Promise.resolve();
+      const [rest, bytes] = handled?.kind === 'unfinished' ? [handled.rest, bytesOf(batch)] : [NOTHING_LEFT, 0];
       void unfinished.add(async () => {
         const isFinished = await this.#finishBatch(rest, { topic, partition, firstOffset, isStale: context.isStale });
         // As above: what ends too late for this assignment counts as not handled.
         if (isFinished && generation === this.#generation) this.#reached(topic, partition, firstOffset, nextOffset);
-      });
+      }, bytes);
     } else {
       this.#failing.succeeded(topic, partition);
       this.#reached(topic, partition, firstOffset, nextOffset);
@@ -582,6 +583,10 @@ export class BatchConsumer {
     metrics.observe('gapless_batch_records', labels, records);
     metrics.observe('gapless_batch_duration_seconds', labels, durationMs / 1_000);
   }
+}
+
+function bytesOf({ messages }: EachBatchPayload['batch']): number {
+  return messages.reduce((sum, { key, value }) => sum + (key?.length ?? 0) + (value?.length ?? 0), 0);
 }
 
 function queueOf(queues: Map<string, PartitionQueue>, topic: string, partition: number): PartitionQueue {

@@ -1,14 +1,17 @@
-interface Waiting {
+interface Queued {
   readonly work: () => Promise<void>;
-  readonly settle: () => void;
+  readonly bytes: number;
   /** Resolves once the work is done, or dropped. */
   readonly settled: Promise<void>;
+  readonly settle: () => void;
 }
 
 /** Runs the work of a partition in order, one thing at a time. */
 export class PartitionQueue {
-  readonly #waiting: Waiting[] = [];
-  #running: Promise<void> | null = null;
+  readonly #waiting: Queued[] = [];
+  #running: Queued | null = null;
+  /** Of all that waits or is being done. */
+  #bytes = 0;
 
   /** Whether nothing is being done, and nothing waits. */
   get isIdle(): boolean {
@@ -22,38 +25,47 @@ export class PartitionQueue {
 
   /**
    * @param work never rejects
+   * @param bytes that are in memory until then
    * @returns what resolves once the work is done, or dropped
    */
-  add(work: () => Promise<void>): Promise<void> {
+  add(work: () => Promise<void>, bytes = 0): Promise<void> {
     let settle: () => void = () => undefined;
     const settled = new Promise<void>((resolve) => {
       settle = resolve;
     });
-    this.#waiting.push({ work, settle, settled });
-    this.#running ??= this.#runAll();
+    this.#waiting.push({ work, bytes, settled, settle });
+    this.#bytes += bytes;
+    if (this.#running === null) void this.#runAll();
     return settled;
   }
 
-  /** Resolves once fewer than so many wait. */
-  async room(most: number): Promise<void> {
-    for (let first = this.#waiting[0]; this.#waiting.length >= most; first = this.#waiting[0]) await first?.settled;
+  /** Resolves once fewer bytes than that are in memory. */
+  async room(bytes: number): Promise<void> {
+    while (this.#bytes >= bytes) await this.#running?.settled;
   }
 
   /** Drops what has not begun. */
   drop(): void {
-    for (const { settle } of this.#waiting.splice(0)) settle();
+    for (const queued of this.#waiting.splice(0)) this.#end(queued);
   }
 
   /** Resolves once nothing is being done, and nothing waits. */
   async idle(): Promise<void> {
-    while (this.#running !== null) await this.#running;
+    while (this.#running !== null) await this.#running.settled;
   }
 
   async #runAll(): Promise<void> {
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      this.#running = next;
       await next.work();
-      next.settle();
+      // With the last one done, the queue is idle for whoever waits for it.
+      if (this.#waiting.length === 0) this.#running = null;
+      this.#end(next);
     }
-    this.#running = null;
+  }
+
+  #end({ bytes, settle }: Queued): void {
+    this.#bytes -= bytes;
+    settle();
   }
 }
