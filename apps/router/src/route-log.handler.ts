@@ -41,7 +41,7 @@ const RECORDS_AT_ONCE = 1_000;
 
 /** From how many deliveries of an organization in a batch on those of others do not wait for them. */
 export const LARGE_FROM = ORG_SHARE;
-/** What is routed behind others takes turns with them in the appender. */
+/** Records of large organizations take turns in the appender with those of others. */
 const BEHIND = 'behind';
 
 /** The token of this number. */

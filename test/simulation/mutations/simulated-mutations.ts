@@ -135,4 +135,11 @@ export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
         return { kind: 'applied' };`,
     replace: "        return { kind: 'applied' };",
   },
+  {
+    name: 'unfinished-committed',
+    breaks: 'the offset moves behind a batch that is not finished yet',
+    file: 'libs/kafka-log/src/consuming/batch-consumer.ts',
+    find: '      void unfinished.add(async () => {',
+    replace: '      this.#reached(topic, partition, firstOffset, nextOffset);\n      void unfinished.add(async () => {',
+  },
 ];

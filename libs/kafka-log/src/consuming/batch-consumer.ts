@@ -106,9 +106,9 @@ export class BatchConsumer {
   #isReleasing = false;
   /** Whether the last assignment has ended, and the next one is awaited. */
   #isReleased = false;
-  /** What is to be handled, by topic and partition. */
+  /** Batches to be handled, by topic and partition. */
   readonly #queues = new Map<string, PartitionQueue>();
-  /** What is to be finished, while what came later is being handled. */
+  /** Batches to be finished, while later ones are being handled. */
   readonly #unfinished = new Map<string, PartitionQueue>();
   readonly #failing: FailingPartitions;
   readonly #stopped: StoppedPartitions;

@@ -58,7 +58,7 @@ export class PartitionQueue {
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
       this.#running = next;
       await next.work();
-      // With the last one done, the queue is idle for whoever waits for it.
+      // Those who wait for the last one find the queue idle.
       if (this.#waiting.length === 0) this.#running = null;
       this.#end(next);
     }
