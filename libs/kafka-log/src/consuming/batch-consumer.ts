@@ -443,7 +443,7 @@ export class BatchConsumer {
     if (handled?.kind === 'unfinished' || !unfinished.isIdle) {
       const [rest, bytes] = handled?.kind === 'unfinished' ? [handled.rest, bytesOf(batch)] : [NOTHING_LEFT, 0];
       void unfinished.add(async () => {
-        const isFinished = await this.#finishBatch(rest, { topic, partition, firstOffset, isStale: context.isStale });
+        const isFinished = await this.#finishBatch(rest, { topic, partition, firstOffset, context });
         // As above: what ends too late for this assignment counts as not handled.
         if (isFinished && generation === this.#generation) this.#reached(topic, partition, firstOffset, nextOffset);
       }, bytes);
@@ -459,18 +459,19 @@ export class BatchConsumer {
   /** Never rejects: what fails is done again, unless the partition is no longer this member's. @returns whether it was done */
   async #finishBatch(
     rest: () => Promise<void>,
-    batch: { topic: string; partition: number; firstOffset: number; isStale: () => boolean },
+    batch: { topic: string; partition: number; firstOffset: number; context: BatchContext },
   ): Promise<boolean> {
-    const { topic, partition, firstOffset, isStale } = batch;
-    while (!isStale()) {
+    const { topic, partition, firstOffset, context } = batch;
+    while (!context.isStale()) {
       try {
         await rest();
         this.#failing.succeeded(topic, partition);
         return true;
       } catch (error) {
-        if (isStale()) return false;
+        if (context.isStale()) return false;
         let waitMs = this.#failing.failed(topic, partition, firstOffset, error);
-        for (; waitMs > 0 && !isStale(); waitMs -= BACK_OFF_STEP_MS) await delay(Math.min(waitMs, BACK_OFF_STEP_MS));
+        for (; waitMs > 0 && !context.isStale(); waitMs -= BACK_OFF_STEP_MS)
+          await delay(Math.min(waitMs, BACK_OFF_STEP_MS));
       }
     }
     return false;
