@@ -3,12 +3,20 @@ import { textTable } from '../bench/figures/text-table.js';
 import { GaplessProcess } from '../bench/system/gapless-process.js';
 import { createOrgs } from '../bench/system/org-keys.js';
 import type { Attack } from './attack.js';
-import { bulkImport, fanOutByBytes, largeLists, manyBytes, slowReaders } from './attacks/greedy-clients.js';
+import { bulkImport, fanOutByBytes, largeLists, manyBytes, manyDeliveries, slowReaders } from './attacks/greedy-clients.js';
 import { poisonRecords } from './attacks/poison-records.js';
 import { Neighbour } from './neighbour.js';
 import { runAttack, type Outcome } from './run-attack.js';
 
-const ATTACKS: readonly Attack[] = [fanOutByBytes, slowReaders, largeLists, manyBytes, bulkImport, ...poisonRecords];
+const ATTACKS: readonly Attack[] = [
+  fanOutByBytes,
+  manyDeliveries,
+  slowReaders,
+  largeLists,
+  manyBytes,
+  bulkImport,
+  ...poisonRecords,
+];
 /** What a benchmark sets aside is just what is to be seen here. */
 const DEFAULT_LIMITS = { RATE_LIMIT: '', RATE_LIMIT_BYTES: '' };
 /** How long the neighbour is looked at alone, after a time in which everything gets warm. */

@@ -22,7 +22,7 @@ export function keysCommand(context: CliContext): Command {
     .description('create an API key and print it, only this once')
     .option('--org <uuid>', 'the organization of the key; if missing, the command creates a service key')
     .option('--service', 'create a service key, which belongs to no organization')
-    .requiredOption('--scopes <a,b>', `comma-separated, of ${API_KEY_SCOPES.join(', ')}`)
+    .requiredOption('--scopes <a,b>', `required, comma-separated: ${API_KEY_SCOPES.join(', ')}`)
     .option('--expires <duration>', 'how long the key is valid, such as 90d; default: forever')
     .option('--json', 'print JSON')
     .action((flags: CreateKeyFlags & JsonFlag) => createKey(context, flags));

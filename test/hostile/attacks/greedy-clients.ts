@@ -8,12 +8,15 @@ import type { Attack, Attacker } from '../attack.js';
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-async function endpoints({ client, afterwards }: Attacker, count: number): Promise<void> {
+/** @returns their ids */
+async function endpoints({ client, afterwards }: Attacker, count: number): Promise<readonly string[]> {
   const receiver = await aReceiver();
   afterwards(() => receiver.close());
+  const ids: string[] = [];
   for (let nth = 0; nth < count; nth++) {
-    await client.createWebhook({ url: `${receiver.url}/${nth}`, events: ['ticket.created'] });
+    ids.push((await client.createWebhook({ url: `${receiver.url}/${nth}`, events: ['ticket.created'] })).id);
   }
+  return ids;
 }
 
 function bodyOf(events: number, bytes: number, event = 'ticket.created'): string {
@@ -63,6 +66,21 @@ export const fanOutByBytes: Attack = {
     await endpoints(attacker, 50);
     const small = await post(attacker, bodyOf(250, 4_000), { requests: 1, connections: 1 });
     return `${small}; ${await post(attacker, bodyOf(4, 255 * KIB), { requests: 1, connections: 1 })}`;
+  },
+};
+
+export const manyDeliveries: Attack = {
+  name: 'many-deliveries',
+  description: '50 endpoints, then 2,500 events to each of them',
+  async strike(attacker) {
+    const ids = await endpoints(attacker, 50);
+    const statuses = await post(attacker, bodyOf(500, 700), { requests: 5, connections: 1, isPatient: true });
+    await delay(5_000);
+    // Deliveries that are left would be in the way of the next attack.
+    for (const id of ids) {
+      await attacker.client.request('PATCH', `/external/webhooks/${id}`, JSON.stringify({ is_active: false }));
+    }
+    return statuses;
   },
 };
 
