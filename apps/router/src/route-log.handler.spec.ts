@@ -229,6 +229,20 @@ describe('an organization with many deliveries in a batch', () => {
     expect(saved).toHaveLength(1);
   });
 
+  it('keeps a later batch without it from being written down as routed', async () => {
+    const rest = await handleUnfinished(mixed(1, 5, 1));
+    const later = { ...mixed(6, 6, 2), records: mixed(6, 6, 2).records.slice(1) };
+    const restOfLater = await handleUnfinished(later);
+    expect(routedTo(LATER)).toEqual([1, 2]);
+    await places.save();
+    expect(saved).toEqual([]);
+    await rest();
+    await restOfLater();
+    expect(await handle({ ...later, records: mixed(7, 7, 3).records.slice(1) })).toBeUndefined();
+    await places.save();
+    expect(saved).toHaveLength(1);
+  });
+
   it('is routed again from where Kafka did not take it', async () => {
     const rest = await handleUnfinished(mixed(1, 1_500, 1));
     const taken = appender.append.bind(appender);

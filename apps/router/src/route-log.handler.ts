@@ -41,11 +41,11 @@ const RECORDS_AT_ONCE = 1_000;
 
 /** From how many deliveries of an organization in a batch on those of others do not wait for them. */
 export const LARGE_FROM = ORG_SHARE;
-/** Records of large organizations take turns in the appender with those of others. */
-const BEHIND = 'behind';
-
 /** The token of this number. */
 export const ROUTER_LARGE_FROM = Symbol('ROUTER_LARGE_FROM');
+
+/** Records of large organizations take turns in the appender with those of others. */
+const BEHIND = 'behind';
 
 /** An event of the log that is to be routed. */
 type DueEvent = LogEvent & LoggedPlace & { readonly appendedAtMs: number };
@@ -54,8 +54,8 @@ type DueEvent = LogEvent & LoggedPlace & { readonly appendedAtMs: number };
 @Controller()
 export class RouteLogHandler {
   readonly #gate = new SeqGate();
-  /** The organizations with events that are routed behind those of others, and in how many batches they have some. */
-  #behind = new Map<OrgId, number>();
+  /** For each partition: the organizations that unfinished batches leave for later, batch by batch. */
+  #unfinished = new Map<number, ReadonlySet<OrgId>[]>();
   #generation: number | null = null;
 
   constructor(
@@ -84,35 +84,36 @@ export class RouteLogHandler {
     if (routedUpTo !== null) return this.#skipRouted(batch, routedUpTo, context);
     const events = unrouted.map((record): DueEvent => ({ ...readLogRecord(record), offset: record.offset }));
     const subscribers = await this.#subscribersOf(events);
-    const behind = this.#behindOf(context.generation);
-    const large = largeOrgs(events, subscribers, { from: this.largeFrom, already: behind });
+    const unfinished = this.#unfinishedOf(batch.partition, context.generation);
+    const large = largeOrgs(events, subscribers, { from: this.largeFrom, unfinished });
     await this.#routeAll(
       events.filter(({ orgId }) => !large.has(orgId)),
       subscribers,
     );
-    if (large.size === 0) {
+    if (large.size === 0 && unfinished.length === 0) {
       this.places.handled(batch);
       return undefined;
     }
-    for (const orgId of large) behind.set(orgId, (behind.get(orgId) ?? 0) + 1);
+    unfinished.push(large);
     const rest = async () => {
       const left = events.filter(({ orgId }) => large.has(orgId));
-      await this.#routeAll(left, await this.#subscribersOf(left), context);
-      for (const orgId of large) {
-        const batches = (behind.get(orgId) ?? 0) - 1;
-        if (batches > 0) behind.set(orgId, batches);
-        else behind.delete(orgId);
-      }
+      if (left.length > 0) await this.#routeAll(left, await this.#subscribersOf(left), context);
+      unfinished.splice(unfinished.indexOf(large), 1);
       this.places.handled(batch);
     };
     return { kind: 'unfinished', rest };
   }
 
-  /** With a new assignment, what was to be routed behind others comes again. */
-  #behindOf(generation: number): Map<OrgId, number> {
-    if (generation !== this.#generation) this.#behind = new Map();
+  /** With a new assignment, unfinished batches come again. */
+  #unfinishedOf(partition: number, generation: number): ReadonlySet<OrgId>[] {
+    if (generation !== this.#generation) this.#unfinished = new Map();
     this.#generation = generation;
-    return this.#behind;
+    let batches = this.#unfinished.get(partition);
+    if (batches === undefined) {
+      batches = [];
+      this.#unfinished.set(partition, batches);
+    }
+    return batches;
   }
 
   #subscribersOf(events: readonly DueEvent[]): Promise<ReadonlyMap<OrgId, readonly RoutedSubscriber[]>> {
@@ -229,17 +230,19 @@ export class RouteLogHandler {
   }
 }
 
-/** Selects the organizations that may have many deliveries among the events, and those that have some behind already. */
+/** Selects the organizations that may have many deliveries among the events, and those with earlier events still to be routed. */
 function largeOrgs(
   events: readonly DueEvent[],
   subscribers: ReadonlyMap<OrgId, readonly RoutedSubscriber[]>,
-  { from, already }: { readonly from: number; readonly already: ReadonlyMap<OrgId, unknown> },
+  { from, unfinished }: { readonly from: number; readonly unfinished: readonly ReadonlySet<OrgId>[] },
 ): ReadonlySet<OrgId> {
   const most = new Map<OrgId, number>();
   for (const { orgId } of events) {
     most.set(orgId, (most.get(orgId) ?? 0) + (subscribers.get(orgId)?.length ?? 0));
   }
-  return new Set([...most].filter(([orgId, deliveries]) => deliveries >= from || already.has(orgId)).map(([id]) => id));
+  const isLarge = ([orgId, deliveries]: readonly [OrgId, number]) =>
+    deliveries >= from || unfinished.some((orgs) => orgs.has(orgId));
+  return new Set([...most].filter(isLarge).map(([orgId]) => orgId));
 }
 
 /** Selects the endpoints that get the event. @param leftOut counts deliveries that the endpoint's times rule out */
