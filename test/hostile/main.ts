@@ -3,7 +3,14 @@ import { textTable } from '../bench/figures/text-table.js';
 import { GaplessProcess } from '../bench/system/gapless-process.js';
 import { createOrgs } from '../bench/system/org-keys.js';
 import type { Attack } from './attack.js';
-import { bulkImport, fanOutByBytes, largeLists, manyBytes, manyDeliveries, slowReaders } from './attacks/greedy-clients.js';
+import {
+  bulkImport,
+  fanOutByBytes,
+  largeLists,
+  manyBytes,
+  manyDeliveries,
+  slowReaders,
+} from './attacks/greedy-clients.js';
 import { poisonRecords } from './attacks/poison-records.js';
 import { Neighbour } from './neighbour.js';
 import { runAttack, type Outcome } from './run-attack.js';

@@ -34,7 +34,11 @@ const OWNER = {};
 const ORG = parseOrgId('00000000-0000-4000-8000-000000000001')!;
 const OTHER_ORG = parseOrgId('00000000-0000-4000-8000-000000000002')!;
 
-function offer(endpointId: EndpointId, owner: object = OWNER, orgId: OrgId = ORG): Attempt & { readonly answer: string } {
+function offer(
+  endpointId: EndpointId,
+  owner: object = OWNER,
+  orgId: OrgId = ORG,
+): Attempt & { readonly answer: string } {
   const attempt: Attempt = { state: 'waiting', end: () => undefined };
   const answer = lane.offer(
     owner,
