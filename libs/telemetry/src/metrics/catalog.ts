@@ -187,7 +187,7 @@ export const METRICS = {
   },
   gapless_egress_proxy_away: {
     kind: 'gauge',
-    help: 'Whether the egress proxy cannot be reached (1), so that pushes wait. 0 without one.',
+    help: 'Whether the egress proxy cannot be reached or does not answer (1), so that pushes wait. 0 without one.',
     labels: [],
   },
   gapless_attempts_reconciled_total: {

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createServer as createTcpServer, type AddressInfo } from 'node:net';
+import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { systemClock } from '#libs/domain';
 import { parseNetworks } from '../addresses/index.js';
 import { createResolver } from '../resolver.js';
@@ -43,6 +43,24 @@ async function proxy(options?: ProxyOptions): Promise<TestProxy> {
   const started = await startProxy(options);
   cleanUps.push(() => started.close());
   return started;
+}
+
+/** Takes connections and answers nothing. */
+async function silentServer(): Promise<{ readonly port: number; close(): Promise<void> }> {
+  const sockets: Socket[] = [];
+  const server = createTcpServer((socket) => {
+    sockets.push(socket.on('error', () => undefined));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const close = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => {
+        resolve();
+      });
+      for (const socket of sockets) socket.destroy();
+    });
+  cleanUps.push(close);
+  return { port: (server.address() as AddressInfo).port, close };
 }
 
 async function portOfNobody(): Promise<number> {
@@ -143,9 +161,11 @@ describe('a push through a proxy', () => {
 it('a push that the proxy answers with bytes of its own has failed, with one connection', async () => {
   let connections = 0;
   const server = createTcpServer((socket) => {
-    connections++;
     socket.on('error', () => undefined);
-    socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'));
+    socket.once('data', (asked) => {
+      if (asked.toString().startsWith('CONNECT')) connections++;
+      socket.write('HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -177,6 +197,54 @@ describe('while the proxy is away', () => {
     await proxy({ port });
     expect(await outcomes).toEqual([delivered, delivered, delivered]);
     expect(changes).toEqual(['the egress proxy cannot be reached: ECONNREFUSED', null]);
+  });
+
+  it('and takes connections all the same, pushes wait, and go on when it is back', async () => {
+    const there = await receiver();
+    const frozen = await silentServer();
+    const pushes = client(`http://127.0.0.1:${frozen.port}`, { probeTimeoutMs: 50 });
+    const outcomes = Promise.all([1, 2, 3].map(() => push(pushes, `http://127.0.0.1:${there.port}/`)));
+    // Longer than the time limit of a push.
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(changes).toEqual(['the egress proxy does not answer']);
+    await frozen.close();
+    await proxy({ port: frozen.port });
+    expect(await outcomes).toEqual([delivered, delivered, delivered]);
+    expect(changes).toEqual(['the egress proxy does not answer', null]);
+  });
+
+  it('because it dies, what was on its way through it is sent again', async () => {
+    let requests = 0;
+    const there = await startReceiver((socket) => {
+      if (++requests > 1) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
+    });
+    cleanUps.push(() => there.close());
+    const dying = await proxy();
+    const outcome = push(client(`http://127.0.0.1:${dying.port}`), `http://127.0.0.1:${there.port}/`);
+    while (requests === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    await dying.close();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await proxy({ port: dying.port });
+    expect(await outcome).toEqual(delivered);
+    expect(changes).toEqual(['the egress proxy does not answer', null]);
+  });
+
+  it('an endpoint that does not answer is not taken for it', async () => {
+    const silent = await silentServer();
+    const through = await proxy();
+    const outcome = await push(client(`http://127.0.0.1:${through.port}`), `http://127.0.0.1:${silent.port}/`);
+    expect(outcome).toMatchObject({ kind: 'failed', error: 'timeout' });
+    expect(changes).toEqual([]);
+  });
+
+  it('because it answers nothing but CONNECT, one push at a time finds out', async () => {
+    const [there, silent] = [await receiver(), await silentServer()];
+    const through = await proxy({ answersOthers: false });
+    const pushes = client(`http://127.0.0.1:${through.port}`, { probeTimeoutMs: 50 });
+    void push(pushes, `http://127.0.0.1:${silent.port}/`);
+    while (changes.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(await push(pushes, `http://127.0.0.1:${there.port}/`)).toEqual(delivered);
+    expect(changes.slice(0, 2)).toEqual(['the egress proxy does not answer', null]);
   });
 
   it('pushes end when they are ended, or the client is closed', async () => {

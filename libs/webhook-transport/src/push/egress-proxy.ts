@@ -1,17 +1,16 @@
-import { request as requestHttp } from 'node:http';
+import { request as requestHttp, type ClientRequest } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { connect as connectTcp, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import type { Socket } from 'node:net';
 import { errorCode } from '../error-code.js';
 
 /** The proxy cannot be reached, or does not accept us: nothing was sent to the endpoint, which is not to blame. */
 export class EgressProxyAwayError extends Error {
   override readonly name = 'EgressProxyAwayError';
 
-  /** @param isReached whether the proxy can be connected to, so that connecting does not show that it is back */
+  /** @param isAnswering whether the proxy answers, so that an answer does not show that it is back */
   constructor(
     message: string,
-    readonly isReached = false,
+    readonly isAnswering = false,
   ) {
     super(message);
   }
@@ -27,17 +26,18 @@ export interface EgressProxyOptions {
   readonly url: string;
   /** PEM of the only certificate authorities to trust for the proxy itself, in place of the system's. */
   readonly ca?: string;
-  /** How often it is tried while it cannot be reached, milliseconds. Default 1 s. */
+  /** How often it is asked while it is away, milliseconds. Default 1 s. */
   readonly probeEveryMs?: number;
+  /** A proxy that does not answer within this time is away, milliseconds. Default 5 s. */
+  readonly probeTimeoutMs?: number;
   /** Called when it cannot be reached, with the reason, and with `null` when it can be again. */
   readonly onChange?: (reason: string | null) => void;
 }
 
 /** Another of the endpoint's addresses may work after these: bad gateway, unavailable, gateway timeout. */
 const UNREACHED = new Set([502, 503, 504]);
-const PROBE_MS = 5_000;
-/** A proxy that can be connected to, and is no help, is tried less often. */
-const REACHED_PROBES = 10;
+/** A proxy that answers, and is no help, is tried less often. */
+const ANSWERING_PROBES = 10;
 
 /**
  * An HTTP proxy that all pushes go through, by `CONNECT` to an address that was checked (contract 6.5). An endpoint is not
@@ -49,6 +49,9 @@ export class EgressProxy {
   readonly #waiting = new Set<() => void>();
   #isAway = false;
   #timer: NodeJS.Timeout | undefined;
+  #asking: Promise<boolean> | undefined;
+  #connectAnswers = 0;
+  #turns = 0;
   #isClosed = false;
 
   constructor(private readonly options: EgressProxyOptions) {
@@ -58,31 +61,44 @@ export class EgressProxy {
     this.#headers = username === '' ? {} : { 'proxy-authorization': `Basic ${Buffer.from(user).toString('base64')}` };
   }
 
-  get #trust() {
-    return this.options.ca === undefined ? {} : { ca: this.options.ca };
-  }
-
-  /** Resolves once it can be reached, as far as is known, or the signal is aborted. */
+  /** Resolves once it is there, as far as is known, or is to be tried, or the signal is aborted. */
   async whenThere(signal: AbortSignal | undefined): Promise<void> {
-    while (this.#isAway && !this.#isClosed && signal?.aborted !== true) {
-      await new Promise<void>((resolve) => {
-        const go = () => {
-          this.#waiting.delete(go);
-          signal?.removeEventListener('abort', go);
-          resolve();
-        };
-        this.#waiting.add(go);
-        signal?.addEventListener('abort', go, { once: true });
-      });
-    }
+    if (!this.#isAway || this.#isClosed || signal?.aborted === true) return;
+    await new Promise<void>((resolve) => {
+      const go = () => {
+        this.#waiting.delete(go);
+        signal?.removeEventListener('abort', go);
+        resolve();
+      };
+      this.#waiting.add(go);
+      signal?.addEventListener('abort', go, { once: true });
+    });
   }
 
   /** To be called when it could not be reached: who asks from now on waits until it is back. */
   isAway(error: EgressProxyAwayError): void {
     if (this.#isAway || this.#isClosed) return;
+    this.#turns++;
     this.#isAway = true;
     this.options.onChange?.(error.message);
-    this.#probeLater(error.isReached ? REACHED_PROBES : 1);
+    this.#probeLater(error.isAnswering ? ANSWERING_PROBES : 1);
+  }
+
+  /** Begins to watch. @returns what answers whether it has been away at any time since then */
+  watch(): () => boolean {
+    const [wasAway, turns] = [this.#isAway, this.#turns];
+    return () => wasAway || this.#turns > turns;
+  }
+
+  /**
+   * Whether it answers at all. A proxy answers a request that is no `CONNECT` at once, if only by closing. So this separates a
+   * dead or frozen proxy from a dead endpoint.
+   */
+  answers(): Promise<boolean> {
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined;
+    });
+    return this.#asking;
   }
 
   /**
@@ -112,25 +128,10 @@ export class EgressProxy {
   /** @returns the connection, or the status of the proxy's refusal */
   #connect(path: string, signal: AbortSignal): Promise<Socket | number> {
     return new Promise((resolve, reject) => {
-      const secure = this.#url.protocol === 'https:';
-      const { hostname, port } = this.#url;
-      let wasReached = false;
-      const request = (secure ? requestHttps : requestHttp)({
-        method: 'CONNECT',
-        hostname: bare(hostname),
-        port: port === '' ? (secure ? 443 : 80) : Number(port),
-        path,
-        headers: { host: path, connection: 'keep-alive', ...this.#headers },
-        agent: false,
-        signal,
-        ...this.#trust,
-      });
-      request.once('socket', (socket) => {
-        socket.once(secure ? 'secureConnect' : 'connect', () => {
-          wasReached = true;
-        });
-      });
+      const { request, wasReached } = this.#request('CONNECT', path, path, signal);
       request.once('connect', ({ statusCode = 0 }, socket: Socket, head) => {
+        this.#connectAnswers++;
+        if (statusCode !== 407) this.#isBack();
         if (statusCode < 200 || statusCode > 299) {
           socket.destroy();
           resolve(statusCode);
@@ -150,61 +151,82 @@ export class EgressProxy {
         resolve(response.statusCode ?? 0);
       });
       request.once('error', (error) => {
-        reject(wasReached ? new EgressProxyRefusal(refusalOf(error)) : new EgressProxyAwayError(reasonOf(error)));
+        reject(wasReached() ? new EgressProxyRefusal(refusalOf(error)) : new EgressProxyAwayError(reasonOf(error)));
       });
       request.end();
     });
   }
 
+  #ask(): Promise<boolean> {
+    const overdue = AbortSignal.timeout(this.options.probeTimeoutMs ?? 5_000);
+    const answersBefore = this.#connectAnswers;
+    return new Promise((resolve) => {
+      const { request, wasReached } = this.#request('GET', '/', this.#url.host, overdue);
+      request.once('response', (response) => {
+        response.destroy();
+        resolve(true);
+      });
+      request.once('error', () => {
+        resolve((wasReached() && !overdue.aborted) || this.#connectAnswers > answersBefore);
+      });
+      request.end();
+    });
+  }
+
+  #request(method: string, path: string, host: string, signal: AbortSignal) {
+    const secure = this.#url.protocol === 'https:';
+    const { hostname, port } = this.#url;
+    let wasReached = false;
+    const request: ClientRequest = (secure ? requestHttps : requestHttp)({
+      method,
+      hostname: hostname.startsWith('[') ? hostname.slice(1, -1) : hostname,
+      port: port === '' ? (secure ? 443 : 80) : Number(port),
+      path,
+      headers: { host, connection: method === 'CONNECT' ? 'keep-alive' : 'close', ...this.#headers },
+      agent: false,
+      signal,
+      ...(this.options.ca === undefined ? {} : { ca: this.options.ca }),
+    });
+    request.once('socket', (socket) => {
+      socket.once(secure ? 'secureConnect' : 'connect', () => {
+        wasReached = true;
+      });
+    });
+    return { request, wasReached: () => wasReached };
+  }
+
   #probeLater(probes = 1): void {
     this.#timer = setTimeout(
       () => {
-        this.#probe();
+        void this.#probe();
       },
       (this.options.probeEveryMs ?? 1_000) * probes,
     ).unref();
   }
 
-  #probe(): void {
-    const secure = this.#url.protocol === 'https:';
-    const { hostname, port } = this.#url;
-    const host = bare(hostname);
-    const to = { host, port: port === '' ? (secure ? 443 : 80) : Number(port) };
-    const isName = host === hostname;
-    const socket = secure
-      ? connectTls({ ...to, ...this.#trust, ...(isName ? { servername: host } : {}) })
-      : connectTcp(to);
-    const end = (isThere: boolean) => {
-      socket.removeAllListeners().on('error', () => undefined);
-      socket.destroy();
-      if (this.#isClosed) return;
-      if (!isThere) {
-        this.#probeLater();
-        return;
-      }
-      this.#isAway = false;
-      this.options.onChange?.(null);
-      this.#letGo();
-    };
-    socket.setTimeout(PROBE_MS, () => {
-      end(false);
-    });
-    socket.once('error', () => {
-      end(false);
-    });
-    socket.once(secure ? 'secureConnect' : 'connect', () => {
-      end(true);
-    });
+  async #probe(): Promise<void> {
+    if (await this.answers()) {
+      this.#isBack();
+      return;
+    }
+    if (!this.#isAway || this.#isClosed) return;
+    // One that waits tries, too: there may be proxies that answer nothing but `CONNECT`.
+    const [first] = this.#waiting;
+    first?.();
+    this.#probeLater();
+  }
+
+  #isBack(): void {
+    if (!this.#isAway || this.#isClosed) return;
+    this.#isAway = false;
+    clearTimeout(this.#timer);
+    this.options.onChange?.(null);
+    this.#letGo();
   }
 
   #letGo(): void {
     for (const go of [...this.#waiting]) go();
   }
-}
-
-/** A host without the brackets of an IPv6 address. */
-function bare(hostname: string): string {
-  return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
 }
 
 function refusalOf(error: Error): string {

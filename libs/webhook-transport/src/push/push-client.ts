@@ -2,15 +2,15 @@ import type { Clock } from '#libs/domain';
 import { checkEndpointUrl, type EndpointUrlCheck, type EndpointUrlRules } from '../endpoint-url.js';
 import type { Resolver } from '../resolver.js';
 import type { ConnectionPool } from './connection-pool.js';
-import { EgressProxy, type EgressProxyOptions } from './egress-proxy.js';
+import { EgressProxy, EgressProxyAwayError, type EgressProxyOptions } from './egress-proxy.js';
 import { exchange } from './exchange.js';
 import type { PushError, PushOutcome, PushRequest } from './push-attempt.js';
 
 export interface PushClient {
   /**
-   * Sends one POST, once: nothing is ever sent a second time, or redirected. Never rejects. Resolves when the answer's
-   * body has ended, has reached 16 KiB, or the time is over. While the egress proxy is away, it waits: that is not part of
-   * the time limit.
+   * Sends one POST and follows no redirect. Never rejects. Resolves when the answer's body has ended, has reached 16 KiB, or
+   * the time is over. While the egress proxy is away, it waits: that is not part of the time limit. What was on its way
+   * through a proxy that has died is sent again; nothing else ever is.
    */
   post(request: PushRequest): Promise<PushOutcome>;
   /** Takes no more posts, lets those in flight end, and closes all connections. */
@@ -76,10 +76,13 @@ export function createPushClient(options: PushClientOptions): PushClient {
         const acquired = await pool.acquire(checked.url, checked.host, request.signal);
         if (acquired.kind === 'refused') return failedAtOnce('connect', acquired.reason);
         const { connection } = acquired;
+        const hasBeenAway = proxy?.watch();
         const { outcome, reusable, proxyAway } = await exchange(connection, path, request, clock);
         pool.release(connection, reusable);
-        if (proxy === undefined || proxyAway === undefined || request.signal?.aborted === true) return outcome;
-        proxy.isAway(proxyAway);
+        if (proxy === undefined || hasBeenAway === undefined || !mayBeProxy(outcome)) return outcome;
+        if (proxyAway !== undefined) proxy.isAway(proxyAway);
+        else if (!(await proxy.answers())) proxy.isAway(new EgressProxyAwayError('the egress proxy does not answer'));
+        if (!hasBeenAway() || request.signal?.aborted === true) return outcome;
       }
     },
     close: async () => {
@@ -87,4 +90,9 @@ export function createPushClient(options: PushClientOptions): PushClient {
       await (await opening).close();
     },
   };
+}
+
+/** Whether a proxy that is dead or frozen looks like this, too. */
+function mayBeProxy(outcome: PushOutcome): boolean {
+  return outcome.kind === 'failed' && (outcome.error === 'timeout' || outcome.error === 'connect');
 }

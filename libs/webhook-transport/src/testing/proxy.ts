@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import type { KeyAndCertificate } from './certificates.js';
@@ -17,14 +17,24 @@ export interface ProxyOptions {
   readonly tls?: KeyAndCertificate;
   /** @returns the status of the refusal, 0 to break off without one, `undefined` to connect */
   readonly refuse?: (to: string) => number | undefined;
+  /** Whether requests that are no `CONNECT` get an answer. Default: yes. */
+  readonly answersOthers?: boolean;
 }
 
-/** A proxy on a loopback port that knows only `CONNECT`. */
-export async function startProxy({ port = 0, tls, refuse }: ProxyOptions = {}): Promise<TestProxy> {
+/** A proxy on a loopback port. */
+export async function startProxy({
+  port = 0,
+  tls,
+  refuse,
+  answersOthers = true,
+}: ProxyOptions = {}): Promise<TestProxy> {
   const asked: string[] = [];
   const headers: IncomingMessage['headers'][] = [];
   const sockets = new Set<Socket>();
-  const server = tls === undefined ? createServer() : createSecureServer(tls);
+  const answer = (_request: IncomingMessage, response: ServerResponse) => {
+    if (answersOthers) response.writeHead(400).end();
+  };
+  const server = tls === undefined ? createServer(answer) : createSecureServer(tls, answer);
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket)).on('error', () => undefined);
