@@ -1,19 +1,8 @@
-import { transformFile } from '@swc/core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Kafka, logLevel } from 'kafkajs';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -31,9 +20,8 @@ let lines: string[] = [];
 const running: EmbeddedStack[] = [];
 const children: number[] = [];
 
-beforeAll(async () => {
+beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'gapless-embedded-'));
-  await compileInto(join(directory, 'compiled'));
 });
 
 afterEach(async () => {
@@ -45,36 +33,22 @@ afterAll(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Plain JavaScript of this library, for a process of its own that can be killed. */
-async function compileInto(target: string): Promise<void> {
-  mkdirSync(target);
-  symlinkSync(resolve('node_modules'), join(target, 'node_modules'));
-  writeFileSync(join(target, 'package.json'), '{"type":"module"}');
-  for (const file of readdirSync(import.meta.dirname).filter((name) => /^[^.]+\.ts$/.test(name))) {
-    const { code } = await transformFile(join(import.meta.dirname, file), {
-      swcrc: false,
-      jsc: { parser: { syntax: 'typescript' }, target: 'es2022' },
-      module: { type: 'es6' },
-    });
-    writeFileSync(join(target, file.replace(/ts$/, 'js')), code);
-  }
-  writeFileSync(
-    join(target, 'main.js'),
-    `import { startEmbeddedStack } from './index.js';
-     const [dataDir, jarsDir] = process.argv.slice(2);
-     await startEmbeddedStack({ dataDir, jarsDir, kafkaPort: 0, postgresPort: 0, log: () => undefined });
-     console.log('up');`,
-  );
-}
+/** Of a process of its own that can be killed. */
+const ELSEWHERE = `
+  import { startEmbeddedStack } from ${JSON.stringify(resolve('dist/libs/embedded-stack/src/index.js'))};
+  const [dataDir, jarsDir] = process.argv.slice(1);
+  await startEmbeddedStack({ dataDir, jarsDir, kafkaPort: 0, postgresPort: 0, log: () => undefined });
+  console.log('up');`;
 
 /** A Gapless in a process of its own, up. */
 async function startElsewhere(dataDir: string): Promise<{ pid: number; kill: () => Promise<void> }> {
-  const child = spawn(process.execPath, [join(directory, 'compiled/main.js'), dataDir, jarsDir], {
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', ELSEWHERE, dataDir, jarsDir], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const pid = child.pid!;
   children.push(pid);
-  await once(createInterface(child.stdout), 'line');
+  const ended = once(child, 'exit').then(() => Promise.reject(new Error('the other process did not come up')));
+  await Promise.race([once(createInterface(child.stdout), 'line'), ended]);
   return {
     pid,
     kill: async () => {
