@@ -4,10 +4,6 @@ import type { Row } from './statement.js';
 import type { Meaning } from './statements.js';
 import type { DeliveryRow, Tables } from './tables.js';
 
-function msOf(time: unknown): number | null {
-  return time instanceof Date ? time.getTime() : null;
-}
-
 function deliveryOf(row: Row): DeliveryRow {
   return {
     ref: {
@@ -17,7 +13,7 @@ function deliveryOf(row: Row): DeliveryRow {
       eventId: row['event_id'] as EventId,
       event: String(row['event_type']),
       seq: Number(row['seq']) as Seq,
-      createdAtMs: Number(row['created_ms']),
+      createdAtMs: Number(row['created_at']),
     },
     endings: Number(row['endings']),
     run: Number(row['run']),
@@ -25,8 +21,8 @@ function deliveryOf(row: Row): DeliveryRow {
     attempts: Number(row['attempts']),
     response_status: row['response_status'] as number | null,
     last_error: row['last_error'] as string | null,
-    next_attempt_at_ms: msOf(row['next_attempt_at']),
-    delivered_at_ms: msOf(row['delivered_at']),
+    next_attempt_at_ms: row['next_attempt_at'] as number | null,
+    delivered_at_ms: row['delivered_at'] as number | null,
   };
 }
 
@@ -85,29 +81,29 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
     sign: /insert into delivery_attempts/,
     act: (tables, statement, parameters) => {
       if (!moveOffset(tables, statement, parameters)) return [{ moved: '0' }];
-      for (const row of statement.rowsOf(parameters, 'fact')) {
+      for (const row of statement.rowsOf(parameters, 'attempt')) {
         if (!isPresent(tables, row)) continue;
-        const key = `${String(row['id'])}/${String(row['run'])}/${String(row['attempt'])}`;
+        const key = `${String(row['delivery_id'])}/${String(row['run'])}/${String(row['attempt'])}`;
         if (tables.attempts.get(key) !== undefined) throw new Error(`attempt ${key} is written twice`);
-        tables.attempts.set(key, row['id'] as DeliveryId);
+        tables.attempts.set(key, row['delivery_id'] as DeliveryId);
       }
-      for (const row of statement.rowsOf(parameters, 'row', 'next_attempt_at')) {
+      for (const row of statement.rowsOf(parameters, 'delivery')) {
         if (isPresent(tables, row)) tables.deliveries.set(String(row['id']), deliveryOf(row));
       }
-      for (const row of statement.rowsOf(parameters, 'row', 'failure_count')) {
+      for (const row of statement.rowsOf(parameters, 'health')) {
         if (!isPresent(tables, row)) continue;
         tables.health.set(String(row['endpoint_id']), {
           endpointId: row['endpoint_id'],
           orgId: row['org_id'],
           activation: row['activation'],
           failureCount: row['failure_count'],
-          lastTriggeredAtMs: msOf(row['last_triggered_at']),
-          lastSuccessAtMs: msOf(row['last_success_at']),
-          lastFailureAtMs: msOf(row['last_failure_at']),
+          lastTriggeredAtMs: row['last_triggered_at'],
+          lastSuccessAtMs: row['last_success_at'],
+          lastFailureAtMs: row['last_failure_at'],
           lastError: row['last_error'],
         });
       }
-      for (const row of statement.rowsOf(parameters, 'row', 'endings', 3)) {
+      for (const row of statement.rowsOf(parameters, 'ending')) {
         if (isPresent(tables, row)) tables.endings.set(String(row['endpoint_id']), Number(row['endings']));
       }
       return [{ moved: '1' }];

@@ -6,6 +6,7 @@ import { DeliveryLog, FeedReader, type EventDelivery } from '#libs/postgres';
 import { CLOCK } from '#libs/platform';
 import { keyOf, OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
+import { shownTime } from '../deliveries/delivery.presenter.js';
 import { noSuchEvent, SeqPipe } from './seq.pipe.js';
 
 function eventDeliveryJson(delivery: EventDelivery) {
@@ -18,7 +19,7 @@ function eventDeliveryJson(delivery: EventDelivery) {
     attempts: delivery.attempts,
     response_status: delivery.responseStatus,
     last_error: delivery.lastError,
-    delivered_at: delivery.deliveredAt?.toISOString() ?? null,
+    delivered_at: shownTime(delivery.deliveredAtMs),
   };
 }
 

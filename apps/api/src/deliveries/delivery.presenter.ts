@@ -25,10 +25,15 @@ export function deliveryJson(delivery: DeliveryRecord): DeliveryJson {
     attempts: delivery.attempts,
     response_status: delivery.responseStatus,
     last_error: delivery.lastError,
-    next_attempt_at: delivery.nextAttemptAt?.toISOString() ?? null,
-    delivered_at: delivery.deliveredAt?.toISOString() ?? null,
+    next_attempt_at: shownTime(delivery.nextAttemptAtMs),
+    delivered_at: shownTime(delivery.deliveredAtMs),
     created_at: new Date(delivery.createdAtMs).toISOString(),
   };
+}
+
+/** A time as the API shows it. */
+export function shownTime(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
 }
 
 /** An entry of `attempts_log` (contract 3.5). */

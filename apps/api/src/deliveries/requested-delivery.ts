@@ -7,11 +7,5 @@ import type { DeliveryRecord } from '#libs/postgres';
  */
 export function requestedDelivery(delivery: DeliveryRef, request: Scheduled | Replayed): DeliveryRecord {
   const { deliveryId, endpointId, orgId, eventId, event, seq, createdAtMs } = delivery;
-  const { nextAttemptAtMs, deliveredAtMs, ...state } = foldDelivery(undefined, request);
-  return {
-    ...{ deliveryId, endpointId, orgId, eventId, event, seq, createdAtMs },
-    ...state,
-    nextAttemptAt: nextAttemptAtMs === null ? null : new Date(nextAttemptAtMs),
-    deliveredAt: deliveredAtMs === null ? null : new Date(deliveredAtMs),
-  };
+  return { deliveryId, endpointId, orgId, eventId, event, seq, createdAtMs, ...foldDelivery(undefined, request) };
 }

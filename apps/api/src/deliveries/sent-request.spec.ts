@@ -43,8 +43,8 @@ function aDelivery(change: Partial<WholeDelivery> = {}): WholeDelivery {
       attempts: 2,
       responseStatus: 500,
       lastError: 'http_status: 500',
-      nextAttemptAt: null,
-      deliveredAt: null,
+      nextAttemptAtMs: null,
+      deliveredAtMs: null,
     },
     attemptsLog: [
       { ...entry, attempt: 1, at: new Date(AT.getTime() - 10_000) },

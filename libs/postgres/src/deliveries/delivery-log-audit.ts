@@ -1,14 +1,8 @@
 import type { QueryRunner } from 'typeorm';
 import type { AuditedDelivery, EndpointId, OrgId, Seq } from '#libs/domain';
-import {
-  DELIVERY_ALIASES,
-  DELIVERY_COLUMNS,
-  DELIVERY_PARAMETERS,
-  deliveryArrays,
-  deliveryParameters,
-  type DeliveryColumn,
-} from '../projections/delivery-row.js';
-import { SEEN } from '../projections/seen-deliveries.js';
+import { DELIVERY_COLUMNS, DELIVERY_MEMBERS, type DeliveryColumn } from '../projections/delivery-row.js';
+import { RowShape, valueOf } from '../projections/row-shape.js';
+import { seen } from '../projections/seen-deliveries.js';
 import type { Store } from '../connection/store.js';
 
 /** A delivery that the delivery log shows otherwise than its facts make it, or not at all. */
@@ -39,23 +33,28 @@ export interface DeliveryLogSnapshot {
   present(endpoints: readonly EndpointId[]): Promise<ReadonlySet<EndpointId>>;
 }
 
-const at = (parameter: string) => `to_timestamp(${parameter} / 1000.0)`;
+const EXPECTED = new RowShape<AuditedDelivery>([
+  ...DELIVERY_COLUMNS,
+  ['attempts_made', 'int', ({ attemptsMade }) => attemptsMade],
+]);
+const CREATED_AT = valueOf('expected.created_at', 'ms');
 
-const storedColumn = (column: DeliveryColumn) => (column in SEEN ? SEEN[column as keyof typeof SEEN] : `d.${column}`);
+const differs = DELIVERY_MEMBERS.filter(([name]) => name !== 'id' && name !== 'created_at').map(
+  ([name, type]) => `case when ${seen(name)} is distinct from ${valueOf(`expected.${name}`, type)} then '${name}' end`,
+);
 
 const MISMATCHES = `
   select place, columns from (
     select expected.place, case when d.id is null then array['row'] else array_remove(array[
-      ${DELIVERY_COLUMNS.map((column) => `case when ${storedColumn(column)} is distinct from expected.${column} then '${column}' end`).join(',\n      ')},
+      ${differs.join(',\n      ')},
       case when expected.attempts_made <> (
         select count(*) from delivery_attempts a
-        where a.delivery_id = expected.id and a.delivery_created_at = ${at('expected.created_ms')}
+        where a.delivery_id = expected.id and a.delivery_created_at = ${CREATED_AT}
       ) then 'attempts_log' end
     ], null) end as columns
-    from unnest(${deliveryArrays(1)}, $${DELIVERY_PARAMETERS + 1}::int[])
-      with ordinality as expected(${DELIVERY_ALIASES}, attempts_made, place)
+    from unnest(${EXPECTED.arrays(1)}) with ordinality as expected(${EXPECTED.names}, place)
     join endpoints on endpoints.id = expected.endpoint_id
-    left join deliveries d on d.id = expected.id and d.created_at = ${at('expected.created_ms')}
+    left join deliveries d on d.id = expected.id and d.created_at = ${CREATED_AT}
     left join endpoint_endings n on n.endpoint_id = expected.endpoint_id
   ) compared where cardinality(columns) > 0 order by place`;
 
@@ -84,10 +83,10 @@ async function mismatches(
   runner: QueryRunner,
   deliveries: readonly AuditedDelivery[],
 ): Promise<readonly DeliveryMismatch[]> {
-  const rows = (await runner.query(MISMATCHES, [
-    ...deliveryParameters(deliveries),
-    deliveries.map(({ attemptsMade }) => attemptsMade),
-  ])) as { place: string; columns: DeliveryMismatch['columns'] }[];
+  const rows = (await runner.query(MISMATCHES, [...EXPECTED.parameters(deliveries)])) as {
+    place: string;
+    columns: DeliveryMismatch['columns'];
+  }[];
   return rows.flatMap(({ place, columns }) => {
     const delivery = deliveries[Number(place) - 1];
     return delivery === undefined ? [] : [{ delivery, columns }];

@@ -1,28 +1,22 @@
 import type { QueryRunner } from 'typeorm';
 import {
   deliveryIdOf,
-  seqFromText,
   type DeliveryId,
   type DeliveryRef,
+  type DeliveryState,
   type DeliveryStatus,
   type EndpointId,
   type EventId,
   type OrgId,
   type Seq,
 } from '#libs/domain';
-import { IS_ENDED, SEEN, SEEN_DELIVERIES } from '../projections/seen-deliveries.js';
+import { DELIVERY_MEMBERS } from '../projections/delivery-row.js';
+import { valueRead } from '../projections/row-shape.js';
+import { IS_ENDED, seen, SEEN_DELIVERIES } from '../projections/seen-deliveries.js';
 import type { Store } from '../connection/store.js';
 
 /** A stored delivery (contract 3.5), with what a replay of it needs. */
-export interface DeliveryRecord extends DeliveryRef {
-  readonly run: number;
-  readonly status: DeliveryStatus;
-  readonly attempts: number;
-  readonly responseStatus: number | null;
-  readonly lastError: string | null;
-  readonly nextAttemptAt: Date | null;
-  readonly deliveredAt: Date | null;
-}
+export type DeliveryRecord = DeliveryRef & DeliveryState;
 
 /** One attempt of the `attempts_log` (contract 3.5). */
 export interface AttemptLogEntry {
@@ -71,26 +65,9 @@ export interface DeliveryPlace {
   readonly seq: Seq;
 }
 
-interface DeliveryRow {
-  readonly id: DeliveryId;
-  readonly org_id: OrgId;
-  readonly endpoint_id: EndpointId;
-  readonly event_id: EventId;
-  readonly event_type: string;
-  readonly seq: string;
-  readonly created_at: Date;
-  readonly run: number;
-  readonly status: DeliveryStatus;
-  readonly attempts: number;
-  readonly response_status: number | null;
-  readonly last_error: string | null;
-  readonly next_attempt_at: Date | null;
-  readonly delivered_at: Date | null;
-}
+type DeliveryRow = Readonly<Record<(typeof DELIVERY_MEMBERS)[number][0], unknown>>;
 
-const COLUMNS = `d.id, d.org_id, d.endpoint_id, d.event_id, d.event_type, d.seq, d.created_at, d.run, ${SEEN.status} as status,
-  d.attempts, d.response_status, ${SEEN.last_error} as last_error, ${SEEN.next_attempt_at} as next_attempt_at,
-  d.delivered_at`;
+const COLUMNS = DELIVERY_MEMBERS.map(([name]) => `${seen(name)} as ${name}`).join(', ');
 
 /** The stored rows that make up each status: each is a range of the index, in the order of the list. */
 const ROWS_OF_STATUS: Readonly<Record<DeliveryStatus, readonly string[]>> = {
@@ -101,22 +78,9 @@ const ROWS_OF_STATUS: Readonly<Record<DeliveryStatus, readonly string[]>> = {
 const ALL_ROWS: readonly string[] = [`d.status = 'pending'`, `d.status = 'delivered'`, `d.status = 'failed'`];
 
 function toRecord(row: DeliveryRow): DeliveryRecord {
-  return {
-    deliveryId: row.id,
-    orgId: row.org_id,
-    endpointId: row.endpoint_id,
-    eventId: row.event_id,
-    event: row.event_type,
-    seq: seqFromText(row.seq),
-    createdAtMs: row.created_at.getTime(),
-    run: row.run,
-    status: row.status,
-    attempts: row.attempts,
-    responseStatus: row.response_status,
-    lastError: row.last_error,
-    nextAttemptAt: row.next_attempt_at,
-    deliveredAt: row.delivered_at,
-  };
+  return Object.fromEntries(
+    DELIVERY_MEMBERS.map(([name, type, member]) => [member, valueRead(row[name], type)]),
+  ) as unknown as DeliveryRecord;
 }
 
 /** Reads the delivery log of an org's endpoints. */
@@ -167,7 +131,7 @@ export class DeliveryLog {
         `select ${COLUMNS} from ${SEEN_DELIVERIES} where d.id = any($1) and d.created_at = $2`,
         [endpoints.map(({ id }) => deliveryIdOf(eventId, id)), appendedAt],
       )) as DeliveryRow[];
-      const byEndpoint = new Map(rows.map((row) => [row.endpoint_id, toRecord(row)]));
+      const byEndpoint = new Map(rows.map(toRecord).map((delivery) => [delivery.endpointId, delivery]));
       return endpoints.flatMap(({ id, name, url }) => {
         const delivery = byEndpoint.get(id);
         return delivery === undefined ? [] : [{ ...delivery, endpointName: name, url }];

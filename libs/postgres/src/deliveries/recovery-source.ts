@@ -8,7 +8,7 @@ import {
   type Subscriber,
   type WidgetId,
 } from '#libs/domain';
-import { ANY_STATUS, SEEN, SEEN_DELIVERIES } from '../projections/seen-deliveries.js';
+import { ANY_STATUS, seen, SEEN_DELIVERIES } from '../projections/seen-deliveries.js';
 import type { Store } from '../connection/store.js';
 
 /** Which deliveries are to be recovered: `failed` ones, or what the endpoint `missed` while it was inactive. */
@@ -56,7 +56,7 @@ const PAGE = `
       coalesce(d.run, 0) as run, d.id as delivery_id
     from looked_at e
     left join lateral (
-      select d.id, d.run, ${SEEN.status} as status from ${SEEN_DELIVERIES}
+      select d.id, d.run, ${seen('status')} as status from ${SEEN_DELIVERIES}
       where d.endpoint_id = $2 and ${ANY_STATUS} and d.created_at = e.appended_at and d.seq = e.seq limit 1
     ) d on true
     where 'failed' = any($6) and d.status = 'failed'

@@ -187,7 +187,7 @@ async function expectEnded(count: number): Promise<void> {
   expect(await listed('pending')).toEqual([]);
   const newest = await listed('failed', undefined, 3);
   expect(newest.map(({ seq }) => seq)).toEqual([count, count - 1, count - 2]);
-  expect(newest[0]).toMatchObject({ status: 'failed', lastError: 'endpoint_disabled', nextAttemptAt: null });
+  expect(newest[0]).toMatchObject({ status: 'failed', lastError: 'endpoint_disabled', nextAttemptAtMs: null });
   const next = await listed('failed', newest[2], 2);
   expect(next.map(({ seq }) => seq)).toEqual([count - 3, count - 4]);
   expect((await listed(undefined, newest[2], 2)).map(({ seq, status }) => [seq, status])).toEqual([

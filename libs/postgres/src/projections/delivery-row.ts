@@ -1,52 +1,82 @@
-import type { DeliveryRef, DeliveryState } from '#libs/domain';
+import type { Attempted, DeliveryRef, DeliveryState, EndpointHealth, EndpointId, OrgId } from '#libs/domain';
+import type { Column, Member } from './row-shape.js';
+
+// Each column of a delivery, an attempt or an endpoint's health is named here once: what loads, writes, shows and
+// compares them is made of these lists.
+
+const DELIVERY_REF = [
+  ['id', 'text', 'deliveryId'],
+  ['created_at', 'ms', 'createdAtMs'],
+  ['org_id', 'uuid', 'orgId'],
+  ['endpoint_id', 'text', 'endpointId'],
+  ['event_id', 'text', 'eventId'],
+  ['event_type', 'text', 'event'],
+  ['seq', 'bigint', 'seq'],
+] as const satisfies readonly Member<DeliveryRef>[];
+
+/** What facts change. */
+export const DELIVERY_STATE = [
+  ['run', 'int', 'run'],
+  ['status', 'text', 'status'],
+  ['attempts', 'int', 'attempts'],
+  ['response_status', 'int', 'responseStatus'],
+  ['last_error', 'text', 'lastError'],
+  ['next_attempt_at', 'ms', 'nextAttemptAtMs'],
+  ['delivered_at', 'ms', 'deliveredAtMs'],
+] as const satisfies readonly Member<DeliveryState>[];
+
+/** All that the delivery log shows of a delivery, but its attempts. */
+export const DELIVERY_MEMBERS = [...DELIVERY_REF, ...DELIVERY_STATE] as const satisfies readonly Member<
+  DeliveryRef & DeliveryState
+>[];
+
+/** A column of `deliveries` that does not name the row. */
+export type DeliveryColumn = Exclude<(typeof DELIVERY_MEMBERS)[number][0], 'id' | 'created_at'>;
 
 /** The values of a row of the delivery log. */
-interface DeliveryRow {
+export interface DeliveryRow {
   readonly ref: DeliveryRef;
   readonly state: DeliveryState;
 }
 
-/** The columns of a delivery, with the type of each and where it comes from; `created_at` is given in milliseconds. */
-const COLUMNS = [
-  ['id', 'text', ({ ref }: DeliveryRow) => ref.deliveryId],
-  ['created_ms', 'bigint', ({ ref }: DeliveryRow) => ref.createdAtMs],
-  ['org_id', 'uuid', ({ ref }: DeliveryRow) => ref.orgId],
-  ['endpoint_id', 'text', ({ ref }: DeliveryRow) => ref.endpointId],
-  ['event_id', 'text', ({ ref }: DeliveryRow) => ref.eventId],
-  ['event_type', 'text', ({ ref }: DeliveryRow) => ref.event],
-  ['seq', 'bigint', ({ ref }: DeliveryRow) => ref.seq],
-  ['run', 'int', ({ state }: DeliveryRow) => state.run],
-  ['status', 'text', ({ state }: DeliveryRow) => state.status],
-  ['attempts', 'int', ({ state }: DeliveryRow) => state.attempts],
-  ['response_status', 'int', ({ state }: DeliveryRow) => state.responseStatus],
-  ['last_error', 'text', ({ state }: DeliveryRow) => state.lastError],
-  ['next_attempt_at', 'timestamptz', ({ state }: DeliveryRow) => fromMs(state.nextAttemptAtMs)],
-  ['delivered_at', 'timestamptz', ({ state }: DeliveryRow) => fromMs(state.deliveredAtMs)],
-] as const;
+export const DELIVERY_COLUMNS: readonly Column<DeliveryRow>[] = [
+  ...DELIVERY_REF.map(([name, type, member]) => [name, type, ({ ref }: DeliveryRow) => ref[member]] as const),
+  ...DELIVERY_STATE.map(([name, type, member]) => [name, type, ({ state }: DeliveryRow) => state[member]] as const),
+];
 
-/** A column of `deliveries` that does not name the row. */
-export type DeliveryColumn = Exclude<(typeof COLUMNS)[number][0], 'id' | 'created_ms'>;
+export const ATTEMPT_COLUMNS: readonly Column<Attempted>[] = [
+  ['delivery_id', 'text', ({ delivery }) => delivery.deliveryId],
+  ['run', 'int', ({ run }) => run],
+  ['attempt', 'int', ({ attempt }) => attempt],
+  ['delivery_created_at', 'ms', ({ delivery }) => delivery.createdAtMs],
+  ['org_id', 'uuid', ({ delivery }) => delivery.orgId],
+  ['endpoint_id', 'text', ({ delivery }) => delivery.endpointId],
+  ['started_at', 'ms', ({ startedAtMs }) => startedAtMs],
+  ['duration_ms', 'int', ({ durationMs }) => durationMs],
+  ['response_status', 'int', ({ responseStatus }) => responseStatus],
+  ['error', 'text', ({ error }) => error],
+  ['response_excerpt', 'text', ({ responseExcerpt }) => responseExcerpt],
+  ['clock_lead_ms', 'bigint', ({ leadMs }) => leadMs ?? null],
+];
 
-export const DELIVERY_COLUMNS = COLUMNS.map(([name]) => name).filter(
-  (name): name is DeliveryColumn => name !== 'id' && name !== 'created_ms',
-);
+export const HEALTH_STATE = [
+  ['activation', 'int', 'activation'],
+  ['failure_count', 'int', 'failureCount'],
+  ['last_triggered_at', 'ms', 'lastTriggeredAtMs'],
+  ['last_success_at', 'ms', 'lastSuccessAtMs'],
+  ['last_failure_at', 'ms', 'lastFailureAtMs'],
+  ['last_error', 'text', 'lastError'],
+] as const satisfies readonly Member<EndpointHealth>[];
 
-/** The names of `deliveryParameters`, in their order. */
-export const DELIVERY_ALIASES = COLUMNS.map(([name]) => name).join(', ');
-
-/** `deliveryParameters` as arguments of `unnest`. @param first the number of the first parameter */
-export function deliveryArrays(first: number): string {
-  return COLUMNS.map(([, type], place) => `$${first + place}::${type}[]`).join(', ');
+/** The values of a row of the endpoints' health. */
+export interface HealthRow {
+  readonly endpointId: EndpointId;
+  readonly orgId: OrgId;
+  readonly state: EndpointHealth;
 }
 
-/** An array for each column. */
-export function deliveryParameters(rows: readonly DeliveryRow[]): readonly (readonly unknown[])[] {
-  return COLUMNS.map(([, , valueOf]) => rows.map((row): unknown => valueOf(row)));
-}
-
-/** How many parameters a delivery takes. */
-export const DELIVERY_PARAMETERS = COLUMNS.length;
-
-export function fromMs(ms: number | null): Date | null {
-  return ms === null ? null : new Date(ms);
-}
+export const HEALTH_COLUMNS: readonly Column<HealthRow>[] = [
+  ['endpoint_id', 'text', ({ endpointId }) => endpointId],
+  ['org_id', 'uuid', ({ orgId }) => orgId],
+  ...HEALTH_STATE.map(([name, type, member]) => [name, type, ({ state }: HealthRow) => state[member]] as const),
+];

@@ -1,10 +1,15 @@
 import type { Attempted, DeliveryId, DeliveryState, EndpointHealth, EndpointId, OrgId } from '#libs/domain';
 import type { DeliveryLedger } from './delivery-ledger.js';
-import { DELIVERY_ALIASES, deliveryArrays, deliveryParameters, fromMs } from './delivery-row.js';
-import { MOVED } from './projection-offsets.js';
-
-/** Times in epoch milliseconds: `timestamptz` has microseconds, of which only whole milliseconds were ever written. */
-const epochMs = (column: string) => `(extract(epoch from ${column}) * 1000)::bigint`;
+import {
+  ATTEMPT_COLUMNS,
+  DELIVERY_COLUMNS,
+  DELIVERY_STATE,
+  HEALTH_COLUMNS,
+  HEALTH_STATE,
+  type DeliveryRow,
+} from './delivery-row.js';
+import { MOVED, MOVE_PARAMETERS } from './projection-offsets.js';
+import { jsonMembers, RowShape, updates } from './row-shape.js';
 
 /**
  * What a batch of facts works on, in one row: `LoadedFacts`. Rows are looked up one by one (`lateral … limit 1`): the plan is
@@ -14,10 +19,7 @@ export const LOAD_FACTS = `
   select
     coalesce((select json_agg(e.id) from endpoints e where e.id = any($1::text[])), '[]') as endpoints,
     coalesce((
-      select json_agg(json_build_object('endpointId', h.endpoint_id, 'orgId', h.org_id, 'activation', h.activation,
-        'failureCount', h.failure_count, 'lastTriggeredAtMs', ${epochMs('h.last_triggered_at')},
-        'lastSuccessAtMs', ${epochMs('h.last_success_at')}, 'lastFailureAtMs', ${epochMs('h.last_failure_at')},
-        'lastError', h.last_error))
+      select json_agg(json_build_object('endpointId', h.endpoint_id, 'orgId', h.org_id, ${jsonMembers('h', HEALTH_STATE)}))
       from endpoint_health h where h.endpoint_id = any($1::text[])
     ), '[]') as health,
     coalesce((
@@ -25,9 +27,7 @@ export const LOAD_FACTS = `
       from endpoint_endings n where n.endpoint_id = any($1::text[])
     ), '[]') as endings,
     coalesce((
-      select json_agg(json_build_object('id', d.id, 'endings', d.endings, 'run', d.run, 'status', d.status, 'attempts', d.attempts,
-        'responseStatus', d.response_status, 'lastError', d.last_error,
-        'nextAttemptAtMs', ${epochMs('d.next_attempt_at')}, 'deliveredAtMs', ${epochMs('d.delivered_at')}))
+      select json_agg(json_build_object('id', d.id, 'endings', d.endings, ${jsonMembers('d', DELIVERY_STATE)}))
       from unnest($2::text[], $3::bigint[]) as wanted(id, created_ms)
       cross join lateral (
         select * from deliveries
@@ -55,54 +55,57 @@ export interface LoadedFacts {
   readonly attempts: readonly string[];
 }
 
+type CountedRow = DeliveryRow & { readonly endings: number };
+interface EndingsRow {
+  readonly endpointId: EndpointId;
+  readonly orgId: OrgId;
+  readonly endings: number;
+}
+
+const ATTEMPTS = new RowShape(ATTEMPT_COLUMNS);
+const DELIVERIES = new RowShape<CountedRow>([...DELIVERY_COLUMNS, ['endings', 'int', ({ endings }) => endings]]);
+const HEALTH = new RowShape(HEALTH_COLUMNS);
+const ENDINGS = new RowShape<EndingsRow>([
+  ['endpoint_id', 'text', ({ endpointId }) => endpointId],
+  ['org_id', 'uuid', ({ orgId }) => orgId],
+  ['endings', 'int', ({ endings }) => endings],
+]);
+
+/** The numbers of the parameters, in the order of `rowParameters`. */
+const PRESENT_AT = MOVE_PARAMETERS + 1;
+const ATTEMPTS_AT = PRESENT_AT + 1;
+const DELIVERIES_AT = ATTEMPTS_AT + ATTEMPTS.size;
+const HEALTH_AT = DELIVERIES_AT + DELIVERIES.size;
+const ENDINGS_AT = HEALTH_AT + HEALTH.size;
+
+const namesOf = (members: readonly (readonly [name: string, ...unknown[]])[]) => members.map(([name]) => name);
+
 /**
  * All rows of a batch in one statement. The lock on the endpoints keeps them from being deleted meanwhile: whose
  * endpoint is gone is not written.
  */
 export const APPLY_FACTS = `
   with ${MOVED}, present as (
-    select id from endpoints where id = any($6::text[]) and exists (select from moved) order by id for key share
+    select id from endpoints where id = any($${PRESENT_AT}::text[]) and exists (select from moved) order by id for key share
   ), attempts_made as (
-    insert into delivery_attempts (delivery_id, run, attempt, delivery_created_at, org_id, endpoint_id, started_at,
-      duration_ms, response_status, error, response_excerpt, clock_lead_ms)
-    select id, run, attempt, to_timestamp(created_ms / 1000.0), org_id, endpoint_id, to_timestamp(started_ms / 1000.0),
-      duration_ms, response_status, error, response_excerpt, lead_ms
-    from unnest($7::text[], $8::int[], $9::int[], $10::bigint[], $11::uuid[], $12::text[], $13::bigint[], $14::int[],
-      $15::int[], $16::text[], $17::text[], $40::bigint[])
-      as fact(id, run, attempt, created_ms, org_id, endpoint_id, started_ms, duration_ms, response_status, error,
-        response_excerpt, lead_ms)
+    insert into delivery_attempts (${ATTEMPTS.names})
+    select ${ATTEMPTS.values('attempt')} from ${ATTEMPTS.from('attempt', ATTEMPTS_AT)}
     where endpoint_id in (select id from present)
   ), deliveries_changed as (
-    insert into deliveries (id, created_at, org_id, endpoint_id, event_id, event_type, seq, run, status, attempts,
-      response_status, last_error, next_attempt_at, delivered_at, endings)
-    select id, to_timestamp(created_ms / 1000.0), org_id, endpoint_id, event_id, event_type, seq, run, status,
-      attempts, response_status, last_error, next_attempt_at, delivered_at, endings
-    from unnest(${deliveryArrays(18)}, $41::int[]) as row(${DELIVERY_ALIASES}, endings)
+    insert into deliveries (${DELIVERIES.names})
+    select ${DELIVERIES.values('delivery')} from ${DELIVERIES.from('delivery', DELIVERIES_AT)}
     where endpoint_id in (select id from present)
-    on conflict (id, created_at) do update set
-      run = excluded.run, status = excluded.status, attempts = excluded.attempts,
-      response_status = excluded.response_status, last_error = excluded.last_error,
-      next_attempt_at = excluded.next_attempt_at, delivered_at = excluded.delivered_at, endings = excluded.endings
-  ), endings_changed as (
-    insert into endpoint_endings (endpoint_id, org_id, endings)
-    select endpoint_id, org_id, endings
-    from unnest($42::text[], $43::uuid[], $44::int[]) as row(endpoint_id, org_id, endings)
-    where endpoint_id in (select id from present)
-    on conflict (endpoint_id) do update set endings = excluded.endings
+    on conflict (id, created_at) do update set ${updates([...namesOf(DELIVERY_STATE), 'endings'])}
   ), health_changed as (
-    insert into endpoint_health (endpoint_id, org_id, activation, failure_count, last_triggered_at, last_success_at,
-      last_failure_at, last_error)
-    select endpoint_id, org_id, activation, failure_count, last_triggered_at, last_success_at, last_failure_at,
-      last_error
-    from unnest($32::text[], $33::uuid[], $34::int[], $35::int[], $36::timestamptz[], $37::timestamptz[],
-      $38::timestamptz[], $39::text[])
-      as row(endpoint_id, org_id, activation, failure_count, last_triggered_at, last_success_at, last_failure_at,
-        last_error)
+    insert into endpoint_health (${HEALTH.names})
+    select ${HEALTH.values('health')} from ${HEALTH.from('health', HEALTH_AT)}
     where endpoint_id in (select id from present)
-    on conflict (endpoint_id) do update set
-      activation = excluded.activation, failure_count = excluded.failure_count,
-      last_triggered_at = excluded.last_triggered_at, last_success_at = excluded.last_success_at,
-      last_failure_at = excluded.last_failure_at, last_error = excluded.last_error
+    on conflict (endpoint_id) do update set ${updates(namesOf(HEALTH_STATE))}
+  ), endings_changed as (
+    insert into endpoint_endings (${ENDINGS.names})
+    select ${ENDINGS.values('ending')} from ${ENDINGS.from('ending', ENDINGS_AT)}
+    where endpoint_id in (select id from present)
+    on conflict (endpoint_id) do update set ${updates(['endings'])}
   )
   select count(*) as moved from moved`;
 
@@ -113,46 +116,26 @@ export interface FactBatch {
   readonly ledger: DeliveryLedger;
 }
 
-/** The parameters of `APPLY` behind those of `MOVED`. */
+/** The parameters of `APPLY_FACTS` after those of `MOVED`. */
 export function rowParameters({ attempts, ledger }: FactBatch): readonly unknown[] {
+  const endingsOf = (endpointId: EndpointId) => ledger.endings.get(endpointId) ?? 0;
   const deliveries = [...ledger.deliveries.values()].flatMap(({ ref, state }) =>
-    state === undefined ? [] : [{ ref, state }],
+    state === undefined ? [] : [{ ref, state, endings: endingsOf(ref.endpointId) }],
   );
   const health = [...ledger.health]
     .filter(([endpointId]) => ledger.healthChanged.has(endpointId))
     .map(([endpointId, { orgId, state }]) => ({ endpointId, orgId, state }));
+  const endings = [...ledger.ended].map(([endpointId, orgId]) => ({
+    endpointId,
+    orgId,
+    endings: endingsOf(endpointId),
+  }));
+  const endpoints = [...deliveries.map(({ ref }) => ref), ...health, ...endings].map(({ endpointId }) => endpointId);
   return [
-    [
-      ...new Set([
-        ...deliveries.map(({ ref }) => ref.endpointId),
-        ...health.map((row) => row.endpointId),
-        ...ledger.ended.keys(),
-      ]),
-    ],
-    attempts.map((fact) => fact.delivery.deliveryId),
-    attempts.map((fact) => fact.run),
-    attempts.map((fact) => fact.attempt),
-    attempts.map((fact) => fact.delivery.createdAtMs),
-    attempts.map((fact) => fact.delivery.orgId),
-    attempts.map((fact) => fact.delivery.endpointId),
-    attempts.map((fact) => fact.startedAtMs),
-    attempts.map((fact) => fact.durationMs),
-    attempts.map((fact) => fact.responseStatus),
-    attempts.map((fact) => fact.error),
-    attempts.map((fact) => fact.responseExcerpt),
-    ...deliveryParameters(deliveries),
-    health.map((row) => row.endpointId),
-    health.map((row) => row.orgId),
-    health.map(({ state }) => state.activation),
-    health.map(({ state }) => state.failureCount),
-    health.map(({ state }) => fromMs(state.lastTriggeredAtMs)),
-    health.map(({ state }) => fromMs(state.lastSuccessAtMs)),
-    health.map(({ state }) => fromMs(state.lastFailureAtMs)),
-    health.map(({ state }) => state.lastError),
-    attempts.map((fact) => fact.leadMs ?? null),
-    deliveries.map(({ ref }) => ledger.endings.get(ref.endpointId) ?? 0),
-    [...ledger.ended.keys()],
-    [...ledger.ended.values()],
-    [...ledger.ended.keys()].map((endpointId) => ledger.endings.get(endpointId) ?? 0),
+    [...new Set(endpoints)],
+    ...ATTEMPTS.parameters(attempts),
+    ...DELIVERIES.parameters(deliveries),
+    ...HEALTH.parameters(health),
+    ...ENDINGS.parameters(endings),
   ];
 }

@@ -32,6 +32,9 @@ export function moveParameters(stretch: Stretch, expected: number): readonly unk
   ];
 }
 
+/** How many parameters `MOVED` takes. */
+export const MOVE_PARAMETERS = 5;
+
 /** The compare-and-set of the offset, as the first part of the one statement that writes all rows. */
 export const MOVED = `moved as (
   update projection_offsets set next_offset = ($5::text[])[1]::bigint, anchor = ($5::text[])[2]

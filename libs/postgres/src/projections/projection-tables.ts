@@ -1,5 +1,6 @@
 import type { QueryRunner } from 'typeorm';
-import { SEEN, SEEN_DELIVERIES } from './seen-deliveries.js';
+import { DELIVERY_MEMBERS } from './delivery-row.js';
+import { seen, SEEN_DELIVERIES } from './seen-deliveries.js';
 
 /** Tables that are folded from one topic, and can be folded again. */
 export type ProjectionName = 'feed' | 'deliveries';
@@ -41,9 +42,7 @@ export const PROJECTION_TABLES: Readonly<Record<ProjectionName, readonly Project
         ['created_at', 'timestamptz'],
       ],
       day: 'created_at',
-      seenAs: `select d.id, d.created_at, d.org_id, d.endpoint_id, d.event_id, d.event_type, d.seq, d.run, d.attempts,
-        ${SEEN.status} as status, d.response_status, ${SEEN.last_error} as last_error,
-        ${SEEN.next_attempt_at} as next_attempt_at, d.delivered_at
+      seenAs: `select ${DELIVERY_MEMBERS.map(([name]) => `${seen(name)} as ${name}`).join(', ')}
         from ${SEEN_DELIVERIES} where exists (select from endpoints e where e.id = d.endpoint_id)`,
     },
     {
