@@ -5,7 +5,7 @@ const RANKS = [
   ['^libs/domain/src/(delivery|sequencing|alerting)/'],
   ['^libs/domain/src/index\\.ts$'],
   ['^libs/telemetry/'],
-  ['^libs/(runtime|event-validation|event-types|api-client|webhook-transport|embedded-stack)/'],
+  ['^libs/(runtime|event-validation|event-types|api-client|destinations|embedded-stack)/'],
   ['^libs/kafka-log/', '^libs/postgres/', '^libs/consumer/', '^libs/producer/'],
   ['^libs/(platform|local-installation)/'],
   ['^apps/'],
@@ -32,7 +32,7 @@ const ROOMS = {
 const TECHNOLOGIES = [
   { name: 'kafkajs', home: '^libs/(kafka-log|embedded-stack|producer/src/kafka)/' },
   { name: 'typeorm', home: '^libs/(postgres|producer/src/outbox)/' },
-  { name: 'undici', home: '^libs/webhook-transport/' },
+  { name: 'undici', home: '^libs/destinations/src/http/' },
   { name: 'nodemailer', home: '^apps/alerting/src/mail/' },
   { name: 'prom-client', home: '^libs/telemetry/' },
   { name: '@opentelemetry', home: '^libs/telemetry/' },

@@ -127,7 +127,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'sign-printed-json',
     breaks: 'the signature covers a re-serialized envelope',
-    file: 'libs/webhook-transport/src/push/push-headers.ts',
+    file: 'libs/destinations/src/http/push/push-headers.ts',
     find: "'x-service-signature': serviceSignature(secrets, timestamp, envelope),",
     replace: `'x-service-signature': serviceSignature(
       secrets,
@@ -136,7 +136,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ),`,
     caughtBy: {
       project: 'unit',
-      file: 'libs/webhook-transport/src/push/push-headers.spec.ts',
+      file: 'libs/destinations/src/http/push/push-headers.spec.ts',
       name: 'are what a consumer verifies, and only with the secret and the bytes that were signed',
     },
   },

@@ -26,7 +26,6 @@ function killRunning(): void {
 
 /** A process that takes longer to say how it is stands still. */
 const PATIENCE_MS = 5_000;
-const BUILT_APPS = resolve(ROOT, 'dist/apps');
 
 /** A line of a process' structured log. */
 export type LogLine = Readonly<Record<string, unknown>>;
@@ -52,15 +51,17 @@ export interface StageProcessOptions {
   /** A module that the process loads before the stage, and that can be sent messages. */
   readonly preload?: string;
   readonly logLevel?: string;
+  /** The folder of another Gapless than this one. */
+  readonly root?: string;
 }
 
 /** Starts `apps/<stage>` as operators do. */
 export async function aStageProcess(
   stage: string,
   environment: Readonly<Record<string, string>>,
-  { preload, logLevel = 'info' }: StageProcessOptions = {},
+  { preload, logLevel = 'info', root = ROOT }: StageProcessOptions = {},
 ): Promise<StageProcess> {
-  const main = resolve(BUILT_APPS, stage, 'src/main.js');
+  const main = resolve(root, 'dist/apps', stage, 'src/main.js');
   if (!existsSync(main)) throw new Error(`${main} is missing: run npm run build first`);
   const port = await freePort();
   const imports = preload === undefined ? [] : ['--import', pathToFileURL(preload).href];

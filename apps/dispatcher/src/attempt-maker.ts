@@ -2,17 +2,15 @@ import {
   attemptLeadMs,
   decideAfterAttempt,
   errorText,
-  type AttemptOutcome,
-  type Clock,
   type DeliveryFact,
+  type Destination,
   type DueAttempt,
-  type RetrySchedule,
+  type Target,
 } from '#libs/domain';
-import type { DispatchTarget } from '#libs/postgres';
-import { attemptRecord, factRecord, type Appender, type NewRecord, type TopicNames } from '#libs/kafka-log';
-import { type Metrics, parseTraceParent, type Tracing } from '#libs/telemetry';
-import { untilItWorks, type Logger } from '#libs/runtime';
-import { pushHeaders, type PushClient } from '#libs/webhook-transport';
+import { attemptRecord, factRecord, type Appender, type NewRecord } from '#libs/kafka-log';
+import { parseTraceParent } from '#libs/telemetry';
+import type { StageKit } from '#libs/platform';
+import { untilItWorks } from '#libs/runtime';
 import type { DispatchLookup } from './dispatch-lookup.js';
 import type { Flight } from './lane.js';
 import { measureAttempt } from './measure-attempt.js';
@@ -20,22 +18,16 @@ import type { RecentAttempts } from './recent-attempts.js';
 import { traceAttempt } from './trace-attempt.js';
 
 export interface AttemptMakerDependencies {
+  readonly kit: StageKit;
   readonly lookup: DispatchLookup;
-  readonly client: PushClient;
+  readonly destination: Destination;
   readonly appender: Appender;
   readonly recent: RecentAttempts;
-  readonly topics: TopicNames;
-  readonly schedule: RetrySchedule;
-  readonly timeoutMs: number;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  readonly tracing: Tracing;
   /** Aborted when the process ends: what is in flight then is left to be made again. */
   readonly signal: AbortSignal;
 }
 
-/** Makes attempts: looks up the endpoint, signs, POSTs, and appends what came of it. Never writes Postgres. */
+/** Makes attempts: looks up the endpoint, pushes, and appends what came of it. Never writes Postgres. */
 export class AttemptMaker {
   constructor(private readonly use: AttemptMakerDependencies) {}
 
@@ -62,12 +54,13 @@ export class AttemptMaker {
     }
   }
 
-  async #push(due: DueAttempt, target: DispatchTarget, flight: Flight): Promise<void> {
+  async #push(due: DueAttempt, target: Target, flight: Flight): Promise<void> {
+    const { topics, config, metrics, tracing, logger } = this.use.kit;
     flight.posting();
-    const outcome = await this.#post(due, target);
+    const outcome = await this.use.destination.attempt(due, target, this.use.signal);
     flight.answered();
     this.use.signal.throwIfAborted();
-    const after = decideAfterAttempt(due.attempt, outcome, this.use.schedule);
+    const after = decideAfterAttempt(due.attempt, outcome, config.retrySchedule);
     const leadMs = attemptLeadMs(due, outcome.startedAtMs);
     const error = outcome.error === null ? null : errorText(outcome.error);
     const records = [
@@ -80,21 +73,21 @@ export class AttemptMaker {
         startedAtMs: outcome.startedAtMs + leadMs,
         ...(leadMs === 0 ? {} : { leadMs }),
         durationMs: outcome.durationMs,
-        responseStatus: outcome.responseStatus,
+        responseStatus: outcome.response?.code ?? null,
         error,
-        responseExcerpt: outcome.responseExcerpt,
+        responseExcerpt: outcome.response?.excerpt ?? null,
         next: after.kind,
         nextAttemptAtMs: after.kind === 'retry' ? after.dueAtMs + leadMs : null,
       }),
     ];
-    const retryTopic = after.kind === 'retry' ? this.use.topics.retry[after.tier - 1] : undefined;
+    const retryTopic = after.kind === 'retry' ? topics.retry[after.tier - 1] : undefined;
     if (after.kind === 'retry' && retryTopic !== undefined) {
       records.push(attemptRecord(retryTopic, { ...due, attempt: due.attempt + 1, dueAtMs: after.dueAtMs, leadMs }));
     }
     await this.#append(records);
-    measureAttempt(this.use.metrics, due, outcome, after);
-    traceAttempt(this.use.tracing, due, outcome, after);
-    this.use.logger.info(
+    measureAttempt(metrics, due, outcome, after);
+    traceAttempt(tracing, due, outcome, after);
+    logger.info(
       {
         org_id: due.delivery.orgId,
         endpoint_id: due.delivery.endpointId,
@@ -104,7 +97,7 @@ export class AttemptMaker {
         run: due.run,
         attempt: due.attempt,
         outcome: after.kind,
-        response_status: outcome.responseStatus,
+        response_status: outcome.response?.code ?? null,
         error,
         duration_ms: outcome.durationMs,
       },
@@ -112,27 +105,8 @@ export class AttemptMaker {
     );
   }
 
-  async #post(due: DueAttempt, target: DispatchTarget): Promise<AttemptOutcome> {
-    const outcome = await this.use.client.post({
-      url: target.url,
-      headers: (startedAtMs) => pushHeaders(due, target.secret, startedAtMs, target.previousSecret),
-      body: due.envelope,
-      timeoutMs: this.use.timeoutMs,
-      signal: this.use.signal,
-    });
-    const { startedAtMs, durationMs } = outcome;
-    if (outcome.kind === 'failed') {
-      const error = { kind: outcome.error, detail: outcome.detail };
-      return { startedAtMs, durationMs, responseStatus: null, error, responseExcerpt: null };
-    }
-    const { status, responseExcerpt } = outcome;
-    const succeeded = status >= 200 && status <= 299;
-    const error = succeeded ? null : { kind: 'http_status' as const, detail: String(status) };
-    return { startedAtMs, durationMs, responseStatus: status, error, responseExcerpt };
-  }
-
   #fact(fact: DeliveryFact): NewRecord {
-    return factRecord(this.use.topics.deliveries, fact);
+    return factRecord(this.use.kit.topics.deliveries, fact);
   }
 
   /** Keeps the outcome of an attempt until Kafka has it, however long that takes. */
@@ -140,7 +114,7 @@ export class AttemptMaker {
     await untilItWorks(() => this.use.appender.append(records), {
       signal: this.use.signal,
       onFailure: (error, failures, waitMs) => {
-        this.use.logger.warn({ err: error, failures, wait_ms: waitMs }, 'dispatcher.waiting');
+        this.use.kit.logger.warn({ err: error, failures, wait_ms: waitMs }, 'dispatcher.waiting');
       },
     });
   }

@@ -13,7 +13,6 @@ function resultOf({ delivery }: DueAttempt): DispatchLookupResult {
   return {
     kind: 'target',
     target: {
-      id: delivery.endpointId,
       url: `https://${delivery.seq}`,
       secret: '',
       previousSecret: null,

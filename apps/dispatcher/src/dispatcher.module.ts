@@ -3,11 +3,11 @@ import { ownAppender } from '#libs/platform';
 import { DispatchAttemptsHandler } from './dispatch-attempts.handler.js';
 import { Dispatcher } from './dispatcher.js';
 import { ForwardRetriesHandler } from './forward-retries.handler.js';
-import { pushClient } from './push-client.provider.js';
+import { destination } from './destination.provider.js';
 import { ReconcilePending } from './reconcile-pending.js';
 
 @Module({
   controllers: [DispatchAttemptsHandler, ForwardRetriesHandler],
-  providers: [ownAppender, pushClient, Dispatcher, ReconcilePending],
+  providers: [ownAppender, destination, Dispatcher, ReconcilePending],
 })
 export class DispatcherModule {}

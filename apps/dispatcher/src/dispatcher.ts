@@ -1,26 +1,17 @@
 import { setMaxListeners } from 'node:events';
 import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
-import { ENDPOINT_SHARE, ORG_SHARE, type Clock } from '#libs/domain';
+import { ENDPOINT_SHARE, ORG_SHARE, type Destination } from '#libs/domain';
 import { EndpointDirectory } from '#libs/postgres';
-import {
-  Appender,
-  Appenders,
-  ConsumerSessions,
-  type NewRecord,
-  type StoredRecord,
-  type TopicNames,
-} from '#libs/kafka-log';
-import { Metrics, type Tracing } from '#libs/telemetry';
-import { CLOCK, CONFIG, LOGGER, TOPICS, TRACING } from '#libs/platform';
-import { untilItWorks, type Config, type Logger } from '#libs/runtime';
-import type { PushClient } from '#libs/webhook-transport';
+import { Appender, Appenders, ConsumerSessions, type NewRecord, type StoredRecord } from '#libs/kafka-log';
+import { StageKit } from '#libs/platform';
+import { untilItWorks } from '#libs/runtime';
 import { AttemptMaker } from './attempt-maker.js';
 import { DispatchLookup } from './dispatch-lookup.js';
 import { LaneFeeder } from './lane-feeder.js';
+import { DESTINATION } from './destination.provider.js';
 import { AttentiveClock } from './attentive-clock.js';
 import { Lane, type LaneLimits } from './lane.js';
 import { measureLane } from './measure-lane.js';
-import { PUSH_CLIENT } from './push-client.provider.js';
 import { RecentAttempts } from './recent-attempts.js';
 import { YieldingPace } from './yielding-pace.js';
 
@@ -73,14 +64,10 @@ export class Dispatcher implements BeforeApplicationShutdown {
     /** For what goes from one lane to the other. */
     private readonly appender: Appender,
     sessions: ConsumerSessions,
-    private readonly metrics: Metrics,
-    @Inject(CONFIG) config: Config,
-    @Inject(TOPICS) private readonly topics: TopicNames,
-    @Inject(CLOCK) clock: Clock,
-    @Inject(LOGGER) private readonly logger: Logger,
-    @Inject(TRACING) tracing: Tracing,
-    @Inject(PUSH_CLIENT) private readonly client: PushClient,
+    private readonly kit: StageKit,
+    @Inject(DESTINATION) private readonly destination: Destination,
   ) {
+    const { config, topics, logger, clock, metrics } = kit;
     const { signal } = this.#ending;
     // Every attempt that is held listens to it.
     setMaxListeners(0, signal);
@@ -88,17 +75,11 @@ export class Dispatcher implements BeforeApplicationShutdown {
     // A lane waits for its own look-ups and its own appends: not for those of the other.
     const aMaker = (outcomes: Appender) =>
       new AttemptMaker({
+        kit,
         lookup: new DispatchLookup(directory, logger, signal),
-        client,
+        destination,
         appender: outcomes,
         recent,
-        topics,
-        schedule: config.retrySchedule,
-        timeoutMs: config.deliveryTimeoutMs,
-        clock,
-        logger,
-        metrics,
-        tracing,
         signal,
       });
     const mainMaker = aMaker(appenders.open());
@@ -136,12 +117,12 @@ export class Dispatcher implements BeforeApplicationShutdown {
     await Promise.all([this.main.drain(DRAIN_MS), this.slow.drain(DRAIN_MS)]);
     this.#clock.stop();
     this.#ending.abort(new Error('the process ends'));
-    await this.client.close();
+    await this.destination.close();
   }
 
   async #divert(record: StoredRecord): Promise<void> {
     const diverted: NewRecord = {
-      topic: this.topics.attemptsSlow,
+      topic: this.kit.topics.attemptsSlow,
       key: record.key,
       value: record.value,
       headers: record.headers,
@@ -149,9 +130,9 @@ export class Dispatcher implements BeforeApplicationShutdown {
     await untilItWorks(() => this.appender.append([diverted]), {
       signal: this.#ending.signal,
       onFailure: (error, failures, waitMs) => {
-        this.logger.warn({ err: error, failures, wait_ms: waitMs }, 'dispatcher.waiting');
+        this.kit.logger.warn({ err: error, failures, wait_ms: waitMs }, 'dispatcher.waiting');
       },
     });
-    this.metrics.add('gapless_attempts_diverted_total', {});
+    this.kit.metrics.add('gapless_attempts_diverted_total', {});
   }
 }

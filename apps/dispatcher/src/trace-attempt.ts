@@ -1,6 +1,6 @@
 import type { AfterAttempt, AttemptOutcome, DueAttempt } from '#libs/domain';
 import type { Tracing } from '#libs/telemetry';
-import { attemptTraceParent } from '#libs/webhook-transport';
+import { attemptTraceParent } from '#libs/destinations';
 
 /** Records the span of the attempt, with the id that its consumer got as parent. */
 export function traceAttempt(tracing: Tracing, due: DueAttempt, outcome: AttemptOutcome, after: AfterAttempt): void {
@@ -21,8 +21,7 @@ export function traceAttempt(tracing: Tracing, due: DueAttempt, outcome: Attempt
       'gapless.delivery.id': delivery.deliveryId,
       'gapless.attempt': due.attempt,
       'gapless.outcome': after.kind,
-      'http.request.method': 'POST',
-      ...(outcome.responseStatus === null ? {} : { 'http.response.status_code': outcome.responseStatus }),
+      ...outcome.attributes,
     },
     error: outcome.error?.kind ?? null,
   });

@@ -1,27 +1,16 @@
 import { setMaxListeners } from 'node:events';
 import { resolve } from 'node:path';
-import type { Type } from '@nestjs/common';
 import { isPostgresAway, Store } from '#libs/postgres';
 import { embeddedEnvironment, fitOwnTopics, writeCredentials } from '#libs/local-installation';
 import { Metrics } from '#libs/telemetry';
 import { giveBackMemory, startGaplessApp, type GaplessApp } from '#libs/platform';
-import { STAGES, startStep, untilAborted, type Environment, type HealthBoard, type StageOn } from '#libs/runtime';
+import { STAGES, startStep, untilAborted, type Environment, type HealthBoard } from '#libs/runtime';
 import { portToTake } from './port-to-take.js';
 import { readyText } from './ready-text.js';
+import { stageModules } from './stage-modules.js';
 import type { StageThread } from './stage-thread.js';
 import type { Server } from './start-servers.js';
-import { AlertingModule } from '../../alerting/src/alerting.module.js';
-import { ApiModule } from '../../api/src/api.module.js';
 import { apiHttp } from '../../api/src/http/api-http.js';
-import { RouterModule } from '../../router/src/router.module.js';
-import { SequencerModule } from '../../sequencer/src/sequencer.module.js';
-
-const MODULES: Readonly<Record<StageOn<'main'>, Type>> = {
-  api: ApiModule,
-  sequencer: SequencerModule,
-  router: RouterModule,
-  alerting: AlertingModule,
-};
 
 export interface StagesToRun {
   /** What was started for the stages. */
@@ -56,7 +45,7 @@ export async function runStages(given: Environment, parts: StagesToRun): Promise
     running = await startGaplessApp(
       {
         name: 'standalone',
-        modules: Object.values(MODULES),
+        modules: await stageModules('main'),
         defaultPort: STAGES.api.port,
         // Between the look at the usual port and this start somebody may have taken it.
         mayMove: isEmbedded && given['PORT'] === undefined,

@@ -1,14 +1,12 @@
 import { parentPort } from 'node:worker_threads';
-import type { Type } from '@nestjs/common';
 import { Metrics } from '#libs/telemetry';
 import { explain } from '#libs/domain';
 import { giveBackMemory, startGaplessApp, type GaplessApp } from '#libs/platform';
-import { HealthBoard, untilAborted, type Environment, type StageOn } from '#libs/runtime';
+import { HealthBoard, untilAborted, type Environment } from '#libs/runtime';
+import { stageModules } from './stage-modules.js';
 import type { FromStageThread, ToStageThread } from './stage-thread.js';
-import { DispatcherModule } from '../../dispatcher/src/dispatcher.module.js';
-import { ProjectorModule } from '../../projector/src/projector.module.js';
 
-const MODULES: Readonly<Record<StageOn<'push'>, Type>> = { dispatcher: DispatcherModule, projector: ProjectorModule };
+const modules = stageModules('push');
 const stopping = new AbortController();
 
 function send(message: FromStageThread): void {
@@ -49,7 +47,7 @@ const health = new HealthBoard((parts) => {
 try {
   running = await startGaplessApp(
     // Its HTTP side is the main thread's business; a port of its own keeps the two apart.
-    { name: 'push', modules: Object.values(MODULES), defaultPort: 0, health },
+    { name: 'push', modules: await modules, defaultPort: 0, health },
     { ...(await environment), HOST: '127.0.0.1', PORT: '0' },
     stopping.signal,
   );

@@ -16,6 +16,7 @@ import { HealthController } from './health.controller.js';
 import { measureProcess } from './measure-process.js';
 import { MetricsController } from './metrics.controller.js';
 import { Platform } from './platform.js';
+import { StageKit } from './stage-kit.js';
 import { CLOCK, CONFIG, LOGGER, TOPICS, TRACING } from './tokens.js';
 
 /** An appender for what imports it: a stage that lists it among its providers waits for no other's records. */
@@ -80,6 +81,7 @@ export class PlatformModule {
       ownAppender,
       { provide: Metrics, useValue: metrics },
       { provide: Identifiers, useValue: new Identifiers(systemClock) },
+      StageKit,
       Platform,
     ];
     return {

@@ -84,11 +84,6 @@ export const STAGES = {
 
 export type StageName = keyof typeof STAGES;
 
-/** The stages that the standalone process runs on the thread. */
-export type StageOn<Thread extends StageDefinition['thread']> = {
-  [Name in StageName]: (typeof STAGES)[Name]['thread'] extends Thread ? Name : never;
-}[StageName];
-
 /** In the order of their ports. */
 export const STAGE_NAMES = Object.keys(STAGES) as readonly StageName[];
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { OrgId } from '#libs/domain';
 import { ApiModule } from '../../../apps/api/src/api.module.js';
-import { startDnsServer, type TestDnsServer } from '../../../libs/webhook-transport/src/testing/dns-server.js';
+import { startDnsServer, type TestDnsServer } from '../../../libs/destinations/src/http/testing/dns-server.js';
 import { anOrgId } from '../../support/ids.js';
 import { ApiSuite, posting, withJson, type KeyedAsk } from './support/api-suite.js';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { startDnsServer, type TestDnsServer } from '../../../libs/webhook-transport/src/testing/dns-server.js';
+import { startDnsServer, type TestDnsServer } from '../../../libs/destinations/src/http/testing/dns-server.js';
 import { anOrgId, aWidgetId } from '../../support/ids.js';
 import { aReceiver, type Receiver } from '../../support/receiver.js';
 import { ApiSuite, posting } from './support/api-suite.js';

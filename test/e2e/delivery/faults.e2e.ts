@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { makeCertificates } from '../../../libs/webhook-transport/src/testing/certificates.js';
-import { startDnsServer, type TestDnsServer } from '../../../libs/webhook-transport/src/testing/dns-server.js';
+import { makeCertificates } from '../../../libs/destinations/src/http/testing/certificates.js';
+import { startDnsServer, type TestDnsServer } from '../../../libs/destinations/src/http/testing/dns-server.js';
 import {
   startReceiver,
   type Behaviour,
   type ReceiverOptions,
   type TestReceiver,
-} from '../../../libs/webhook-transport/src/testing/receiver.js';
+} from '../../../libs/destinations/src/http/testing/receiver.js';
 import { freePort } from '../../support/free-port.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
 import { DeliverySuite } from './support/delivery-suite.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { startDnsServer } from '../../../libs/webhook-transport/src/testing/dns-server.js';
+import { startDnsServer } from '../../../libs/destinations/src/http/testing/dns-server.js';
 import { aWidgetId } from '../../support/ids.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
 import { oneTo } from '../../support/sequence.js';

@@ -1,5 +1,4 @@
-import type { EndpointId, EventId } from '#libs/domain';
-import type { PushClient } from '#libs/webhook-transport';
+import type { Destination, EndpointId, EventId } from '#libs/domain';
 import type { Network } from '../engine/network.js';
 import type { Random } from '../engine/random.js';
 import type { Trace } from '../engine/trace.js';
@@ -17,6 +16,8 @@ interface CustomersDependencies {
   readonly network: Network;
   readonly trace: Trace;
   readonly ledger: Ledger;
+  /** How long an attempt waits for its answer. */
+  readonly timeoutMs: number;
 }
 
 /** The endpoints of the customers, and the way to them. */
@@ -28,37 +29,39 @@ export class Customers {
   constructor(private readonly use: CustomersDependencies) {}
 
   /** @param onPost is told of each attempt that a process begins */
-  clientOf(onPost: (endpointId: EndpointId, eventId: EventId) => void): PushClient {
+  destinationOf(onPost: (endpointId: EndpointId, eventId: EventId) => void): Destination {
     const { time, network, ledger } = this.use;
     return {
       close: () => Promise.resolve(),
-      post: async ({ url, headers, body, timeoutMs, signal }) => {
+      attempt: async ({ delivery: { eventId }, envelope }, { url }, signal) => {
         const endpoint = ledger.endpointsByUrl.get(url);
         if (endpoint === undefined) throw new Error(`nobody has registered ${url}`);
         const { id: endpointId } = endpoint;
         const wallMs = time.wallMs;
-        const eventId = headers(wallMs)['x-service-event-id'] as EventId;
         onPost(endpointId, eventId);
         const startedAtMs = time.nowMs;
         const durationMs = () => Math.round(time.nowMs - startedAtMs);
         const aborted = new Promise<never>((_resolve, reject) => {
-          signal?.addEventListener('abort', () => {
+          signal.addEventListener('abort', () => {
             reject(new Error('aborted'));
           });
         });
         try {
-          const options = { timeoutMs, broken: () => new Error(REFUSED) };
+          const options = { timeoutMs: this.use.timeoutMs, broken: () => new Error(REFUSED) };
           const status = await Promise.race([
             aborted,
             network.request<number>(this.#actor, `push ${endpointId} ${eventId}`, options, (answer) => {
-              this.#receive(endpoint, eventId, body, answer.resolve);
+              this.#receive(endpoint, eventId, envelope, answer.resolve);
             }),
           ]);
-          return { kind: 'answered', status, startedAtMs: wallMs, durationMs: durationMs(), responseExcerpt: '' };
+          const error = status === 200 ? null : { kind: 'http_status' as const, detail: String(status) };
+          const response = { code: status, excerpt: '' };
+          return { startedAtMs: wallMs, durationMs: durationMs(), response, error, attributes: {} };
         } catch (error) {
           const isRefused = error instanceof Error && error.message === REFUSED;
-          const kind = isRefused || signal?.aborted === true ? 'connect' : 'timeout';
-          return { kind: 'failed', error: kind, detail: kind, startedAtMs: wallMs, durationMs: durationMs() };
+          const kind = isRefused || signal.aborted ? 'connect' : 'timeout';
+          const failed = { kind, detail: kind } as const;
+          return { startedAtMs: wallMs, durationMs: durationMs(), response: null, error: failed, attributes: {} };
         }
       },
     };

@@ -101,7 +101,6 @@ export class History {
     this.#postgres.tables.onAutoDisabled = (id) => {
       this.#ledger.autoDisabled(id);
     };
-    this.#customers = new Customers({ time, random: stream(6), network: this.#network, trace, ledger: this.#ledger });
     this.#config = {
       topicPrefix: 'sim',
       partitions: this.#plan.int(2, 3),
@@ -113,6 +112,14 @@ export class History {
       smtpUrl: null,
       maxEndpointsPerOrg: 1_000,
     } as unknown as Config;
+    this.#customers = new Customers({
+      time,
+      random: stream(6),
+      network: this.#network,
+      trace,
+      ledger: this.#ledger,
+      timeoutMs: this.#config.deliveryTimeoutMs,
+    });
     this.#orgIds = Array.from({ length: this.#plan.int(1, 4) }, () => this.#anOrgId());
   }
 
@@ -219,8 +226,8 @@ export class History {
       },
       newEventId: () => this.#source.newId(),
       newEndpointId: () => this.#source.newEndpointId(),
-      pushClient: (owner) =>
-        this.#customers.clientOf((endpointId, eventId) => {
+      destination: (owner) =>
+        this.#customers.destinationOf((endpointId, eventId) => {
           this.#assertHeld(owner, endpointId, eventId);
         }),
     });

@@ -21,7 +21,8 @@ import type { TailCheck } from '../../../apps/projector/src/tail-check.js';
 import { RouteLogHandler } from '../../../apps/router/src/route-log.handler.js';
 import { RoutedPlaces } from '../../../apps/router/src/routed-places.js';
 import { SequenceInboxHandler } from '../../../apps/sequencer/src/sequence-inbox.handler.js';
-import { systemClock, type ApiKeyId, type EndpointId, type EventId, type OrgId } from '#libs/domain';
+import { StageKit } from '#libs/platform';
+import { systemClock, type ApiKeyId, type Destination, type EndpointId, type EventId, type OrgId } from '#libs/domain';
 import {
   AlertClaims,
   AlertOutbox,
@@ -47,7 +48,6 @@ import {
 } from '#libs/kafka-log';
 import { type Metrics, NO_TRACING } from '#libs/telemetry';
 import { HealthBoard, untilItWorks, type Config, type Identifiers, type Logger } from '#libs/runtime';
-import type { PushClient } from '#libs/webhook-transport';
 import { connectionLost, type Postgres } from '../postgres/postgres.js';
 import { simulatedStore } from '../postgres/simulated-store.js';
 import type { Network } from '../engine/network.js';
@@ -78,7 +78,7 @@ interface ProcessDependencies {
   readonly newEventId: () => EventId;
   readonly newEndpointId: () => EndpointId;
   /** The way to the customers, of one process. */
-  readonly pushClient: (process: SimulatedProcess) => PushClient;
+  readonly destination: (process: SimulatedProcess) => Destination;
 }
 
 /** What answers HTTP. */
@@ -336,13 +336,8 @@ export class SimulatedProcess {
               appenders,
               appender,
               sessions,
-              metrics,
-              config,
-              topics,
-              clock,
-              logger,
-              tracing,
-              this.use.pushClient(this),
+              new StageKit(config, topics, clock, logger, metrics, tracing),
+              this.use.destination(this),
             ),
           );
           controllers.push(new DispatchAttemptsHandler(dispatcher));

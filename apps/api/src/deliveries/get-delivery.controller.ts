@@ -2,6 +2,7 @@ import { Controller, Get, Header, Inject, Param, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Clock, DeliveryId, EndpointId, OrgId } from '#libs/domain';
 import { DeliveryLog, EndpointRecords } from '#libs/postgres';
+import { kindOf } from '#libs/destinations';
 import { CLOCK, CONFIG } from '#libs/platform';
 import type { Config } from '#libs/runtime';
 import { keyOf, OrgOfKey } from '../auth/authenticated-key.js';
@@ -9,7 +10,6 @@ import { RequireScope } from '../auth/require-scope.js';
 import { EndpointIdPipe } from '../webhooks/endpoint-id.pipe.js';
 import { DeliveryIdPipe, noSuchDelivery } from './delivery-id.pipe.js';
 import { attemptJson, deliveryJson } from './delivery.presenter.js';
-import { sentRequest } from './sent-request.js';
 
 /** `GET /external/webhooks/:id/deliveries/:deliveryId`: a delivery with its attempts, its envelope and what was sent. */
 @Controller('api/v1/external/webhooks/:id/deliveries/:deliveryId')
@@ -39,7 +39,7 @@ export class GetDeliveryController {
       ...deliveryJson(found.delivery),
       endpoint_id: id,
       attempts_log: found.attemptsLog.map(attemptJson),
-      request: sentRequest(found, target, keyOf(request).scopes.includes('webhooks:write')),
+      request: kindOf(target.url).sentRequest(found, target, keyOf(request).scopes.includes('webhooks:write')),
     };
     return `{"data":${JSON.stringify(members).slice(0, -1)},"envelope":${found.envelope ?? 'null'}}}`;
   }

@@ -1,4 +1,4 @@
-import { formatIp, networkOf, parseIp, type IpBytes, type Network } from '#libs/webhook-transport';
+import { formatIp, networkOf, parseIp, type IpBytes, type Network } from '#libs/destinations';
 
 const MAPPED = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255];
 

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { CONFIG } from '#libs/platform';
 import type { Config } from '#libs/runtime';
-import { parseNetworks, type Network } from '#libs/webhook-transport';
+import { parseNetworks, type Network } from '#libs/destinations';
 import { isSecure } from '../auth/is-secure.js';
 import { callerAddress, isProxy } from './caller-address.js';
 

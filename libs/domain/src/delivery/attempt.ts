@@ -31,17 +31,23 @@ export interface DueAttempt {
 /** How an attempt failed (contract 6.3). */
 export type AttemptError = 'http_status' | 'timeout' | 'dns' | 'connect' | 'tls' | 'blocked_address';
 
-/** The outcome of a POST. */
+/** The outcome of an attempt. */
 export interface AttemptOutcome {
-  /** When the connection was begun, by the dispatcher's clock. The signatures are stamped with it. */
+  /** When it was begun, by the dispatcher's clock. The signatures are stamped with it. */
   readonly startedAtMs: number;
-  /** From then to the response headers, by the same clock. */
+  /** From then to the response, by the same clock. */
   readonly durationMs: number;
-  readonly responseStatus: number | null;
-  /** `null` exactly when the endpoint answered 2xx in time. */
+  /** `null` if none came in time. */
+  readonly response: {
+    /** What the destination calls it by; the status of HTTP. */
+    readonly code: number;
+    /** At most 1 KB of it. */
+    readonly excerpt: string;
+  } | null;
+  /** `null` exactly when the delivery is accepted. */
   readonly error: { readonly kind: AttemptError; readonly detail: string } | null;
-  /** At most 1 KB of the response's body. */
-  readonly responseExcerpt: string | null;
+  /** For the span of the attempt. */
+  readonly attributes: Readonly<Record<string, string | number>>;
 }
 
 /** `last_error` as callers see it: the class, then the detail where there is one. */

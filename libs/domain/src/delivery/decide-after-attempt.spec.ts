@@ -5,7 +5,7 @@ import { decideAfterAttempt } from './decide-after-attempt.js';
 const SCHEDULE = [10_000, 60_000];
 
 function anOutcome(error: AttemptOutcome['error']): AttemptOutcome {
-  return { startedAtMs: 5_000, durationMs: 700, responseStatus: null, error, responseExcerpt: null };
+  return { startedAtMs: 5_000, durationMs: 700, response: null, error, attributes: {} };
 }
 
 const FAILED = anOutcome({ kind: 'http_status', detail: '500' });

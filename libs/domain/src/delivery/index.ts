@@ -4,6 +4,7 @@ export * from './decide-after-attempt.js';
 export * from './delivery-audit.js';
 export * from './delivery-fact.js';
 export * from './delivery-state.js';
+export * from './destination.js';
 export * from './endpoint-health.js';
 export * from './lane-shares.js';
 export * from './receiving-times.js';

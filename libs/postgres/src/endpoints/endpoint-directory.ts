@@ -9,21 +9,12 @@ import {
   type ReceivingTimes,
   type Seq,
   type Subscriber,
+  type Target,
   type WidgetId,
 } from '#libs/domain';
 import type { SecretCipher } from '../access/secret-cipher.js';
 import { IS_ENDED } from '../projections/seen-deliveries.js';
 import type { Store } from '../connection/store.js';
-
-/** Where to and with what a delivery is pushed, as it is at this moment. */
-export interface DispatchTarget {
-  readonly id: EndpointId;
-  readonly url: string;
-  readonly secret: string;
-  /** The one before it, while both sign. */
-  readonly previousSecret: string | null;
-  readonly activation: number;
-}
 
 /** An endpoint that events are routed to. */
 export type RoutedSubscriber = Subscriber & ReceivingTimes;
@@ -39,7 +30,7 @@ interface InactiveRow {
 
 /** What to do with an attempt that is due. */
 export type DispatchLookupResult =
-  | { readonly kind: 'target'; readonly target: DispatchTarget }
+  | { readonly kind: 'target'; readonly target: Target }
   | { readonly kind: 'inactive' }
   /** The endpoint is deleted. */
   | { readonly kind: 'gone' }
@@ -159,7 +150,6 @@ export class EndpointDirectory {
       return {
         kind: 'target',
         target: {
-          id: due.delivery.endpointId,
           url: row.url,
           secret: this.#secret(row.secret_ciphertext),
           previousSecret: previous === null ? null : this.#secret(previous),

@@ -1,4 +1,4 @@
-import type { EndpointId, OrgId, WidgetId } from '#libs/domain';
+import type { DatedTarget, EndpointId, OrgId, WidgetId } from '#libs/domain';
 import type { QueryRunner } from 'typeorm';
 import { OPERATOR, type AuditActor } from '../access/audit-actor.js';
 import { appendAudit } from '../access/audit-log.js';
@@ -49,18 +49,6 @@ export interface EndpointChanges {
   readonly widgetIds?: readonly WidgetId[] | null;
   /** Whether it receives, from this end of the org's partition of the log on. */
   readonly isActive?: { readonly becomes: boolean; readonly logEnd: number };
-}
-
-/** Where to and with what an endpoint is pushed to, and since when: `null` for since its creation. */
-export interface PushTarget {
-  readonly url: string;
-  readonly urlChangedAt: Date | null;
-  readonly secret: string;
-  readonly secretChangedAt: Date | null;
-  /** `null` once it does not sign any more. */
-  readonly previousSecret: string | null;
-  /** Until when it signs, too, or did; `null` if it stopped at once. */
-  readonly previousSecretUntil: Date | null;
 }
 
 interface EndpointRow {
@@ -137,7 +125,7 @@ export class EndpointRecords {
   }
 
   /** With the secret: for what is to be signed, never to be shown. */
-  async pushTarget(orgId: OrgId, id: EndpointId): Promise<PushTarget | undefined> {
+  async pushTarget(orgId: OrgId, id: EndpointId): Promise<DatedTarget | undefined> {
     return this.store.forOrg(orgId, async (runner) => {
       const found = await runner.manager.findOneBy(EndpointEntity, { id });
       if (found === null) return undefined;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { deliveryIdOf, type EndpointId, type EventId, type OrgId, type Seq } from '#libs/domain';
-import type { PushTarget, WholeDelivery } from '#libs/postgres';
-import { pushHeaders, SIGNATURE_HEADERS } from '#libs/webhook-transport';
+import { deliveryIdOf, type DatedTarget, type EndpointId, type EventId, type OrgId, type Seq } from '#libs/domain';
+import type { AttemptedDelivery } from '../destination-kind.js';
+import { pushHeaders, SIGNATURE_HEADERS } from './push/push-headers.js';
 import { sentRequest } from './sent-request.js';
 
 const AT = new Date('2026-06-01T12:00:00.750Z');
@@ -10,7 +10,7 @@ const ENVELOPE = '{"data":{ "n": 1.0, "t": "ä" }}';
 const eventId = 'evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG' as EventId;
 const endpointId = `whe_${'E'.repeat(26)}` as EndpointId;
 
-const target = (change: Partial<PushTarget> = {}): PushTarget => ({
+const target = (change: Partial<DatedTarget> = {}): DatedTarget => ({
   url: 'https://example.com/hook',
   urlChangedAt: null,
   secret: SECRET,
@@ -20,15 +20,8 @@ const target = (change: Partial<PushTarget> = {}): PushTarget => ({
   ...change,
 });
 
-function aDelivery(change: Partial<WholeDelivery> = {}): WholeDelivery {
-  const entry = {
-    run: 0,
-    durationMs: 1,
-    responseStatus: 500,
-    error: 'http_status: 500',
-    responseExcerpt: null,
-    leadMs: 0,
-  };
+function aDelivery(change: Partial<AttemptedDelivery> = {}): AttemptedDelivery {
+  const entry = { run: 0, leadMs: 0 };
   return {
     delivery: {
       deliveryId: deliveryIdOf(eventId, endpointId),
@@ -38,13 +31,6 @@ function aDelivery(change: Partial<WholeDelivery> = {}): WholeDelivery {
       event: 'ticket.created',
       seq: 4128 as Seq,
       createdAtMs: AT.getTime() - 60_000,
-      run: 0,
-      status: 'pending',
-      attempts: 2,
-      responseStatus: 500,
-      lastError: 'http_status: 500',
-      nextAttemptAtMs: null,
-      deliveredAtMs: null,
     },
     attemptsLog: [
       { ...entry, attempt: 1, at: new Date(AT.getTime() - 10_000) },
@@ -119,7 +105,7 @@ describe('the request of the latest attempt', () => {
   it('has both signatures of an attempt during an overlap, and none where the second secret is not kept', () => {
     const previousSecret = 'whsec_b3RoZXJvdGhlcm90aGVyb3RoZXJvdGhlcm90aGVyb3Q=';
     const during = { secretChangedAt: before(60_000), previousSecret, previousSecretUntil: before(-60_000) };
-    const signature = (change: Partial<PushTarget>) =>
+    const signature = (change: Partial<DatedTarget>) =>
       sentRequest(aDelivery(), target({ ...during, ...change }), true)!.headers['x-service-signature'];
     expect(signature({})).toMatch(/^t=\d+,v1=[0-9a-f]{64},v1=[0-9a-f]{64}$/);
     expect(signature({ previousSecret: null })).toBeNull();

@@ -1,24 +1,12 @@
 import { VERSION, type DueAttempt } from '#libs/domain';
-import { childTraceParent } from '#libs/telemetry';
 import { legacySignature, serviceSignature, standardWebhooksSignature } from '#libs/webhook-signature';
+import { attemptTraceParent } from '../../attempt-trace-parent.js';
 
 /** The members of an attempt that its headers depend on. */
 export type PushedAttempt = Pick<DueAttempt, 'delivery' | 'run' | 'attempt' | 'traceparent' | 'envelope'>;
 
 /** The headers that require the endpoint's secret. */
 export const SIGNATURE_HEADERS = ['x-service-signature', 'x-webhook-signature', 'webhook-signature'] as const;
-
-/**
- * The trace that the event came with goes on with a span of the attempt's own; an event without one begins a trace.
- * A function of the attempt, so that a repetition of it is seen as the same.
- */
-export function attemptTraceParent({ delivery, run, attempt, traceparent }: PushedAttempt): string {
-  return childTraceParent(traceparent, {
-    trace: delivery.eventId,
-    span: `${delivery.deliveryId}/${run}/${attempt}`,
-    beginsSampled: false,
-  });
-}
 
 /**
  * The headers of a push (contract 6.1), signed over the envelope's bytes. A function of its arguments

@@ -1,5 +1,6 @@
-import type { PushTarget, WholeDelivery } from '#libs/postgres';
-import { pushHeaders, SIGNATURE_HEADERS } from '#libs/webhook-transport';
+import type { DatedTarget } from '#libs/domain';
+import type { AttemptedDelivery, SentRequest } from '../destination-kind.js';
+import { pushHeaders, SIGNATURE_HEADERS } from './push/push-headers.js';
 
 /**
  * The dispatcher looks the endpoint up a moment before it begins an attempt, and its clock is not ours: an attempt from
@@ -7,24 +8,12 @@ import { pushHeaders, SIGNATURE_HEADERS } from '#libs/webhook-transport';
  */
 const UNSURE_MS = 5_000;
 
-/** A push as it was sent; null stands for what is not known any more. */
-export interface SentRequestJson {
-  readonly method: 'POST';
-  readonly url: string | null;
-  /** Why there is no url. */
-  readonly url_note: string | null;
-  readonly headers: Readonly<Record<string, string | null>>;
-  /** Why there are no signatures. */
-  readonly signature_note: string | null;
-  readonly body: string;
-}
-
 function isAsThen(changedAt: Date | null, at: Date): boolean {
   return changedAt === null || at.getTime() > changedAt.getTime() + UNSURE_MS;
 }
 
 /** The secret before the current one, if it signed, too; `undefined` if it did or may have, and is not known. */
-function previousSecretAt({ previousSecret, previousSecretUntil }: PushTarget, at: Date): string | null | undefined {
+function previousSecretAt({ previousSecret, previousSecretUntil }: DatedTarget, at: Date): string | null | undefined {
   if (previousSecretUntil === null || at.getTime() > previousSecretUntil.getTime() + UNSURE_MS) return null;
   if (previousSecret === null || at.getTime() >= previousSecretUntil.getTime() - UNSURE_MS) return undefined;
   return previousSecret;
@@ -46,10 +35,10 @@ function noteOnSignatures(showSignatures: boolean, isSecretKnown: boolean, isOve
  * @returns null before the first attempt, and once retention has removed the bytes
  */
 export function sentRequest(
-  { delivery, attemptsLog, envelope }: WholeDelivery,
-  target: PushTarget,
+  { delivery, attemptsLog, envelope }: AttemptedDelivery,
+  target: DatedTarget,
   showSignatures: boolean,
-): SentRequestJson | null {
+): SentRequest | null {
   const latest = attemptsLog.at(-1);
   if (latest === undefined || envelope === null) return null;
   const { run, attempt } = latest;

@@ -1,0 +1,15 @@
+import type { FactoryProvider } from '@nestjs/common';
+import { Destinations } from '#libs/destinations';
+import type { Destination } from '#libs/domain';
+import { StageKit } from '#libs/platform';
+import { HealthBoard } from '#libs/runtime';
+
+export const DESTINATION = Symbol('Destination');
+
+/** The way to the customers' endpoints, a part of its own so that a simulation can take another one. */
+export const destination: FactoryProvider<Destination> = {
+  provide: DESTINATION,
+  useFactory: ({ config, clock, logger, metrics }: StageKit, health: HealthBoard) =>
+    new Destinations({ config, clock, logger, metrics, health }),
+  inject: [StageKit, HealthBoard],
+};

@@ -1,0 +1,56 @@
+import type { AttemptOutcome, Destination, DueAttempt, Target } from '#libs/domain';
+import type { Config } from '#libs/runtime';
+import { DESTINATION_KINDS } from './destination-kinds.js';
+import type { DestinationContext, DestinationKind, UrlVerdict } from './destination-kind.js';
+
+/** One of something for each kind of destination, chosen by the scheme of a url. */
+class ByKind<Thing> {
+  /** Of urls without a kind, too. */
+  readonly #first: Thing;
+  readonly #others: readonly (readonly [DestinationKind, Thing])[];
+
+  constructor(make: (kind: DestinationKind) => Thing) {
+    const [first, ...others] = DESTINATION_KINDS;
+    this.#first = make(first);
+    this.#others = others.map((kind) => [kind, make(kind)] as const);
+  }
+
+  get all(): readonly Thing[] {
+    return [this.#first, ...this.#others.map(([, thing]) => thing)];
+  }
+
+  of(url: string): Thing {
+    const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(url)?.[0].toLowerCase() ?? '';
+    return this.#others.find(([{ schemes }]) => schemes.includes(scheme))?.[1] ?? this.#first;
+  }
+}
+
+const KINDS = new ByKind((kind) => kind);
+
+/** What knows all about such urls. */
+export function kindOf(url: string): DestinationKind {
+  return KINDS.of(url);
+}
+
+/** @returns what decides whether a url may be registered (contract 5.2) */
+export function urlCheck(config: Config): (url: string) => Promise<UrlVerdict> {
+  const checks = new ByKind((kind) => kind.urlCheck(config));
+  return (url) => checks.of(url)(url);
+}
+
+/** All destinations as one: each attempt goes to the one of its url. */
+export class Destinations implements Destination {
+  readonly #opened: ByKind<Destination>;
+
+  constructor(context: DestinationContext) {
+    this.#opened = new ByKind((kind) => kind.open(context));
+  }
+
+  attempt(due: DueAttempt, target: Target, signal: AbortSignal): Promise<AttemptOutcome> {
+    return this.#opened.of(target.url).attempt(due, target, signal);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#opened.all.map((destination) => destination.close()));
+  }
+}

@@ -1,0 +1,40 @@
+import type { AttemptOutcome, Destination, DueAttempt, Target } from '#libs/domain';
+import type { PushClient } from './push/push-client.js';
+import { pushHeaders } from './push/push-headers.js';
+
+/** Pushes by signed POSTs. Any 2xx in time accepts the delivery (contract 6.3). */
+export class HttpDestination implements Destination {
+  constructor(
+    private readonly client: PushClient,
+    private readonly timeoutMs: number,
+  ) {}
+
+  async attempt(due: DueAttempt, target: Target, signal: AbortSignal): Promise<AttemptOutcome> {
+    const outcome = await this.client.post({
+      url: target.url,
+      headers: (startedAtMs) => pushHeaders(due, target.secret, startedAtMs, target.previousSecret),
+      body: due.envelope,
+      timeoutMs: this.timeoutMs,
+      signal,
+    });
+    const { startedAtMs, durationMs } = outcome;
+    const method = { 'http.request.method': 'POST' };
+    if (outcome.kind === 'failed') {
+      const error = { kind: outcome.error, detail: outcome.detail };
+      return { startedAtMs, durationMs, response: null, error, attributes: method };
+    }
+    const { status, responseExcerpt: excerpt } = outcome;
+    const succeeded = status >= 200 && status <= 299;
+    return {
+      startedAtMs,
+      durationMs,
+      response: { code: status, excerpt },
+      error: succeeded ? null : { kind: 'http_status', detail: String(status) },
+      attributes: { ...method, 'http.response.status_code': status },
+    };
+  }
+
+  close(): Promise<void> {
+    return this.client.close();
+  }
+}

@@ -1,0 +1,10 @@
+export type {
+  AttemptedDelivery,
+  DestinationContext,
+  DestinationKind,
+  SentRequest,
+  UrlVerdict,
+} from './destination-kind.js';
+export { Destinations, kindOf, urlCheck } from './destinations.js';
+export * from './http/addresses/index.js';
+export { attemptTraceParent } from './attempt-trace-parent.js';

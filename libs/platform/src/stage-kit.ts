@@ -1,0 +1,19 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Clock } from '#libs/domain';
+import type { TopicNames } from '#libs/kafka-log';
+import type { Config, Logger } from '#libs/runtime';
+import { Metrics, type Tracing } from '#libs/telemetry';
+import { CLOCK, CONFIG, LOGGER, TOPICS, TRACING } from './tokens.js';
+
+/** What the parts of a stage have in common. */
+@Injectable()
+export class StageKit {
+  constructor(
+    @Inject(CONFIG) readonly config: Config,
+    @Inject(TOPICS) readonly topics: TopicNames,
+    @Inject(CLOCK) readonly clock: Clock,
+    @Inject(LOGGER) readonly logger: Logger,
+    readonly metrics: Metrics,
+    @Inject(TRACING) readonly tracing: Tracing,
+  ) {}
+}
