@@ -126,6 +126,9 @@ describe('an inbox from before brokers had to unpack', () => {
     }).map(([name, value]) => ({ name, value }));
     const resources = [{ type: ConfigResourceTypes.TOPIC, name: names.inbox, configEntries }];
     await connection.withAdmin((admin) => admin.alterConfigs({ validateOnly: false, resources }));
+    await eventually(async () => {
+      expect((await configOfInbox()).get('compression.type')).toBe('producer');
+    });
     await ensure();
     await eventually(async () => {
       const after = await configOfInbox();

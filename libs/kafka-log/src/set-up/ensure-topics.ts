@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
 import { OperatorError } from '#libs/domain';
 import { startStep, type StartStepOptions } from '#libs/runtime';
@@ -6,7 +7,7 @@ import { findTopics } from './found-topics.js';
 import { isPassingKafkaError } from '../connection/is-passing-kafka-error.js';
 import { configOf, judgeTopic, misfitText, type FoundTopic } from './judge-topic.js';
 import type { TopicPlan } from '../topics/topics.js';
-import { unpackFromNowOn } from './unpack-from-now-on.js';
+import { isPacked, unpackFromNowOn } from './unpack-from-now-on.js';
 
 /** A topic does not fit the settings. An operator has to decide which of the two is right. */
 export class TopicMismatchError extends OperatorError {
@@ -42,6 +43,10 @@ export interface EnsureTopicsOptions extends WaitForTopics {
   readonly accepted?: ReadonlyMap<string, number>;
 }
 
+/** How often, and how far apart, altered settings are looked at until they show. */
+const ALTERED_LOOKS = 50;
+const ALTERED_LOOK_MS = 200;
+
 /**
  * Creates the topics that are missing and checks all of them. The replication factor is the broker's own default. Each
  * step is repeated while the brokers are not ready for it: they may just have started, or be busy.
@@ -67,7 +72,11 @@ export async function ensureTopics(
     );
   let { topics, brokers } = await step('the settings of the topics', find);
   if (await step('topics to be altered', () => unpackFromNowOn(admin, plans, topics))) {
-    ({ topics, brokers } = await step('the settings of the topics', find));
+    // A broker shows what it accepted only once it has read it itself.
+    for (let look = 0; look < ALTERED_LOOKS && plans.some((plan) => isPacked(plan, topics)); look++) {
+      if (look > 0) await delay(ALTERED_LOOK_MS);
+      ({ topics, brokers } = await step('the settings of the topics', find));
+    }
   }
   const mismatches: string[] = [];
   const risks: TopicRisk[] = [];
