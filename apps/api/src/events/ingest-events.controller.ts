@@ -11,7 +11,7 @@ import { RequireScope } from '../auth/require-scope.js';
 import { bodyOf } from '../http/body.js';
 import { Limits } from '../http/operation-limits.js';
 import { Idempotency } from '../idempotency/idempotency.js';
-import { EventPace } from '../rate-limits/event-pace.js';
+import { IngestPace } from '../rate-limits/ingest-pace.js';
 import { RateLimits } from '../rate-limits/rate-limits.js';
 import { CheckedIds } from './checked-ids.js';
 import { PendingIngest } from './pending-ingest.js';
@@ -30,7 +30,7 @@ export class IngestEventsController {
     private readonly pending: PendingIngest,
     private readonly identifiers: Identifiers,
     private readonly rateLimits: RateLimits,
-    private readonly pace: EventPace,
+    private readonly pace: IngestPace,
     private readonly idempotency: Idempotency,
     private readonly traces: RequestTraces,
     @Inject(TOPICS) private readonly topics: TopicNames,
@@ -63,7 +63,7 @@ export class IngestEventsController {
     const submitted = parseSubmission(body, { orgOfKey: key.orgId, nowMs: this.clock.now(), limits: INGEST_LIMITS });
     // The request has been counted as one event already.
     if (submitted.length > 1) await this.rateLimits.count('events', key.id, submitted.length - 1, reply);
-    await this.pace.turn(key.id, submitted.length);
+    await this.pace.turn(key.id, submitted.length, body.length);
     const events = submitted.map((event, index) => ({ ...event, id: event.id ?? this.#newId(seed, index) }));
     // An id that is made for this request, and never again, need not be looked up.
     const checks = await this.checkedIds.check(

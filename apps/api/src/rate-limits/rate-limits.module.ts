@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import { EventPace } from './event-pace.js';
+import { IngestPace } from './ingest-pace.js';
 import { RateLimits } from './rate-limits.js';
 
-@Module({ providers: [EventPace, RateLimits], exports: [EventPace, RateLimits] })
+@Module({ providers: [IngestPace, RateLimits], exports: [IngestPace, RateLimits] })
 export class RateLimitsModule {}

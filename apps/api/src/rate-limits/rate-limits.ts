@@ -12,7 +12,7 @@ export type Countable = 'requests' | 'events' | 'bytes' | 'sign_ins';
  * A key may use in two seconds what it may use in two: on average the configured rate, and at most twice that at once
  * (contract 9).
  */
-const WINDOW_SECONDS = 2;
+export const WINDOW_SECONDS = 2;
 /** Events per request: ingest takes many in one. */
 export const EVENTS_PER_REQUEST = 20;
 
