@@ -1,16 +1,7 @@
-import { Inject, Injectable } from '@nestjs/common';
-import type { Clock } from '#libs/domain';
+import { Injectable } from '@nestjs/common';
 import { AlertClaims, AlertOutbox, ChatQueueProjection, Store } from '#libs/postgres';
-import {
-  Appender,
-  KafkaConnection,
-  LogPositions,
-  PartitionWriter,
-  SEQUENCER_GROUP,
-  type TopicNames,
-} from '#libs/kafka-log';
-import { CLOCK, CONFIG, LOGGER, RegularWork, TOPICS } from '#libs/platform';
-import type { Config, Logger } from '#libs/runtime';
+import { Appender, KafkaConnection, LogPositions, PartitionWriter, SEQUENCER_GROUP } from '#libs/kafka-log';
+import { RegularWork, StageKit } from '#libs/platform';
 import { AlertPublisher } from './alert-publisher.js';
 import { CaughtUpPartitions } from './caught-up-partitions.js';
 import { Sweep } from './sweep.js';
@@ -32,12 +23,10 @@ export class SweepRegularly extends RegularWork {
     outbox: AlertOutbox,
     connection: KafkaConnection,
     appender: Appender,
-    @Inject(CONFIG) private readonly config: Config,
-    @Inject(TOPICS) topics: TopicNames,
-    @Inject(CLOCK) clock: Clock,
-    @Inject(LOGGER) private readonly logger: Logger,
+    private readonly kit: StageKit,
   ) {
-    super({ everyMs: config.sweepIntervalMs });
+    super({ everyMs: kit.config.sweepIntervalMs });
+    const { config, topics, clock, logger } = kit;
     const positions = new LogPositions(connection);
     this.#writer = new PartitionWriter(connection);
     this.#sweep = new Sweep({
@@ -76,11 +65,11 @@ export class SweepRegularly extends RegularWork {
     const startedAt = performance.now();
     const swept = await this.#sweep.round();
     const durationMs = Math.round(performance.now() - startedAt);
-    this.logger.debug({ ...swept, duration_ms: durationMs }, 'alerting.swept');
-    return Math.max(0, this.config.sweepIntervalMs - durationMs);
+    this.kit.logger.debug({ ...swept, duration_ms: durationMs }, 'alerting.swept');
+    return Math.max(0, this.kit.config.sweepIntervalMs - durationMs);
   }
 
   protected failed(error: unknown): void {
-    this.logger.warn({ err: error }, 'alerting.waiting');
+    this.kit.logger.warn({ err: error }, 'alerting.waiting');
   }
 }

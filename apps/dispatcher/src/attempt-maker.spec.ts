@@ -13,11 +13,10 @@ import {
 } from '#libs/domain';
 import type { DispatchLookupResult } from '#libs/postgres';
 import { topicNames } from '#libs/kafka-log';
-import { Metrics, NO_TRACING } from '#libs/telemetry';
-import { StageKit } from '#libs/platform';
-import { createLogger, type Config } from '#libs/runtime';
+import { Metrics } from '#libs/telemetry';
 import { aDueAttempt, attemptOf } from '../../../test/support/due-attempts.js';
 import { FakeAppender } from '../../../test/support/fake-appender.js';
+import { aStageKit } from '../../../test/support/stage-kit.js';
 import { AttemptMaker } from './attempt-maker.js';
 import type { DispatchLookup } from './dispatch-lookup.js';
 import { Flight } from './lane.js';
@@ -52,14 +51,7 @@ beforeEach(() => {
 
 function aMaker(attempt: Destination['attempt']): AttemptMaker {
   return new AttemptMaker({
-    kit: new StageKit(
-      { retrySchedule: SCHEDULE } as unknown as Config,
-      topics,
-      { now: () => NOW_MS },
-      createLogger('silent', 'test'),
-      metrics,
-      NO_TRACING,
-    ),
+    kit: aStageKit({ nowMs: NOW_MS, config: { retrySchedule: SCHEDULE }, topics, metrics }),
     lookup: { find: () => Promise.resolve(found) } as unknown as DispatchLookup,
     destination: { attempt, close: () => Promise.resolve() },
     appender: appender.asAppender,

@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { topicNames, type Handled } from '#libs/kafka-log';
-import { Metrics } from '#libs/telemetry';
-import { createLogger } from '#libs/runtime';
 import { aDueAttempt, attemptOf, storedAttempt } from '../../../test/support/due-attempts.js';
 import { FakeAppender } from '../../../test/support/fake-appender.js';
+import { aStageKit } from '../../../test/support/stage-kit.js';
 import { ForwardRetriesHandler } from './forward-retries.handler.js';
 
 const NOW_MS = 1_750_000_000_000;
@@ -13,8 +12,7 @@ const retryTopic = topics.retry[0]!;
 let appender: FakeAppender;
 
 function aHandler(): ForwardRetriesHandler {
-  const logger = createLogger('silent', 'test');
-  return new ForwardRetriesHandler(appender.asAppender, new Metrics(), topics, { now: () => NOW_MS }, logger);
+  return new ForwardRetriesHandler(appender.asAppender, aStageKit({ nowMs: NOW_MS, topics }));
 }
 
 beforeEach(() => {

@@ -1,6 +1,5 @@
-import { Controller, Inject } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { Payload } from '@nestjs/microservices';
-import type { Clock } from '#libs/domain';
 import {
   Appender,
   dueAtMs,
@@ -9,11 +8,8 @@ import {
   readAttemptRecord,
   type Handled,
   type RecordBatch,
-  type TopicNames,
 } from '#libs/kafka-log';
-import { Metrics } from '#libs/telemetry';
-import { CLOCK, LOGGER, TOPICS } from '#libs/platform';
-import type { Logger } from '#libs/runtime';
+import { StageKit } from '#libs/platform';
 import { notAnAttempt } from './not-an-attempt.js';
 
 export const RETRY_GROUP = 'dispatcher-retry';
@@ -26,15 +22,13 @@ export const RETRY_GROUP = 'dispatcher-retry';
 export class ForwardRetriesHandler {
   constructor(
     private readonly appender: Appender,
-    private readonly metrics: Metrics,
-    @Inject(TOPICS) private readonly topics: TopicNames,
-    @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(LOGGER) private readonly logger: Logger,
+    private readonly kit: StageKit,
   ) {}
 
   @KafkaBatches({ group: RETRY_GROUP, topics: (names) => names.retry, found: formerRetryTopics, unreadable: 'given' })
   async handle(@Payload() batch: RecordBatch): Promise<Handled> {
-    const nowMs = this.clock.now();
+    const { topics, clock, logger, metrics } = this.kit;
+    const nowMs = clock.now();
     const waiting = batch.records.find((record) => dueAtMs(record) > nowMs);
     const due =
       waiting === undefined ? batch.records : batch.records.filter((record) => record.offset < waiting.offset);
@@ -42,20 +36,20 @@ export class ForwardRetriesHandler {
     const foreign = new Set(due.filter((record) => readAttemptRecord(record) === undefined));
     await this.appender.append(
       due.map((record) => {
-        if (foreign.has(record)) return notAnAttempt(this.topics, record);
+        if (foreign.has(record)) return notAnAttempt(topics, record);
         const { key, value, headers } = record;
-        return { topic: this.topics.attempts, key, value, headers };
+        return { topic: topics.attempts, key, value, headers };
       }),
     );
     if (foreign.size > 0) {
       const { topic, partition } = batch;
       const [from] = [...foreign].map(({ offset }) => offset);
-      this.logger.warn({ topic, partition, from, records: foreign.size }, 'dispatcher.dead_letters');
+      logger.warn({ topic, partition, from, records: foreign.size }, 'dispatcher.dead_letters');
     }
     const [first] = due;
     if (first !== undefined) {
-      const lateMs = Math.max(0, this.clock.now() - dueAtMs(first));
-      this.metrics.observe('gapless_retry_lateness_seconds', {}, lateMs / 1_000);
+      const lateMs = Math.max(0, clock.now() - dueAtMs(first));
+      metrics.observe('gapless_retry_lateness_seconds', {}, lateMs / 1_000);
     }
     if (waiting === undefined) return undefined;
     return { kind: 'later', nextOffset: waiting.offset, waitMs: dueAtMs(waiting) - nowMs };

@@ -1,10 +1,7 @@
-import { Inject, Injectable } from '@nestjs/common';
-import type { Clock } from '#libs/domain';
+import { Injectable } from '@nestjs/common';
 import { OverdueDeliveries } from '#libs/postgres';
-import { Appender, ConsumerSessions, KafkaConnection, LogPositions, type TopicNames } from '#libs/kafka-log';
-import { Metrics } from '#libs/telemetry';
-import { CLOCK, CONFIG, LOGGER, RegularWork, TOPICS } from '#libs/platform';
-import type { Config, Logger } from '#libs/runtime';
+import { Appender, ConsumerSessions, KafkaConnection, LogPositions } from '#libs/kafka-log';
+import { RegularWork, StageKit } from '#libs/platform';
 import { MAIN_GROUP, SLOW_GROUP } from './dispatcher.js';
 import { RETRY_GROUP } from './forward-retries.handler.js';
 import { LaneBacklog } from './lane-backlog.js';
@@ -29,13 +26,10 @@ export class ReconcilePending extends RegularWork {
     connection: KafkaConnection,
     appender: Appender,
     private readonly sessions: ConsumerSessions,
-    private readonly metrics: Metrics,
-    @Inject(CONFIG) config: Config,
-    @Inject(TOPICS) private readonly topics: TopicNames,
-    @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(LOGGER) private readonly logger: Logger,
+    private readonly kit: StageKit,
   ) {
     super({ everyMs: ROUND_EVERY_MS });
+    const { config, topics, clock, logger, metrics } = kit;
     const named = (group: string) => `${config.topicPrefix}-${group}`;
     const { signal } = this.#ending;
     const proof = new LaneProof(
@@ -72,18 +66,18 @@ export class ReconcilePending extends RegularWork {
   }
 
   protected async act(): Promise<number | undefined> {
-    if (this.sessions.of(MAIN_GROUP)?.assigned[this.topics.attempts]?.includes(0) !== true) return undefined;
+    if (this.sessions.of(MAIN_GROUP)?.assigned[this.kit.topics.attempts]?.includes(0) !== true) return undefined;
     const { isMore } = await this.#reconciler.round();
     this.#looked();
     return isMore ? NEXT_ROUND_MS : undefined;
   }
 
   protected failed(error: unknown, failures: number, waitMs: number): void {
-    this.metrics.add('gapless_reconciler_failures_total', {});
-    this.logger.warn({ err: error, failures, wait_ms: waitMs }, 'reconciler.failed');
+    this.kit.metrics.add('gapless_reconciler_failures_total', {});
+    this.kit.logger.warn({ err: error, failures, wait_ms: waitMs }, 'reconciler.failed');
   }
 
   #looked(): void {
-    this.metrics.set('gapless_reconciler_last_look_timestamp_seconds', {}, this.clock.now() / 1_000);
+    this.kit.metrics.set('gapless_reconciler_last_look_timestamp_seconds', {}, this.kit.clock.now() / 1_000);
   }
 }

@@ -1,6 +1,6 @@
-import { Controller, Inject } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
-import { decodeFact, type Clock } from '#libs/domain';
+import { decodeFact } from '#libs/domain';
 import { DeliveryProjection, projectedPositions, Store, type FactAtOffset } from '#libs/postgres';
 import {
   Appender,
@@ -15,11 +15,8 @@ import {
   type Handled,
   type NewRecord,
   type RecordBatch,
-  type TopicNames,
 } from '#libs/kafka-log';
-import { Metrics } from '#libs/telemetry';
-import { CLOCK, CONFIG, LOGGER, ProjectionPlace, TOPICS } from '#libs/platform';
-import type { Config, Logger } from '#libs/runtime';
+import { ProjectionPlace, StageKit } from '#libs/platform';
 
 /** Folds the delivery facts into the delivery log and the endpoints' health. */
 @Controller()
@@ -32,17 +29,14 @@ export class ProjectDeliveriesHandler {
     positions: PositionSources,
     connection: KafkaConnection,
     private readonly appender: Appender,
-    metrics: Metrics,
-    @Inject(CONFIG) config: Config,
-    @Inject(TOPICS) private readonly topics: TopicNames,
-    @Inject(CLOCK) clock: Clock,
-    @Inject(LOGGER) private readonly logger: Logger,
+    private readonly kit: StageKit,
   ) {
+    const { topics, config } = kit;
     const logEnds = new OrgLogEnds(connection, topics.log, config.partitions);
     this.#projection = new DeliveryProjection(store, config.autoDisableAfter, 'disable', (orgIds) =>
       logEnds.of(orgIds),
     );
-    this.#place = new ProjectionPlace('deliveries', { clock, logger, metrics });
+    this.#place = new ProjectionPlace('deliveries', kit);
     positions.provide('projector-deliveries', (topic) => projectedPositions(store, 'deliveries', topic, parseAnchor));
   }
 
@@ -56,18 +50,18 @@ export class ProjectDeliveriesHandler {
   async handle(@Payload() batch: RecordBatch, @Ctx() context: BatchContext): Promise<Handled> {
     const facts: FactAtOffset[] = [];
     const unreadable: NewRecord[] = [];
+    const { deadLetter } = this.kit.topics;
     for (const record of batch.records) {
       const fact = record.unreadable === undefined ? decodeFact(record.value) : undefined;
       if (fact !== undefined) facts.push({ offset: record.offset, fact });
       else if (record.unreadable !== undefined)
-        unreadable.push(unreadableBatchRecord(this.topics.deadLetter, record, record.unreadable));
-      else
-        unreadable.push(deadLetterRecord(this.topics.deadLetter, record, 'malformed_request', 'not a delivery fact'));
+        unreadable.push(unreadableBatchRecord(deadLetter, record, record.unreadable));
+      else unreadable.push(deadLetterRecord(deadLetter, record, 'malformed_request', 'not a delivery fact'));
     }
     await this.appender.append(unreadable);
     if (unreadable.length > 0) {
       const { partition } = batch;
-      this.logger.warn(
+      this.kit.logger.warn(
         { partition, from: batch.records[0]?.offset, records: unreadable.length },
         'projector.dead_letters',
       );

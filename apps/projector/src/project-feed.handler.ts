@@ -1,6 +1,5 @@
-import { Controller, Inject } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
-import type { Clock } from '#libs/domain';
 import { FeedProjection, projectedPositions, Store } from '#libs/postgres';
 import {
   KafkaBatches,
@@ -11,9 +10,8 @@ import {
   type Handled,
   type RecordBatch,
 } from '#libs/kafka-log';
-import { measureSequenceCheck, Metrics } from '#libs/telemetry';
-import { CLOCK, LOGGER, ProjectionPlace } from '#libs/platform';
-import type { Logger } from '#libs/runtime';
+import { measureSequenceCheck } from '#libs/telemetry';
+import { ProjectionPlace, StageKit } from '#libs/platform';
 import { TailCheck } from './tail-check.js';
 
 /** Folds the log into the feed. */
@@ -22,26 +20,19 @@ export class ProjectFeedHandler {
   readonly #projection: FeedProjection;
   readonly #place: ProjectionPlace;
 
-  constructor(
-    store: Store,
-    positions: PositionSources,
-    tail: TailCheck,
-    metrics: Metrics,
-    @Inject(CLOCK) clock: Clock,
-    @Inject(LOGGER) logger: Logger,
-  ) {
+  constructor(store: Store, positions: PositionSources, tail: TailCheck, kit: StageKit) {
     this.#projection = new FeedProjection(
       store,
       ({ orgId, after, found }) => {
-        logger.error({ org_id: orgId, after, found }, 'projector.gap');
+        kit.logger.error({ org_id: orgId, after, found }, 'projector.gap');
       },
       (events) => {
         tail.add(events);
       },
     );
-    this.#place = new ProjectionPlace('feed', { clock, logger, metrics });
+    this.#place = new ProjectionPlace('feed', kit);
     positions.provide('projector-feed', (topic) => projectedPositions(store, 'feed', topic, parseAnchor));
-    measureSequenceCheck(metrics, 'projection', {
+    measureSequenceCheck(kit.metrics, 'projection', {
       read: () => ({ ...this.#projection.read(), mismatches: tail.mismatches }),
     });
   }

@@ -9,10 +9,11 @@ import {
   type RecordBatch,
   type StoredRecord,
 } from '#libs/kafka-log';
-import { Metrics, NO_TRACING } from '#libs/telemetry';
+import { Metrics } from '#libs/telemetry';
 import { createLogger } from '#libs/runtime';
 import { anEndpointId } from '../../../test/support/due-attempts.js';
 import { FakeAppender } from '../../../test/support/fake-appender.js';
+import { aStageKit } from '../../../test/support/stage-kit.js';
 import { LARGE_FROM, RouteLogHandler } from './route-log.handler.js';
 import { RoutedPlaces } from './routed-places.js';
 
@@ -80,11 +81,7 @@ function startRouter(): void {
     appender.asAppender,
     places,
     { endsBefore: () => Promise.resolve(new Map([[0, notRouted]])) } as unknown as LogPositions,
-    metrics,
-    topics,
-    { now: () => AT_MS },
-    NO_TRACING,
-    logger,
+    aStageKit({ nowMs: AT_MS, topics, metrics }),
     largeFrom,
   );
 }

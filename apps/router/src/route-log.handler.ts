@@ -7,7 +7,6 @@ import {
   outOfTime,
   receives,
   SeqGate,
-  type Clock,
   type LogEvent,
   type LoggedPlace,
   ORG_SHARE,
@@ -27,11 +26,9 @@ import {
   type Handled,
   type NewRecord,
   type RecordBatch,
-  type TopicNames,
 } from '#libs/kafka-log';
-import { BatchTrace, Metrics, type Tracing } from '#libs/telemetry';
-import { CLOCK, LOGGER, TOPICS, TRACING } from '#libs/platform';
-import type { Logger } from '#libs/runtime';
+import { BatchTrace } from '#libs/telemetry';
+import { StageKit } from '#libs/platform';
 import { RoutedPlaces } from './routed-places.js';
 
 /** Fewer records than this are read faster than their end is looked up. */
@@ -63,13 +60,10 @@ export class RouteLogHandler {
     private readonly appender: Appender,
     private readonly places: RoutedPlaces,
     private readonly positions: LogPositions,
-    private readonly metrics: Metrics,
-    @Inject(TOPICS) private readonly topics: TopicNames,
-    @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(TRACING) private readonly tracing: Tracing,
-    @Inject(LOGGER) private readonly logger: Logger,
+    private readonly kit: StageKit,
     @Inject(ROUTER_LARGE_FROM) private readonly largeFrom: number,
   ) {
+    const { metrics } = kit;
     metrics.add('gapless_deliveries_scheduled_total', {}, 0);
     for (const reason of ['routed_before', 'before_endpoint', 'while_inactive'] as const) {
       metrics.add('gapless_router_skipped_total', { reason }, 0);
@@ -130,7 +124,7 @@ export class RouteLogHandler {
   ): Promise<void> {
     const { fresh } = this.#gate.sift(events);
     if (fresh.length === 0) return;
-    const trace = new BatchTrace(this.tracing, 'route', this.clock.now());
+    const trace = new BatchTrace(this.kit.tracing, 'route', this.kit.clock.now());
     const leftOut = { before_endpoint: 0, while_inactive: 0 };
     const shares = new LaneShares();
     let records: NewRecord[] = [];
@@ -138,7 +132,7 @@ export class RouteLogHandler {
     let deliveries = 0;
     const append = async () => {
       await this.appender.append(records, context === undefined ? undefined : BEHIND);
-      this.metrics.add('gapless_deliveries_scheduled_total', {}, deliveries);
+      this.kit.metrics.add('gapless_deliveries_scheduled_total', {}, deliveries);
       this.#gate.sift(routed).remember();
       [records, routed, deliveries] = [[], [], 0];
     };
@@ -159,14 +153,14 @@ export class RouteLogHandler {
       if (context?.isStale() === true) throw new Error("the partition is no longer this router's");
     }
     await append();
-    trace.end(this.clock.now());
+    trace.end(this.kit.clock.now());
     this.#count(leftOut);
   }
 
   /** The group has lost its offsets, and begins where the log begins. */
   #leaveOutRouted({ topic, partition, records }: RecordBatch, events: number): void {
-    this.metrics.add('gapless_router_skipped_total', { reason: 'routed_before' }, events);
-    this.logger.warn({ topic, partition, from: records[0]?.offset, events }, 'router.routed_before');
+    this.kit.metrics.add('gapless_router_skipped_total', { reason: 'routed_before' }, events);
+    this.kit.logger.warn({ topic, partition, from: records[0]?.offset, events }, 'router.routed_before');
   }
 
   /** Reading the rest of what was routed may take hours, in which nothing is pushed. */
@@ -178,8 +172,8 @@ export class RouteLogHandler {
       const notRouted = await this.positions.endsBefore(topic, place.appendedUntilMs + 1);
       const target = Math.min(place.nextOffset, notRouted.get(partition) ?? 0);
       if (target > nextOffset) {
-        this.metrics.add('gapless_router_skipped_total', { reason: 'routed_before' }, target - nextOffset);
-        this.logger.warn({ topic, partition, from: nextOffset, to: target }, 'router.routed_before');
+        this.kit.metrics.add('gapless_router_skipped_total', { reason: 'routed_before' }, target - nextOffset);
+        this.kit.logger.warn({ topic, partition, from: nextOffset, to: target }, 'router.routed_before');
         context.seek(topic, partition, target);
         return { kind: 'later', nextOffset: records[0]?.offset ?? 0, waitMs: 0 };
       }
@@ -191,9 +185,9 @@ export class RouteLogHandler {
   #count(leftOut: Readonly<Record<OutOfTime, number>>): void {
     if (leftOut.before_endpoint + leftOut.while_inactive === 0) return;
     for (const reason of ['before_endpoint', 'while_inactive'] as const) {
-      this.metrics.add('gapless_router_skipped_total', { reason }, leftOut[reason]);
+      this.kit.metrics.add('gapless_router_skipped_total', { reason }, leftOut[reason]);
     }
-    this.logger.info(leftOut, 'router.left_out');
+    this.kit.logger.info(leftOut, 'router.left_out');
   }
 
   /**
@@ -216,8 +210,8 @@ export class RouteLogHandler {
         createdAtMs: appendedAtMs,
       };
       return [
-        factRecord(this.topics.deliveries, { type: 'scheduled', delivery }),
-        attemptRecord(shares.take(delivery) ? this.topics.attempts : this.topics.attemptsSlow, {
+        factRecord(this.kit.topics.deliveries, { type: 'scheduled', delivery }),
+        attemptRecord(shares.take(delivery) ? this.kit.topics.attempts : this.kit.topics.attemptsSlow, {
           delivery,
           run: 0,
           attempt: 1,

@@ -1,12 +1,10 @@
 import {
   Controller,
-  Inject,
   type BeforeApplicationShutdown,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
-import type { Clock } from '#libs/domain';
 import { projectedPositions, Store } from '#libs/postgres';
 import {
   Appender,
@@ -20,11 +18,9 @@ import {
   type ConsumerSession,
   type Handled,
   type RecordBatch,
-  type TopicNames,
 } from '#libs/kafka-log';
-import { CLOCK, LOGGER, TOPICS, TRACING } from '#libs/platform';
-import { Regularly, type Logger } from '#libs/runtime';
-import type { Tracing } from '#libs/telemetry';
+import { StageKit } from '#libs/platform';
+import { Regularly } from '#libs/runtime';
 import { CheckedContinuity } from './log-continuity.js';
 import { LeaseLostError, Sequencer } from './sequencer.js';
 
@@ -45,11 +41,9 @@ export class SequenceInboxHandler implements OnApplicationBootstrap, BeforeAppli
     appender: Appender,
     store: Store,
     private readonly sessions: ConsumerSessions,
-    @Inject(TOPICS) topics: TopicNames,
-    @Inject(CLOCK) clock: Clock,
-    @Inject(LOGGER) private readonly logger: Logger,
-    @Inject(TRACING) tracing: Tracing,
+    private readonly kit: StageKit,
   ) {
+    const { topics, clock, logger, tracing } = kit;
     connection.metrics.add('gapless_sequencer_repeats_total', {}, 0);
     connection.metrics.add('gapless_sequencer_old_stamps_total', {}, 0);
     this.#writer = new PartitionWriter(connection);
@@ -100,7 +94,7 @@ export class SequenceInboxHandler implements OnApplicationBootstrap, BeforeAppli
         return undefined;
       },
       onFailure: (error) => {
-        this.logger.warn({ err: error }, 'sequencer.waiting');
+        this.kit.logger.warn({ err: error }, 'sequencer.waiting');
       },
     });
   }

@@ -272,7 +272,7 @@ export class SimulatedProcess {
     const { sessions, topics } = this;
     const cipher = { decrypt: () => 'whsec_simulated', encrypt: () => NO_BYTES } as unknown as SecretCipher;
     const clock = systemClock;
-    const tracing = NO_TRACING;
+    const kit = new StageKit(config, topics, clock, logger, metrics, NO_TRACING);
     const controllers: object[] = [];
     const part = <T extends object>(made: T): T => {
       this.#parts.push(made);
@@ -309,9 +309,7 @@ export class SimulatedProcess {
           break;
         }
         case 'sequencer':
-          controllers.push(
-            part(new SequenceInboxHandler(connection, appender, store, sessions, topics, clock, logger, tracing)),
-          );
+          controllers.push(part(new SequenceInboxHandler(connection, appender, store, sessions, kit)));
           break;
         case 'router':
           controllers.push(
@@ -320,11 +318,7 @@ export class SimulatedProcess {
               appender,
               part(new RoutedPlaces(store, new RouterPlaces(store), topics, logger)),
               new LogPositions(connection),
-              metrics,
-              topics,
-              clock,
-              tracing,
-              logger,
+              kit,
               LARGE_FROM,
             ),
           );
@@ -336,32 +330,20 @@ export class SimulatedProcess {
               appenders,
               appender,
               sessions,
-              new StageKit(config, topics, clock, logger, metrics, tracing),
+              kit,
               this.use.destination(this),
             ),
           );
           controllers.push(new DispatchAttemptsHandler(dispatcher));
-          controllers.push(new ForwardRetriesHandler(appender, metrics, topics, clock, logger));
+          controllers.push(new ForwardRetriesHandler(appender, kit));
           const overdue = new OverdueDeliveries(store);
-          part(new ReconcilePending(overdue, connection, appender, sessions, metrics, config, topics, clock, logger));
+          part(new ReconcilePending(overdue, connection, appender, sessions, kit));
           break;
         }
         case 'projector': {
           const tail = { add: () => undefined, mismatches: 0 } as unknown as TailCheck;
-          controllers.push(new ProjectFeedHandler(store, positions, tail, metrics, clock, logger));
-          controllers.push(
-            new ProjectDeliveriesHandler(
-              store,
-              positions,
-              connection,
-              appender,
-              metrics,
-              config,
-              topics,
-              clock,
-              logger,
-            ),
-          );
+          controllers.push(new ProjectFeedHandler(store, positions, tail, kit));
+          controllers.push(new ProjectDeliveriesHandler(store, positions, connection, appender, kit));
           break;
         }
         case 'alerting': {
@@ -369,7 +351,7 @@ export class SimulatedProcess {
           const claims = new AlertClaims(store);
           const outbox = new AlertOutbox(store);
           controllers.push(new FoldQueueHandler(store, queues, positions, metrics, clock, logger));
-          part(new SweepRegularly(store, queues, claims, outbox, connection, appender, config, topics, clock, logger));
+          part(new SweepRegularly(store, queues, claims, outbox, connection, appender, kit));
           break;
         }
       }
