@@ -11,12 +11,16 @@ import { finishConnecting } from '../kafkajs/finish-connecting.js';
 import { commitOnce } from '../kafkajs/commit-once.js';
 import { replaceReset } from '../kafkajs/out-of-range.js';
 import { replaceCodec } from '../kafkajs/replace-codec.js';
+import { fetchLessWhenQuiet } from '../kafkajs/quiet-fetches.js';
+import { stillQueues } from '../kafkajs/still-queues.js';
 import { AcceptedSessionTimes } from './session-times.js';
 
 replaceCodec();
 replaceReset();
 commitOnce();
 announceJoins();
+fetchLessWhenQuiet();
+stillQueues();
 finishConnecting();
 
 export interface KafkaConnectionOptions {
