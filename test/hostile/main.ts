@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { Histogram } from '../bench/figures/histogram.js';
 import { textTable } from '../bench/figures/text-table.js';
 import { GaplessProcess } from '../bench/system/gapless-process.js';
 import { createOrgs } from '../bench/system/org-keys.js';
@@ -51,7 +52,8 @@ ready          how often /health/ready answered 200, of so many times`;
 
 function cellsOf({ attack, neighbour, vitals, deadLetters, result }: Outcome): readonly string[] {
   const { acknowledged, pushed } = neighbour;
-  const times = [acknowledged.quantile(0.99), ...[0.5, 0.99, 1].map((share) => pushed.quantile(share))];
+  const pushes = Histogram.of(pushed);
+  const times = [Histogram.of(acknowledged).quantile(0.99), ...[0.5, 0.99, 1].map((share) => pushes.quantile(share))];
   return [
     attack,
     ...times.map((ms) => ms.toFixed(0)),

@@ -55,7 +55,7 @@ function problemsOf({ isPoison }: Attack, { neighbour, vitals }: Omit<Outcome, '
   if (neighbour.missing > 0) problems.push(`${neighbour.missing} events of the neighbour were not pushed`);
   if (neighbour.refused > 0) problems.push(`${neighbour.refused} requests of the neighbour were refused`);
   if (vitals.notReady > 0) problems.push(`${vitals.notReady} of ${vitals.looks} times it was not ready`);
-  const slowestMs = neighbour.pushed.quantile(1);
+  const slowestMs = Math.max(0, ...neighbour.pushed);
   if (isPoison === true && slowestMs > GOES_ON_WITHIN_MS) {
     problems.push(`the neighbour waited ${(slowestMs / 1_000).toFixed(1)} s`);
   }

@@ -3,6 +3,12 @@ export class Histogram {
   readonly #values: number[] = [];
   #sorted = true;
 
+  static of(values: readonly number[]): Histogram {
+    const histogram = new Histogram();
+    for (const value of values) histogram.record(value);
+    return histogram;
+  }
+
   get count(): number {
     return this.#values.length;
   }

@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ApiClient } from '../support/api-client.js';
+import { aReceiver } from '../support/receiver.js';
+import { serveOperations } from '../bench/traffic/operations.js';
+
+/** What a tenant that does nothing special got. Latencies in milliseconds. */
+export interface Experience {
+  readonly acknowledged: readonly number[];
+  readonly pushed: readonly number[];
+  /** Events that were acknowledged and never pushed. */
+  readonly missing: number;
+  /** Requests that were not answered by 202. */
+  readonly refused: number;
+}
+
+/** As often as this: within the default limits of a key. */
+const EVERY_MS = 50;
+/** Whatever has not come by then does not come. */
+const PATIENCE_MS = 30_000;
+const LOOK_EVERY_MS = 20;
+
+interface Sent {
+  readonly atMs: number;
+  readonly acknowledgedAtMs: number;
+}
+
+const arrivals = new Map<string, number>();
+let client: ApiClient;
+let goesOn = false;
+let went: Promise<Experience> | undefined;
+
+async function emit(sent: Map<string, Sent>): Promise<void> {
+  const atMs = performance.now();
+  const [id] = await client.emit([{ event: 'ticket.created', data: { n: randomUUID() } }]);
+  sent.set(String(id), { atMs, acknowledgedAtMs: performance.now() });
+}
+
+async function untilPushed(sent: ReadonlyMap<string, Sent>): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (performance.now() < deadline && [...sent.keys()].some((id) => !arrivals.has(id))) {
+    await delay(LOOK_EVERY_MS);
+  }
+}
+
+async function goOn(): Promise<Experience> {
+  const sent = new Map<string, Sent>();
+  const open = new Set<Promise<void>>();
+  let refused = 0;
+  while (goesOn) {
+    const one = emit(sent).catch(() => {
+      refused++;
+    });
+    open.add(one);
+    void one.then(() => open.delete(one));
+    await delay(EVERY_MS);
+  }
+  await Promise.all(open);
+  await untilPushed(sent);
+  const acknowledged: number[] = [];
+  const pushed: number[] = [];
+  for (const [id, { atMs, acknowledgedAtMs }] of sent) {
+    acknowledged.push(acknowledgedAtMs - atMs);
+    const arrivedAtMs = arrivals.get(id);
+    if (arrivedAtMs !== undefined) pushed.push(arrivedAtMs - atMs);
+  }
+  return { acknowledged, pushed, missing: sent.size - pushed.length, refused };
+}
+
+const operations = {
+  async moveIn({ baseUrl, apiKey }: { readonly baseUrl: string; readonly apiKey: string }): Promise<void> {
+    const receiver = await aReceiver();
+    client = new ApiClient(baseUrl, apiKey);
+    receiver.answer = (_request, response, { headers }) => {
+      arrivals.set(String(headers['x-service-event-id']), performance.now());
+      response.end('ok');
+    };
+    await client.createWebhook({ url: receiver.url, events: ['ticket.created'] });
+  },
+
+  begin(_: null): void {
+    goesOn = true;
+    went = goOn();
+  },
+
+  async end(_: null): Promise<Experience> {
+    goesOn = false;
+    return (await went) ?? { acknowledged: [], pushed: [], missing: 0, refused: 0 };
+  },
+};
+
+export type NeighbourOperations = typeof operations;
+
+serveOperations(operations);
