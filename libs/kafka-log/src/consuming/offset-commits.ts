@@ -3,6 +3,8 @@ import type { Logger } from '#libs/runtime';
 
 /** Offsets move this often at the most: a commit costs as much as a small batch, and a crash repeats no more than this. */
 const COMMIT_EVERY_MS = 250;
+/** A request that got no answer may still arrive for so long, even after a later one, and move an offset back. */
+const LATE_MS = 10_000;
 
 interface Place {
   readonly topic: string;
@@ -25,6 +27,9 @@ export interface OffsetCommitsUse {
 export class OffsetCommits {
   /** Handled and not yet committed offsets, by partition. */
   readonly #handled = new Map<string, Place>();
+  /** What was committed last, by partition. */
+  readonly #committed = new Map<string, Place>();
+  #again: NodeJS.Timeout | null = null;
   #timer: NodeJS.Timeout | null = null;
   #running: Promise<void> = Promise.resolve();
 
@@ -54,6 +59,7 @@ export class OffsetCommits {
   /** A new assignment begins at what was committed: forgets the rest. */
   forget(): void {
     this.#handled.clear();
+    this.#committed.clear();
   }
 
   #note(topic: string, partition: number, nextOffset: number): void {
@@ -78,11 +84,27 @@ export class OffsetCommits {
           metadata: metadataOf(place.topic, place.partition, Number(place.offset)),
         })),
       );
-      for (const [key, place] of handled) if (this.#handled.get(key) === place) this.#handled.delete(key);
+      for (const [key, place] of handled) {
+        this.#committed.set(key, place);
+        if (this.#handled.get(key) === place) this.#handled.delete(key);
+      }
     } catch (error) {
       // The places stay: others see by the committed offsets what has been handled.
       logger.debug({ group: groupId, err: error }, 'commit.failed');
-      if (this.use.consumer() === consumer && !isStopping()) this.#schedule();
+      if (this.use.consumer() !== consumer || isStopping()) return;
+      this.#schedule();
+      if (this.#again !== null) return;
+      this.#again = setTimeout(() => {
+        this.#commitAgain();
+      }, LATE_MS).unref();
     }
+  }
+
+  /** Undoes what a late request may have done. */
+  #commitAgain(): void {
+    this.#again = null;
+    if (this.use.isStopping()) return;
+    for (const [key, place] of this.#committed) if (!this.#handled.has(key)) this.#handled.set(key, place);
+    this.#schedule();
   }
 }
