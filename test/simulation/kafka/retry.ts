@@ -25,3 +25,21 @@ export async function retried<T>(options: RetryOptions, act: () => Promise<T>): 
     }
   }
 }
+
+/** The same for what can call `bail` with an error that ends it at once. */
+export async function retriedUnlessBailed(
+  options: RetryOptions,
+  act: (bail: (error: unknown) => void) => Promise<void>,
+): Promise<void> {
+  let bailed: { readonly error: unknown } | undefined;
+  await retried(options, async () => {
+    try {
+      await act((error) => {
+        bailed = { error };
+      });
+    } catch (error) {
+      if (bailed === undefined) throw error;
+    }
+  });
+  if (bailed !== undefined) throw bailed.error;
+}

@@ -8,11 +8,12 @@ import kafkajs, {
   type TopicPartitionOffsetAndMetadata,
   type TopicPartitions,
 } from 'kafkajs';
+import { joinAnew, type ConsumerGroup } from '../../../libs/kafka-log/src/kafkajs/before-join.js';
 import { BrokerError, isRebalancing, isUnknownMember } from './broker-errors.js';
 import type { Broker, FetchedPartition, FetchPlace } from './broker.js';
 import type { CommittedOffset, Joined } from './consumer-group.js';
 import { asKafkaMessage } from './partition-log.js';
-import { retried } from './retry.js';
+import { retried, retriedUnlessBailed } from './retry.js';
 
 const REQUEST_TIMEOUT_MS = 3_000;
 const OFFSET_MANAGER = 'kafkajs/src/consumer/offsetManager/index.js';
@@ -198,10 +199,23 @@ export class SimulatedConsumer {
     });
   }
 
-  async #join(): Promise<void> {
-    await this.#tellBeforeJoin();
+  /** As `announceJoins` has kafkajs do it. */
+  #join(): Promise<void> {
+    const { retry = {} } = this.config;
+    const group: ConsumerGroup = {
+      memberId: this.#memberId === '' ? null : this.#memberId,
+      assigners: this.#assigner === undefined ? [] : [this.#assigner],
+      offsetManager: undefined,
+      seekOffset: this.#seeks,
+      retrier: (act) => retriedUnlessBailed(retry, act),
+      heartbeat: () => this.#beat(),
+    };
+    return joinAnew(group, () => this.#joinOnce());
+  }
+
+  async #joinOnce(): Promise<void> {
     const { groupId, sessionTimeout = 30_000, rebalanceTimeout = 60_000 } = this.config;
-    await retried(this.config.retry ?? {}, async () => {
+    await retriedUnlessBailed(this.config.retry ?? {}, async (bail) => {
       try {
         const request = {
           memberId: this.#memberId,
@@ -227,7 +241,7 @@ export class SimulatedConsumer {
       } catch (error) {
         if (isUnknownMember(error)) this.#memberId = '';
         if (isRebalancing(error) || isUnknownMember(error)) throw new kafkajs.KafkaJSError(error as Error);
-        throw error;
+        bail(error);
       }
     });
     if (!this.#isConnected) return;
@@ -242,44 +256,35 @@ export class SimulatedConsumer {
     });
   }
 
-  /** As `announceJoins` has kafkajs do it. */
-  async #tellBeforeJoin(): Promise<void> {
-    const beforeJoin = Object.getOwnPropertySymbols(this.#assigner ?? {}).find(
-      ({ description }) => description === 'beforeJoin',
-    );
-    if (beforeJoin === undefined) return;
-    const tell = (this.#assigner as unknown as Record<symbol, (member: unknown) => Promise<void>>)[beforeJoin];
-    await tell?.({ isKnown: this.#memberId !== '', heartbeat: () => this.#beat() });
-    this.#seeks.clear();
-  }
-
   async #consume(): Promise<void> {
     let failures = 0;
     const { retries = 5, initialRetryTime = 300, maxRetryTime = 30_000 } = this.config.retry ?? {};
     while (this.#running) {
       try {
-        try {
-          await this.#fetchAndHandle();
-          failures = 0;
-        } catch (error) {
-          if (isRebalancing(error)) {
-            this.#emit(EVENTS.REBALANCING, { groupId: this.config.groupId, memberId: this.#memberId });
-            await this.#join();
-          } else if (isUnknownMember(error)) {
-            this.#memberId = '';
-            await this.#join();
-          } else {
-            if (++failures > retries) throw error;
-            await delay(Math.min(initialRetryTime * 2 ** (failures - 1), maxRetryTime));
-          }
-        }
+        await this.#fetchAndHandle().catch((error: unknown) => this.#joinAfter(error));
+        failures = 0;
       } catch (error) {
-        this.#running = false;
-        // Not waited for: it waits for this loop.
-        void this.#crash(error);
-        return;
+        // A join that failed as well is followed by the next fetch.
+        if (++failures > retries || (error as { retriable?: boolean }).retriable === false) {
+          this.#running = false;
+          // Not waited for: it waits for this loop.
+          void this.#crash(error);
+          return;
+        }
+        await delay(Math.min(initialRetryTime * 2 ** (failures - 1), maxRetryTime));
       }
     }
+  }
+
+  /** @throws what joining again does not mend */
+  async #joinAfter(error: unknown): Promise<void> {
+    if (isRebalancing(error)) {
+      this.#emit(EVENTS.REBALANCING, { groupId: this.config.groupId, memberId: this.#memberId });
+      await this.#join();
+    } else if (isUnknownMember(error)) {
+      this.#memberId = '';
+      await this.#join();
+    } else throw error;
   }
 
   async #crash(error: unknown): Promise<void> {

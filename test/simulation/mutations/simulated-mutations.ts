@@ -55,6 +55,13 @@ export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
     replace: '    if (begin >= 0) continue;',
   },
   {
+    name: 'failed-join-fetches-on',
+    breaks: 'a consumer whose join was not answered fetches on behind what it has given up',
+    file: 'libs/kafka-log/src/kafkajs/before-join.ts',
+    find: '      if (!joining.isWanted()) bail(error);',
+    replace: '      bail(error);',
+  },
+  {
     name: 'slow-batch-waited-for',
     breaks: 'a slow batch blocks the other partitions of its broker',
     file: 'libs/kafka-log/src/consuming/batch-consumer.ts',

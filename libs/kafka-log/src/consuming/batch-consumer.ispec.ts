@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { createRequire } from 'node:module';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import kafkajs from 'kafkajs';
 import { createLogger, HealthBoard } from '#libs/runtime';
 import { aPrivateKafka } from '../../../../test/support/private-kafka.js';
 import { forgetMembers, membersOf } from '../../../../test/support/group-members.js';
@@ -10,6 +12,10 @@ import { Appender } from '../producing/appender.js';
 import { BatchConsumer, type BatchConsumerOptions, type BatchContext } from './batch-consumer.js';
 import type { ConsumerSession } from './consumer-sessions.js';
 import { KafkaConnection } from '../connection/kafka-connection.js';
+
+const require = createRequire(import.meta.url);
+const Broker = require('kafkajs/src/broker/index.js') as { readonly prototype: { syncGroup(): Promise<unknown> } };
+const { KafkaJSRequestTimeoutError } = kafkajs;
 
 const brokers = process.env['TEST_KAFKA_BROKERS']!;
 const logger = createLogger('silent', 'test');
@@ -330,6 +336,37 @@ describe('a batch consumer', () => {
     await eventually(() => {
       expect(seen).toEqual(['a']);
     });
+  });
+
+  it('begins at the committed offset after a join whose answer was lost', async () => {
+    const begins = new Map<number, number>();
+    await start(
+      ({ records }, context) => {
+        if (!begins.has(context.generation)) begins.set(context.generation, records[0]?.offset ?? -1);
+        return Promise.resolve(undefined);
+      },
+      // It commits nothing: what it was handed is still under way.
+      { commits: 'handler' },
+    );
+    await append('a');
+    await eventually(() => {
+      expect([...begins.values()]).toEqual([0]);
+    });
+    const sync = jest.spyOn(Broker.prototype, 'syncGroup').mockImplementationOnce(async () => {
+      await append('b');
+      throw new KafkaJSRequestTimeoutError('the broker stood still');
+    });
+    try {
+      await forgetMembers(brokers, groupId);
+      await eventually(() => {
+        expect(begins.size).toBeGreaterThan(1);
+        expect(sync.mock.calls.length).toBeGreaterThan(1);
+      });
+      await append('c');
+      expect([...begins.values()]).toEqual([0, 0]);
+    } finally {
+      sync.mockRestore();
+    }
   });
 
   it('keeps its place in the group when the clock is set back', async () => {

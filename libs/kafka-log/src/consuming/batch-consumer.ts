@@ -37,7 +37,7 @@ const ATTACHED_MS = 100;
 /** What a partition may have of unfinished batches in memory. With more, later batches wait. */
 const UNFINISHED_BYTES = 4 * 1024 * 1024;
 const NOTHING_LEFT = () => Promise.resolve();
-/** How soon a back-off notices that it need not end. */
+/** How soon what waits notices that it need not. */
 const BACK_OFF_STEP_MS = 100;
 /** Running work gets this long when others take over partitions: longer than any write to Kafka takes. */
 const RELEASE_MS = 4_000;
@@ -231,7 +231,12 @@ export class BatchConsumer {
     this.#times = times;
     const consumer: Consumer = this.connection.kafka.consumer({
       groupId: this.options.groupId,
-      partitionAssigners: [tellingAssigner((member) => this.#release(consumer, member))],
+      partitionAssigners: [
+        tellingAssigner({
+          release: (member) => this.#release(consumer, member),
+          isWanted: () => !this.#stopping && this.#consumer === consumer,
+        }),
+      ],
       sessionTimeout: times.sessionMs,
       rebalanceTimeout: REBALANCE_TIMEOUT_MS,
       heartbeatInterval: times.heartbeatMs,
@@ -274,7 +279,8 @@ export class BatchConsumer {
     });
     consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
       const { topic, partition, batchSize, firstOffset, lastOffset } = payload;
-      if (this.#consumer === consumer && batchSize === 0) this.#pass(topic, partition, firstOffset, lastOffset);
+      if (this.#consumer !== consumer || this.#isReleased) return;
+      if (batchSize === 0) this.#pass(topic, partition, firstOffset, lastOffset);
     });
     consumer.on(consumer.events.CRASH, ({ payload }) => {
       if (this.#consumer !== consumer) return;
@@ -366,6 +372,11 @@ export class BatchConsumer {
     const { topic, partition, messages } = payload.batch;
     const last = messages.at(-1);
     if (last === undefined || consumer !== this.#consumer || this.#stopping || payload.isStale()) return;
+    // With several brokers, one of them may answer while the group is being joined: the next assignment fetches it again.
+    if (this.#isReleased) {
+      await delay(BACK_OFF_STEP_MS);
+      return;
+    }
     const queue = queueOf(this.#queues, topic, partition);
     const generation = this.#generation;
     const progress = this.#progressOf(topic, partition);

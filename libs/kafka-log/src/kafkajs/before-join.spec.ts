@@ -1,0 +1,103 @@
+import { createRequire } from 'node:module';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { announceJoins, joinAnew, tellingAssigner, type ConsumerGroup, type Joining } from './before-join.js';
+
+const TOPIC = 'a-topic';
+
+interface FetchingGroup {
+  offsetManager: unknown;
+  fetch(nodeId: string): Promise<readonly { readonly messages: readonly { readonly offset: string }[] }[]>;
+}
+
+function placesOf(nextOffset: string): object {
+  return {
+    resolveOffsets: () => Promise.resolve(),
+    committedOffsets: () => ({ [TOPIC]: { 0: '0' } }),
+    nextOffset: () => nextOffset,
+  };
+}
+
+/** A group of kafkajs that has partition 0 of a topic, and asks one broker. */
+function aGroup(answer: () => void): FetchingGroup {
+  const { prototype } = createRequire(import.meta.url)('kafkajs/src/consumer/consumerGroup.js') as {
+    readonly prototype: object;
+  };
+  const messages = [{ offset: '7', key: null, value: null, headers: {} }];
+  const fetch = () => {
+    answer();
+    const partitions = [{ partition: 0, highWatermark: '8', errorCode: 0, messages }];
+    return Promise.resolve({ responses: [{ topicName: TOPIC, partitions }] });
+  };
+  const places = [{ topic: TOPIC, partitions: [0] }];
+  return Object.assign(Object.create(prototype) as FetchingGroup, {
+    cluster: { refreshMetadataIfNecessary: () => Promise.resolve(), findBroker: () => Promise.resolve({ fetch }) },
+    subscriptionState: { assigned: () => places, isPaused: () => false },
+    filterPartitionsByNode: () => places,
+    getActiveTopicPartitions: () => ({ [TOPIC]: new Set([0]) }),
+    seekOffset: { pop: () => undefined, has: () => false },
+    offsetManager: placesOf('7'),
+    partitionsPerSubscribedTopic: null,
+    preferredReadReplicasPerTopicPartition: {},
+  });
+}
+
+describe('what a broker answers', () => {
+  beforeAll(announceJoins);
+
+  it('is handed over within an assignment', async () => {
+    const [batch] = await aGroup(() => undefined).fetch('0');
+    expect(batch?.messages.map(({ offset }) => offset)).toEqual(['7']);
+  });
+
+  it('is not handed over when the group was joined meanwhile: the committed offset may be before it', async () => {
+    const group = aGroup(() => {
+      group.offsetManager = placesOf('3');
+    });
+    expect(await group.fetch('0')).toEqual([]);
+  });
+});
+
+describe('joining a group', () => {
+  function aMember(joining: Partial<Joining>): ConsumerGroup {
+    const assigner = tellingAssigner({ release: () => Promise.resolve(), isWanted: () => true, ...joining });
+    return {
+      memberId: 'a member',
+      assigners: [assigner({ cluster: undefined as never, groupId: 'a group', logger: undefined as never })],
+      offsetManager: null,
+      seekOffset: new Map(),
+      // Two tries, as the retrier of kafkajs makes more of them.
+      retrier: async (act) => {
+        const bailed: unknown[] = [];
+        const bail = (error: unknown) => bailed.push(error);
+        await act(bail).catch(() => (bailed.length > 0 ? undefined : act(bail)));
+        if (bailed.length > 0) throw bailed[0];
+      },
+      heartbeat: () => Promise.resolve(),
+    };
+  }
+
+  it('is tried again when it fails, after one release', async () => {
+    const steps: string[] = [];
+    const member = aMember({
+      release: () => {
+        steps.push('release');
+        return Promise.resolve();
+      },
+    });
+    await joinAnew(member, () => {
+      steps.push('join');
+      return steps.length === 2 ? Promise.reject(new Error('no answer')) : Promise.resolve();
+    });
+    expect(steps).toEqual(['release', 'join', 'join']);
+  });
+
+  it('is not tried again for a consumer that stops', async () => {
+    let joins = 0;
+    const joined = joinAnew(aMember({ isWanted: () => false }), () => {
+      joins++;
+      return Promise.reject(new Error('no answer'));
+    });
+    await expect(joined).rejects.toThrow('no answer');
+    expect(joins).toBe(1);
+  });
+});
