@@ -55,6 +55,7 @@ export interface Config {
   /** Bytes of ingested events that may wait to be written, in one process. */
   readonly maxPendingIngestBytes: number;
   readonly maxEndpointsPerOrg: number;
+  readonly maxApiKeysPerOrg: number;
   /** Streams of the feed that one process, and one API key in it, may have open. */
   readonly maxStreams: number;
   readonly maxStreamsPerKey: number;

@@ -46,6 +46,7 @@ describe('loadConfig', () => {
       rateLimitBytesPerSecond: 4 * 1_024 ** 2,
       maxPendingIngestBytes: 128 * 1_024 ** 2,
       maxEndpointsPerOrg: 50,
+      maxApiKeysPerOrg: 100,
       maxStreams: 1_000,
       maxStreamsPerKey: 200,
       streamMemoryBytes: 16 * 1_024 ** 2,

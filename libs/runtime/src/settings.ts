@@ -232,6 +232,13 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     100_000,
     'how many endpoints an organization may register',
   ),
+  maxApiKeysPerOrg: integer(
+    'MAX_API_KEYS_PER_ORG',
+    100,
+    1,
+    100_000,
+    'how many API keys of an organization may be valid at the same time',
+  ),
   maxStreams: integer(
     'MAX_STREAMS',
     1_000,

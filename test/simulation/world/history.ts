@@ -111,6 +111,7 @@ export class History {
       sweepIntervalMs: 2_000,
       smtpUrl: null,
       maxEndpointsPerOrg: 1_000,
+      maxApiKeysPerOrg: 1_000,
     } as unknown as Config;
     this.#customers = new Customers({
       time,

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { Controller, Inject, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import type { Clock, OrgId } from '#libs/domain';
+import { GaplessError, type Clock, type OrgId } from '#libs/domain';
 import { parseTimestamp } from '#libs/event-validation';
 import { API_KEY_SECRET_BYTES, ApiKeyRecords, type AuditActor } from '#libs/postgres';
-import { CLOCK } from '#libs/platform';
-import { Identifiers } from '#libs/runtime';
+import { CLOCK, CONFIG } from '#libs/platform';
+import { Identifiers, type Config } from '#libs/runtime';
 import { Actor } from '../audit/actor.decorator.js';
 import { keyOf, OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
@@ -22,6 +22,7 @@ export class CreateApiKeyController {
     private readonly keys: ApiKeyRecords,
     private readonly identifiers: Identifiers,
     @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   @Post()
@@ -38,7 +39,11 @@ export class CreateApiKeyController {
     const wanted = { scopes: body.scopes, expiresAt: expiresAtMs === undefined ? null : new Date(expiresAtMs) };
     const grant = decideGrant(keyOf(request), wanted, nowMs);
     const record = { id: this.identifiers.apiKeyId(), orgId, ...grant, createdAt: new Date(nowMs) };
-    const key = await this.keys.by(actor).create({ ...record, secret: randomBytes(API_KEY_SECRET_BYTES) });
+    const limit = this.config.maxApiKeysPerOrg;
+    const key = await this.keys.by(actor).create({ ...record, secret: randomBytes(API_KEY_SECRET_BYTES) }, limit);
+    if (key === null) {
+      throw new GaplessError('api_key_limit_reached', `The organization has ${limit} valid keys already. Revoke one.`);
+    }
     return { data: { ...apiKeyJson({ ...record, revokedAt: null, lastUsedAt: null }), key } };
   }
 }

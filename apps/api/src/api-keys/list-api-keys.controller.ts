@@ -5,7 +5,10 @@ import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { apiKeyJson } from './api-key.presenter.js';
 
-/** `GET /external/api-keys`: the keys of the own org, revoked ones too, oldest first. */
+/** Keys that were revoked stay, however many there are. */
+const LISTED = 1_000;
+
+/** `GET /external/api-keys`: the keys of the own org, revoked ones too, oldest first (contract 2.3). */
 @Controller('api/v1/external/api-keys')
 export class ListApiKeysController {
   constructor(private readonly keys: ApiKeyRecords) {}
@@ -13,7 +16,7 @@ export class ListApiKeysController {
   @Get()
   @RequireScope('keys:write')
   async list(@OrgOfKey() orgId: OrgId) {
-    const keys = await this.keys.list(orgId);
+    const keys = await this.keys.list(orgId, LISTED);
     return { data: keys.map(apiKeyJson) };
   }
 }

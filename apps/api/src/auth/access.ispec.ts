@@ -304,6 +304,31 @@ describe('access to the api', () => {
       expect((await call(`${path}/nonsense`, { method: 'DELETE' })).status).toBe(404);
     });
 
+    it('are limited in number, those that are valid; the list is limited, too', async () => {
+      const org = anOrgId();
+      const by = await anApiKey(app.app.get(Store), org);
+      // 98 more that are valid, and 2,000 that are not any more.
+      await app.app.get(Store).query(
+        `insert into api_keys (id, org_id, scopes, secret_sha256, created_at, expires_at, revoked_at)
+         select 'filler' || ($1)::text || n, ($1)::uuid, '{events:read}', '\\x00', now() - interval '1 day' + n * interval '1 second',
+           case when n > 1098 then now() - interval '1 hour' end, case when n between 99 and 1098 then now() end
+         from generate_series(1, 2098) n`,
+        [org],
+      );
+      const both = await Promise.all([1, 2].map(() => create({ scopes: ['events:read'] }, by)));
+      expect(both.map(({ status }) => status).toSorted()).toEqual([201, 409]);
+      const refused = both.find(({ status }) => status === 409);
+      expect(await refusal(refused!)).toMatchObject({ code: 'api_key_limit_reached' });
+      const made = (await both.find(({ status }) => status === 201)!.json()) as { data: { id: string } };
+      const { data } = (await (await call(path, { key: by })).json()) as { data: { id: string }[] };
+      expect(data).toHaveLength(1_000);
+      expect(data.map(({ id }) => id)).toEqual(
+        expect.arrayContaining([made.data.id, `filler${org}1`, `filler${org}98`]),
+      );
+      expect((await call(`${path}/${made.data.id}`, { method: 'DELETE', key: by })).status).toBe(204);
+      expect((await create({ scopes: ['events:read'] }, by)).status).toBe(201);
+    });
+
     it.each([
       [{ scopes: ['events:delete'] }, '#/scopes/0'],
       [{ scopes: [] }, '#/scopes'],

@@ -258,7 +258,11 @@ const apiKeys: JsonObject = {
     tag: KEYS,
     summary: 'List the keys of the organization',
     scope: 'keys:write',
-    success: { status: 200, description: 'All keys, oldest first.', content: dataOf(listOf('ApiKey')) },
+    success: {
+      status: 200,
+      description: 'The keys, oldest first: at most 1,000, valid ones first.',
+      content: dataOf(listOf('ApiKey')),
+    },
   }),
   post: operation('post', {
     id: 'createApiKey',
@@ -270,6 +274,7 @@ const apiKeys: JsonObject = {
     body: { schema: ref('NewApiKey'), example: { scopes: ['events:read'], expires_at: null } },
     idempotent: true,
     success: { status: 201, description: 'The key.', content: dataOf(ref('ApiKeyWithSecret')) },
+    errors: ['api_key_limit_reached'],
   }),
 };
 

@@ -21,6 +21,7 @@ describe('a failure of a request', () => {
     ['not_found', 404],
     ['endpoint_inactive', 409],
     ['endpoint_limit_reached', 409],
+    ['api_key_limit_reached', 409],
     ['event_pruned', 409],
     ['idempotency_conflict', 409],
     ['payload_too_large', 413],

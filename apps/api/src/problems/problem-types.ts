@@ -21,6 +21,7 @@ export const PROBLEM_TYPES: Readonly<Record<ProblemCode, ProblemType>> = {
   not_found: { status: 404, title: 'Not found' },
   endpoint_inactive: { status: 409, title: 'The endpoint is inactive' },
   endpoint_limit_reached: { status: 409, title: 'The organization has reached its limit of endpoints' },
+  api_key_limit_reached: { status: 409, title: 'The organization has reached its limit of API keys' },
   event_pruned: { status: 409, title: 'The event is past its retention' },
   idempotency_conflict: { status: 409, title: 'The idempotency key is in use for another request' },
   payload_too_large: { status: 413, title: 'The request is too large' },

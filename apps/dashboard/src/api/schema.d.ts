@@ -1888,7 +1888,7 @@ export interface components {
              */
             instance: string;
             /** @enum {string} */
-            code: "malformed_request" | "missing_api_key" | "invalid_api_key" | "insufficient_scope" | "csrf_token_invalid" | "not_found" | "endpoint_inactive" | "endpoint_limit_reached" | "event_pruned" | "idempotency_conflict" | "payload_too_large" | "unsupported_media_type" | "validation_failed" | "unknown_event_type" | "url_not_https" | "url_private_network" | "url_unresolvable" | "url_invalid" | "rate_limited" | "internal_error" | "unavailable";
+            code: "malformed_request" | "missing_api_key" | "invalid_api_key" | "insufficient_scope" | "csrf_token_invalid" | "not_found" | "endpoint_inactive" | "endpoint_limit_reached" | "api_key_limit_reached" | "event_pruned" | "idempotency_conflict" | "payload_too_large" | "unsupported_media_type" | "validation_failed" | "unknown_event_type" | "url_not_https" | "url_private_network" | "url_unresolvable" | "url_invalid" | "rate_limited" | "internal_error" | "unavailable";
             request_id: string;
             /** @description The invalid places, as JSON Pointers. A query parameter is a member of the query. */
             errors?: {
@@ -3587,7 +3587,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All keys, oldest first. */
+            /** @description The keys, oldest first: at most 1,000, valid ones first. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3727,7 +3727,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `idempotency_conflict`: The idempotency key is in use for another request. */
+            /**
+             * @description `idempotency_conflict`: The idempotency key is in use for another request.
+             *
+             *     `api_key_limit_reached`: The organization has reached its limit of API keys.
+             */
             409: {
                 headers: {
                     [name: string]: unknown;

@@ -8,6 +8,7 @@ export const ERROR_CODES = [
   'not_found',
   'endpoint_inactive',
   'endpoint_limit_reached',
+  'api_key_limit_reached',
   'event_pruned',
   'idempotency_conflict',
   'payload_too_large',

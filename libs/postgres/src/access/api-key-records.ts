@@ -1,4 +1,4 @@
-import { IsNull } from 'typeorm';
+import { IsNull, MoreThan, type QueryRunner } from 'typeorm';
 import type { ApiKeyId, OrgId } from '#libs/domain';
 import { OPERATOR, type AuditActor } from './audit-actor.js';
 import { appendAudit } from './audit-log.js';
@@ -42,6 +42,17 @@ export interface ApiKeyCredential {
   readonly revokedAt: Date | null;
 }
 
+/** Counts the keys of the org that are valid when the new one is made. Another request at the limit waits. */
+async function countValid(runner: QueryRunner, { orgId, createdAt }: NewApiKey): Promise<number> {
+  await runner.query(`select pg_advisory_xact_lock(hashtextextended('api keys of ' || $1, 0))`, [orgId]);
+  const own = { orgId: orgId ?? IsNull(), revokedAt: IsNull() };
+  const unexpired = [
+    { ...own, expiresAt: IsNull() },
+    { ...own, expiresAt: MoreThan(createdAt) },
+  ];
+  return runner.manager.count(ApiKeyEntity, { where: unexpired });
+}
+
 /** The API keys; looking one up precedes knowing its org, so this works over all orgs. */
 export class ApiKeyRecords {
   constructor(
@@ -55,9 +66,13 @@ export class ApiKeyRecords {
   }
 
   /** @returns the key as it is presented with requests; it cannot be had again */
-  async create(key: NewApiKey): Promise<string> {
+  create(key: NewApiKey): Promise<string>;
+  /** @param limit how many keys of the org may be valid at the same time; with as many, there is no new one */
+  create(key: NewApiKey, limit: number): Promise<string | null>;
+  async create(key: NewApiKey, limit = Infinity): Promise<string | null> {
     const text = apiKeyText(key.id, key.secret);
-    await this.store.transaction(async (runner) => {
+    return this.store.transaction(async (runner) => {
+      if (limit < Infinity && (await countValid(runner, key)) >= limit) return null;
       await runner.manager.insert(ApiKeyEntity, {
         id: key.id,
         orgId: key.orgId,
@@ -72,25 +87,26 @@ export class ApiKeyRecords {
         target: key.id,
         details: { scopes: key.scopes, expires_at: key.expiresAt?.toISOString() ?? null },
       });
+      return text;
     });
-    return text;
   }
 
-  /** Oldest first; `null` lists the service keys, nothing lists all. */
-  async list(orgId?: OrgId | null): Promise<readonly ApiKeyRecord[]> {
-    return this.#keys.find({
-      select: {
-        id: true,
-        orgId: true,
-        scopes: true,
-        createdAt: true,
-        expiresAt: true,
-        revokedAt: true,
-        lastUsedAt: true,
-      },
-      where: orgId === undefined ? {} : { orgId: orgId ?? IsNull() },
-      order: { createdAt: 'ASC', id: 'ASC' },
-    });
+  /**
+   * Oldest first; `null` lists the service keys, nothing lists all.
+   * @param limit how many at the most: valid ones before others, and new ones before old ones
+   */
+  async list(orgId?: OrgId | null, limit: number | null = null): Promise<readonly ApiKeyRecord[]> {
+    const condition = orgId === undefined ? 'true' : orgId === null ? 'org_id is null' : 'org_id = $2';
+    return this.store.query<ApiKeyRecord>(
+      `select * from (
+         select id, org_id as "orgId", scopes, created_at as "createdAt", expires_at as "expiresAt",
+           revoked_at as "revokedAt", last_used_at as "lastUsedAt"
+         from api_keys where ${condition}
+         order by (revoked_at is null and (expires_at is null or expires_at > now())) desc, created_at desc, id desc
+         limit $1
+       ) listed order by "createdAt", id`,
+      typeof orgId === 'string' ? [limit, orgId] : [limit],
+    );
   }
 
   /** @returns whether there is such a key; one that was revoked before stays as it was */
@@ -145,9 +161,5 @@ export class ApiKeyRecords {
        ) select 1`,
       [[...uses.keys()], [...uses.values()]],
     );
-  }
-
-  get #keys() {
-    return this.store.dataSource.getRepository(ApiKeyEntity);
   }
 }
