@@ -164,19 +164,34 @@ describe('access to the api', () => {
       expect([none.status, (await refusal(none)).code]).toEqual([400, 'malformed_request']);
     });
 
-    it('are problems even where there is no request yet', async () => {
+    /** The answer to bytes that no client of HTTP would send. */
+    async function answerTo(request: string): Promise<string> {
       const { hostname, port } = new URL(app.url);
-      const answer = await new Promise<string>((resolve, reject) => {
+      return new Promise<string>((resolve, reject) => {
         let text = '';
-        const socket = connect(Number(port), hostname, () => socket.write('GET / HTTP/1.1\r\nno colon\r\n\r\n'));
+        const socket = connect(Number(port), hostname, () => socket.write(request));
         socket.on('data', (chunk) => (text += chunk.toString()));
         socket.on('end', () => {
           resolve(text);
         });
         socket.on('error', reject);
       });
+    }
+
+    it.each([
+      ['there is no request yet', 'GET / HTTP/1.1\r\nno colon\r\n\r\n'],
+      ['it names no host', 'GET /health/live HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ])('are problems even where %s', async (_where, request) => {
+      const answer = await answerTo(request);
       expect(answer).toMatch(/^HTTP\/1\.1 400 /);
       expect(answer).toMatch(/application\/problem\+json[\s\S]*"code":"malformed_request"/);
+    });
+
+    it.each([
+      ['an expectation that nobody knows', 'GET /health/live HTTP/1.1\r\nHost: x\r\nExpect: a-miracle\r\n'],
+      ['HTTP/1.0, which needs no host', 'GET /health/live HTTP/1.0\r\n'],
+    ])('are given in spite of %s', async (_of, request) => {
+      expect(await answerTo(`${request}Connection: close\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 /);
     });
   });
 

@@ -1,3 +1,4 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { GaplessError, systemClock } from '#libs/domain';
@@ -54,7 +55,12 @@ export function createApiAdapter(): FastifyAdapter {
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: TIMEOUT_CHECK_MS },
+    http: {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      // Node would refuse the request without a body. `refuseWithoutHost` does it with a problem.
+      requireHostHeader: false,
+    },
     // While the process ends, what has arrived is still answered, and its connection closed.
     return503OnClosing: false,
     // A target that cannot be decoded: the router answers before any hook runs.
@@ -66,8 +72,17 @@ export function createApiAdapter(): FastifyAdapter {
       answerOnSocket(error, socket, requestId({ headers: {} }));
     },
   });
-  acceptJson(adapter.getInstance());
+  const instance = adapter.getInstance<FastifyInstance>();
+  acceptJson(instance);
+  ignoreExpectations(instance.server);
   return adapter;
+}
+
+/** An expectation other than `100-continue` need not be met (RFC 9110, 10.1.1). Node would refuse it without a body. */
+function ignoreExpectations(server: Server): void {
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    server.emit('request', request, response);
+  });
 }
 
 /**

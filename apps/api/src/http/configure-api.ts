@@ -1,4 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyRequest } from 'fastify';
+import { GaplessError } from '#libs/domain';
 import { Metrics } from '#libs/telemetry';
 import { LOGGER } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
@@ -41,6 +43,7 @@ export function configureApi(app: NestFastifyApplication): void {
     if (request.routeOptions.url?.startsWith('/api/') === true) reply.header('cache-control', 'no-store');
     done();
   });
+  instance.addHook('onRequest', refuseWithoutHost);
   applyBodyLimits(instance);
   authenticateRequests(instance, app.get(RequestAuthenticator));
   limitRequests(instance, app.get(RateLimits));
@@ -50,4 +53,10 @@ export function configureApi(app: NestFastifyApplication): void {
   measureRequests(instance, app.get(Metrics));
   serveDocs(instance);
   serveDashboard(instance);
+}
+
+/** RFC 9112, 3.2. */
+function refuseWithoutHost({ raw }: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void {
+  const isMissing = raw.headers.host === undefined && raw.httpVersion === '1.1';
+  done(isMissing ? new GaplessError('malformed_request', 'The request has no Host header.') : undefined);
 }
