@@ -150,7 +150,7 @@ describe('a path is refused', () => {
     ['GET', '/api/v1/external/webhooks/', [404, 'not_found']],
     ['GET', '/api/v1//external/webhooks', [404, 'not_found']],
     ['GET', '/api/v2/external/webhooks', [404, 'not_found']],
-    ['PUT', '/api/v1/external/webhooks', [404, 'not_found']],
+    ['PUT', '/api/v1/external/webhooks', [405, 'method_not_allowed']],
     ['GET', `${WEBHOOKS}/%zz`, [400, 'malformed_request']],
     ['GET', `${WEBHOOKS}/%ff`, [400, 'malformed_request']],
   ];

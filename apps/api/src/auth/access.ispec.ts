@@ -144,7 +144,11 @@ describe('access to the api', () => {
 
     it('are problems for what is no operation, whatever the method', async () => {
       expect((await refusal(await call('/api/v1/nothing'))).code).toBe('not_found');
-      expect((await refusal(await call('/api/v1/external/events', { method: 'PATCH' }))).code).toBe('not_found');
+      const patched = await call('/api/v1/external/events?limit=1', { method: 'PATCH' });
+      expect([patched.status, patched.headers.get('allow')]).toEqual([405, 'GET']);
+      expect((await refusal(patched)).code).toBe('method_not_allowed');
+      const put = await call('/api/v1/external/webhooks/whe_1', { method: 'PUT' });
+      expect([put.status, put.headers.get('allow')]).toEqual([405, 'GET, PATCH, DELETE']);
       expect((await refusal(await call('/%zz'))).code).toBe('malformed_request');
     });
 

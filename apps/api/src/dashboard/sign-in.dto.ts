@@ -1,8 +1,8 @@
 import { Checked } from '../http/checked.decorator.js';
-import { aString, required } from '../http/member-checks.js';
+import { aString, described, required } from '../http/member-rules.js';
 
 /** The body of `POST /dashboard/session`. */
 export class SignInDto {
-  @Checked(required(aString))
+  @Checked(required(described(aString, { description: 'A key of the organization.' })))
   readonly api_key!: string;
 }

@@ -1,52 +1,42 @@
-import { IsOptional } from 'class-validator';
-import type { FieldProblem, Seq } from '#libs/domain';
+import type { Seq } from '#libs/domain';
 import { parseTimestamp } from '#libs/event-validation';
-import type { RecoveryKind, RecoveryRange } from '#libs/postgres';
-import { Checked, type MemberCheck } from '../http/checked.decorator.js';
-import { aBoolean } from '../http/member-checks.js';
+import { RECOVERY_KINDS, type RecoveryKind, type RecoveryRange } from '#libs/postgres';
+import { Checked } from '../http/checked.decorator.js';
+import { aBoolean, absentOrNull, anIntegerOf, aTimestamp, described, oneOf } from '../http/member-rules.js';
 import { throwIfInvalid } from '../http/validation-error.js';
-
-function problem(code: string, detail: string): readonly FieldProblem[] {
-  return [{ pointer: '', code, detail }];
-}
-
-const aSeq: MemberCheck = (value) => {
-  if (typeof value !== 'number') return problem('wrong_type', 'must be a number');
-  return Number.isSafeInteger(value) && value >= 0
-    ? []
-    : problem('out_of_range', 'must be an integer from 0 to 2^53-1');
-};
-
-const aTime: MemberCheck = (value) => {
-  if (typeof value !== 'string') return problem('wrong_type', 'must be a string');
-  return parseTimestamp(value) === undefined ? problem('invalid_format', 'must be an RFC 3339 time') : [];
-};
-
-const aKind: MemberCheck = (value) => {
-  if (typeof value !== 'string') return problem('wrong_type', 'must be a string');
-  return value === 'failed' || value === 'missed' ? [] : problem('not_allowed', 'must be failed or missed');
-};
 
 /** The body of `POST …/recover` (contract 4.4). */
 export class RecoverDeliveriesDto {
-  @IsOptional()
-  @Checked(aSeq)
+  @Checked(
+    absentOrNull(
+      described(anIntegerOf(0, Number.MAX_SAFE_INTEGER), {
+        description: 'Events with a greater seq. Set this or since.',
+      }),
+    ),
+  )
   readonly since_seq?: number | null;
 
-  @IsOptional()
-  @Checked(aTime)
+  @Checked(
+    absentOrNull(
+      described(aTimestamp, { description: 'Events appended at this time or later. Set this or since_seq.' }),
+    ),
+  )
   readonly since?: string | null;
 
-  @IsOptional()
-  @Checked(aTime)
+  @Checked(absentOrNull(aTimestamp))
   readonly until?: string | null;
 
-  @IsOptional()
-  @Checked(aKind)
+  @Checked(
+    absentOrNull(
+      described(oneOf(RECOVERY_KINDS), {
+        description:
+          'failed: deliveries that failed. missed: events that arrived while the endpoint was inactive. Default: both.',
+      }),
+    ),
+  )
   readonly status?: RecoveryKind | null;
 
-  @IsOptional()
-  @Checked(aBoolean)
+  @Checked(absentOrNull(described(aBoolean, { description: 'Only counts. Also works for an inactive endpoint.' })))
   readonly dry_run?: boolean | null;
 }
 
@@ -70,5 +60,5 @@ export function recoveryRange(body: RecoverDeliveriesDto): RecoveryRange {
 
 /** Without a status, both what failed and what was missed. */
 export function recoveryKinds(body: RecoverDeliveriesDto): readonly RecoveryKind[] {
-  return body.status === null || body.status === undefined ? ['failed', 'missed'] : [body.status];
+  return body.status === null || body.status === undefined ? RECOVERY_KINDS : [body.status];
 }

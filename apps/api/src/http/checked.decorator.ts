@@ -1,19 +1,20 @@
 import { ValidateBy } from 'class-validator';
-import type { FieldProblem } from '#libs/domain';
+import type { FieldProblem, JsonObject } from '#libs/domain';
 
-/** A problem of a member's value. Its pointer is relative to the member: empty for itself, `/0` for an element. */
+/** The problems of a member's value. Their pointers are relative to the member: empty for itself, `/0` for an element. */
 export type MemberCheck = (value: unknown) => readonly FieldProblem[];
 
-/** The failed check in a validation error, so that the response has pointers and codes. */
-export interface CheckContext {
+/** What a member of a body may be, for the code and, as JSON Schema, for those who call it. */
+export interface MemberRule {
   readonly check: MemberCheck;
+  readonly schema: JsonObject;
 }
 
-/** A member of a DTO that has to pass the check; combine with `@IsOptional` where it may be absent or null. */
-export function Checked(check: MemberCheck): PropertyDecorator {
+/** A member of a DTO that has to obey the rule, be it there or not. The rule is the validation error's context, too. */
+export function Checked(rule: MemberRule): PropertyDecorator {
   return ValidateBy(
-    { name: 'checked', validator: { validate: (value: unknown) => check(value).length === 0 } },
+    { name: 'checked', validator: { validate: (value: unknown) => rule.check(value).length === 0 } },
     // Without a message, class-validator passes no context on.
-    { message: 'is not valid', context: { check } satisfies CheckContext },
+    { message: 'is not valid', context: rule },
   );
 }

@@ -1,5 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GaplessError } from '#libs/domain';
 import { Metrics } from '#libs/telemetry';
 import { LOGGER } from '#libs/platform';
@@ -11,6 +11,7 @@ import { RequestAuthenticator } from '../auth/request-authenticator.js';
 import { serveDashboard } from '../dashboard/serve-dashboard.js';
 import { limitRequests } from '../rate-limits/limit-requests.js';
 import { RateLimits } from '../rate-limits/rate-limits.js';
+import { allowedMethods } from '../openapi/allowed-methods.js';
 import { serveDocs } from '../openapi/serve-docs.js';
 import { logAccess } from './access-log.js';
 import { Callers } from './callers.js';
@@ -44,6 +45,7 @@ export function configureApi(app: NestFastifyApplication): void {
     done();
   });
   instance.addHook('onRequest', refuseWithoutHost);
+  instance.addHook('onRequest', refuseOtherMethods);
   applyBodyLimits(instance);
   authenticateRequests(instance, app.get(RequestAuthenticator));
   limitRequests(instance, app.get(RateLimits));
@@ -59,4 +61,15 @@ export function configureApi(app: NestFastifyApplication): void {
 function refuseWithoutHost({ raw }: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void {
   const isMissing = raw.headers.host === undefined && raw.httpVersion === '1.1';
   done(isMissing ? new GaplessError('malformed_request', 'The request has no Host header.') : undefined);
+}
+
+/** RFC 9110, 15.5.6. */
+function refuseOtherMethods(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
+  const allowed = request.is404 ? allowedMethods(request.url) : [];
+  if (allowed.length === 0) {
+    done();
+    return;
+  }
+  reply.header('allow', allowed.join(', '));
+  done(new GaplessError('method_not_allowed', `The operation has no ${request.method}, but ${allowed.join(', ')}.`));
 }

@@ -5,7 +5,10 @@ import { Checked } from './checked.decorator.js';
 import { readDto } from './json-body.decorator.js';
 
 class Note {
-  @Checked((value) => (value === 'ok' ? [] : [{ pointer: '/0', code: 'not_allowed', detail: 'must be ok' }]))
+  @Checked({
+    schema: { type: 'string' },
+    check: (value) => (value === 'ok' ? [] : [{ pointer: '/0', code: 'not_allowed', detail: 'must be ok' }]),
+  })
   readonly text!: string;
 
   @IsInt()

@@ -1,10 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import { createParamDecorator, type ExecutionContext, type Type } from '@nestjs/common';
-import { getMetadataStorage, validateSync, type ValidationError } from 'class-validator';
+import { validateSync, type ValidationError } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
 import { GaplessError, type FieldProblem } from '#libs/domain';
 import { bodyOf } from './body.js';
-import type { CheckContext } from './checked.decorator.js';
+import { membersOf } from './body-schema.js';
+import type { MemberRule } from './checked.decorator.js';
 import { memberPointer, throwIfInvalid } from './validation-error.js';
 
 /** The body as a valid instance of the DTO, whose members are all `@Checked`. */
@@ -50,15 +51,9 @@ function parseJson(body: Buffer): unknown {
   }
 }
 
-/** A set and not an object, since callers look up any name, such as `constructor`. */
-function membersOf(dto: Type<object>): ReadonlySet<string> {
-  const metadata = getMetadataStorage().getTargetValidationMetadatas(dto, '', false, false);
-  return new Set(metadata.map(({ propertyName }) => propertyName));
-}
-
 function problemsOf(error: ValidationError): readonly FieldProblem[] {
   const pointer = memberPointer(error.property);
-  const problems = Object.values<CheckContext>(error.contexts ?? {}).flatMap(({ check }) => check(error.value));
+  const problems = Object.values<MemberRule>(error.contexts ?? {}).flatMap(({ check }) => check(error.value));
   // A member that failed a decorator other than `@Checked` must not pass for want of words.
   if (problems.length === 0) return [{ pointer, code: 'not_allowed', detail: 'is not valid' }];
   return problems.map((problem) => ({ ...problem, pointer: `${pointer}${problem.pointer}` }));

@@ -6,17 +6,7 @@ import { IdempotencyRecords, type IdempotentRequest } from '#libs/postgres';
 import { LOGGER } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
 import { keyOf } from '../auth/authenticated-key.js';
-
-/** Visible ASCII, as much as a header can sensibly carry. */
-const USABLE_KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
-
-/** @returns the request's `Idempotency-Key`; `undefined` without one. @throws GaplessError `malformed_request` */
-export function idempotencyKeyOf(request: FastifyRequest): string | undefined {
-  const header = request.headers['idempotency-key'];
-  if (header === undefined) return undefined;
-  if (typeof header === 'string' && USABLE_KEY.test(header)) return header;
-  throw new GaplessError('malformed_request', 'The Idempotency-Key must be 1 to 255 visible ASCII characters.');
-}
+import { idempotencyKeyOf } from './idempotency-key.js';
 
 /** Gives requests with an `Idempotency-Key` their effect once (contract 5.3). */
 @Injectable()

@@ -2,6 +2,7 @@ import type { ErrorCode, JsonObject } from '#libs/domain';
 import { PROBLEM_MEDIA_TYPE } from '../problems/problem.js';
 import { PROBLEM_TYPES } from '../problems/problem-types.js';
 import type { KeyRequirement } from '../auth/require-scope.js';
+import { IDEMPOTENCY_KEY_PATTERN } from '../idempotency/idempotency-key.js';
 import { objectOf, ref } from './schemas.js';
 
 /** What differs between operations. */
@@ -41,7 +42,7 @@ const IDEMPOTENCY_KEY: JsonObject = {
   name: 'Idempotency-Key',
   in: 'header',
   description: 'For 24 hours, a request with the same key and body takes effect once, and gets the same response.',
-  schema: { type: 'string', maxLength: 255 },
+  schema: { type: 'string', maxLength: 255, pattern: IDEMPOTENCY_KEY_PATTERN.source },
 };
 
 /** Headers of every answer to an authenticated request. */

@@ -29,6 +29,8 @@ function push({ event, description, schema, example }: CatalogEntry): JsonObject
       operationId: `push.${event}`,
       tags: ['Pushes'],
       summary: description,
+      // The signature says whose it is.
+      security: [],
       parameters: PUSH_HEADERS.map((_, index) => ({ $ref: `#/components/parameters/Push${index}` })),
       requestBody: {
         required: true,

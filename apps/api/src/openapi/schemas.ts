@@ -1,6 +1,21 @@
-import { CATALOG, ENVELOPE_SCHEMA, EVENT_TYPES, isIngestable, isSubscribable, type JsonObject } from '#libs/domain';
+import { CATALOG, ENVELOPE_SCHEMA, EVENT_TYPES, isIngestable, type JsonObject } from '#libs/domain';
 import { API_KEY_SCOPES, AUDIT_ACTIONS } from '#libs/postgres';
+import { CreateApiKeyDto } from '../api-keys/api-key.dto.js';
+import { SignInDto } from '../dashboard/sign-in.dto.js';
+import { RecoverDeliveriesDto } from '../deliveries/recover-deliveries.dto.js';
+import { bodySchema } from '../http/body-schema.js';
+import { absentOrNull } from '../http/member-rules.js';
+import { LiveChatSettingsDto, staffAlerts } from '../live-chat/live-chat-settings.dto.js';
 import { PROBLEM_TYPES } from '../problems/problem-types.js';
+import { RotateSecretDto } from '../webhooks/rotate-secret.dto.js';
+import {
+  endpointDescription,
+  endpointName,
+  endpointUrl,
+  someEventTypes,
+  widgetIds,
+} from '../webhooks/webhook-members.js';
+import { CreateWebhookDto, UpdateWebhookDto } from '../webhooks/webhook.dto.js';
 
 /** A reference to a schema of the document. */
 export const ref = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
@@ -15,6 +30,10 @@ const DELIVERY_ID: JsonObject = { type: 'string', pattern: '^whd_[0-9A-HJKMNP-TV
 export const EVENT_ID: JsonObject = { type: 'string', pattern: '^evt_[0-9A-Za-z]{16,64}$' };
 const COUNT: JsonObject = { type: 'integer', minimum: 0 };
 
+function propertiesOf({ properties }: JsonObject): JsonObject {
+  return properties as JsonObject;
+}
+
 /** An object whose members are all there. */
 export function objectOf(properties: JsonObject, description?: string): JsonObject {
   return {
@@ -25,33 +44,6 @@ export function objectOf(properties: JsonObject, description?: string): JsonObje
   };
 }
 
-/** A body of which only some members must be there, and others may not. */
-function bodyOf(properties: JsonObject, required: readonly string[]): JsonObject {
-  return { type: 'object', additionalProperties: false, ...(required.length === 0 ? {} : { required }), properties };
-}
-
-const NAME: JsonObject = { ...MAYBE_TEXT, maxLength: 120, description: 'A label for operators.' };
-const DESCRIPTION: JsonObject = { ...MAYBE_TEXT, maxLength: 1_000, description: 'What the endpoint is for.' };
-const URL: JsonObject = {
-  type: 'string',
-  format: 'uri',
-  maxLength: 2_048,
-  description: 'The URL that receives pushes: https, on the public network, without credentials or fragment.',
-};
-const EVENTS: JsonObject = {
-  type: 'array',
-  minItems: 1,
-  uniqueItems: true,
-  items: { type: 'string', enum: EVENT_TYPES.filter(isSubscribable) },
-  description: 'The event types that the endpoint subscribes to.',
-};
-const WIDGET_IDS: JsonObject = {
-  type: ['array', 'null'],
-  maxItems: 1_000,
-  items: UUID,
-  description:
-    'null: all widgets and org-wide events. []: only org-wide events. A list: these widgets and org-wide events.',
-};
 const SECRET: JsonObject = {
   type: 'string',
   pattern: '^whsec_[A-Za-z0-9+/]{43}=$',
@@ -64,11 +56,11 @@ const OVERLAP_END: JsonObject = {
 
 const webhook = {
   id: ENDPOINT_ID,
-  name: NAME,
-  description: DESCRIPTION,
-  url: URL,
-  events: EVENTS,
-  widget_ids: WIDGET_IDS,
+  name: absentOrNull(endpointName).schema,
+  description: absentOrNull(endpointDescription).schema,
+  url: endpointUrl.schema,
+  events: someEventTypes.schema,
+  widget_ids: absentOrNull(widgetIds).schema,
   is_active: { type: 'boolean', description: 'Becomes false after 20 failed attempts in a row.' },
   failure_count: { ...COUNT, description: 'Failed attempts in a row, over all deliveries. A success resets it to 0.' },
   last_triggered_at: MAYBE_TIMESTAMP,
@@ -109,42 +101,33 @@ const apiKey = {
   last_used_at: MAYBE_TIMESTAMP,
 };
 
-const newEvent = bodyOf(
-  {
+/** The rules of the payload go by the type. Generators of code ignore them, validators do not. */
+const PAYLOADS = CATALOG.filter(({ event }) => isIngestable(event)).map(({ event, schema }) => ({
+  if: { properties: { event: { const: event } } },
+  then: { properties: { data: schema } },
+}));
+
+const newEvent: JsonObject = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['event', 'data'],
+  properties: {
     id: { ...EVENT_ID, description: 'Set by the producer, otherwise generated. A repeated id is appended once.' },
     event: { type: 'string', enum: EVENT_TYPES.filter(isIngestable) },
     occurred_at: { ...TIMESTAMP, description: 'Default: now. At most 24 hours ahead.' },
     org_id: { ...UUID, description: 'Required with a service key. Otherwise the organization of the key.' },
     widget_id: { type: ['string', 'null'], format: 'uuid', description: 'null for org-wide types.' },
-    data: { type: 'object' },
+    data: { type: 'object', additionalProperties: true, description: 'The payload, by the schema of its type.' },
   },
-  ['event', 'data'],
-);
+  allOf: PAYLOADS,
+};
 
-const WAIT_SECONDS: JsonObject = { type: 'integer', minimum: 1, maximum: 604_800 };
 const MAYBE_NAMED: JsonObject = {
   anyOf: [objectOf({ id: { type: 'string' }, name: { type: 'string' } }), { type: 'null' }],
 };
 const CONVERSATION_ID: JsonObject = { type: 'string', maxLength: 255 };
 
-const staffAlertSettings = {
-  enabled: { type: 'boolean', description: 'false turns off staff alerts. The events are still emitted.' },
-  emails: {
-    type: 'array',
-    maxItems: 50,
-    uniqueItems: true,
-    items: { type: 'string', maxLength: 254 },
-    description: 'The addresses that get each staff alert by mail, if SMTP is configured.',
-  },
-};
-
-const liveChatSettings = {
-  first_alert_seconds: { ...WAIT_SECONDS, description: 'The wait after which Gapless raises conversation.queued.' },
-  second_alert_seconds: {
-    ...WAIT_SECONDS,
-    description: 'The wait after which Gapless raises conversation.queued.escalated. Longer than the first.',
-  },
-};
+const newLiveChatSettings = bodySchema(LiveChatSettingsDto);
 
 /** `components.schemas` of the document. */
 export const SCHEMAS: JsonObject = {
@@ -166,18 +149,7 @@ export const SCHEMAS: JsonObject = {
     request_id: MAYBE_TEXT,
     details: { type: 'object', additionalProperties: true, description: 'What was changed. It has no secrets.' },
   }),
-  SecretRotation: bodyOf(
-    {
-      overlap_seconds: {
-        type: 'integer',
-        minimum: 0,
-        maximum: 86_400,
-        default: 0,
-        description: 'How long the old secret signs, too.',
-      },
-    },
-    [],
-  ),
+  SecretRotation: bodySchema(RotateSecretDto),
   WebhookWithNewSecret: {
     ...objectOf({ ...webhook, secret: SECRET }),
     properties: { ...webhook, secret: SECRET, previous_secret_expires_at: OVERLAP_END },
@@ -199,21 +171,8 @@ export const SCHEMAS: JsonObject = {
       disabled_reason: MAYBE_TEXT,
     }),
   }),
-  NewWebhook: bodyOf({ url: URL, events: EVENTS, name: NAME, description: DESCRIPTION, widget_ids: WIDGET_IDS }, [
-    'url',
-    'events',
-  ]),
-  WebhookChange: bodyOf(
-    {
-      url: URL,
-      events: EVENTS,
-      name: NAME,
-      description: DESCRIPTION,
-      widget_ids: WIDGET_IDS,
-      is_active: { type: 'boolean', description: 'true enables the endpoint again, with failure_count 0.' },
-    },
-    [],
-  ),
+  NewWebhook: bodySchema(CreateWebhookDto),
+  WebhookChange: bodySchema(UpdateWebhookDto),
   Delivery: objectOf(delivery, 'What became of an event on its way to an endpoint.'),
   DeliveryWithLog: objectOf({
     ...delivery,
@@ -256,25 +215,10 @@ export const SCHEMAS: JsonObject = {
     },
     'The request of the latest attempt as it was sent.',
   ),
-  Recovery: bodyOf(
-    {
-      since_seq: {
-        type: ['integer', 'null'],
-        minimum: 0,
-        description: 'Events with a greater seq. Set this or since.',
-      },
-      since: { ...MAYBE_TIMESTAMP, description: 'Events appended at this time or later. Set this or since_seq.' },
-      until: MAYBE_TIMESTAMP,
-      status: {
-        type: ['string', 'null'],
-        enum: ['failed', 'missed', null],
-        description:
-          'failed: deliveries that failed. missed: events that arrived while the endpoint was inactive. Default: both.',
-      },
-      dry_run: { type: ['boolean', 'null'], description: 'Only counts. Also works for an inactive endpoint.' },
-    },
-    [],
-  ),
+  // One of the two, and not null.
+  Recovery: {
+    anyOf: ['since', 'since_seq'].map((name) => ({ ...bodySchema(RecoverDeliveriesDto), required: [name] })),
+  },
   RecoveryResult: objectOf({ matched: COUNT, scheduled: COUNT }),
   Envelope: envelope,
   NewEvent: newEvent,
@@ -292,25 +236,12 @@ export const SCHEMAS: JsonObject = {
     ...apiKey,
     key: { type: 'string', description: 'The key. Shown only in this response.' },
   }),
-  NewApiKey: bodyOf(
-    {
-      scopes: { type: 'array', minItems: 1, uniqueItems: true, items: { type: 'string', enum: API_KEY_SCOPES } },
-      expires_at: MAYBE_TIMESTAMP,
-    },
-    ['scopes'],
-  ),
-  LiveChatSettings: objectOf({ ...liveChatSettings, staff_alerts: objectOf(staffAlertSettings) }),
-  NewLiveChatSettings: bodyOf(
-    {
-      ...liveChatSettings,
-      staff_alerts: {
-        ...bodyOf(staffAlertSettings, ['enabled', 'emails']),
-        type: ['object', 'null'],
-        description: 'Unchanged if missing.',
-      },
-    },
-    ['first_alert_seconds', 'second_alert_seconds'],
-  ),
+  NewApiKey: bodySchema(CreateApiKeyDto),
+  LiveChatSettings: objectOf({
+    ...propertiesOf(newLiveChatSettings),
+    staff_alerts: objectOf(propertiesOf(staffAlerts.schema)),
+  }),
+  NewLiveChatSettings: newLiveChatSettings,
   WaitingConversation: objectOf({
     conversation_id: CONVERSATION_ID,
     subject: { type: 'string' },
@@ -347,7 +278,7 @@ export const SCHEMAS: JsonObject = {
     },
     'Who is signed in to the dashboard.',
   ),
-  NewSession: bodyOf({ api_key: { type: 'string', description: 'A key of the organization.' } }, ['api_key']),
+  NewSession: bodySchema(SignInDto),
   Overview: objectOf(
     {
       as_of: TIMESTAMP,

@@ -19,6 +19,7 @@ export const PROBLEM_TYPES: Readonly<Record<ProblemCode, ProblemType>> = {
   insufficient_scope: { status: 403, title: 'The API key does not allow this' },
   csrf_token_invalid: { status: 403, title: 'The request does not come from the dashboard' },
   not_found: { status: 404, title: 'Not found' },
+  method_not_allowed: { status: 405, title: 'The method is not allowed here' },
   endpoint_inactive: { status: 409, title: 'The endpoint is inactive' },
   endpoint_limit_reached: { status: 409, title: 'The organization has reached its limit of endpoints' },
   api_key_limit_reached: { status: 409, title: 'The organization has reached its limit of API keys' },

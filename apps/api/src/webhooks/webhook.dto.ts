@@ -1,54 +1,51 @@
-import { IsOptional } from 'class-validator';
 import { parseWidgetId, type WidgetId } from '#libs/domain';
 import { Checked } from '../http/checked.decorator.js';
-import { aBoolean, absentOr, aString, aTextOf, required } from '../http/member-checks.js';
-import { someEventTypes, widgetIds } from './webhook-members.js';
+import { absentOr, absentOrNull, required } from '../http/member-rules.js';
+import {
+  activity,
+  endpointDescription,
+  endpointName,
+  endpointUrl,
+  someEventTypes,
+  widgetIds,
+} from './webhook-members.js';
 
-const MAX_NAME_LENGTH = 120;
-const MAX_DESCRIPTION_LENGTH = 1_000;
-
-/** The body of `POST /external/webhooks` (contract 5.1). The url's own rules are `EndpointUrlCheck`'s. */
+/** The body of `POST /external/webhooks` (contract 5.1). */
 export class CreateWebhookDto {
-  @Checked(required(aString))
+  @Checked(required(endpointUrl))
   readonly url!: string;
 
   @Checked(required(someEventTypes))
   readonly events!: readonly string[];
 
-  @IsOptional()
-  @Checked(aTextOf(MAX_NAME_LENGTH))
+  @Checked(absentOrNull(endpointName))
   readonly name?: string | null;
 
-  @IsOptional()
-  @Checked(aTextOf(MAX_DESCRIPTION_LENGTH))
+  @Checked(absentOrNull(endpointDescription))
   readonly description?: string | null;
 
-  @IsOptional()
-  @Checked(widgetIds)
+  @Checked(absentOrNull(widgetIds))
   readonly widget_ids?: readonly string[] | null;
 }
 
 /** The body of `PATCH /external/webhooks/:id`: what is absent stays; null clears what may be null (contract 5.1). */
 export class UpdateWebhookDto {
-  @Checked(absentOr(aString))
+  @Checked(absentOr(endpointUrl))
   readonly url?: string;
 
   @Checked(absentOr(someEventTypes))
   readonly events?: readonly string[];
 
-  @IsOptional()
-  @Checked(aTextOf(MAX_NAME_LENGTH))
+  @Checked(absentOrNull(endpointName))
   readonly name?: string | null;
 
-  @IsOptional()
-  @Checked(aTextOf(MAX_DESCRIPTION_LENGTH))
+  @Checked(absentOrNull(endpointDescription))
   readonly description?: string | null;
 
-  @IsOptional()
-  @Checked(widgetIds)
+  @Checked(absentOrNull(widgetIds))
   readonly widget_ids?: readonly string[] | null;
 
-  @Checked(absentOr(aBoolean))
+  @Checked(absentOr(activity))
   readonly is_active?: boolean;
 }
 

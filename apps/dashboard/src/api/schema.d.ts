@@ -1602,6 +1602,23 @@ export interface components {
              * Format: date-time
              * @description Events appended at this time or later. Set this or since_seq.
              */
+            since: string | null;
+            /** Format: date-time */
+            until?: string | null;
+            /**
+             * @description failed: deliveries that failed. missed: events that arrived while the endpoint was inactive. Default: both.
+             * @enum {string|null}
+             */
+            status?: "failed" | "missed" | null;
+            /** @description Only counts. Also works for an inactive endpoint. */
+            dry_run?: boolean | null;
+        } | {
+            /** @description Events with a greater seq. Set this or since. */
+            since_seq: number | null;
+            /**
+             * Format: date-time
+             * @description Events appended at this time or later. Set this or since_seq.
+             */
             since?: string | null;
             /** Format: date-time */
             until?: string | null;
@@ -1666,8 +1683,11 @@ export interface components {
              * @description null for org-wide types.
              */
             widget_id?: string | null;
-            data: Record<string, never>;
-        };
+            /** @description The payload, by the schema of its type. */
+            data: {
+                [key: string]: unknown;
+            };
+        } & (unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown);
         EventType: {
             /** @enum {string} */
             event: "conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "test";
@@ -1888,7 +1908,7 @@ export interface components {
              */
             instance: string;
             /** @enum {string} */
-            code: "malformed_request" | "missing_api_key" | "invalid_api_key" | "insufficient_scope" | "csrf_token_invalid" | "not_found" | "endpoint_inactive" | "endpoint_limit_reached" | "api_key_limit_reached" | "event_pruned" | "idempotency_conflict" | "payload_too_large" | "unsupported_media_type" | "validation_failed" | "unknown_event_type" | "url_not_https" | "url_private_network" | "url_unresolvable" | "url_invalid" | "rate_limited" | "internal_error" | "unavailable";
+            code: "malformed_request" | "missing_api_key" | "invalid_api_key" | "insufficient_scope" | "csrf_token_invalid" | "not_found" | "method_not_allowed" | "endpoint_inactive" | "endpoint_limit_reached" | "api_key_limit_reached" | "event_pruned" | "idempotency_conflict" | "payload_too_large" | "unsupported_media_type" | "validation_failed" | "unknown_event_type" | "url_not_https" | "url_private_network" | "url_unresolvable" | "url_invalid" | "rate_limited" | "internal_error" | "unavailable";
             request_id: string;
             /** @description The invalid places, as JSON Pointers. A query parameter is a member of the query. */
             errors?: {

@@ -6,6 +6,7 @@ export const ERROR_CODES = [
   'insufficient_scope',
   'csrf_token_invalid',
   'not_found',
+  'method_not_allowed',
   'endpoint_inactive',
   'endpoint_limit_reached',
   'api_key_limit_reached',

@@ -12,7 +12,9 @@ import { ANY_STATUS, seen, SEEN_DELIVERIES } from '../projections/seen-deliverie
 import type { Store } from '../connection/store.js';
 
 /** Which deliveries are to be recovered: `failed` ones, or what the endpoint `missed` while it was inactive. */
-export type RecoveryKind = 'failed' | 'missed';
+export const RECOVERY_KINDS = ['failed', 'missed'] as const;
+
+export type RecoveryKind = (typeof RECOVERY_KINDS)[number];
 
 /** The events to look at: by seq (greater than `sinceSeq`) or by the time at which they were appended. */
 export interface RecoveryRange {
