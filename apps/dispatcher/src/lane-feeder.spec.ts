@@ -92,6 +92,7 @@ function aContext(generation = 1): BatchContext {
     holdsLease: () => true,
     isStale: () => false,
     seek: () => undefined,
+    doubt: () => undefined,
     resume: (topic, partition) => {
       resumed.push(`${topic}/${partition}`);
     },

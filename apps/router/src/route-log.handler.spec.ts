@@ -92,6 +92,7 @@ const context = {
     return generation;
   },
   isStale: () => isStale,
+  doubt: () => undefined,
   seek: (_topic: string, _partition: number, offset: number) => sought.push(offset),
 } as unknown as BatchContext;
 

@@ -10,11 +10,13 @@ let place: ProjectionPlace;
 let projectedTo: number;
 let applied: readonly (readonly [number, number])[];
 let soughtTo: readonly number[];
+let doubted: number;
 
 beforeEach(() => {
   projectedTo = 0;
   applied = [];
   soughtTo = [];
+  doubted = 0;
   place = new ProjectionPlace('feed', {
     clock: { now: () => 0 },
     logger: createLogger('silent', 'test'),
@@ -25,8 +27,9 @@ beforeEach(() => {
 function apply({ firstOffset, nextOffset }: Stretch): Promise<Projected> {
   if (firstOffset > projectedTo) return Promise.resolve({ kind: 'behind', nextOffset: projectedTo });
   applied = [...applied, [firstOffset, nextOffset]];
-  projectedTo = nextOffset;
-  return Promise.resolve({ kind: 'applied' });
+  const isRepeat = firstOffset < projectedTo;
+  projectedTo = Math.max(projectedTo, nextOffset);
+  return Promise.resolve(isRepeat ? { kind: 'applied', repeated: true } : { kind: 'applied' });
 }
 
 /** The consumer hands over the records from `from` up to, and without, `to`. */
@@ -35,6 +38,9 @@ function handOver(from: number, to: number): Promise<Handled> {
   const context = {
     seek: (_topic: string, _partition: number, offset: number) => {
       soughtTo = [...soughtTo, offset];
+    },
+    doubt: () => {
+      doubted++;
     },
   } as unknown as BatchContext;
   return place.project({ topic: 'log', partition: 0, records: records as unknown as StoredRecord[] }, context, apply);
@@ -63,5 +69,17 @@ describe('a consumer that is ahead of its projection', () => {
     expect(await handOver(4, 6)).toBeUndefined();
     expect(soughtTo).toEqual([2]);
     expect(applied.at(-1)).toEqual([2, 6]);
+  });
+});
+
+describe('a consumer that is behind its projection', () => {
+  it('asks whether the projection is of the same records', async () => {
+    await handOver(0, 2);
+    expect(doubted).toBe(0);
+    projectedTo = 3;
+    await handOver(2, 3);
+    expect(doubted).toBe(1);
+    await handOver(3, 4);
+    expect(doubted).toBe(1);
   });
 });

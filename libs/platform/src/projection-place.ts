@@ -38,6 +38,8 @@ export class ProjectionPlace {
     const projected = await apply(stretch);
     if (projected.kind === 'applied') {
       this.#sentBackTo.delete(partition);
+      // Somebody else applied them, or others that stood there before the partition went back: that is to be found out.
+      if (projected.repeated === true) context.doubt(topic, partition);
       this.#measure(performance.now() - startedAtMs, records[0]?.timestampMs ?? 0);
       return undefined;
     }

@@ -139,8 +139,8 @@ export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
     breaks: 'a projector does not notice that a batch was stored without its knowledge',
     file: 'libs/postgres/src/projections/feed-projection.ts',
     find: `        this.#forgetHeads();
-        return { kind: 'applied' };`,
-    replace: "        return { kind: 'applied' };",
+        return applied(stretch, stretch.nextOffset);`,
+    replace: '        return applied(stretch, stretch.nextOffset);',
   },
   {
     name: 'unfinished-committed',

@@ -67,6 +67,8 @@ export interface BatchContext {
   resume(topic: string, partition: number): void;
   /** Lets the handler be called for the partition from this offset on. */
   seek(topic: string, partition: number, offset: number): void;
+  /** Has the partition compared with its position anew before more of it is handed over: somebody else has moved that. */
+  doubt(topic: string, partition: number): void;
 }
 
 export interface BatchConsumerOptions {
@@ -413,6 +415,9 @@ export class BatchConsumer {
       },
       resume: (restingTopic, restingPartition) => {
         if (generation === this.#generation) this.#pauses.endRest(restingTopic, restingPartition);
+      },
+      doubt: (...doubted) => {
+        if (generation === this.#generation) this.#guard.doubt(...doubted);
       },
       seek: (soughtTopic, soughtPartition, offset) => {
         if (generation !== this.#generation) return;

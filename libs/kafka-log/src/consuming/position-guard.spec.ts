@@ -76,4 +76,20 @@ describe('PositionGuard', () => {
     expect(await guard.admits(TOPIC, 0)).toBe(false);
     await guard.stop();
   });
+
+  it('notices that its source has another position than the one that it found', async () => {
+    jest.useFakeTimers();
+    [committed, end] = [undefined, 0];
+    const guard = aGuard();
+    guard.assigned({ [TOPIC]: [0] });
+    expect(await guard.admits(TOPIC, 0)).toBe(true);
+    // A transaction from before the partition went back was committed late.
+    [committed, end] = [COMMITTED, 3];
+    expect(await guard.admits(TOPIC, 0)).toBe(true);
+    guard.doubt(TOPIC, 0);
+    const admitted = guard.admits(TOPIC, 0);
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect(await admitted).toBe(false);
+    await guard.stop();
+  });
 });

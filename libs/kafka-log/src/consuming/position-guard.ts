@@ -154,6 +154,14 @@ export class PositionGuard {
     this.#doubt([standing]);
   }
 
+  /** The position is another one than this member knows: its source is asked again. */
+  doubt(topic: string, partition: number): void {
+    const standing = this.#standings.get(`${topic}/${partition}`);
+    if (standing === undefined || standing.state === 'stopped') return;
+    standing.position = null;
+    this.#doubt([standing]);
+  }
+
   #noticeInterruptions(): void {
     const { interruptions } = this.use.connection;
     if (interruptions === this.#interruptions) return;

@@ -16,6 +16,7 @@ import {
   type WidgetId,
 } from '#libs/domain';
 import {
+  applied,
   MOVED,
   moveParameters,
   projectedUpTo,
@@ -150,13 +151,13 @@ export class ChatQueueProjection {
     for (;;) {
       const place = await this.#offsets.place(stretch);
       if (place.kind === 'behind') return place;
-      if (place.kind === 'done') return { kind: 'applied' };
+      if (place.kind === 'done') return applied(stretch, stretch.nextOffset);
       const unseen = events.filter((event) => event.offset >= place.expected);
       const move = moveParameters(stretch, place.expected);
       const moved = unseen.length === 0 ? await this.#move(move) : await this.#fold(stretch.partition, move, unseen);
       if (moved) {
         this.#offsets.moved(stretch);
-        return { kind: 'applied' };
+        return applied(stretch, place.expected);
       }
       this.#offsets.forget(stretch);
     }

@@ -19,7 +19,7 @@ import {
   type LoadedDelivery,
   type LoadedFacts,
 } from './delivery-statements.js';
-import { moveParameters, ProjectionOffsets, type Projected, type Stretch } from './projection-offsets.js';
+import { applied, moveParameters, ProjectionOffsets, type Projected, type Stretch } from './projection-offsets.js';
 import type { Store } from '../connection/store.js';
 
 export interface FactAtOffset {
@@ -60,12 +60,12 @@ export class DeliveryProjection {
     for (;;) {
       const place = await this.#offsets.place(stretch);
       if (place.kind === 'behind') return place;
-      if (place.kind === 'done') return { kind: 'applied' };
+      if (place.kind === 'done') return applied(stretch, stretch.nextOffset);
       const unseen = facts.filter(({ offset }) => offset >= place.expected).map(({ fact }) => fact);
       const batch = await this.#fold(unseen);
       if (await this.#write(stretch, place.expected, batch)) {
         this.#offsets.moved(stretch);
-        return { kind: 'applied' };
+        return applied(stretch, place.expected);
       }
       this.#offsets.forget(stretch);
     }

@@ -94,8 +94,8 @@ describe('FeedProjection', () => {
   it('stores each event once, when the same batch comes again, to it and to another projector', async () => {
     const one = new FeedProjection(store);
     expect(await apply(one, 0, 5)).toEqual({ kind: 'applied' });
-    expect(await apply(one, 0, 5)).toEqual({ kind: 'applied' });
-    expect(await apply(new FeedProjection(store), 0, 5)).toEqual({ kind: 'applied' });
+    expect(await apply(one, 0, 5)).toEqual({ kind: 'applied', repeated: true });
+    expect(await apply(new FeedProjection(store), 0, 5)).toEqual({ kind: 'applied', repeated: true });
     expect(await seqs()).toEqual(oneTo(5));
     expect(await nextOffset()).toBe(5);
   });

@@ -10,7 +10,14 @@ import {
 } from '#libs/domain';
 import type { SequenceCheck, SequenceFindings } from '#libs/telemetry';
 import { DayPartitions } from './day-partitions.js';
-import { moveParameters, MOVED, ProjectionOffsets, type Projected, type Stretch } from './projection-offsets.js';
+import {
+  applied,
+  moveParameters,
+  MOVED,
+  ProjectionOffsets,
+  type Projected,
+  type Stretch,
+} from './projection-offsets.js';
 import type { Store } from '../connection/store.js';
 
 /** A record of the log, as the feed stores it. */
@@ -102,7 +109,7 @@ export class FeedProjection implements SequenceCheck {
       if (place.kind === 'done') {
         // Another process stored it, or this one did and got no answer: the heads are further than is known here.
         this.#forgetHeads();
-        return { kind: 'applied' };
+        return applied(stretch, stretch.nextOffset);
       }
       if (!place.continues) this.#forgetHeads();
       const unseen = events.filter((event) => event.offset >= place.expected);
@@ -113,7 +120,7 @@ export class FeedProjection implements SequenceCheck {
         this.#note(unseen, sifted);
         this.#offsets.moved(stretch);
         this.onApplied(sifted.fresh);
-        return { kind: 'applied' };
+        return applied(stretch, place.expected);
       }
       this.#offsets.forget(stretch);
     }

@@ -14,9 +14,18 @@ export interface Stretch {
 
 /** The result of a stretch. */
 export type Projected =
-  | { readonly kind: 'applied' }
+  | {
+      readonly kind: 'applied';
+      /** Set if records of the stretch were left out, since they had been applied before. */
+      readonly repeated?: true;
+    }
   /** The projection has not seen what comes before the stretch: it goes on at `nextOffset`. */
   | { readonly kind: 'behind'; readonly nextOffset: number };
+
+/** @param from where the projection was: what the stretch has before that was left out */
+export function applied({ firstOffset }: Stretch, from: number): Projected {
+  return from > firstOffset ? { kind: 'applied', repeated: true } : { kind: 'applied' };
+}
 
 /**
  * The parameters of `MOVED`. The offset moves from the one that was expected, or nothing of the statement happens: of
