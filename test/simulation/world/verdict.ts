@@ -245,7 +245,7 @@ export function unsettled({ broker, tables, ledger, topics, isStopped }: Evidenc
       // With the sequencer stopped nothing more comes, by which a projector would notice a late commit of another one.
       const isSaid =
         isStopped(`projector-${projection}`, topic, partition) ||
-        (projection === 'feed' && next > end && isStopped('sequencer', topic, partition));
+        (projection === 'feed' && next > end && isStopped('sequencer', topics.inbox, partition));
       if (((end > 0 && next < end) || next > end) && !isSaid)
         return `the projection ${projection} is at ${next} of ${end} in ${topic}/${partition}`;
     }

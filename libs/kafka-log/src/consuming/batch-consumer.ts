@@ -67,7 +67,7 @@ export interface BatchContext {
   resume(topic: string, partition: number): void;
   /** Lets the handler be called for the partition from this offset on. */
   seek(topic: string, partition: number, offset: number): void;
-  /** Has the partition compared with its position anew before more of it is handed over: somebody else has moved that. */
+  /** Has the partition compared with its position again before more of it is handed over: somebody else has moved that. */
   doubt(topic: string, partition: number): void;
 }
 
