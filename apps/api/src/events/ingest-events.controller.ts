@@ -1,8 +1,8 @@
 import { Controller, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { derivedEventId, GaplessError, type Clock, type EventId } from '#libs/domain';
+import { derivedEventId, GaplessError, type Clock, type EventId, type InboxEvent } from '#libs/domain';
 import { INGEST_LIMITS, parseSubmission } from '#libs/event-validation';
-import { eventKey } from '#libs/postgres';
+import { eventKey, type EventKey } from '#libs/postgres';
 import { Appender, inboxRecord, type NewRecord, type TopicNames } from '#libs/kafka-log';
 import { CLOCK, TOPICS } from '#libs/platform';
 import { Identifiers } from '#libs/runtime';
@@ -13,7 +13,7 @@ import { Limits } from '../http/operation-limits.js';
 import { Idempotency } from '../idempotency/idempotency.js';
 import { IngestPace } from '../rate-limits/ingest-pace.js';
 import { RateLimits } from '../rate-limits/rate-limits.js';
-import { CheckedIds } from './checked-ids.js';
+import { CheckedIds, type IdCheck } from './checked-ids.js';
 import { PendingIngest } from './pending-ingest.js';
 import { RequestTraces } from './request-traces.js';
 
@@ -63,22 +63,34 @@ export class IngestEventsController {
     const submitted = parseSubmission(body, { orgOfKey: key.orgId, nowMs: this.clock.now(), limits: INGEST_LIMITS });
     // The request has been counted as one event already.
     if (submitted.length > 1) await this.rateLimits.count('events', key.id, submitted.length - 1, reply);
-    await this.pace.turn(key.id, submitted.length, body.length);
     const events = submitted.map((event, index) => ({ ...event, id: event.id ?? this.#newId(seed, index) }));
     // An id that is made for this request, and never again, need not be looked up.
-    const checks = await this.checkedIds.check(
-      seed === null ? events.filter((_, index) => submitted[index]?.id) : events,
-    );
-    const records = events.flatMap((event) => {
+    const mayBeKnown = seed === null ? events.filter((_, index) => submitted[index]?.id) : events;
+    // Whose turn it is depends on the organization, so that more keys give nobody a larger share.
+    const caller = key.orgId ?? key.id;
+    await this.pending.whileWaiting(caller, body.length, async () => {
+      let checks: ReadonlyMap<EventKey, IdCheck> | undefined;
+      for await (const part of this.pace.inTurn(key.id, events, body.length)) {
+        // All of them before the first is appended: what is refused is refused as a whole.
+        checks ??= await this.checkedIds.check(mayBeKnown);
+        await this.#append(this.#recordsOf(part, checks, traceparent), caller);
+      }
+    });
+    return { data: events.map(({ id }) => ({ id })) };
+  }
+
+  /** What the inbox gets: nothing of an event that the feed has. */
+  #recordsOf(
+    events: readonly InboxEvent[],
+    checks: ReadonlyMap<EventKey, IdCheck>,
+    traceparent: string,
+  ): readonly NewRecord[] {
+    return events.flatMap((event) => {
       const check = checks.get(eventKey(event.orgId, event.id));
       if (check?.kind === 'known') return [];
       const checkedTo = check === undefined ? {} : { checkedTo: check.checkedTo };
       return [inboxRecord(this.topics.inbox, event, { traceparent, ...checkedTo })];
     });
-    // Whose turn it is depends on the organization, so that more keys give nobody a larger share.
-    const caller = key.orgId ?? key.id;
-    await this.pending.whileWaiting(caller, body.length, () => this.#append(records, caller));
-    return { data: events.map(({ id }) => ({ id })) };
   }
 
   #newId(seed: string | null, index: number): EventId {

@@ -6,14 +6,14 @@ import type { Config } from '#libs/runtime';
 import { EVENTS_PER_REQUEST, WINDOW_SECONDS } from './rate-limits.js';
 
 /** A request with so many events and bytes is no import, and never waits. */
-const SMALL_REQUEST_EVENTS = 20;
-const SMALL_REQUEST_BYTES = 512 * 1024;
-/** What a key may send at once before its next large request waits, in time at its rate. */
-const AT_ONCE_MS = 250;
-/** Keys whose turn has passed are forgotten after so many requests. */
+const SMALL: Load = { events: 20, bytes: 512 * 1024 };
+/** What a large request brings at once, in time at the rate of its key. */
+const AT_ONCE_MS = 50;
+const WINDOW_MS = WINDOW_SECONDS * 1_000;
+/** Keys whose turn has passed are forgotten after so many turns. */
 const FORGET_EVERY = 10_000;
 
-/** What a request brings. */
+/** A size of a request. */
 interface Load {
   readonly events: number;
   readonly bytes: number;
@@ -28,29 +28,52 @@ interface Load {
 export class IngestPace {
   readonly #msPerEvent: number;
   readonly #msPerByte: number;
+  readonly #atOnce: Load;
   /** When what came so far of a key is over, at its rates; milliseconds of a clock that nobody sets. */
   readonly #overAt = new Map<ApiKeyId, number>();
-  #requests = 0;
+  #turns = 0;
 
   constructor(@Inject(CONFIG) config: Pick<Config, 'rateLimitPerSecond' | 'rateLimitBytesPerSecond'>) {
     this.#msPerEvent = 1_000 / (config.rateLimitPerSecond * EVENTS_PER_REQUEST);
     this.#msPerByte = 1_000 / config.rateLimitBytesPerSecond;
+    this.#atOnce = {
+      events: Math.max(SMALL.events, Math.floor(AT_ONCE_MS / this.#msPerEvent)),
+      bytes: Math.max(SMALL.bytes, Math.floor(AT_ONCE_MS / this.#msPerByte)),
+    };
   }
 
-  /** Resolves when it is the request's turn. */
-  async turn(key: ApiKeyId, events: number, bytes: number): Promise<void> {
-    const waitMs = this.take(key, { events, bytes }, performance.now());
-    if (waitMs > 0) await delay(waitMs);
+  /**
+   * Cuts the events of a request into parts, in order, and yields each when it is its turn.
+   * @param bytes of the whole request
+   */
+  async *inTurn<Event>(
+    key: ApiKeyId,
+    events: readonly Event[],
+    bytes: number,
+  ): AsyncGenerator<readonly Event[], void, undefined> {
+    const request: Load = { events: events.length, bytes };
+    const parts = Math.ceil(Math.max(events.length / this.#atOnce.events, bytes / this.#atOnce.bytes));
+    const size = Math.ceil(events.length / parts);
+    for (let from = 0; from < events.length; from += size) {
+      const part = events.slice(from, from + size);
+      const waitMs = this.take(key, request, part.length / events.length, performance.now());
+      if (waitMs > 0) await delay(waitMs);
+      yield part;
+    }
   }
 
-  /** @returns how long the request is to wait, milliseconds */
-  take(key: ApiKeyId, { events, bytes }: Load, nowMs: number): number {
-    if (++this.#requests % FORGET_EVERY === 0) this.#forget(nowMs);
+  /**
+   * @param share of the request, up to 1, whose turn is to come
+   * @returns how long it is to wait, milliseconds
+   */
+  take(key: ApiKeyId, request: Load, share: number, nowMs: number): number {
+    if (++this.#turns % FORGET_EVERY === 0) this.#forget(nowMs);
+    const { events, bytes } = request;
     const beganAt = Math.max(this.#overAt.get(key) ?? nowMs, nowMs);
     // A request with more than the quota of a window is counted as the whole quota.
-    const takesMs = Math.min(Math.max(events * this.#msPerEvent, bytes * this.#msPerByte), WINDOW_SECONDS * 1_000);
-    this.#overAt.set(key, beganAt + takesMs);
-    if (events <= SMALL_REQUEST_EVENTS && bytes <= SMALL_REQUEST_BYTES) return 0;
+    const takesMs = Math.min(Math.max(events * this.#msPerEvent, bytes * this.#msPerByte), WINDOW_MS);
+    this.#overAt.set(key, beganAt + share * takesMs);
+    if (events <= SMALL.events && bytes <= SMALL.bytes) return 0;
     return Math.max(0, beganAt - nowMs - AT_ONCE_MS);
   }
 
