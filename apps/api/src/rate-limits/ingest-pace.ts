@@ -9,8 +9,9 @@ import { EVENTS_PER_REQUEST, WINDOW_SECONDS } from './rate-limits.js';
 const SMALL: Load = { events: 20, bytes: 512 * 1024 };
 /** What a large request brings at once, in time at the rate of its key. */
 const AT_ONCE_MS = 50;
+const AT_ONCE = { inMs: 0, takesMs: 0 };
 const WINDOW_MS = WINDOW_SECONDS * 1_000;
-/** Keys whose turn has passed are forgotten after so many turns. */
+/** Keys whose turn has passed are forgotten after so many requests. */
 const FORGET_EVERY = 10_000;
 
 /** A size of a request. */
@@ -31,7 +32,7 @@ export class IngestPace {
   readonly #atOnce: Load;
   /** When what came so far of a key is over, at its rates; milliseconds of a clock that nobody sets. */
   readonly #overAt = new Map<ApiKeyId, number>();
-  #turns = 0;
+  #requests = 0;
 
   constructor(@Inject(CONFIG) config: Pick<Config, 'rateLimitPerSecond' | 'rateLimitBytesPerSecond'>) {
     this.#msPerEvent = 1_000 / (config.rateLimitPerSecond * EVENTS_PER_REQUEST);
@@ -51,30 +52,27 @@ export class IngestPace {
     events: readonly Event[],
     bytes: number,
   ): AsyncGenerator<readonly Event[], void, undefined> {
-    const request: Load = { events: events.length, bytes };
     const parts = Math.ceil(Math.max(events.length / this.#atOnce.events, bytes / this.#atOnce.bytes));
     const size = Math.ceil(events.length / parts);
+    const arrivedAt = performance.now();
+    const turn = this.take(key, { events: events.length, bytes }, arrivedAt);
     for (let from = 0; from < events.length; from += size) {
-      const part = events.slice(from, from + size);
-      const waitMs = this.take(key, request, part.length / events.length, performance.now());
+      const dueAt = arrivedAt + turn.inMs + (from / events.length) * turn.takesMs - AT_ONCE_MS;
+      const waitMs = dueAt - performance.now();
       if (waitMs > 0) await delay(waitMs);
-      yield part;
+      yield events.slice(from, from + size);
     }
   }
 
-  /**
-   * @param share of the request, up to 1, whose turn is to come
-   * @returns how long it is to wait, milliseconds
-   */
-  take(key: ApiKeyId, request: Load, share: number, nowMs: number): number {
-    if (++this.#turns % FORGET_EVERY === 0) this.#forget(nowMs);
-    const { events, bytes } = request;
-    const beganAt = Math.max(this.#overAt.get(key) ?? nowMs, nowMs);
+  /** @returns when the turn of a request begins, and how long it takes; milliseconds */
+  take(key: ApiKeyId, { events, bytes }: Load, nowMs: number): { readonly inMs: number; readonly takesMs: number } {
+    if (++this.#requests % FORGET_EVERY === 0) this.#forget(nowMs);
+    const beginsAt = Math.max(this.#overAt.get(key) ?? nowMs, nowMs);
     // A request with more than the quota of a window is counted as the whole quota.
     const takesMs = Math.min(Math.max(events * this.#msPerEvent, bytes * this.#msPerByte), WINDOW_MS);
-    this.#overAt.set(key, beganAt + share * takesMs);
-    if (events <= SMALL.events && bytes <= SMALL.bytes) return 0;
-    return Math.max(0, beganAt - nowMs - AT_ONCE_MS);
+    this.#overAt.set(key, beginsAt + takesMs);
+    const isSmall = events <= SMALL.events && bytes <= SMALL.bytes;
+    return isSmall ? AT_ONCE : { inMs: beginsAt - nowMs, takesMs };
   }
 
   #forget(nowMs: number): void {
