@@ -1,6 +1,6 @@
 import type { EndpointId, EventId, OrgId } from '#libs/domain';
 import { forgetOutOfRangeListeners, partitionOf, topicNames, topicPlans } from '#libs/kafka-log';
-import type { Config } from '#libs/runtime';
+import { loadConfig, type Config } from '#libs/runtime';
 import { Network } from '../engine/network.js';
 import { Random } from '../engine/random.js';
 import { liveIn } from '../engine/take-over-time.js';
@@ -33,6 +33,13 @@ const LOOKS_IN_DOUBT = 60;
 const WITHDRAWN_MS = 1_000;
 /** More events than any history has that ends. */
 const MOST_STEPS = 400_000;
+
+/** What is set for nothing here. Its servers and its key are never used. */
+const DEFAULTS = loadConfig({
+  DATABASE_URL: 'postgres://simulated',
+  KAFKA_BROKERS: 'simulated:9092',
+  SECRET_ENCRYPTION_KEYS: `simulated:${Buffer.alloc(32).toString('base64')}`,
+});
 
 export interface HistoryOptions {
   readonly seed: number;
@@ -102,6 +109,7 @@ export class History {
       this.#ledger.autoDisabled(id);
     };
     this.#config = {
+      ...DEFAULTS,
       topicPrefix: 'sim',
       partitions: this.#plan.int(2, 3),
       retrySchedule: [1_000, 3_000, 8_000],
@@ -112,7 +120,7 @@ export class History {
       smtpUrl: null,
       maxEndpointsPerOrg: 1_000,
       maxApiKeysPerOrg: 1_000,
-    } as unknown as Config;
+    };
     this.#customers = new Customers({
       time,
       random: stream(6),

@@ -6,6 +6,7 @@ import { CheckedIds } from '../../../apps/api/src/events/checked-ids.js';
 import { IngestLag } from '../../../apps/api/src/events/ingest-lag.js';
 import { IngestEventsController } from '../../../apps/api/src/events/ingest-events.controller.js';
 import { PendingIngest } from '../../../apps/api/src/events/pending-ingest.js';
+import { IngestPace } from '../../../apps/api/src/rate-limits/ingest-pace.js';
 import { CreateWebhookController } from '../../../apps/api/src/webhooks/create-webhook.controller.js';
 import type { EndpointUrlCheck } from '../../../apps/api/src/webhooks/endpoint-url-check.js';
 import { LogMoments } from '../../../apps/api/src/webhooks/log-moments.js';
@@ -289,7 +290,7 @@ export class SimulatedProcess {
             new PendingIngest(config),
             { eventId: newEventId } as unknown as Identifiers,
             { count: () => Promise.resolve() } as never,
-            { turn: () => Promise.resolve() } as never,
+            new IngestPace(config),
             { once: (_request: unknown, _reply: unknown, act: (seed: null) => unknown) => act(null) } as never,
             {
               trace: (_name: string, _request: unknown, act: (parent: string) => unknown) => act(TRACEPARENT),
