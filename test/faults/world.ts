@@ -5,7 +5,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { startEmbeddedKafkaCluster, stopLeftovers, type EmbeddedKafkaCluster } from '#libs/embedded-stack';
 import { STAGE_NAMES, type StageName } from '#libs/runtime';
 import { anEnvironment } from '../support/environment.js';
-import { ROOT } from '../support/root.js';
 import { drawsFrom } from '../support/sequence.js';
 import { BrokerFiles } from './broker-files.js';
 import { BrokerWay, type WayState } from './broker-way.js';
@@ -266,9 +265,8 @@ export class World {
         return Promise.resolve();
       });
     }
-    const jarsDir = join(ROOT, '.cache/kafka-4.3.1');
     const [kafka, postgres] = await Promise.allSettled([
-      startEmbeddedKafkaCluster({ dataDir, jarsDir, nodes: brokers, signal: this.#signal, log: () => undefined }),
+      startEmbeddedKafkaCluster({ dataDir, nodes: brokers, signal: this.#signal, log: () => undefined }),
       PostgresServer.start(dataDir, this.#signal),
     ]);
     // Nobody needs their data any more when they are ended: killing them is quicker than an orderly stop.

@@ -33,8 +33,7 @@ async function startServers(signal: AbortSignal) {
   tell('starting Kafka and Postgres');
   const dataDir = join(RUN, 'servers');
   mkdirSync(dataDir, { recursive: true });
-  const jarsDir = join(ROOT, '.cache/kafka-4.3.1');
-  const options = { dataDir, jarsDir, kafkaPort: 0, postgresPort: 0, durable: false, signal, log: () => undefined };
+  const options = { dataDir, kafkaPort: 0, postgresPort: 0, durable: false, signal, log: () => undefined };
   return startEmbeddedStack(options);
 }
 

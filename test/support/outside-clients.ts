@@ -2,12 +2,11 @@ import { execFile, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { it } from '@jest/globals';
+import { KAFKA_JARS } from '#libs/embedded-stack';
 import { goEnvironment, outsideClientPaths } from '../../scripts/outside-clients.mjs';
 
 export const ROOT = resolve(import.meta.dirname, '../..');
 const { kafkaTools, pythonPackages, pythonKafka } = outsideClientPaths(ROOT);
-/** Of the embedded broker; they hold Kafka's own clients, and a JSON library. */
-export const KAFKA_JARS = join(ROOT, '.cache/kafka-4.3.1');
 
 /** Long enough for a compiler on a busy machine. */
 const PATIENCE_MS = 50_000;

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startEmbeddedKafka, type EmbeddedKafka } from '#libs/embedded-stack';
 
@@ -26,7 +26,6 @@ export async function aPrivateKafka(): Promise<PrivateKafka> {
   const launch = () =>
     startEmbeddedKafka({
       dataDir,
-      jarsDir: resolve(import.meta.dirname, '../../.cache/kafka-4.3.1'),
       log: () => undefined,
       port,
     });

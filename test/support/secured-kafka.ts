@@ -4,10 +4,11 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
+import { KAFKA_JARS } from '../../libs/embedded-stack/src/kafka-jars.js';
 import { kafkaLogging, kafkaServerProperties } from '../../libs/embedded-stack/src/kafka-settings.js';
 import { launchServer } from '../../libs/embedded-stack/src/server-process.js';
 import { eventually } from './infrastructure/eventually.js';
-import { KAFKA_JARS, runProgram } from './outside-clients.js';
+import { runProgram } from './outside-clients.js';
 
 /**
  * A broker that speaks TLS, asks who connects (SASL: PLAIN, SCRAM-SHA-256 and -512, OAUTHBEARER), and allows nothing

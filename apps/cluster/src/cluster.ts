@@ -34,7 +34,6 @@ const END_WITH_SUPERVISOR = pathToFileURL(join(import.meta.dirname, 'end-with-su
 export interface ClusterOptions {
   /** Takes the servers' data, the logs and `credentials.json`. */
   readonly dataDir: string;
-  readonly jarsDir: string;
   /** The settings of the stages, without servers, addresses and ports. */
   readonly environment: Environment;
   /** The port of the first api; 0 takes any free ones for all. */
@@ -143,7 +142,7 @@ async function endAll(
   await Promise.all([kafka.stop(), postgres.stop()]);
 }
 
-async function startServers({ dataDir, jarsDir, signal: interrupted, print }: ClusterOptions) {
+async function startServers({ dataDir, signal: interrupted, print }: ClusterOptions) {
   const failed = new AbortController();
   const signal = AbortSignal.any([interrupted, failed.signal]);
   const endOther = (error: unknown): never => {
@@ -156,7 +155,6 @@ async function startServers({ dataDir, jarsDir, signal: interrupted, print }: Cl
   const [kafka, postgres] = await Promise.allSettled([
     startEmbeddedKafkaCluster({
       dataDir,
-      jarsDir,
       nodes: BROKERS,
       heapMiB: BROKER_HEAP_MIB,
       log: print,

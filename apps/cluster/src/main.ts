@@ -34,7 +34,6 @@ async function run({ port, dataDir }: { readonly port: number; readonly dataDir:
   try {
     cluster = await Cluster.start({
       dataDir: directory,
-      jarsDir: resolve(import.meta.dirname, '../../../../.cache/kafka-4.3.1'),
       environment: process.env,
       basePort: port,
       signal,

@@ -6,7 +6,6 @@ import { startServers, type Server } from './start-servers.js';
 
 const signal = stopSignal();
 const dataDir = resolve(process.env['DATA_DIR'] ?? '.data');
-const jarsDir = resolve(import.meta.dirname, '../../../../.cache/kafka-4.3.1');
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`);
@@ -14,7 +13,7 @@ function print(line: string): void {
 
 async function run(servers: Server[]): Promise<void> {
   print(`Gapless is starting; its data is in ${dataDir}`);
-  const started = startServers({ servers, dataDir, jarsDir, print, signal });
+  const started = startServers({ servers, dataDir, print, signal });
   // What the stages need takes longer to load than this file, and the servers to start: all at the same time.
   const health = new HealthBoard();
   const pushing = new StageThread(health);

@@ -10,7 +10,6 @@ export interface ServersToStart {
   /** Gets those that run. */
   readonly servers: Server[];
   readonly dataDir: string;
-  readonly jarsDir: string;
   readonly print: (line: string) => void;
   readonly signal: AbortSignal;
 }
@@ -37,7 +36,7 @@ function isGiven(text = ''): boolean {
  * @throws ConfigError when it says how to get into brokers, and not where they are
  */
 export async function startServers(parts: ServersToStart): Promise<Environment> {
-  const { servers, dataDir, jarsDir, print, signal } = parts;
+  const { servers, dataDir, print, signal } = parts;
   const unused = process.env['KAFKA_BROKERS'] ? [] : ACCESS_SETTINGS.filter(({ name }) => isGiven(process.env[name]));
   if (unused.length > 0) {
     throw new ConfigError(
@@ -45,7 +44,7 @@ export async function startServers(parts: ServersToStart): Promise<Environment> 
     );
   }
   const options = { dataDir, log: print, signal };
-  const kafka = process.env['KAFKA_BROKERS'] ? null : startEmbeddedKafka({ ...options, jarsDir });
+  const kafka = process.env['KAFKA_BROKERS'] ? null : startEmbeddedKafka(options);
   const postgres = process.env['DATABASE_URL'] ? null : startEmbeddedPostgres(options);
   // While Postgres starts, and before any stage joins its group.
   const forgotten = kafka?.then(({ brokers }) => forgetTheDead(brokers, parts)).catch(() => undefined);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Kafka, logLevel } from 'kafkajs';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { eventually } from '../../../test/support/infrastructure/eventually.js';
 import { startEmbeddedKafkaCluster, type EmbeddedKafkaCluster } from './index.js';
 import { kafkaAnswers } from './kafka-probe.js';
@@ -19,7 +19,6 @@ beforeAll(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'gapless-cluster-'));
   cluster = await startEmbeddedKafkaCluster({
     dataDir,
-    jarsDir: resolve('.cache/kafka-4.3.1'),
     nodes: NODES,
     log: () => undefined,
   });

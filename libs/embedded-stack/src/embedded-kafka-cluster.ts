@@ -128,7 +128,6 @@ class Node implements EmbeddedKafkaNode {
  */
 export async function startEmbeddedKafkaCluster(o: {
   readonly dataDir: string;
-  readonly jarsDir: string;
   readonly nodes: number;
   /** The largest heap of each node (default 512). */
   readonly heapMiB?: number;
@@ -152,7 +151,6 @@ export async function startEmbeddedKafkaCluster(o: {
     const launch = () =>
       runKafkaNode({
         dataDir: directory,
-        jarsDir: o.jarsDir,
         log: o.log,
         // What ends a start of the whole cluster has nothing to say about one node's start later on.
         signal: isUp ? o.signal : starting,

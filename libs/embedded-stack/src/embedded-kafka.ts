@@ -17,22 +17,20 @@ const DEFAULT_PORT = 9092;
  * Runs a single-node Kafka under `<dataDir>/kafka`, on loopback: on `port` (9092) if that is free, otherwise on a free
  * one, and the next time on the same one again. Its records outlive the process. A broker that a killed Gapless left behind
  * is stopped first.
- * @param o.jarsDir holds the broker's jars (docker/kafka/pom.xml); `java` is taken from JAVA_HOME or PATH.
+ * `java` is taken from JAVA_HOME or PATH.
  * @throws DataDirInUseError when another Gapless that is alive uses the directory.
  * @throws Error with the end of the broker's log when it does not start; the signal's reason when aborted.
  */
 export async function startEmbeddedKafka(o: {
   readonly dataDir: string;
-  readonly jarsDir: string;
   readonly log: (line: string) => void;
   readonly signal?: AbortSignal;
   /** The port to prefer; 0 takes any free one. */
   readonly port?: number;
 }): Promise<EmbeddedKafka> {
-  const { dataDir, jarsDir, log, signal } = o;
+  const { dataDir, log, signal } = o;
   const { port, died, stop } = await runKafkaNode({
     dataDir,
-    jarsDir,
     log,
     signal,
     port: o.port ?? DEFAULT_PORT,

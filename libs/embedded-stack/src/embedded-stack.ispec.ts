@@ -12,7 +12,6 @@ import { eventually } from '../../../test/support/infrastructure/eventually.js';
 import { DataDirInUseError, startEmbeddedStack, type EmbeddedStack } from './index.js';
 import { identifyProcess, isAlive, type ProcessIdentity } from './process-identity.js';
 
-const jarsDir = resolve('.cache/kafka-4.3.1');
 const topic = 'written';
 
 let directory: string;
@@ -36,13 +35,13 @@ afterAll(() => {
 /** Of a process of its own that can be killed. */
 const ELSEWHERE = `
   import { startEmbeddedStack } from ${JSON.stringify(resolve('dist/libs/embedded-stack/src/index.js'))};
-  const [dataDir, jarsDir] = process.argv.slice(1);
-  await startEmbeddedStack({ dataDir, jarsDir, kafkaPort: 0, postgresPort: 0, log: () => undefined });
+  const [dataDir] = process.argv.slice(1);
+  await startEmbeddedStack({ dataDir, kafkaPort: 0, postgresPort: 0, log: () => undefined });
   console.log('up');`;
 
 /** A Gapless in a process of its own, up. */
 async function startElsewhere(dataDir: string): Promise<{ pid: number; kill: () => Promise<void> }> {
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', ELSEWHERE, dataDir, jarsDir], {
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', ELSEWHERE, dataDir], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const pid = child.pid!;
@@ -62,7 +61,6 @@ async function start(dataDir: string, signal?: AbortSignal): Promise<EmbeddedSta
   lines = [];
   const stack = await startEmbeddedStack({
     dataDir,
-    jarsDir,
     kafkaPort: 0,
     postgresPort: 0,
     log: (line) => lines.push(line),

@@ -20,7 +20,6 @@ export interface EmbeddedStack {
  */
 export async function startEmbeddedStack(o: {
   readonly dataDir: string;
-  readonly jarsDir: string;
   readonly log: (line: string) => void;
   readonly signal?: AbortSignal;
   /** The ports to prefer (9092 and 5432); 0 takes any free one. */
@@ -31,7 +30,7 @@ export async function startEmbeddedStack(o: {
 }): Promise<EmbeddedStack> {
   const failed = new AbortController();
   const signal = o.signal === undefined ? failed.signal : AbortSignal.any([o.signal, failed.signal]);
-  const { dataDir, jarsDir, log } = o;
+  const { dataDir, log } = o;
   const abortOther = (error: unknown): never => {
     failed.abort(error);
     throw error;
@@ -39,7 +38,6 @@ export async function startEmbeddedStack(o: {
   const [kafka, postgres] = await Promise.allSettled([
     startEmbeddedKafka({
       dataDir,
-      jarsDir,
       log,
       signal,
       ...(o.kafkaPort !== undefined && { port: o.kafkaPort }),

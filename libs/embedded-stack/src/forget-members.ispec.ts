@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { membersOf } from '../../../test/support/group-members.js';
 import { eventually } from '../../../test/support/infrastructure/eventually.js';
 import { startEmbeddedKafkaCluster, type EmbeddedKafkaCluster } from './embedded-kafka-cluster.js';
@@ -20,8 +20,7 @@ let cluster: EmbeddedKafkaCluster;
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'gapless-forget-'));
-  const jarsDir = resolve('.cache/kafka-4.3.1');
-  cluster = await startEmbeddedKafkaCluster({ dataDir: directory, jarsDir, nodes: 1, log: () => undefined });
+  cluster = await startEmbeddedKafkaCluster({ dataDir: directory, nodes: 1, log: () => undefined });
 }, 120_000);
 
 afterAll(async () => {

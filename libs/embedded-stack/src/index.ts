@@ -8,4 +8,5 @@ export { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded-postgre
 export { startEmbeddedStack, stopLeftovers, type EmbeddedStack } from './embedded-stack.js';
 export { forgetMembers } from './forget-members.js';
 export { quietPort } from './free-port.js';
+export { KAFKA_JARS } from './kafka-jars.js';
 export { DataDirInUseError } from './server-claim.js';

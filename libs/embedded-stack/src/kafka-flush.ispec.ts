@@ -1,6 +1,6 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Kafka, logLevel } from 'kafkajs';
 import { eventually } from '../../../test/support/infrastructure/eventually.js';
@@ -15,7 +15,6 @@ beforeAll(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'gapless-flush-'));
   broker = await startEmbeddedKafka({
     dataDir,
-    jarsDir: resolve('.cache/kafka-4.3.1'),
     port: 0,
     log: () => undefined,
   });

@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { StopSteps } from './end-process.js';
 import { kafkaClusterIdIn } from './kafka-cluster-id.js';
+import { KAFKA_JARS } from './kafka-jars.js';
 import { whoAnswersKafka } from './kafka-probe.js';
 import { kafkaLogging, kafkaServerProperties, type KafkaPeer } from './kafka-settings.js';
 import { withPrivateFiles } from './private-files.js';
@@ -24,7 +25,6 @@ export interface KafkaMembership {
 export interface KafkaNodeOptions {
   /** Takes `kafka.pid`, `kafka.port` and the directory `kafka`. */
   readonly dataDir: string;
-  readonly jarsDir: string;
   readonly log: (line: string) => void;
   readonly signal: AbortSignal | undefined;
   /** The port to prefer when the last run's is not free; 0 takes any free one. */
@@ -62,15 +62,9 @@ export async function runKafkaNode(o: KafkaNodeOptions): Promise<RunningServer> 
   const javaHome = process.env['JAVA_HOME'];
   const java = javaHome === undefined || javaHome === '' ? 'java' : join(javaHome, 'bin', 'java');
   // Made by the bootstrap. A JVM that it does not fit starts without it.
-  const classes = `${resolve(o.jarsDir)}.jsa`;
+  const classes = `${KAFKA_JARS}.jsa`;
   const sharing = existsSync(classes) ? [`-XX:SharedArchiveFile=${classes}`] : [];
-  const flags = [
-    ...sharing,
-    ...JVM_FLAGS,
-    `-Dlog4j2.configurationFile=${loggingFile}`,
-    '-cp',
-    join(resolve(o.jarsDir), '*'),
-  ];
+  const flags = [...sharing, ...JVM_FLAGS, `-Dlog4j2.configurationFile=${loggingFile}`, '-cp', join(KAFKA_JARS, '*')];
   const env = serverEnvironment('JAVA_HOME', 'JAVA_TOOL_OPTIONS');
   let nodeId = 0;
   let launchId = '';
@@ -92,7 +86,7 @@ export async function runKafkaNode(o: KafkaNodeOptions): Promise<RunningServer> 
       o.signal?.throwIfAborted();
       throw new Error(
         `Kafka's storage could not be prepared by ${java} (Java 17 or later, from JAVA_HOME or PATH) ` +
-          `with the jars in ${o.jarsDir}: ${String(error)}`,
+          `with the jars in ${KAFKA_JARS}: ${String(error)}`,
         { cause: error },
       );
     }

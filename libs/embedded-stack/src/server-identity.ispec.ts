@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Kafka, logLevel } from 'kafkajs';
 import { Client } from 'pg';
@@ -10,7 +10,6 @@ import { eventually } from '../../../test/support/infrastructure/eventually.js';
 import { quietPort, startEmbeddedStack, type EmbeddedStack } from './index.js';
 import { isAlive, type ProcessIdentity } from './process-identity.js';
 
-const jarsDir = resolve('.cache/kafka-4.3.1');
 /** On a busy machine a broker takes its time. */
 const TIMEOUT_MS = 240_000;
 
@@ -33,7 +32,7 @@ afterAll(() => {
 
 async function start(name: string, ports: { kafkaPort: number; postgresPort: number }): Promise<EmbeddedStack> {
   const dataDir = join(directory, name);
-  const stack = await startEmbeddedStack({ dataDir, jarsDir, ...ports, log: () => undefined, durable: false });
+  const stack = await startEmbeddedStack({ dataDir, ...ports, log: () => undefined, durable: false });
   running.push(stack);
   return stack;
 }

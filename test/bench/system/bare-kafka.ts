@@ -1,10 +1,8 @@
 import { rmSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { startEmbeddedKafka } from '#libs/embedded-stack';
 import { newDataDir } from './gapless-process.js';
 
 /** Where `npm run bench` puts the jars of Kafka. */
-export const KAFKA_JARS = resolve(import.meta.dirname, '../../../../.cache/kafka-4.3.1');
 
 /** A Kafka as a Gapless has it, alone and fresh. */
 export interface BareKafka {
@@ -22,7 +20,7 @@ export async function startBareKafka(signal: AbortSignal): Promise<BareKafka> {
     rmSync(dataDir, { recursive: true, force: true });
   };
   try {
-    const kafka = await startEmbeddedKafka({ dataDir, jarsDir: KAFKA_JARS, log: () => undefined, signal, port: 0 });
+    const kafka = await startEmbeddedKafka({ dataDir, log: () => undefined, signal, port: 0 });
     return {
       brokers: kafka.brokers,
       died: kafka.died,

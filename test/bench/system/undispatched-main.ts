@@ -7,7 +7,6 @@ import { ProjectorModule } from '../../../apps/projector/src/projector.module.js
 import { RouterModule } from '../../../apps/router/src/router.module.js';
 import { SequencerModule } from '../../../apps/sequencer/src/sequencer.module.js';
 import { serveOperations } from '../traffic/operations.js';
-import { KAFKA_JARS } from './bare-kafka.js';
 import { BENCH_ENVIRONMENT } from './gapless-process.js';
 
 let stack: EmbeddedStack | undefined;
@@ -17,7 +16,7 @@ const operations = {
   /** Starts the embedded servers on the directory of a Gapless, and all stages but the dispatcher. @returns where it answers */
   async start(dataDir: string): Promise<string> {
     const log = () => undefined;
-    stack = await startEmbeddedStack({ dataDir, jarsDir: KAFKA_JARS, log });
+    stack = await startEmbeddedStack({ dataDir, log });
     const servers = { DATABASE_URL: stack.databaseUrl, KAFKA_BROKERS: stack.brokers };
     const environment = await embeddedEnvironment({ ...BENCH_ENVIRONMENT, LOG_LEVEL: 'error', ...servers }, dataDir);
     running = await startGaplessApp(

@@ -1,11 +1,9 @@
 import { mkdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { stopLeftovers } from '#libs/embedded-stack';
 import type { Environment } from '#libs/runtime';
 import { Cluster } from '../../../apps/cluster/src/cluster.js';
 import { eventJson } from '../../bench/traffic/event-bodies.js';
-import { ROOT } from '../../support/root.js';
 import { drawsFrom } from '../../support/sequence.js';
 import { prove, type Proof } from '../prove.js';
 import type { LoadPlan } from '../steady-load.js';
@@ -66,7 +64,6 @@ export async function runDemo(plan: DemoPlan, options: DemoOptions): Promise<Dem
     print('starting three brokers, Postgres and two sets of stages');
     const cluster = await Cluster.start({
       dataDir,
-      jarsDir: join(ROOT, '.cache/kafka-4.3.1'),
       environment: demoEnvironment(),
       basePort: 0,
       signal,

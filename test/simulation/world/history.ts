@@ -34,7 +34,7 @@ const WITHDRAWN_MS = 1_000;
 /** More events than any history has that ends. */
 const MOST_STEPS = 400_000;
 
-/** What is set for nothing here. Its servers and its key are never used. */
+/** Settings that no history changes. Its servers and its key are never used. */
 const DEFAULTS = loadConfig({
   DATABASE_URL: 'postgres://simulated',
   KAFKA_BROKERS: 'simulated:9092',

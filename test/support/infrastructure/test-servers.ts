@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { startEmbeddedStack, stopLeftovers } from '#libs/embedded-stack';
+import { KAFKA_JARS, startEmbeddedStack, stopLeftovers } from '#libs/embedded-stack';
 import { Client, escapeIdentifier } from 'pg';
 
 /** Kafka and Postgres for a run of the tests. */
@@ -44,10 +44,9 @@ async function startEmbedded(): Promise<TestServers> {
   await removeFinishedRuns(runs);
   const dataDir = join(runs, String(process.pid));
   mkdirSync(dataDir, { recursive: true });
-  const jarsDir = join(ROOT, '.cache/kafka-4.3.1');
-  if (!existsSync(jarsDir)) await promisify(execFile)(process.execPath, [join(ROOT, 'scripts/bootstrap.mjs')]);
+  if (!existsSync(KAFKA_JARS)) await promisify(execFile)(process.execPath, [join(ROOT, 'scripts/bootstrap.mjs')]);
   // Losing the data in a crash of the machine is no loss here.
-  const options = { dataDir, jarsDir, kafkaPort: 0, postgresPort: 0, durable: false, log: () => undefined };
+  const options = { dataDir, kafkaPort: 0, postgresPort: 0, durable: false, log: () => undefined };
   const stack = await startEmbeddedStack(options);
   return {
     databaseUrl: stack.databaseUrl,
