@@ -88,7 +88,7 @@ describe('docker/compose.yaml', () => {
     });
   });
 
-  it('tells no secret by its environment', async () => {
+  it('has no secret in its environment', async () => {
     const inspected = JSON.stringify(await project.container('api'));
     expect(inspected).toContain('DATABASE_URL_FILE=/secrets/database-url');
     expect(inspected).not.toMatch(/DATABASE_URL=|SECRET_ENCRYPTION_KEYS=|postgres:\/\//);

@@ -211,7 +211,7 @@ describe('a service whose Kafka and Postgres are not there yet', () => {
 });
 
 describe('a service that runs all stages', () => {
-  it('tells Prometheus of all of them in one place', async () => {
+  it('reports the metrics of all of them in one place', async () => {
     const samples = await scrape(service.url);
     const oneOfEachStage = [
       ['gapless_http_requests_total', {}],

@@ -174,7 +174,7 @@ describe('processes, one of each stage, that carry a load with troubles in it', 
     await gapless.stop();
   });
 
-  it('print all that is documented, among them', () => {
+  it('together print every documented metric', () => {
     const told = STAGE_NAMES.flatMap((stage) => [...TOLD[stage], ...ZERO[stage], ...SHOWN[stage]]);
     expect(new Set([...EVERY_PROCESS, ...SHOWN_BY_ALL, ...told])).toEqual(new Set(Object.keys(METRICS)));
   });
@@ -282,7 +282,7 @@ describe('processes, one of each stage, that carry a load with troubles in it', 
     expect(untold.filter((secret) => text.includes(secret))).toEqual([]);
   });
 
-  it('say that they are not ready as soon as they are told to stop, and finish what is under way', async () => {
+  it('say that they are not ready as soon as they get SIGTERM, and finish what is under way', async () => {
     const { dispatcher } = stages;
     dispatcher.signal('SIGTERM');
     await eventually(async () => {

@@ -79,7 +79,7 @@ describe('everything that is stopped in the middle and started again', () => {
     await receiver.close();
   });
 
-  it('goes on where it was: pending deliveries survive, and nothing is lost or begun anew (contract 4.1)', async () => {
+  it('goes on where it was: pending deliveries survive, and nothing is lost or begun again (contract 4.1)', async () => {
     const before = await gapless.startAll();
     const key = await anApiKey(before.app.get(Store), anOrgId());
     let api = new ApiClient(before.url, key);

@@ -83,7 +83,7 @@ async function consume(topic: string, groupId: string): Promise<string> {
   }
 }
 
-describe('a data team, behind the commands of docs/kafka-tap.md', () => {
+describe('a data team, after the commands of docs/kafka-tap.md', () => {
   itUnless(lack, 'reads the log in its own groups, and does nothing else', async () => {
     await expect(offsetsOf(LOG)).rejects.toThrow(NOT_AUTHORIZED);
 

@@ -186,7 +186,7 @@ describe('verify', () => {
 });
 
 describe('rebuild', () => {
-  it('mends what verify has found, byte for byte, under load', async () => {
+  it('fixes what verify has found, byte for byte, under load', async () => {
     const [before, headsBefore] = [await rowsOf('events'), await rowsOf('org_heads')];
     const deliveriesBefore = await rowsOf('deliveries');
     await store.query(`update events set envelope = envelope || ' ' where org_id = $1 and seq = 3`, [orgId]);
@@ -270,7 +270,7 @@ describe('rebuild', () => {
     expect(log.get(orgId)!.map(({ id }) => id)).toEqual(expect.arrayContaining(acknowledged));
   });
 
-  it('makes the delivery log anew alone, and leaves the feed as it is', async () => {
+  it('makes only the delivery log again, and leaves the feed as it is', async () => {
     await store.query(`update deliveries set status = 'failed', last_error = 'dns' where seq = 2`);
     await store.query(`update events set event_type = 'ticket.updated' where org_id = $1 and seq = 5`, [orgId]);
     const report = await rebuild(gapless.environment, '--deliveries');

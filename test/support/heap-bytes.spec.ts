@@ -14,7 +14,7 @@ class Allocated {
 }
 
 describe('what is allocated on the heap', () => {
-  it('is told though it is garbage, within a few percent, and whose it is', async () => {
+  it('is counted by whose code it is, within a few percent, even if it is garbage', async () => {
     let last: Allocated | undefined;
     const bytes = await heapBytesDuring(() => {
       for (let number = 0; number < OBJECTS; number++) last = new Allocated(number, last === undefined);

@@ -323,7 +323,7 @@ describe('attempts of a partition that was given to another member', () => {
 describe('an endpoint without room', () => {
   const ONE = 1;
 
-  it('gives what is too much to whoever takes it, in their order, and the offset moves on', async () => {
+  it('diverts the attempts that are too many, in their order, and the offset moves on', async () => {
     const diverted: number[] = [];
     const feeder = aFeeder(({ offset }) => {
       diverted.push(offset);
@@ -339,7 +339,7 @@ describe('an endpoint without room', () => {
     await expectCommits(`${TOPIC}/0/6`);
   });
 
-  it('waits for itself where nobody takes it, and holds up no other endpoint of the partition', async () => {
+  it('waits for itself if they cannot be diverted, and blocks no other endpoint of the partition', async () => {
     const feeder = aFeeder();
     await feed(feeder, [...[1, 2, 3, 4, 5].map((seq) => record(seq, ONE)), record(6, 2)]);
     expect(made).toEqual([1, 2, 3, 6]);

@@ -200,7 +200,7 @@ describe('an organization with many deliveries in a batch', () => {
     startRouter();
   });
 
-  it('is routed behind the others', async () => {
+  it('is routed after the others', async () => {
     const rest = await handleUnfinished(mixed(1, 5, 1));
     expect([routedTo(LATER), routedTo(ALL_TICKETS)]).toEqual([[1], []]);
     await rest();
@@ -307,7 +307,7 @@ describe('an endpoint', () => {
   });
 });
 
-describe('while the feed is behind the log, an endpoint', () => {
+describe('while the feed lags the log, an endpoint', () => {
   it('receives nothing that the log held when it was created', async () => {
     subscribers = [anEndpointRow(LATER, ['ticket.created'], { receives_after_seq: '2', receives_from_offset: '7' })];
     await handle(tickets(1, 10));

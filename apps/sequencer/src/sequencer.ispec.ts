@@ -150,7 +150,7 @@ describe('a record of the log', () => {
     );
   });
 
-  it('takes the time of the inbox record where the event does not tell its own', async () => {
+  it('takes the time of the inbox record if the event has none of its own', async () => {
     const id = anEventId();
     const value = Buffer.from(`{"id":"${id}","event":"ticket.created","org_id":"${orgId}","data":{}}`);
     await sequencer.sequence(0, [aRecord(value)], aSession());
@@ -192,7 +192,7 @@ describe('the seqs of an org', () => {
     expect(await readTopic(brokers, topics.log)).toHaveLength(7);
   });
 
-  it('go on behind the log with a new assignment, whatever another member did meanwhile', async () => {
+  it('go on from the end of the log with a new assignment, whatever another member did meanwhile', async () => {
     await sequencer.sequence(0, [eventRecord()], aSession(1));
     const meanwhile = oneTo(3).map(() => eventRecord());
     await aSequencer().sequence(0, meanwhile, aSession(1));
@@ -441,7 +441,7 @@ describe('a checkpoint', () => {
     expect((await logOf()).map(({ seq }) => seq)).toEqual([6]);
   });
 
-  it('is completed by what the log holds behind it', async () => {
+  it('is completed by the later records of the log', async () => {
     await sequencer.sequence(0, [eventRecord(), eventRecord()], aSession());
     await sequencer.checkpointAll(aSession());
     await pruneLog();

@@ -16,7 +16,7 @@ describe('/proc/<pid>/stat', () => {
 });
 
 describe('/proc/stat', () => {
-  it('tells how long the machine was busy, without idling and waiting for disks', () => {
+  it('says how long the machine was busy, without idling and waiting for disks', () => {
     expect(busySeconds('cpu  100 200 300 9999 9999 10 20 30 5 6\ncpu0 1 2 3')).toBe(6.6);
   });
 });

@@ -75,7 +75,7 @@ async function settled(org: Org): Promise<unknown> {
 }
 
 describe.each(POSTS)('$id with an Idempotency-Key (contract 5.3)', ({ status, ask }) => {
-  it('has its effect once, and answers whoever repeats it the same to the byte', async () => {
+  it('has its effect once, and answers each repeat the same to the byte', async () => {
     const org = await anOrg();
     const request = keyed({ ...ask(org.named), key: org.key }, 'once');
     const first = await suite.ask(request);

@@ -221,7 +221,7 @@ describe('an attempt at a name', () => {
     ['to IPv6 loopback', ['::1']],
     ['to loopback in an IPv6 disguise', ['::ffff:127.0.0.1']],
     ['to a private address beside a public one', ['93.184.216.34', '10.0.0.1']],
-  ])('that is bound anew %s is blocked, and the receiver there gets no byte (contract 6.5)', async (what, to) => {
+  ])('that is bound again %s is blocked, and the receiver there gets no byte (contract 6.5)', async (what, to) => {
     const name = `${what.replaceAll(' ', '-').toLowerCase()}.example.com`;
     const { last_error, attempts_log } = await attemptedAfter(name, to);
     expect(last_error).toMatch(/^blocked_address: /);

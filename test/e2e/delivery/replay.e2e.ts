@@ -92,7 +92,7 @@ describe('a replay (contract 4.1, 4.3)', () => {
   );
 
   it.concurrent(
-    'of a delivered one begins anew: pending, without attempts, answer, error and delivery time',
+    'of a delivered one begins again: pending, without attempts, answer, error and delivery time',
     async () => {
       const held = new HeldPushes();
       const sent = await anEventTo(held.answer);

@@ -141,7 +141,7 @@ describe('the feed', () => {
       expect(await org.page()).toMatchObject({ seqs: [3, 4] });
     });
 
-    it('tell the next event as the oldest when all are past retention', async () => {
+    it('report the next event as the oldest when all are past retention', async () => {
       const org = await anOrgWith({ appendedAtMs: Date.now() - 31 * DAY_MS });
       expect(await org.page()).toMatchObject({ seqs: [], next: null, oldest: 2, head: 1 });
     });
@@ -489,7 +489,7 @@ describe('the feed', () => {
       expect(await send()).toBe(first);
     });
 
-    it('takes bodies of up to 4 MiB, and tells what is larger from what is wrong', async () => {
+    it('takes bodies of up to 4 MiB, and answers larger ones, and more than 500 events, with 413', async () => {
       const { own } = await aProducer();
       const event = { event: 'ticket.created', data: { text: 'x'.repeat(200_000) } };
       expect(await own.emit(Array.from({ length: 19 }, () => event))).toHaveLength(19);

@@ -165,7 +165,7 @@ describe.each([
     expect(began).toEqual([]);
   });
 
-  it('tells what the work throws, which is no matter of the answer', async () => {
+  it('reports what the work throws, which does not change the answer', async () => {
     const errors: unknown[] = [];
     app = await start({
       secret: SECRET,

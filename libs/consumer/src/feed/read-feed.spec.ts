@@ -66,7 +66,7 @@ describe('readFeed', () => {
     expect(feed.queries.every(({ waitSeconds }) => waitSeconds !== undefined)).toBe(true);
   });
 
-  it('begins where it is told to, but for a cursor that knows better', async () => {
+  it('begins where the options say, unless the cursor has a place', async () => {
     const feed = aFeed(3);
     expect(await seqsOf({ feed, cursor: new MemoryCursor(), startAt: 2 })).toEqual([[3]]);
     const cursor = new MemoryCursor();
@@ -75,7 +75,7 @@ describe('readFeed', () => {
     expect(await seqsOf({ feed, cursor, startAt: 'beginning' })).toEqual([[4]]);
   });
 
-  it('does not pass over what retention took away unless it is told to', async () => {
+  it('skips events that retention removed only with `onPruned`', async () => {
     const feed = aFeed(9);
     feed.pruneBelow(7);
     const cursor = new MemoryCursor();

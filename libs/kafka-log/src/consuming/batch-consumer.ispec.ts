@@ -176,7 +176,7 @@ describe('a batch consumer', () => {
     });
   });
 
-  it('goes on while a batch is being finished, and moves the offset behind it only then', async () => {
+  it('goes on while a batch is being finished, and moves the offset past it only afterwards', async () => {
     const seen: string[] = [];
     let finish: (error?: Error) => void = () => undefined;
     let begun = 0;
@@ -239,7 +239,7 @@ describe('a batch consumer', () => {
     });
   });
 
-  it('tells that a batch cannot be handled for as long as it is so', async () => {
+  it('is not ready as long as a batch cannot be handled', async () => {
     let isBroken = true;
     await append('a');
     await start(() => (isBroken ? Promise.reject(new Error('broken')) : Promise.resolve(undefined)));
@@ -415,7 +415,7 @@ describe('a batch consumer', () => {
     }
   });
 
-  it('tells a batch that its partition is lost once another assignment has come', async () => {
+  it('marks a batch as stale once another assignment has come', async () => {
     const contexts: BatchContext[] = [];
     await append('a');
     await start(async (_batch, context) => {
