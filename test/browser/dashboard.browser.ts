@@ -149,7 +149,7 @@ describe('an endpoint', () => {
     expect(visitor.complaints.splice(0)).toEqual([expect.stringContaining('422')]);
   });
 
-  it('is edited, paused, given a new secret, and deleted by who types its name', async () => {
+  it('is edited, paused, given a new secret, and deleted by typing its name', async () => {
     const { visitor, operator } = await aDesk();
     const { page } = visitor;
     const { id, secret } = await operator.register({

@@ -15,7 +15,7 @@ interface Credentials {
   readonly api_key: string;
 }
 
-/** What `gapless credentials` wrote, read as docs/containers.md tells. */
+/** Reads what `gapless credentials` wrote, in the way of docs/containers.md. */
 async function readCredentials(project: ComposeProject): Promise<Credentials> {
   const { stdout } = await project.exec('api', 'cat', '/data/credentials.json');
   return JSON.parse(stdout) as Credentials;

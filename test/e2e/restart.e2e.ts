@@ -16,7 +16,7 @@ import { API_HTTP } from '../support/stages.js';
 type Fate = 'delivered' | 'refused' | 'unanswered';
 const FATES: readonly Fate[] = ['delivered', 'refused', 'unanswered'];
 
-/** Longer than an orderly stop waits for what is unanswered, so that the retries are due behind the restart. */
+/** Longer than an orderly stop waits for what is unanswered, so that the retries are due after the restart. */
 const RETRY_AFTER_MS = 6_000;
 const EVENTS = 30;
 

@@ -10,7 +10,7 @@ const LOG = 'gapless.log.v1';
 const INBOX = 'gapless.inbox.v1';
 const NOT_AUTHORIZED = /not authorized/i;
 
-/** The commands of the page, each as the arguments behind its name. */
+/** Returns the commands of the page, each as the arguments after its name. */
 function documentedCommands(): readonly (readonly string[])[] {
   const page = readFileSync(join(ROOT, 'docs/kafka-tap.md'), 'utf8');
   const block = /```bash acls\n([^`]+)```/.exec(page)?.[1] ?? '';

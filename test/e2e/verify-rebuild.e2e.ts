@@ -39,7 +39,7 @@ const DAY_TABLES = ['events', 'deliveries', 'delivery_attempts'];
 const EVENTS = 60;
 
 let gapless: GaplessUnderTest;
-/** Those who log in with least privilege: the stages write, who verifies reads. */
+/** Those who log in with least privilege: the stages write, and verify reads. */
 let writer: DatabaseLogin;
 let reader: DatabaseLogin;
 let receiver: Receiver;
@@ -229,7 +229,7 @@ describe('rebuild', () => {
     const load = (async () => {
       for (let n = 0; !over.signal.aborted; n++) {
         acknowledged.push(...(await api.emit(oneTo(5).map(() => ({ event: 'ticket.created', data: { n } })))));
-        // What is read while the tables are exchanged is never less than before.
+        // A read while the tables are exchanged never returns less than before.
         const feed = await api.feedText(`since=${EVENTS}&limit=1000`);
         expect(feed).toContain('"data":');
       }
@@ -306,7 +306,7 @@ describe('rebuild', () => {
 
   it('brings back what was lost with Postgres, from a backup of the records and the log alone', async () => {
     await settled();
-    // The backup: what operators set. What is projected is not part of it.
+    // The backup: what operators set. Projected tables are not part of it.
     const backup = new Map<string, string>();
     for (const table of RECORDS) {
       const [row] = await store.query<{ rows: string }>(`select json_agg(t)::text as rows from ${table} t`);

@@ -166,7 +166,7 @@ describe('the verdict', () => {
     expect(counts(judge(evidence({ arrivals })))).toEqual({ mismatches: 2 });
   });
 
-  it('names the first of what is wrong, and counts all of it', () => {
+  it('names the first problem, and counts all of them', () => {
     const log: readonly LogRecord[] = [];
     const many = Array.from({ length: 40 }, (_, n) => anEvent(n + 1));
     const ledger = {

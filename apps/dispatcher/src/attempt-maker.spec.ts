@@ -193,7 +193,7 @@ describe('the times that the log of a delivery shows', () => {
             else {
               expect(state.nextAttemptAtMs).toBe(endedAtMs + SCHEDULE[last]!);
               next = attemptOf(retries().at(-1)!)!;
-              // What is shown delays nothing: the retry is due by the clock of the dispatcher.
+              // The times shown delay nothing: the retry is due by the clock of the dispatcher.
               expect(next.dueAtMs).toBe(startedAtMs + durationMs + SCHEDULE[last]!);
               trueMs += SCHEDULE[last]!;
             }

@@ -100,7 +100,7 @@ function handle(batch: RecordBatch) {
   return handler.handle(batch, context);
 }
 
-/** A batch of the log: as many tickets, and a lead behind them. */
+/** A batch of the log: as many tickets, followed by a lead. */
 function aBatch(tickets: number): RecordBatch {
   const records = Array.from({ length: tickets + 1 }, (_, index) =>
     stored(index + 1, index < tickets ? 'ticket.created' : 'lead.created'),
@@ -176,7 +176,7 @@ function tickets(from: number, to: number): RecordBatch {
   return { topic: topics.log, partition: 0, records };
 }
 
-/** Events of an organization with many deliveries, and one of another among them. */
+/** Events of an organization with many deliveries, with one of another organization in between. */
 function mixed(from: number, to: number, ofOther: number): RecordBatch {
   const { records, ...batch } = tickets(from, to);
   const other = { ...stored(ofOther, 'ticket.created', OTHER_ORG), offset: to + ofOther };

@@ -28,7 +28,7 @@ const connection = new KafkaConnection({ brokers: brokers.split(','), clientId: 
 /** When the inbox records were appended. */
 const RECEIVED_AT_MS = Date.parse('2026-03-02T09:12:44.000Z');
 
-/** A writer whose next write goes wrong as it is told. */
+/** A writer whose next write fails in the way that the test sets. */
 class FaultyWriter extends PartitionWriter {
   fault: 'lost' | 'answer lost' | null = null;
 
@@ -42,7 +42,7 @@ class FaultyWriter extends PartitionWriter {
   }
 }
 
-/** An appender whose next append goes wrong when it is told so. */
+/** An appender whose next append fails when the test sets it to. */
 class FaultyAppender extends Appender {
   isFaulty = false;
 
@@ -505,7 +505,7 @@ describe('an inbox whose committed offset is ahead of the log', () => {
     await expectLog(4);
   });
 
-  it('goes on behind offsets that the inbox does not have', async () => {
+  it('goes on after offsets that the inbox does not have', async () => {
     await writer.write(topics.inbox, 0, [eventRecord()]);
     const [, , ahead] = oneTo(3).map(() => eventRecord());
     expect(await sequencer.sequence(0, [ahead!], aSession())).toBe(0);

@@ -270,7 +270,7 @@ describe('an org key that names another organization', () => {
     expect(() => parse({ events })).toThrow('events:write');
   });
 
-  it('is insufficient_scope behind any number of other problems', () => {
+  it('is insufficient_scope after any number of other problems', () => {
     const [first, ...others] = Array.from({ length: 200 }, () => anEvent({ id: 1 }));
     expect(refusalOf({ events: [first, anEvent({ org_id: OTHER_ORG }), ...others] })).toEqual(refusal);
     expect(refusalOf({ events: [...others, anEvent({ org_id: OTHER_ORG })] })).toMatchObject({

@@ -54,7 +54,7 @@ function raisedOf(events: readonly Envelope[]): readonly string[] {
   return events.map(({ event, data }) => `${event} ${(data as Data).conversation.id}`);
 }
 
-/** Shows which alerting events the log has, and that the staff was told of the same, each once. */
+/** Shows which alerting events the log has, and that the staff was alerted to the same ones, each once. */
 async function expectRaised(expected: readonly string[], from = org): Promise<readonly Envelope[]> {
   const events = await eventually(async () => {
     const found = await from.alertEvents();
@@ -297,7 +297,7 @@ describe('whatever happens in between', () => {
       expect(await suite.sweepAfter(505).round()).toMatchObject({ raised: 0, published: 2 });
       expect(await suite.sweepAfter(510).round()).toMatchObject({ raised: 0, published: 0 });
       const events = await expectRaised(['conversation.queued cnv_1', 'conversation.queued.escalated cnv_1']);
-      // It is told as it was decided, not as it was published.
+      // It has the time of the decision, not of its publication.
       expect(events[0]?.occurred_at).toBe(new Date(HANDED_OFF_AT_MS + 500_000).toISOString());
     },
   );

@@ -318,7 +318,7 @@ describe('the overview', () => {
 });
 
 describe('the feed live', () => {
-  it('streams to who is signed in, by the cookie alone', async () => {
+  it('streams to a signed-in user, by the cookie alone', async () => {
     const org = await anOrg();
     const opened = await suite.ask({ key: null, ...posting(`${DASHBOARD}/session`, { api_key: org.key }) });
     const cookie = opened.headers['set-cookie']?.[0]?.split(';', 1)[0] ?? '';

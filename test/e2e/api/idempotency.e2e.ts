@@ -52,7 +52,7 @@ const listed = async ({ key }: Org, path: string) =>
 
 /**
  * What the org has, once everything that it was asked for so far has had its effect: one more event is submitted, and is
- * pushed behind all the others.
+ * pushed after all the others.
  */
 async function settled(org: Org): Promise<unknown> {
   const { key, named } = org;

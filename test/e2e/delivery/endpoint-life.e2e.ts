@@ -464,7 +464,7 @@ describe('an endpoint that is deleted (contract 4.2, 5.1)', () => {
     });
   }
 
-  /** Waits until the projector is behind the last fact of the endpoint's deliveries, of which there are so many. */
+  /** Waits until the projector has applied as many facts of the endpoint's deliveries. */
   async function projected(endpointId: string, facts: number): Promise<void> {
     const { KAFKA_BROKERS, TOPIC_PREFIX } = suite.gapless.environment;
     const topic = `${TOPIC_PREFIX!}.deliveries.v1`;
@@ -554,7 +554,7 @@ describe('an endpoint that is deleted (contract 4.2, 5.1)', () => {
   });
 });
 
-describe('an endpoint that is disabled or deleted while the projection lags behind', () => {
+describe('an endpoint that is disabled or deleted while the projection lags', () => {
   let lagging: DeliverySuite;
 
   beforeAll(async () => {

@@ -162,7 +162,7 @@ describe('an attempt that meets a fault is one failed attempt, recorded with its
     expect(memory() - before).toBeLessThan(A_FEW_MEGABYTES);
   });
 
-  it('and what comes behind a 2xx does not undo it: a gigabyte, a drip, a reset', async () => {
+  it('and what follows a 2xx does not undo it: a gigabyte, a drip, a reset', async () => {
     const head = `HTTP/1.1 200 OK\r\ncontent-length: ${GIGABYTE}\r\n\r\n`;
     const behaviours: readonly Behaviour[] = [
       (socket) => void sendGigabyte(socket, head),

@@ -75,7 +75,7 @@ describe('access to the api', () => {
       };
       for (const [path, operations] of Object.entries(document.paths)) {
         for (const [method, { security }] of Object.entries(operations)) {
-          // Whoever signs in shows the key in the body.
+          // A sign-in has the key in its body.
           if (security.length === 0) continue;
           const response = await call(path.replace(/\{\w+\}/g, 'x'), { method: method.toUpperCase(), key: null });
           expect([path, method, (await refusal(response)).code]).toEqual([path, method, 'missing_api_key']);
@@ -87,7 +87,7 @@ describe('access to the api', () => {
       expect((await refusal(await call('/%61pi/v1/external/webhooks', { key: null }))).code).toBe('missing_api_key');
     });
 
-    it('answers 401 alike for what is unknown, revoked, and expired', async () => {
+    it('answers 401 alike for unknown, revoked and expired keys', async () => {
       const revoked = await aKeyWith(['events:read'], orgId);
       await keys.revoke(revoked.id, new Date());
       const expired = await aKeyWith(['events:read'], orgId, new Date(Date.now() - 1));

@@ -244,7 +244,7 @@ describe('signing in', () => {
       expect((await cookieOf(url, 'http'))[0]).toMatch(/^gapless_session=/);
     }
     expect(await cookieOf(secured.url, 'http')).not.toContain('Secure');
-    // Nobody is known to stand before this one: whoever asks says so himself.
+    // This process has no trusted proxy, so the header is the client's own claim.
     expect(await cookieOf(app.url, 'https')).not.toContain('Secure');
   });
 });

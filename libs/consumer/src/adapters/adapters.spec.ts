@@ -203,7 +203,7 @@ describe.each([
   });
 });
 
-describe('the adapter for Express behind a body parser', () => {
+describe('the adapter for Express after a body parser', () => {
   let app: App;
 
   afterEach(() => app.close());

@@ -24,7 +24,7 @@ describe('readFeed', () => {
     expect(await cursor.load()).toBe(5);
   });
 
-  it('stores the cursor behind a batch once the next one is asked for, not before (contract 5.4)', async () => {
+  it('stores the cursor after a batch once the next one is asked for, not before (contract 5.4)', async () => {
     const cursor = new MemoryCursor();
     const batches = readFeed({ feed: aFeed(4), cursor, batchSize: 2, follow: false });
     await batches.next();

@@ -23,7 +23,7 @@ const byKafkajs = createRequire(import.meta.url)('kafkajs/src/protocol/requests/
 const FETCH_OFFSET = 5;
 const unreadable: DecodeRecords = () => Promise.reject(new Error('no such magic'));
 
-/** Without kafkajs, unless told. */
+/** Decodes a response, without kafkajs by default. */
 function decode(response: Buffer, decodeRecords: DecodeRecords = unreadable): Promise<FetchResponse> {
   return decodeFetch(response, decodeRecords, () => FETCH_OFFSET);
 }

@@ -84,7 +84,7 @@ describe('writing to a partition', () => {
 });
 
 describe('reading stretches of partitions', () => {
-  it('gives the records from the wanted offset to the end, of the wanted partitions alone', async () => {
+  it('gives the records from the given offset to the end, of the given partitions alone', async () => {
     await write(topic, 0, 3);
     await write(topic, 1, 5);
     await write(topic, 2, 3);

@@ -60,7 +60,7 @@ describe('DayPartitions', () => {
       dropped = partitions.drop(Date.UTC(2024, 0, 2)).finally(() => {
         isDropped = true;
       });
-      // The drop waits for the reader now; who comes behind it would wait for as long, if it did not give way.
+      // The drop waits for the reader now. Later readers would wait as long if it did not give way.
       await eventually(async () => {
         const [row] = await store.query<{ waiting: number }>(
           `select count(*)::int as waiting from pg_locks where not granted and mode = 'AccessExclusiveLock'`,

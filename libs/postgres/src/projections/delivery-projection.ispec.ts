@@ -90,7 +90,7 @@ function attempted(
   };
 }
 
-/** Applies the facts as they stand in the partition from that offset on. */
+/** Applies the facts as the partition holds them from that offset on. */
 function apply(projection: DeliveryProjection, firstOffset: number, facts: readonly DeliveryFact[]) {
   const stretch: Stretch = {
     projection: 'deliveries',

@@ -23,7 +23,7 @@ describe('a producer over HTTP', () => {
   /** The events of each request. */
   let requests: (readonly Submitted[])[];
   let bytes: number[];
-  /** How the next requests are answered; 202 behind these. */
+  /** How the next requests are answered; later ones get 202. */
   let answers: ('break' | { readonly status: number; readonly body?: object })[];
 
   beforeEach(async () => {
