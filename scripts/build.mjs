@@ -7,7 +7,7 @@ import { runTool } from './run-tool.mjs';
 const DASHBOARD = join('apps', 'dashboard');
 const OUTPUT = join('dist', 'dashboard');
 
-/** What is built apart from each other, so that a change of the one does not build the other. */
+/** The parts that are built separately, so that a change of the one does not build the other. */
 const PARTS = [
   {
     name: 'sources',
@@ -30,7 +30,7 @@ const PARTS = [
   { name: 'dashboard', directories: [DASHBOARD], settings: ['package-lock.json'], make: bundle },
 ];
 
-/** Beside the output, so that whoever removes `dist` removes it too. */
+/** Beside the output, so that removing `dist` removes it too. */
 const stampOf = (root, part) => join(root, `dist/.${part.name}`);
 
 /** Names, sizes and times of all that the output depends on. */

@@ -14,7 +14,7 @@ import { runTool } from './run-tool.mjs';
 /** What docker/Dockerfile is built on by default. */
 const PUBLIC = { node: 'node:20.20-bookworm-slim', debian: 'debian:bookworm-slim' };
 
-/** What is made here instead. */
+/** The images that are made here instead. */
 const LOCAL = { node: 'gapless-base:node', debian: 'gapless-base:debian' };
 
 const RELEASE = 'bookworm';

@@ -68,7 +68,7 @@ function freePort() {
   });
 }
 
-/** Runs `act` on what docker/compose.yaml describes, started anew; nothing of it is left. */
+/** Runs `act` on a fresh start of what docker/compose.yaml describes; nothing of it is left. */
 async function withCompose(env, act) {
   const command = await composeCommand(env);
   const project = {

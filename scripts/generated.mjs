@@ -2,7 +2,7 @@ import { join } from 'node:path';
 
 const built = (path, ...args) => [join('dist', path), ...args];
 
-/** What is written from other sources, in an order in which each finds what it needs. All are run by Node. */
+/** The files that are written from other sources, in an order in which each finds what it needs. Node runs all. */
 export const GENERATED = [
   {
     name: 'event-types',

@@ -49,7 +49,7 @@ export async function fetchKafkaJars(root) {
   for (const left of readdirSync(cache).filter((name) => name.startsWith('fetching-'))) {
     rmSync(join(cache, left), { recursive: true, force: true });
   }
-  // Readable to all: whoever runs Gapless need not be who fetched.
+  // Readable to all: the user who runs Gapless need not be the one who fetched.
   const draft = join(cache, `fetching-${process.pid}`);
   mkdirSync(draft, { mode: 0o755 });
   const goal = ['-B', '-q', '-f', join(root, POM), 'dependency:copy-dependencies'];

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 
 const TAIL_LINES = 30;
 
-/** A step that failed in a way that its user can mend; `message` says how. */
+/** A step that failed in a way that its user can fix; `message` says how. */
 export class StepError extends Error {}
 
 /**

@@ -93,7 +93,7 @@ describe('the sign-in', () => {
     expect(await visitor.context.cookies()).toEqual([]);
   });
 
-  it('tells that a key is not known, and lets nobody in', async () => {
+  it('says that a key is not known, and lets nobody in', async () => {
     const visitor = await aVisitor();
     await visitor.open('/sign-in');
     await visitor.page.getByLabel('API key').fill(`gk_${'0'.repeat(26)}_nothing`);
@@ -149,7 +149,7 @@ describe('an endpoint', () => {
     expect(visitor.complaints.splice(0)).toEqual([expect.stringContaining('422')]);
   });
 
-  it('is edited, paused, given a new secret, and deleted by who types its name', async () => {
+  it('is edited, paused, given a new secret, and deleted by typing its name', async () => {
     const { visitor, operator } = await aDesk();
     const { page } = visitor;
     const { id, secret } = await operator.register({
@@ -194,7 +194,7 @@ describe('an endpoint', () => {
 });
 
 describe('a delivery that failed', () => {
-  it('shows its attempts, tells whether its signature verifies, and is replayed', async () => {
+  it('shows its attempts and whether its signature verifies, and is replayed', async () => {
     const { visitor, operator } = await aDesk();
     const { page } = visitor;
     const receiver = await failing();

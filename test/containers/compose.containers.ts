@@ -15,7 +15,7 @@ interface Credentials {
   readonly api_key: string;
 }
 
-/** What `gapless credentials` wrote, read as docs/containers.md tells. */
+/** Reads what `gapless credentials` wrote, in the way of docs/containers.md. */
 async function readCredentials(project: ComposeProject): Promise<Credentials> {
   const { stdout } = await project.exec('api', 'cat', '/data/credentials.json');
   return JSON.parse(stdout) as Credentials;
@@ -88,7 +88,7 @@ describe('docker/compose.yaml', () => {
     });
   });
 
-  it('tells no secret by its environment', async () => {
+  it('has no secret in its environment', async () => {
     const inspected = JSON.stringify(await project.container('api'));
     expect(inspected).toContain('DATABASE_URL_FILE=/secrets/database-url');
     expect(inspected).not.toMatch(/DATABASE_URL=|SECRET_ENCRYPTION_KEYS=|postgres:\/\//);

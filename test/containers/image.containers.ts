@@ -9,7 +9,7 @@ describe('the image', () => {
   const inRoot = (...command: readonly string[]) =>
     project.runImage('--entrypoint', command[0]!, project.image, ...command.slice(1));
 
-  it('runs as a user that is no root, and is told to stop by SIGTERM', async () => {
+  it('runs as a user that is not root, and stops on SIGTERM', async () => {
     const [image] = JSON.parse(await project.docker('image', 'inspect', project.image)) as readonly {
       readonly Config: { readonly User: string; readonly StopSignal: string; readonly Labels: Record<string, string> };
     }[];
@@ -28,12 +28,12 @@ describe('the image', () => {
     expect(stdout).toBe('');
   });
 
-  it('tells what a stage lacks, and ends', async () => {
+  it('says what a stage lacks, and ends', async () => {
     const { status, stderr } = await project.runImage(project.image, 'router');
     expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('DATABASE_URL is not set') });
   });
 
-  it('tells which file of a secret cannot be read', async () => {
+  it('says which file of a secret cannot be read', async () => {
     const { status, stderr } = await project.runImage('--env', 'DATABASE_URL_FILE=/nowhere', project.image, 'migrate');
     expect({ status, stderr }).toEqual({ status: 1, stderr: 'gapless: DATABASE_URL_FILE=/nowhere cannot be read\n' });
   });

@@ -95,7 +95,7 @@ describe.each(FILES)('%s', (file) => {
     expect(writable.map(([name]) => name)).toEqual([]);
   });
 
-  it('starts every stage behind its servers and the migrations, and asks whether it is ready', () => {
+  it('starts every stage after its servers and the migrations, and asks whether it is ready', () => {
     for (const stage of stages.keys()) {
       for (const [name, service] of ofStage(stage)) {
         const conditions = Object.entries(service.depends_on ?? {}).map(([on, { condition }]) => `${on} ${condition}`);

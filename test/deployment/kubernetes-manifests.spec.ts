@@ -77,7 +77,7 @@ describe('the manifests for Kubernetes', () => {
     expect(new Set(images)).toEqual(new Set(['gapless']));
   });
 
-  it('tell no process a setting that is none', () => {
+  it('give every process only settings that exist, with valid values', () => {
     const told = [
       ...ofKind('ConfigMap').map((map) => map['data'] as Readonly<Record<string, string>>),
       ...workloads.flatMap(({ spec }) =>

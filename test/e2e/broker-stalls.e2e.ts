@@ -43,7 +43,7 @@ it('an event that was sent once has one seq, however often the broker stalls mea
     while (!isOver) {
       const ids = oneTo(450).map(() => anEventId());
       const body = JSON.stringify({ events: ids.map((id) => ({ id, event: 'ticket.created', data: {} })) });
-      // What is refused may be there nevertheless; nobody sends it again.
+      // An event that is refused may be there nevertheless; nobody sends it again.
       const { status } = await api.request('POST', '/internal/events', body);
       if (status === 202) acknowledged.push(...ids);
       else expect(status).toBe(503);

@@ -87,7 +87,7 @@ async function timed(act: () => Promise<Answer>): Promise<Answer & { readonly to
   return { ...answer, tookMs: performance.now() - startedAt };
 }
 
-/** Publishers that send named events for as long as they are told to, and repeat what was refused as they are told to. */
+/** Publishers that send named events until the test stops them, and repeat refused ones as the answers say. */
 class Publishers {
   readonly acknowledged: string[] = [];
   readonly refusals: Answer[] = [];
@@ -113,7 +113,7 @@ class Publishers {
         async () => {
           const answer = await emit(events);
           if (answer.status === 503) this.refusals.push(answer);
-          // What is refused at the end is nobody's loss.
+          // A refusal at the end is nobody's loss.
           if (!this.#isOver) expect(answer.status).toBe(202);
           return answer.status === 202;
         },
@@ -154,7 +154,7 @@ function expectRepeatedAtMost(feed: readonly Envelope[]): void {
   }
 }
 
-// One story, told in order: each part begins where the one before it ended.
+// One story, in order: each part begins where the one before it ended.
 describe('a service whose Kafka and Postgres are not there yet', () => {
   it('lives, and says that it is not ready and why', async () => {
     await eventually(async () => {
@@ -211,7 +211,7 @@ describe('a service whose Kafka and Postgres are not there yet', () => {
 });
 
 describe('a service that runs all stages', () => {
-  it('tells Prometheus of all of them in one place', async () => {
+  it('reports the metrics of all of them in one place', async () => {
     const samples = await scrape(service.url);
     const oneOfEachStage = [
       ['gapless_http_requests_total', {}],

@@ -88,7 +88,7 @@ async function aWholeRun(): Promise<void> {
   }
 }
 
-describe('the logs of a whole run, at the level that tells most', () => {
+describe('the logs of a whole run, at the level that logs most', () => {
   it('hold no secret, key, signature or payload', async () => {
     await aWholeRun();
     await service.stop();

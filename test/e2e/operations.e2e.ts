@@ -25,7 +25,7 @@ const SHOWN_BY_ALL: readonly MetricName[] = ['gapless_postgres_connections', 'ga
 const PRODUCES: readonly MetricName[] = ['gapless_produced_records_total', 'gapless_produce_duration_seconds'];
 const CONSUMES: readonly MetricName[] = ['gapless_batch_records', 'gapless_batch_duration_seconds'];
 
-/** What each process tells that is not zero after the load below. */
+/** The metrics of each process that are not zero after the load below. */
 const TOLD: Readonly<Record<StageName, readonly MetricName[]>> = {
   api: [...PRODUCES, 'gapless_http_requests_total', 'gapless_http_request_duration_seconds'],
   sequencer: [...PRODUCES, ...CONSUMES, 'gapless_sequencer_repeats_total'],
@@ -54,7 +54,7 @@ const TOLD: Readonly<Record<StageName, readonly MetricName[]>> = {
   alerting: [...CONSUMES, 'gapless_projection_transaction_seconds', 'gapless_projection_age_seconds'],
 };
 
-/** Told as well, and zero as long as all is well. */
+/** Printed as well, and zero as long as all is well. */
 const ZERO: Readonly<Record<StageName, readonly MetricName[]>> = {
   api: ['gapless_postgres_queries_waiting', 'gapless_produce_failures_total'],
   sequencer: ['gapless_batch_failures_total', 'gapless_consumer_lag_records', 'gapless_consumer_lag_seconds'],
@@ -94,7 +94,7 @@ const SHOWN: Readonly<Record<StageName, readonly MetricName[]>> = {
 
 /** More than one endpoint may hold of the main lane. */
 const HANGING_PUSHES = 300;
-/** Stands in every body, and must stand in no log. */
+/** Is in every body, and must be in no log. */
 const MARK = 'b0dy-of-an-event';
 const ENCRYPTION_KEY = Buffer.alloc(32, 'k3y').toString('base64');
 const AUTO_DISABLE_AFTER = 4;
@@ -174,7 +174,7 @@ describe('processes, one of each stage, that carry a load with troubles in it', 
     await gapless.stop();
   });
 
-  it('print all that is documented, among them', () => {
+  it('together print every documented metric', () => {
     const told = STAGE_NAMES.flatMap((stage) => [...TOLD[stage], ...ZERO[stage], ...SHOWN[stage]]);
     expect(new Set([...EVERY_PROCESS, ...SHOWN_BY_ALL, ...told])).toEqual(new Set(Object.keys(METRICS)));
   });
@@ -282,7 +282,7 @@ describe('processes, one of each stage, that carry a load with troubles in it', 
     expect(untold.filter((secret) => text.includes(secret))).toEqual([]);
   });
 
-  it('say that they are not ready as soon as they are told to stop, and finish what is under way', async () => {
+  it('say that they are not ready as soon as they get SIGTERM, and finish what is under way', async () => {
     const { dispatcher } = stages;
     dispatcher.signal('SIGTERM');
     await eventually(async () => {

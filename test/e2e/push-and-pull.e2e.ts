@@ -267,7 +267,7 @@ describe('widget scoping (contract 7.3)', () => {
     const subscribed = await Promise.all(rows.map(({ widget_ids }) => aSubscriber(api, { events, widget_ids })));
     const stranger = await aSubscriber((await anOrg()).api, { events });
     await api.emit(Object.entries(submissions).map(([name, event]) => ({ ...event, data: { name } })));
-    // Routed behind everything else, so that nothing is scheduled any more once it is.
+    // Routed after everything else, so that nothing is scheduled any more once it is.
     await api.emit([{ event: 'ticket.updated', data: { name: 'the last' } }]);
     for (const [index, { receiver, webhook }] of subscribed.entries()) {
       const expected = rows[index]!.widgets.length + orgWide.length + 1;

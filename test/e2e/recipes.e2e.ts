@@ -73,7 +73,7 @@ function pushVectors({ headers, body, atMs }: Receiver['received'][number], inde
   ];
 }
 
-/** By the name of the vector, so that a difference tells which it is. */
+/** By the name of the vector, so that a difference shows which one it is. */
 function verdicts(output: Buffer): readonly string[] {
   const lines = output.toString().trimEnd().split('\n');
   return vectors.map(({ name }, index) => `${name}: ${lines[index] ?? 'nothing'}`);

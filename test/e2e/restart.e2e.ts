@@ -16,7 +16,7 @@ import { API_HTTP } from '../support/stages.js';
 type Fate = 'delivered' | 'refused' | 'unanswered';
 const FATES: readonly Fate[] = ['delivered', 'refused', 'unanswered'];
 
-/** Longer than an orderly stop waits for what is unanswered, so that the retries are due behind the restart. */
+/** Longer than an orderly stop waits for what is unanswered, so that the retries are due after the restart. */
 const RETRY_AFTER_MS = 6_000;
 const EVENTS = 30;
 
@@ -79,7 +79,7 @@ describe('everything that is stopped in the middle and started again', () => {
     await receiver.close();
   });
 
-  it('goes on where it was: pending deliveries survive, and nothing is lost or begun anew (contract 4.1)', async () => {
+  it('goes on where it was: pending deliveries survive, and nothing is lost or begun again (contract 4.1)', async () => {
     const before = await gapless.startAll();
     const key = await anApiKey(before.app.get(Store), anOrgId());
     let api = new ApiClient(before.url, key);

@@ -26,12 +26,12 @@ let gapless: GaplessUnderTest | undefined;
 let receiver: Receiver | undefined;
 let tokens: Server | undefined;
 
-/** What a stage is told to connect as its own user. */
+/** Returns the settings by which a stage connects as its own user. */
 function signIn(name: string, sasl = 'scram-sha-512'): Environment {
   return { KAFKA_SASL: sasl, KAFKA_USERNAME: `gapless-${name}`, KAFKA_PASSWORD: `gapless-${name}` };
 }
 
-/** Issues tokens that nobody signed, to whoever knows a user's password. */
+/** Issues tokens that nobody signed, to clients that know a user's password. */
 async function aTokenServer(): Promise<Server> {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const server = createServer((request, response) => {

@@ -10,7 +10,7 @@ const LOG = 'gapless.log.v1';
 const INBOX = 'gapless.inbox.v1';
 const NOT_AUTHORIZED = /not authorized/i;
 
-/** The commands of the page, each as the arguments behind its name. */
+/** Returns the commands of the page, each as the arguments after its name. */
 function documentedCommands(): readonly (readonly string[])[] {
   const page = readFileSync(join(ROOT, 'docs/kafka-tap.md'), 'utf8');
   const block = /```bash acls\n([^`]+)```/.exec(page)?.[1] ?? '';
@@ -83,7 +83,7 @@ async function consume(topic: string, groupId: string): Promise<string> {
   }
 }
 
-describe('a data team, behind the commands of docs/kafka-tap.md', () => {
+describe('a data team, after the commands of docs/kafka-tap.md', () => {
   itUnless(lack, 'reads the log in its own groups, and does nothing else', async () => {
     await expect(offsetsOf(LOG)).rejects.toThrow(NOT_AUTHORIZED);
 

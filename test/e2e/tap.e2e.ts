@@ -158,7 +158,7 @@ describe('the log, read from outside', () => {
       expect(Kafka.isEvent(message)).toBe(true);
       const event = Kafka.toEvent(message) as CloudEvent<unknown>;
       const envelope = JSON.parse(text) as Readonly<Record<string, unknown>>;
-      // Made anew, the event is checked against all that the specification says.
+      // The constructor checks the event against the whole specification.
       expect(() => new CloudEvent(event.toJSON())).not.toThrow();
       expect(event.toJSON()).toMatchObject({
         specversion: '1.0',

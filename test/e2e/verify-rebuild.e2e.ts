@@ -39,7 +39,7 @@ const DAY_TABLES = ['events', 'deliveries', 'delivery_attempts'];
 const EVENTS = 60;
 
 let gapless: GaplessUnderTest;
-/** Those who log in with least privilege: the stages write, who verifies reads. */
+/** Those who log in with least privilege: the stages write, and verify reads. */
 let writer: DatabaseLogin;
 let reader: DatabaseLogin;
 let receiver: Receiver;
@@ -186,7 +186,7 @@ describe('verify', () => {
 });
 
 describe('rebuild', () => {
-  it('mends what verify has found, byte for byte, under load', async () => {
+  it('fixes what verify has found, byte for byte, under load', async () => {
     const [before, headsBefore] = [await rowsOf('events'), await rowsOf('org_heads')];
     const deliveriesBefore = await rowsOf('deliveries');
     await store.query(`update events set envelope = envelope || ' ' where org_id = $1 and seq = 3`, [orgId]);
@@ -229,7 +229,7 @@ describe('rebuild', () => {
     const load = (async () => {
       for (let n = 0; !over.signal.aborted; n++) {
         acknowledged.push(...(await api.emit(oneTo(5).map(() => ({ event: 'ticket.created', data: { n } })))));
-        // What is read while the tables are exchanged is never less than before.
+        // A read while the tables are exchanged never returns less than before.
         const feed = await api.feedText(`since=${EVENTS}&limit=1000`);
         expect(feed).toContain('"data":');
       }
@@ -270,7 +270,7 @@ describe('rebuild', () => {
     expect(log.get(orgId)!.map(({ id }) => id)).toEqual(expect.arrayContaining(acknowledged));
   });
 
-  it('makes the delivery log anew alone, and leaves the feed as it is', async () => {
+  it('makes only the delivery log again, and leaves the feed as it is', async () => {
     await store.query(`update deliveries set status = 'failed', last_error = 'dns' where seq = 2`);
     await store.query(`update events set event_type = 'ticket.updated' where org_id = $1 and seq = 5`, [orgId]);
     const report = await rebuild(gapless.environment, '--deliveries');
@@ -306,7 +306,7 @@ describe('rebuild', () => {
 
   it('brings back what was lost with Postgres, from a backup of the records and the log alone', async () => {
     await settled();
-    // The backup: what operators set. What is projected is not part of it.
+    // The backup: what operators set. Projected tables are not part of it.
     const backup = new Map<string, string>();
     for (const table of RECORDS) {
       const [row] = await store.query<{ rows: string }>(`select json_agg(t)::text as rows from ${table} t`);

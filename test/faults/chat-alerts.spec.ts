@@ -43,7 +43,7 @@ describe('the alerts of chats', () => {
     expect(alertProblems(chats, [...raised, anAlert('waits', 1, 'evt_other').record], told)).toHaveLength(1);
   });
 
-  it('are wrong when the staff is told of another event', () => {
+  it('are wrong when the staff alert names another event', () => {
     expect(alertProblems(chats, raised, [{ ...told[0]!, eventId: 'evt_other' }, told[1]!])).toHaveLength(1);
   });
 

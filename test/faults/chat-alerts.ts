@@ -40,7 +40,7 @@ export function alertsOf(
   return { expected, possible };
 }
 
-/** What is wrong with the alerts: each has to be in the log once, and with the staff once, by the same event. */
+/** Returns the problems of the alerts. Each has to be in the log once, and with the staff once, by the same event. */
 export function alertProblems(
   chats: ReadonlyMap<string, SubmittedChat>,
   log: readonly { readonly id: string; readonly event: string; readonly envelope: Buffer }[],

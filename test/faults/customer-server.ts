@@ -47,7 +47,7 @@ export class CustomerServer {
   #receive(request: IncomingMessage, response: ServerResponse): void {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    // What is cut off by the death of whoever pushes did not come.
+    // A request that the death of its sender cuts off did not come.
     request.on('error', () => undefined);
     this.#mostInFlight = Math.max(this.#mostInFlight, ++this.#inFlight);
     response.on('close', () => this.#inFlight--);

@@ -13,6 +13,6 @@ export interface Fault {
   readonly obstacle?: () => string | undefined;
   /** Brings it about, under load. When this returns, the world has to be able to recover by itself. */
   strike(world: World): Promise<void>;
-  /** Why the fault, by what is seen behind it, has not struck and so has shown nothing; `undefined` if it has. */
+  /** Returns why the fault, by what is seen after it, has shown nothing; `undefined` if it has struck. */
   readonly missed?: (verdict: Verdict) => string | undefined;
 }

@@ -25,7 +25,7 @@ export class FeedReader {
 
   async #run(): Promise<void> {
     while (!this.#isOver) {
-      // Away for the moment: the next look tells more.
+      // Away for the moment: the next look shows more.
       await this.#read().catch(() => undefined);
       await delay(POLL_MS);
     }

@@ -46,7 +46,7 @@ const write = Socket.prototype.write as (this: Socket, ...given: unknown[]) => b
 Socket.prototype.write = function writeOrFreeze(this: Socket, ...given: unknown[]): boolean {
   if (freezesBefore !== null && isProduceTo(freezesBefore, given[0])) {
     freezesBefore = null;
-    // Nothing of this process runs behind this line until somebody lets it go on.
+    // Nothing of this process runs after this line until somebody lets it go on.
     process.kill(process.pid, 'SIGSTOP');
   }
   return write.apply(this, given);

@@ -16,7 +16,7 @@ export interface SubmittedChat {
   readonly pickedUp: string | null;
 }
 
-/** What the suite itself knows of the events: it submitted them, and it was told 202 for some. */
+/** What the suite itself knows of the events: it submitted them, and some were answered with 202. */
 export class Ledger {
   readonly submitted = new Map<string, SubmittedEvent>();
   /** Events that the service has answered for. Whatever happens, they may not be lost from here on. */

@@ -7,7 +7,7 @@ export interface Proof {
   readonly kind: 'held' | 'broken';
   readonly verdict: Verdict;
   readonly longestStallMs: number;
-  /** What is wrong, in words. */
+  /** The problems, in words. */
   readonly problems: readonly string[];
 }
 

@@ -73,7 +73,7 @@ function widthOf(row: readonly string[], column: number): number {
   return column === HEADINGS.length - 1 ? 0 : (row[column]?.length ?? 0);
 }
 
-/** What is wrong with the fault, a line each; nothing if nothing is. */
+/** Returns the problems of the fault, a line each; none if there are none. */
 export function problemLines({ fault, outcome }: Row): readonly string[] {
   return outcome.kind === 'broken' ? outcome.problems.map((problem) => `${fault}: ${problem}`) : [];
 }

@@ -23,7 +23,7 @@ export interface RunOptions {
   readonly print: (progress: string) => void;
 }
 
-/** Brings the fault about in a world of its own and proves what holds behind it. Nothing of it is left. */
+/** Brings the fault about in a world of its own and proves what holds after it. Nothing of it is left. */
 export async function runFault(fault: Fault, options: RunOptions): Promise<Outcome> {
   const obstacle = fault.obstacle?.();
   if (obstacle !== undefined) return { kind: 'skipped', reason: obstacle };
@@ -42,7 +42,7 @@ export async function runFault(fault: Fault, options: RunOptions): Promise<Outco
     if (outcome.kind === 'broken') world.writeLogs(options.logsDir);
     return outcome;
   } catch (error) {
-    // What is thrown because of the end of the time says less than that.
+    // An error that follows from the end of the time says less than that end.
     const reason: unknown = signal.aborted ? signal.reason : error;
     world.writeLogs(options.logsDir);
     writeFileSync(join(options.logsDir, 'failure.txt'), inspect(reason));
@@ -53,7 +53,7 @@ export async function runFault(fault: Fault, options: RunOptions): Promise<Outco
   }
 }
 
-/** With what is behind it: of a request that failed, the message alone says only that. */
+/** Returns the message with its cause: of a request that failed, the message alone says only that. */
 function whyOf(reason: unknown): string {
   if (!(reason instanceof Error)) return String(reason);
   return reason.cause === undefined ? reason.message : `${reason.message} (${whyOf(reason.cause)})`;

@@ -95,7 +95,7 @@ export class Member {
   }
 }
 
-/** What the processes of a stage are told. */
+/** The environment of a stage's processes. */
 type StageEnvironment = (stage: StageName) => Readonly<Record<string, string>>;
 
 /** The processes of all stages. */

@@ -14,7 +14,7 @@ export interface LoadTarget {
   readonly widgetIds: readonly string[];
 }
 
-/** What is submitted. */
+/** The events to submit. */
 export interface LoadPlan {
   readonly requestEveryMs: number;
   readonly eventsPerRequest: number;

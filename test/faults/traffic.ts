@@ -256,7 +256,7 @@ export class Traffic {
         const { text } = await this.#client(apiKey).request('GET', path);
         const { data } = JSON.parse(text) as { data: { health: { pending: number; delivered_24h: number } } };
         const { pending, delivered_24h: delivered } = data.health;
-        // How many of them came after an endpoint that was registered in between, the log tells in the end.
+        // How many of them came after an endpoint that was registered in between, the log shows in the end.
         const arrived = [...customer.arrivals.keys()].filter((one) => inFeed.has(one)).length;
         const isAllThere = customer.registered !== null || (delivered === due && arrived === due);
         if (pending > 0 || !isAllThere) {
@@ -284,7 +284,7 @@ export class Traffic {
     return untold > 0 ? [`${untold} alerts are not with the staff`] : [];
   }
 
-  /** Whoever waits for every event: to the others, events come seldom anyway. */
+  /** The readers that wait for every event: to the others, events come seldom anyway. */
   get #waiting(): readonly { readonly stalls: StallWatch }[] {
     const endpoints = this.customers.endpoints.filter(({ subscription }) => subscription.widgetIds === null);
     return [...endpoints, ...this.#readers];

@@ -65,7 +65,7 @@ describe('the verdict', () => {
     expect(holds(verdict)).toBe(true);
   });
 
-  it('tells what was acknowledged and is not in the log', () => {
+  it('reports an event that was acknowledged and is not in the log', () => {
     const verdict = judge(evidence({ log: RECORDS.slice(0, 2) }));
     expect(counts(verdict)).toMatchObject({ lost: 1 });
     expect(verdict.problems[0]).toContain('not in the log');
@@ -100,7 +100,7 @@ describe('the verdict', () => {
     expect(counts(judge(evidence({ ledger: { ...evidence().ledger, removed }, log })))).toMatchObject({ lost: 1 });
   });
 
-  it('tells what is in the log and not in the feed', () => {
+  it('reports an event that is in the log and not in the feed', () => {
     const verdict = judge(evidence({ feeds: [pageOf(RECORDS.slice(0, 2))] }));
     expect(counts(verdict)).toEqual({ lost: 1 });
     expect(verdict.problems[0]).toContain('not in the feed');
@@ -111,7 +111,7 @@ describe('the verdict', () => {
     expect(counts(judge(evidence({ log })))).toMatchObject({ gaps: 2 });
   });
 
-  it('tells an id that has two seqs', () => {
+  it('reports an id that has two seqs', () => {
     const log = [...RECORDS, aRecord(EVENTS[0]!, 4)];
     expect(counts(judge(evidence({ log })))).toMatchObject({ repeated: 1 });
   });
@@ -122,30 +122,30 @@ describe('the verdict', () => {
     expect(holds(verdict)).toBe(true);
   });
 
-  it('tells a repeat that is not equal to the record', () => {
+  it('reports a repeat that is not equal to the record', () => {
     const different = aRecord(EVENTS[1]!, 2, Buffer.from('{}'));
     const verdict = judge(evidence({ log: [...RECORDS, different], feeds: [pageOf(RECORDS)] }));
     expect(counts(verdict)).toEqual({ skipped: 1, mismatches: 1 });
     expect(holds(verdict)).toBe(false);
   });
 
-  it('tells a payload that was parsed and printed again', () => {
+  it('reports a payload that was parsed and printed again', () => {
     const printed = Buffer.from(RECORDS[1]!.envelope.toString().replace('{"n": 2.0}', '{"n":2}'));
     const log = [RECORDS[0]!, aRecord(EVENTS[1]!, 2, printed), RECORDS[2]!];
     expect(counts(judge(evidence({ log })))).toMatchObject({ mismatches: 2 });
   });
 
-  it('tells a feed that has other bytes than the log', () => {
+  it('reports a feed that has other bytes than the log', () => {
     const text = pageOf(RECORDS).text.replace('{"n": 2.0}', '{"n":2}');
     expect(counts(judge(evidence({ feeds: [{ orgId: ORG, text }] })))).toEqual({ mismatches: 1 });
   });
 
-  it('tells an event that nobody submitted', () => {
+  it('reports an event that nobody submitted', () => {
     const log = [...RECORDS, aRecord(anEvent(4, OTHER_ORG), 1)];
     expect(counts(judge(evidence({ log })))).toEqual({ mismatches: 1 });
   });
 
-  it('tells an event that an endpoint never got', () => {
+  it('reports an event that an endpoint never got', () => {
     const arrivals = new Map([[RECORDS[0]!.id, { body: RECORDS[0]!.envelope, accepted: 1 }]]);
     const verdict = judge(evidence({ arrivals }));
     expect(counts(verdict)).toEqual({ unpushed: 2 });
@@ -159,14 +159,14 @@ describe('the verdict', () => {
     expect(holds(verdict)).toBe(true);
   });
 
-  it('tells pushes of other bytes, and of events that are not for the endpoint', () => {
+  it('reports pushes of other bytes, and of events that are not for the endpoint', () => {
     const arrivals = new Map(RECORDS.map(({ id, envelope }) => [id, { body: envelope, accepted: 1 }]));
     arrivals.set(RECORDS[0]!.id, { body: Buffer.from('{}'), accepted: 1 });
     arrivals.set('evt_of_somebody_else', { body: Buffer.from('{}'), accepted: 1 });
     expect(counts(judge(evidence({ arrivals })))).toEqual({ mismatches: 2 });
   });
 
-  it('names the first of what is wrong, and counts all of it', () => {
+  it('names the first problem, and counts all of them', () => {
     const log: readonly LogRecord[] = [];
     const many = Array.from({ length: 40 }, (_, n) => anEvent(n + 1));
     const ledger = {

@@ -28,7 +28,7 @@ export interface Received {
   readonly registered: Registration | null;
 }
 
-/** What is there once everything has settled; read as data teams, clients and customers do. */
+/** Everything there is once all has settled, read as data teams, clients and customers do. */
 export interface Evidence {
   readonly ledger: Pick<Ledger, 'submitted' | 'acknowledged' | 'removed' | 'chats'>;
   /** Every record of the log topic, partition by partition in the order of the offsets. */
@@ -113,7 +113,7 @@ export function judge({ ledger, log, feeds, received, staffAlerts }: Evidence): 
   };
 }
 
-/** Ignores a record whose seq is not above the last seen of its org, as every reader of the log is told to. */
+/** Ignores a record whose seq is not above the last seen of its org, as every reader of the log has to. */
 function readByTheRule(
   log: readonly LogRecord[],
   findings: Findings,

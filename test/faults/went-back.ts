@@ -72,7 +72,7 @@ export async function takeAway(world: World, act: () => Promise<void>): Promise<
   return removed.size;
 }
 
-/** What is expected of a partition that went back. */
+/** The expected stop of a partition that went back. */
 export interface Stop {
   readonly topic: string;
   readonly partitions: readonly number[];
@@ -120,7 +120,7 @@ export async function repair(world: World): Promise<void> {
   await world.until(async () => {
     const { lines, failure } = await runCommand(repairCommand, world.environment, ['--apply']);
     last = failure?.message ?? lines.at(-1) ?? '';
-    // Members that left behind the copy's back are forgotten after their session.
+    // The copy still has members that left since; Kafka forgets them after their session.
     if (failure !== null && !failure.message.includes('processes are running')) throw failure;
     return failure === null;
   }, 'a repair');

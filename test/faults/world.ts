@@ -43,7 +43,7 @@ export interface WorldOptions extends WorldPlan {
   readonly print: (progress: string) => void;
 }
 
-/** One for each partition, so that whoever has a partition has something to do. */
+/** Each has an org of its own, so that every process with a partition has something to do. */
 const PARTITIONS = 3;
 /** Short, so that a retry is no reason to wait. */
 const SETTINGS = {
@@ -144,7 +144,7 @@ export class World {
     await until(holds, { what, withinMs, signal: this.#signal });
   }
 
-  /** Writes what the stages have logged, for whoever looks into what went wrong. */
+  /** Writes what the stages have logged, for anyone who looks into what went wrong. */
   writeLogs(directory: string): void {
     rmSync(directory, { recursive: true, force: true });
     mkdirSync(directory, { recursive: true });
@@ -242,7 +242,7 @@ export class World {
     });
   }
 
-  /** @returns what tells a stage its way to the first broker */
+  /** @returns the settings that give a stage its way to the first broker */
   async #openWays(): Promise<(stage: StageName) => Readonly<Record<string, string>>> {
     const [broker] = this.kafka.nodes;
     if (this.options.waysToFirstBroker !== true || broker === undefined) return () => ({});

@@ -21,13 +21,13 @@ import { API_HTTP, STAGE_MODULES } from '../support/stages.js';
 /**
  * What events may cost: about one and a half times what they do, so that one statement or request more for each of them
  * is too much. How large the batches of a burst are depends on how busy the machine is; there the room is twice as large,
- * and still far below one for each record. Whoever makes something cheaper lowers its ceiling.
+ * and still far below one for each record. A change that makes something cheaper lowers its ceiling.
  *
  * Code that the engine has not optimized yet takes up to three times as much heap, and when it is optimized depends on what
  * else runs. On a busy machine the endpoint is behind, and most attempts go through its slow lane. So bytes are counted in
  * several bursts, until the cheapest is below the ceilings: what every burst takes is the code's own.
  *
- * What code does to bytes stands under its owner: Gapless, or a package by its name. `bufferBytesDuring` tells what is counted
+ * What code does to bytes is under its owner: Gapless, or a package by its name. `bufferBytesDuring` says what counts
  * as copied, as converted between text and bytes, and as new buffers; `heapBytesDuring` what is counted as heap. `all` is
  * everything but the test's own, packages without a ceiling of their own included. An endpoint that is behind has some
  * attempts moved to its slow lane, which is a sixth more for kafkajs when it is most of them.
@@ -79,7 +79,7 @@ const CEILINGS = {
     'all: bytes of heap': 210_000_000,
   },
   /**
-   * 50 events, each in a request of its own behind the receipt of the one before; everything per event. The slower the
+   * 50 events, each in a request of its own after the receipt of the one before; everything per event. The slower the
    * machine, the less the records of one event have to share: at worst, each is a batch and has its offset committed. How
    * often is fetched goes by the time that passes, so the new buffers for that have their ceiling at rest.
    */
@@ -148,7 +148,7 @@ interface Meter {
   readonly batches: ReadonlyMap<string, number>;
 }
 
-// One Gapless whose stages have connections of their own, told apart by their names; one story, told in order.
+// One Gapless whose stages have connections of their own, with names of their own; one story, in order.
 describe('what events cost', () => {
   const apps: GaplessApp[] = [];
   let gapless: GaplessUnderTest;
@@ -230,7 +230,7 @@ describe('what events cost', () => {
     return buffers.costs(BUFFERS_BURST_EVENTS / 1_000);
   }
 
-  /** Sends so many events, each behind the receipt of the one before, and waits until they are settled. */
+  /** Sends so many events, each after the receipt of the one before, and waits until they are settled. */
   async function oneByOne(events: number): Promise<void> {
     for (let event = 0; event < events; event++) {
       await client.emitText(bodyOf(1));
@@ -269,7 +269,7 @@ describe('what events cost', () => {
   it('stays below its ceilings at rest', async () => {
     await delay(UNTIL_QUIET_MS);
     const before = await read();
-    // What is looked at is time that passes.
+    // Only time passes here.
     const buffers = await bufferBytesDuring(() => delay(REST_MS));
     const after = await read();
     const seconds = (after.atMs - before.atMs) / 1_000;

@@ -110,7 +110,7 @@ it('starts on an inbox that was altered to more partitions after a repair, which
   expect(await feedOf(4)).toEqual([first, ...misplaced]);
   await api.emit([{ event: 'ticket.created', data: {} }]);
   await feedOf(5);
-  // Who goes on writing there is told, and stops nobody.
+  // A producer that goes on writing there is reported, and stops nobody.
   const [late] = await produceMisplaced(1);
   await eventually(async () => {
     const dead = await readTopic(gapless.environment['KAFKA_BROKERS']!, topic('dead-letter'));

@@ -1,10 +1,10 @@
 /** A deliberate break of the core, as a change of its text, and the test that is there to catch it. */
 export interface Mutation {
   readonly name: string;
-  /** What is broken, as one would say it. */
+  /** The break in plain words. */
   readonly breaks: string;
   readonly file: string;
-  /** Stands in the file exactly once. */
+  /** Is in the file exactly once. */
   readonly find: string;
   readonly replace: string;
   readonly caughtBy: NamedTest;

@@ -30,7 +30,7 @@ describe('the mutations', () => {
     (_name, mutation) => {
       const source = textOf(mutation.file);
       expect(mutate(mutation, source)).not.toBe(source);
-      // Of a table of tests, the name holds what the table fills in; the words around that stand in the source.
+      // The name of a test from a table holds values of the table; the source has only the words around them.
       expect(textOf(mutation.caughtBy.file)).toContain(mutation.caughtBy.name);
     },
   );

@@ -2,7 +2,7 @@ import type { Mutation } from './mutation.js';
 
 const SEQUENCER_SPEC = 'apps/sequencer/src/sequencer.ispec.ts';
 
-/** The breaks that would do the most harm, each with the test that stands in its way. */
+/** The breaks that would do the most harm, each with the test that catches it. */
 export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'skip-tail-read',

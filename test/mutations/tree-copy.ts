@@ -15,7 +15,7 @@ export class TreeCopy {
       cwd: root,
     });
     for (const file of listing.toString().split('\0').filter(Boolean)) {
-      // What was removed and is not committed stands in the list still.
+      // The list still has files that were removed without a commit.
       if (existsSync(join(root, file))) cpSync(join(root, file), join(path, file));
     }
     return new TreeCopy(path);

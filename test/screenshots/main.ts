@@ -15,7 +15,7 @@ const VIEWS = (['light', 'dark'] as const).flatMap((theme) => [
   { theme, width: 1_280, height: 800 },
   { theme, width: 390, height: 844 },
 ]);
-/** Which views of which pages stand in the README. */
+/** The views of pages that the README shows. */
 const SHOWN = ['overview-light-1280', 'endpoint-disabled-dark-1280', 'delivery-light-1280', 'events-open-dark-1280'];
 /** Retries that end soon, so that deliveries fail while somebody looks. */
 const ENVIRONMENT = { RETRY_SCHEDULE: '300ms,1s,30m', LOG_LEVEL: 'error' };

@@ -5,7 +5,7 @@ import { takeOverTime } from './engine/take-over-time.js';
 import { runHistories, type RunOutcome } from './run-histories.js';
 import { FAULT_NAMES, type FaultName } from './world/faults.js';
 
-/** What is run if nothing else is said, and with the tests: so many, but for no longer than this. */
+/** The default, also with the tests: at most so many histories, in at most so many minutes. */
 const USUAL_HISTORIES = 1_000;
 const USUAL_MINUTES = 1;
 

@@ -36,7 +36,7 @@ function brokenText({ seed, problems }: HistoryResult): string {
   return `\nSeed ${seed} breaks a promise. Replay it: npm run simulate -- --seed ${seed} --trace\n${shown.join('')}${more}`;
 }
 
-/** The history once more, with a trace: a seed that does not always tell the same story is of no use. */
+/** Runs the history once more, with a trace: a seed has to give the same history every time to be of use. */
 async function replayed(result: HistoryResult, options: HistoryOptions): Promise<HistoryResult> {
   const traced = { ...options, onTrace: options.onTrace ?? (() => undefined) };
   const [one, other] = [await simulate(traced), await simulate(traced)];

@@ -50,7 +50,7 @@ describe('what is done to the bytes of buffers', () => {
     expect(await counted(() => [TEN.subarray(1), Buffer.from(TEN.buffer, 0, 5)])).toEqual({});
   });
 
-  it('is told apart by whose code it is', async () => {
+  it('is counted by whose code it is', async () => {
     const partition = Partitioners.DefaultPartitioner();
     const message = { key: 'zwölf', value: null };
     const act = () => Promise.resolve(partition({ topic: 't', partitionMetadata: [A_PARTITION], message }));

@@ -75,11 +75,11 @@ const WATCHED: readonly WatchedMethods[] = [
 /**
  * What JavaScript code of this process does to the bytes of buffers meanwhile, and whose code it is. What one method does by
  * way of another is counted once. Not seen are typed arrays that are made by their constructors, and what Node does in
- * native code: sockets, hashes, ciphers. Each call takes some 5 µs longer. One at a time.
+ * native code: sockets, hashes, ciphers. Each call takes about 5 µs longer. One at a time.
  */
 export async function bufferBytesDuring(act: () => Promise<unknown>): Promise<OwnedBytes> {
   const bytes = new OwnedBytes();
-  // What is watched does not wait for anything, so a call that begins before the one before has ended was made by that.
+  // Watched functions do not wait for anything, so a call that begins inside another one was made by it.
   let inCall = false;
   const restores = WATCHED.flatMap(({ of, names, ...methods }) =>
     names.map((name) => {
@@ -111,7 +111,7 @@ export async function bufferBytesDuring(act: () => Promise<unknown>): Promise<Ow
   return bytes;
 }
 
-/** Most calls are told by the first frame; of Node's own, some lie above each other. */
+/** The first frame shows whose call most are; some functions of Node call each other. */
 const FRAMES_LOOKED_AT = [1, 20];
 
 /** Who called a function that is being called. */

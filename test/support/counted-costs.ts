@@ -10,7 +10,7 @@ export function exceeding(counted: Costs, ceilings: Costs): readonly string[] {
   });
 }
 
-/** All that was counted, beside its ceiling if it has one, a line each. */
+/** Returns every count, beside its ceiling if it has one, a line each. */
 export function costTable(counted: Costs, ceilings: Costs): string {
   const width = Math.max(...Object.keys(counted).map((name) => name.length));
   return Object.entries(counted)

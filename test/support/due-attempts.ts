@@ -38,7 +38,7 @@ export function aDueAttempt(nth = 1, endpointId = anEndpointId(), other: Partial
   };
 }
 
-/** The attempt as it stands in a topic. */
+/** Returns the attempt as a topic holds it. */
 export function storedAttempt(due: DueAttempt, offset: number, topic = 'attempts', partition = 0): StoredRecord {
   return { ...stored(attemptRecord(topic, due)), offset, partition, timestampMs: due.dueAtMs };
 }

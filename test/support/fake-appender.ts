@@ -1,6 +1,6 @@
 import type { Appender, NewRecord } from '#libs/kafka-log';
 
-/** An appender that keeps what it is given, and fails as often as it is told to. */
+/** An appender that keeps what it is given, and fails `failures` times. */
 export class FakeAppender {
   /** The records of each append that succeeded. */
   readonly appends: (readonly NewRecord[])[] = [];

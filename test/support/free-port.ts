@@ -1,6 +1,6 @@
 import { createServer, type AddressInfo } from 'node:net';
 
-/** A loopback port that nobody listens on at this moment: for a process that is told its port before it starts. */
+/** Returns a loopback port that nobody listens on at this moment: for a process that gets its port before it starts. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer().once('error', reject);

@@ -10,7 +10,7 @@ import { ALL_STAGES, API_HTTP } from './stages.js';
 
 /** A Gapless of a suite's own: its own database and its own topics on the servers that all suites share. */
 export interface GaplessUnderTest {
-  /** What its processes are told; the values are set. */
+  /** The settings of its processes; the values are set. */
   readonly environment: Readonly<Record<string, string>>;
   /** Starts one more process' worth of stages, in this process; its connections bear its name. */
   start(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { heapBytesDuring } from './heap-bytes.js';
 
-/** Some 2,400 samples of them, which is an error of two percent: one of a quarter does not come about by chance. */
+/** About 2,400 samples of them, which is an error of two percent: one of a quarter does not come about by chance. */
 const OBJECTS = 500_000;
 /** A header of three words, and two members; other than for a literal, the engine adds nothing while it learns. */
 const OBJECT_BYTES = 40;
@@ -14,7 +14,7 @@ class Allocated {
 }
 
 describe('what is allocated on the heap', () => {
-  it('is told though it is garbage, within a few percent, and whose it is', async () => {
+  it('is counted by whose code it is, within a few percent, even if it is garbage', async () => {
     let last: Allocated | undefined;
     const bytes = await heapBytesDuring(() => {
       for (let number = 0; number < OBJECTS; number++) last = new Allocated(number, last === undefined);

@@ -6,7 +6,7 @@ const ALLOCATED = 'bytes of heap';
 /** One object is looked at for about as many bytes: a hundredth of what an event takes. */
 const SAMPLING_BYTES = 8_192;
 
-/** What the types do not print yet: without it only what is alive in the end would be told. */
+/** An option that the types lack: without it, only objects that are alive in the end would be counted. */
 interface StartSampling extends HeapProfiler.StartSamplingParameterType {
   readonly includeObjectsCollectedByMajorGC: boolean;
   readonly includeObjectsCollectedByMinorGC: boolean;

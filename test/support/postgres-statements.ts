@@ -25,7 +25,7 @@ export function watchPostgresStatements(): PostgresStatements {
   };
 }
 
-/** What of a client its types do not tell. */
+/** The members of a client that its types do not show. */
 interface Queried {
   readonly connectionParameters: { readonly application_name?: string };
   query: (this: Queried, ...given: unknown[]) => unknown;

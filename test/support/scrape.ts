@@ -8,7 +8,7 @@ export interface Sample {
 const SAMPLE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/;
 const LABEL = /(\w+)="((?:[^"\\]|\\.)*)"/g;
 
-/** What a process tells Prometheus at this moment. */
+/** Returns what a process reports to Prometheus at this moment. */
 export async function scrape(url: string): Promise<readonly Sample[]> {
   const response = await fetch(`${url}/metrics`);
   if (response.status !== 200) throw new Error(`${url}/metrics answered ${response.status}`);

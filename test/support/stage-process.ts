@@ -37,7 +37,7 @@ export interface StageProcess {
   /** What it has logged so far. */
   readonly log: readonly LogLine[];
   signal(name: NodeJS.Signals): void;
-  /** Tells something to the module that was loaded before the stage; to a process that has ended, nothing. */
+  /** Sends a message to the module that was loaded before the stage. A process that has ended gets nothing. */
   send(message: Serializable): void;
   /** Resolves with the exit code, `null` after a signal, once the process has ended. */
   readonly ended: Promise<number | null>;

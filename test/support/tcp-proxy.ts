@@ -13,7 +13,7 @@ export interface TcpProxy {
   freeze(): void;
 }
 
-/** A proxy in front of the server that the url names; it is closed at first. */
+/** Starts a proxy for the server that the url names; it is closed at first. */
 export async function aTcpProxy(url: string): Promise<TcpProxy> {
   const target = new URL(url);
   const sockets = new Set<Socket>();

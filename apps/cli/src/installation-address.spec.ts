@@ -34,7 +34,7 @@ describe('where an installation is', () => {
     expect(await findDatabaseUrl(environment)).toBe('postgres://written');
   });
 
-  it('is asked for, where nothing tells', async () => {
+  it('has to be set if nothing names it, and the error says so', async () => {
     const environment = { DATA_DIR: dataDir };
     await expect(findKafkaBrokers(environment)).rejects.toThrow(/^no Kafka: KAFKA_BROKERS is not set, and .*npm start/);
     for (const text of ['{}', 'null', 'nonsense', '{"kafka_brokers":1}']) {

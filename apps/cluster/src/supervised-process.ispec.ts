@@ -53,7 +53,7 @@ describe('a supervised process', () => {
     expect(log()).toBe('up\nended in order\nup\n');
   });
 
-  it('is started again when it ends by itself, and that is told', async () => {
+  it('is started again when it ends by itself, and a line says so', async () => {
     const sample = await aProcess(READY);
     sample.start();
     await sample.ready(signal);

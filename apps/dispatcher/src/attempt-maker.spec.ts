@@ -95,7 +95,7 @@ describe('an attempt that is due', () => {
     ]);
   });
 
-  it('tells everything of itself in its fact', async () => {
+  it('records everything about itself in its fact', async () => {
     await make({ ...due, run: 2, attempt: 2 });
     expect(facts()).toEqual([
       {
@@ -117,7 +117,7 @@ describe('an attempt that is due', () => {
 });
 
 describe('an attempt that failed', () => {
-  it('is followed by one in the tier of its number, due that tier’s delay behind its end (contract 9)', async () => {
+  it('is followed by one in the tier of its number, due that tier’s delay after its end (contract 9)', async () => {
     outcome = answered(500);
     for (const [index, delayMs] of SCHEDULE.entries()) {
       appender.appends.length = 0;
@@ -193,7 +193,7 @@ describe('the times that the log of a delivery shows', () => {
             else {
               expect(state.nextAttemptAtMs).toBe(endedAtMs + SCHEDULE[last]!);
               next = attemptOf(retries().at(-1)!)!;
-              // What is shown delays nothing: the retry is due by the clock of the dispatcher.
+              // The times shown delay nothing: the retry is due by the clock of the dispatcher.
               expect(next.dueAtMs).toBe(startedAtMs + durationMs + SCHEDULE[last]!);
               trueMs += SCHEDULE[last]!;
             }
@@ -218,7 +218,7 @@ describe('an attempt whose partition is another member’s by now', () => {
 });
 
 describe('what is measured of an attempt', () => {
-  it('tells its outcome, the class of its error, how long the endpoint took and how old the event was', async () => {
+  it('is its outcome, the class of its error, how long the endpoint took and how old the event was', async () => {
     await make();
     outcome = answered(503);
     await make({ ...due, attempt: 2 });
@@ -253,7 +253,7 @@ describe('an attempt that is not made', () => {
 });
 
 describe('an attempt and the troubles around it', () => {
-  it('is made once, and told as soon as Kafka is there', async () => {
+  it('is made once, and recorded as soon as Kafka is there', async () => {
     appender.failures = 2;
     outcome = answered(500);
     await make();

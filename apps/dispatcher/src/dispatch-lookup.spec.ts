@@ -8,7 +8,7 @@ import { DispatchLookup } from './dispatch-lookup.js';
 
 type Answer = (attempts: readonly DueAttempt[]) => Promise<readonly DispatchLookupResult[]>;
 
-/** What is found of an attempt tells which one it was. */
+/** Returns a look-up result that shows which attempt it belongs to. */
 function resultOf({ delivery }: DueAttempt): DispatchLookupResult {
   return {
     kind: 'target',

@@ -52,7 +52,7 @@ describe('a batch of retries', () => {
     expect(appender.records).toEqual([]);
   });
 
-  it('never hands one over before those in front of it', async () => {
+  it('never hands one over before an earlier one', async () => {
     // Clocks of two dispatchers may differ, so that a later record is due earlier.
     expect(await handle(NOW_MS + 700, NOW_MS - 1)).toMatchObject({ nextOffset: 100, waitMs: 700 });
     expect(appender.records).toEqual([]);

@@ -24,7 +24,7 @@ let appender: FakeAppender;
 let sessions: ConsumerSessions;
 let ending: AbortController;
 let feeders: LaneFeeder[];
-/** The attempts that are being made, by seq; each ends when it is told to. */
+/** The attempts that are being made, by seq; each ends when the test ends it. */
 let making: Map<number, { readonly end: () => void; readonly fail: (error: Error) => void }>;
 let made: number[];
 let commits: string[];
@@ -103,7 +103,7 @@ function aContext(generation = 1): BatchContext {
   };
 }
 
-/** The attempt of the event `seq`, at the offset of the same number; each to an endpoint of its own unless told. */
+/** The attempt of the event `seq`, at the offset of the same number; each to its own endpoint by default. */
 function record(seq: number, endpoint = 1_000 + seq, partition = 0): StoredRecord {
   return storedAttempt(aDueAttempt(seq, anEndpointId(endpoint)), seq, TOPIC, partition);
 }
@@ -123,7 +123,7 @@ async function expectCommits(...expected: readonly string[]): Promise<void> {
 }
 
 describe('the offset of a partition', () => {
-  it('moves behind what has ended and has nothing before it that has not', async () => {
+  it('moves past attempts that have ended, up to the first that has not', async () => {
     const feeder = aFeeder();
     expect(await feed(feeder, [record(5), record(6), record(7), record(8)])).toBeUndefined();
     expect(made).toEqual([5, 6, 7, 8]);
@@ -161,7 +161,7 @@ describe('the offset of a partition', () => {
     expect(commits).toEqual([]);
   });
 
-  it('moves behind a record that is not an attempt, which goes to the dead letters', async () => {
+  it('moves past a record that is not an attempt, which goes to the dead letters', async () => {
     const feeder = aFeeder();
     await feed(feeder, [{ ...record(5), headers: {} }, record(6)]);
     expect(appender.records).toMatchObject([
@@ -173,7 +173,7 @@ describe('the offset of a partition', () => {
   });
 });
 
-describe('attempts that are handed over again behind a rebalance', () => {
+describe('attempts that are handed over again after a rebalance', () => {
   it('are not made again by the process that is making them or has made them', async () => {
     const feeder = aFeeder();
     await feed(feeder, [record(5), record(6)]);
@@ -323,7 +323,7 @@ describe('attempts of a partition that was given to another member', () => {
 describe('an endpoint without room', () => {
   const ONE = 1;
 
-  it('gives what is too much to whoever takes it, in their order, and the offset moves on', async () => {
+  it('diverts the attempts that are too many, in their order, and the offset moves on', async () => {
     const diverted: number[] = [];
     const feeder = aFeeder(({ offset }) => {
       diverted.push(offset);
@@ -339,7 +339,7 @@ describe('an endpoint without room', () => {
     await expectCommits(`${TOPIC}/0/6`);
   });
 
-  it('waits for itself where nobody takes it, and holds up no other endpoint of the partition', async () => {
+  it('waits for itself if they cannot be diverted, and blocks no other endpoint of the partition', async () => {
     const feeder = aFeeder();
     await feed(feeder, [...[1, 2, 3, 4, 5].map((seq) => record(seq, ONE)), record(6, 2)]);
     expect(made).toEqual([1, 2, 3, 6]);
@@ -393,7 +393,7 @@ describe('a feeder that drains', () => {
   });
 });
 
-describe('what the lane lets go of behind a sluggish endpoint', () => {
+describe('an attempt that the lane gives up for a sluggish endpoint', () => {
   it('waits again, and is made in the end, where nobody else takes it', async () => {
     let nowMs = 0;
     const answers: (() => void)[] = [];

@@ -143,7 +143,7 @@ describe('a lane', () => {
     expect(offer(C)).toMatchObject({ answer: 'taken', state: 'in flight' });
   });
 
-  it('tells when it is idle: nothing in flight and nothing waiting', async () => {
+  it('reports when it is idle: nothing in flight and nothing waiting', async () => {
     const attempts = offerMany(A, 3);
     let isIdle = false;
     void lane.idle().then(() => {
@@ -187,7 +187,7 @@ describe('an endpoint that answers late', () => {
     await end(hanging);
   });
 
-  it('lets go of what waits behind it, and keeps its small share', () => {
+  it('gives up its waiting attempts, and keeps its small share', () => {
     const attempts = offerMany(A, 5);
     const others = offerMany(B, 3);
     nowMs = 1_001;
@@ -208,7 +208,7 @@ describe('an endpoint that answers late', () => {
     expect(quick.map(({ state }) => state)).toEqual(['done', 'done', 'in flight', 'in flight', 'waiting']);
   });
 
-  it('is not one whose attempts wait in this process before and behind the POST', async () => {
+  it('is not one whose attempts wait in this process before and after the POST', async () => {
     let finish: () => void = () => undefined;
     lane.offer(
       OWNER,
@@ -256,7 +256,7 @@ describe('an endpoint that is quick', () => {
 });
 
 describe('a lane that may not begin attempts just now', () => {
-  it('holds them until it may, and is told to look', () => {
+  it('holds them until it may, and is asked to advance', () => {
     let mayStart = false;
     lane = new Lane(
       LIMITS,
@@ -335,7 +335,7 @@ describe('attempts that are withdrawn', () => {
     expect(lane.held).toBe(0);
   });
 
-  it('are told so when they have begun', () => {
+  it('have `isWithdrawn` set if they have begun', () => {
     const [lost, kept] = [{}, {}];
     const flights: Flight[] = [];
     for (const owner of [lost, kept]) {

@@ -60,7 +60,7 @@ describe('an attempt', () => {
     expect(begin(recent, anAttempt('whd_1', 0, 1))).toBe(true);
   });
 
-  it('ends for whoever asks for it again when it ends, however long it takes', async () => {
+  it('ends for a second caller only when it ends, however long it takes', async () => {
     let nowMs = 0;
     const recent = new RecentAttempts(KEEP_MS, () => nowMs);
     begin(recent, anAttempt('whd_1', 0, 1));

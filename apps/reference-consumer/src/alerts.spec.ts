@@ -50,7 +50,7 @@ describe('alert pairs', () => {
     ]);
   });
 
-  it('begin anew when the conversation is queued again', () => {
+  it('begin again when the conversation is queued again', () => {
     const queuedAgain = [anEvent(1, 'conversation.queued'), anEvent(2, 'conversation.picked_up')];
     expect(follow([...queuedAgain, anEvent(7, 'conversation.queued'), anEvent(8, 'conversation.abandoned')])).toContain(
       '▼  CLEAR  cnv_1 "Where is my parcel?"  abandoned  raised by #7, cleared by #8  0 open',

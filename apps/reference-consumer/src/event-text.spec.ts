@@ -8,7 +8,7 @@ const JSON_TEXT =
 const EVENT = JSON.parse(JSON_TEXT) as GaplessEvent;
 
 describe('the text of an event', () => {
-  it('tells how it came, and shows what was pushed as it was sent but for the layout', () => {
+  it('says how it came, and shows a push as it was sent except for the layout', () => {
     const push = { body: Buffer.from(JSON_TEXT), deliveryId: 'whd_1', attempt: 2 };
     const [line, ...body] = eventText(EVENT, { kind: 'pushed', push, status: 200 }).trimEnd().split('\n');
     expect(line).toBe('#12  ticket.created  evt_1  attempt 2  signature verified ✓  answered 200');
@@ -20,7 +20,7 @@ describe('the text of an event', () => {
     );
   });
 
-  it('tells that no push has come of what was read from the feed', () => {
+  it('says that an event without a push was read from the feed', () => {
     const [line, ...body] = eventText(EVENT, { kind: 'read' }).trimEnd().split('\n');
     expect(line).toBe('#12  ticket.created  evt_1  read from the feed');
     expect(JSON.parse(body.join('\n'))).toEqual(EVENT);

@@ -73,7 +73,7 @@ describe("a customer's server", () => {
     expect((await answer).status).toBe(200);
   });
 
-  it('answers as it was told to, and prints what it has not taken', async () => {
+  it('answers with the status and delay that are set, and prints a push that it does not take', async () => {
     await listen({ status: 503, delayMs: 30 });
     server.useSecret(SECRET);
     const began = performance.now();
@@ -85,7 +85,7 @@ describe("a customer's server", () => {
     expect(taken).toEqual([]);
   });
 
-  it('is reached where it was told to listen', async () => {
+  it('listens on the host that is set', async () => {
     await listen({ host: 'localhost' });
     expect(server.url).toMatch(/^http:\/\/localhost:\d+\/$/);
     expect((await fetch(server.url)).status).toBe(405);

@@ -100,7 +100,7 @@ function handle(batch: RecordBatch) {
   return handler.handle(batch, context);
 }
 
-/** A batch of the log: as many tickets, and a lead behind them. */
+/** A batch of the log: as many tickets, followed by a lead. */
 function aBatch(tickets: number): RecordBatch {
   const records = Array.from({ length: tickets + 1 }, (_, index) =>
     stored(index + 1, index < tickets ? 'ticket.created' : 'lead.created'),
@@ -176,7 +176,7 @@ function tickets(from: number, to: number): RecordBatch {
   return { topic: topics.log, partition: 0, records };
 }
 
-/** Events of an organization with many deliveries, and one of another among them. */
+/** Events of an organization with many deliveries, with one of another organization in between. */
 function mixed(from: number, to: number, ofOther: number): RecordBatch {
   const { records, ...batch } = tickets(from, to);
   const other = { ...stored(ofOther, 'ticket.created', OTHER_ORG), offset: to + ofOther };
@@ -200,7 +200,7 @@ describe('an organization with many deliveries in a batch', () => {
     startRouter();
   });
 
-  it('is routed behind the others', async () => {
+  it('is routed after the others', async () => {
     const rest = await handleUnfinished(mixed(1, 5, 1));
     expect([routedTo(LATER), routedTo(ALL_TICKETS)]).toEqual([[1], []]);
     await rest();
@@ -307,7 +307,7 @@ describe('an endpoint', () => {
   });
 });
 
-describe('while the feed is behind the log, an endpoint', () => {
+describe('while the feed lags the log, an endpoint', () => {
   it('receives nothing that the log held when it was created', async () => {
     subscribers = [anEndpointRow(LATER, ['ticket.created'], { receives_after_seq: '2', receives_from_offset: '7' })];
     await handle(tickets(1, 10));

@@ -28,7 +28,7 @@ const connection = new KafkaConnection({ brokers: brokers.split(','), clientId: 
 /** When the inbox records were appended. */
 const RECEIVED_AT_MS = Date.parse('2026-03-02T09:12:44.000Z');
 
-/** A writer whose next write goes wrong as it is told. */
+/** A writer whose next write fails in the way that the test sets. */
 class FaultyWriter extends PartitionWriter {
   fault: 'lost' | 'answer lost' | null = null;
 
@@ -42,7 +42,7 @@ class FaultyWriter extends PartitionWriter {
   }
 }
 
-/** An appender whose next append goes wrong when it is told so. */
+/** An appender whose next append fails when the test sets it to. */
 class FaultyAppender extends Appender {
   isFaulty = false;
 
@@ -150,7 +150,7 @@ describe('a record of the log', () => {
     );
   });
 
-  it('takes the time of the inbox record where the event does not tell its own', async () => {
+  it('takes the time of the inbox record if the event has none of its own', async () => {
     const id = anEventId();
     const value = Buffer.from(`{"id":"${id}","event":"ticket.created","org_id":"${orgId}","data":{}}`);
     await sequencer.sequence(0, [aRecord(value)], aSession());
@@ -192,7 +192,7 @@ describe('the seqs of an org', () => {
     expect(await readTopic(brokers, topics.log)).toHaveLength(7);
   });
 
-  it('go on behind the log with a new assignment, whatever another member did meanwhile', async () => {
+  it('go on from the end of the log with a new assignment, whatever another member did meanwhile', async () => {
     await sequencer.sequence(0, [eventRecord()], aSession(1));
     const meanwhile = oneTo(3).map(() => eventRecord());
     await aSequencer().sequence(0, meanwhile, aSession(1));
@@ -441,7 +441,7 @@ describe('a checkpoint', () => {
     expect((await logOf()).map(({ seq }) => seq)).toEqual([6]);
   });
 
-  it('is completed by what the log holds behind it', async () => {
+  it('is completed by the later records of the log', async () => {
     await sequencer.sequence(0, [eventRecord(), eventRecord()], aSession());
     await sequencer.checkpointAll(aSession());
     await pruneLog();
@@ -505,7 +505,7 @@ describe('an inbox whose committed offset is ahead of the log', () => {
     await expectLog(4);
   });
 
-  it('goes on behind offsets that the inbox does not have', async () => {
+  it('goes on after offsets that the inbox does not have', async () => {
     await writer.write(topics.inbox, 0, [eventRecord()]);
     const [, , ahead] = oneTo(3).map(() => eventRecord());
     expect(await sequencer.sequence(0, [ahead!], aSession())).toBe(0);

@@ -53,7 +53,7 @@ async function write(value: string): Promise<void> {
   await producer.disconnect();
 }
 
-// One story, told in order.
+// One story, in order.
 describe('a cluster of three nodes', () => {
   it('keeps each record on all of them', async () => {
     await withAdmin((admin) =>

@@ -162,14 +162,14 @@ describe('an invalid inbox record', () => {
     expect(read(value(65))).toEqual(invalid('#: must not nest deeper than 64 levels within data'));
   });
 
-  it('is told in words that fit a record header', () => {
+  it('is described in words that fit a record header', () => {
     const members = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`${n}${'é'.repeat(1000)}`, n]));
     const reading = read(anEvent(members));
     expect(reading.ok ? '' : reading.detail.length).toBeLessThan(4096);
   });
 });
 
-describe('whatever stands in the inbox', () => {
+describe('reading any value of the inbox', () => {
   it('never throws', () => {
     const member = (...values: readonly unknown[]) => fc.oneof(fc.constantFrom(...values), fc.jsonValue());
     const nearly = fc

@@ -206,7 +206,7 @@ describe('a refused event', () => {
     );
   });
 
-  it('tells the problems of all events at once', () => {
+  it('reports the problems of all events at once', () => {
     const events = [anEvent({ id: 'x', seq: 1 }), 5, anEvent(), anEvent({ event: 'nope', data: 1 })];
     expect(refusalOf({ events })).toEqual(
       invalid(
@@ -219,12 +219,12 @@ describe('a refused event', () => {
     );
   });
 
-  it('tells 100 problems at most', () => {
+  it('reports at most 100 problems', () => {
     const events = Array.from({ length: 101 }, () => anEvent({ id: 1 }));
     expect(refusalOf({ events })).toMatchObject({ code: 'validation_failed', problems: { length: 100 } });
   });
 
-  it('tells 20 unknown members of an event at most', () => {
+  it('reports at most 20 unknown members of an event', () => {
     const members = Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`m${n}`, n]));
     expect(refusalOf({ events: [anEvent(members)] })).toMatchObject({ problems: { length: 20 } });
     expect(refusalOf({ ...members, events: [anEvent()] })).toMatchObject({ problems: { length: 20 } });
@@ -248,7 +248,7 @@ describe('an unknown event type', () => {
     },
   );
 
-  it('is validation_failed together with any other problem, beyond the 100 that are told too', () => {
+  it('is validation_failed together with any other problem, even one after the 100 that are reported', () => {
     expect(refusalOf({ events: [anEvent({ event: 'nope', id: 1 })] })).toMatchObject({ code: 'validation_failed' });
     const events = [...Array.from({ length: 100 }, () => anEvent({ event: 'nope' })), anEvent({ id: 1 })];
     expect(refusalOf({ events })).toMatchObject({ code: 'validation_failed' });
@@ -264,13 +264,13 @@ describe('an unknown event type', () => {
 describe('an org key that names another organization', () => {
   const refusal = { code: 'insufficient_scope', problems: [['#/events/1/org_id', 'insufficient_scope']] };
 
-  it('is insufficient_scope, and nothing else is told', () => {
+  it('is insufficient_scope, and nothing else is reported', () => {
     const events = [anEvent({ event: 'nope', id: 1 }), anEvent({ org_id: OTHER_ORG, data: 1 })];
     expect(refusalOf({ events })).toEqual(refusal);
     expect(() => parse({ events })).toThrow('events:write');
   });
 
-  it('is insufficient_scope behind any number of other problems', () => {
+  it('is insufficient_scope after any number of other problems', () => {
     const [first, ...others] = Array.from({ length: 200 }, () => anEvent({ id: 1 }));
     expect(refusalOf({ events: [first, anEvent({ org_id: OTHER_ORG }), ...others] })).toEqual(refusal);
     expect(refusalOf({ events: [...others, anEvent({ org_id: OTHER_ORG })] })).toMatchObject({
@@ -309,7 +309,7 @@ describe('the limits', () => {
     expect(refusalOf(body.padEnd(4 * KIB * KIB + 1))).toEqual(tooLarge);
   });
 
-  it('sizes are told before anything else', () => {
+  it('sizes are checked before anything else', () => {
     const events = Array.from({ length: 501 }, () => anEvent({ id: 1, org_id: OTHER_ORG }));
     expect(refusalOf({ events, more: 1 })).toEqual(tooLarge);
   });

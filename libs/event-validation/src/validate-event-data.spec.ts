@@ -204,7 +204,7 @@ describe('lead data (contract 3.4)', () => {
 });
 
 describe('validateEventData', () => {
-  it('tells all problems at once, each with what would be right', () => {
+  it('reports all problems at once, each with what would be right', () => {
     const data = {
       ...exampleOf('conversation.picked_up'),
       stage: 1,
@@ -229,7 +229,7 @@ describe('validateEventData', () => {
     });
   });
 
-  it('tells 20 problems at most', () => {
+  it('reports at most 20 problems', () => {
     const data = {
       conversation: { id: 1, subject: 1, first_message: 1, status: 1, waited_seconds: '', queue_depth: '', url: 1 },
       widget: { id: 1, name: 1 },

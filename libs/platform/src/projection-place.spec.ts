@@ -72,7 +72,7 @@ describe('a consumer that is ahead of its projection', () => {
   });
 });
 
-describe('a consumer that is behind its projection', () => {
+describe('a consumer that lags its projection', () => {
   it('asks whether the projection is of the same records', async () => {
     await handOver(0, 2);
     expect(doubted).toBe(0);

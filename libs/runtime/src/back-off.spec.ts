@@ -10,7 +10,7 @@ describe('backOffMs', () => {
 });
 
 describe('untilItWorks', () => {
-  it('returns what the first success returns, and tells of each failure before', async () => {
+  it('returns what the first success returns, and reports each failure before', async () => {
     const told: unknown[] = [];
     let calls = 0;
     const result = await untilItWorks(

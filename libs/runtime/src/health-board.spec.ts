@@ -12,7 +12,7 @@ describe('HealthBoard', () => {
     expect(board.isReady).toBe(true);
   });
 
-  it('is not ready any more when a part waits again, and tells why', () => {
+  it('is not ready any more when a part waits again, and says why', () => {
     const board = new HealthBoard();
     board.ready('kafka');
     board.ready('postgres');

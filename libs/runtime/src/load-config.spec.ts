@@ -109,7 +109,7 @@ describe('loadConfig', () => {
     expect(Object.isFrozen(loadConfig(REQUIRED))).toBe(true);
   });
 
-  it('tells of every problem at once, each by its name', () => {
+  it('reports every problem at once, each by its name', () => {
     const problems = problemsOf({ PORT: '65536', RETENTION: 'long', ALLOW_HTTP_URLS: 'yes', RATE_LIMIT: '0/s' });
     const names = problems.map((problem) => /^[A-Z_]+/.exec(problem)?.[0]);
     expect(names.sort()).toEqual(
@@ -162,7 +162,7 @@ describe('loadConfig', () => {
     ['DATABASE_URL', 'mysql://gapless:hunter2@localhost/gapless'],
     ['SECRET_ENCRYPTION_KEYS', 'first:hunter2'],
     ['SMTP_URL', 'smpt://user:hunter2@mail.example.com'],
-  ])('does not tell the secret in a bad %s', (name, text) => {
+  ])('does not show the secret in a bad %s', (name, text) => {
     const [problem] = problemsOf({ ...REQUIRED, [name]: text });
     expect(problem).toContain(name);
     expect(problem).not.toContain('hunter2');
@@ -170,7 +170,7 @@ describe('loadConfig', () => {
 });
 
 describe('inspectConfig', () => {
-  it('tells of every setting what it is and where that comes from', () => {
+  it('shows the value of every setting and where it comes from', () => {
     const { settings, problems } = inspectConfig({ ...REQUIRED, PORT: '8080' });
     expect(problems).toEqual([]);
     expect(settings.map(({ name }) => name)).toEqual(Object.values(SETTINGS).map(({ name }) => name));

@@ -42,13 +42,13 @@ describe('the log', () => {
     'body',
     'data',
     'envelope',
-  ])('does not tell what is called %s', (member) => {
+  ])('redacts every member called %s', (member) => {
     aLogger().info({ [member]: SECRET, inner: { [member]: SECRET } }, 'happened');
     expect(lines.join('')).not.toContain(SECRET);
     expect(told()[member]).toBe('[Redacted]');
   });
 
-  it('tells of an error and its causes what they are, and not what they carry', () => {
+  it('shows an error and its causes, without the data that they carry', () => {
     const cause = Object.assign(new TypeError('bad'), { code: 'E_BAD', headers: { cookie: SECRET } });
     const failed = Object.assign(new Error('the query failed', { cause }), { query: 'insert', parameters: [SECRET] });
     aLogger().error({ err: failed }, 'failed');
@@ -61,7 +61,7 @@ describe('the log', () => {
     });
   });
 
-  it('tells what was thrown even if it is no error', () => {
+  it('shows what was thrown even if it is no error', () => {
     aLogger().error({ err: 'text' }, 'failed');
     expect(told()['err']).toMatchObject({ message: 'text' });
   });

@@ -36,7 +36,7 @@ describe('Regularly', () => {
     expect(most).toBe(1);
   });
 
-  it('goes on after failures, says how many there were in a row, and begins to count anew after a success', async () => {
+  it('goes on after failures, says how many there were in a row, and begins to count again after a success', async () => {
     const failed: number[] = [];
     const outcomes = ['fails', 'throws', 'works', 'fails'];
     let done = false;

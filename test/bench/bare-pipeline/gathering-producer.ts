@@ -27,7 +27,7 @@ export class GatheringProducer {
   async #sendAll(): Promise<void> {
     this.#isSending = true;
     while (this.#waiting.length > 0) {
-      // What is appended in the same turn of the event loop shares a request, too.
+      // Records that are appended in the same turn of the event loop share a request, too.
       await Promise.resolve();
       const batch = this.#waiting;
       this.#waiting = [];

@@ -10,7 +10,7 @@ export type Hop =
       readonly url: string;
       /** How many requests are on their way at the same time, at most. */
       readonly connections: number;
-      /** The topic that is told what became of each push, if one is. */
+      /** The topic that gets the outcome of each push, if any. */
       readonly outcomesTo: string | undefined;
     };
 

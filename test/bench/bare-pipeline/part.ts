@@ -33,7 +33,7 @@ export interface FedEvents {
 
 /** How far the hops of a part are. */
 export interface PartProgress {
-  /** Events that came out at the end: counted, pushed, or told to the outcomes and acknowledged. */
+  /** Events that came out at the end: counted, pushed, or written to the outcomes and acknowledged. */
   readonly passed: number;
   /** When the last of them did, by `monotonicMs`. */
   readonly lastPassedAt: number;
@@ -135,7 +135,7 @@ export class Part {
         try {
           await handle(batch.messages);
         } catch (error) {
-          // Nothing is tried again here: whoever measures has to hear of it.
+          // Nothing is tried again here: the measurement has to report the failure.
           this.#failure ??= error instanceof Error ? error : new Error(String(error));
         }
       },

@@ -12,7 +12,7 @@ interface Reading {
   readonly atMs: number;
 }
 
-/** Tells what a stretch of work costs the machine, from the construction on, with a Kafka that this process has started. */
+/** Measures what work costs the machine, from the construction on, with a Kafka that this process has started. */
 export class PipelineCost {
   readonly #before: Reading | undefined;
 

@@ -13,7 +13,7 @@ export function disturbance(figures: readonly Pick<Summary, 'name' | 'most'>[]):
   return worst > TOLERATED_CORES ? worst : undefined;
 }
 
-/** A warning for whoever reads the figures; empty if there is none to give. */
+/** Returns a warning for the readers of the figures; empty if there is none to give. */
 export function disturbanceText(cores: number | undefined): string {
   return cores === undefined ? '' : `something else used ${cores.toFixed(2)} cores meanwhile: measure again`;
 }

@@ -31,7 +31,7 @@ describe('a summary', () => {
     );
   });
 
-  it('tells what could not be measured', () => {
+  it('shows what could not be measured', () => {
     expect(summarise([[figure('CPU', null, 's')]])).toEqual([
       { name: 'CPU', unit: 's', runs: 1, median: null, least: null, most: null },
     ]);

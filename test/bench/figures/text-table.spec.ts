@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { textTable } from './text-table.js';
 
 describe('a text table', () => {
-  it('aligns its columns, and leaves nothing behind a line', () => {
+  it('aligns its columns, and leaves no space at the end of a line', () => {
     const columns = [
       { title: 'name', align: 'left' },
       { title: 'value', align: 'right' },

@@ -18,7 +18,7 @@ function verdicts(...reports: readonly Report[]) {
   return compare([LEAST, MOST], reports).map(({ isKept }) => isKept);
 }
 
-describe('what is wanted', () => {
+describe('a target', () => {
   it('is reached at the bound itself', () => {
     expect(verdicts(report(['delivered', '/s', 100], ['p99', 'ms', 30]))).toEqual([true, true]);
   });
@@ -27,7 +27,7 @@ describe('what is wanted', () => {
     expect(verdicts(report(['delivered', '/s', 99.9], ['p99', 'ms', 30.1]))).toEqual([false, false]);
   });
 
-  it('is neither where the figure is missing, has another unit or could not be measured', () => {
+  it('is neither reached nor missed where the figure is missing, has another unit or could not be measured', () => {
     expect(verdicts(report(['delivered', 'MB/s', 200], ['p99', 'ms', null]))).toEqual([undefined, undefined]);
   });
 
@@ -35,7 +35,7 @@ describe('what is wanted', () => {
     expect(verdicts()).toEqual([]);
   });
 
-  it('stands beside what is reached', () => {
+  it('is shown with the measured value', () => {
     expect(comparisonTable(compare([MOST], [report(['p99', 'ms', 45])]))).toBe(
       [
         'scenario  figure  reached                        wanted',

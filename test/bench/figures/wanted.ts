@@ -69,7 +69,7 @@ const VERDICTS = new Map<boolean | undefined, string>([
   [undefined, 'not measured'],
 ]);
 
-/** Reached beside wanted, a line for each bound. */
+/** Returns each measured value with its target, a line for each bound. */
 export function comparisonTable(comparisons: readonly Comparison[]): string {
   const columns = [
     { title: 'scenario', align: 'left' },

@@ -12,7 +12,7 @@ export const NODE = 'Node';
 
 export const GARBAGE_COLLECTOR = '(garbage collector)';
 
-/** WebAssembly counts as the engine: whoever calls it answers for it. */
+/** WebAssembly counts as the engine: its caller answers for it. */
 export function originOf({ url }: Pick<CodePlace, 'url'>): Origin {
   if (url === '' || url.startsWith('wasm:')) return 'engine';
   if (url.startsWith('node:')) return 'node';
@@ -35,7 +35,7 @@ export function ownerOf({ functionName, url }: CodePlace): string {
 
 /**
  * Who answers for what a function uses: its owner, or for what Node and the engine do its caller. Collecting garbage is
- * told apart, since nobody calls it.
+ * counted by itself, since nobody calls it.
  * @param caller who answers for what called it
  */
 export function answeringFor(

@@ -44,7 +44,7 @@ function boxesOf(root: StackFrame): readonly Box[] {
     if (width < LEAST_WIDTH) return;
     boxes.push({ frame, depth, x, width });
     let left = x;
-    // By name, not by size: what is the same stands in the same order in every picture.
+    // By name, not by size: the same functions have the same order in every picture.
     const children = [...frame.children.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
     for (const child of children) {
       place(child, depth + 1, left);

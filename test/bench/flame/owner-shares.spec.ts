@@ -14,7 +14,7 @@ function frame(
 }
 
 describe('who used the time', () => {
-  it('is whoever called Node or the engine, and the garbage collector by itself', () => {
+  it('is the caller of Node or the engine, and the garbage collector by itself', () => {
     const write = frame('writev', 'engine', 'writev', 30);
     const send = frame('send', 'package', 'kafkajs', 40, write);
     const handle = frame('handle', 'own', 'Gapless', 60, send);

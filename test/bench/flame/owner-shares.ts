@@ -7,12 +7,12 @@ export interface OwnerShare {
   readonly share: number;
 }
 
-/** Less than this is not told. */
+/** A smaller share is left out. */
 const LEAST_SHARE = 0.01;
 
 /**
  * Who used the time, most first: the code of a package or of Gapless, together with what Node and the engine did for it.
- * Collecting garbage is told apart, since nobody calls it.
+ * Collecting garbage is counted by itself, since nobody calls it.
  */
 export function ownerShares(root: StackFrame): readonly OwnerShare[] {
   const byOwner = new Map<string, number>();

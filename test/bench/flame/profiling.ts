@@ -5,7 +5,7 @@ import { writeFlameGraphs, type FlameGraph, type NamedStretch } from './write-fl
 
 /** Where CPU profiles of a Gapless go, and where pictures of them do. */
 export class Profiling {
-  /** What Gapless is told to write its profiles to; a directory of this run alone, where nobody asked for profiles. */
+  /** The directory that Gapless writes its profiles to. If nobody asked for profiles, it is one of this run alone. */
   #directory: string | undefined;
 
   constructor(

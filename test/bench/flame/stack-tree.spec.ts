@@ -42,7 +42,7 @@ describe('a stack tree', () => {
 });
 
 describe('a profile', () => {
-  it('tells which stages ran on the thread', () => {
+  it('shows which stages ran on the thread', () => {
     expect(stagesIn(PROFILE)).toEqual(['router']);
   });
 });

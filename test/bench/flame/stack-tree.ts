@@ -11,7 +11,7 @@ export interface StackFrame {
   readonly children: Map<string, StackFrame>;
 }
 
-/** What the engine tells when nothing runs: no use of the processor. */
+/** The frame that the engine reports when nothing runs: no use of the processor. */
 const IDLE = '(idle)';
 
 /** The function and its file; of a package, its name too. */

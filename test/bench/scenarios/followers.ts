@@ -19,7 +19,7 @@ const CONNECTIONS = 64;
 const CONNECT_MS = 3_000;
 const STALL_MS = 15_000;
 
-/** Readers that were told what to follow, and what went wrong with the first of them. */
+/** The readers, spread over the orgs, and the first error of any of them. */
 class Followers {
   readonly readers: Sightings[] = [];
   readonly #failed = new AbortController();

@@ -147,7 +147,7 @@ function troubled(name: string, manner: Manner): Neighbour {
 
 /**
  * Gets 50,000 events as fast as they can be ingested, and answers at once. Until all of them are scheduled, the healthy
- * endpoint's events stand behind them in the log of their org: a matter of order, and told apart.
+ * endpoint's events come after these in the log of their org. That is a matter of order, and reported by itself.
  */
 const backlogged: Neighbour = async (stage) => {
   const { endpoint, inbox } = await stage.neighbour({ kind: 'at_once' });

@@ -20,7 +20,7 @@ export interface GaplessProcessOptions {
 /** Of the caller's environment: what it takes to run programs, and nothing that configures Gapless. */
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'JAVA_HOME', 'JAVA_TOOL_OPTIONS', 'LANG', 'TZ'];
 
-/** No limit stands in the way, and a benchmark prints no line for each request; everything else is as it comes. */
+/** No limit applies, and a benchmark prints no line for each request; everything else is the default. */
 export const BENCH_ENVIRONMENT = {
   NODE_ENV: 'production',
   PORT: '0',
@@ -144,7 +144,7 @@ export class GaplessProcess {
   }
 }
 
-/** A directory for the data of a Gapless; whoever makes it removes it. */
+/** Makes a directory for the data of a Gapless; the caller removes it. */
 export function newDataDir(): string {
   return mkdtempSync(join(tmpdir(), 'gapless-bench-'));
 }

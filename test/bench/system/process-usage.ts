@@ -27,7 +27,7 @@ export interface ProcessStat {
 /** `USER_HZ`, which is 100 on every architecture that Node runs on. */
 const TICKS_PER_SECOND = 100;
 
-/** Reads `/proc/<pid>/stat`; the name stands in parentheses and may hold any character. */
+/** Reads `/proc/<pid>/stat`; the name is in parentheses and may hold any character. */
 export function parseProcessStat(line: string): ProcessStat {
   const nameEnd = line.lastIndexOf(')');
   const fields = line.slice(nameEnd + 2).split(' ');

@@ -9,7 +9,7 @@ import {
   type SystemUsage,
 } from './process-usage.js';
 
-/** The processes whose cost is told: Gapless with its servers, and those that stand in for the world around it. */
+/** The processes whose cost is measured: Gapless with its servers, and those that replace the world around it. */
 export interface WatchedProcesses {
   readonly gapless: number;
   readonly load: number;
@@ -40,7 +40,7 @@ function readAll(pids: WatchedProcesses): Reading | undefined {
   };
 }
 
-/** Tells what a stretch of work costs the machine, from the construction on. */
+/** Measures what work costs the machine, from the construction on. */
 export class Resources {
   readonly #before: Reading | undefined;
 

@@ -18,7 +18,7 @@ describe('the bodies of ingest requests', () => {
     expect(ingestBodies({ event: 'ticket.created' }, 2, []).map(orgsOf)).toEqual([[undefined, undefined]]);
   });
 
-  it('go on with the org behind the last one, until all begin anew', () => {
+  it('go on with the org after the last one, and with the first after all', () => {
     expect(ingestBodies({ event: 'ticket.created' }, 2, ['a', 'b', 'c']).map(orgsOf)).toEqual([
       ['a', 'b'],
       ['c', 'a'],

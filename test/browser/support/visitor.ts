@@ -51,7 +51,7 @@ export class Visitor {
     return this.page.getByRole('heading', { name, exact: typeof name === 'string', level: 1 });
   }
 
-  /** Of the menu behind the three dots. */
+  /** Chooses an action of the menu that the three dots open. */
   async choose(action: string): Promise<void> {
     await this.button('More actions').click();
     await this.page.getByRole('menuitem', { name: action }).click();

@@ -8,7 +8,7 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** What `docker inspect` tells of a container, as far as the tests ask. */
+/** The output of `docker inspect` for a container, as far as the tests use it. */
 export interface Container {
   readonly Id: string;
   readonly State: {

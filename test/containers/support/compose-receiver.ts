@@ -35,7 +35,7 @@ export class ComposeReceiver {
     return this.#printed;
   }
 
-  /** The seqs of the events that it has handled, in that order; pushes that came again are not among them. */
+  /** The seqs of the events that it has handled, in that order; pushes that came again are left out. */
   get seqs(): readonly number[] {
     const events = this.#printed.matchAll(/^#(\d+) {2}\S+ {2}evt_(?!.*handled before$)/gm);
     return [...events].map(([, seq]) => Number(seq));

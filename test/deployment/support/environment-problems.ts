@@ -5,7 +5,7 @@ const settings = new Map(Object.values(SETTINGS).map((setting: Setting<unknown>)
 /** Settings that the image takes from files, too. */
 export const SECRETS = [...settings.values()].filter(({ isSecret }) => isSecret).map(({ name }) => name);
 
-/** What is wrong with the variables that a process of Gapless is given: names that are no settings, values that are none. */
+/** Returns the problems of a Gapless process's variables: names that are no settings, and invalid values. */
 export function environmentProblems(environment: Readonly<Record<string, unknown>>): readonly string[] {
   return Object.entries(environment).flatMap(([name, value]) => {
     const text = String(value);

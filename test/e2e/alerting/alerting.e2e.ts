@@ -54,7 +54,7 @@ function raisedOf(events: readonly Envelope[]): readonly string[] {
   return events.map(({ event, data }) => `${event} ${(data as Data).conversation.id}`);
 }
 
-/** Shows which alerting events the log has, and that the staff was told of the same, each once. */
+/** Shows which alerting events the log has, and that the staff was alerted to the same ones, each once. */
 async function expectRaised(expected: readonly string[], from = org): Promise<readonly Envelope[]> {
   const events = await eventually(async () => {
     const found = await from.alertEvents();
@@ -160,7 +160,7 @@ describe('a conversation that nobody answers (contract 7.4)', () => {
     expect(await clearings()).toEqual([null, 'picked_up', 'picked_up']);
   });
 
-  it('keeps the time it has waited when it is transferred, and tells what is known then', async () => {
+  it('keeps the time it has waited when it is transferred, and shows what is known then', async () => {
     await org.happens({ event: 'handed_off' });
     await suite.sweepAfter(60).round();
     const department = { id: 'dep_9', name: 'Returns' };
@@ -185,7 +185,7 @@ describe('a conversation that nobody answers (contract 7.4)', () => {
     expect((await org.staffAlerts()).map(({ event_id }) => event_id)).toEqual([events[1]!.id]);
   });
 
-  it('raises an alert however little its producer has told, and stops nobody else when it cannot be kept', async () => {
+  it('raises an alert however little its producer has sent, and stops nobody else when it cannot be kept', async () => {
     await org.happens(
       { event: 'handed_off', data: { conversation: { id: 'bare', subject: 'N\u0000L \ud800' } } },
       { event: 'handed_off', data: { conversation: { id: 'x'.repeat(5_000) } } },
@@ -297,12 +297,12 @@ describe('whatever happens in between', () => {
       expect(await suite.sweepAfter(505).round()).toMatchObject({ raised: 0, published: 2 });
       expect(await suite.sweepAfter(510).round()).toMatchObject({ raised: 0, published: 0 });
       const events = await expectRaised(['conversation.queued cnv_1', 'conversation.queued.escalated cnv_1']);
-      // It is told as it was decided, not as it was published.
+      // It has the time of the decision, not of its publication.
       expect(events[0]?.occurred_at).toBe(new Date(HANDED_OFF_AT_MS + 500_000).toISOString());
     },
   );
 
-  it.each([false, true])('raises nothing again when the log is folded anew (all tables lost: %s)', async (all) => {
+  it.each([false, true])('raises nothing again when the log is folded again (all tables lost: %s)', async (all) => {
     await org.happens({ event: 'handed_off' }, { event: 'handed_off', conversation: 'cnv_2', afterSeconds: 200 });
     await suite.sweepAfter(60).round();
     await expectRaised(['conversation.queued cnv_1']);
@@ -331,7 +331,7 @@ describe('whatever happens in between', () => {
     await expectRaised(['conversation.queued cnv_1']);
   });
 
-  it('raises nothing for a queue that lags behind the log', async () => {
+  it('raises nothing for a queue that lags the log', async () => {
     await org.happens({ event: 'handed_off' });
     await suite.sweepAfter(1).round();
     await suite.store.transaction(async (runner) => {
@@ -423,7 +423,7 @@ describe('mails of staff alerts', () => {
 
 // Last: it sweeps by the time of the day, at which everything above is long overdue.
 describe('an alerting process', () => {
-  it('raises, tells and mails by itself', async () => {
+  it('raises an alert, notifies the staff and sends the mail by itself', async () => {
     const server = await aMailServer();
     await org.set(60, 3_600, { enabled: true, emails: ['mara@example.com'] });
     const data = conversationData('cnv_live', { subject: 'Live' });

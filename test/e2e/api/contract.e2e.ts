@@ -46,7 +46,7 @@ async function anOrg(orgId: OrgId = anOrgId()): Promise<Org> {
   return { key, named: { orgId, endpointUrl: receiver.url, endpointId, deliveryId, apiKeyId } };
 }
 
-/** What a problem tells beyond what is different from request to request. */
+/** Returns the members of a problem that are the same from request to request. */
 function told({ instance, request_id, ...rest }: Problem): Omit<Problem, 'instance' | 'request_id'> {
   expect([typeof instance, typeof request_id]).toEqual(['string', 'string']);
   return rest;

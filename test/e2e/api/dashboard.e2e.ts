@@ -192,7 +192,7 @@ describe('the delivery log', () => {
 });
 
 describe('an event', () => {
-  it('is told to the byte, with what became of it at each endpoint', async () => {
+  it('is shown to the byte, with what became of it at each endpoint', async () => {
     const org = await anOrg(['ticket.created']);
     const deaf = await suite.data<{ id: string }>(
       { key: org.key, ...posting(WEBHOOKS, { url: receiver.url, events: ['lead.created'] }) },
@@ -230,7 +230,7 @@ describe('an event', () => {
     expect(event.deliveries.map(({ endpoint_id }) => endpoint_id)).not.toContain(deaf.id);
   });
 
-  it('tells of no endpoint to a key that may read events alone, and of no event to another org', async () => {
+  it('shows no endpoint to a key that may read events alone, and nothing to another org', async () => {
     const org = await anOrg();
     await emit(org, { event: 'ticket.created', data: {} });
     await settled(org, 1);
@@ -318,7 +318,7 @@ describe('the overview', () => {
 });
 
 describe('the feed live', () => {
-  it('streams to who is signed in, by the cookie alone', async () => {
+  it('streams to a signed-in user, by the cookie alone', async () => {
     const org = await anOrg();
     const opened = await suite.ask({ key: null, ...posting(`${DASHBOARD}/session`, { api_key: org.key }) });
     const cookie = opened.headers['set-cookie']?.[0]?.split(';', 1)[0] ?? '';
@@ -352,7 +352,7 @@ describe('the pages', () => {
   });
 
   it.each(['/api/v1/nothing', '/docs/nothing', '/health', '/metrics/nothing', '/problems', '/a.js', '/assets/gone.js'])(
-    'do not stand in for %s',
+    'are not served in place of %s',
     async (path) => {
       const { status, headers } = await suite.port.ask({ method: 'GET', path });
       expect([status, headers['content-type']]).toEqual([404, 'application/problem+json']);

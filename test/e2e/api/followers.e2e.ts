@@ -53,7 +53,7 @@ interface StreamEvent {
   readonly envelope: Envelope;
 }
 
-/** A reader of the stream as a browser's `EventSource` is one: it goes on behind the last id that it has got. */
+/** A reader of the stream as a browser's `EventSource` is one: it goes on after the last id that it has got. */
 class StreamReader {
   readonly events: StreamEvent[] = [];
   connections = 0;
@@ -128,7 +128,7 @@ async function poll({ key }: Org, limit: number, count: number): Promise<readonl
       data: Envelope[];
       next_seq: number | null;
     };
-    // Null means caught up: whoever waits has got everything that there was.
+    // Null means caught up: a client that waits has got everything that there was.
     if (page.next_seq !== null) expect(page.next_seq).toBe(page.data.at(-1)?.seq);
     envelopes.push(...page.data);
   }

@@ -17,7 +17,7 @@ let suite: ApiSuite;
 let receiver: Receiver;
 let names: TestDnsServer;
 const orgId = anOrgId();
-/** What is there to be named, by the parameter that names it; what is deleted now and then is apart. */
+/** The ids that a request can name, by its parameter; `mortal` ones are deleted now and then. */
 const named = { endpoints: [] as string[], deliveries: [] as string[], mortal: [] as string[] };
 const keys: string[] = [];
 
@@ -48,7 +48,7 @@ afterAll(async () => {
 /** By index, because they are not there yet when the arbitrary is made: the key that may do everything, mostly. */
 const someKey = fc.noBias(fc.nat({ max: 30 })).map((index) => keys[index] ?? keys[0]!);
 
-/** Left out, most of the time: what is refused for one thing shows nothing of what is behind it. */
+/** Left out, most of the time: a request that is refused for one reason shows nothing of later checks. */
 const rarely = <T>(arbitrary: fc.Arbitrary<T>) =>
   fc.oneof({ weight: 5, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
 
@@ -132,7 +132,7 @@ const time = fc.oneof(
   fc.date({ noInvalidDate: true, min: new Date(0), max: new Date('2026-10-01') }).map((date) => date.toISOString()),
   fc.constantFrom('2026-01-01T00:00:00Z', '2026-01-01T00:00:00+14:00', '2016-12-31T23:59:60Z', 'now'),
 );
-/** Some of the members, those that are required mostly among them. */
+/** Picks some of the members, mostly with all that are required. */
 const someOf = (members: Readonly<Record<string, fc.Arbitrary<unknown>>>, required: readonly string[] = []) =>
   fc.oneof(
     { weight: 5, arbitrary: fc.record(members, { requiredKeys: [...required] }) },

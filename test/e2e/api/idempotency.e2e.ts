@@ -52,7 +52,7 @@ const listed = async ({ key }: Org, path: string) =>
 
 /**
  * What the org has, once everything that it was asked for so far has had its effect: one more event is submitted, and is
- * pushed behind all the others.
+ * pushed after all the others.
  */
 async function settled(org: Org): Promise<unknown> {
   const { key, named } = org;
@@ -75,7 +75,7 @@ async function settled(org: Org): Promise<unknown> {
 }
 
 describe.each(POSTS)('$id with an Idempotency-Key (contract 5.3)', ({ status, ask }) => {
-  it('has its effect once, and answers whoever repeats it the same to the byte', async () => {
+  it('has its effect once, and answers each repeat the same to the byte', async () => {
     const org = await anOrg();
     const request = keyed({ ...ask(org.named), key: org.key }, 'once');
     const first = await suite.ask(request);

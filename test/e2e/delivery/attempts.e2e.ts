@@ -244,7 +244,7 @@ describe('a delivery whose every attempt fails', () => {
     }
   });
 
-  it('is due again after the n-th time of the schedule behind the end of the preceding attempt (contract 9)', () => {
+  it('is due again the n-th time of the schedule after the end of the n-th attempt (contract 9)', () => {
     const waits = between.map(({ next_attempt_at, attempts_log }) => {
       const { at, duration_ms } = attempts_log.at(-1)!;
       return Date.parse(next_attempt_at!) - (Date.parse(at) + duration_ms);

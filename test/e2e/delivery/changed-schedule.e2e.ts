@@ -81,7 +81,7 @@ describe('while retries wait, a changed RETRY_SCHEDULE', () => {
     expectInTime(removed, await whenMade(removed.id, 3));
     const waiting = await aDeliveryAnswered([500, 200], 1);
     const last = await aDeliveryAnswered([500, 500], 1);
-    // It becomes shorter: what waits there for longer does not stand in the way of what comes.
+    // It becomes shorter: retries that wait there for longer do not block later ones.
     await restartWith('100ms,200ms,300ms');
     const quick = await aDeliveryAnswered([500, 500, 500, 200], 4);
     expect(quick.status).toBe('delivered');

@@ -127,7 +127,7 @@ describe('an endpoint that fails (contract 4.2)', () => {
     ]);
   });
 
-  it.concurrent('begins to count anew with any success', async () => {
+  it.concurrent('begins to count again with any success', async () => {
     const held = new HeldPushes();
     const to = await aSubscriber(held.answer);
     await emit(to, 2 * AUTO_DISABLE_AFTER);
@@ -256,7 +256,7 @@ describe('the health of an endpoint (contract 3.1)', () => {
     });
   });
 
-  it.concurrent('counts deliveries, failed attempts and what is pending, and tells the last of each', async () => {
+  it.concurrent('counts deliveries, failed attempts and what is pending, and shows the last of each', async () => {
     const held = new HeldPushes();
     const to = await aSubscriber(held.answer);
     for (const status of [200, 204, 503]) {
@@ -297,7 +297,7 @@ describe('the health of an endpoint (contract 3.1)', () => {
 });
 
 describe('a test event (contract 4.5, 5.1)', () => {
-  it.concurrent('is an event of the org: it takes a seq, and stands in the feed without a widget', async () => {
+  it.concurrent('is an event of the org: it takes a seq, and is in the feed without a widget', async () => {
     const to = await aSubscriber(always(200));
     await emit(to, 1);
     const delivery = await to.operator.test(to.endpoint.id);
@@ -464,7 +464,7 @@ describe('an endpoint that is deleted (contract 4.2, 5.1)', () => {
     });
   }
 
-  /** Waits until the projector is behind the last fact of the endpoint's deliveries, of which there are so many. */
+  /** Waits until the projector has applied as many facts of the endpoint's deliveries. */
   async function projected(endpointId: string, facts: number): Promise<void> {
     const { KAFKA_BROKERS, TOPIC_PREFIX } = suite.gapless.environment;
     const topic = `${TOPIC_PREFIX!}.deliveries.v1`;
@@ -554,7 +554,7 @@ describe('an endpoint that is deleted (contract 4.2, 5.1)', () => {
   });
 });
 
-describe('an endpoint that is disabled or deleted while the projection lags behind', () => {
+describe('an endpoint that is disabled or deleted while the projection lags', () => {
   let lagging: DeliverySuite;
 
   beforeAll(async () => {

@@ -162,7 +162,7 @@ describe('an attempt that meets a fault is one failed attempt, recorded with its
     expect(memory() - before).toBeLessThan(A_FEW_MEGABYTES);
   });
 
-  it('and what comes behind a 2xx does not undo it: a gigabyte, a drip, a reset', async () => {
+  it('and what follows a 2xx does not undo it: a gigabyte, a drip, a reset', async () => {
     const head = `HTTP/1.1 200 OK\r\ncontent-length: ${GIGABYTE}\r\n\r\n`;
     const behaviours: readonly Behaviour[] = [
       (socket) => void sendGigabyte(socket, head),
@@ -221,7 +221,7 @@ describe('an attempt at a name', () => {
     ['to IPv6 loopback', ['::1']],
     ['to loopback in an IPv6 disguise', ['::ffff:127.0.0.1']],
     ['to a private address beside a public one', ['93.184.216.34', '10.0.0.1']],
-  ])('that is bound anew %s is blocked, and the receiver there gets no byte (contract 6.5)', async (what, to) => {
+  ])('that is bound again %s is blocked, and the receiver there gets no byte (contract 6.5)', async (what, to) => {
     const name = `${what.replaceAll(' ', '-').toLowerCase()}.example.com`;
     const { last_error, attempts_log } = await attemptedAfter(name, to);
     expect(last_error).toMatch(/^blocked_address: /);

@@ -12,7 +12,7 @@ const BACKLOG = 480;
 /** More than there are partitions, so that some share one with the endpoint that hangs. */
 const HEALTHY_ENDPOINTS = 6;
 const WAVE = 30;
-/** How long each attempt hangs, and whatever waits behind it. */
+/** How long each attempt hangs, and everything that waits for it. */
 const HANG_MS = 20_000;
 /** Far above what a push takes on an idle machine … */
 const HALF_WITHIN_MS = 2_000;

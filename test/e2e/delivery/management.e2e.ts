@@ -231,7 +231,7 @@ describe('the delivery log (contract 5.1)', () => {
     expect(found).toEqual(seqs);
   });
 
-  it('has pages of 50 unless told otherwise', async () => {
+  it('has pages of 50 by default', async () => {
     const receiver = await suite.aReceiver();
     const long = await operator.register({ url: receiver.url, events: ['ticket.reply'] });
     await operator.emit(...oneTo(51).map(() => ({ event: 'ticket.reply', data: {} })));

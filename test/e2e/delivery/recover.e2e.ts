@@ -58,7 +58,7 @@ async function failing(to: Subscribed, count: number): Promise<void> {
   to.receiver.answer = answer;
 }
 
-/** Emits events while the endpoint is inactive. Returns when they stand in the feed and have been routed. */
+/** Emits events while the endpoint is inactive. Returns when they are in the feed and have been routed. */
 async function missing({ operator, endpoint }: Subscribed, events: readonly Submission[]): Promise<void> {
   const receiver = await suite.aReceiver();
   const witness = await operator.register({
@@ -155,7 +155,7 @@ describe('recover (contract 4.4)', () => {
     await deliveriesOnce(to, 5, 'delivered');
   });
 
-  it.concurrent('begins behind since_seq', async () => {
+  it.concurrent('begins after since_seq', async () => {
     const to = await aSubscriber();
     await failing(to, 5);
     expect(await to.operator.recover(to.endpoint.id, { since_seq: 5, dry_run: true })).toMatchObject({ matched: 0 });

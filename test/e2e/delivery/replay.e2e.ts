@@ -74,7 +74,7 @@ describe('a replay (contract 4.1, 4.3)', () => {
       const sent = await anEventTo(always(200), '{"text":"Gr\\u00fc\u00dfe", "n": 1.0,"twice":1,"twice":2}');
       await once(sent, { status: 'delivered' });
       const [first] = await pushesOnce(sent, 1);
-      // Signatures count seconds: a later one tells that it is fresh.
+      // Signatures count seconds: a later one shows that it is fresh.
       await eventually(() => {
         expect(Math.floor(Date.now() / 1_000)).toBeGreaterThan(signedAt(first!));
       });
@@ -92,7 +92,7 @@ describe('a replay (contract 4.1, 4.3)', () => {
   );
 
   it.concurrent(
-    'of a delivered one begins anew: pending, without attempts, answer, error and delivery time',
+    'of a delivered one begins again: pending, without attempts, answer, error and delivery time',
     async () => {
       const held = new HeldPushes();
       const sent = await anEventTo(held.answer);

@@ -108,7 +108,7 @@ describe('what a product service emits', () => {
       await new Producer(sink).emit(events);
       await new Producer(sink).emit(events);
       ids.push(...events.map(({ id }) => id));
-      // The next ones are behind these, however they travel.
+      // The next ones come after these, however they travel.
       expect(await feedOf(org, ids.length)).toHaveLength(ids.length);
     }
     const dataSource = new DataSource({

@@ -2,7 +2,7 @@ import type { Fault } from '../fault.js';
 import { endsOf, repair, takeAway, untilStill, untilStopped, verify } from '../went-back.js';
 import type { World } from '../world.js';
 
-/** So many events of one partition are behind the copy. */
+/** So many events of one partition come after the copy. */
 const EVENTS_BACK = 40;
 const HISTORY_MS = 2_000;
 /** In the log meanwhile, and not in Postgres: what nobody has once the log has lost it. */

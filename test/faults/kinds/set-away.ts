@@ -2,7 +2,7 @@ import { STAGE_NAMES } from '#libs/runtime';
 import type { Fault } from '../fault.js';
 
 const TWO_OF_EACH = Object.fromEntries(STAGE_NAMES.map((stage) => [stage, 2]));
-/** Longer than a session: whoever is left has all partitions by then. */
+/** Longer than a session: the processes that are left have all partitions by then. */
 const AWAY_MS = 12_000;
 
 /** Half of everything goes at once, as with a machine: in order first, then as in a crash. */

@@ -3,7 +3,7 @@ import { killBroker } from './broker-kill.js';
 
 const BROKER_AWAY_MS = 500;
 
-/** The most telling kills at once, for whoever cannot wait for the whole suite. */
+/** The kills that show most, all at once, for anyone who cannot wait for the whole suite. */
 export const shortForm: Fault = {
   name: 'short-form',
   description: 'sequencer, dispatcher and projector killed (-9) at once, and the only Kafka broker with them',

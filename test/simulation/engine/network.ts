@@ -31,7 +31,7 @@ interface Flight {
 export interface RequestOptions {
   /** After this the client gives up, whatever became of the request. */
   readonly timeoutMs: number;
-  /** The error that tells of a connection that broke. */
+  /** The error that reports a connection that broke. */
   readonly broken: () => Error;
 }
 

@@ -39,7 +39,7 @@ export interface ProducedBatch {
   readonly numbering: Numbering | undefined;
 }
 
-/** What tells the processes apart whose members are in one group. */
+/** Returns the part of a name that processes with members in one group share. */
 function groupOf(name: string): string {
   return name.replace(/~\d+/, '');
 }

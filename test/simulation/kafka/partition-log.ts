@@ -29,7 +29,7 @@ interface NumberedBatch {
   readonly baseOffset: number;
 }
 
-/** How many batches of a producer are remembered, to tell a repeat from a gap. */
+/** How many batches of a producer are remembered, so that a repeat is not taken for a gap. */
 const REMEMBERED_BATCHES = 5;
 
 export interface Numbering {

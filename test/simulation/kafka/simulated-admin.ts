@@ -13,7 +13,7 @@ export function simulatedAdmin(broker: Broker, retry: RetryOptions): Admin {
       }),
     );
   const admin = {
-    // What is asked for next is the round trip for both: every question has a client of its own.
+    // The next request is the round trip for both: every question has a client of its own.
     connect: () => Promise.resolve(),
     disconnect: () => Promise.resolve(),
     describeCluster: () =>

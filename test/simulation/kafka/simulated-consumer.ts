@@ -64,7 +64,7 @@ export class SimulatedConsumer {
   #topics: readonly string[] = [];
   #run: ConsumerRunConfig | null = null;
   #running = false;
-  /** Until it is told to disconnect. */
+  /** Until `disconnect` is called. */
   #isConnected = true;
   /** Whether there is a group to speak of: between `run` and the end. */
   #hasGroup = false;
@@ -276,7 +276,7 @@ export class SimulatedConsumer {
     }
   }
 
-  /** @throws what joining again does not mend */
+  /** @throws what joining again does not fix */
   async #joinAfter(error: unknown): Promise<void> {
     if (isRebalancing(error)) {
       this.#emit(EVENTS.REBALANCING, { groupId: this.config.groupId, memberId: this.#memberId });
@@ -346,7 +346,7 @@ export class SimulatedConsumer {
     }
   }
 
-  /** What is done with an offset that the broker does not have: by kafkajs' own method, as `replaceReset` has it. */
+  /** Handles an offset that the broker does not have: by kafkajs' own method, as `replaceReset` has it. */
   async #toBeginning(topic: string, partition: number): Promise<void> {
     const { groupId } = this.config;
     const key = keyOf(topic, partition);
@@ -373,7 +373,7 @@ export class SimulatedConsumer {
     await OffsetManager.prototype.setDefaultOffset.call(manager, { topic, partition });
   }
 
-  /** Where to begin: where it was told to, else where the group is, else at the beginning. */
+  /** Begins at the place that was sought, otherwise at the group's offset, otherwise at the beginning. */
   async #resolvePlaces(): Promise<void> {
     const { groupId } = this.config;
     const all = Object.entries(this.#assigned).flatMap(([topic, partitions]) =>

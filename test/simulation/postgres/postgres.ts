@@ -23,7 +23,7 @@ interface PostgresDependencies {
   readonly time: VirtualTime;
   readonly network: Network;
   readonly trace: Trace;
-  /** Is handed statements that the simulation was never told of. */
+  /** Is called for a statement that the simulation does not know. */
   readonly onUnknown: (error: Error) => void;
 }
 
@@ -32,7 +32,7 @@ export function connectionLost(): Error {
 }
 
 /**
- * Postgres, as far as the stages can tell: statements that are carried out whole or not at all, transactions that hold
+ * Postgres, as far as the stages can see: statements that are carried out whole or not at all, transactions that hold
  * back others of the same tables, and connections that break.
  */
 export class Postgres {

@@ -44,7 +44,7 @@ const MEANINGS: readonly Meaning[] = [
 
 const known = new Map<string, KnownStatement>();
 
-/** @throws for a statement that is new to the simulation: it has to be told what it does */
+/** @throws for a statement that is new to the simulation: add it to `MEANINGS` */
 export function meaningOf(sql: string): KnownStatement {
   let found = known.get(sql);
   if (found === undefined) {

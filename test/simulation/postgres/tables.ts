@@ -160,7 +160,7 @@ export class Tables {
   readonly waiting = new Table<WaitingRow>(this.#undo);
   readonly alerts = new Table<AlertRow>(this.#undo);
 
-  /** Is told of each endpoint that is created, and of each that failed too often; of some more than once. */
+  /** Is called for each endpoint that is created, and for each that failed too often; for some more than once. */
   onEndpoint: (row: EndpointRow) => void = () => undefined;
   onAutoDisabled: (id: EndpointId) => void = () => undefined;
 

@@ -28,7 +28,7 @@ export class Customers {
 
   constructor(private readonly use: CustomersDependencies) {}
 
-  /** @param onPost is told of each attempt that a process begins */
+  /** @param onPost is called for each attempt that a process begins */
   destinationOf(onPost: (endpointId: EndpointId, eventId: EventId) => void): Destination {
     const { time, network, ledger } = this.use;
     return {

@@ -73,7 +73,7 @@ function projectedTo({ postgres, logTopic }: Pick<FaultTargets, 'postgres' | 'lo
   return postgres.tables.offsets.get(offsetKey('feed', logTopic, partition))?.next_offset ?? 0;
 }
 
-/** The broker comes back with a partition that lacks its latest records; once in a history, or nobody could tell what was lost. */
+/** The broker comes back with a partition that lacks its latest records. Once in a history: the loss has to stay known. */
 function goBack(
   targets: FaultTargets,
   topic: string,

@@ -59,7 +59,7 @@ export interface HistoryResult {
   readonly digest: string;
 }
 
-/** Log lines that tell of something that must not happen. */
+/** Log lines that report something that must not happen. */
 const ALARMING = new Set([
   'projector.gap',
   'projector.mismatch',
@@ -244,7 +244,7 @@ export class History {
     process.start();
   }
 
-  /** Whoever begins an attempt has its partition, or had it a moment ago. */
+  /** A process that begins an attempt has its partition, or had it a moment ago. */
   #assertHeld(process: SimulatedProcess, endpointId: EndpointId, eventId: EventId): void {
     const { topics, sessions } = process;
     const partition = partitionOf(endpointId, this.#config.partitions);

@@ -8,7 +8,7 @@ export interface Submitted {
   readonly orgId: OrgId;
   readonly event: string;
   readonly dataJson: string;
-  /** When it was first answered for: by a 202, or by the brokers to who produces to the inbox. */
+  /** When it was first answered for: by a 202, or by the brokers to a producer to the inbox. */
   acceptedAtMs: number | null;
 }
 
@@ -74,7 +74,7 @@ export class Ledger {
     if (!this.submitted.has(event.id)) this.submitted.set(event.id, { ...event, acceptedAtMs: null });
   }
 
-  /** Notes an endpoint that stands in Postgres, or is about to. */
+  /** Notes an endpoint that is in Postgres, or is about to be. */
   created(endpoint: { readonly id: EndpointId; readonly orgId: OrgId; readonly url: string }): void {
     const { id, orgId, url } = endpoint;
     const asked = this.asked.get(url);

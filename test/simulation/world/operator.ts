@@ -24,7 +24,7 @@ export interface OperatorDependencies {
 export class Operator {
   readonly #actor: Actor;
   #endpoint: LedgerEndpoint | null = null;
-  /** What is asked for comes one after the other. */
+  /** Requests run one after the other. */
   #asked: Promise<unknown> = Promise.resolve();
   #requests = 0;
   #isSwitched = false;
@@ -66,7 +66,7 @@ export class Operator {
   async #create(): Promise<void> {
     const { ledger, logEnd } = this.use;
     const id = await this.#untilAnswered((api) => {
-      // Another endpoint each time: whoever gets no answer does not know whether there is one.
+      // Another endpoint each time: an operator that gets no answer does not know whether there is one.
       const url = `https://${this.name}-${++this.#requests}.example.com/`;
       ledger.asked.set(url, { mood: this.name, createdFrom: logEnd(this.orgId) });
       return api.createEndpoint(this.orgId, { url, events: TICKET_TYPES });

@@ -12,7 +12,7 @@ function textOf(fields: Readonly<Record<string, unknown>>): string {
   return JSON.stringify(fields, (_key, value: unknown) => (value instanceof Error ? value.message : value));
 }
 
-/** A logger whose lines stand in the trace, and are handed to the ledger. */
+/** Returns a logger whose lines are in the trace, and are handed to the ledger. */
 export function recordedLogger(process: string, trace: Trace, onLine: (line: LogLine) => void): Logger {
   const log = (level: LogLine['level']) => (fields: Readonly<Record<string, unknown>>, message: string) => {
     if (trace.isOn) trace.note(`${level} ${message} ${textOf(fields)}`, process);

@@ -58,7 +58,7 @@ import { TimedSessions } from './timed-sessions.js';
 import { RecordedMetrics } from './recorded-metrics.js';
 import { recordedLogger, type LogLine } from './recorded-logger.js';
 
-/** Few enough deliveries in a batch that some organizations are routed behind the others. */
+/** Few enough deliveries in a batch that some organizations are routed after the others. */
 const LARGE_FROM = 5;
 
 /** How long a client waits for the answer of the api. */

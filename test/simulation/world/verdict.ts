@@ -5,7 +5,7 @@ import type { KeptRecord, PartitionLog } from '../kafka/partition-log.js';
 import type { DeliveryRow, Tables } from '../postgres/tables.js';
 import type { Ledger, LedgerEndpoint } from './ledger.js';
 
-/** An event of the log, as whoever reads it by the rule of repeats has it. */
+/** An event of the log, as a reader that follows the rule of repeats has it. */
 export interface Logged {
   readonly orgId: OrgId;
   readonly seq: number;
@@ -31,7 +31,7 @@ function header(record: KeptRecord, name: string): string {
   return String(record.headers[name] ?? '');
 }
 
-/** All that the log partition ever held, and readers may have. */
+/** Every record that the log partition ever held, and readers may have. */
 function recordsOf(log: PartitionLog, ledger: Ledger, problems: string[]): readonly KeptRecord[] {
   const back = ledger.wentBack.get(`${log.topic}/${log.partition}`);
   const records = [...log.pruned, ...log.records];
@@ -218,7 +218,7 @@ export function judge(evidence: Evidence): readonly string[] {
   return problems;
 }
 
-/** What is still on its way, as far as can be seen from outside; `null` once everything has settled. */
+/** Returns what has not settled yet, as far as can be seen from outside; `null` once everything has. */
 export function unsettled({ broker, tables, ledger, topics, isStopped }: Evidence): string | null {
   if (ledger.open > 0) return `${ledger.open} submissions are not answered`;
   const prefix = topics.inbox.slice(0, topics.inbox.indexOf('.'));
@@ -230,7 +230,7 @@ export function unsettled({ broker, tables, ledger, topics, isStopped }: Evidenc
       // Offsets that were lost are only committed again with the next record.
       if (broker.lostOffsets.has(`${prefix}-${group}`)) continue;
       const committed = broker.group(`${prefix}-${group}`).offsets.get(`${topic}/${partition}`)?.offset ?? 0;
-      // Whoever has read more than there is has to say so.
+      // A consumer that has read more than there is has to say so.
       const isBehind = (end > start && committed < end) || committed > end;
       if (isBehind && !isStopped(group, topic, partition))
         return `the ${group} is at ${committed} of ${end} in ${topic}/${partition}`;

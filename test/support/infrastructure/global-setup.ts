@@ -8,9 +8,9 @@ declare global {
 }
 
 /**
- * Starts Kafka and Postgres once for all suites that need them (see `startTestServers`), and tells the suites where:
- * `TEST_DATABASE_URL` (an account that may create databases), `TEST_KAFKA_BROKERS`, and `TEST_RUN_ID`, by which
- * databases of different runs on the same server are told apart.
+ * Starts Kafka and Postgres once for all suites that need them (see `startTestServers`), and sets for the suites:
+ * `TEST_DATABASE_URL` (an account that may create databases), `TEST_KAFKA_BROKERS`, and `TEST_RUN_ID`, which
+ * keeps the databases of different runs on the same server apart.
  */
 export default async function setUp(): Promise<void> {
   resolveSources();

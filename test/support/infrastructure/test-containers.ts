@@ -67,7 +67,7 @@ async function startPostgres(
   return container;
 }
 
-/** `server.properties` as the images are told them; the port on the host is put in. */
+/** Returns `server.properties` as variables of the images, with the port on the host. */
 function brokerEnvironment(port: number): Readonly<Record<string, string>> {
   return {
     CLUSTER_ID: 'GaplessTestKafkaAAAAAA',
@@ -99,7 +99,7 @@ function brokerEnvironment(port: number): Readonly<Record<string, string>> {
 }
 
 async function startKafka(image: string, started: StartedTestContainer[]): Promise<StartedTestContainer> {
-  // The broker tells its clients where to connect, so the port on the host is settled before the broker starts.
+  // The broker advertises its address to its clients, so the port on the host is settled before the broker starts.
   const port = await freePort();
   const container = await new GenericContainer(image)
     .withEnvironment({ ...brokerEnvironment(port) })

@@ -72,7 +72,7 @@ describe('the mail of a staff alert', () => {
     expect(staffMail(aMail(1), CONTEXT)).not.toHaveProperty('references');
   });
 
-  it('is of a visitor who has told nothing', () => {
+  it('calls a visitor without a name or an address anonymous', () => {
     expect(staffMail(aMail(1, { visitor: { id: 'v' } }), CONTEXT).text).toContain('Visitor: An anonymous visitor\n');
   });
 });
@@ -85,7 +85,7 @@ describe('waitedText', () => {
     [3_599, '59 min 59 s'],
     [3_661, '1 h 1 min'],
     [90_000, '25 h'],
-  ])('tells %d seconds as %s', (seconds, text) => {
+  ])('writes %d seconds as %s', (seconds, text) => {
     expect(waitedText(seconds)).toBe(text);
   });
 });

@@ -75,7 +75,7 @@ describe('access to the api', () => {
       };
       for (const [path, operations] of Object.entries(document.paths)) {
         for (const [method, { security }] of Object.entries(operations)) {
-          // Whoever signs in shows the key in the body.
+          // A sign-in has the key in its body.
           if (security.length === 0) continue;
           const response = await call(path.replace(/\{\w+\}/g, 'x'), { method: method.toUpperCase(), key: null });
           expect([path, method, (await refusal(response)).code]).toEqual([path, method, 'missing_api_key']);
@@ -87,7 +87,7 @@ describe('access to the api', () => {
       expect((await refusal(await call('/%61pi/v1/external/webhooks', { key: null }))).code).toBe('missing_api_key');
     });
 
-    it('answers 401 alike for what is unknown, revoked, and expired', async () => {
+    it('answers 401 alike for unknown, revoked and expired keys', async () => {
       const revoked = await aKeyWith(['events:read'], orgId);
       await keys.revoke(revoked.id, new Date());
       const expired = await aKeyWith(['events:read'], orgId, new Date(Date.now() - 1));
@@ -205,7 +205,7 @@ describe('access to the api', () => {
       limited = await gapless.start([ApiModule], { http: apiHttp, env: { RATE_LIMIT: '3/s' } });
     });
 
-    it('lets twice the rate through at once, then answers 429 and tells when to come back', async () => {
+    it('allows a burst of twice the rate, then answers 429 with Retry-After', async () => {
       const mine = await aKeyWith(['events:read'], orgId);
       const headers = { 'x-api-key': mine.key };
       const ask = () => fetch(`${limited.url}/api/v1/external/events`, { headers });
@@ -315,7 +315,7 @@ describe('access to the api', () => {
       expect(inherited.data.expires_at).toBe(expiresAt.toISOString());
     });
 
-    it('of other organizations cannot be told from ones that do not exist', async () => {
+    it('of other organizations get the same answer as keys that do not exist', async () => {
       const theirs = await aKeyWith(['events:read'], anOrgId());
       const answer = await call(`${path}/${theirs.id}`, { method: 'DELETE' });
       expect((await refusal(answer)).code).toBe('not_found');
@@ -454,7 +454,7 @@ describe('access to the api', () => {
     }
   });
 
-  it('tells what a problem’s type refers to', async () => {
+  it('describes a problem at the URL in its type', async () => {
     const answer = await call('/problems/url_not_https', { key: null });
     expect(await answer.json()).toMatchObject({ type: '/problems/url_not_https', status: 422 });
   });

@@ -28,7 +28,7 @@ function anAuthenticator(change: Partial<ApiKeyCredential> = {}) {
 }
 
 describe('authentication', () => {
-  it('tells whose key it is, and notes its use', async () => {
+  it('returns the key with its organization and scopes, and notes its use', async () => {
     const { authenticator, used } = anAuthenticator();
     expect(await authenticator.authenticate(KEY)).toMatchObject({ id: ID, orgId: ORG, scopes: ['events:read'] });
     expect(used).toEqual([ID]);

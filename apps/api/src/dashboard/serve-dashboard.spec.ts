@@ -102,7 +102,7 @@ describe('the files of the dashboard', () => {
     '/..%2f..%2fetc/passwd.d',
     '/assets//index-3f2a.js',
     '/a%00.js',
-  ])('are not there for %s, and no page stands in for it', async (path) => {
+  ])('do not include %s, and no page is served instead', async (path) => {
     const answer = await get(path);
     expect([answer.status, await answer.text()]).toEqual([404, 'nothing']);
     expect(answer.headers.get('cache-control')).toBeNull();

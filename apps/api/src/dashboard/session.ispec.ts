@@ -201,7 +201,7 @@ describe('signing in', () => {
     expect((await attempt({ key: other.key })).status).toBe(200);
   });
 
-  it('tells the callers of a trusted proxy apart, and believes no other', async () => {
+  it('limits each caller of a trusted proxy by itself, and ignores what other proxies say', async () => {
     const behind = await gapless.start([ApiModule], { http: apiHttp, env: { TRUSTED_PROXIES: '127.0.0.1/32' } });
     const by = (forwardedFor: string, from?: string) =>
       attempt({ key: 'nonsense', url: behind.url, forwardedFor, ...(from === undefined ? {} : { from }) });
@@ -244,7 +244,7 @@ describe('signing in', () => {
       expect((await cookieOf(url, 'http'))[0]).toMatch(/^gapless_session=/);
     }
     expect(await cookieOf(secured.url, 'http')).not.toContain('Secure');
-    // Nobody is known to stand before this one: whoever asks says so himself.
+    // This process has no trusted proxy, so the header is the client's own claim.
     expect(await cookieOf(app.url, 'https')).not.toContain('Secure');
   });
 });
@@ -269,7 +269,7 @@ describe('a session', () => {
     expect([stranger.status, await codeOf(stranger)]).toEqual([404, 'not_found']);
   });
 
-  it('is told by GET, the same token in it', async () => {
+  it('is returned by GET, with the same token', async () => {
     const { cookie, session } = await signIn((await aKey()).key);
     const answer = await call('GET', SESSION, { cookie: `theme=dark; ${cookie}; x=1` });
     expect([answer.status, await answer.json()]).toEqual([200, { data: session }]);

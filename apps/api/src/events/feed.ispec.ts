@@ -141,7 +141,7 @@ describe('the feed', () => {
       expect(await org.page()).toMatchObject({ seqs: [3, 4] });
     });
 
-    it('tell the next event as the oldest when all are past retention', async () => {
+    it('report the next event as the oldest when all are past retention', async () => {
       const org = await anOrgWith({ appendedAtMs: Date.now() - 31 * DAY_MS });
       expect(await org.page()).toMatchObject({ seqs: [], next: null, oldest: 2, head: 1 });
     });
@@ -163,7 +163,7 @@ describe('the feed', () => {
       );
     });
 
-    it('end early rather than weigh too much, and go on behind that', async () => {
+    it('end early rather than weigh too much, and go on after that', async () => {
       const heavy = { dataJson: JSON.stringify({ text: 'x'.repeat(250_000) }) };
       const org = await anOrgWith(...Array.from({ length: 40 }, () => heavy));
       const first = await org.page('?limit=1000');
@@ -217,7 +217,7 @@ describe('the feed', () => {
       expect(await org.page('?wait=1&since=1')).toMatchObject({ seqs: [], next: null, head: 1 });
     });
 
-    it('answers many who wait with few reads', async () => {
+    it('answers many waiting clients with few reads', async () => {
       const org = await anOrgWith(...some(1));
       await org.key();
       const waiting = Array.from({ length: 200 }, () => org.page('?wait=30&since=1'));
@@ -290,7 +290,7 @@ describe('the feed', () => {
       open.close();
     });
 
-    it('begins behind since, and Last-Event-ID wins over it', async () => {
+    it('begins after since, and Last-Event-ID wins over it', async () => {
       const org = await anOrgWith(...some(250));
       const open = await Stream.open(org, '?since=10', { 'last-event-id': '40' });
       await eventually(() => {
@@ -489,7 +489,7 @@ describe('the feed', () => {
       expect(await send()).toBe(first);
     });
 
-    it('takes bodies of up to 4 MiB, and tells what is larger from what is wrong', async () => {
+    it('takes bodies of up to 4 MiB, and answers larger ones, and more than 500 events, with 413', async () => {
       const { own } = await aProducer();
       const event = { event: 'ticket.created', data: { text: 'x'.repeat(200_000) } };
       expect(await own.emit(Array.from({ length: 19 }, () => event))).toHaveLength(19);

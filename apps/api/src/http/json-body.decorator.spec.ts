@@ -43,7 +43,7 @@ describe('a JSON body', () => {
     expect(refusal(body).problems).toEqual([{ pointer: '#', code: 'wrong_type', detail: 'must be an object' }]);
   });
 
-  it('tells each problem with the pointer of its place', () => {
+  it('reports each problem with the pointer to its place', () => {
     expect(refusal('{"text":"no","count":1}').problems).toEqual([
       { pointer: '#/text/0', code: 'not_allowed', detail: 'must be ok' },
     ]);

@@ -52,7 +52,7 @@ describe('SharedQuery', () => {
     expect((await late).has('a')).toBe(false);
   });
 
-  it('tells a failure to those who waited for it, and goes on', async () => {
+  it('fails for every caller that waited for it, and works again for the next', async () => {
     const store = new SlowStore();
     const query = new SharedQuery(store.fetch);
     const failing = expect(query.ask(['a'])).rejects.toThrow('away');

@@ -43,7 +43,7 @@ describe('a failure of a request', () => {
     expect(Object.keys(PROBLEM_TYPES).sort()).toEqual([...ERROR_CODES, 'internal_error'].sort());
   });
 
-  it('tells what the framework refused with our codes and not in its words', () => {
+  it('has our code, and not the words of the framework, if the framework refused the request', () => {
     expect(statusAndCode(new NotFoundException('Cannot GET /etc'))).toEqual([404, 'not_found']);
     expect(statusAndCode(new PayloadTooLargeException('x'))).toEqual([413, 'payload_too_large']);
     expect(statusAndCode(Object.assign(new Error('x'), { statusCode: 415 }))).toEqual([415, 'unsupported_media_type']);

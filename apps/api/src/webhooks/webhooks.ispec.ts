@@ -105,7 +105,7 @@ describe('webhook endpoints over HTTP', () => {
     expect((await org.request('DELETE', path)).status).toBe(404);
   });
 
-  it('of other orgs cannot be told from ones that do not exist', async () => {
+  it('of other orgs get the same answer as endpoints that do not exist', async () => {
     const { id } = await (await anOrg()).createWebhook(HOOK);
     const stranger = await anOrg();
     const details = new Set<string>();

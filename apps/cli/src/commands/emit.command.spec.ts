@@ -62,7 +62,7 @@ describe('emit', () => {
     expect(printed).toEqual(['evt_1', 'evt_2']);
   });
 
-  it('tells what the service has against the event', async () => {
+  it('reports why the service refused the event', async () => {
     const errors = [{ pointer: '#/events/0/widget_id', code: 'wrong_type', detail: 'must be a UUID' }];
     answer = () => ({ status: 422, body: JSON.stringify({ detail: 'The body is not valid.', errors }) });
     await expect(run('--widget', 'x')).rejects.toThrow(

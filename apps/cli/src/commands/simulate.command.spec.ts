@@ -85,7 +85,7 @@ describe('simulate live-chat', () => {
     expect(new Set(submitted.map(({ org_id }) => org_id))).toEqual(new Set([DEMO_ORG]));
   });
 
-  it('tells what the service has against it', async () => {
+  it('reports why the service refused the events', async () => {
     status = 503;
     await expect(run(new AbortController().signal, '--rate', '100/s')).rejects.toThrow('refused with 503; Not now.');
   });

@@ -16,7 +16,7 @@ const EVENT = {
 const ESCAPE = '\u001B';
 
 describe('a line of tail', () => {
-  it('tells when, whose, which, what and where', () => {
+  it('shows the time, organization, seq, type, id and widget of an event', () => {
     expect(tailLine(EVENT, 'never')).toBe(
       '2026-03-01T12:00:00.000Z  0f8fad5b-d9cb-469f-a165-70867728950e  #4128  conversation.queued' +
         '  evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG  widget 7c9e6679-7425-40de-944b-e07fc1f90ae7',

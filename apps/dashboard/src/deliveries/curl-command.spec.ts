@@ -18,7 +18,7 @@ function wordsOf(command: string): readonly string[] {
 }
 
 describe('a request as a command', () => {
-  it('means the same to a shell, whatever stands in it', () => {
+  it('means the same to a shell, whatever characters it holds', () => {
     expect(wordsOf(curlCommand(REQUEST) ?? '')).toEqual([
       ...['-i', '-X', 'POST', REQUEST.url],
       ...['-H', 'content-type: application/json', '-H', 'x-service-event: test'],

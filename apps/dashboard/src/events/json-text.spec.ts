@@ -43,7 +43,7 @@ describe('the pieces of a JSON text', () => {
     );
   });
 
-  it('are told apart', () => {
+  it('are names, strings, numbers and words', () => {
     const kinds = jsonPieces('{"a": "b", "c": -1.5e3, "d": true}').filter(({ kind }) => kind !== 'plain');
     expect(kinds.map(({ kind, text }) => `${kind} ${text}`)).toEqual([
       ...['name "a"', 'string "b"', 'name "c"', 'number -1.5e3', 'name "d"', 'word true'],

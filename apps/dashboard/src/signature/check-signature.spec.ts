@@ -41,7 +41,7 @@ describe('a signature', () => {
   });
 });
 
-describe('what does not match is told why', () => {
+describe('the reason for a mismatch is shown for', () => {
   it.each([
     ['another secret', { secret: SECRET.replace('MDE', 'MDI') }, 'another endpoint'],
     ['white space around the secret', { secret: ` ${SECRET}` }, 'white space around it'],

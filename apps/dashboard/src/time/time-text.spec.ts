@@ -15,7 +15,7 @@ describe('a moment', () => {
     expect(relativeTime(iso, NOON)).toBe(text);
   });
 
-  it('is told with its day unless it is of today', () => {
+  it('is shown with its day unless it is of today', () => {
     const today = localTime('2026-03-04T11:00:00Z', NOON);
     const earlier = localTime('2026-02-01T11:00:00Z', NOON);
     expect(earlier.length).toBeGreaterThan(today.length);
@@ -33,7 +33,7 @@ describe('a length of time', () => {
     expect(timerText(seconds)).toBe(text);
   });
 
-  it('is told in the largest unit that fits', () => {
+  it('is shown in the largest unit that fits', () => {
     expect([59, 60, 7_199, 172_799, 172_800].map(durationText)).toEqual(['59 s', '1 min', '1 h', '47 h', '2 d']);
   });
 

@@ -165,7 +165,7 @@ describe.each([
     expect(began).toEqual([]);
   });
 
-  it('tells what the work throws, which is no matter of the answer', async () => {
+  it('reports what the work throws, which does not change the answer', async () => {
     const errors: unknown[] = [];
     app = await start({
       secret: SECRET,
@@ -203,7 +203,7 @@ describe.each([
   });
 });
 
-describe('the adapter for Express behind a body parser', () => {
+describe('the adapter for Express after a body parser', () => {
   let app: App;
 
   afterEach(() => app.close());

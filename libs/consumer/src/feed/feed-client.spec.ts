@@ -68,7 +68,7 @@ describe('the client of the feed', () => {
     expect(third! - second!).toBeGreaterThanOrEqual(499);
   });
 
-  it('tries as often as it is told to', async () => {
+  it('tries again only as often as the options say', async () => {
     answers = [withStatus(500), withStatus(500)];
     await expect(feed.page({ since: 0, limit: 1 }, { retries: 0 })).rejects.toMatchObject({
       name: 'ApiError',

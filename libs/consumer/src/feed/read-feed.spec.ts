@@ -24,7 +24,7 @@ describe('readFeed', () => {
     expect(await cursor.load()).toBe(5);
   });
 
-  it('stores the cursor behind a batch once the next one is asked for, not before (contract 5.4)', async () => {
+  it('stores the cursor after a batch once the next one is asked for, not before (contract 5.4)', async () => {
     const cursor = new MemoryCursor();
     const batches = readFeed({ feed: aFeed(4), cursor, batchSize: 2, follow: false });
     await batches.next();
@@ -66,7 +66,7 @@ describe('readFeed', () => {
     expect(feed.queries.every(({ waitSeconds }) => waitSeconds !== undefined)).toBe(true);
   });
 
-  it('begins where it is told to, but for a cursor that knows better', async () => {
+  it('begins where the options say, unless the cursor has a place', async () => {
     const feed = aFeed(3);
     expect(await seqsOf({ feed, cursor: new MemoryCursor(), startAt: 2 })).toEqual([[3]]);
     const cursor = new MemoryCursor();
@@ -75,7 +75,7 @@ describe('readFeed', () => {
     expect(await seqsOf({ feed, cursor, startAt: 'beginning' })).toEqual([[4]]);
   });
 
-  it('does not pass over what retention took away unless it is told to', async () => {
+  it('skips events that retention removed only with `onPruned`', async () => {
     const feed = aFeed(9);
     feed.pruneBelow(7);
     const cursor = new MemoryCursor();

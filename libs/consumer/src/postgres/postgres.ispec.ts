@@ -33,7 +33,7 @@ describe("a consumer's place and memory in Postgres", () => {
     return rows.map(({ seq }) => Number(seq));
   }
 
-  it('has tables that can be taken away, and made anew', async () => {
+  it('has tables that can be removed and made again', async () => {
     await pool.query(CONSUMER_TABLES.down);
     await pool.query(CONSUMER_TABLES.up);
     expect(await new PostgresCursor(pool, 'a').load()).toBeUndefined();

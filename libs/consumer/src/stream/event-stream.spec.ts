@@ -134,7 +134,7 @@ describe('the stream of an organization', () => {
     expect(longest).toBeLessThanOrEqual(1_000);
   });
 
-  it('goes on from its cursor, and does not do again what was done behind it', async () => {
+  it('goes on from its cursor, and handles no later event twice', async () => {
     feed.growTo(5);
     await stop(await started(aStream(), 5));
     expect(await cursor.load()).toBe(5);
@@ -182,7 +182,7 @@ describe('the stream of an organization', () => {
     await expect(aStream().run(new AbortController().signal)).rejects.toMatchObject({ code: 'invalid_api_key' });
   });
 
-  it('does not pass over what retention took away unless it is told to', async () => {
+  it('skips events that retention removed only with `onPruned`', async () => {
     feed.growTo(9);
     feed.pruneBelow(7);
     await cursor.save(3);

@@ -20,7 +20,7 @@ function aWebhook(options: Partial<WebhookOptions> = {}): Webhook {
 }
 
 describe('a webhook', () => {
-  it('takes a push whose signature verifies, and works once it is told that it is answered', async () => {
+  it('takes a push whose signature verifies, and handles it once the push is answered', async () => {
     const handled: unknown[] = [];
     const reception = await aWebhook({ handle: (...args) => void handled.push(args) }).receive(aPush());
     expect(reception).toMatchObject({ kind: 'taken', status: 204 });
@@ -49,7 +49,7 @@ describe('a webhook', () => {
     ['not_an_event', aPush('no JSON'), 400],
     ['too_large', aPush(`"${'x'.repeat(1024 * 1024)}"`), 413],
     ['too_large', { ...aPush(), body: 'too_large' }, 413],
-  ])('refuses what is %s, and tells why', async (reason, push, status) => {
+  ])('refuses a push for the reason %s, and reports it', async (reason, push, status) => {
     const told: unknown[] = [];
     const reception = await aWebhook({ onRefused: (why) => void told.push(why) }).receive(push);
     expect(reception).toEqual({ kind: 'refused', status, reason });
@@ -64,7 +64,7 @@ describe('a webhook', () => {
     expect(told).toEqual([['no_secret', new Error('the vault is sealed')]]);
   });
 
-  it('tells what the work throws, and is idle once all work is done', async () => {
+  it('reports what the work throws, and is idle once all work is done', async () => {
     const errors: unknown[] = [];
     let fail: (error: Error) => void = () => undefined;
     const webhook = aWebhook({

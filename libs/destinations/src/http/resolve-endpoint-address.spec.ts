@@ -32,13 +32,13 @@ describe('createResolver with DNS_SERVERS', () => {
     await expect(resolver.resolve('six.example.com')).resolves.toMatchObject({ addresses: ['2606:4700::1111'] });
   });
 
-  it('asks anew each time, whatever time to live an answer has', async () => {
+  it('asks again each time, whatever time to live an answer has', async () => {
     dns.set('hooks.example.com', (asked) => [asked === 0 ? '8.8.8.8' : '1.1.1.1']);
     await expect(resolver.resolve('hooks.example.com')).resolves.toMatchObject({ addresses: ['8.8.8.8'] });
     await expect(resolver.resolve('hooks.example.com')).resolves.toMatchObject({ addresses: ['1.1.1.1'] });
   });
 
-  it('tells a name that does not exist, and one without addresses', async () => {
+  it('reports a name that does not exist, and one without addresses', async () => {
     dns.set('empty.example.com', []);
     const unresolvable = { kind: 'unresolvable', detail: 'the name has no address' };
     await expect(resolver.resolve('nowhere.example.com')).resolves.toEqual(unresolvable);

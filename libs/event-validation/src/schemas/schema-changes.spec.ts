@@ -57,7 +57,7 @@ describe('a change breaks those who read new events with the old schema', () => 
     ['by which a member may be absent', withN(INTEGER), withN(INTEGER, { required: ['id'] }), '/properties/n'],
     ['by which a member may be null', withN(INTEGER), withN({ type: ['integer', 'null'] }), '/properties/n'],
     ['from integers to numbers', withN(INTEGER), withN({ type: 'number' }), '/properties/n'],
-    ['by which the type is not told any more', withN(INTEGER), withN({}), '/properties/n'],
+    ['that drops the type', withN(INTEGER), withN({}), '/properties/n'],
     ['that adds to a list of values', withN({ enum: ['a'] }), withN({ enum: ['a', 'b'] }), '/properties/n'],
     ['from a value to a list', withN({ const: 1 }), withN({ enum: [1, 2] }), '/properties/n'],
     ['that drops a list of values', withN({ type: 'string', enum: ['a'] }), withN({ type: 'string' }), '/properties/n'],
@@ -164,7 +164,7 @@ describe('a change breaks both', () => {
     expect(broken(before, after)).toEqual(['deployed /properties/n', 'upgraded /properties/n']);
   });
 
-  it('and is told in words', () => {
+  it('and is described in words', () => {
     expect(breakingChanges(withN(INTEGER), withN({ type: ['string', 'null'] }))).toEqual([
       { pointer: '/properties/n', breaks: 'deployed', detail: 'may be string or null now' },
       { pointer: '/properties/n', breaks: 'upgraded', detail: 'may not be integer any more' },

@@ -80,7 +80,7 @@ describe('a directory of schemas', () => {
     expect(await driftedFiles(join(directory, 'nowhere'), old)).toEqual(['a.json', 'b.json']);
   });
 
-  it('tells what would break consumers: a change, and a type that is gone', async () => {
+  it('reports what would break consumers: a change, and a type that is gone', async () => {
     await writeSchemas(directory, old);
     const lines = await breakingLines(directory, [{ name: 'a.json', schema: { type: 'object' } }]);
     expect(lines).toEqual([

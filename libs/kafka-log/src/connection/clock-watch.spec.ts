@@ -32,7 +32,7 @@ describe('a clock', () => {
     }
   });
 
-  it.each([-600_000, -1_500, 1_500, 600_000])('that goes %i ms off was set, which is told once', (byMs) => {
+  it.each([-600_000, -1_500, 1_500, 600_000])('that jumps by %i ms was set, which is reported once', (byMs) => {
     pass(1_000);
     wallMs += byMs;
     expect(watch.wasSet()).toBe(true);

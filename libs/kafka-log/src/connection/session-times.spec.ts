@@ -11,7 +11,7 @@ describe('the times of a session', () => {
       true,
       true,
     ]);
-    // What brokers accept unless they are told otherwise.
+    // The times that brokers accept by default.
     expect(accepted.current.sessionMs).toBe(6_000);
     while (accepted.refuse(accepted.current));
     expect(accepted.current.sessionMs).toBe(30_000);

@@ -104,7 +104,7 @@ async function committedOffset(partition: number): Promise<number> {
 const FEW = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 
 describe('a batch that fails', () => {
-  it('holds up its partition alone, which goes on with the same records once they can be handled', async () => {
+  it('blocks only its partition, which goes on with the same records once they can be handled', async () => {
     const quiet: string[] = [];
     const troubled: string[] = [];
     let isBroken = true;
@@ -143,7 +143,7 @@ describe('a batch that fails', () => {
     );
   });
 
-  it('holds up its partition alone when the client cannot read it', async () => {
+  it('blocks only its partition when the client cannot read it', async () => {
     const quiet: string[] = [];
     const troubled: string[] = [];
     await start((batch) => {
@@ -165,7 +165,7 @@ describe('a batch that fails', () => {
 });
 
 describe('a handler that is slow', () => {
-  it('holds up its partition alone', async () => {
+  it('blocks only its partition', async () => {
     const quiet: string[] = [];
     const troubled: string[] = [];
     const hang = aHang();

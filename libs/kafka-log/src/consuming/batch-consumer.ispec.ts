@@ -87,7 +87,7 @@ async function committedOffset(): Promise<number> {
 }
 
 describe('a batch consumer', () => {
-  it('hands over the records in their order, and the next member goes on behind what was handled', async () => {
+  it('hands over the records in their order, and the next member goes on after the handled ones', async () => {
     const seen: string[] = [];
     const handle: BatchConsumerOptions['handle'] = ({ records }) => {
       seen.push(...records.map(({ value }) => String(value)));
@@ -106,7 +106,7 @@ describe('a batch consumer', () => {
     });
   });
 
-  it('moves the offset behind transactions that leave nothing to hand over', async () => {
+  it('moves the offset past transactions that leave nothing to hand over', async () => {
     const seen: string[] = [];
     await append('a');
     await start(({ records }) => {
@@ -118,7 +118,7 @@ describe('a batch consumer', () => {
     const committed = await producer.transaction();
     await committed.send({ topic, messages: [{ value: 'b' }] });
     await committed.commit();
-    // Two records, and a marker behind them.
+    // Two records, followed by a marker.
     await eventually(async () => {
       expect([seen, await committedOffset()]).toEqual([['a', 'b'], 3]);
     });
@@ -131,7 +131,7 @@ describe('a batch consumer', () => {
     });
   });
 
-  it('does not move the offset behind what it has yet to handle', async () => {
+  it('does not move the offset past records that it has yet to handle', async () => {
     let fails = true;
     const seen: string[] = [];
     await append('a');
@@ -176,7 +176,7 @@ describe('a batch consumer', () => {
     });
   });
 
-  it('goes on while a batch is being finished, and moves the offset behind it only then', async () => {
+  it('goes on while a batch is being finished, and moves the offset past it only afterwards', async () => {
     const seen: string[] = [];
     let finish: (error?: Error) => void = () => undefined;
     let begun = 0;
@@ -239,7 +239,7 @@ describe('a batch consumer', () => {
     });
   });
 
-  it('tells that a batch cannot be handled for as long as it is so', async () => {
+  it('is not ready as long as a batch cannot be handled', async () => {
     let isBroken = true;
     await append('a');
     await start(() => (isBroken ? Promise.reject(new Error('broken')) : Promise.resolve(undefined)));
@@ -415,7 +415,7 @@ describe('a batch consumer', () => {
     }
   });
 
-  it('tells a batch that its partition is lost once another assignment has come', async () => {
+  it('marks a batch as stale once another assignment has come', async () => {
     const contexts: BatchContext[] = [];
     await append('a');
     await start(async (_batch, context) => {

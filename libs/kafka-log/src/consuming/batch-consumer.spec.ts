@@ -6,7 +6,7 @@ import { KafkaConnection } from '../connection/kafka-connection.js';
 
 type Commit = { readonly places: readonly TopicPartitionOffsetAndMetadata[]; readonly answer: () => void };
 
-/** A consumer of kafkajs that has partition 0 of one topic, and answers commits when it is told to. */
+/** A consumer of kafkajs that has partition 0 of one topic, and answers commits when the test lets it. */
 class CommittingConsumer {
   readonly events = { HEARTBEAT: 'heartbeat', GROUP_JOIN: 'group_join', CRASH: 'crash', REBALANCING: 'rebalancing' };
   readonly commits: Commit[] = [];

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { CompletionTracker } from './completion-tracker.js';
 
-/** What is taken and what is complete, plainly: the model that the tracker is compared with. */
+/** Lists what is taken and what is complete: the plain model that the tracker is compared with. */
 class Ledger {
   readonly #open = new Set<number>();
   constructor(private end: number) {}
@@ -55,7 +55,7 @@ describe('CompletionTracker', () => {
               break;
             }
             case 'repeat':
-              // What is before the first open one is complete already, and may be told so again.
+              // Offsets before the first open one are complete already, and may be completed again.
               tracker.complete(ledger.committable - 1 - one.back);
           }
           expect([tracker.committable, tracker.next]).toEqual([ledger.committable, ledger.next]);
@@ -64,7 +64,7 @@ describe('CompletionTracker', () => {
     );
   });
 
-  it('does not move while the first one is open, and then moves behind all that are complete', () => {
+  it('does not move while the first one is open, and then moves past all that are complete', () => {
     const tracker = new CompletionTracker(10);
     for (const offset of [10, 11, 12, 13]) tracker.take(offset);
     tracker.complete(12);

@@ -15,7 +15,7 @@ describe('the lag of a consumer in a partition', () => {
     expect(progress.lag(0, 50, NOON)).toEqual({ records: 0, seconds: 0 });
   });
 
-  it('is unknown, and told as nothing, before it is known where the consumer stands', () => {
+  it('is reported as 0 until the place of the consumer is known', () => {
     expect(progress.lag(0, 50, NOON)).toEqual({ records: 0, seconds: 0 });
   });
 

@@ -23,7 +23,7 @@ const byKafkajs = createRequire(import.meta.url)('kafkajs/src/protocol/requests/
 const FETCH_OFFSET = 5;
 const unreadable: DecodeRecords = () => Promise.reject(new Error('no such magic'));
 
-/** Without kafkajs, unless told. */
+/** Decodes a response, without kafkajs by default. */
 function decode(response: Buffer, decodeRecords: DecodeRecords = unreadable): Promise<FetchResponse> {
   return decodeFetch(response, decodeRecords, () => FETCH_OFFSET);
 }
@@ -278,7 +278,7 @@ describe('what cannot be read', () => {
     ]);
   });
 
-  it('holds up nothing that comes after it, compressed or not', async () => {
+  it('blocks nothing that comes after it, compressed or not', async () => {
     const found = await messagesOf(gzipped(aBatch(6)), aBatch(11), packed(3)(20));
     expect(found.map(({ offset }) => Number(offset))).toEqual([6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
   });

@@ -38,7 +38,7 @@ describe('subscribedAssignment', () => {
     });
   });
 
-  it('gives a topic that not all members read to those that do, whoever leads', async () => {
+  it('gives a topic that not all members read to those that do, whichever member leads', async () => {
     expect(await assignmentOf({ b: ['x'], a: ['x', 'y'] })).toEqual({
       a: { x: [0, 2], y: PARTITIONS },
       b: { x: [1, 3] },

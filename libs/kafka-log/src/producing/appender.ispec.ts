@@ -90,7 +90,7 @@ describe('the appender', () => {
       greedy++;
     });
     await appender.append([record(topic, 'modest')], 'modest');
-    // What came in the same turn of the event loop goes behind it.
+    // Appends of the same turn of the event loop go after it.
     expect(greedy).toBeLessThanOrEqual(1);
     await Promise.all(appends);
     const values = (await readTopic(kafka.brokers, topic)).filter(({ value }) => value.length > 100);

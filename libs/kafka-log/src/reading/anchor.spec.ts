@@ -4,7 +4,7 @@ import { anchorOf, anchorText, parseAnchor } from './anchor.js';
 const RECORD = { offset: 7, key: Buffer.from('org'), value: Buffer.from('{}') };
 
 describe('an anchor', () => {
-  it('tells records apart by key and value', () => {
+  it('is different for records with another key or value', () => {
     const others = [
       { ...RECORD, key: Buffer.from('or') },
       { ...RECORD, value: Buffer.from('g{}') },

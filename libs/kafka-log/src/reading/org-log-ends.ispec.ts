@@ -29,7 +29,7 @@ afterAll(async () => {
   await writer.close();
 });
 
-it('are behind all that their partitions hold, as soon as it is written', async () => {
+it('come after every record of their partitions, as soon as it is written', async () => {
   const ends = new OrgLogEnds(connection, topic, PARTITIONS);
   const orgIds = oneTo(10).map(() => anOrgId());
   const written = [0, 0, 0];

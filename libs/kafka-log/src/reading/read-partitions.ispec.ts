@@ -69,7 +69,7 @@ async function removeBefore(offset: number): Promise<void> {
 }
 
 describe('writing to a partition', () => {
-  it('tells the offset of the first record, and the others follow it without a gap', async () => {
+  it('returns the offset of the first record, and the others follow it without a gap', async () => {
     expect(await write(topic, 1, 3)).toBe(0);
     expect(await write(topic, 1, 2)).toBe(3);
     expect(await write(topic, 2, 1)).toBe(0);
@@ -84,7 +84,7 @@ describe('writing to a partition', () => {
 });
 
 describe('reading stretches of partitions', () => {
-  it('gives the records from the wanted offset to the end, of the wanted partitions alone', async () => {
+  it('gives the records from the given offset to the end, of the given partitions alone', async () => {
     await write(topic, 0, 3);
     await write(topic, 1, 5);
     await write(topic, 2, 3);
@@ -125,7 +125,7 @@ describe('reading stretches of partitions', () => {
     expect(await groups()).toEqual({ used: [expect.stringMatching(/^gapless-reader-/)], left: [] });
   });
 
-  it('ends before the end where it is told to', async () => {
+  it('ends at the given offset, even before the end', async () => {
     await write(topic, 0, 5);
     expect(await read({ topic, partition: 0, from: 1, to: 3 })).toEqual({
       values: ['a0/1', 'a0/2'],

@@ -42,7 +42,7 @@ describe('a record of an attempt', () => {
     expect(RECORD.value).toBe(DUE.envelope);
   });
 
-  it('tells when it is due', () => {
+  it('says when it is due', () => {
     expect(dueAtMs(asStored(RECORD))).toBe(DUE.dueAtMs);
   });
 

@@ -52,7 +52,7 @@ describe('a checkpoint', () => {
     expect(write.idsKeys).toEqual(new Map([[key, stretch.beginMs]]));
   });
 
-  it('tells what is covered even when nothing has changed', () => {
+  it('says what is covered even when nothing has changed', () => {
     expect(read(checkpointBatches(changes(0), { before: BEFORE, now: NOW }))).toEqual([
       [{ kind: 'covered', isReset: false, place: NOW }],
     ]);

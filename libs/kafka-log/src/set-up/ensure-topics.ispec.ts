@@ -60,7 +60,7 @@ async function create(topic: string, numPartitions: number, config: Readonly<Rec
   });
 }
 
-/** What is complained of; empty when all is well. */
+/** Returns the complaints; none when all is well. */
 async function mismatches(): Promise<readonly string[]> {
   try {
     await ensure();

@@ -53,7 +53,7 @@ describe('a topic of three brokers', () => {
     expect(judge(found({ 'max.message.bytes': '1000' })).refused).toHaveLength(1);
   });
 
-  it('is not judged by settings that its brokers do not tell', () => {
+  it('is not judged by settings that its brokers do not report', () => {
     const { config } = found();
     const told = [...config].filter(([name]) => !/unclean|insync/.test(name));
     expect(judge(found({}, { config: new Map(told) }))).toEqual(SOUND);

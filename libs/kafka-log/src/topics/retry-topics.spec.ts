@@ -14,7 +14,7 @@ describe('a retry topic', () => {
     expect(retryTopicDelayMs(topic)).toBe(delayMs);
   });
 
-  it('of an earlier version, named by its place in the schedule, does not tell its delay', () => {
+  it('of an earlier version, named by its place in the schedule, does not show its delay', () => {
     expect(retryTopicDelayMs('gapless.retry-3.v1')).toBeUndefined();
     expect(retryTopicDelayMs('gapless.attempts.v1')).toBeUndefined();
   });

@@ -72,7 +72,7 @@ describe('the rotation of the encryption key', () => {
     expect((await ciphertexts()).every((text) => text.subarray(1, 4).toString() === 'old')).toBe(true);
   });
 
-  it('encrypts all secrets and kept answers anew, once, after which the old key can go', async () => {
+  it('encrypts all secrets and kept answers again, once, after which the old key can go', async () => {
     const before = new SecretCipher(OLD);
     const plain = (await ciphertexts()).map((text) => before.decrypt(text));
     const rotation = new SecretRotation(store, new SecretCipher(`${NEW},${OLD}`));

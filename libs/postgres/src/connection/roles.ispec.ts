@@ -49,7 +49,7 @@ describe('the role of the stages', () => {
     expect(policies.map(({ name }) => name)).toEqual(await walledTables());
   });
 
-  it('becomes the tenant, who sees one org alone', async () => {
+  it('becomes the tenant, which sees one org alone', async () => {
     await writer.query(`begin; set local role gapless_tenant; set local gapless.org_id = '${anOrgId()}'`);
     const { rows } = await writer.query('select 1 from endpoints');
     await writer.query('rollback');

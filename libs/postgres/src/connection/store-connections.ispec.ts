@@ -71,7 +71,7 @@ describe('a transaction that was given up while the server still worked on it', 
 });
 
 describe('a connection that is lost while it is lent', () => {
-  it('is listened to by whoever has it, so that the process does not end', async () => {
+  it('has a listener for errors, so that the process does not end', async () => {
     const pool = (store.dataSource.driver as PostgresDriver).master as Pool;
     const listeners: number[] = [];
     const look = (client: Client) => {

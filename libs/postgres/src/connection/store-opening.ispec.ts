@@ -42,7 +42,7 @@ function refusal(code: string, message: string): Buffer {
   return Buffer.concat([head, Buffer.from(fields)]);
 }
 
-/** Stands in front of the server and turns away as many clients as there are refusals, then lets all others pass. */
+/** A proxy of the server. It turns away as many clients as there are refusals, then lets all others pass. */
 async function turnstile(refusals: Buffer[]): Promise<string> {
   const real = new URL(database.url);
   const door: Server = createServer((client) => {

@@ -61,7 +61,7 @@ async function received(id: EndpointId, events: number): Promise<readonly number
   );
 }
 
-describe('while the feed is behind the log', () => {
+describe('while the feed lags the log', () => {
   it('a new endpoint receives what the log did not hold', async () => {
     await feedShows(2);
     const id = await anEndpoint(store, orgId, 5);

@@ -174,7 +174,7 @@ describe('attempts per bucket', () => {
 });
 
 describe('deliveries', () => {
-  it('are told apart by outcome, over all endpoints, from the time on at which their events were appended', async () => {
+  it('are counted by outcome, over all endpoints, by the time at which their events were appended', async () => {
     const [one, other] = [await anEndpoint(store, orgId), await anEndpoint(store, orgId)];
     const made = (endpointId: EndpointId, seq: number, isDelivered: boolean, createdAtMs = START_MS) =>
       attempted({ endpointId, seq, createdAtMs, startedAtMs: createdAtMs, isDelivered });

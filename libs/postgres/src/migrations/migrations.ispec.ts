@@ -44,8 +44,8 @@ async function schema(): Promise<readonly string[]> {
   return rows.map(({ line }) => line);
 }
 
-describe('a store that is told not to migrate', () => {
-  it('waits for whoever brings the schema up to date, and tells so; then it opens', async () => {
+describe('a store that does not migrate when it opens', () => {
+  it('says that it waits until the schema is up to date, and then opens', async () => {
     const empty = await createTestDatabase(() => Promise.resolve(), 'empty');
     const waiting = new Store({
       databaseUrl: empty.url,

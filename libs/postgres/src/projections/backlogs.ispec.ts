@@ -268,7 +268,7 @@ describe('what ended with its endpoint', () => {
   ])('takes the outcome of what was in flight as verify does, and replays, %s', async (_case, isSwept) => {
     const facts: DeliveryFact[] = [scheduled(1), scheduled(2), scheduled(3), attempted(3, 1, 'retry')];
     await apply(0, facts);
-    // By a fact of its own batch: the rows stay as they were, and are folded by whoever reads them.
+    // By a fact of its own batch: the rows stay as they were, and each reader folds them.
     facts.push(disabled());
     await apply(4, facts.slice(4));
     expect(await storedPending()).toBe(3);

@@ -34,7 +34,7 @@ describe('DayPartitions', () => {
     expect(await tablesOf('20260103')).toHaveLength(3);
   });
 
-  it('makes them once, whoever asks at the same time', async () => {
+  it('makes them once, however many ask at the same time', async () => {
     const days = Array.from({ length: 5 }, (_, n) => Date.UTC(2026, 1, 1) + n * DAY_MS);
     await Promise.all(Array.from({ length: 4 }, () => new DayPartitions(store).ensure(days)));
     for (let day = 1; day <= 5; day++) expect(await tablesOf(`2026020${day}`)).toHaveLength(3);
@@ -50,7 +50,7 @@ describe('DayPartitions', () => {
     expect(await partitions.drop(Date.UTC(2025, 1, 1))).toEqual([]);
   });
 
-  it('does not hold up who reads while somebody reads for long, and drops the day behind them', async () => {
+  it('does not block other readers while one reads for long, and drops the day afterwards', async () => {
     const partitions = new DayPartitions(store);
     await partitions.ensure([Date.UTC(2024, 0, 1)]);
     let dropped: Promise<readonly string[]> | undefined;
@@ -60,7 +60,7 @@ describe('DayPartitions', () => {
       dropped = partitions.drop(Date.UTC(2024, 0, 2)).finally(() => {
         isDropped = true;
       });
-      // The drop waits for the reader now; who comes behind it would wait for as long, if it did not give way.
+      // The drop waits for the reader now. Later readers would wait as long if it did not give way.
       await eventually(async () => {
         const [row] = await store.query<{ waiting: number }>(
           `select count(*)::int as waiting from pg_locks where not granted and mode = 'AccessExclusiveLock'`,

@@ -90,7 +90,7 @@ function attempted(
   };
 }
 
-/** Applies the facts as they stand in the partition from that offset on. */
+/** Applies the facts as the partition holds them from that offset on. */
 function apply(projection: DeliveryProjection, firstOffset: number, facts: readonly DeliveryFact[]) {
   const stretch: Stretch = {
     projection: 'deliveries',
@@ -179,7 +179,7 @@ describe('DeliveryProjection', () => {
     expect(new Set((await statuses()).slice(0, 20).map((text) => text.split(' ')[1]))).toEqual(new Set(['delivered']));
   });
 
-  it('tells where it goes on when it is given what lies ahead, and writes nothing of that', async () => {
+  it('returns its next offset when it is given facts that lie ahead, and writes none of them', async () => {
     const one = aProjection();
     await apply(one, 0, [scheduled(1)]);
     expect(await apply(one, 4, [scheduled(2)])).toEqual({ kind: 'behind', nextOffset: 1 });
@@ -246,7 +246,7 @@ describe('an endpoint that fails too often in a row', () => {
     expect(await inactivePeriods()).toEqual([]);
   });
 
-  it('is told from other endpoints, whose deliveries go on', async () => {
+  it('does not affect other endpoints, whose deliveries go on', async () => {
     const failing = endpointId;
     await apply(aProjection(), 0, [scheduled(1), attempted(1, 1, 'retry'), attempted(1, 2, 'retry')]);
     endpointId = await anEndpoint(store, orgId);

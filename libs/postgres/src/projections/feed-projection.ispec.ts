@@ -73,7 +73,7 @@ async function nextOffset(): Promise<number> {
 }
 
 describe('FeedProjection', () => {
-  it('finds out and tells when a seq is missing in the log', async () => {
+  it('finds and reports a seq that is missing in the log', async () => {
     const gaps: SequenceGap[] = [];
     const projection = new FeedProjection(store, (gap) => gaps.push(gap));
     await apply(projection, 0, 5);
@@ -146,7 +146,7 @@ describe('FeedProjection', () => {
     expect(await seqs()).toEqual(oneTo(4));
   });
 
-  it('tells where it goes on when it is given what lies ahead, and stores nothing of that', async () => {
+  it('returns its next offset when it is given events that lie ahead, and stores none of them', async () => {
     const one = new FeedProjection(store);
     await apply(one, 0, 5);
     expect(await apply(one, 7, 9)).toEqual({ kind: 'behind', nextOffset: 5 });

@@ -71,7 +71,7 @@ const nothing = () => Promise.resolve();
 const both: readonly ProjectionName[] = ['feed', 'deliveries'];
 
 describe('a shadow of the projections', () => {
-  it('stands beside what is served, and takes its place with its offsets', async () => {
+  it('changes nothing that is served until it takes its place, with its offsets', async () => {
     const orgId = anOrgId();
     await project(store, orgId, 2, 0);
     await withShadow(async (shadow) => {
@@ -106,7 +106,7 @@ describe('a shadow of the projections', () => {
     await withShadow(nothing);
   });
 
-  it('keeps heads of which the log tells nothing any more', async () => {
+  it('keeps the heads of organizations that the log no longer holds', async () => {
     const quiet = anOrgId();
     await store.query('insert into org_heads (org_id, last_seq) values ($1, 7)', [quiet]);
     await withShadow((shadow) => shadow.takePlace(both, new Set(), nothing));
@@ -127,7 +127,7 @@ describe('a shadow of the projections', () => {
     expect(rows).toEqual([{ endpoint_id: kept }]);
   });
 
-  it('waits for who reads for long, without holding up who comes behind', async () => {
+  it('waits for a reader that takes long, without blocking later ones', async () => {
     const orgId = anOrgId();
     await project(store, orgId, 3, 7);
     await withShadow(async (shadow) => {

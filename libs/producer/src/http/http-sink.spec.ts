@@ -23,7 +23,7 @@ describe('a producer over HTTP', () => {
   /** The events of each request. */
   let requests: (readonly Submitted[])[];
   let bytes: number[];
-  /** How the next requests are answered; 202 behind these. */
+  /** How the next requests are answered; later ones get 202. */
   let answers: ('break' | { readonly status: number; readonly body?: object })[];
 
   beforeEach(async () => {
@@ -55,7 +55,7 @@ describe('a producer over HTTP', () => {
     server.close();
   });
 
-  it('sends an event again with the same id when it is not told that it has arrived', async () => {
+  it('sends an event again with the same id when no answer says that it has arrived', async () => {
     answers = ['break', { status: 503 }];
     const ids = await producer.emit(anEvent(1));
     expect(ids).toHaveLength(1);
@@ -68,7 +68,7 @@ describe('a producer over HTTP', () => {
     expect(requests).toHaveLength(3);
   });
 
-  it('tells what is wrong with an event that is refused', async () => {
+  it('reports what is wrong with an event that is refused', async () => {
     const errors = [{ pointer: '#/events/0/data', code: 'required', detail: 'is required' }];
     answers = [{ status: 422, body: { code: 'validation_failed', detail: 'is required', errors } }];
     await expect(producer.emit(anEvent(1))).rejects.toMatchObject({

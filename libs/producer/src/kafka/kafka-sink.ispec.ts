@@ -49,7 +49,7 @@ describe('a producer to Kafka itself', () => {
     return new Producer(sink);
   }
 
-  /** The numbers of the organization's events as they stand in the inbox, each of them valid there. */
+  /** Returns the numbers of the organization's events in the order of the inbox. Each event is valid there. */
   async function numbers(orgId: string): Promise<readonly number[]> {
     const records = (await readTopic(brokers, TOPIC)).filter(({ key }) => key === orgId);
     return records.map(({ key, value }) => {

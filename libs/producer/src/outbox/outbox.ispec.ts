@@ -205,7 +205,7 @@ describe('the outbox', () => {
     for (const orgId of orgs) expect(sink.numbers(orgId)).toEqual(oneTo(100));
   });
 
-  it('is relayed until it is told to stop, whatever fails on the way', async () => {
+  it('is relayed until it is stopped, whatever fails on the way', async () => {
     const orgId = anOrgId();
     sink.gate = () => {
       sink.gate = () => undefined;

@@ -15,7 +15,7 @@ describe('the catalog of metrics', () => {
     expect(help).toMatch(/\.$/);
   });
 
-  it.each(definitions)('tells %s apart by nothing that grows with use', (_name, { labels }) => {
+  it.each(definitions)('gives %s no label that grows with use', (_name, { labels }) => {
     expect(labels.length).toBeLessThanOrEqual(3);
     for (const label of labels) expect(label).not.toMatch(/id$|org|endpoint|event|widget|key|url|host|partition/);
   });
@@ -30,7 +30,7 @@ describe('the catalog of metrics', () => {
 });
 
 describe('Metrics', () => {
-  it('tells only what was used', async () => {
+  it('reports only what was used', async () => {
     const metrics = new Metrics();
     metrics.add('gapless_attempts_total', { outcome: 'delivered', error: 'none' });
     metrics.add('gapless_attempts_total', { outcome: 'delivered', error: 'none' }, 2);
@@ -80,7 +80,7 @@ describe('Metrics', () => {
 });
 
 describe('a process of two threads', () => {
-  it('tells what both measure, as one', async () => {
+  it('reports what both measure as one', async () => {
     const [main, other] = [new Metrics(), new Metrics()];
     main.include(() => other.measured());
     for (const metrics of [main, other]) {
@@ -100,7 +100,7 @@ describe('a process of two threads', () => {
 });
 
 describe('measureSequenceCheck', () => {
-  it('tells what was found since the beginning, and that nothing was', async () => {
+  it('reports what was found since the beginning, zeros included', async () => {
     const metrics = new Metrics();
     let found = { checked: 3, gaps: 0, repeats: 1, mismatches: 0 };
     measureSequenceCheck(metrics, 'tail', { read: () => found });

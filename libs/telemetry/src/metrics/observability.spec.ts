@@ -9,7 +9,7 @@ const DASHBOARD = 'docker/observability/grafana/gapless.json';
 const ALERTS = 'docker/observability/prometheus/alerts.yml';
 const RUNBOOK = 'docs/operations.md';
 
-/** The metric behind a name as it stands in a query, and a metric's labels in its selector. */
+/** A metric's name in a query, and the labels in its selector. */
 const USE = /\b(gapless_[a-z_]+)(?:\{([^}]*)\})?/g;
 const catalog: Readonly<Record<string, MetricDefinition>> = METRICS;
 

@@ -96,7 +96,7 @@ describe('startTracing', () => {
     expect(asked[0]!.body.includes('gapless-test')).toBe(true);
   });
 
-  it('tells when the collector refuses them, and goes on', async () => {
+  it('reports when the collector refuses them, and goes on', async () => {
     status = 400;
     const failures: string[] = [];
     const onFailure = (message: string) => failures.push(message);

@@ -58,7 +58,7 @@ class DeadPublisher extends AlertPublisher {
   }
 }
 
-/** An org and its conversations; `afterSeconds` counts from the time at which all are handed off, unless told otherwise. */
+/** An org and its conversations; `afterSeconds` counts from the time at which all are handed off by default. */
 export class OrgUnderTest {
   private constructor(
     private readonly suite: AlertingSuite,

@@ -11,7 +11,7 @@ interface OperationJson {
   readonly responses: Readonly<Record<string, Response>>;
 }
 
-/** An operation of the OpenAPI document, and where it stands in it. */
+/** An operation of the OpenAPI document, and its place there. */
 interface Described extends OperationJson {
   readonly method: string;
   readonly template: string;

@@ -8,7 +8,7 @@ export function always(status: number): Receiver['answer'] {
 }
 
 /**
- * Answers the pushes of a delivery with the statuses that stand in its event, as `data: {answers: [500, 200]}`, one
+ * Answers the pushes of a delivery with the statuses in its event, as `data: {answers: [500, 200]}`, one
  * after the other; the last one over and over. Without them, it does not answer.
  */
 export function asTheEventSays(): Receiver['answer'] {
@@ -37,7 +37,7 @@ export class HeldPushes {
     this.#held.push({ push, answer: (status) => response.writeHead(status).end() });
   };
 
-  /** The push behind the one that was asked for last, as soon as it is there. */
+  /** Returns the push after the one that was asked for last, as soon as it is there. */
   async next(): Promise<HeldPush> {
     const held = await eventually(
       () => {

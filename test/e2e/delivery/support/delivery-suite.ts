@@ -24,7 +24,7 @@ export class DeliverySuite {
   }
 
   /**
-   * Whoever runs an org: by default one that nobody else uses.
+   * Returns the operator of an org: by default one that nobody else uses.
    * @param app the process whose api is asked, if not the suite's
    */
   async anOperator(orgId: OrgId = anOrgId(), app = this.app): Promise<Operator> {
@@ -40,7 +40,7 @@ export class DeliverySuite {
     return this.closing(await aReceiver(answer));
   }
 
-  /** Closes it behind the last test. */
+  /** Closes it after the last test. */
   closing<T extends { close(): Promise<void> }>(opened: T): T {
     this.#opened.push(opened);
     return opened;

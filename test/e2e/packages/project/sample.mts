@@ -51,7 +51,7 @@ function subjectOf(event: GaplessEvent): string | undefined {
 // @ts-expect-error a lead has an id
 export const notALead: NewEvent = { event: 'lead.created', org_id: ORG, data: { email: null } };
 
-/** What is only compiled here, since there are no servers. */
+/** Code that is only compiled here, since there are no servers. */
 export async function withServers(): Promise<void> {
   const pool = new Pool();
   await createConsumerTables(pool);

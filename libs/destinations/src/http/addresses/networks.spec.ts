@@ -16,7 +16,7 @@ describe('parseNetworks', () => {
     expect(networkOf(parseIp('::2')!, networks)).toBeUndefined();
   });
 
-  it('ignores the bits behind the prefix', () => {
+  it('ignores the bits after the prefix', () => {
     expect(networkOf(parseIp('127.9.9.9')!, parseNetworks('127.0.0.1/8'))).toBeDefined();
   });
 
