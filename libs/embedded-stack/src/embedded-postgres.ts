@@ -16,7 +16,7 @@ import { promisify } from 'node:util';
 import { endProcess, type StopSteps } from './end-process.js';
 import { whoAnswersPostgres } from './postgres-probe.js';
 import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.js';
-import { commandLineOf, identifyProcess } from './process-identity.js';
+import { commandLineOf, identifyProcess, processesIn } from './process-identity.js';
 import { runAsNonRoot, type RunAs } from './run-as.js';
 import { runServer } from './run-server.js';
 import { serverEnvironment } from './server-process.js';
@@ -84,7 +84,7 @@ export async function startEmbeddedPostgres(o: {
     signal: o.signal,
     prepare: async () => {
       password = passwordIn(join(home, 'password'));
-      if (existsSync(cluster)) await clearStaleLock(cluster, o.log);
+      if (existsSync(cluster)) await clearLeftovers(cluster, o.log);
       else await initialise({ home, cluster, password, binaries, runAs, durable, signal: o.signal });
     },
     commandFor: (port) => {
@@ -172,9 +172,22 @@ function passwordIn(file: string): string {
 }
 
 /**
- * Postgres takes any live process that has the pid in its lock file for a running server, be it a stranger that got the
- * pid since the crash. We hold the claim on the directory, so: a real server on it is a leftover, all else is no reason.
+ * Ends what a killed server left running. We hold the claim on the directory, so a server on it is a leftover.
+ *
+ * The other processes of a killed server end by themselves, unless they are stopped or wait for a lock of one that was
+ * killed. Postgres does not start while they are there.
  */
+async function clearLeftovers(cluster: string, log: (line: string) => void): Promise<void> {
+  await clearStaleLock(cluster, log);
+  const left = processesIn(cluster).filter(({ pid }) => commandLineOf(pid).startsWith('postgres:'));
+  if (left.length === 0) return;
+  log(
+    `Parts of a killed Postgres still run (${left.map(({ pid }) => `process ${pid}`).join(', ')}); ending them first`,
+  );
+  await Promise.all(left.map((process) => endProcess(process, [{ signal: 'SIGKILL', waitMs: 2000 }])));
+}
+
+/** Postgres takes any live process that has the pid in its lock file for a running server, even a stranger's. */
 async function clearStaleLock(cluster: string, log: (line: string) => void): Promise<void> {
   const lockFile = join(cluster, 'postmaster.pid');
   if (!existsSync(lockFile)) return;

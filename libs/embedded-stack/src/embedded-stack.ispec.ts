@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 import { Client } from 'pg';
 import { eventually } from '../../../test/support/infrastructure/eventually.js';
 import { DataDirInUseError, startEmbeddedStack, type EmbeddedStack } from './index.js';
-import { identifyProcess, isAlive, type ProcessIdentity } from './process-identity.js';
+import { childrenOf, identifyProcess, isAlive, type ProcessIdentity } from './process-identity.js';
 
 const topic = 'written';
 
@@ -212,6 +212,23 @@ describe('embedded Kafka and Postgres', () => {
       await running.pop()?.stop();
     }
   }, 300_000);
+
+  it('start after a killed Postgres of which one process does not end', async () => {
+    const dataDir = join(directory, 'crashes');
+    const elsewhere = await startElsewhere(dataDir);
+    const postgres = serverOf(dataDir, 'postgres.pid');
+    const [stopped] = childrenOf(postgres.pid);
+    process.kill(stopped!.pid, 'SIGSTOP');
+    await elsewhere.kill();
+    process.kill(postgres.pid, 'SIGKILL');
+    await eventually(() => {
+      expect(isAlive(postgres)).toBe(false);
+    });
+
+    await expectWritten(await start(dataDir));
+    expect(lines).toContainEqual(expect.stringContaining(`process ${stopped!.pid}`));
+    expect(isAlive(stopped!)).toBe(false);
+  });
 
   it('refuse a directory that a Gapless that is alive uses, and name its process', async () => {
     const dataDir = join(directory, 'in-use');

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 
 /** A process that cannot be mistaken for a later one of the same pid: `started` names the moment it began. */
 export interface ProcessIdentity {
@@ -32,6 +32,24 @@ export function childrenOf(pid: number): readonly ProcessIdentity[] {
   return childPidsOf(pid)
     .map(identifyProcess)
     .filter((child) => child !== undefined);
+}
+
+/** The processes that run in this directory, as far as we may see them; none where the system has no `/proc`. */
+export function processesIn(directory: string): readonly ProcessIdentity[] {
+  if (process.platform !== 'linux') return [];
+  const path = realpathSync(directory);
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && workingDirectoryOf(name) === path)
+    .map((name) => identifyProcess(Number(name)))
+    .filter((found) => found !== undefined);
+}
+
+function workingDirectoryOf(pid: string): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`);
+  } catch {
+    return undefined;
+  }
 }
 
 function childPidsOf(pid: number): readonly number[] {
