@@ -259,6 +259,30 @@ describe('a service whose Kafka goes away in the middle of pushes and submission
   });
 });
 
+async function expectPostgresReported(): Promise<void> {
+  await eventually(
+    async () => {
+      const { code, parts } = await readiness();
+      expect(code).toBe(503);
+      for (const part of ['postgres', 'push/postgres']) {
+        expect(parts[part]).toEqual({ status: 'waiting', reason: expect.stringMatching(/connect|timeout|Connection/) });
+      }
+    },
+    { timeoutMs: FROZEN_ANSWER_MS },
+  );
+}
+
+describe('a service whose Postgres goes away while nothing happens', () => {
+  it('says so, and when it is back', async () => {
+    await service.ready(RECOVERY_MS);
+    await postgres.close();
+    await expectPostgresReported();
+    await postgres.open();
+    await service.ready(RECOVERY_MS);
+    expect(service.log.filter(({ msg }) => msg === 'postgres.back').length).toBeGreaterThan(0);
+  });
+});
+
 describe('a service whose Postgres goes away in the middle of pushes and submissions', () => {
   it.each([
     { how: 'is cut off', leave: () => postgres.close(), answerMs: ANSWER_MS },
@@ -287,6 +311,7 @@ describe('a service whose Postgres goes away in the middle of pushes and submiss
       { timeoutMs: answerMs },
     );
     for (const refusal of publishers.refusals) expectUnavailable(refusal);
+    await expectPostgresReported();
     expect(await isLive()).toBe(true);
     await postgres.close();
     await postgres.open();

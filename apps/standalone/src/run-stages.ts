@@ -58,7 +58,7 @@ export async function runStages(given: Environment, parts: StagesToRun): Promise
     running.app.get(Metrics).include(() => pushing.measured());
     await giveBackMemory();
     await pushing.ready(starting);
-    if (isEmbedded) await announce(running, parts);
+    if (isEmbedded) await announce(running, { ...parts, signal: starting });
     print(readyText(running.url, running.config, isEmbedded ? resolve(dataDir, 'credentials.json') : null));
     const death = await Promise.race([untilAborted(signal), died]);
     if (death instanceof Error) throw death;

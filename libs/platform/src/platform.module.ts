@@ -16,6 +16,7 @@ import { HealthController } from './health.controller.js';
 import { measureProcess } from './measure-process.js';
 import { MetricsController } from './metrics.controller.js';
 import { Platform } from './platform.js';
+import { PostgresWatch } from './postgres-watch.js';
 import { StageKit } from './stage-kit.js';
 import { CLOCK, CONFIG, LOGGER, TOPICS, TRACING } from './tokens.js';
 
@@ -83,6 +84,7 @@ export class PlatformModule {
       { provide: Identifiers, useValue: new Identifiers(systemClock) },
       StageKit,
       Platform,
+      PostgresWatch,
     ];
     return {
       module: PlatformModule,

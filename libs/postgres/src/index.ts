@@ -6,6 +6,7 @@ export * from './access/idempotency-records.js';
 export * from './access/secret-cipher.js';
 export * from './access/secret-rotation.js';
 export * from './connection/installation-row.js';
+export * from './connection/postgres-probe.js';
 export * from './connection/store.js';
 export * from './deliveries/delivery-log-audit.js';
 export * from './deliveries/delivery-log.js';

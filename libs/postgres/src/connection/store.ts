@@ -36,6 +36,11 @@ export function isPostgresAway(error: unknown): boolean {
   );
 }
 
+/** Why Postgres is waited for, in the words of its driver. */
+export function awayReason(error: unknown): string {
+  return types.isNativeError(error) && error.message !== '' ? error.message : 'Postgres cannot be reached';
+}
+
 /**
  * All that a stage asks for has an index, and comes in its order. Plans are kept for as long as a connection, and one that
  * was made while a table was small would go on reading it whole, or sorting all of an org's rows, when it is large.
@@ -156,7 +161,7 @@ export class Store {
         ...(signal === undefined ? {} : { signal }),
         onFailure: (error, failures, waitMs) => {
           if (!isPassingInAMoment(error)) throw error;
-          const reason = error instanceof Error && error.message !== '' ? error.message : 'Postgres cannot be reached';
+          const reason = awayReason(error);
           onWait(reason);
           this.#logger.warn({ reason, failures, wait_ms: waitMs }, 'postgres.waiting');
         },
