@@ -1,6 +1,6 @@
 import { defineConfig } from 'vite';
 
-/** Where `npm run dev:dashboard` finds the api that it works with. */
+/** The address of the api that `npm run dev:dashboard` uses. */
 const API = 'http://127.0.0.1:3000';
 
 export default defineConfig({
@@ -9,12 +9,12 @@ export default defineConfig({
     outDir: '../../dist/dashboard',
     emptyOutDir: true,
     target: ['chrome111', 'firefox128', 'safari17.5'],
-    // The Content-Security-Policy of the pages has no place for data: scripts, styles or fonts.
+    // The Content-Security-Policy of the pages allows no `data:` scripts, styles or fonts.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {
       onLog(level, log, print) {
-        // Marks for servers that render React; there is none here.
+        // These directives are for servers that render React. There is none here.
         if (log.code !== 'MODULE_LEVEL_DIRECTIVE') print(level, log);
       },
     },

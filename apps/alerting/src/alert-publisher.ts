@@ -12,9 +12,9 @@ import {
 } from '#libs/kafka-log';
 import { alertEventRecord, alertIdIn, staffAlertRecord } from './alert-records.js';
 
-/** Alerts in one transaction: some hundred kilobytes, mostly. */
+/** Alerts published in one transaction, usually a few hundred kilobytes. */
 const BATCH = 200;
-/** How far the clocks of those who raise and those who write may be apart. */
+/** The most that the clocks of the processes that raise and write an alert may differ. */
 const CLOCK_SKEW_MS = 600_000;
 
 export interface AlertPublisherDependencies {
@@ -28,16 +28,16 @@ export interface AlertPublisherDependencies {
 }
 
 /**
- * Publishes a decision: the event to the inbox, and the staff alert to its topic. A decision that may have been
- * published before, by a process that died or met an error, is published only as far as the log and the end of the
- * staff alerts lack it.
+ * Publishes raised alerts: the event to the inbox, and the staff alert to its topic. A failed process may have
+ * published an alert already. Such an alert gets only the records that the log or the staff alerts lack.
  */
 export class AlertPublisher {
   constructor(private readonly use: AlertPublisherDependencies) {}
 
   /**
-   * @param partitions of the log that are caught up: an event of theirs that is not known to be in the log is not there
-   * @param raised the events of alerts that this process has just raised, which nobody can have published
+   * @param partitions log partitions that are caught up, so that an event that is not known to be in the log is not
+   *   there
+   * @param raised the events of alerts that this process has just raised, so that no process can have published them
    * @returns how many alerts were published
    */
   async publish(partitions: readonly number[], raised: ReadonlySet<EventId>): Promise<number> {
@@ -53,7 +53,7 @@ export class AlertPublisher {
 
   async #write(alerts: readonly UnpublishedAlert[], raised: ReadonlySet<EventId>): Promise<void> {
     const { appender, topics } = this.use;
-    // Twice does no harm: the sequencer leaves out an id that is in the log, or was written before it in the inbox.
+    // A second copy does no harm: the sequencer drops an id that the log or an earlier inbox record has.
     await appender.append(
       alerts.filter(({ isLogged }) => !isLogged).map((alert) => alertEventRecord(topics.inbox, alert)),
     );
@@ -69,7 +69,7 @@ export class AlertPublisher {
     }
   }
 
-  /** The alerts in the topic, from the time of these alerts on. */
+  /** Returns the ids of the alerts in the topic, from the time of the earliest of these alerts on. */
   async #alreadyWritten(alerts: readonly UnpublishedAlert[]): Promise<ReadonlySet<string>> {
     const found = new Set<string>();
     if (alerts.length === 0) return found;

@@ -3,13 +3,13 @@ import type { EventId } from '#libs/domain';
 import type { UnpublishedAlert } from '#libs/postgres';
 import { inboxRecord, type NewRecord } from '#libs/kafka-log';
 
-/** An alert begins a trace of its own; it is the same one whenever the alert is published. */
+/** Returns the traceparent of the alert's own trace. It is the same each time that the alert is published. */
 function traceparentOf(eventId: EventId): string {
   const digest = createHash('sha256').update(eventId).digest('hex');
   return `00-${digest.slice(0, 32)}-${digest.slice(32, 48)}-01`;
 }
 
-/** The alert's event as it is submitted to the log. */
+/** Returns the inbox record of the alert's event. */
 export function alertEventRecord(inbox: string, alert: UnpublishedAlert): NewRecord {
   return inboxRecord(
     inbox,
@@ -39,7 +39,7 @@ export function staffAlertRecord(alert: UnpublishedAlert): Omit<NewRecord, 'topi
   return { key: orgId, value: Buffer.from(`${head.slice(0, -1)},"data":${dataJson}}`) };
 }
 
-/** The alert that a record of the staff alerts is about; `undefined` for what is none. */
+/** Returns the id of the alert in a record of the staff alerts; `undefined` if the record holds no alert. */
 export function alertIdIn(value: Buffer | null): string | undefined {
   try {
     const { alert_id: alertId } = JSON.parse(value?.toString() ?? 'null') as { readonly alert_id?: unknown };

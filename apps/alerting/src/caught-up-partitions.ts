@@ -11,27 +11,27 @@ export interface CaughtUpDependencies {
   readonly topics: TopicNames;
   /** The sequencer's consumer group, with its prefix. */
   readonly sequencerGroup: string;
-  /** How long lagging partitions are waited for. */
+  /** How long to wait for partitions that lag. */
   readonly patienceMs: number;
   readonly signal: AbortSignal;
 }
 
-/** Whether a partition is read to the end that it had; one without records is. */
+/** Whether a partition is read up to its noted end. A partition without records always is. */
 function isReadTo(end: number | undefined, read: Positions, partition: number): boolean {
   return end === 0 || (end !== undefined && (read.get(partition) ?? 0) >= end);
 }
 
 /**
- * Finds the partitions whose queues contain every event from before the question: their inbox as it was then is
- * sequenced, and their log as it was after that is folded. Only for these is it known that a chat still waits, and that
+ * Finds the partitions whose queues hold every event from before the call. Their inbox is sequenced up to its end at
+ * the call, and their log is folded up to its end after that. Only there is it certain that a chat still waits, or that
  * the log lacks an alert's event.
  */
 export class CaughtUpPartitions {
   constructor(private readonly use: CaughtUpDependencies) {}
 
   /**
-   * Yields partitions as they turn out to be caught up, each once; those that lag for too long are left out.
-   * @throws when Kafka or Postgres cannot be reached: then nothing is known of any of them
+   * Yields each partition once, when it is caught up. Partitions that lag for longer than `patienceMs` are left out.
+   * @throws when Kafka or Postgres cannot be reached: then the state of the remaining partitions is unknown
    */
   async *find(): AsyncGenerator<readonly number[]> {
     const { positions, projection, topics, sequencerGroup, patienceMs, signal } = this.use;
@@ -50,7 +50,7 @@ export class CaughtUpPartitions {
     }
   }
 
-  /** Notes where the log ends in the partitions whose inbox is sequenced as far as it went. */
+  /** Notes the present end of the log for each partition whose inbox is sequenced up to its noted end. */
   async #noteLogEnds(
     open: ReadonlySet<number>,
     inboxEnds: Positions,

@@ -32,7 +32,7 @@ export class FoldQueueHandler {
     positions.provide('alerting', (topic) => projectedPositions(store, CHAT_QUEUE_PROJECTION, topic, parseAnchor));
   }
 
-  // Alerts are a matter of seconds, and most of the log concerns no queue: few large batches cost the least.
+  // Alerts may take seconds, and most of the log concerns no queue, so few large batches cost the least.
   @KafkaBatches({ group: 'alerting', topics: (names) => [names.log], gather: { bytes: 256 * 1024, waitMs: 250 } })
   async handle(@Payload() batch: RecordBatch, @Ctx() context: BatchContext): Promise<Handled> {
     const events = batch.records.flatMap((record) => {

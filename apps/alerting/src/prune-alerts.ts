@@ -7,7 +7,7 @@ import type { Config, Logger } from '#libs/runtime';
 const PRUNE_EVERY_MS = 600_000;
 const BATCH = 1_000;
 
-/** Forgets alerts that are older than the events of the feed. */
+/** Deletes alerts that are older than the events of the feed. */
 @Injectable()
 export class PruneAlerts extends RegularWork {
   constructor(

@@ -6,10 +6,12 @@ import { AlertPublisher } from './alert-publisher.js';
 import { CaughtUpPartitions } from './caught-up-partitions.js';
 import { Sweep } from './sweep.js';
 
-/** How long a sweep waits for partitions that lag, however short the interval is: the fold gathers what it is given. */
+/**
+ * The least time that a sweep waits for partitions that lag, because the fold gathers records before it applies them.
+ */
 const LEAST_PATIENCE_MS = 5_000;
 
-/** Sweeps at the interval of the settings; a sweep that takes longer is not joined by another one. */
+/** Sweeps at the configured interval, one sweep at a time. */
 @Injectable()
 export class SweepRegularly extends RegularWork {
   readonly #ending = new AbortController();

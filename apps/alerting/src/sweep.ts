@@ -4,7 +4,7 @@ import type { Logger } from '#libs/runtime';
 import type { AlertPublisher } from './alert-publisher.js';
 import type { CaughtUpPartitions } from './caught-up-partitions.js';
 
-/** Conversations that are decided about at a time; the rest follows in the same sweep. */
+/** Conversations that are decided about at a time. A sweep repeats this until none is left. */
 const BATCH = 500;
 
 export interface SweepDependencies {
@@ -19,19 +19,23 @@ export interface SweepDependencies {
 
 /** The result of a sweep. */
 export interface Swept {
-  /** The partitions of the log whose queues were looked at; the others lag. */
+  /** The log partitions that the sweep covered; the others lag. */
   readonly partitions: readonly number[];
   readonly raised: number;
   readonly published: number;
 }
 
-/** Raises the alerts of conversations that have waited past a threshold (contract 7.4). Any number may sweep. */
+/**
+ * Raises the alerts of conversations that have waited past a threshold (contract 7.4). Any number of processes may
+ * sweep.
+ */
 export class Sweep {
   constructor(private readonly use: SweepDependencies) {}
 
   /**
-   * Decides as of now, in the partitions whose queues hold all that happened until now.
-   * @throws when Kafka or Postgres cannot be reached; what was decided is published by a later sweep, of whichever process
+   * Raises alerts as of now, in the partitions whose queues hold every earlier event.
+   * @throws when Kafka or Postgres cannot be reached; a later sweep of any process publishes the alerts that were
+   *   already raised
    */
   async round(): Promise<Swept> {
     const nowMs = this.use.clock.now();
@@ -54,7 +58,7 @@ export class Sweep {
       this.#log(claims, raised);
       for (const eventId of raised) all.add(eventId);
       const count = due.reduce((sum, { queue }) => sum + queue.waiting.length, 0);
-      // Where nothing could be claimed, somebody else is at it: there is a next sweep.
+      // If nothing could be claimed, another process is claiming the same alerts. The next sweep covers the rest.
       if (count < BATCH || raised.size === 0) return all;
     }
   }

@@ -21,7 +21,7 @@ import { WebhooksModule } from './webhooks/webhooks.module.js';
 
 function problemFilter(store: Store, logger: Logger): ProblemFilter {
   return new ProblemFilter({
-    // Before the first connection, every question is refused without being asked.
+    // Until Postgres is connected for the first time, every error means that it is unavailable.
     isUnavailable: (error) => isPostgresAway(error) || !store.dataSource.isInitialized,
     report: ({ error, requestId, code }) => {
       const line = { err: error, request_id: requestId, code };
@@ -45,7 +45,7 @@ function problemFilter(store: Store, logger: Logger): ProblemFilter {
   ],
   controllers: [AsyncApiController, DescribeProblemController, ListEventTypesController, OpenApiController],
   providers: [
-    // In this order: a key without the scope learns nothing more about the operation.
+    // The scope guard comes first: a key without the scope learns nothing more about the operation.
     { provide: APP_GUARD, useClass: ScopeGuard },
     { provide: APP_GUARD, useClass: RefuseParametersGuard },
     { provide: APP_FILTER, useFactory: problemFilter, inject: [Store, LOGGER] },

@@ -1,12 +1,12 @@
 import { OperatorError } from '#libs/domain';
 
-/** A command was given something wrong, or cannot do what it was asked for. */
+/** A command got invalid input, or cannot do what it was asked for. */
 export class CliError extends OperatorError {
   override readonly name = 'CliError';
 
   constructor(
     message: string,
-    /** Of the process. */
+    /** The exit code of the process. */
     readonly exitCode = 1,
   ) {
     super(message);

@@ -3,7 +3,7 @@ import { createLogger, loadConfig, type Environment } from '#libs/runtime';
 import { findKafkaBrokers } from './kafka-brokers.js';
 import { NO_KEYS } from './no-keys.js';
 
-/** The brokers that the environment names, or else those that `npm start` runs here. */
+/** The brokers that the environment names, otherwise those that `npm start` runs here. */
 export interface FoundKafka {
   readonly brokers: readonly string[];
   readonly connection: KafkaConnection;
@@ -11,7 +11,7 @@ export interface FoundKafka {
 
 /**
  * Finds Kafka for commands that need nothing else.
- * @throws CliError when nothing says where the brokers are, ConfigError when a setting is not valid
+ * @throws CliError when no brokers are configured, ConfigError when a setting is invalid
  */
 export async function findKafka(environment: Environment): Promise<FoundKafka> {
   const brokers = await findKafkaBrokers(environment);

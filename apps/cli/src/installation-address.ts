@@ -3,17 +3,17 @@ import { join, resolve } from 'node:path';
 import type { Environment } from '#libs/runtime';
 import { CliError } from './cli-error.js';
 
-/** Where the address of a server comes from. */
+/** Where to find the address of a server. */
 interface AddressSource {
   /** Its name in messages. */
   readonly name: string;
   readonly variable: string;
-  /** Of `DATA_DIR/credentials.json` (contract 11), which `npm start` writes. */
+  /** The member of `DATA_DIR/credentials.json` (contract 11), which `npm start` writes. */
   readonly member: string;
 }
 
 /**
- * Where a server is: the variable, else what `npm start` wrote under `DATA_DIR`.
+ * Returns the address of a server: the variable, otherwise the one that `npm start` wrote under `DATA_DIR`.
  * @throws CliError if neither is set
  */
 export async function findAddress(environment: Environment, source: AddressSource): Promise<string> {

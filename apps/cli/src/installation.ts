@@ -9,7 +9,7 @@ import { findDatabaseUrl } from './database-url.js';
 import { NO_KEYS } from './no-keys.js';
 import { withStore } from './with-store.js';
 
-/** A Gapless as its operators work on it: its log, its database and the settings that it runs with. */
+/** The installation that a command works on: its log, its database and its settings. */
 export interface Installation {
   readonly config: Config;
   readonly topics: TopicNames;
@@ -17,12 +17,12 @@ export interface Installation {
   readonly store: Store;
 }
 
-/** A look at everything takes longer than anything that a service asks. */
+/** A command that reads everything takes longer than any query of a service. */
 const QUERY_TIMEOUT_MS = 600_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /**
- * Runs `act` on the installation that the environment names, else on the one that `npm start` runs here.
+ * Runs `act` on the installation that the environment names, otherwise on the one that `npm start` runs here.
  * @throws CliError when a setting is missing or a server cannot be reached
  */
 export async function withInstallation<T>(
@@ -59,7 +59,10 @@ export async function withInstallation<T>(
   );
 }
 
-/** Which partition an org is in goes by what the installation was created with, whatever PARTITIONS says here. */
+/**
+ * Returns how many partitions the installation was created with. They decide where an org is, whatever PARTITIONS is
+ * here.
+ */
 async function partitionsOf(store: Store, topic: InstallationTopic): Promise<number | undefined> {
   const known = (await new InstallationRows(store).read()) ?? (await topic.read());
   return known?.partitions;
@@ -91,7 +94,7 @@ async function embeddedBrokers(environment: Environment): Promise<string> {
     const { kafka_brokers: brokers } = JSON.parse(await readFile(path, 'utf8')) as { kafka_brokers?: unknown };
     if (typeof brokers === 'string') return brokers;
   } catch {
-    // Said below, in the words that help.
+    // The error below explains this.
   }
   throw new CliError(`no brokers: KAFKA_BROKERS is not set, and ${path} names none (npm start writes it)`);
 }

@@ -1,4 +1,4 @@
-/** Aborted by the first Ctrl-C, or SIGTERM; the next one ends the process as if nobody listened. */
+/** Returns a signal that the first Ctrl-C or SIGTERM aborts. The next one ends the process at once. */
 export function interruption(): AbortSignal {
   const controller = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) {

@@ -5,7 +5,7 @@ import { interruption } from './interruption.js';
 import { gaplessProgram } from './program.js';
 import { withStore, withUnopenedStore } from './with-store.js';
 
-// The reader of our output may close it (`gapless tail | head`).
+// The program that reads the output may close it (`gapless tail | head`).
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
   process.exit(code === 'EPIPE' ? 0 : 1);
 });

@@ -19,7 +19,7 @@ export interface NewKeyRequest {
   readonly expiresAt: Date | null;
 }
 
-/** @throws CliError that names the flag */
+/** @throws CliError that names the invalid flag */
 export function readNewKeyRequest(flags: CreateKeyFlags, nowMs: number): NewKeyRequest {
   if (flags.service === true && flags.org !== undefined) {
     throw new CliError('--org and --service exclude each other: a service key has no org');

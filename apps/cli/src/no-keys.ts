@@ -1,2 +1,2 @@
-/** Replaces encryption keys that are not given, in commands that decrypt nothing. */
+/** Stands for the encryption keys in commands that decrypt nothing. */
 export const NO_KEYS = `none:${Buffer.alloc(32).toString('base64')}`;

@@ -4,7 +4,7 @@ import { CliError } from './cli-error.js';
 import { findDatabaseUrl } from './database-url.js';
 
 interface QueryOptions {
-  /** For a person who asks for a look at everything and waits for it. */
+  /** The timeout of queries in milliseconds, for commands that read everything. */
   readonly queryTimeoutMs?: number;
 }
 
@@ -18,7 +18,7 @@ export async function withStore<T>(
     const noDatabase = new AbortController();
     try {
       await store.open((reason) => {
-        // A server waits for its database; a person wants to know.
+        // A service waits for its database, but a command reports the problem.
         noDatabase.abort(new CliError(`the database cannot be used: ${reason}`));
       }, noDatabase.signal);
     } catch (error) {
@@ -29,7 +29,7 @@ export async function withStore<T>(
   return withUnopenedStore(environment, withOpenStore, options);
 }
 
-/** The same with a store that is not open. */
+/** Like `withStore`, but with a store that is not open. */
 export async function withUnopenedStore<T>(
   environment: Environment,
   act: (store: Store) => Promise<T>,

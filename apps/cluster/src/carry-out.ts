@@ -2,7 +2,7 @@ import type { Cluster } from './cluster.js';
 import { ORDERS_HELP, type Order, type Target } from './order.js';
 import { statusTable } from './status-table.js';
 
-/** What can be started, stopped and killed as a whole. */
+/** A set or a broker, which starts and stops as a whole. */
 interface Movable {
   start(): void | Promise<void>;
   stop(): Promise<void>;
@@ -11,7 +11,7 @@ interface Movable {
 
 const DONE = { start: 'starts', stop: 'has stopped', kill: 'is killed' } as const;
 
-/** Runs a typed command, and reports when it is done. */
+/** Executes a typed command, and reports when it is done. */
 export async function carryOut(
   order: Order,
   cluster: Cluster,

@@ -26,17 +26,17 @@ import { SupervisedProcess } from './supervised-process.js';
 
 const BROKERS = 3;
 const SETS = 2;
-/** Of each broker: there are three of them, and what a developer's machine sends is little. */
+/** The heap of each of the three brokers. A developer's machine sends little. */
 const BROKER_HEAP_MIB = 256;
 const APPS = resolve(import.meta.dirname, '../..');
 const END_WITH_SUPERVISOR = pathToFileURL(join(import.meta.dirname, 'end-with-supervisor.js')).href;
 
 export interface ClusterOptions {
-  /** Takes the servers' data, the logs and `credentials.json`. */
+  /** The folder of the servers' data, the logs and `credentials.json`. */
   readonly dataDir: string;
   /** The settings of the stages, without servers, addresses and ports. */
   readonly environment: Environment;
-  /** The port of the first api; 0 takes any free ones for all. */
+  /** The port of the first api; 0 takes free ports for all processes. */
   readonly basePort: number;
   readonly signal: AbortSignal;
   /** Called with a line for each thing that happens. */
@@ -44,11 +44,11 @@ export interface ClusterOptions {
 }
 
 /**
- * A Gapless as in production on one machine: three Kafka brokers that keep everything three times, one Postgres, and two
- * full sets of stages, each stage a process of its own. All of it listens on loopback.
+ * A Gapless as in production, on one machine. It has three Kafka brokers with three copies of each record, one
+ * Postgres, and two full sets of stages. Each stage is a process of its own. Everything listens on loopback.
  */
 export class Cluster {
-  /** Settles when Postgres, of which there is one, ends by itself. */
+  /** Settles when the only Postgres ends by itself. */
   readonly died: Promise<Error>;
 
   private constructor(
@@ -61,16 +61,16 @@ export class Cluster {
   }
 
   /**
-   * Starts everything and waits until all of it is ready. Nothing runs when this throws.
-   * @throws DataDirInUseError, what a server fails with, or the signal's reason
+   * Starts everything and waits until all of it is ready. If this throws, nothing is left running.
+   * @throws DataDirInUseError, the error of a server, or the signal's reason
    */
   static async start(options: ClusterOptions): Promise<Cluster> {
     const { signal, print } = options;
-    // Everything that waits for something listens to it.
+    // Many parts listen to the signal.
     setMaxListeners(0, signal);
     const dataDir = resolve(options.dataDir);
     const logsDir = join(dataDir, 'logs');
-    // Logs of the last run say nothing about this one.
+    // Removes the logs of the last run.
     rmSync(logsDir, { recursive: true, force: true });
     mkdirSync(logsDir, { recursive: true });
     const { kafka, postgres } = await startServers({ ...options, dataDir });
@@ -104,7 +104,7 @@ export class Cluster {
     }
   }
 
-  /** What runs where at this moment. */
+  /** The present state of every process and server. */
   get status(): readonly StatusRow[] {
     const processes = this.sets.flatMap(({ number, members }) =>
       members.map(({ stage, port, process }) => ({
@@ -127,7 +127,7 @@ export class Cluster {
     return [...processes, ...brokers, postgres];
   }
 
-  /** Ends the stages in order, then their servers. */
+  /** Stops the stages in order, then their servers. */
   async stop(): Promise<void> {
     await endAll(this.sets, this.kafka, this.postgres);
   }
@@ -172,7 +172,7 @@ async function startServers({ dataDir, signal: interrupted, print }: ClusterOpti
   throw signal.reason;
 }
 
-/** Brokers that were just started still wait for the members of a cluster that was killed with them. */
+/** Removes the group members of a killed cluster, which its brokers still wait for after a restart. */
 async function forgetTheDead(brokers: string, signal: AbortSignal, print: (line: string) => void): Promise<void> {
   try {
     await forgetMembers({ brokers, signal });
@@ -181,7 +181,7 @@ async function forgetTheDead(brokers: string, signal: AbortSignal, print: (line:
   }
 }
 
-/** A broker that ended by itself is brought back, with back-off. */
+/** Restarts a broker that ended by itself, with back-off. */
 async function startAgain(
   node: EmbeddedKafkaNode,
   reason: Error,
@@ -194,7 +194,7 @@ async function startAgain(
     signal.throwIfAborted();
     print(`kafka broker ${node.id} does not start: ${String(error)}`);
   };
-  // Stopping the cluster ends the attempts, too.
+  // Stopping the cluster also ends these attempts.
   await untilItWorks(start, { signal, onFailure }).catch(() => undefined);
 }
 

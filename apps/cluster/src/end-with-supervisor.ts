@@ -1,4 +1,4 @@
-// Loaded into a stage's process before the stage itself: its supervisor may be killed, and must leave no process.
+// Loaded into a stage's process before the stage itself, so that the process ends if its supervisor is killed.
 process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'));
-// The supervisor's wish to speak is no reason to stay.
+// The channel to the supervisor must not keep the process alive.
 process.channel?.unref();

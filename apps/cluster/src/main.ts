@@ -9,7 +9,7 @@ import { readyText } from './ready-text.js';
 import { carryOut } from './carry-out.js';
 
 const DEFAULT_PORT = 3000;
-/** The last port of the second set is so much above the first one's of the first set. */
+/** The last port of the second set is this far above the first port of the first set. */
 const PORTS_ABOVE = 15;
 
 function print(line: string): void {
@@ -57,7 +57,7 @@ async function run({ port, dataDir }: { readonly port: number; readonly dataDir:
   }
 }
 
-/** Reads what is typed, a line each, for as long as there is somebody to type. */
+/** Executes the lines that are typed, until the input ends. */
 function takeOrders(cluster: Cluster, quit: () => void): void {
   const has = { sets: cluster.sets.length, brokers: cluster.kafka.nodes.length };
   createInterface({ input: process.stdin }).on('line', (line) => {

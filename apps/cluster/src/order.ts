@@ -1,10 +1,10 @@
-/** What an order is about, counted from 1. */
+/** The set or broker of an order, counted from 1. */
 export interface Target {
   readonly kind: 'set' | 'broker';
   readonly number: number;
 }
 
-/** What somebody has typed. */
+/** A command that was typed. */
 export type Order =
   | { readonly kind: 'start' | 'stop' | 'kill'; readonly target: Target }
   | { readonly kind: 'status' | 'help' | 'quit' | 'nothing' }
@@ -21,7 +21,7 @@ const ACTS = ['start', 'stop', 'kill'] as const;
 const PLAIN = ['status', 'help', 'quit'] as const;
 const ORDER = /^(?<act>[a-z]+)(?:\s+(?:(?<kind>set|broker)\s+)?(?<number>\d{1,3}))?$/;
 
-/** Reads a line. `sets` and `brokers` are how many there are. */
+/** Parses a line. @param has how many sets and brokers there are */
 export function parseOrder(line: string, has: { readonly sets: number; readonly brokers: number }): Order {
   const text = line.trim().toLowerCase();
   if (text === '') return { kind: 'nothing' };

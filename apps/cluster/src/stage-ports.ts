@@ -1,10 +1,12 @@
 import { quietPort } from '#libs/embedded-stack';
 import { STAGE_NAMES, STAGES, type StageName } from '#libs/runtime';
 
-/** Between the first ports of two sets. */
+/** The distance between the first ports of two sets. */
 const SET_STEP = 10;
 
-/** The ports of a set, from 1: `base` + 0 … 5 of the first one, `base` + 10 … 15 of the second one. */
+/**
+ * Returns the ports of a set, counted from 1: `base` + 0 … 5 for the first one, `base` + 10 … 15 for the second one.
+ */
 export function usualPorts(basePort: number, set: number): Readonly<Record<StageName, number>> {
   const above = basePort - STAGES.api.port + (set - 1) * SET_STEP;
   return Object.fromEntries(STAGE_NAMES.map((stage) => [stage, STAGES[stage].port + above])) as Record<
@@ -14,9 +16,9 @@ export function usualPorts(basePort: number, set: number): Readonly<Record<Stage
 }
 
 /**
- * A port for each process of a set: the usual one where that is free, else any.
+ * Finds a port for each process of a set: the usual one if it is free, otherwise any.
  * @param basePort 0 for any free ports
- * @param taken what is spoken for; takes what is found
+ * @param taken ports that are reserved already; the found ones are added
  */
 export async function findPorts(
   basePort: number,

@@ -1,28 +1,28 @@
 import type { StageName } from '#libs/runtime';
 import type { SupervisedProcess } from './supervised-process.js';
 
-/** A process of a set, and where it answers. */
+/** A process of a set, and its port. */
 export interface StageMember {
   readonly stage: StageName;
   readonly port: number;
   readonly process: SupervisedProcess;
 }
 
-/** One process of every stage: all that it takes to carry events through, beside the servers. */
+/** One process of every stage, which together carry events from the api to the endpoints. */
 export class StageSet {
   constructor(
-    /** From 1. */
+    /** Counted from 1. */
     readonly number: number,
     readonly members: readonly StageMember[],
   ) {}
 
-  /** Where its api answers. */
+  /** The url of its api. */
   get apiUrl(): string {
     const { port } = this.members.find(({ stage }) => stage === 'api') ?? { port: 0 };
     return `http://127.0.0.1:${port}`;
   }
 
-  /** Whether its api can be asked. */
+  /** Whether its api is ready. */
   get answers(): boolean {
     return this.members.some(({ stage, process }) => stage === 'api' && process.state === 'ready');
   }

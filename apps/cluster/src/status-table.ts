@@ -1,7 +1,7 @@
 /** A line of the table: a process, or a server. */
 export interface StatusRow {
   readonly name: string;
-  /** Empty for what is of no set. */
+  /** Empty for a process that belongs to no set. */
   readonly set: string;
   readonly pid: number | undefined;
   readonly address: string;
@@ -10,7 +10,7 @@ export interface StatusRow {
 
 const HEADINGS = ['process', 'set', 'pid', 'address', 'state'];
 
-/** What runs where, in columns. */
+/** Returns the rows as a table of text. */
 export function statusTable(rows: readonly StatusRow[]): string {
   const cells = [
     HEADINGS,

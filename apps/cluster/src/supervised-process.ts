@@ -4,37 +4,37 @@ import { closeSync, openSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { backOffMs } from '#libs/runtime';
 
-/** A process to run, again whenever it ends by itself. */
+/** A process to run, and to restart whenever it ends by itself. */
 export interface ProcessPlan {
-  /** What people call it. */
+  /** Its name for people. */
   readonly name: string;
   /** The arguments of Node: options, the script, its arguments. */
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** Takes what it writes to standard output and error, added to what is there. */
+  /** The file to which its standard output and error are appended. */
   readonly logFile: string;
-  /** Asked again and again until it answers 200. */
+  /** Polled; the process is ready while this answers 200. */
   readonly healthUrl: string;
   readonly print: (line: string) => void;
 }
 
-/** `away` is wanted so; `waiting` is to be started again in a moment. */
+/** `away`: stopped or killed on purpose. `waiting`: to be started again in a moment. */
 export type ProcessState = 'away' | 'not ready' | 'ready' | 'waiting' | 'stopping';
 
 const POLL_MS = 200;
 const HEALTH_TIMEOUT_MS = 2_000;
-/** A process that ran for so long has not failed at its start: the next one is started at once. */
+/** A process that ran for this long did not fail at its start, so it is restarted at once. */
 const STEADY_MS = 10_000;
-/** What a process may take to finish what is under way. */
+/** How long a process may take to finish its work. */
 const STOP_LIMIT_MS = 30_000;
 
-/** Keeps one process running, as an orchestrator does: one that ends by itself is started again, with back-off. */
+/** Keeps one process running, as an orchestrator does. If it ends by itself, it is restarted with back-off. */
 export class SupervisedProcess {
   #child: ChildProcess | undefined;
   #state: ProcessState = 'away';
   #isWanted = false;
   #running: Promise<void> = Promise.resolve();
-  /** Aborted when the process is not wanted any more. */
+  /** Aborted when the process is no longer wanted. */
   #dismissal = new AbortController();
 
   constructor(private readonly plan: ProcessPlan) {}
@@ -43,12 +43,12 @@ export class SupervisedProcess {
     return this.#state;
   }
 
-  /** Of the process that runs now. */
+  /** The pid of the running process. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
 
-  /** Starts it, unless it runs. */
+  /** Starts the process, unless it runs. */
   start(): void {
     if (this.#isWanted) return;
     this.#isWanted = true;
@@ -57,17 +57,19 @@ export class SupervisedProcess {
     this.#running = before.then(() => this.#run(this.#dismissal.signal));
   }
 
-  /** Ends it in order, by force if that takes longer than 30 s; it stays away. Resolves once it is gone. */
+  /** Stops the process, by force after 30 s, and does not restart it. Resolves once it is gone. */
   async stop(): Promise<void> {
     await this.#dismiss('SIGTERM');
   }
 
-  /** Ends it as a crash does; it stays away. */
+  /** Kills the process, as in a crash, and does not restart it. */
   async kill(): Promise<void> {
     await this.#dismiss('SIGKILL');
   }
 
-  /** Resolves once it is ready. @throws the signal's reason when aborted before, an error when it is away */
+  /**
+   * Resolves once the process is ready. @throws the signal's reason if it is aborted, an error if the process is away
+   */
   async ready(signal: AbortSignal): Promise<void> {
     while (this.#state !== 'ready') {
       if (!this.#isWanted) throw new Error(`${this.plan.name} is not to run`);
@@ -103,14 +105,15 @@ export class SupervisedProcess {
     this.#state = 'away';
   }
 
-  /** @returns how it ended */
+  /** @returns how the process ended */
   async #runOnce(dismissed: AbortSignal): Promise<string> {
     const log = openSync(this.plan.logFile, 'a');
     this.#state = 'not ready';
     const child = spawn(process.execPath, this.plan.args, {
       env: this.plan.env,
       stdio: ['ignore', log, log, 'ipc'],
-      // In a group of its own, so that a terminal's Ctrl-C reaches only us, who end it in order.
+      // In a process group of its own, so that a terminal's Ctrl-C reaches only the supervisor, which stops it in
+      // order.
       detached: true,
     });
     closeSync(log);
@@ -129,7 +132,7 @@ export class SupervisedProcess {
     while (!isOver()) {
       const isReady = await answersReady(this.plan.healthUrl, signal);
       if (isOver()) return;
-      // What waits for Kafka or Postgres goes on by itself; that is no reason to start it again.
+      // A process that waits for Kafka or Postgres recovers by itself, so it is not restarted.
       this.#state = isReady ? 'ready' : 'not ready';
       await delay(POLL_MS * (isReady ? 5 : 1), undefined, { signal }).catch(() => undefined);
     }

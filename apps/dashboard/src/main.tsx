@@ -20,7 +20,7 @@ const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 2_000,
-      // What was refused is refused again; what could not be reached may be there the next time.
+      // A refused request would be refused again. A server that could not be reached may be back for the next one.
       retry: (failures, error) =>
         failures < MAX_RETRIES && !(error instanceof ApiProblem && error.status < 500 && error.status !== 429),
     },

@@ -141,7 +141,7 @@ export function dashboardRouter(queries: QueryClient) {
   });
 }
 
-/** The target after the sign-in is never another site. */
+/** Whether the path is on this site. The sign-in never leads to another one. */
 function isOwnPath(value: unknown): value is string {
   return typeof value === 'string' && /^\/(?![/\\])/.test(value);
 }

@@ -23,24 +23,24 @@ export interface AttemptMakerDependencies {
   readonly destination: Destination;
   readonly appender: Appender;
   readonly recent: RecentAttempts;
-  /** Aborted when the process ends: what is in flight then is left to be made again. */
+  /** Aborted when the process ends. Attempts in flight are then made again later. */
   readonly signal: AbortSignal;
 }
 
-/** Makes attempts: looks up the endpoint, pushes, and appends what came of it. Never writes Postgres. */
+/** Makes attempts: looks up the endpoint, pushes, and appends the outcome. Never writes Postgres. */
 export class AttemptMaker {
   constructor(private readonly use: AttemptMakerDependencies) {}
 
   /**
-   * Resolves once everything that follows from the attempt is in Kafka, so that its offset may move.
+   * Resolves once every record that follows from the attempt is in Kafka, so that its offset may be committed.
    * @throws the signal's reason when the process ends first
    */
   async make(due: DueAttempt, flight: Flight): Promise<void> {
     const found = await this.use.lookup.find(due);
-    // The current owner of the partition makes it.
+    // The current owner of the partition makes the attempt.
     if (flight.isWithdrawn) return;
     switch (found.kind) {
-      // A deleted endpoint's attempts end at once; a retry of a run that is over is not sent any more.
+      // Attempts to a deleted endpoint are dropped, and so are retries of a run that is over.
       case 'gone':
       case 'superseded':
         return;
@@ -109,7 +109,7 @@ export class AttemptMaker {
     return factRecord(this.use.kit.topics.deliveries, fact);
   }
 
-  /** Keeps the outcome of an attempt until Kafka has it, however long that takes. */
+  /** Appends the records of an attempt, and retries until Kafka has them. */
   async #append(records: readonly NewRecord[]): Promise<void> {
     await untilItWorks(() => this.use.appender.append(records), {
       signal: this.use.signal,

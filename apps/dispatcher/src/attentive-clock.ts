@@ -1,11 +1,10 @@
-/** How often it looks whether this thread runs. */
+/** How often to check that this thread is not blocked. */
 const TICK_MS = 50;
-/** A tick that comes later than this was held up. */
+/** A tick that comes later than this shows that the thread was blocked. */
 const LATE_AFTER_MS = 150;
 
 /**
- * A monotonic clock that stands still while this thread does: answers that waited for a busy process, and not for their
- * endpoint, do not make the endpoint slow.
+ * A monotonic clock that stops while this thread is blocked, so that a busy process does not make endpoints look slow.
  */
 export class AttentiveClock {
   #stoodMs = 0;
@@ -19,7 +18,7 @@ export class AttentiveClock {
     }, TICK_MS).unref();
   }
 
-  /** Milliseconds. */
+  /** Returns the time in milliseconds. */
   nowMs(): number {
     return this.monotonicMs() - this.#stoodMs - this.#lateMs();
   }

@@ -6,7 +6,7 @@ import { HealthBoard } from '#libs/runtime';
 
 export const DESTINATION = Symbol('Destination');
 
-/** The way to the customers' endpoints, a part of its own so that a simulation can take another one. */
+/** Provides the HTTP side of pushes. It is a provider of its own so that a simulation can replace it. */
 export const destination: FactoryProvider<Destination> = {
   provide: DESTINATION,
   useFactory: ({ config, clock, logger, metrics }: StageKit, health: HealthBoard) =>

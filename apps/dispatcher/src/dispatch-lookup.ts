@@ -12,8 +12,8 @@ interface Waiting {
 }
 
 /**
- * Looks up the endpoint and the delivery of each attempt right before it is made, so that a new secret, a new url and
- * an end of the endpoint take effect at once. Requests during a query share the next one.
+ * Looks up the endpoint and the delivery of each attempt right before the push. So a new secret, a new url or the end
+ * of the endpoint takes effect at once. Requests during a query share the next one.
  */
 export class DispatchLookup {
   #waiting: Waiting[] = [];
@@ -25,7 +25,7 @@ export class DispatchLookup {
     private readonly signal: AbortSignal,
   ) {}
 
-  /** Waits for Postgres as long as it takes. @throws the signal's reason once it is aborted */
+  /** Waits for Postgres for as long as it takes. @throws the signal's reason once it is aborted */
   find(due: DueAttempt): Promise<DispatchLookupResult> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ due, resolve, reject });

@@ -19,8 +19,8 @@ export const MAIN_GROUP = 'dispatcher';
 export const SLOW_GROUP = 'dispatcher-slow';
 
 /**
- * An endpoint that answers in 10 ms is sent 6,400 a second by 64 at a time, and eight such bursts fit side by side;
- * one that hangs keeps four places of 2,000.
+ * With 64 attempts at a time, an endpoint that answers in 10 ms gets 6,400 a second. Eight such bursts fit in the lane;
+ * an endpoint that hangs holds four of its 2,000 places.
  */
 const MAIN_LANE: LaneLimits = {
   held: 2_000,
@@ -31,7 +31,7 @@ const MAIN_LANE: LaneLimits = {
   heldPerSluggishEndpoint: 4,
 };
 
-/** Here endpoints wait for themselves: what finds no room rests in its partition. */
+/** Nothing is diverted from the slow lane: attempts without room stay in their partition. */
 const SLOW_LANE: LaneLimits = {
   held: 1_000,
   keptForModest: 200,
@@ -41,10 +41,10 @@ const SLOW_LANE: LaneLimits = {
   heldPerSluggishEndpoint: ENDPOINT_SHARE,
 };
 
-/** Outcomes of the slow lane come in larger batches, which cost less each. */
+/** How long outcomes of the slow lane are gathered: larger batches cost less per outcome. */
 const SLOW_GATHER_MS = 10;
 
-/** How far the projection may be behind, beyond the time that an attempt takes. */
+/** How far the projection may lag, in addition to the time that an attempt takes. */
 const PROJECTION_LAG_MS = 5_000;
 
 /** Attempts in flight get this long when the process stops. The rest is repeated after the restart. */
@@ -61,7 +61,7 @@ export class Dispatcher implements BeforeApplicationShutdown {
   constructor(
     directory: EndpointDirectory,
     appenders: Appenders,
-    /** For what goes from one lane to the other. */
+    /** Appends the attempts that move from the main lane to the slow one. */
     private readonly appender: Appender,
     sessions: ConsumerSessions,
     private readonly kit: StageKit,
@@ -69,10 +69,10 @@ export class Dispatcher implements BeforeApplicationShutdown {
   ) {
     const { config, topics, logger, clock, metrics } = kit;
     const { signal } = this.#ending;
-    // Every attempt that is held listens to it.
+    // Every held attempt listens to this signal.
     setMaxListeners(0, signal);
     const recent = new RecentAttempts(config.deliveryTimeoutMs + PROJECTION_LAG_MS, () => clock.now());
-    // A lane waits for its own look-ups and its own appends: not for those of the other.
+    // Each lane has its own look-ups and appends, and does not wait for those of the other.
     const aMaker = (outcomes: Appender) =>
       new AttemptMaker({
         kit,
@@ -112,7 +112,7 @@ export class Dispatcher implements BeforeApplicationShutdown {
     );
   }
 
-  /** Before the consumers leave their groups, so that what ends in time is committed. */
+  /** Runs before the consumers leave their groups, so that attempts that end in time are committed. */
   async beforeApplicationShutdown(): Promise<void> {
     await Promise.all([this.main.drain(DRAIN_MS), this.slow.drain(DRAIN_MS)]);
     this.#clock.stop();

@@ -15,8 +15,9 @@ import { notAnAttempt } from './not-an-attempt.js';
 export const RETRY_GROUP = 'dispatcher-retry';
 
 /**
- * Hands retries over when they are due. All of a topic wait equally long, so the head of a partition is due first: the
- * partition rests until then. Topics of earlier schedules are read as well, so that a changed schedule leaves no retry behind.
+ * Passes retries on when they are due. All retries of a topic wait equally long, so the first one of a partition is due
+ * first: the partition rests until then. Topics of earlier schedules are read as well, so that a changed schedule loses
+ * no retry.
  */
 @Controller()
 export class ForwardRetriesHandler {
@@ -32,7 +33,7 @@ export class ForwardRetriesHandler {
     const waiting = batch.records.find((record) => dueAtMs(record) > nowMs);
     const due =
       waiting === undefined ? batch.records : batch.records.filter((record) => record.offset < waiting.offset);
-    // Not as they came: another one than the dispatcher may have written them.
+    // Do not pass records on unchecked: other producers than the dispatcher may have written them.
     const foreign = new Set(due.filter((record) => readAttemptRecord(record) === undefined));
     await this.appender.append(
       due.map((record) => {

@@ -1,19 +1,19 @@
 import type { EndpointId } from '#libs/domain';
 import { readPartitions, type KafkaConnection, type Positions } from '#libs/kafka-log';
 
-/** Records of a partition that one look reads at most; the next look goes on from there. */
+/** The most records of a partition that one call reads; the next call continues there. */
 const READ_AT_ONCE = 200_000;
 
 interface Seen {
   /** Everything before this offset was read. */
   readUpTo: number;
-  /** The last record of each endpoint. */
+  /** The offset of each endpoint's last record. */
   readonly lastOffsets: Map<EndpointId, number>;
 }
 
 /**
- * Knows which endpoints have attempts waiting in a lane's topic. It reads what the lane has not committed, each record once,
- * and remembers one number for each endpoint.
+ * Finds the endpoints whose attempts wait in a lane's topic. It reads each record that the lane has not committed once,
+ * and remembers one number per endpoint.
  */
 export class LaneBacklog {
   readonly #seen = new Map<number, Seen>();
@@ -24,9 +24,10 @@ export class LaneBacklog {
   ) {}
 
   /**
-   * @param committed where the lane goes on, by partition
-   * @param ends how far to look; the partitions to look at
-   * @returns the endpoints that have a record in between, by partition; without the partitions that are not read so far yet
+   * @param committed the lane's committed offset in each partition
+   * @param ends the partitions to read, and where to stop in each
+   * @returns the endpoints that have a record in between, by partition; without partitions that are not yet read up to
+   *   their end
    */
   async endpointsIn(committed: Positions, ends: Positions): Promise<ReadonlyMap<number, ReadonlySet<EndpointId>>> {
     const stretches = [...ends].map(([partition, end]) => {
@@ -52,7 +53,7 @@ export class LaneBacklog {
     return found;
   }
 
-  /** Lets go of what is known of a partition that the lane has passed. */
+  /** Forgets the records of a partition that the lane has passed. */
   forget(partition: number): void {
     this.#seen.delete(partition);
   }

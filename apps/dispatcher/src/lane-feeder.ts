@@ -16,13 +16,13 @@ import type { Flight, Lane } from './lane.js';
 import { notAnAttempt } from './not-an-attempt.js';
 
 const COMMIT_EVERY_MS = 250;
-/** How often what waits is offered to the lane again. */
+/** How often waiting attempts are offered to the lane again. */
 const OFFER_EVERY_MS = 10;
-/** The attempts of a partition that may wait for room. With more, fewer endpoints wait for one that has none. */
+/** Bytes of a partition's attempts that may wait for room. With more, an endpoint without room delays fewer others. */
 const WAITING_BYTES = 4 * 1024 * 1024;
-/** How long what is in flight may delay that the partitions are given to others. */
+/** How long attempts in flight may delay the release of partitions to other members. */
 const RELEASE_MS = 500;
-/** A partition rests until what waits of it has become less; this only ends a rest that nobody ended. */
+/** The longest rest of a partition. Usually a rest ends earlier, when fewer of its attempts wait. */
 const LONGEST_REST_MS = 60_000;
 
 export interface LaneFeederOptions {
@@ -30,7 +30,10 @@ export interface LaneFeederOptions {
   readonly lane: Lane;
   /** Rejects only when the process ends. */
   readonly make: (due: DueAttempt, flight: Flight) => Promise<void>;
-  /** Diverts an attempt that there is no room for in a share. Never rejects. Without it, the partition pauses. */
+  /**
+   * Diverts an attempt whose share has no room. Never rejects. Without it, such attempts wait, and the partition
+   * pauses.
+   */
   readonly divert?: (record: StoredRecord) => Promise<void>;
 }
 
@@ -47,7 +50,7 @@ interface Waiting {
   readonly record: StoredRecord;
 }
 
-/** Attempts that found no room, by endpoint: looking for room costs as much as there are endpoints, not attempts. */
+/** Attempts that found no room, by endpoint. Looking for room costs one step per endpoint, not per attempt. */
 class WaitingRoom {
   readonly #byEndpoint = new Map<EndpointId, Waiting[]>();
   bytes = 0;
@@ -60,7 +63,7 @@ class WaitingRoom {
     this.bytes += waiting.due.envelope.length;
   }
 
-  /** Whether earlier attempts of the endpoint wait, which this one must not overtake. */
+  /** Whether earlier attempts of the endpoint wait. Later ones must not overtake them. */
   holds({ delivery }: DueAttempt): boolean {
     return this.#byEndpoint.has(delivery.endpointId);
   }
@@ -84,7 +87,7 @@ interface PartitionFlight {
   readonly topic: string;
   readonly partition: number;
   readonly tracker: CompletionTracker;
-  /** The generation of the assignment in which it was last fed. */
+  /** The generation of the assignment in which the partition was last fed. */
   generation: number;
   /** Fetched attempts that have no room in the lane yet. */
   readonly waiting: WaitingRoom;
@@ -94,8 +97,8 @@ interface PartitionFlight {
 }
 
 /**
- * Feeds a lane from a topic: takes attempts up in order, lets them end in any order, and moves a partition's offset
- * behind those that have ended and have nothing before them that has not.
+ * Feeds a lane from a topic. It starts attempts in order, and lets them end in any order. It commits a partition's
+ * offset up to the first attempt that has not ended.
  */
 export class LaneFeeder {
   readonly #flights = new Map<number, PartitionFlight>();
@@ -103,7 +106,7 @@ export class LaneFeeder {
   #draining = false;
   /** The generation of the assignment that the flights were last compared with. */
   #generation: number | null = null;
-  /** Whether partitions are about to be given to others. */
+  /** Whether partitions are about to be released to other members. */
   #isReleasing = false;
 
   constructor(
@@ -122,14 +125,12 @@ export class LaneFeeder {
     use.sessions.beforeRelease(options.group, () => this.#release());
   }
 
-  /**
-   * Whether attempts may begin: they would be made twice while the partitions may be others' already.
-   */
+  /** Whether attempts may begin: not while the partitions may already belong to others, which would make them twice. */
   get mayBegin(): boolean {
     return !this.#isReleasing && this.use.sessions.of(this.options.group)?.holdsLease() === true;
   }
 
-  /** Returns as soon as the attempts are taken up or found to wait, so that other partitions go on. */
+  /** Returns as soon as each attempt is taken or waits for room, so that other partitions continue. */
   async feed(batch: RecordBatch, context: BatchContext): Promise<Handled> {
     this.#withdrawLost();
     const flight = this.#flightOf(batch, context);
@@ -152,7 +153,7 @@ export class LaneFeeder {
     return { kind: 'later', nextOffset, waitMs: LONGEST_REST_MS };
   }
 
-  /** Takes up no more, lets what is in flight end, for some time, and commits. */
+  /** Takes no more attempts, waits up to `timeoutMs` for those that the lane holds, and commits. */
   async drain(timeoutMs: number): Promise<void> {
     this.#draining = true;
     for (const timer of this.#timers) clearInterval(timer);
@@ -163,8 +164,8 @@ export class LaneFeeder {
   #flightOf(batch: RecordBatch, context: BatchContext): PartitionFlight {
     const firstOffset = batch.records[0]?.offset ?? 0;
     const known = this.#flights.get(batch.partition);
-    // After a rebalance the partition is fetched from its committed offset: what is in flight here comes again and is
-    // not taken up again. If that is not where this one left it, another member had the partition meanwhile.
+    // After a rebalance the partition is fetched from its committed offset. Attempts in flight here come again, and are
+    // not taken again. If the offset is another one, another member had the partition meanwhile.
     const goesOn =
       known !== undefined &&
       firstOffset <= (known.generation === context.generation ? known.tracker.next : known.committed);
@@ -194,14 +195,15 @@ export class LaneFeeder {
     return flight;
   }
 
-  /** @returns whether the attempt was taken, here or by the lane that it was diverted to */
+  /** @returns whether the attempt was taken, by this lane or by the one that it is diverted to */
   #offer(flight: PartitionFlight, attempt: Waiting): boolean {
     const { tracker, waiting } = flight;
     const { due, record } = attempt;
     const complete = () => {
       tracker.complete(record.offset);
     };
-    // An attempt that the end of the process interrupts keeps its offset. The next owner of the partition makes it.
+    // If the end of the process interrupts an attempt, its offset is not committed. The next owner of the partition
+    // makes it.
     const interrupted = (error: unknown) => {
       if (!this.use.signal.aborted) this.use.logger.error({ err: error }, 'attempt.interrupted');
     };
@@ -216,7 +218,7 @@ export class LaneFeeder {
     return offer === 'taken' || (offer === 'share_full' && divert !== undefined);
   }
 
-  /** In order, but an endpoint without room blocks no other one. */
+  /** Offers waiting attempts in order. An endpoint without room does not block others. */
   #offerWaiting(): void {
     this.#withdrawLost();
     if (!this.mayBegin) return;
@@ -229,7 +231,7 @@ export class LaneFeeder {
     }
   }
 
-  /** Starts nothing more, and commits attempts that end soon, so that the next owner repeats fewer. */
+  /** Starts no more attempts, and commits those that end soon, so that the next owner repeats fewer. */
   async #release(): Promise<void> {
     this.#isReleasing = true;
     const { lane } = this.options;
@@ -260,7 +262,8 @@ export class LaneFeeder {
       [...this.#flights.values()].map(async (flight) => {
         const { topic, partition, tracker, context } = flight;
         if (tracker.committable === flight.committed) return;
-        // Offsets of other members' partitions stay as they are. The others are fetched again from their old place.
+        // Commit only partitions that this member still has in this generation. Others are fetched again from their old
+        // offset.
         if (session?.generation !== flight.generation || session.assigned[topic]?.includes(partition) !== true) return;
         flight.committed = tracker.committable;
         await context.commit(topic, partition, flight.committed);

@@ -11,7 +11,7 @@ import {
 } from '#libs/kafka-log';
 import type { LaneBacklog } from './lane-backlog.js';
 
-/** How late a retry's record may be written after its attempt ended: Kafka may have been away. */
+/** The longest that a retry's record may be written after its attempt ended: Kafka may have been unreachable. */
 const WRITE_DELAY_MS = 60_000;
 const LOOK_EVERY_MS = 500;
 
@@ -29,28 +29,28 @@ export interface LaneProofDependencies {
 
 /** The result of a proof. */
 export interface Proof {
-  /** The endpoints of which no attempt waits anywhere that was overdue at the beginning. */
+  /** Endpoints without a waiting attempt that was overdue at the beginning. */
   readonly clear: readonly EndpointId[];
-  /** Attempts of these endpoints wait in a lane: they will be made. */
+  /** Endpoints whose attempts wait in a lane, which will make them. */
   readonly waiting: readonly EndpointId[];
-  /** Not known yet, since a retry topic, a lane or the projection has not come far enough. */
+  /** Endpoints that are not known yet, because a retry topic, a lane or the projection lags. */
   readonly unknown: readonly EndpointId[];
 }
 
 /**
- * Shows of endpoints that none of their overdue attempts waits anywhere. Everything that the retry tiers, then the main
- * lane, then the slow lane, then the facts held must have been passed, in this order in which an attempt goes through them.
- * All of it is looked at by the partition of the endpoint, and of a lane that is not passed the records are read: whatever
- * waits for one endpoint says nothing of the others.
+ * Proves that no overdue attempt of an endpoint waits anywhere. An attempt goes through the retry tiers, the main lane,
+ * the slow lane and the facts. In this order, the proof waits until each of them has passed its records, in the
+ * partition of the endpoint. If a lane has not passed them in time, its records are read. So the backlog of one
+ * endpoint proves nothing about the others.
  */
 export class LaneProof {
   constructor(
     private readonly use: LaneProofDependencies,
-    /** How long to wait at each of the places until it is passed. */
+    /** How long to wait for each retry topic, lane or projection. */
     private readonly patienceMs: number,
   ) {}
 
-  /** @param overdueMs how long the attempts have been due at least */
+  /** @param overdueMs the least time for which the attempts have been due */
   async of(endpoints: readonly EndpointId[], overdueMs: number): Promise<Proof> {
     const { topics, groups, backlogs } = this.use;
     const partitions = new Map(endpoints.map((id) => [id, partitionOf(id, this.use.partitions)]));
@@ -74,13 +74,13 @@ export class LaneProof {
     };
   }
 
-  /** The partitions of which a tier still holds a retry that was overdue. */
+  /** Returns the partitions for which a tier still holds a retry that was overdue. */
   async #retriesBehind(partitions: readonly number[], overdueMs: number): Promise<readonly number[]> {
     const { topics, groups, positions, clock } = this.use;
     const all = new Set([...topics.retry, ...formerRetryTopics(topics, await positions.topics())]);
     const behind = await Promise.all(
       [...all].map(async (topic) => {
-        // Of a topic that does not say its delay, everything that is not quite new has to be passed.
+        // If the name of a topic shows no delay, all records except the newest have to be passed.
         const writtenBeforeMs = clock.now() - (retryTopicDelayMs(topic) ?? 0) - overdueMs + WRITE_DELAY_MS;
         const ends = await positions.endsBefore(topic, Math.min(writtenBeforeMs, clock.now()));
         return this.#untilPassed(only(ends, partitions), () => this.#reached(groups.retry, topic));
@@ -89,7 +89,7 @@ export class LaneProof {
     return behind.flatMap((ends) => [...ends.keys()]);
   }
 
-  /** The endpoints that have an attempt in the lane, and the partitions of which it is not known. */
+  /** Returns the endpoints that have an attempt in the lane, and the partitions that are not read completely. */
   async #waitingIn(
     group: string,
     topic: string,
@@ -114,7 +114,7 @@ export class LaneProof {
     return [...behind.keys()];
   }
 
-  /** How far the group is in each partition; what is no longer kept is passed. */
+  /** Returns the group's offset in each partition. Records that are no longer kept count as passed. */
   async #reached(group: string, topic: string): Promise<Positions> {
     const [committed, bounds] = await Promise.all([
       this.use.positions.committed(group, topic),
@@ -125,7 +125,7 @@ export class LaneProof {
     );
   }
 
-  /** @returns what of the ends was not reached in time */
+  /** @returns the ends that were not reached in time */
   async #untilPassed(ends: Positions, reached: () => Promise<Positions>): Promise<Positions> {
     const deadlineMs = this.use.clock.now() + this.patienceMs;
     for (let behind = ends; ;) {
@@ -138,7 +138,7 @@ export class LaneProof {
   }
 }
 
-/** The ends of these partitions that have a record at all. */
+/** Returns the ends of these partitions, without empty partitions. */
 function only(ends: Positions, partitions: readonly number[]): Positions {
   return new Map([...ends].filter(([partition, end]) => end > 0 && partitions.includes(partition)));
 }

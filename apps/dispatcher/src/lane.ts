@@ -1,24 +1,30 @@
 import type { EndpointId, OrgId, PlaceHolder } from '#libs/domain';
 
-/** How much a lane takes up at a time. */
+/** The limits of a lane. */
 export interface LaneLimits {
-  /** Attempts that are held in all, in flight and waiting: bounds the memory, and what a restart repeats. */
+  /**
+   * Attempts that the lane holds, in flight and waiting. This bounds the memory, and the attempts that a restart
+   * repeats.
+   */
   readonly held: number;
-  /** Of these, places for endpoints that hold almost nothing: busy ones never fill the lane. */
+  /** The part of `held` that is kept for endpoints that hold almost nothing, so that busy ones never fill the lane. */
   readonly keptForModest: number;
-  /** Attempts in flight to one endpoint: until it has answered, not until Kafka has what came of it. */
+  /**
+   * Attempts in flight to one endpoint. An attempt counts until the endpoint has answered, not until Kafka has its
+   * outcome.
+   */
   readonly inFlightPerEndpoint: number;
   /** Attempts that the endpoints of one organization may hold together. */
   readonly heldPerOrg: number;
   /** Attempts that one endpoint may hold, in flight and waiting, while it answers quickly. */
   readonly heldPerEndpoint: number;
-  /** The same for an endpoint that does not: many of them together must leave the lane to the others. */
+  /** The same for an endpoint that answers slowly: many of them together must leave room for the others. */
   readonly heldPerSluggishEndpoint: number;
 }
 
-/** An answer later than this makes an endpoint sluggish … */
+/** An endpoint that takes longer than this to answer is sluggish … */
 const SLUGGISH_AFTER_MS = 1_000;
-/** … for this long after the last such attempt. */
+/** … for this long after its last slow answer. */
 const SLUGGISH_FOR_MS = 30_000;
 
 /** An endpoint with fewer attempts than this holds almost nothing. */
@@ -27,22 +33,24 @@ const MODEST = 2;
 /** An endpoint that was sent something within this time is being served. */
 const LATELY_MS = 2_000;
 
-/** An attempt in flight. It separates the time of the endpoint from the time of this process. */
+/** An attempt in flight. It measures only the time of the endpoint, not that of this process. */
 export class Flight {
   #postingSinceMs: number | null = null;
-  /** The longest that the endpoint took to answer. */
+  /** How long the endpoint took to answer. */
   answeredAfterMs = 0;
-  /** Whether it is somebody else's by now, and must not be sent if it has not been yet. */
+  /**
+   * Whether the partition belongs to another owner by now. The attempt must then not be sent, unless it already was.
+   */
   isWithdrawn = false;
 
   constructor(
     private readonly nowMs: () => number,
     private readonly onAnswered: () => void = () => undefined,
-    /** The owner that offered it. */
+    /** The owner that offered the attempt. */
     readonly owner?: object,
   ) {}
 
-  /** To be called around the POST. */
+  /** Call this before the POST, and `answered` after it. */
   posting(): void {
     this.#postingSinceMs = this.nowMs();
   }
@@ -53,7 +61,7 @@ export class Flight {
     this.onAnswered();
   }
 
-  /** For how long the endpoint has been waited for. */
+  /** How long the current POST has waited for the endpoint; 0 without one. */
   get waitingMs(): number {
     return this.#postingSinceMs === null ? 0 : this.nowMs() - this.#postingSinceMs;
   }
@@ -66,16 +74,16 @@ interface Waiting {
   /** The owner that offered the attempt. */
   readonly owner: object;
   readonly make: Make;
-  /** Gives the attempt to someone else. */
+  /** Passes the attempt on in place of making it. */
   readonly giveUp: () => void;
 }
 
 /** The attempts of an organization's endpoints in a lane. */
 class OrgShare {
   held = 0;
-  /** Endpoints that the lane knows. */
+  /** How many endpoints of the organization the lane knows. */
   endpoints = 0;
-  /** When it last held all that it may. */
+  /** When the organization last held as many attempts as it may. */
   fullAtMs = -Infinity;
 }
 
@@ -84,11 +92,11 @@ class EndpointShare {
   readonly waiting: Waiting[] = [];
   /** A `Set` iterates in the order of insertion, so the first is the oldest. */
   readonly inFlight = new Set<Flight>();
-  /** Attempts that are answered, and whose outcome is on its way to Kafka. */
+  /** Attempts that are answered, but whose outcome is not in Kafka yet. */
   settling = 0;
   sluggishUntilMs = -Infinity;
   startedAtMs = -Infinity;
-  /** When it last held all that it may. */
+  /** When the endpoint last held as many attempts as it may. */
   fullAtMs = -Infinity;
 
   constructor(
@@ -128,8 +136,8 @@ export class Lane {
 
   /**
    * @param nowMs monotonic milliseconds
-   * @param mayStart whether one more attempt may begin just now; if not, `advance` has to be called later
-   * @param takesTurns whether fewer may begin than are ready, so that endpoints take turns
+   * @param mayStart whether one more attempt may begin now; if not, call `advance` later
+   * @param takesTurns whether fewer attempts may begin than are ready, so that endpoints take turns
    */
   constructor(
     private readonly limits: LaneLimits,
@@ -142,14 +150,14 @@ export class Lane {
     return this.#held;
   }
 
-  /** Attempts that are being made. */
+  /** How many attempts wait for the answer of their endpoint. */
   get inFlight(): number {
     let inFlight = 0;
     for (const share of this.#shares.values()) inFlight += share.inFlight.size;
     return inFlight;
   }
 
-  /** Attempts that have begun, and those whose outcome is on its way to Kafka. */
+  /** How many attempts have begun, and have no outcome in Kafka yet. */
   get underWay(): number {
     let underWay = 0;
     for (const share of this.#shares.values()) underWay += share.inFlight.size + share.settling;
@@ -162,8 +170,9 @@ export class Lane {
   }
 
   /**
-   * @param owner for what the attempt is made: it can be withdrawn by it
-   * @param giveUp is called in place of `make` when the endpoint turns out to be sluggish while the attempt waits
+   * Offers an attempt to the lane.
+   * @param owner the owner of the attempt, which can `withdraw` it
+   * @param giveUp called in place of `make` if the endpoint becomes sluggish while the attempt waits
    */
   offer(owner: object, { orgId, endpointId }: PlaceHolder, make: Make, giveUp: () => void): Offer {
     const { held, keptForModest, heldPerOrg, heldPerEndpoint, heldPerSluggishEndpoint } = this.limits;
@@ -183,7 +192,7 @@ export class Lane {
     return 'taken';
   }
 
-  /** Looks after all shares, and gives up what waits behind endpoints that have become sluggish; to be called every now and then. */
+  /** Updates the state of all shares, and gives up attempts that wait for sluggish endpoints. Call this regularly. */
   relieve(): void {
     const nowMs = this.nowMs();
     this.#servesModestEndpoints = [...this.#shares.values()].some(
@@ -204,7 +213,7 @@ export class Lane {
     }
   }
 
-  /** Drops the owner's waiting attempts, and signals started ones that they need not be sent. */
+  /** Drops the owner's waiting attempts, and marks its attempts in flight as withdrawn. */
   withdraw(owner: object): void {
     for (const share of this.#shares.values()) {
       const kept = share.waiting.filter((waiting) => waiting.owner !== owner);
@@ -215,7 +224,7 @@ export class Lane {
     }
   }
 
-  /** Begins what waits and may begin: endpoints take turns, since not all of it may begin now. */
+  /** Begins waiting attempts, one for each endpoint in turn, for as long as attempts may begin. */
   advance(): void {
     for (let isMore = true; isMore;) {
       isMore = false;
@@ -228,7 +237,7 @@ export class Lane {
     }
   }
 
-  /** Whether endpoints that are content with their share were being sent anything, the last time it was looked. */
+  /** Whether the lane was serving endpoints that stay within their share, as of the last `relieve`. */
   get servesModestEndpoints(): boolean {
     return this.#servesModestEndpoints;
   }
@@ -247,7 +256,7 @@ export class Lane {
   #begin(endpointId: EndpointId, share: EndpointShare): void {
     const next = share.waiting.shift();
     if (next === undefined) return;
-    // The next time, the others come first.
+    // Moves the endpoint to the end, so that the others come first the next time.
     this.#shares.delete(endpointId);
     this.#shares.set(endpointId, share);
     share.startedAtMs = this.nowMs();
@@ -263,14 +272,14 @@ export class Lane {
     );
     share.inFlight.add(flight);
     void next.make(flight).finally(() => {
-      // Without having been answered, it was not sent.
+      // Answered attempts are settling. Attempts that were never sent are still in flight.
       if (!share.inFlight.delete(flight)) share.settling--;
       this.#release(share);
       this.#goOn(endpointId, share);
     });
   }
 
-  /** In a lane that is slowed down, an endpoint that answers quickly is not the next one again. */
+  /** Begins the next attempts. In a lane that takes turns, the other endpoints come before this one. */
   #goOn(endpointId: EndpointId, share: EndpointShare): void {
     if (this.takesTurns()) this.advance();
     else this.#advance(endpointId, share);

@@ -15,7 +15,7 @@ export class RecentAttempts {
   readonly #making = new Map<string, Promise<void>>();
   #turnsAtMs: number;
 
-  /** @param keepMs for how long an attempt is known at least */
+  /** @param keepMs the least time for which an attempt is remembered */
   constructor(
     private readonly keepMs: number,
     private readonly nowMs: () => number,
@@ -41,7 +41,7 @@ export class RecentAttempts {
     return made;
   }
 
-  /** By generations, so that nothing has to be remembered but the keys. */
+  /** Forgets old attempts by generation, so that only the keys have to be stored. */
   #forget(): void {
     const nowMs = this.nowMs();
     if (nowMs < this.#turnsAtMs) return;

@@ -9,13 +9,13 @@ import { LaneProof } from './lane-proof.js';
 import { Reconciler } from './reconciler.js';
 
 const ROUND_EVERY_MS = 20_000;
-/** Between two rounds while there is more to do. */
+/** The pause between two rounds while there is more to do. */
 const NEXT_ROUND_MS = 1_000;
 const OVERDUE_MS = 300_000;
-/** Longer than an attempt takes, so that a lane passes what it held unless there is more of it. */
+/** How long to wait for a lane: longer than an attempt takes, so a lane without a backlog passes what it held. */
 const PATIENCE_MS = 15_000;
 
-/** Has the reconciler go its rounds, in one process at a time: the one that has the first partition of the attempts. */
+/** Runs the rounds of the reconciler in one process at a time: the owner of the first partition of the attempts. */
 @Injectable()
 export class ReconcilePending extends RegularWork {
   readonly #ending = new AbortController();
@@ -55,7 +55,7 @@ export class ReconcilePending extends RegularWork {
   }
 
   override onApplicationBootstrap(): void {
-    // One that never looks is noticed as well.
+    // Set the timestamp at the start, so that a reconciler that never finishes a round is noticed.
     this.#looked();
     super.onApplicationBootstrap();
   }

@@ -8,13 +8,13 @@ import type { LaneProof } from './lane-proof.js';
 
 /** Endpoints of one round. The next round continues after them. */
 const ENDPOINTS = 1_000;
-/** Attempts that a round looks into, shared evenly by its endpoints … */
+/** Attempts that a round examines, divided evenly among its endpoints … */
 const SUSPECTS = 20_000;
-/** … each of which has at least this many. */
+/** … with at least this many for each endpoint. */
 const LEAST_SHARE = 20;
 /** Attempts that are read with their bytes and put back at a time. */
 const BATCH = 500;
-/** At most 1,000 attempts a second: what was lost comes beside what is new. */
+/** With `BATCH`, at most 1,000 attempts a second, so that new attempts are not delayed. */
 const BATCH_EVERY_MS = 500;
 
 export interface ReconcilerDependencies {
@@ -32,24 +32,24 @@ export interface ReconcilerDependencies {
 export interface Round {
   /** How many attempts were put back. */
   readonly putBack: number;
-  /** Whether the next round may have more to do at once. */
+  /** Whether the next round should follow soon, because there may be more to do. */
   readonly isMore: boolean;
 }
 
 /**
- * Puts attempts back whose record is lost. An attempt that is long overdue may as well be waiting somewhere, so it is put
- * back once it is shown that nothing waits for its endpoint, and if its delivery is still where it was.
+ * Puts attempts back whose record is lost. An overdue attempt may also just wait somewhere. So it is put back only if
+ * nothing waits for its endpoint, and its delivery has not changed.
  */
 export class Reconciler {
   #after: EndpointId | null = null;
 
   constructor(
-    /** How long an attempt must be overdue to be looked into. */
+    /** How long an attempt must be overdue to be examined. */
     private readonly overdueMs: number,
     private readonly use: ReconcilerDependencies,
   ) {}
 
-  /** Looks at some endpoints: after enough rounds, each has had its turn, whatever the others need. */
+  /** Examines some endpoints. The rounds cover all endpoints in turn. */
   async round(): Promise<Round> {
     const { overdue, proof, clock, metrics } = this.use;
     const before = new Date(clock.now() - this.overdueMs);
@@ -76,7 +76,7 @@ export class Reconciler {
     for (let from = 0; from < suspects.length; from += BATCH) {
       if (from > 0) await delay(BATCH_EVERY_MS, undefined, { signal });
       const lost = await overdue.stillDue(suspects.slice(from, from + BATCH));
-      // As the router does it: what is beyond a share of the main lane goes to the slow one at once.
+      // Like the router, send attempts beyond a share of the main lane to the slow one.
       await appender.append(
         lost.map((attempt) => {
           const isMain = shares.take(attempt.delivery);

@@ -2,7 +2,7 @@ import type { AfterAttempt, AttemptOutcome, DueAttempt } from '#libs/domain';
 import type { Tracing } from '#libs/telemetry';
 import { attemptTraceParent } from '#libs/destinations';
 
-/** Records the span of the attempt, with the id that its consumer got as parent. */
+/** Records the span of the attempt. The span's id is the one that the push sent to the endpoint as parent. */
 export function traceAttempt(tracing: Tracing, due: DueAttempt, outcome: AttemptOutcome, after: AfterAttempt): void {
   if (!tracing.isOn) return;
   const { delivery } = due;

@@ -4,8 +4,8 @@ const YIELDING_PER_SECOND = 200;
 const BURST = 4;
 
 /**
- * Limits the speed of the slow lane. Both lanes share the processor, so attempts beyond an endpoint's share must not delay
- * endpoints within theirs. While the main lane serves any of those, the slow lane is slow.
+ * Slows the slow lane down while the main lane serves endpoints within their share. Both lanes share the processor, so
+ * attempts beyond a share must not delay those endpoints.
  */
 export class YieldingPace {
   #tokens = BURST;
@@ -13,7 +13,7 @@ export class YieldingPace {
 
   /**
    * @param nowMs monotonic milliseconds
-   * @param yields whether others are being served
+   * @param yields whether the main lane is serving others
    */
   constructor(
     private readonly nowMs: () => number,

@@ -6,10 +6,12 @@ import { LOGGER, RegularWork } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
 
 const LOOK_EVERY_MS = 5_000;
-/** After a chunk it rests for as long as the chunk took, so that Postgres is at most half busy with backlogs. */
+/**
+ * The shortest rest after a chunk. A rest lasts as long as its chunk took, so backlogs keep Postgres at most half busy.
+ */
 const LEAST_REST_MS = 10;
 
-/** Clears the backlogs of endpoints that were disabled or deleted, beside the projections and never in their way. */
+/** Clears the backlogs of disabled and deleted endpoints, without blocking the projections. */
 @Injectable()
 export class ClearBacklogs extends RegularWork {
   constructor(
@@ -33,7 +35,7 @@ export class ClearBacklogs extends RegularWork {
     this.logger.warn({ err: error }, 'projector.backlogs_wait');
   }
 
-  /** @returns whether anything waits */
+  /** Reports the backlogs. @returns whether there are any */
   async #measure(): Promise<boolean> {
     const waiting = await this.backlogs.waiting();
     this.metrics.set('gapless_backlog_endpoints', { kind: 'settle' }, waiting.settle);
@@ -41,7 +43,7 @@ export class ClearBacklogs extends RegularWork {
     return waiting.settle + waiting.remove > 0;
   }
 
-  /** Until nothing is left that can be done now: rows that another transaction holds are left to the next round. */
+  /** Clears until nothing more can be done now. Rows that another transaction has locked are left to the next round. */
   async #clear(signal: AbortSignal): Promise<void> {
     for (let isWorking = true; isWorking;) {
       isWorking = false;

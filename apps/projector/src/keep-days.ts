@@ -8,7 +8,7 @@ const LOOK_EVERY_MS = 600_000;
 /** Soon after the start, so that the first event of a day does not wait for its tables. */
 const FIRST_LOOK_MS = 5_000;
 
-/** Keeps a table for today and tomorrow, and none for days past retention (contract 9): a day is dropped, never deleted. */
+/** Keeps a table for today and tomorrow, and drops those of days past retention (contract 9). */
 @Injectable()
 export class KeepDays extends RegularWork {
   constructor(

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { EndpointCounts, Store } from '#libs/postgres';
 import { Metrics } from '#libs/telemetry';
 
-/** Counting reads the whole table, which changes slowly. */
+/** A count reads the whole table, which changes slowly. */
 const COUNT_EVERY_MS = 30_000;
 
 /** Reports how many endpoints there are and how many of them are disabled. */

@@ -40,7 +40,7 @@ export class ProjectDeliveriesHandler {
     positions.provide('projector-deliveries', (topic) => projectedPositions(store, 'deliveries', topic, parseAnchor));
   }
 
-  // A delivery is scheduled and attempted within a few milliseconds: together they cost one transaction instead of two.
+  // A delivery is scheduled and attempted within milliseconds. Gathering both facts saves a transaction.
   @KafkaBatches({
     group: 'projector-deliveries',
     topics: (names) => [names.deliveries],

@@ -6,12 +6,12 @@ import { CLOCK, CONFIG, LOGGER, RegularWork } from '#libs/platform';
 import type { Config, Logger } from '#libs/runtime';
 
 const COMPARE_EVERY_MS = 10_000;
-/** Of each batch one record is taken; hashing them costs next to nothing. */
+/** The most events in a sample, which takes one from each batch. Hashing them costs little. */
 const SAMPLE = 256;
 
 /**
- * Looks at the tail of the log while it is projected: whether the feed shows a sample as the log has it, byte for byte.
- * It only counts and reports; `verify` looks at everything, and that each org's seq follows is seen by the projection.
+ * Compares a sample of new log events with the feed, byte for byte. It only counts and reports. `verify` compares
+ * everything, and the projection checks that each org's seqs are consecutive.
  */
 @Injectable()
 export class TailCheck extends RegularWork {
@@ -27,12 +27,12 @@ export class TailCheck extends RegularWork {
     super({ everyMs: COMPARE_EVERY_MS });
   }
 
-  /** Events of the sample, since this process began, that the feed shows otherwise than the log. Should stay 0. */
+  /** Sampled events, since this process began, that differ between feed and log. Should stay 0. */
   get mismatches(): number {
     return this.#mismatches;
   }
 
-  /** @param events of one partition, which the feed shows from now on; repeats, which it never does, are left out */
+  /** @param events of one partition, just added to the feed, without repeats */
   add(events: readonly FeedEvent[]): void {
     const latest = events.at(-1);
     if (latest === undefined || this.#sample.length >= SAMPLE) return;
@@ -48,7 +48,7 @@ export class TailCheck extends RegularWork {
     // A comparison logs its own failures.
   }
 
-  /** Compares what was sampled since the last time; what cannot be asked now is asked the next time. */
+  /** Compares the sample since the last call. If the feed cannot be read, the next call compares it. */
   async compareSample(): Promise<void> {
     const expiredMs = expiredBefore(this.clock.now(), this.config.retentionMs);
     const sample = this.#sample;

@@ -3,13 +3,13 @@ import type { EventEnvelope, GaplessEvent } from '#libs/consumer';
 type Raise = EventEnvelope<'conversation.queued'> | EventEnvelope<'conversation.queued.escalated'>;
 type Clear = EventEnvelope<'conversation.picked_up'> | EventEnvelope<'conversation.abandoned'>;
 
-/** A chat that nobody has answered: what has raised the alert, and what has made it urgent. */
+/** A chat that nobody has answered: the seqs of the events that raised its alert and made it urgent. */
 interface OpenAlert {
   readonly raisedBy: number | undefined;
   readonly escalatedBy: number | undefined;
 }
 
-/** What an event means for the alerts. */
+/** The effect of an event on the alerts. */
 export type AlertChange =
   | { readonly kind: 'raised' | 'escalated'; readonly event: Raise }
   /** `alert` is undefined when none was raised, which is normal (contract 7.2). */
@@ -23,7 +23,7 @@ export class Alerts {
     return this.#open.size;
   }
 
-  /** `undefined` for an event that has nothing to do with alerts. */
+  /** Returns the effect of the event; `undefined` if it does not concern alerts. */
   follow(event: GaplessEvent): AlertChange | undefined {
     // eslint-disable-next-line @typescript-eslint/switch-exhaustiveness-check -- the others raise and clear nothing
     switch (event.event) {
@@ -54,7 +54,7 @@ export class Alerts {
   }
 }
 
-/** One line about the alert; a clear names the events that it goes with. */
+/** Returns one line about the alert. For a clear, it names the events that raised it. */
 export function alertText(change: AlertChange, open: number): string {
   const { conversation } = change.event.data;
   const parts = [`${conversation.id} "${conversation.subject}"`, ...details(change), `${open} open`];

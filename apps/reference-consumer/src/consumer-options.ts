@@ -2,20 +2,20 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { EVENT_TYPES } from '#libs/consumer';
 import { parseDuration } from '#libs/runtime';
 
-/** What the command line asks for. */
+/** The options of the command line. */
 export interface ConsumerOptions {
-  /** Whose address the endpoint is registered with. */
+  /** The address to listen on, which is also the host in the endpoint's url. */
   readonly host: string;
   readonly port: number;
   /** Whether to register an endpoint, and delete it at the end. */
   readonly register: boolean;
   readonly events: readonly string[];
-  /** Only with `register: false`. */
+  /** Set only with `register: false`. */
   readonly secret?: string;
   readonly status: number;
-  /** Milliseconds. */
+  /** How long each response takes, in milliseconds. */
   readonly delay: number;
-  /** Url of the Postgres that remembers what was handled. */
+  /** The url of the Postgres that remembers handled events. */
   readonly database?: string;
 }
 
@@ -37,7 +37,7 @@ function readEvents(text: string): readonly string[] {
   return text.split(',').map((event) => event.trim());
 }
 
-/** @param act what is done with the options */
+/** @param act called with the options */
 export function consumerProgram(act: (options: ConsumerOptions) => Promise<void>): Command {
   const program = new Command('receiver')
     .description(

@@ -10,18 +10,18 @@ import {
 import { createConsumerTables, PostgresCursor, PostgresDedup } from '../../../libs/consumer/src/postgres/index.js';
 import { ConsumerError } from './consumer-error.js';
 
-/** Where this consumer keeps what it has handled. */
+/** Where this consumer remembers the events that it has handled. */
 export interface ConsumerState<Transaction> {
   readonly cursor: Cursor;
   readonly dedup: Dedup<Transaction>;
-  /** What this consumer does with an event, beside printing it. */
+  /** Handles an event, in addition to printing it. */
   record(event: GaplessEvent, source: EventSource, transaction: Transaction): Promise<void>;
   close(): Promise<void>;
 }
 
 const NAME = 'reference-consumer';
 
-/** Lasts as long as the process. */
+/** Keeps the state in memory, until the process ends. */
 export function memoryState(): ConsumerState<undefined> {
   return {
     cursor: new MemoryCursor(),
@@ -32,13 +32,13 @@ export function memoryState(): ConsumerState<undefined> {
 }
 
 /**
- * Keeps each event in a table of its own, `reference_events`, in the transaction that remembers its id: whatever dies,
- * it is there once.
- * @throws ConsumerError when the database is not to be had
+ * Stores each event in the table `reference_events`, in the transaction that remembers its id. So each event is there
+ * once, even after a crash.
+ * @throws ConsumerError when the database cannot be used
  */
 export async function postgresState(url: string): Promise<ConsumerState<PoolClient>> {
   const pool = new Pool({ connectionString: url, max: 4 });
-  // A connection that breaks while nobody uses it is replaced by the next.
+  // If an idle connection breaks, the pool replaces it.
   pool.on('error', () => undefined);
   try {
     await createConsumerTables(pool);

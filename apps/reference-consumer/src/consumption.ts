@@ -8,17 +8,17 @@ export interface ConsumptionOptions<Transaction> {
   readonly orgId: string;
   readonly feed: Feed;
   readonly state: ConsumerState<Transaction>;
-  /** Types that are handled, beside what is pushed; the feed has the others as well. */
+  /** The event types to handle when they are read from the feed, which has all types. Every pushed event is handled. */
   readonly events: readonly string[];
   readonly printer: EventPrinter;
-  /** What pushes are answered with. */
+  /** The status that answers pushes. */
   readonly status: number;
   readonly print: (text: string) => void;
   /** Called with the seq after which it begins, once that is known. Every later event is handled. */
   readonly onReady: (position: number) => void;
 }
 
-/** How often to look for a last event whose push was lost: often enough for someone who watches the terminal. */
+/** How often to look for a last event whose push was lost, so that someone at the terminal sees it soon. */
 const POLL_INTERVAL_MS = 5_000;
 
 /** Handles every event of the organization once, in order, whether it is pushed or has to be read from the feed. */
@@ -26,7 +26,7 @@ export class Consumption<Transaction> {
   readonly #options: ConsumptionOptions<Transaction>;
   readonly #stream: EventStream<Transaction>;
   readonly #events: ReadonlySet<string>;
-  /** Of events that wait for their turn. */
+  /** The pushes of events that wait for their turn. */
   readonly #pushes = new Map<string, Push>();
 
   constructor(options: ConsumptionOptions<Transaction>) {
@@ -54,7 +54,7 @@ export class Consumption<Transaction> {
     });
   }
 
-  /** Takes a push that was verified. */
+  /** Takes a verified push. */
   take(event: GaplessEvent, push: Push): void {
     const { print, status } = this.#options;
     if (event.seq <= (this.#stream.position ?? 0)) print(repeatText(event, push, status));
@@ -79,7 +79,7 @@ export class Consumption<Transaction> {
   async #handle(event: GaplessEvent, source: EventSource, transaction: Transaction): Promise<void> {
     const { state, printer, status } = this.#options;
     const push = this.#pushes.get(event.id);
-    // A test is pushed without a subscription; tests of other endpoints are in the feed.
+    // A test is pushed without a subscription. The feed also has the tests of other endpoints.
     if (push !== undefined || this.#events.has(event.event)) {
       await state.record(event, source, transaction);
       printer.handled(event, push === undefined ? { kind: 'read' } : { kind: 'pushed', push, status });

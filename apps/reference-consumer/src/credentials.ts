@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { ConsumerError } from './consumer-error.js';
 
-/** Of `DATA_DIR/credentials.json` (contract 11): where Gapless is, and as whom to speak to it. */
+/** The content of `DATA_DIR/credentials.json` (contract 11): the address of Gapless, and the keys to use. */
 export interface Credentials {
   readonly base_url: string;
   readonly org_id: string;
@@ -10,7 +10,7 @@ export interface Credentials {
 }
 
 /**
- * `undefined` when no Gapless has written them.
+ * Reads the credentials; `undefined` when there is no such file.
  * @throws ConsumerError when they cannot be read
  */
 export async function readCredentials(path: string): Promise<Credentials | undefined> {
@@ -33,7 +33,7 @@ export async function readCredentials(path: string): Promise<Credentials | undef
   throw new ConsumerError(`${path} is not a credentials file of npm start`);
 }
 
-/** Where `npm start` writes them. */
+/** Returns the path of the credentials that `npm start` writes. */
 export function credentialsPath(dataDir: string | undefined): string {
   return resolve(join(dataDir?.trim() || '.data', 'credentials.json'));
 }

@@ -2,7 +2,7 @@ import type { GaplessEvent } from '#libs/consumer';
 import { alertText, Alerts } from './alerts.js';
 import { eventText, type Arrival } from './event-text.js';
 
-/** Prints events, and what they mean for the alerts. */
+/** Prints events, and their effect on the alerts. */
 export class EventPrinter {
   readonly #alerts = new Alerts();
 

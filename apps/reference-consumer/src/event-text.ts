@@ -1,11 +1,11 @@
 import type { GaplessEvent, Push, RefusalReason } from '#libs/consumer';
 import { elementSlices, memberSlices } from '#libs/domain';
 
-/** How an event came: by a push that was answered so, or from the feed, because no push of it had come. */
+/** How an event came: pushed, and answered with this status, or read from the feed. */
 export type Arrival =
   { readonly kind: 'pushed'; readonly push: Push; readonly status: number } | { readonly kind: 'read' };
 
-/** One line with the event's name and how it came, and the event below it. */
+/** Returns a line with the event's name and how it came, with the event below it. */
 export function eventText(event: GaplessEvent, arrival: Arrival): string {
   const { line, json } =
     arrival.kind === 'pushed'
@@ -14,7 +14,7 @@ export function eventText(event: GaplessEvent, arrival: Arrival): string {
   return `${line.join('  ')}\n${indented(prettyJson(json), '    ')}\n`;
 }
 
-/** A push of an event that was printed before; once it is verified it is answered like any other. */
+/** Returns a line about a push of an event that was printed before. Such a push is answered like any other. */
 export function repeatText(event: GaplessEvent, push: Push, status: number): string {
   return [...pushLine(event, push, status), 'handled before'].join('  ');
 }
@@ -32,12 +32,15 @@ function pushLine(event: GaplessEvent, { attempt }: Push, status: number): reado
   return [...names(event), `attempt ${attempt}`, 'signature verified ✓', `answered ${status}`];
 }
 
-/** Nothing of the push itself: what is not verified is not to be trusted, and not to be logged either (contract 6.2). */
+/**
+ * Returns a line about a refused push without its content. Unverified data is neither trusted nor logged (contract
+ * 6.2).
+ */
 export function refusalText(reason: RefusalReason, status: number): string {
   return `a push was refused  ${status === 401 ? `signature ${reason} ✗` : reason}  answered ${status}\n`;
 }
 
-/** Laid out for reading; numbers and strings are shown as they were sent. */
+/** Formats JSON for reading. Numbers and strings stay as they were sent. */
 function prettyJson(text: string): string {
   try {
     JSON.parse(text);

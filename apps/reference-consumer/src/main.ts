@@ -13,7 +13,7 @@ function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Aborted at the first Ctrl-C; npm passes it on as well, so it may come twice. */
+/** Returns a signal that the first Ctrl-C aborts. npm passes Ctrl-C on as well, so it may come twice. */
 function interruption(): AbortSignal {
   const controller = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -91,7 +91,7 @@ async function consumeStream<Transaction>(
   });
   try {
     const running = consumption.run(interrupted);
-    // Before an endpoint is registered: what is pushed to it is behind where the stream begins.
+    // This comes before an endpoint is registered, so that every push is after the position.
     const position = await Promise.race([readiness, running]);
     if (position === undefined) return;
     print(`Events behind #${position}, pushed or read from the feed:`);
@@ -102,7 +102,7 @@ async function consumeStream<Transaction>(
   }
 }
 
-/** @throws ConsumerError that says what is wrong, instead of trying for ever */
+/** @throws ConsumerError that says what is wrong, because trying again would not help */
 async function checkFeed(feed: FeedClient, baseUrl: string): Promise<void> {
   try {
     await feed.page({ since: 0, limit: 1 }, { retries: 0 });

@@ -10,7 +10,7 @@ export interface RegisteredEndpoint {
   readonly secret: string;
 }
 
-/** The two management operations that a consumer needs (contract 5.1). */
+/** The two management operations that this consumer needs (contract 5.1). */
 export class Registration {
   readonly #http: AxiosInstance;
 
@@ -19,13 +19,13 @@ export class Registration {
       baseURL: `${credentials.base_url}/api/v1`,
       headers: { 'X-Api-Key': credentials.api_key },
       timeout: TIMEOUT_MS,
-      // Gapless is on this machine, whatever proxy the environment names.
+      // Gapless is on this machine, so proxies of the environment do not apply.
       proxy: false,
       validateStatus: () => true,
     });
   }
 
-  /** @throws ConsumerError with the reason of Gapless */
+  /** @throws ConsumerError with the reason that Gapless gives */
   async register(url: string, events: readonly string[]): Promise<RegisteredEndpoint> {
     const body = { url, events, name: 'npm run receiver' };
     const answer = await this.#reach(() => this.#http.post<{ data: RegisteredEndpoint }>('/external/webhooks', body));
@@ -34,7 +34,7 @@ export class Registration {
     return { id, secret };
   }
 
-  /** @throws ConsumerError when the endpoint is there still */
+  /** @throws ConsumerError when the endpoint still exists */
   async remove(id: string): Promise<void> {
     const answer = await this.#reach(() => this.#http.delete(`/external/webhooks/${id}`));
     if (answer.status !== 204 && answer.status !== 404) throw new ConsumerError(problemText(answer));
@@ -52,14 +52,14 @@ export class Registration {
   }
 }
 
-/** What the answer says is wrong: RFC 9457's `detail`, and each place that is at fault. */
+/** Returns `detail` of the problem (RFC 9457), and each invalid part of the request. */
 function problemText({ status, data }: AxiosResponse): string {
   const problem = data as {
     readonly detail?: string;
     readonly errors?: readonly { readonly pointer: string; readonly detail: string }[];
   } | null;
   const places = (problem?.errors ?? [])
-    // A single problem is the detail already.
+    // A single problem is already in the detail.
     .filter((error) => problem?.detail?.includes(error.detail) !== true)
     .map(({ pointer, detail }) => `${pointer} ${detail}`);
   return [`${status}`, problem?.detail ?? '', ...places].filter((part) => part !== '').join('; ');

@@ -4,12 +4,12 @@ import { repeatText } from './event-text.js';
 
 export interface TakingPushesOptions {
   readonly printer: EventPrinter;
-  /** What pushes are answered with. */
+  /** The status that answers pushes. */
   readonly status: number;
   readonly print: (text: string) => void;
 }
 
-/** Without a feed to fill gaps from: every event is printed once, as it comes. */
+/** Handles pushes without a feed to fill gaps: prints every event once, as it comes. */
 export function takingPushes(options: TakingPushesOptions): (event: GaplessEvent, push: Push) => Promise<void> {
   const { printer, status, print } = options;
   const dedup = new MemoryDedup();

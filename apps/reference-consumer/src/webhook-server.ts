@@ -6,13 +6,13 @@ import { ConsumerError } from './consumer-error.js';
 import { eventText, refusalText } from './event-text.js';
 
 export interface WebhookServerOptions {
-  /** An address of this machine. */
+  /** The address of this machine to listen on. */
   readonly host: string;
-  /** 0 takes any that is free. */
+  /** The port to listen on; 0 takes any free one. */
   readonly port: number;
-  /** What verified pushes are answered with; they are taken if it is 2xx. */
+  /** The status that answers verified pushes, which are accepted if it is 2xx. */
   readonly status: number;
-  /** How long it takes to answer, milliseconds. */
+  /** How long each response takes, in milliseconds. */
   readonly delayMs: number;
   /** Handles an accepted push after its response. */
   readonly take: (event: GaplessEvent, push: Push) => void | Promise<void>;
@@ -21,7 +21,7 @@ export interface WebhookServerOptions {
 
 /** A customer's HTTP server for pushes. It responds as its options say, unlike the adapters of `@gapless/consumer`. */
 export class WebhookServer {
-  /** The first pushes may come before the registration has returned the secret. */
+  /** Pushes wait for the secret, because the first ones may come before the registration has returned it. */
   readonly #secret: Promise<string>;
   #learn: (secret: string) => void = () => undefined;
   readonly #webhook: Webhook;
@@ -65,12 +65,12 @@ export class WebhookServer {
     return `http://${isIPv6(host) ? `[${host}]` : host}:${(this.server.address() as AddressInfo).port}/`;
   }
 
-  /** Pushes wait for this before they are answered. */
+  /** Sets the secret, which pushes wait for before they are answered. */
   useSecret(secret: string): void {
     this.#learn(secret);
   }
 
-  /** Resolves once what was taken is dealt with. */
+  /** Resolves once all accepted pushes are handled. */
   async close(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.server.close(() => {
@@ -105,7 +105,7 @@ function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
-/** A body that breaks off is none: its signature does not verify. */
+/** Reads the body. The signature of a body that breaks off does not verify. */
 async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | 'too_large'> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -31,17 +31,17 @@ import { BatchTrace } from '#libs/telemetry';
 import { StageKit } from '#libs/platform';
 import { RoutedPlaces } from './routed-places.js';
 
-/** Fewer records than this are read faster than their end is looked up. */
+/** The router skips ahead only over at least this many records. Fewer are read faster than their end is looked up. */
 const SKIP_FROM = 1_000;
-/** Records that are made and appended at a time: their memory, and how long they keep the thread. */
+/** Records that are made and appended at a time. This bounds the memory, and how long the thread is busy. */
 const RECORDS_AT_ONCE = 1_000;
 
-/** From how many deliveries of an organization in a batch on those of others do not wait for them. */
+/** An organization with at least this many deliveries in a batch is large: others do not wait for it. */
 export const LARGE_FROM = ORG_SHARE;
-/** The token of this number. */
+/** The injection token of `LARGE_FROM`. */
 export const ROUTER_LARGE_FROM = Symbol('ROUTER_LARGE_FROM');
 
-/** Records of large organizations take turns in the appender with those of others. */
+/** Names the records of large organizations to the appender, so that they take turns with the others. */
 const BEHIND = 'behind';
 
 /** An event of the log that is to be routed. */
@@ -51,7 +51,7 @@ type DueEvent = LogEvent & LoggedPlace & { readonly appendedAtMs: number };
 @Controller()
 export class RouteLogHandler {
   readonly #gate = new SeqGate();
-  /** For each partition: the organizations that unfinished batches leave for later, batch by batch. */
+  /** For each partition, the organizations that each unfinished batch leaves for later. */
   #unfinished = new Map<number, ReadonlySet<OrgId>[]>();
   #generation: number | null = null;
 
@@ -70,7 +70,7 @@ export class RouteLogHandler {
     }
   }
 
-  /** A batch that comes again names the same deliveries, so that it changes nothing. */
+  /** Routes a batch. A repeated batch creates the same deliveries, which changes nothing. */
   @KafkaBatches({ group: 'router', topics: (names) => [names.log] })
   async handle(@Payload() batch: RecordBatch, @Ctx() context: BatchContext): Promise<Handled> {
     const { records: unrouted, routedUpTo } = await this.places.unrouted(batch);
@@ -98,7 +98,7 @@ export class RouteLogHandler {
     return { kind: 'unfinished', rest };
   }
 
-  /** With a new assignment, unfinished batches come again. */
+  /** Returns the unfinished batches of a partition. They come again after a new assignment, so none is left then. */
   #unfinishedOf(partition: number, generation: number): ReadonlySet<OrgId>[] {
     if (generation !== this.#generation) this.#unfinished = new Map();
     this.#generation = generation;
@@ -116,7 +116,10 @@ export class RouteLogHandler {
     return this.endpoints.subscribersOf(first);
   }
 
-  /** @param context of a batch that others do not wait for, so that it can outlast the assignment: then it rejects */
+  /**
+   * @param context given if other batches do not wait for this one; it rejects once the partition is no longer this
+   *   router's
+   */
   async #routeAll(
     events: readonly DueEvent[],
     subscribers: ReadonlyMap<OrgId, readonly RoutedSubscriber[]>,
@@ -148,7 +151,7 @@ export class RouteLogHandler {
       deliveries += made.length;
       if (records.length < RECORDS_AT_ONCE) continue;
       await append();
-      // Other work of this thread comes in between, such as requests.
+      // Lets other work of this thread run, such as requests.
       await setImmediate();
       if (context?.isStale() === true) throw new Error("the partition is no longer this router's");
     }
@@ -157,18 +160,18 @@ export class RouteLogHandler {
     this.#count(leftOut);
   }
 
-  /** The group has lost its offsets, and begins where the log begins. */
+  /** Reports events that were routed before: the group lost its offsets, and begins at the start of the log. */
   #leaveOutRouted({ topic, partition, records }: RecordBatch, events: number): void {
     this.kit.metrics.add('gapless_router_skipped_total', { reason: 'routed_before' }, events);
     this.kit.logger.warn({ topic, partition, from: records[0]?.offset, events }, 'router.routed_before');
   }
 
-  /** Reading the rest of what was routed may take hours, in which nothing is pushed. */
+  /** Skips the rest of the routed records. Reading them may take hours, in which nothing is pushed. */
   async #skipRouted(batch: RecordBatch, place: RoutedPlace, context: BatchContext): Promise<Handled> {
     const { topic, partition, records } = batch;
     const nextOffset = (records.at(-1)?.offset ?? 0) + 1;
     if (place.nextOffset - nextOffset >= SKIP_FROM) {
-      // Both by offset and by time, as `wasRouted` says: in a log that went back, new records come before the offset.
+      // Both by offset and by time, as in `wasRouted`: in a log that went back, new records have old offsets.
       const notRouted = await this.positions.endsBefore(topic, place.appendedUntilMs + 1);
       const target = Math.min(place.nextOffset, notRouted.get(partition) ?? 0);
       if (target > nextOffset) {
@@ -224,7 +227,7 @@ export class RouteLogHandler {
   }
 }
 
-/** Selects the organizations that may have many deliveries among the events, and those with earlier events still to be routed. */
+/** Selects the organizations that may have many deliveries, and those whose earlier events are still to be routed. */
 function largeOrgs(
   events: readonly DueEvent[],
   subscribers: ReadonlyMap<OrgId, readonly RoutedSubscriber[]>,

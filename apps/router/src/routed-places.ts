@@ -5,13 +5,13 @@ import type { RecordBatch, StoredRecord, TopicNames } from '#libs/kafka-log';
 import { LOGGER, RegularWork, TOPICS } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
 
-/** A router that is killed and whose group then loses its offsets routes this much again. */
+/** How often places are saved. A killed router whose group also loses its offsets routes this much again. */
 const SAVE_EVERY_MS = 5_000;
 
 interface Partition {
-  /** The offset that follows what was handed over last; `null` before the first batch. */
+  /** The offset after the last batch; `null` before the first one. */
   expected: number | null;
-  /** Up to where everything was routed, here or by another router. */
+  /** The place up to which everything was routed, by this router or another one. */
   place: RoutedPlace | undefined;
   isSaved: boolean;
 }
@@ -19,13 +19,13 @@ interface Partition {
 /** The part of a batch that still needs routing. */
 export interface Unrouted {
   readonly records: readonly StoredRecord[];
-  /** Set when nothing of the batch is to be routed: everything before this was routed. */
+  /** Set if the whole batch was routed before: the place up to which everything was routed. */
   readonly routedUpTo: RoutedPlace | null;
 }
 
 /**
- * Knows how far each partition of the log was routed, apart from the offsets of the consumer group: those expire, and can
- * be reset. It reads the database once for each series of batches, and writes to it every few seconds.
+ * Remembers how far each partition of the log was routed, because the consumer group's offsets expire and can be reset.
+ * It reads the database once for each series of batches, and writes to it every 5 s.
  */
 @Injectable()
 export class RoutedPlaces extends RegularWork {
@@ -62,13 +62,13 @@ export class RoutedPlaces extends RegularWork {
     }
     known.expected = (records.at(-1)?.offset ?? 0) + 1;
     const { place } = known;
-    // What follows the place needs no look at each record.
+    // Records after the place need no check one by one.
     if (place === undefined || firstOffset >= place.nextOffset) return { records, routedUpTo: null };
     const left = records.filter((record) => !wasRouted(place, record));
     return { records: left, routedUpTo: left.length === 0 ? place : null };
   }
 
-  /** Everything in the batch and before it is routed, now or before. */
+  /** Notes that everything up to the end of the batch is routed. */
   handled({ partition, records }: RecordBatch): void {
     const known = this.#of(partition);
     const nextOffset = (records.at(-1)?.offset ?? 0) + 1;
@@ -82,7 +82,7 @@ export class RoutedPlaces extends RegularWork {
     known.isSaved = false;
   }
 
-  /** Writes down what has moved; what cannot be written now is written the next time. */
+  /** Saves the places that have moved. If that fails, the next call saves them. */
   async save(): Promise<void> {
     const moved = [...this.#partitions].flatMap(([partition, { place, isSaved }]) =>
       place === undefined || isSaved ? [] : [[partition, place] as const],

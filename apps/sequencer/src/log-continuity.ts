@@ -18,15 +18,15 @@ export interface RestoredPartition {
   readonly partition: number;
   /** Where the log ends. */
   readonly logOffset: number;
-  /** The extent of the log in the checkpoint. */
+  /** The log offset up to which the checkpoint covers the log. */
   readonly checkpointedLogOffset: number;
-  /** Whether a repair wrote that checkpoint: the log before it says nothing of the inbox. */
+  /** Whether a repair wrote that checkpoint: earlier log records then do not refer to this inbox. */
   readonly isReset: boolean;
-  /** Where the sequencer would go on in the inbox. */
+  /** Where the sequencer would resume in the inbox. */
   readonly inboxOffset: number;
 }
 
-/** Says which partitions went back, so that nothing is written to them. */
+/** Finds the partitions that went back, so that nothing is written to them. */
 export interface LogContinuity {
   /** Remembers where the log ends after a write. */
   reached(partition: number, logOffset: number): void;
@@ -34,21 +34,21 @@ export interface LogContinuity {
 }
 
 /**
- * Compares the ends of log and inbox with everything that remembers them: this process, the checkpoint, the projection
- * in Postgres, and the last log record, which names the inbox record that it comes from. A log that went back after
- * Postgres had read it would get other events with the same seqs.
+ * Compares the ends of log and inbox with four sources: this process, the checkpoint, the projection in Postgres, and
+ * the last log record, which names its inbox record. If the log goes back after Postgres has read it, other events
+ * would get the same seqs.
  */
 export class CheckedContinuity implements LogContinuity {
-  /** Where the log ended when this process has last seen it. */
+  /** The end of each log partition, as this process last saw it. */
   readonly #ends = new Map<number, number>();
-  /** How many connections had broken when Postgres was asked. */
+  /** How many connections had broken when a partition was last compared with Postgres. */
   readonly #compared = new Map<number, number>();
 
   constructor(
     private readonly use: {
       readonly connection: KafkaConnection;
       readonly topics: TopicNames;
-      /** How far the feed has come, by partition of the log. */
+      /** Returns the position of the feed in each partition of the log. */
       readonly projected: () => Promise<ReadonlyMap<number, Position>>;
     },
   ) {}
@@ -81,7 +81,7 @@ export class CheckedContinuity implements LogContinuity {
     });
   }
 
-  /** Postgres is asked once for each assignment, and again after a connection to a broker broke. */
+  /** Compares with Postgres once for each assignment, and again after a connection to a broker broke. */
   async #compareProjection(restored: readonly RestoredPartition[]): Promise<readonly PartitionStop[]> {
     const { connection, topics, projected } = this.use;
     const { interruptions } = connection;
@@ -127,7 +127,7 @@ export class CheckedContinuity implements LogContinuity {
     });
   }
 
-  /** Where the last event of each log partition came from, as far as the inbox still holds it. */
+  /** Returns the inbox place of the last event of each log partition, if the inbox still holds it. */
   async #sourcesOf(
     restored: readonly RestoredPartition[],
     inbox: ReadonlyMap<number, PartitionBounds>,

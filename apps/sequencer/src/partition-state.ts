@@ -4,23 +4,23 @@ import type { ReadBack } from './read-back.js';
 
 /** The sequencer's state of one partition, from its restoration until it becomes uncertain. */
 export interface PartitionState {
-  /** The latest group generation in which it was found to be what the log holds. */
+  /** The latest group generation in which the state was checked against the log. */
   generation: number;
-  /** The latest group generation in which the inbox was read without a gap from where the log ends. */
+  /** The latest group generation in which the inbox was read from where the log ends, without a gap. */
   joinedIn: number | null;
-  /** How many connections had broken when the log was last found to end here. */
+  /** How many connections had broken when the end of the log was last checked. */
   interruptions: number;
   readonly fold: PartitionFold;
-  /** The end of the log: everything up to these offsets is appended. */
+  /** The ends of what is sequenced: everything before these offsets of log and inbox is appended. */
   appended: Covered;
-  /** The extent of the checkpoint in the sequences topic. */
+  /** The offsets that the checkpoint in the sequences topic covers. */
   checkpointed: CheckpointPlace;
-  /** Where the next checkpoint record will be, as long as no other sequencer writes one. */
+  /** The offset of the next checkpoint record, unless another sequencer writes one. */
   sequencesNext: number;
-  /** Appended since the checkpoint. */
+  /** Records and bytes appended since the checkpoint. */
   uncheckpointed: { records: number; bytes: number };
-  /** The keys of the ids in the sequences topic, with the times at which their segments begin. */
+  /** The keys of the ids in the sequences topic, and when their time segments begin. */
   readonly idsKeys: Map<string, number>;
-  /** The ids that were read from the log before the window. */
+  /** Ids that were read from the log before the window. */
   readonly readBack: ReadBack;
 }

@@ -2,19 +2,21 @@ import { idFingerprint, type IdFingerprint } from '#libs/domain';
 import { readLogRecord, readPartitions, type KafkaConnection, type TopicNames } from '#libs/kafka-log';
 
 /**
- * How far before the window a stamp is followed: more than a partition gets in the minutes that the api lets pass at most
- * between looking an id up and writing it. A stamp from before that is not the api's.
+ * The most records between a stamp and the window: more than a partition gets in the minutes between the api's look-up
+ * and its write. An older stamp is not the api's.
  */
 export const READ_BACK_RECORDS = 500_000;
-/** Chunks without an old stamp after which what was read is forgotten. */
+/** After this many chunks without an old stamp, the ids are forgotten. */
 const IDLE_CHUNKS = 1_000;
 const MOST_KEPT = 2 * READ_BACK_RECORDS;
 
-/** The ids of the log just before a window, read when a stamp points there, and kept while such stamps come. */
+/**
+ * The ids of the log just before the window. They are read when a stamp points there, and kept while such stamps come.
+ */
 export class ReadBack {
   #from = 0;
   #to = 0;
-  /** By fingerprint: the last offset at which the id is. */
+  /** The last offset of each id, by fingerprint. */
   #offsets = new Map<string, number>();
   #idleChunks = 0;
 
@@ -24,7 +26,7 @@ export class ReadBack {
     private readonly partition: number,
   ) {}
 
-  /** Makes sure that everything between the offsets is known. */
+  /** Reads the ids between the offsets that are not known yet. */
   async cover(from: number, to: number): Promise<void> {
     this.#idleChunks = 0;
     if (from > this.#to || this.#offsets.size > MOST_KEPT) this.#forget();
@@ -39,12 +41,12 @@ export class ReadBack {
     }
   }
 
-  /** Whether the log has the id at that offset or after it, as far as it is covered. */
+  /** Whether the log has the id at that offset or later, within the covered offsets. */
   has(print: IdFingerprint, from: number): boolean {
     return (this.#offsets.get(print.join()) ?? -1) >= from;
   }
 
-  /** A chunk had no need of it. */
+  /** Counts a chunk that did not need the ids. After `IDLE_CHUNKS` of them, the ids are forgotten. */
   rest(): void {
     if (this.#offsets.size > 0 && ++this.#idleChunks > IDLE_CHUNKS) this.#forget();
   }

@@ -11,7 +11,7 @@ import {
 import type { PartitionState } from './partition-state.js';
 import { ReadBack } from './read-back.js';
 
-/** Log records are a little younger than the inbox records that they come from. */
+/** Log records are written a little later than the inbox records that they come from. */
 const MARGIN_MS = 60_000;
 
 /** The content of the sequences topic for a partition. */
@@ -33,13 +33,13 @@ interface Draft {
 
 export interface Restored {
   readonly states: ReadonlyMap<number, PartitionState>;
-  /** The partitions for which log and checkpoint are not enough. */
+  /** The partitions that log and checkpoint are not enough to restore. */
   readonly stopped: ReadonlyMap<number, PartitionStoppedError>;
 }
 
 /**
- * Brings back what is known of partitions: the checkpoint, then the log's tail after it. Whatever crash, freeze or
- * takeover came before, the next seq of each org follows from what is in the log.
+ * Restores the state of partitions from the checkpoint and the log after it. After any crash, freeze or takeover, the
+ * next seq of each org follows the last one in the log.
  * @param use.nowMs decides only how much is read where a checkpoint has no ids
  */
 export async function restorePartitions(
@@ -59,7 +59,7 @@ export async function restorePartitions(
       const draft = draftOf(drafts, record.partition);
       const event = readLogRecord(record);
       draft.fold.replay({ ...event, timeMs: event.inboxTimeMs }, record.offset);
-      // What a checkpoint covers is read for its ids alone.
+      // Records that the checkpoint covers are read for their ids alone.
       if (record.offset >= draft.checkpointed.logOffset) {
         draft.inboxOffset = Math.max(draft.inboxOffset, event.inboxOffset + 1);
       }
@@ -118,7 +118,7 @@ async function readCheckpoints(
       const checkpoint = readCheckpoint(record);
       switch (checkpoint.kind) {
         case 'covered':
-          // A sequencer that froze may have written an older one after a newer one.
+          // A sequencer that was frozen may have written an older checkpoint after a newer one.
           if (checkpoint.isReset || checkpoint.place.logOffset >= of.checkpointed.logOffset) {
             of.checkpointed = { ...checkpoint.place, isReset: checkpoint.isReset };
           }
@@ -155,7 +155,7 @@ async function readCheckpoints(
   );
 }
 
-/** What retention removed from the log before it was in a checkpoint is gone: the next seqs of its orgs are not known. */
+/** Removes the partitions whose next seqs are unknown: retention removed log records that no checkpoint covers. */
 async function takeOutStopped(
   connection: KafkaConnection,
   topics: TopicNames,
@@ -183,7 +183,7 @@ async function takeOutStopped(
   return stopped;
 }
 
-/** Where to begin in the log: where the checkpoint ends, or a window before, if the checkpoint has no ids. */
+/** Returns where to begin in the log: at the end of the checkpoint, or one window earlier if it has no ids. */
 async function tailStarts(
   use: { readonly connection: KafkaConnection; readonly topics: TopicNames; readonly nowMs: number },
   drafts: ReadonlyMap<number, Draft>,

@@ -24,7 +24,7 @@ import { Regularly } from '#libs/runtime';
 import { CheckedContinuity } from './log-continuity.js';
 import { LeaseLostError, Sequencer } from './sequencer.js';
 
-/** How soon after an assignment its partitions are restored, so that the first event does not have to wait for it. */
+/** How often newly assigned partitions are restored, so that their first event need not wait for it. */
 const RESTORE_EVERY_MS = 500;
 const CHECKPOINT_EVERY_MS = 30_000;
 
@@ -75,11 +75,11 @@ export class SequenceInboxHandler implements OnApplicationBootstrap, BeforeAppli
   }
 
   beforeApplicationShutdown(): void {
-    // A restoration may wait for brokers that are away; the consumer need not wait with it.
+    // A restoration may wait for unreachable brokers. The consumer must not wait with it.
     this.#ended = Promise.all(this.#works.map((work) => work.stop()));
   }
 
-  /** The consumer has finished by now. */
+  /** Runs after the consumer has stopped. */
   async onApplicationShutdown(): Promise<void> {
     await this.#ended;
     await this.#writer.close();

@@ -27,11 +27,11 @@ import type { PartitionState } from './partition-state.js';
 import { READ_BACK_RECORDS } from './read-back.js';
 import { restorePartitions, type Restored } from './restore-partitions.js';
 
-/** About the most that a restart has to read from the log: a tenth of a second's work. */
+/** About the most records that a restart has to read from the log, which takes about 0.1 s. */
 const CHECKPOINT_RECORDS = 5_000;
 const CHECKPOINT_BYTES = 32 * 1024 * 1024;
 
-/** Thrown before a write that may no longer be this sequencer's to make; nothing was written. */
+/** Thrown before a write if the partition may belong to another sequencer. Nothing was written. */
 export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
 }
@@ -40,7 +40,7 @@ const NOTHING_RESTORED: Restored = { states: new Map(), stopped: new Map() };
 
 type LogWrite = Omit<NewRecord, 'topic' | 'partition'>;
 
-/** The result of a stretch of the inbox. */
+/** The records to write for a chunk of the inbox. */
 interface Folded {
   readonly log: readonly LogWrite[];
   readonly deadLetters: readonly NewRecord[];
@@ -51,33 +51,34 @@ export interface SequencerDependencies {
   readonly topics: TopicNames;
   /** The only writer of the log. */
   readonly writer: PartitionWriter;
-  /** For dead letters. */
+  /** Appends dead letters. */
   readonly appender: Appender;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly tracing: Tracing;
-  /** How many records before the window a stamp is followed; for tests. */
+  /** The most records between a stamp and the window; for tests. */
   readonly readBackRecords?: number;
   readonly continuity: LogContinuity;
 }
 
 /**
  * The only writer of the log: gives each event of the inbox its org's next seq. Partition p of the inbox becomes
- * partition p of the log, with one write on its way at a time. A write that is not certain to have happened, or not,
- * makes it forget what it knows of the partition and read it back from the log.
+ * partition p of the log, with one write at a time. If the outcome of a write is uncertain, the sequencer forgets its
+ * state of the partition, and reads the log again.
  */
 export class Sequencer {
   readonly #states = new Map<number, PartitionState>();
-  /** Partitions that cannot be restored until somebody acts. */
+  /** Partitions that cannot be restored until an operator acts. */
   readonly #stopped = new Map<number, PartitionStoppedError>();
-  /** The work on a partition; one thing at a time. */
+  /** The work on each partition, one task at a time. */
   readonly #busy = new Map<number, Promise<unknown>>();
 
   constructor(private readonly use: SequencerDependencies) {}
 
   /**
-   * Appends the events of a stretch of the inbox partition to the log. A stretch that comes again changes nothing.
-   * @returns where to go on in the inbox, if that is before the stretch: the log does not show what was done there
+   * Appends the events of these inbox records to the log. Repeated records change nothing.
+   * @returns where to resume in the inbox, if that is before these records: the log does not cover the records in
+   *   between
    */
   async sequence(
     partition: number,
@@ -85,7 +86,7 @@ export class Sequencer {
     session: ConsumerSession,
   ): Promise<number | undefined> {
     if (!this.use.connection.isOwnPartition(partition)) {
-      // The inbox was altered. There is no log for such a partition, and no key belongs to it.
+      // The inbox got more partitions. There is no log for them, and no key belongs to them.
       await this.use.appender.append(records.map((record) => this.#misplaced(record)));
       return undefined;
     }
@@ -108,8 +109,9 @@ export class Sequencer {
   }
 
   /**
-   * The inbox records between the log's last source and the group's offset were repeats or dead letters, or the log has
-   * lost their events. Sequenced again, repeats change nothing, and lost events become the same records.
+   * Returns where to resume in the inbox, if that is before `offset`. The records in between were repeats or dead
+   * letters, or the log has lost their events. Sequenced again, repeats change nothing, and lost events become the same
+   * records.
    */
   async #resumeAt(
     partition: number,
@@ -122,7 +124,7 @@ export class Sequencer {
     const { inbox } = this.use.topics;
     const kept =
       offset <= inboxOffset ? undefined : (await new LogPositions(this.use.connection).bounds(inbox)).get(partition);
-    // Once for each assignment: an inbox can lack offsets, and what was before its first record is gone.
+    // Checked once for each assignment: the inbox can lack offsets, and records before its first one are gone.
     state.joinedIn = generation;
     if (offset <= inboxOffset) return undefined;
     const resumeAt = Math.max(inboxOffset, kept?.begin ?? 0);
@@ -131,7 +133,7 @@ export class Sequencer {
     return resumeAt;
   }
 
-  /** Brings back what is known of all assigned partitions that are not restored yet. */
+  /** Restores the assigned partitions that are not restored yet. */
   async restoreAssigned(session: ConsumerSession): Promise<void> {
     const assigned = session.assigned[this.use.topics.inbox] ?? [];
     const partitions = assigned.filter((partition) => this.use.connection.isOwnPartition(partition));
@@ -141,15 +143,15 @@ export class Sequencer {
     for (const partition of this.#stopped.keys()) {
       if (!partitions.includes(partition)) this.#stopped.delete(partition);
     }
-    // One that stopped is looked at again when a record comes for it.
+    // A stopped partition is checked again when a record comes for it.
     const missing = this.#unproven(partitions, session).filter((partition) => !this.#stopped.has(partition));
     if (missing.length === 0) return;
     await this.#exclusivelyAll(missing, () => this.#restore(missing, session));
   }
 
   /**
-   * Checkpoints what was appended since the last time. Without it an org that falls silent would have its last seq
-   * nowhere but in log records, which retention removes.
+   * Checkpoints the records that were appended since the last call. Otherwise only log records would hold the last seq
+   * of an org that falls silent, and retention removes them.
    */
   async checkpointAll(session: ConsumerSession): Promise<void> {
     for (const [partition, state] of this.#states) {
@@ -188,7 +190,7 @@ export class Sequencer {
         ? NOTHING_RESTORED
         : await restorePartitions({ connection, topics, nowMs: startedAt }, missing, session.generation);
     const states = new Map([...unchanged, ...restored.states]);
-    // The inbox may be another one by now, even where the log is the same.
+    // The inbox may have been replaced, even if the log is the same.
     const wentBack = await this.use.continuity.check(
       [...states].map(([partition, { appended, checkpointed }]) => ({
         partition,
@@ -223,8 +225,8 @@ export class Sequencer {
   }
 
   /**
-   * The state is a function of the log. If the log still ends where this sequencer left it, no other owner has written.
-   * Its state is still right, and needs no reading.
+   * Returns the states that are still right. A state depends only on the log. If the log still ends where this
+   * sequencer left it, no other owner has written.
    */
   async #unchanged(partitions: readonly number[]): Promise<ReadonlyMap<number, PartitionState>> {
     const held = partitions.flatMap((partition) => {
@@ -248,7 +250,7 @@ export class Sequencer {
       const trace = new BatchTrace(this.use.tracing, 'sequence', this.use.clock.now());
       const windowFrom = await this.#readBack(state, chunk);
       const { log, deadLetters } = this.#fold(state, chunk, windowFrom, trace);
-      // First, since a restart continues after the last record of the log; a repeat does no harm.
+      // Dead letters go first, because a restart continues after the last record of the log. Repeated ones do no harm.
       await this.use.appender.append(deadLetters);
       if (deadLetters.length > 0) this.#logDeadLetters(partition, chunk, deadLetters.length);
       if (log.length > 0) {
@@ -258,7 +260,7 @@ export class Sequencer {
         trace.end(this.use.clock.now());
         if (offset < state.appended.logOffset) this.#stop(partition, state, offset);
         if (offset !== state.appended.logOffset) {
-          // Another sequencer wrote here, which can only be one that was frozen. The log shows what it wrote.
+          // Another sequencer wrote here, which must have been frozen. The log shows its records.
           this.use.logger.warn({ partition, offset, expected: state.appended.logOffset }, 'sequencer.foreign_write');
           this.#states.delete(partition);
           return;
@@ -269,7 +271,7 @@ export class Sequencer {
         state.uncheckpointed.bytes += log.reduce((sum, record) => sum + (record.value?.length ?? 0), 0);
       }
     } catch (error) {
-      // The fold ran ahead of the log, and only the log shows whether the write happened.
+      // The fold is ahead of the log, and only the log shows whether the write happened.
       this.#states.delete(partition);
       throw error;
     }
@@ -280,7 +282,7 @@ export class Sequencer {
     this.use.logger.warn({ partition, from: first, to: last, records: count }, 'sequencer.dead_letters');
   }
 
-  /** After a connection broke, the log may have lost records, or have others: nothing is written until that is known. */
+  /** Checks the end of the log after a connection broke: the log may have lost records, or got others. */
   async #assertUnchanged(partition: number, state: PartitionState): Promise<void> {
     const { connection, topics } = this.use;
     const { interruptions } = connection;
@@ -304,7 +306,7 @@ export class Sequencer {
    */
   async #readBack(state: PartitionState, chunk: readonly StoredRecord[]): Promise<number> {
     const { ids } = state.fold;
-    // All records of a chunk are of one segment, and see the same window.
+    // All records of a chunk are in one time segment, and see the same window.
     const windowFrom = ids.coversFrom(ids.timeOf(chunk[0]?.timestampMs ?? 0)) ?? state.appended.logOffset;
     let oldest = windowFrom;
     for (const record of chunk) {
@@ -316,12 +318,12 @@ export class Sequencer {
     return windowFrom;
   }
 
-  /** A stamp is the api's only if it is not too far before the window. Any other counts as none. */
+  /** Whether the stamp is the api's, and points before the window. A stamp too far before it is ignored. */
   #isFollowed(stamp: number, windowFrom: number): boolean {
     return stamp < windowFrom && stamp >= windowFrom - (this.use.readBackRecords ?? READ_BACK_RECORDS);
   }
 
-  /** Looks up an id in the log before the window, for a record that was not checked up to the window. */
+  /** Returns a look-up of ids in the log before the window, for a record that was not checked up to the window. */
   #beforeWindow(
     state: PartitionState,
     record: StoredRecord,
@@ -354,7 +356,7 @@ export class Sequencer {
       }
       const { event } = reading;
       if (!this.use.connection.isPlaceOf(event.orgId, record.partition)) {
-        // Sequenced here, its org would have a second stream of seqs.
+        // Sequenced here, the org would get a second series of seqs.
         deadLetters.push(this.#misplaced(record));
         continue;
       }
@@ -396,7 +398,7 @@ export class Sequencer {
   async #checkpoint(partition: number, state: PartitionState, session: ConsumerSession): Promise<void> {
     const { sequences, ids } = state.fold;
     const now = { ...state.appended, clockMs: ids.clockMs };
-    // Keys from after the clock's time were written before the clock was set back.
+    // If the clock was set back, keys may begin after its time.
     const overIds = [...state.idsKeys].filter(([, beginMs]) => ids.isOver(Math.min(beginMs, ids.clockMs)));
     const { batches, idsKeys } = checkpointBatches(
       { lastSeqs: sequences.takeChanged(), ids: ids.takeAdded(), overIds: overIds.map(([key]) => key) },
@@ -407,7 +409,7 @@ export class Sequencer {
         this.#assertLease(partition, state, session);
         const offset = await this.use.writer.write(this.use.topics.sequences, partition, batch);
         if (offset !== state.sequencesNext) {
-          // Another sequencer wrote here, which can only be one that was frozen: its snapshots are older than these.
+          // Another sequencer wrote here, which must have been frozen: its snapshots are older than these.
           this.use.logger.warn({ partition, offset, expected: state.sequencesNext }, 'sequencer.foreign_checkpoint');
           sequences.markAllChanged();
         }
@@ -442,7 +444,7 @@ export class Sequencer {
   }
 }
 
-/** As many records from `from` on as one produce request should hold, and of one segment of time; at least one. */
+/** Returns the records from `from` on that fit in one produce request, of one time segment; at least one. */
 function takeChunk(
   records: readonly StoredRecord[],
   from: number,

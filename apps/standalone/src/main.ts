@@ -14,7 +14,7 @@ function print(line: string): void {
 async function run(servers: Server[]): Promise<void> {
   print(`Gapless is starting; its data is in ${dataDir}`);
   const started = startServers({ servers, dataDir, print, signal });
-  // What the stages need takes longer to load than this file, and the servers to start: all at the same time.
+  // The stages load while the servers start, because both take long.
   const health = new HealthBoard();
   const pushing = new StageThread(health);
   try {

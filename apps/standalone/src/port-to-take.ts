@@ -17,7 +17,7 @@ async function isFree(host: string, port: number): Promise<boolean> {
   });
 }
 
-/** The port that is wanted; unless one is, the usual one if it is free, else any. */
+/** Returns the configured port. Without one, it is the usual port if that is free, otherwise any. */
 export async function portToTake(environment: Environment): Promise<string> {
   const wanted = environment['PORT'];
   if (wanted !== undefined) return wanted;

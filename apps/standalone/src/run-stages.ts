@@ -13,7 +13,7 @@ import type { Server } from './start-servers.js';
 import { apiHttp } from '../../api/src/http/api-http.js';
 
 export interface StagesToRun {
-  /** What was started for the stages. */
+  /** The servers that were started for the stages. */
   readonly servers: readonly Server[];
   readonly health: HealthBoard;
   readonly pushing: StageThread;
@@ -29,12 +29,12 @@ export async function runStages(given: Environment, parts: StagesToRun): Promise
   const environment = isEmbedded
     ? { ...(await embeddedEnvironment(given, dataDir)), PORT: await portToTake(given) }
     : given;
-  // An environment that names its brokers has somebody who decides about them.
+  // If the environment names its brokers, their operators decide about topics.
   if (!process.env['KAFKA_BROKERS']) await fitOwnTopics(environment, { print, signal });
   pushing.start(environment);
   const lost = new AbortController();
   const died = Promise.race([pushing.died, ...servers.map((server) => server.died)]);
-  // Without its servers a start would wait for ever.
+  // Without its servers, the start would never end.
   void died.then((reason) => {
     lost.abort(reason);
   });
@@ -47,7 +47,7 @@ export async function runStages(given: Environment, parts: StagesToRun): Promise
         name: 'standalone',
         modules: await stageModules('main'),
         defaultPort: STAGES.api.port,
-        // Between the look at the usual port and this start somebody may have taken it.
+        // Another process may have taken the usual port since it was checked.
         mayMove: isEmbedded && given['PORT'] === undefined,
         http: apiHttp,
         health,
@@ -68,7 +68,7 @@ export async function runStages(given: Environment, parts: StagesToRun): Promise
   }
 }
 
-/** Writes down how to reach what runs. */
+/** Writes the addresses and the demo keys to `credentials.json`. */
 async function announce({ app, url, config }: GaplessApp, { dataDir, print, signal }: StagesToRun): Promise<void> {
   const reachable = { base_url: url, kafka_brokers: config.kafkaBrokers.join(','), database_url: config.databaseUrl };
   await startStep('Postgres to take the demo keys', () => writeCredentials(dataDir, app.get(Store), reachable), {

@@ -2,8 +2,8 @@ import type { Type } from '@nestjs/common';
 import { STAGE_NAMES, STAGES, type StageDefinition } from '#libs/runtime';
 
 /**
- * The modules of the stages that the standalone process runs on the thread, each in a folder of its stage's name. The other
- * thread's are not loaded.
+ * Returns the modules of the stages that run on the thread, each from the folder with its stage's name. Modules of the
+ * other thread are not loaded.
  * @throws Error for a stage without a module
  */
 export async function stageModules(thread: StageDefinition['thread']): Promise<readonly Type[]> {

@@ -46,7 +46,7 @@ const health = new HealthBoard((parts) => {
 
 try {
   running = await startGaplessApp(
-    // Its HTTP side is the main thread's business; a port of its own keeps the two apart.
+    // The main thread serves the public port, so this thread listens on a free one.
     { name: 'push', modules: await modules, defaultPort: 0, health },
     { ...(await environment), HOST: '127.0.0.1', PORT: '0' },
     stopping.signal,

@@ -16,8 +16,8 @@ export type ToStageThread =
 const ENTRY = new URL('./stage-thread-main.js', import.meta.url);
 
 /**
- * The stages that push and project, on a thread of their own: they and those that take events in would otherwise
- * share one processor, however many there are.
+ * Runs the stages that push and project on a thread of their own. Otherwise they and the stages that take events in
+ * would share one processor, even on a machine with several.
  */
 export class StageThread {
   /** Resolves when the thread ends without having been stopped. */
@@ -29,8 +29,8 @@ export class StageThread {
   #asking: ((measured: MeasuredMetrics) => void)[] = [];
 
   /**
-   * Loads its code, which takes it a second: nothing else is needed of it before `start`.
-   * @param health where the parts of the thread are shown, too
+   * Starts the thread, which loads its code in about a second. Its stages wait for `start`.
+   * @param health shows the parts of the thread, too
    */
   constructor(health: HealthBoard) {
     this.#worker = new Worker(ENTRY);
@@ -63,12 +63,12 @@ export class StageThread {
     this.died = this.#ended.then(() => (this.#isStopping ? new Promise<never>(() => undefined) : new Error(failure)));
   }
 
-  /** Starts its stages, once their servers are known. */
+  /** Starts the thread's stages, once their servers are known. */
   start(environment: Environment): void {
     this.#worker.postMessage({ kind: 'start', environment: { ...environment } } satisfies ToStageThread);
   }
 
-  /** Resolves once its stages run. @throws what they failed with, or the signal's reason */
+  /** Resolves once its stages run. @throws the error of the stages, or the signal's reason */
   async ready(signal: AbortSignal): Promise<void> {
     const died = this.died.then((error) => Promise.reject(error));
     const stopped = new Promise<never>((_, reject) => {
@@ -87,7 +87,7 @@ export class StageThread {
     });
   }
 
-  /** Finishes what is under way; may be called more than once. */
+  /** Finishes the work in progress; may be called more than once. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#worker.postMessage({ kind: 'stop' } satisfies ToStageThread);

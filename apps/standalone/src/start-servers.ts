@@ -7,14 +7,14 @@ export interface Server {
 }
 
 export interface ServersToStart {
-  /** Gets those that run. */
+  /** Gets the servers that were started. */
   readonly servers: Server[];
   readonly dataDir: string;
   readonly print: (line: string) => void;
   readonly signal: AbortSignal;
 }
 
-/** A broker that was just started still waits for the members of a Gapless that was killed with it. */
+/** Removes the group members of a killed Gapless, which its broker still waits for after a restart. */
 async function forgetTheDead(brokers: string, { print, signal }: ServersToStart): Promise<void> {
   try {
     const members = await forgetMembers({ brokers, signal });
@@ -24,7 +24,7 @@ async function forgetTheDead(brokers: string, { print, signal }: ServersToStart)
   }
 }
 
-/** Settings of how to get into brokers that are somebody else's. */
+/** Settings of the access to brokers that Gapless does not start itself. */
 const ACCESS_SETTINGS = [SETTINGS.kafkaTls, SETTINGS.kafkaSasl, SETTINGS.kafkaUsername, SETTINGS.kafkaPassword];
 
 function isGiven(text = ''): boolean {
@@ -33,7 +33,7 @@ function isGiven(text = ''): boolean {
 
 /**
  * Starts the servers that the environment does not name.
- * @throws ConfigError when it says how to get into brokers, and not where they are
+ * @throws ConfigError when there are settings of the access to brokers, but no addresses
  */
 export async function startServers(parts: ServersToStart): Promise<Environment> {
   const { servers, dataDir, print, signal } = parts;
@@ -46,7 +46,7 @@ export async function startServers(parts: ServersToStart): Promise<Environment> 
   const options = { dataDir, log: print, signal };
   const kafka = process.env['KAFKA_BROKERS'] ? null : startEmbeddedKafka(options);
   const postgres = process.env['DATABASE_URL'] ? null : startEmbeddedPostgres(options);
-  // While Postgres starts, and before any stage joins its group.
+  // This runs while Postgres starts, and before any stage joins its group.
   const forgotten = kafka?.then(({ brokers }) => forgetTheDead(brokers, parts)).catch(() => undefined);
   const started = await Promise.allSettled([kafka, postgres]);
   for (const server of started) if (server.status === 'fulfilled' && server.value !== null) servers.push(server.value);

@@ -5,7 +5,7 @@ import type { MailTransport } from './mail-transport.js';
 import { staffMail, type StaffMailContext } from './staff-mail.js';
 
 const BATCH = 20;
-/** Longer than an attempt can take: connecting, greeting and each answer have their limits. */
+/** How long a mail is reserved for the process that sends it: longer than its SMTP timeouts let an attempt take. */
 const HELD_MS = 120_000;
 const LONGEST_ERROR = 500;
 
@@ -18,8 +18,8 @@ export interface MailRoundsDependencies {
 }
 
 /**
- * Sends the mails that are due: one for each staff alert, tried again with back-off. A process that dies between the
- * server's answer and the note of it has the mail sent again, under the same Message-ID.
+ * Sends the mails that are due, one for each staff alert, and retries with back-off. If a process dies after the
+ * server's answer but before the answer is saved, the mail is sent again under the same Message-ID.
  */
 export class MailRounds {
   constructor(private readonly use: MailRoundsDependencies) {}

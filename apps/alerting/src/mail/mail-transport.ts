@@ -1,10 +1,10 @@
 import type { StaffMail } from './staff-mail.js';
 
-/** A mail server that does not go on within this time is as good as away; the mail is tried again. */
+/** A mail server that does not answer within this time counts as unreachable; the mail is tried again. */
 const TIMEOUT_MS = 10_000;
 const CONNECTIONS = 4;
 
-/** Where mails are sent from, and how. */
+/** Sends mails through the mail server. */
 export interface MailTransport {
   /** Resolves once the server has taken the mail for at least one of its recipients. */
   send(mail: StaffMail): Promise<void>;
@@ -12,8 +12,8 @@ export interface MailTransport {
 }
 
 /**
- * The address that mails come from: the `from` parameter of the url, its user where that is an address, or `gapless` at
- * the server's own name.
+ * Returns the sender's address: the `from` parameter of the url, or its user if that is an address. Otherwise it is
+ * `gapless` at the server's host name.
  */
 export function senderOf(smtpUrl: string): string {
   const { searchParams, username, hostname } = new URL(smtpUrl);
@@ -21,10 +21,12 @@ export function senderOf(smtpUrl: string): string {
   return searchParams.get('from') ?? (user.includes('@') ? user : `gapless@${hostname}`);
 }
 
-/** Speaks SMTP to the server of the url: `smtps://` from the start in TLS, `smtp://` with STARTTLS where it is offered. */
+/**
+ * Connects to the SMTP server of the url: `smtps://` uses TLS from the start, `smtp://` uses STARTTLS if it is offered.
+ */
 export function createMailTransport(smtpUrl: string): MailTransport {
   const { protocol, hostname, port, username, password } = new URL(smtpUrl);
-  // Where no mails are sent, it need not be held in memory.
+  // Imported here, so that a process that sends no mails does not load it.
   const opening = import('nodemailer').then(({ createTransport }) =>
     createTransport({
       pool: true,
@@ -33,13 +35,13 @@ export function createMailTransport(smtpUrl: string): MailTransport {
       secure: protocol === 'smtps:',
       ...(username === '' ? {} : { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
       maxConnections: CONNECTIONS,
-      // Whether a mail is sent again is decided in one place, by what its alert says.
+      // `MailRounds` alone decides whether a mail is sent again.
       maxRequeues: 0,
       idleTimeout: 5_000,
       connectionTimeout: TIMEOUT_MS,
       greetingTimeout: TIMEOUT_MS,
       socketTimeout: TIMEOUT_MS,
-      // A mail is made of what visitors write: nothing in it is fetched.
+      // Mails contain text from visitors, so no file or url in them is fetched.
       disableFileAccess: true,
       disableUrlAccess: true,
     }),

@@ -8,7 +8,7 @@ import { createMailTransport, senderOf, type MailTransport } from './mail-transp
 
 const ROUND_EVERY_MS = 1_000;
 
-/** Sends the mails of staff alerts for as long as it runs, where SMTP is configured. */
+/** Sends the mails of staff alerts every second, if SMTP is configured. */
 @Injectable()
 export class SendMails extends RegularWork {
   readonly #transport: MailTransport | null;

@@ -8,7 +8,7 @@ export interface StaffMail {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
-  /** The same however often the mail of an alert is sent. */
+  /** The same for every attempt to send the mail of an alert. */
   readonly messageId: string;
   readonly references?: string;
   readonly priority: 'normal' | 'high';
@@ -17,7 +17,7 @@ export interface StaffMail {
 
 export interface StaffMailContext {
   readonly from: string;
-  /** Where this Gapless shows its dashboard; `null` when nobody has said. */
+  /** The address of the dashboard; `null` if it is not configured. */
   readonly publicUrl: string | null;
 }
 
@@ -49,7 +49,7 @@ function escapeHtml(text: string): string {
     .replaceAll("'", '&#39;');
 }
 
-/** Product services give the url; only what leads to a page becomes a link. */
+/** Whether the url may become a link. It comes from product services, so only http and https are allowed. */
 function isWebUrl(text: string): boolean {
   return URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol);
 }
@@ -103,7 +103,7 @@ function messageIdOf(alertId: string, from: string): string {
   return `<${alertId}@${from.slice(from.lastIndexOf('@') + 1)}>`;
 }
 
-/** The mail of a staff alert: all that is needed to act on it, in plain text and in HTML. */
+/** Returns the mail of a staff alert, with everything needed to act on it, in plain text and HTML. */
 export function staffMail(mail: AlertMail, { from, publicUrl }: StaffMailContext): StaffMail {
   const { conversation } = mail.data;
   const waited = waitedText(conversation.waited_seconds);
@@ -117,7 +117,7 @@ export function staffMail(mail: AlertMail, { from, publicUrl }: StaffMailContext
     text: textOf(headline, mail, footer),
     html: htmlOf(headline, mail, footer),
     messageId: messageIdOf(mail.alertId, from),
-    // Mail programs show the escalation below what it escalates.
+    // Mail programs show an escalation below the alert that it escalates.
     ...(mail.earlierAlertId === null ? {} : { references: messageIdOf(mail.earlierAlertId, from) }),
     priority: mail.stage === 1 ? 'normal' : 'high',
     headers: { 'Auto-Submitted': 'auto-generated', 'X-Gapless-Alert-Id': mail.alertId },

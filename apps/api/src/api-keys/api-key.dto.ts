@@ -9,7 +9,7 @@ export class CreateApiKeyDto {
   @Checked(required(someScopes))
   readonly scopes!: readonly ApiKeyScope[];
 
-  /** Never, if left out, and if the key that asks does not expire itself. */
+  /** Absent or null: the key expires with the key that requests it, or never if that key does not expire. */
   @Checked(absentOrNull(aTimestamp))
   readonly expires_at?: string | null;
 }

@@ -15,7 +15,7 @@ import { CreateApiKeyDto } from './api-key.dto.js';
 import { apiKeyJson } from './api-key.presenter.js';
 import { decideGrant } from './grant.js';
 
-/** `POST /external/api-keys`: makes a key of the own org, and shows it this once (contract 2.3). */
+/** `POST /external/api-keys`: creates a key of the caller's org, and shows it in this response only (contract 2.3). */
 @Controller('api/v1/external/api-keys')
 export class CreateApiKeyController {
   constructor(

@@ -9,10 +9,10 @@ export interface Grant {
 }
 
 /**
- * A key can grant no more than it has: neither scopes, nor time.
- * @param wanted.expiresAt `null` for as long as possible
+ * Limits a new key to the scopes and the lifetime of the key that creates it.
+ * @param wanted.expiresAt `null` for as late as possible
  * @throws GaplessError `insufficient_scope` for scopes that the key lacks; `validation_failed` for an expiry in the
- * past or after the key's own
+ *   past or after the key's own
  */
 export function decideGrant(by: AuthenticatedKey, wanted: Grant, nowMs: number): Grant {
   const lacking = wanted.scopes.filter((scope) => !by.scopes.includes(scope));

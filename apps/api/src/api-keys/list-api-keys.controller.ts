@@ -5,10 +5,12 @@ import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { apiKeyJson } from './api-key.presenter.js';
 
-/** Keys that were revoked stay, however many there are. */
+/** The most keys that are listed, because revoked keys are kept. */
 const LISTED = 1_000;
 
-/** `GET /external/api-keys`: the keys of the own org, revoked ones too, oldest first (contract 2.3). */
+/**
+ * `GET /external/api-keys`: lists the keys of the caller's org, including revoked ones, oldest first (contract 2.3).
+ */
 @Controller('api/v1/external/api-keys')
 export class ListApiKeysController {
   constructor(private readonly keys: ApiKeyRecords) {}

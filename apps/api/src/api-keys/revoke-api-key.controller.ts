@@ -6,7 +6,7 @@ import { Actor } from '../audit/actor.decorator.js';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 
-/** `DELETE /external/api-keys/:id`: revokes a key of the own org; it is refused from the next request on. */
+/** `DELETE /external/api-keys/:id`: revokes a key of the caller's org. The next request with it is refused. */
 @Controller('api/v1/external/api-keys/:id')
 export class RevokeApiKeyController {
   constructor(

@@ -1,7 +1,7 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { ASYNCAPI_JSON } from './asyncapi-document.js';
 
-/** `GET /asyncapi.json`: the description of the Kafka topics, for everybody. */
+/** `GET /asyncapi.json`: the description of the Kafka topics. It needs no key. */
 @Controller('asyncapi.json')
 export class AsyncApiController {
   @Get()

@@ -38,7 +38,7 @@ function channel(topic: string, { title, description, messages }: ChannelSketch)
   };
 }
 
-/** `channels` of the document: one for each topic that is open to others. */
+/** `channels` of the document: one for each topic that others may use. */
 export const CHANNELS: JsonObject = {
   log: channel(NAMES.log, {
     title: 'The log',
@@ -68,7 +68,7 @@ function operation(action: 'send' | 'receive', name: string, summary: string): J
   return { action, channel: { $ref: `#/channels/${name}` }, summary };
 }
 
-/** `operations` of the document: what Gapless itself does. */
+/** `operations` of the document: those that Gapless performs. */
 export const OPERATIONS: JsonObject = {
   appendToLog: operation('send', 'log', 'Gapless appends each event once; you read.'),
   takeSubmissions: operation('receive', 'inbox', 'You produce; Gapless reads.'),

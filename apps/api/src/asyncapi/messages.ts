@@ -146,7 +146,7 @@ export const MESSAGES: JsonObject = {
   },
   deadLetter: {
     title: 'A record that could not be read',
-    // Whatever was submitted, JSON or not.
+    // The record holds the submitted bytes, JSON or not.
     contentType: 'application/octet-stream',
     headers: ref('DeadLetterHeaders'),
   },

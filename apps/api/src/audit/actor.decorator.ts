@@ -5,17 +5,17 @@ import { keyOf } from '../auth/authenticated-key.js';
 import '../auth/dashboard-session.js';
 import type { Callers } from '../http/callers.js';
 
-/** Enough to distinguish sessions; nobody can take one over by it. */
+/** The part of a session's name that is shown: it distinguishes sessions, but gives no access to them. */
 const SESSION_NAME_LENGTH = 16;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who made the request, for the audit log. */
+    /** The caller whom the audit log names. */
     readonly actor: AuditActor;
   }
 }
 
-/** Has each request name its caller, once it is asked. */
+/** Adds `request.actor`, which is determined when it is first read. */
 export function nameActors(instance: FastifyInstance, callers: Callers): void {
   instance.decorateRequest('actor', {
     getter(this: FastifyRequest): AuditActor {
@@ -31,7 +31,7 @@ export function nameActors(instance: FastifyInstance, callers: Callers): void {
   });
 }
 
-/** Who makes the change: for the records, so that the audit log names the caller. */
+/** The caller who makes a change, as the audit log names it. */
 export const Actor = createParamDecorator(
   (_: unknown, context: ExecutionContext): AuditActor => context.switchToHttp().getRequest<FastifyRequest>().actor,
 );

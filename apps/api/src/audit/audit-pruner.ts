@@ -6,7 +6,7 @@ import type { Config, Logger } from '#libs/runtime';
 
 const EVERY_MS = 60 * 1_000;
 
-/** Deletes entries that are older than `AUDIT_RETENTION`; that every process does so does no harm. */
+/** Deletes entries that are older than `AUDIT_RETENTION`. Every process may do so. */
 @Injectable()
 export class AuditPruner extends RegularWork {
   constructor(

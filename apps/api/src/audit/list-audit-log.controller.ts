@@ -42,7 +42,7 @@ export class ListAuditLogController {
       parameters.refuse('cursor', 'invalid_format', 'must be the next_cursor of an earlier page');
     }
     parameters.throwIfAny();
-    // One more than asked for shows whether there are more.
+    // One more entry than requested shows whether there is another page.
     const found = await this.audit.list(orgId, { limit: limit + 1, ...(after === undefined ? {} : { after }) });
     const page = found.slice(0, limit);
     const last = page.at(-1);

@@ -26,8 +26,8 @@ export class ApiKeyAuthenticator {
   }
 
   /**
-   * @param text the key as its owner was shown it
-   * @throws GaplessError `invalid_api_key` for one that is unknown, revoked or expired alike
+   * @param text the whole key, as its owner got it
+   * @throws GaplessError `invalid_api_key` for a key that is unknown, revoked or expired alike
    */
   async authenticate(text: string): Promise<AuthenticatedKey> {
     const presented = parseApiKey(text);

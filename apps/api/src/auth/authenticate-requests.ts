@@ -8,8 +8,8 @@ import './sign-in.decorator.js';
 const AUTHENTICATED = '/api/';
 
 /**
- * Checks the key, or the session, of every request for a route below `/api/`, before its body is read; what it may do, the
- * scope guard decides. The route's pattern counts and not the request's path, which can be spelled in many ways.
+ * Checks the key or the session of every request for a route below `/api/`, before its body is read. The scope guard
+ * checks what it may do. The route's pattern decides, because a path can be spelled in many ways.
  */
 export function authenticateRequests(instance: FastifyInstance, authenticator: RequestAuthenticator): void {
   instance.decorateRequest('apiKey', null);

@@ -2,7 +2,7 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { GaplessError, type ApiKeyId, type OrgId } from '#libs/domain';
 
-/** The key that a request was made with, checked. */
+/** The API key of a request, after it was checked. */
 export interface AuthenticatedKey {
   readonly id: ApiKeyId;
   /** `null` for a service key. */
@@ -18,13 +18,13 @@ declare module 'fastify' {
   }
 }
 
-/** @throws Error on a route that is not authenticated: a defect of the route */
+/** @throws Error on a route without authentication, which is a defect of the route */
 export function keyOf(request: FastifyRequest): AuthenticatedKey {
   if (request.apiKey === null) throw new Error('the route is not authenticated');
   return request.apiKey;
 }
 
-/** The org that the request's key is bound to. A service key is bound to none, and is refused. */
+/** The org of the request's key. A service key has none, and is refused. */
 export const OrgOfKey = createParamDecorator((_: unknown, context: ExecutionContext): OrgId => {
   const { orgId } = keyOf(context.switchToHttp().getRequest<FastifyRequest>());
   if (orgId === null) throw new GaplessError('insufficient_scope', 'A service key is not bound to an organization.');

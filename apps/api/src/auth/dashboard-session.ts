@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { GaplessError } from '#libs/domain';
 import type { SessionName } from '#libs/postgres';
 
-/** A session of the dashboard that a request belongs to, checked. */
+/** The dashboard session of a request, after it was checked. */
 export interface DashboardSession {
   readonly name: SessionName;
   /** The value that its unsafe requests must send in `X-CSRF-Token`. */
@@ -12,7 +12,7 @@ export interface DashboardSession {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** `null` for a request that brings an API key of its own, and outside of `/api/`. */
+    /** `null` for a request with an API key of its own, and outside of `/api/`. */
     session: DashboardSession | null;
   }
 }

@@ -9,10 +9,10 @@ import type { DashboardSession } from './dashboard-session.js';
 import { KeyUses } from './key-uses.js';
 import { csrfTokenOf, newSessionToken, sessionNameOf } from './session-token.js';
 
-/** A working day: operators sign in once. */
+/** A working day, so that operators sign in once. */
 const LIFETIME_MS = 12 * 60 * 60 * 1_000;
 
-/** The dashboard's sessions. Each stands on an API key, may do what that may, and ends with it. */
+/** The dashboard's sessions. Each belongs to an API key, has its permissions, and ends with it. */
 @Injectable()
 export class DashboardSessions {
   readonly #stored: SharedQuery<SessionName, StoredDashboardSession>;
@@ -22,7 +22,7 @@ export class DashboardSessions {
     private readonly uses: KeyUses,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {
-    // Nothing is cached: who is signed out, or whose key is revoked, is refused from the next request on.
+    // Nothing is cached: once a session or its key is revoked, the next request is refused.
     this.#stored = new SharedQuery((names) => records.find(names));
   }
 
@@ -38,8 +38,8 @@ export class DashboardSessions {
   }
 
   /**
-   * @param token as the cookie holds it
-   * @throws GaplessError `missing_api_key` for a session that is over, for whatever reason
+   * @param token the value of the cookie
+   * @throws GaplessError `missing_api_key` for a session that is over, for any reason
    */
   async resume(token: string): Promise<{ readonly key: AuthenticatedKey; readonly session: DashboardSession }> {
     const name = sessionNameOf(token);
@@ -53,7 +53,7 @@ export class DashboardSessions {
     return { key: { id, orgId, scopes, expiresAt }, session: sessionOf(token, stored.expiresAt) };
   }
 
-  /** Whether a session that was resumed earlier still goes on. */
+  /** Whether an earlier session is still open. */
   async isOpen({ name }: DashboardSession): Promise<boolean> {
     const stored = (await this.#stored.ask([name])).get(name);
     return stored !== undefined && isOpen(stored, this.clock.now());

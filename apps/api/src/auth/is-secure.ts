@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 
 /**
- * Whether the caller speaks https: to this process, or to a proxy before it. `X-Forwarded-Proto` counts if a trusted proxy
- * sent it, and where the service is known to be reached by https.
+ * Whether the caller speaks https, to this process or to a proxy before it. `X-Forwarded-Proto` counts if a trusted
+ * proxy sent it, or if the public url is https.
  */
 export function isSecure(
   { protocol, headers }: Pick<FastifyRequest, 'protocol' | 'headers'>,
@@ -11,6 +11,6 @@ export function isSecure(
   if (protocol === 'https') return true;
   if (!by.byProxy && by.publicUrl?.startsWith('https:') !== true) return false;
   const forwarded = headers['x-forwarded-proto'];
-  // A chain of proxies appends; the first one stands before the caller.
+  // Each proxy of a chain appends a value. The first one is from the proxy that the caller reached.
   return typeof forwarded === 'string' && forwarded.split(',', 1)[0]?.trim() === 'https';
 }

@@ -4,10 +4,10 @@ import { ApiKeyRecords } from '#libs/postgres';
 import { LOGGER, RegularWork } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
 
-/** Nobody needs to know to the second when a key was used last. */
+/** The last use of a key need not be known to the second. */
 const FLUSH_EVERY_MS = 15_000;
 
-/** Notes when keys were used last: many uses with one write. */
+/** Records when keys were last used, many uses in one write. */
 @Injectable()
 export class KeyUses extends RegularWork {
   #uses = new Map<ApiKeyId, number>();

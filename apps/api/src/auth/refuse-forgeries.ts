@@ -7,8 +7,9 @@ import './dashboard-session.js';
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Refuses unsafe requests that come with the dashboard's cookie but not from its scripts: a browser sends the cookie with
- * whatever makes it ask, but only the dashboard knows the token. A key in a header is not sent by itself, and needs none.
+ * Refuses unsafe requests that have the dashboard's cookie but not its CSRF token. Browsers add the cookie to requests
+ * of any site, but only the dashboard knows the token. Requests with a key in a header need no token, because browsers
+ * do not add that header.
  */
 export function refuseForgeries(instance: FastifyInstance): void {
   instance.addHook('onRequest', (request, _reply, done) => {

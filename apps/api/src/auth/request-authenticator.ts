@@ -24,8 +24,8 @@ export class RequestAuthenticator {
   ) {}
 
   /**
-   * @throws GaplessError `missing_api_key` without either, or for a session that is over; `invalid_api_key` for a key that
-   *   is unknown, revoked or expired alike
+   * @throws GaplessError `missing_api_key` without key and session, or for a session that is over; `invalid_api_key`
+   *   for a key that is unknown, revoked or expired alike
    */
   async authenticate(request: FastifyRequest): Promise<Authenticated> {
     const header = request.headers['x-api-key'];
@@ -36,7 +36,7 @@ export class RequestAuthenticator {
     throw new GaplessError('missing_api_key', 'Send an API key in the X-Api-Key header.');
   }
 
-  /** Whether who made a request, a while ago by now, may still do so. */
+  /** Whether the key or the session of an earlier request is still valid. */
   async isInForce(request: FastifyRequest): Promise<boolean> {
     return request.session === null ? this.keys.isInForce(keyOf(request).id) : this.sessions.isOpen(request.session);
   }

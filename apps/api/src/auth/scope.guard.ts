@@ -17,7 +17,8 @@ export class ScopeGuard implements CanActivate {
       context.getClass(),
     ]);
     if (required === undefined) {
-      // Outside of what is authenticated there is nothing to require; inside, forgetting it must not open a door.
+      // Routes without authentication require nothing. A route with it must not be open because its scope was
+      // forgotten.
       if (apiKey === null) return true;
       throw new Error(`${context.getClass().name} does not say which scope it requires`);
     }

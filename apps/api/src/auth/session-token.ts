@@ -3,8 +3,8 @@ import { parseCookie, stringifySetCookie } from 'cookie';
 import { sha256OfSecret, type SessionName } from '#libs/postgres';
 
 /**
- * The session token in the browser, in a cookie that no script can read. By https it has the prefix by which browsers let
- * no other host of the domain set it.
+ * Returns the name of the cookie with the session token, which scripts cannot read. With https, its prefix makes
+ * browsers refuse it from other hosts of the domain.
  */
 function cookieName(isSecure: boolean): string {
   return isSecure ? '__Host-gapless_session' : 'gapless_session';
@@ -23,16 +23,16 @@ export function sessionNameOf(token: string): SessionName {
 }
 
 /**
- * What scripts of the dashboard show with unsafe requests, and those of other sites cannot know. A function of the token,
- * so that nothing more is stored, and one that does not lead back to it.
+ * Returns the token that the dashboard's scripts send with unsafe requests, and that other sites cannot know. It is
+ * derived from the session token, so nothing more is stored, and does not reveal it.
  */
 export function csrfTokenOf(token: string): string {
   return createHmac('sha256', token).update('csrf token of a dashboard session').digest('base64url');
 }
 
 /**
- * The token in the `Cookie` header; `undefined` without one, or for what is no token of ours.
- * @param isSecure whether the browser speaks https: the cookie for http does not count then
+ * Returns the token in the `Cookie` header; `undefined` if there is none or it is malformed.
+ * @param isSecure whether the browser speaks https: the cookie for http is then ignored
  */
 export function sessionTokenIn(cookieHeader: string | undefined, isSecure: boolean): string | undefined {
   if (cookieHeader === undefined) return undefined;
@@ -43,14 +43,14 @@ export function sessionTokenIn(cookieHeader: string | undefined, isSecure: boole
 const ATTRIBUTES = { httpOnly: true, sameSite: 'strict', path: '/' } as const;
 
 /**
- * The `Set-Cookie` that hands the token to the browser.
- * @param isSecure whether the browser speaks https: it must not send the token otherwise then
+ * Returns the `Set-Cookie` that gives the token to the browser.
+ * @param isSecure whether the browser speaks https: it then sends the token over https only
  */
 export function sessionCookie(token: string, maxAgeSeconds: number, isSecure: boolean): string {
   return stringifySetCookie(cookieName(isSecure), token, { ...ATTRIBUTES, secure: isSecure, maxAge: maxAgeSeconds });
 }
 
-/** The `Set-Cookie` that takes the token away again. */
+/** Returns the `Set-Cookie` that deletes the token. */
 export function clearedSessionCookie(isSecure: boolean): string {
   return stringifySetCookie(cookieName(isSecure), '', { ...ATTRIBUTES, secure: isSecure, maxAge: 0 });
 }

@@ -7,8 +7,10 @@ declare module 'fastify' {
   }
 }
 
-/** A key, and nothing around it to speak of. */
+/** The body holds little more than a key. */
 const LIMITS: OperationLimits = { bodyBytes: 4 * 1_024 };
 
-/** The operation is for those who are nobody yet: the key to check is in its body. It counts its callers by itself. */
+/**
+ * Marks the sign-in: it needs no key in a header, because its body has the key to check. It counts its own rate limits.
+ */
 export const SignsIn = () => RouteConfig({ signsIn: true, limits: LIMITS });

@@ -1,7 +1,7 @@
 import type { AttemptCounts, Buckets, EndpointRecord } from '#libs/postgres';
 import { bucketStarts } from './activity-buckets.js';
 
-/** The pushes to an endpoint, oldest bucket first, including empty ones. */
+/** The pushes to an endpoint by bucket, oldest first, including empty buckets. */
 export interface ActivityJson {
   readonly endpoint_id: string;
   readonly buckets: readonly { readonly at: string; readonly delivered: number; readonly failed_attempts: number }[];

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 
-/** The operations that the pages about live-chat alerts use. */
+/** An operation that only processes with live-chat alerts serve. */
 const SETTINGS = '/api/v1/internal/orgs/:orgId/live-chat-settings';
 
 /** Whether this process serves the operations of live-chat alerts, which belong to another stage. */

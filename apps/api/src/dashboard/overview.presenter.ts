@@ -46,7 +46,7 @@ export function overviewJson(figures: OverviewFigures) {
   };
 }
 
-/** Over all endpoints. */
+/** Adds up the attempts of all endpoints in each bucket. */
 function sumByBucket(
   attempts: readonly AttemptCounts[],
   count: (counts: AttemptCounts) => number,

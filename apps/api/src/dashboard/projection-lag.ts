@@ -9,7 +9,7 @@ import type { Logger } from '#libs/runtime';
 /** The steps of the reported lag, in seconds. The exact length of a long lag is of no use. */
 const LAGS = [1, 2, 5, 10, 30, 60, 300, 900, 3_600, 21_600, 86_400] as const;
 
-/** The dashboard does not wait longer than this for brokers that are down. */
+/** The longest that the dashboard waits for brokers that are down. */
 const PATIENCE_MS = 1_500;
 
 /** Measures how far the api's data lags the log and the delivery facts. */
@@ -27,7 +27,10 @@ export class ProjectionLag {
     this.#positions = new LogPositions(connection);
   }
 
-  /** Seconds: what is older is shown. 0 when everything is; `null` when the brokers cannot be asked. */
+  /**
+   * Returns the lag in seconds: data older than that is shown. 0 if all data is shown; `null` if the brokers do not
+   * answer.
+   */
   async seconds(): Promise<number | null> {
     const ended = new AbortController();
     try {

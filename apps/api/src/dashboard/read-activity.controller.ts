@@ -20,7 +20,7 @@ interface ActivityQuery {
   readonly endpointId: EndpointId | undefined;
 }
 
-/** @throws GaplessError `not_found` for what is not the id of an endpoint, as in a path */
+/** @throws GaplessError `not_found` for a malformed endpoint id, as for one in a path */
 function parseActivityQuery(query: unknown): ActivityQuery {
   const parameters = new QueryParameters(query, ['hours', 'endpoint_id']);
   const hours = parameters.integer('hours', 1, MAX_HOURS) ?? DEFAULT_HOURS;
@@ -31,7 +31,7 @@ function parseActivityQuery(query: unknown): ActivityQuery {
   return { hours, endpointId };
 }
 
-/** `GET /dashboard/activity`: what each endpoint was sent, over time. */
+/** `GET /dashboard/activity`: the pushes to each endpoint, over time. */
 @Controller('api/v1/dashboard/activity')
 export class ReadActivityController {
   constructor(

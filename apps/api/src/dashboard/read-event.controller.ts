@@ -23,7 +23,7 @@ function eventDeliveryJson(delivery: EventDelivery) {
   };
 }
 
-/** `GET /dashboard/events/:seq`: an event to the byte, and where it was delivered. */
+/** `GET /dashboard/events/:seq`: the exact bytes of an event, and its deliveries. */
 @Controller('api/v1/dashboard/events/:seq')
 export class ReadEventController {
   constructor(
@@ -32,7 +32,7 @@ export class ReadEventController {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** Copies the envelope as it is stored. A key that may only read events gets no endpoints. */
+  /** Copies the stored envelope unchanged. A key that may only read events gets no endpoints. */
   @Get()
   @RequireScope('events:read')
   @Header('content-type', 'application/json; charset=utf-8')

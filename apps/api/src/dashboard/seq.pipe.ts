@@ -3,7 +3,7 @@ import { GaplessError, seqFromText, type Seq } from '#libs/domain';
 
 const SEQ = /^[1-9]\d{0,15}$/;
 
-/** The one answer for a seq that is none, not there yet, or past retention. */
+/** The same error for a seq that is malformed, not assigned yet, or past retention. */
 export function noSuchEvent(): GaplessError {
   return new GaplessError('not_found', 'There is no such event.');
 }

@@ -4,8 +4,8 @@ import fastifyStatic from '@fastify/static';
 import type { FastifyInstance } from 'fastify';
 
 /**
- * Pages run the scripts that they come with, and talk to this service alone; nobody frames them. Styles that components
- * set on their elements are not scripts' business: see ADR 19.
+ * Pages run only scripts of this service, connect only to it, and cannot be framed. For styles that components set on
+ * their elements, see ADR 19.
  */
 const PAGE_POLICY = [
   "default-src 'none'",
@@ -20,7 +20,7 @@ const PAGE_POLICY = [
   "form-action 'none'",
 ].join('; ');
 
-/** Paths of other parts. No page is served there, even if there is no such operation. */
+/** Paths of other parts of the service. No page is served there, even if no operation matches. */
 const NOT_PAGES: ReadonlySet<string> = new Set([
   'api',
   'docs',
@@ -31,13 +31,13 @@ const NOT_PAGES: ReadonlySet<string> = new Set([
   'problems',
 ]);
 
-/** A file as Vite names them; whatever else has a dot is none. Pages have no dot. */
+/** The name of a file that Vite builds. Other paths with a dot match no file; pages have no dot. */
 const FILE = /^(?:[\w-][\w.-]*\/)*[\w-][\w.-]*$/;
 
-/** Names of files in here hold a hash of what is in them. */
+/** The names of files in this folder hold a hash of their content. */
 const HASHED = 'assets/';
 const FOREVER = 'public, max-age=31536000, immutable';
-/** Kept, but asked about each time. */
+/** Stored by the browser, but checked with the server before each use. */
 const REVALIDATED = 'no-cache';
 
 const NOT_BUILT = `The dashboard is not built: there is no dist/dashboard/index.html.
@@ -48,7 +48,7 @@ Then start Gapless again. (npm start does both.)
 The HTTP interface is there meanwhile, and described at /docs.
 `;
 
-/** Beside the package's `package.json`, wherever this file was compiled to. */
+/** Returns the folder of the built dashboard, beside `package.json`, wherever this file is compiled to. */
 function builtDashboard(directory = import.meta.dirname): string {
   return existsSync(join(directory, 'package.json'))
     ? join(directory, 'dist/dashboard')
@@ -56,8 +56,8 @@ function builtDashboard(directory = import.meta.dirname): string {
 }
 
 /**
- * `GET /…`: the dashboard's files, and for every other path that is nobody's the page that finds its way by itself.
- * @param directory what Vite has built; compressed files beside the others are sent to those who accept them
+ * Serves the dashboard's files, and its page for every other path that no other part serves.
+ * @param directory the output of Vite; clients that accept compressed files get those
  */
 export function serveDashboard(instance: FastifyInstance, directory = builtDashboard()): void {
   const hashed = join(directory, HASHED);
@@ -66,7 +66,7 @@ export function serveDashboard(instance: FastifyInstance, directory = builtDashb
     serve: false,
     preCompressed: true,
     cacheControl: false,
-    // Called with what is found: an answer that there is no such file is not kept.
+    // Called only for files that exist, so that a missing file is not cached.
     setHeaders: (response, path) => {
       response.setHeader('cache-control', path.startsWith(hashed) ? FOREVER : REVALIDATED);
     },

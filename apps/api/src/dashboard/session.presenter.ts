@@ -2,7 +2,7 @@ import { GaplessError } from '#libs/domain';
 import type { AuthenticatedKey } from '../auth/authenticated-key.js';
 import type { DashboardSession } from '../auth/dashboard-session.js';
 
-/** A session as the pages need it: who is signed in, what they may do, and how to ask for it. */
+/** Returns a session for the pages: its org and key, its permissions, and the CSRF token for requests. */
 export function sessionJson(key: AuthenticatedKey, session: DashboardSession, hasLiveChatAlerts: boolean) {
   return {
     org_id: orgOf(key),
@@ -14,7 +14,7 @@ export function sessionJson(key: AuthenticatedKey, session: DashboardSession, ha
   };
 }
 
-/** @throws GaplessError `insufficient_scope` for a service key: the dashboard is about an organization */
+/** @throws GaplessError `insufficient_scope` for a service key, which has no organization */
 export function orgOf({ orgId }: AuthenticatedKey): string {
   if (orgId === null) {
     throw new GaplessError(

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
 import { CLOCK } from '#libs/platform';
 
-/** Pages that are open side by side ask the same again and again; none of them shows less than this. */
+/** Several open pages repeat the same questions. Their data may be this old. */
 const REMEMBERED_MS = 2_000;
 
 interface Remembered {
@@ -10,14 +10,14 @@ interface Remembered {
   readonly answer: Promise<unknown>;
 }
 
-/** Remembers answers for a moment, and shares the question of those who ask while it is on its way. */
+/** Remembers answers for a short time. Callers that ask while a query is running share it. */
 @Injectable()
 export class ShortMemory {
   readonly #remembered = new Map<string, Remembered>();
 
   constructor(@Inject(CLOCK) private readonly clock: Clock) {}
 
-  /** @param name of the question, whose answers are all of one type; what failed is asked again */
+  /** @param name identifies the question, whose answers all have one type; failures are not remembered */
   async ask<T>(name: string, find: () => Promise<T>, rememberedMs = REMEMBERED_MS): Promise<T> {
     const nowMs = this.clock.now();
     const known = this.#remembered.get(name);

@@ -17,7 +17,7 @@ import { LiveChatAlerts } from './live-chat-alerts.js';
 import { orgOf, sessionJson } from './session.presenter.js';
 import { SignInDto } from './sign-in.dto.js';
 
-/** `POST /dashboard/session`: signs in with an API key, for as long as a working day. */
+/** `POST /dashboard/session`: signs in with an API key, for a working day. */
 @Controller('api/v1/dashboard/session')
 export class SignInController {
   constructor(
@@ -49,8 +49,8 @@ export class SignInController {
   }
 
   /**
-   * Failed tries count for their address, and for the key id that they name. A valid key gets in however many there were:
-   * nobody can lock out others. Unknown callers get no quota headers (contract 9).
+   * Counts failed attempts by address, and by the key id that they name. A valid key is accepted after any number of
+   * them, so nobody can lock out others. Unknown callers get no quota headers (contract 9).
    */
   async #authenticate(apiKey: string, request: FastifyRequest, reply: FastifyReply): Promise<AuthenticatedKey> {
     try {

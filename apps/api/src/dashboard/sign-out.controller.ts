@@ -6,7 +6,7 @@ import { AnyKey } from '../auth/require-scope.js';
 import { clearedSessionCookie } from '../auth/session-token.js';
 import { Callers } from '../http/callers.js';
 
-/** `DELETE /dashboard/session`: signs out. The session is over in the server, whatever becomes of the cookie. */
+/** `DELETE /dashboard/session`: signs out. The server ends the session, even if the browser keeps the cookie. */
 @Controller('api/v1/dashboard/session')
 export class SignOutController {
   constructor(

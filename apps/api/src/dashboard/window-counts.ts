@@ -5,14 +5,14 @@ import { ShortMemory } from './short-memory.js';
 
 /** Deliveries older than this have mostly ended and been projected. */
 const SETTLED_AFTER_MS = 60_000;
-/** The edge of what is settled moves in such steps, so that what lies before it is asked for seldom. */
+/** The end of the settled part moves in steps of this, so that the settled part is rarely counted again. */
 const STEP_MS = 5 * 60_000;
-/** Retries and replays change what is settled, too, so it is not remembered for long. */
+/** Settled counts are remembered only this long, because retries and replays change them, too. */
 const SETTLED_REMEMBERED_MS = 60_000;
 
 /**
- * Counts over long windows, as live as short ones: most of a window does not change any more, and is counted once a
- * minute; only the last minutes are counted each time.
+ * Counts over long windows. Most of a window is settled and is counted once a minute. Only the last minutes are counted
+ * on each call.
  */
 @Injectable()
 export class WindowCounts {
@@ -21,7 +21,9 @@ export class WindowCounts {
     private readonly memory: ShortMemory,
   ) {}
 
-  /** Counts attempts of the org's endpoints, or of one. A bucket may come twice, with a part of the attempts each. */
+  /**
+   * Counts attempts of the org's endpoints, or of one. A bucket may come twice, each time with some of its attempts.
+   */
   async attempts(
     orgId: OrgId,
     buckets: Buckets,
@@ -35,7 +37,7 @@ export class WindowCounts {
     return parts.flat();
   }
 
-  /** Counts the outcomes of deliveries of events that were appended since then. */
+  /** Counts the outcomes of deliveries whose events were appended since `sinceMs`. */
   async outcomes(orgId: OrgId, sinceMs: number, nowMs: number): Promise<Outcomes> {
     const parts = await this.#count(`outcomes ${orgId}`, sinceMs, nowMs, (range) =>
       this.figures.outcomes(orgId, range),

@@ -1,7 +1,7 @@
 import type { PipeTransform } from '@nestjs/common';
 import { GaplessError, parseDeliveryId, type DeliveryId } from '#libs/domain';
 
-/** The one answer for an id that is unknown, malformed, or another org's or endpoint's (contract 8). */
+/** The same error for an id that is unknown, malformed, or of another org or endpoint (contract 8). */
 export function noSuchDelivery(): GaplessError {
   return new GaplessError('not_found', 'There is no such delivery.');
 }

@@ -1,6 +1,6 @@
 import type { AttemptLogEntry, DeliveryRecord } from '#libs/postgres';
 
-/** A delivery as contract 3.5 shows it. `seq` is null for a test event that the sequencer has not taken up yet. */
+/** A delivery as contract 3.5 shows it. `seq` is null for a test event that is not sequenced yet. */
 export interface DeliveryJson {
   readonly id: string;
   readonly event: string;

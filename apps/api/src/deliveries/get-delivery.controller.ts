@@ -21,7 +21,7 @@ export class GetDeliveryController {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** The envelope is spliced in as it is stored; null once retention has removed it. */
+  /** Inserts the stored envelope unchanged; null once retention has removed it. */
   @Get()
   @RequireScope('webhooks:read')
   @Header('content-type', 'application/json; charset=utf-8')

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { DeliveryId, EndpointId, OrgId } from '#libs/domain';
 import { DeliveryLog, type DeliveryRecord } from '#libs/postgres';
 
-/** How long an operation waits until the projection shows what it did (contract 5.1). */
+/** How long an operation waits until the projection shows its effect (contract 5.1). */
 const PATIENCE_MS = 5_000;
 const LOOK_EVERY_MS = 20;
 
@@ -12,7 +12,7 @@ const LOOK_EVERY_MS = 20;
 export class ProjectedDelivery {
   constructor(private readonly log: DeliveryLog) {}
 
-  /** The delivery once its run has come so far; `undefined` if that takes too long, and nothing is lost then. */
+  /** Returns the delivery once the projection shows the run; `undefined` after 5 s, in which case nothing is lost. */
   async of(orgId: OrgId, endpointId: EndpointId, id: DeliveryId, run: number): Promise<DeliveryRecord | undefined> {
     const deadline = performance.now() + PATIENCE_MS;
     while (performance.now() < deadline) {

@@ -36,7 +36,7 @@ import { ProjectedDelivery } from './projected-delivery.js';
 import { RecoverDeliveriesDto, recoveryKinds, recoveryRange } from './recover-deliveries.dto.js';
 import { replayRecords } from './replay.js';
 
-/** Events that are looked up and scheduled at a time: some megabytes at most for events of the usual size. */
+/** Events that are looked up and scheduled at a time: a few megabytes at most for events of the usual size. */
 const PAGE = 200;
 /** How long the response waits for the whole recovery. The rest continues after the response (contract 4.4). */
 const PATIENCE_MS = 5_000;
@@ -49,12 +49,12 @@ interface Progress {
   last?: { readonly id: DeliveryId; readonly run: number };
 }
 
-/** Replays failed deliveries, and delivers missed events as if they had been routed. */
+/** Returns the run to schedule: the next one for a failed delivery, the first one for a missed event. */
 function runAfter(event: Recoverable): number {
   return event.kind === 'failed' ? event.run + 1 : 0;
 }
 
-/** `POST /external/webhooks/:id/recover`: re-sends what failed or was missed, in seq order (contract 4.4). */
+/** `POST /external/webhooks/:id/recover`: re-sends failed and missed events, in seq order (contract 4.4). */
 @Controller('api/v1/external/webhooks/:id/recover')
 export class RecoverDeliveriesController implements BeforeApplicationShutdown {
   readonly #running = new Set<Promise<void>>();
@@ -84,10 +84,10 @@ export class RecoverDeliveriesController implements BeforeApplicationShutdown {
     const range = recoveryRange(body);
     const endpoint = await this.endpoints.find(orgId, id);
     if (endpoint === undefined) throw noSuchEndpoint();
-    // Counting sends nothing: who is about to enable the endpoint wants to know first.
+    // A dry run sends nothing, so it also works before the endpoint is enabled.
     if (body.dry_run !== true) {
       refuseInactive(endpoint);
-      // First, so that nothing is sent again without an entry.
+      // The audit entry comes first, so that nothing is sent again without one.
       const details = { since_seq: body.since_seq, since: body.since, until: body.until, status: body.status };
       await this.audit.append(actor, { orgId, action: 'deliveries.recovered', target: id, details });
     }
@@ -96,7 +96,7 @@ export class RecoverDeliveriesController implements BeforeApplicationShutdown {
     const work = body.dry_run === true ? this.#count(pages, progress) : this.#schedule(endpoint, pages, progress);
     this.#running.add(work);
     const done = work.finally(() => this.#running.delete(work));
-    // A caller that no longer waits does not see a failure, but the log does. Another recovery continues with the rest.
+    // A caller that no longer waits cannot see a failure, so the log shows it. Another recovery sends the rest.
     done.catch((error: unknown) => {
       this.logger.warn({ err: error, endpoint_id: id, ...progress }, 'recovery.failed');
     });
@@ -152,7 +152,9 @@ export class RecoverDeliveriesController implements BeforeApplicationShutdown {
     }
   }
 
-  /** The facts of an endpoint are projected in order: once the last one is there, all of them are. */
+  /**
+   * Waits for the last delivery. The facts of an endpoint are projected in order, so the others are then shown, too.
+   */
   async #untilShown(endpoint: EndpointRecord, { last }: Progress): Promise<void> {
     if (last !== undefined) await this.projected.of(endpoint.orgId, endpoint.id, last.id, last.run);
   }

@@ -45,7 +45,10 @@ function timeOf(text: string | null | undefined): Date | null {
   return ms === undefined ? null : new Date(ms);
 }
 
-/** @throws GaplessError `validation_failed` unless there is exactly one beginning, and the end is after it */
+/**
+ * @throws GaplessError `validation_failed` unless there is exactly one of `since_seq` and `since`, and `until` is after
+ *   it
+ */
 export function recoveryRange(body: RecoverDeliveriesDto): RecoveryRange {
   const sinceSeq = (body.since_seq ?? null) as Seq | null;
   const range = { sinceSeq, since: timeOf(body.since), until: timeOf(body.until) };
@@ -58,7 +61,7 @@ export function recoveryRange(body: RecoverDeliveriesDto): RecoveryRange {
   return range;
 }
 
-/** Without a status, both what failed and what was missed. */
+/** Returns the kinds to recover; without a status, failed and missed ones. */
 export function recoveryKinds(body: RecoverDeliveriesDto): readonly RecoveryKind[] {
   return body.status === null || body.status === undefined ? RECOVERY_KINDS : [body.status];
 }

@@ -70,7 +70,7 @@ export class ReplayDeliveryController {
       run: delivery.run + 1,
       atMs: replayAtMs(nowMs, delivery.createdAtMs, lastAttemptEndMs),
     };
-    // First, so that nothing is sent again without an entry.
+    // The audit entry comes first, so that nothing is sent again without one.
     const details = { endpoint_id: id };
     await this.audit.append(actor, { orgId, action: 'delivery.replayed', target: deliveryId, details });
     await appendOrRefuse(this.appender, replayRecords(this.topics, replayed, envelope, nowMs));

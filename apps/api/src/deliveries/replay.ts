@@ -1,7 +1,9 @@
 import type { Replayed } from '#libs/domain';
 import { attemptRecord, factRecord, type NewRecord, type TopicNames } from '#libs/kafka-log';
 
-/** The fact that a delivery begins another run, and the first attempt of it, with the stored bytes (contract 4.1). */
+/**
+ * Returns the fact that starts another run of a delivery, and its first attempt with the stored bytes (contract 4.1).
+ */
 export function replayRecords(
   topics: TopicNames,
   replayed: Replayed,

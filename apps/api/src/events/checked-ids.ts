@@ -10,12 +10,12 @@ import { IngestLag } from './ingest-lag.js';
 /** The state of an id in the feed. */
 export type IdCheck =
   | { readonly kind: 'known' }
-  /** The log does not have it before that offset of its partition; what is after it, the sequencer knows. */
+  /** The log does not have the id before offset `checkedTo` of its partition. The sequencer checks later offsets. */
   | { readonly kind: 'new'; readonly checkedTo: number };
 
 const NONE: ReadonlyMap<EventKey, IdCheck> = new Map();
 
-/** Looks up event ids that may have come before. */
+/** Looks up event ids that may have been submitted before. */
 @Injectable()
 export class CheckedIds {
   readonly #places: KeyPlaces;
@@ -33,7 +33,7 @@ export class CheckedIds {
 
   /**
    * Returns the state of each event in the feed, by `eventKey`.
-   * @throws GaplessError `unavailable` when the feed is too far behind for its word to be of use
+   * @throws GaplessError `unavailable` when the feed lags too far to check ids
    */
   async check(events: readonly Pick<InboxEvent, 'orgId' | 'id'>[]): Promise<ReadonlyMap<EventKey, IdCheck>> {
     if (events.length === 0) return NONE;

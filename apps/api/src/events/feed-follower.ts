@@ -5,7 +5,7 @@ import { CLOCK } from '#libs/platform';
 import { FeedHeads } from './feed-heads.js';
 import { SharedReads } from './shared-reads.js';
 
-/** What following needs to know of a page. */
+/** The members of a page that following needs. */
 type PagePlace = Pick<FeedPage, 'isEmpty' | 'nextSeq' | 'headSeq'>;
 
 /** Returns the reader's position after the page. Events up to the head that are not on the page did not match the query. */
@@ -14,7 +14,7 @@ function positionAfter(query: FeedQuery, page: PagePlace): Seq {
   return page.headSeq > query.since ? page.headSeq : query.since;
 }
 
-/** Reads the feed for those who wait for what is to come. */
+/** Reads the feed for clients that wait for new events. */
 @Injectable()
 export class FeedFollower {
   constructor(
@@ -24,8 +24,8 @@ export class FeedFollower {
   ) {}
 
   /**
-   * Long poll: the page, as soon as there is an event on it; an empty one after `waitMs`.
-   * @param signal aborted when nobody wants the page any more
+   * Long poll: returns the page as soon as it has an event, or an empty page after `waitMs`.
+   * @param signal aborted when the client no longer waits
    */
   async pageWhenThere(orgId: OrgId, asked: FeedQuery, waitMs: number, signal: AbortSignal): Promise<FeedPage> {
     const deadlineMs = this.clock.now() + waitMs;
@@ -51,9 +51,9 @@ export class FeedFollower {
   }
 
   /**
-   * Follows the feed: page after page, none of them empty, and `null` whenever `idleMs` have passed since the last `null`.
-   * Ends when the signal is aborted or the process ends.
-   * @param read returns the page as it is when this is called, or later
+   * Follows the feed: yields each page that is not empty, and `null` whenever `idleMs` have passed since the last
+   * `null`. Ends when the signal is aborted or the process ends.
+   * @param read returns the page as of the call, or a later one
    */
   async *follow<Page extends PagePlace>(
     orgId: OrgId,

@@ -7,29 +7,29 @@ import type { Config, Logger } from '#libs/runtime';
 /** How a wait ended. */
 export type Waited = 'moved' | 'timeout' | 'ended';
 
-/** One reader's eye on the head of an org's feed. */
+/** Watches the head of an org's feed for one reader. */
 export class HeadWatch {
   #isMoved = false;
   #wake: ((waited: Waited) => void) | null = null;
 
-  /** @param after what the reader has seen: the head has moved when it is beyond that */
+  /** @param after the last seq that the reader has seen; the head has moved once it is greater */
   constructor(
     private after: Seq,
     private readonly heads: ReadonlySet<unknown>,
     private readonly end: () => void,
   ) {}
 
-  /** To be called before the feed is read: what moves from now on ends the next wait at once. */
+  /** Call this before you read the feed: if the head moves later, the next wait ends at once. */
   reset(): void {
     this.#isMoved = false;
   }
 
-  /** The reader has seen everything up to here. */
+  /** Notes that the reader has seen every event up to `seq`. */
   seen(seq: Seq): void {
     if (seq > this.after) this.after = seq;
   }
 
-  /** Waits until the head has moved since the last `reset`, at most `ms`, and not longer than the watch lives. */
+  /** Waits until the head has moved since the last `reset`, for at most `ms`. Closing the watch ends the wait. */
   wait(ms: number): Promise<Waited> {
     if (!this.heads.has(this)) return Promise.resolve('ended');
     if (this.#isMoved) return Promise.resolve('moved');
@@ -43,14 +43,14 @@ export class HeadWatch {
     });
   }
 
-  /** @param seq the new head; `null` when it may have moved unnoticed */
+  /** @param seq the new head; `null` if the head may have moved without a notification */
   notify(seq: Seq | null): void {
     if (seq !== null && seq <= this.after) return;
     this.#isMoved = true;
     this.#wake?.('moved');
   }
 
-  /** Ends the wait that is under way, and all to come. */
+  /** Ends the current wait and every later one. */
   close(): void {
     this.end();
     this.#wake?.('ended');
@@ -82,14 +82,14 @@ export class FeedHeads implements OnApplicationBootstrap, BeforeApplicationShutd
     this.#notifications.start();
   }
 
-  /** Readers are let go before the server waits for their requests to end. */
+  /** Ends all waits before the server waits for requests to end. */
   async beforeApplicationShutdown(): Promise<void> {
     this.#isClosing = true;
     for (const watches of this.#watches.values()) for (const watch of [...watches]) watch.close();
     await this.#notifications.stop();
   }
 
-  /** @param after what the reader has seen */
+  /** @param after the last seq that the reader has seen */
   watch(orgId: OrgId, after: Seq): HeadWatch {
     const watches = this.#watches.get(orgId) ?? new Set<HeadWatch>();
     this.#watches.set(orgId, watches);

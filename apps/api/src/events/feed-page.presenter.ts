@@ -1,11 +1,13 @@
 import type { FeedItem, FeedPage } from '#libs/postgres';
 
-/** The page as JSON (contract 5.1): the stored envelopes are spliced in as they are, never parsed and printed again. */
+/**
+ * Returns the page as JSON (contract 5.1). The stored envelopes are inserted unchanged, never parsed and printed again.
+ */
 export function feedPageJson(page: FeedPage): string {
   return `{"data":[${page.elements}],"next_seq":${page.nextSeq ?? 'null'}}`;
 }
 
-/** The bounds of the feed (contract 5.4). */
+/** Returns headers with the first and last seq of the feed (contract 5.4). */
 export function feedPageHeaders(page: Pick<FeedPage, 'oldestSeq' | 'headSeq'>): Readonly<Record<string, string>> {
   return { 'x-oldest-sequence': String(page.oldestSeq), 'x-head-sequence': String(page.headSeq) };
 }
@@ -15,7 +17,7 @@ const RECONNECT_MS = 2_000;
 
 /** The first bytes of a stream, which show the client that it is connected. */
 export const STREAM_START = `retry: ${RECONNECT_MS}\n\n`;
-/** Keeps connections open that proxies would close as idle. */
+/** A comment that keeps proxies from closing an idle connection. */
 export const STREAM_KEEP_ALIVE = ': keep-alive\n\n';
 
 /** The page as server-sent events (contract 5.5). Written piece by piece, since a page can be large. */
@@ -27,7 +29,7 @@ export function feedPageStream(page: FeedPage): Buffer {
   return text;
 }
 
-/** White space between JSON tokens may hold line breaks, which would end the field; strings cannot. */
+/** JSON has line breaks only between tokens. A line break would end the field, so each one starts a new `data` line. */
 function serverSentEvent({ seq, event, envelope }: FeedItem): readonly string[] {
   return [`id: ${seq}\nevent: ${event}\ndata: `, envelope.replaceAll(/\r\n|\r|\n/g, '\ndata: '), '\n\n'];
 }

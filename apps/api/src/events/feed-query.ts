@@ -43,7 +43,7 @@ export function parseFeedQuery(query: unknown): FeedRequest {
 }
 
 /**
- * Reads `Last-Event-ID`, the seq with which a stream is resumed; an empty one is as if absent.
+ * Reads `Last-Event-ID`, the seq after which a stream resumes. An empty header counts as absent.
  * @throws GaplessError `malformed_request`, `validation_failed`
  */
 export function parseLastEventId(header: string | string[] | undefined): Seq | undefined {

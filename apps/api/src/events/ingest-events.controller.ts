@@ -21,7 +21,7 @@ interface IngestAnswer {
   readonly data: readonly { readonly id: EventId }[];
 }
 
-/** `POST /internal/events`: what product services submit (contract 5.6). */
+/** `POST /internal/events`: accepts events of product services (contract 5.6). */
 @Controller('api/v1/internal/events')
 export class IngestEventsController {
   constructor(
@@ -37,7 +37,7 @@ export class IngestEventsController {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** Answers once the brokers have acknowledged all events; one that cannot be accepted refuses the whole request. */
+  /** Answers once the brokers have acknowledged all events. One invalid event refuses the whole request. */
   @Post()
   @HttpCode(202)
   @RequireScope('events:write')
@@ -51,7 +51,7 @@ export class IngestEventsController {
     );
   }
 
-  /** @param seed names the events that bring no name, if the request may come again */
+  /** @param seed gives events without an id the same ids if the request is repeated; `null` without a key for that */
   async #accept(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -61,17 +61,17 @@ export class IngestEventsController {
     const body = bodyOf(request);
     const key = keyOf(request);
     const submitted = parseSubmission(body, { orgOfKey: key.orgId, nowMs: this.clock.now(), limits: INGEST_LIMITS });
-    // The request has been counted as one event already.
+    // The request was already counted as one event.
     if (submitted.length > 1) await this.rateLimits.count('events', key.id, submitted.length - 1, reply);
     const events = submitted.map((event, index) => ({ ...event, id: event.id ?? this.#newId(seed, index) }));
-    // An id that is made for this request, and never again, need not be looked up.
+    // A new id that only this request can have need not be looked up.
     const mayBeKnown = seed === null ? events.filter((_, index) => submitted[index]?.id) : events;
-    // Whose turn it is depends on the organization, so that more keys give nobody a larger share.
+    // Turns are taken by organization, so that more keys give nobody a larger share.
     const caller = key.orgId ?? key.id;
     await this.pending.whileWaiting(caller, body.length, async () => {
       let checks: ReadonlyMap<EventKey, IdCheck> | undefined;
       for await (const part of this.pace.inTurn(key.id, events, body.length)) {
-        // All of them before the first is appended: what is refused is refused as a whole.
+        // Check every id before the first append: a refused request appends nothing.
         checks ??= await this.checkedIds.check(mayBeKnown);
         await this.#append(this.#recordsOf(part, checks, traceparent), caller);
       }
@@ -79,7 +79,7 @@ export class IngestEventsController {
     return { data: events.map(({ id }) => ({ id })) };
   }
 
-  /** What the inbox gets: nothing of an event that the feed has. */
+  /** Returns the inbox records of the events that the feed does not have. */
   #recordsOf(
     events: readonly InboxEvent[],
     checks: ReadonlyMap<EventKey, IdCheck>,

@@ -13,19 +13,22 @@ import {
 import { CLOCK, CONFIG, LOGGER, RegularWork, TOPICS } from '#libs/platform';
 import type { Config, Logger } from '#libs/runtime';
 
-/** Well below the 16 minutes for which the sequencer knows all ids of a partition. */
+/**
+ * Requests are refused above this lag. It is well below the 16 minutes for which the sequencer knows all ids of a
+ * partition.
+ */
 const MOST_LAG_MS = 10 * 60_000;
 const LOOK_EVERY_MS = 5_000;
-/** Until all partitions are known, shortly after a start. */
+/** The interval until the lag of all partitions is known, shortly after a start. */
 const FIRST_LOOKS_EVERY_MS = 500;
-/** The lag that the first look accepts. */
+/** The lag that the first look assumes for a partition if the feed already has all older records. */
 const ASSUMED_LAG_MS = 5 * 60_000;
-/** For how long a request waits for the first looks. */
+/** How long a request waits for the first looks. */
 const PATIENCE_MS = 5_000;
 
 /**
- * Watches how long events take from the inbox to the feed. An id can only be checked while that is less than the time for
- * which the sequencer knows all ids.
+ * Measures how long events take from the inbox to the feed. Ids can be checked only while that is shorter than the time
+ * for which the sequencer knows all ids.
  */
 @Injectable()
 export class IngestLag extends RegularWork {
@@ -93,7 +96,7 @@ export class IngestLag extends RegularWork {
     const lags = this.#lags();
     const lagMs = Math.max(0, ...lags.map((lag) => lag ?? this.#unknownLagMs()));
     this.connection.metrics.set('gapless_ingest_lag_seconds', {}, lagMs / 1_000);
-    // Requests are refused as well while a lag is unknown.
+    // Requests are also refused while a lag is unknown.
     const isLong = lagMs > MOST_LAG_MS || (lags.includes(null) && lagMs > ASSUMED_LAG_MS + PATIENCE_MS);
     if (isLong === this.#isLong) return;
     this.#isLong = isLong;
@@ -101,15 +104,17 @@ export class IngestLag extends RegularWork {
     else this.logger.info('ingest.lag_is_over');
   }
 
-  /** The least that it can be: the first look knows each lag that is less than that. */
+  /** Returns the least that an unknown lag can be: the first look would have found a smaller one. */
   #unknownLagMs(): number {
     return this.#firstLookAtMs === null ? 0 : ASSUMED_LAG_MS + performance.now() - this.#firstLookAtMs;
   }
 
-  /** Each place is asked for after the one before it: what passed the first by then has a known place in the next. */
+  /**
+   * Reads the places in pipeline order. A record that has passed one place is then before the place that is read next.
+   */
   async #look(positions: LogPositions): Promise<void> {
     const { inbox, log } = this.topics;
-    // Of a clock that nobody sets.
+    // From a monotonic clock.
     const atMs = performance.now();
     const inboxEnds = await positions.ends(inbox);
     const sequenced = await positions.committed(`${this.config.topicPrefix}-${SEQUENCER_GROUP}`, inbox);
@@ -127,7 +132,10 @@ export class IngestLag extends RegularWork {
     this.#firstLookAtMs ??= atMs;
   }
 
-  /** Where the records of the last minutes begin: a start under load need not wait until these are in the feed. */
+  /**
+   * Returns where the records of the last 5 minutes begin. After a start under load, ids can be checked before the feed
+   * has these.
+   */
   async #recent(
     positions: LogPositions,
     nowMs: number,

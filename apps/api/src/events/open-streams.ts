@@ -3,10 +3,10 @@ import { GaplessError, type ApiKeyId, type OrgId } from '#libs/domain';
 import { CONFIG } from '#libs/platform';
 import type { Config } from '#libs/runtime';
 
-/** When a client that was refused may try again. */
+/** When a refused client may try again. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** Counts the streams that are open in this process: each of them holds a page and a connection. */
+/** Counts the open streams of this process. Each of them holds a page and a connection. */
 @Injectable()
 export class OpenStreams {
   readonly #byKey = new Map<ApiKeyId, number>();
@@ -16,9 +16,10 @@ export class OpenStreams {
   constructor(@Inject(CONFIG) private readonly config: Pick<Config, 'maxStreams' | 'maxStreamsPerKey'>) {}
 
   /**
-   * Opens a stream of the org for the key. An org may have half of what the others leave, however many keys it has.
-   * @returns closes it; a second call does nothing
-   * @throws GaplessError `rate_limited` if the key, its org or the process has as many as it may have
+   * Opens a stream of the org for the key. An org may have half of the streams that other orgs leave, however many keys
+   * it has.
+   * @returns a function that closes the stream; a second call does nothing
+   * @throws GaplessError `rate_limited` if the key, its org or the process is at its limit
    */
   open(orgId: OrgId, key: ApiKeyId): () => void {
     const { maxStreams, maxStreamsPerKey } = this.config;

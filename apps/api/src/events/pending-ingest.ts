@@ -4,7 +4,7 @@ import { CONFIG } from '#libs/platform';
 import type { Config } from '#libs/runtime';
 import { FairRoom } from '../http/fair-room.js';
 
-/** Bounds the bytes of ingest requests that wait for Kafka; more is refused rather than piled up. */
+/** Limits the bytes of ingest requests that wait for Kafka. Requests above the limit are refused. */
 @Injectable()
 export class PendingIngest {
   readonly #room: FairRoom;
@@ -14,8 +14,8 @@ export class PendingIngest {
   }
 
   /**
-   * Holds room for the bytes while `write` runs.
-   * @throws GaplessError `rate_limited` when too much of this caller waits; `unavailable` when too much of others does
+   * Reserves room for the bytes while `write` runs.
+   * @throws GaplessError `rate_limited` if this caller has too many bytes waiting; `unavailable` if the others have
    */
   async whileWaiting(caller: string, bytes: number, write: () => Promise<void>): Promise<void> {
     const waiting = this.#room.held(caller);

@@ -15,13 +15,16 @@ import { SharedReads } from './shared-reads.js';
 import { StreamRoom, type HeldText } from './stream-room.js';
 import { withPatience } from './with-patience.js';
 
-/** Decisions, section 11: Streaming. So often it is also checked that the key, or the session, is still in force. */
+/**
+ * The interval of keep-alives, and of checks that the key or session is still valid. See Decisions, section 11:
+ * Streaming.
+ */
 const KEEP_ALIVE_MS = 15_000;
 /** A stream holds one page in memory until its client has read nearly all of it, so its pages are small. */
 const STREAM_PAGE_BYTES = 128 * 1024;
-/** A connection gets so much of a page at a time. */
+/** The most bytes that a connection gets at a time. */
 const PIECE_BYTES = 16 * 1024;
-/** A client that reads nothing for so long has its stream closed; it resumes with `Last-Event-ID`. */
+/** A stream is closed if its client reads nothing for this long. The client resumes with `Last-Event-ID`. */
 const STREAM_PATIENCE_MS = 30_000;
 
 /** `GET /external/events`: the pull feed (contract 5.1, 5.4), at once, by long poll, or as a stream. */
@@ -58,7 +61,7 @@ export class ReadFeedController {
     return feedPageJson(page);
   }
 
-  /** @param since where the stream begins; `undefined`: at the head */
+  /** @param since the seq after which the stream begins; `undefined`: at the head */
   async #stream(
     orgId: OrgId,
     query: FeedQuery,
@@ -67,7 +70,7 @@ export class ReadFeedController {
     reply: FastifyReply,
   ): Promise<StreamableFile> {
     const key = keyOf(request).id;
-    // A connection that is refused a stream would only take memory.
+    // If the stream is refused, its connection is closed, since it would only take memory.
     reply.header('connection', 'close');
     reply.raw.once('close', this.streams.open(orgId, key));
     reply.removeHeader('connection');
@@ -97,7 +100,7 @@ export class ReadFeedController {
     }
   }
 
-  /** @returns how many bytes the page takes if there is no room for it */
+  /** @returns the page, or its size in bytes if there is no room for it */
   async #readIfRoom(orgId: OrgId, key: ApiKeyId, query: FeedQuery): Promise<StreamPage | number> {
     const page = await this.reads.page(orgId, query);
     const { isEmpty, nextSeq, headSeq } = page;
@@ -123,7 +126,7 @@ interface StreamPage extends Pick<FeedPage, 'isEmpty' | 'nextSeq' | 'headSeq'> {
   readonly held: HeldText | null;
 }
 
-/** Small copies, so that what the connection has not sent yet does not keep the whole page. */
+/** Yields small copies, so that bytes that are not sent yet do not keep the whole page in memory. */
 function* piecesOf(held: HeldText | null): Generator<Buffer, void, undefined> {
   if (held === null) return;
   const { text, release } = held;
@@ -140,7 +143,7 @@ function wantsStream(request: FastifyRequest): boolean {
   return accepted.split(',').some((range) => range.split(';', 1)[0]?.trim().toLowerCase() === 'text/event-stream');
 }
 
-/** Aborted when the answer is over, be it complete or because the caller has gone. */
+/** Returns a signal that is aborted when the response ends, complete or because the caller is gone. */
 function untilClosed(reply: FastifyReply): AbortSignal {
   const closed = new AbortController();
   reply.raw.once('close', () => {

@@ -7,7 +7,7 @@ import { childTraceParent, parseTraceParent, type Tracing } from '#libs/telemetr
 import '../http/access-log.js';
 import { callersTraceParent, traceParentOf } from './trace-parent.js';
 
-/** Gives requests that lead to events their place in a trace. */
+/** Gives requests that create events their place in a trace. */
 @Injectable()
 export class RequestTraces {
   constructor(
@@ -15,7 +15,7 @@ export class RequestTraces {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** @param act is given the traceparent that its events are to carry */
+  /** @param act gets the traceparent for the events that it creates */
   async trace<T>(name: string, request: FastifyRequest, act: (traceparent: string) => Promise<T>): Promise<T> {
     const header = request.headers['traceparent'];
     if (!this.tracing.isOn) {

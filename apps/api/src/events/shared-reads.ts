@@ -4,8 +4,8 @@ import { FeedReader, type FeedBounds, type FeedPage, type FeedQuery } from '#lib
 import { CLOCK } from '#libs/platform';
 
 /**
- * Reads of the feed: readers of an org who ask for the same page in the same turn of the event loop share one, so that
- * thousands who are woken by one event cost one query.
+ * Reads the feed. Readers that ask for the same page of an org in the same turn of the event loop share one read. So
+ * thousands of readers that one event wakes cost one query.
  */
 @Injectable()
 export class SharedReads {
@@ -17,14 +17,14 @@ export class SharedReads {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** The page as it is when this is called, or later. */
+  /** Returns the page as of the call, or a later one. */
   page(orgId: OrgId, query: FeedQuery): Promise<FeedPage> {
     const { since, limit, event = '', widgetId = '', maxBytes = '' } = query;
     const name = [orgId, since, limit, event, widgetId, maxBytes].join(' ');
     return shared(this.#pages, name, () => this.feed.page(orgId, query, this.clock.now()));
   }
 
-  /** The bounds of the feed as they are when this is called, or later. */
+  /** Returns the bounds of the feed as of the call, or later ones. */
   bounds(orgId: OrgId): Promise<FeedBounds> {
     return shared(this.#bounds, orgId, () => this.feed.bounds(orgId, this.clock.now()));
   }

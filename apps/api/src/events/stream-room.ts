@@ -6,10 +6,10 @@ import type { Config } from '#libs/runtime';
 import { FairRoom } from '../http/fair-room.js';
 import { feedPageStream } from './feed-page.presenter.js';
 
-/** A page as its stream sends it. It takes room until it is released. */
+/** A page as its stream sends it. It takes up room until it is released. */
 export interface HeldText {
   readonly text: Buffer;
-  /** To be called once. */
+  /** Call this once. */
   readonly release: () => void;
 }
 
@@ -25,8 +25,8 @@ interface Waiting {
 }
 
 /**
- * Bounds the memory of the pages that streams hold for clients that read slowly, for each key and in total. Streams that
- * share a page hold it once. One page fits in any case for a key that holds none.
+ * Limits the memory of pages that streams hold for slow clients, for each key and in total. Streams that share a page
+ * hold it once. A key that holds no page may always hold one.
  */
 @Injectable()
 export class StreamRoom {
@@ -38,7 +38,7 @@ export class StreamRoom {
     this.#room = new FairRoom(config.streamMemoryBytes);
   }
 
-  /** @returns how many bytes it takes if there is no room for it now */
+  /** @returns the held page, or its size in bytes if there is no room for it now */
   hold(key: ApiKeyId, page: FeedPage): HeldText | number {
     const shared = this.#shared.get(page) ?? { text: feedPageStream(page), holders: 0 };
     const bytes = shared.text.length;
@@ -59,7 +59,7 @@ export class StreamRoom {
     };
   }
 
-  /** Resolves once there may be room for so many bytes, or the signal is aborted. */
+  /** Resolves once there may be room for this many bytes, or the signal is aborted. */
   async wait(key: ApiKeyId, bytes: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted || this.#fits(key, bytes)) return;
     await new Promise<void>((resolve) => {
@@ -79,7 +79,7 @@ export class StreamRoom {
     return held === 0 || held + bytes <= this.#room.allowed(key);
   }
 
-  /** Wakes no more than what there is room for: each has to read its page again. */
+  /** Wakes only the streams that there is room for, because each has to read its page again. */
   #wakeFitting(): void {
     const woken = new Map<ApiKeyId, number>();
     for (const { key, bytes, wake } of this.#waiting) {

@@ -4,7 +4,7 @@ import { randomFillSync } from 'node:crypto';
 const TRACE_PARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?=$|-)/;
 
 const IDS_BYTES = 24;
-/** Random bytes are drawn for many traces at a time: drawing costs much more than what is drawn. */
+/** Random bytes are drawn for many traces at a time, because each draw is expensive. */
 const drawn = Buffer.alloc(IDS_BYTES * 256);
 let used = drawn.length;
 
@@ -17,14 +17,14 @@ function randomIds(): string {
   return drawn.toString('hex', used - IDS_BYTES, used);
 }
 
-/** The caller's `traceparent`, if it is valid. */
+/** Returns the caller's `traceparent`, if it is valid. */
 export function callersTraceParent(header: string | string[] | undefined): string | undefined {
   const callers = typeof header === 'string' ? TRACE_PARENT.exec(header)?.[0] : undefined;
-  // Of a later version than 00 only the part that is known is passed on, as version 00.
+  // Of versions later than 00, only the known part is passed on, as version 00.
   return callers?.replace(/^../, '00');
 }
 
-/** The trace that the request belongs to: the caller's, if it names one properly, else a new one. */
+/** Returns the trace of the request: the caller's if it names a valid one, otherwise a new one. */
 export function traceParentOf(header: string | string[] | undefined): string {
   const callers = callersTraceParent(header);
   if (callers !== undefined) return callers;

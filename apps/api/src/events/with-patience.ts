@@ -1,6 +1,6 @@
 /**
- * Hands the texts on, and gives up on a reader that does not take the next one in time.
- * @param giveUp is called once then; it has to end the reading
+ * Yields the texts, and calls `giveUp` if the reader does not take the next one within `patienceMs`.
+ * @param giveUp has to end the reading
  */
 export async function* withPatience<Text>(
   texts: AsyncIterable<Text>,

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from '#libs/runtime';
 
-/** Paths that machines request all the time to watch the process. */
+/** Paths that monitoring requests all the time. */
 const WATCHED = /^\/(health|metrics)(\/|$)/;
 
 declare module 'fastify' {
@@ -11,14 +11,14 @@ declare module 'fastify' {
   }
 }
 
-/** One line per answer. The query is left out: what is in it may be secret. */
+/** Logs one line per response. It leaves out the query, which may hold secrets. */
 export function logAccess(instance: FastifyInstance, logger: Logger): void {
   instance.decorateRequest('traceId', null);
   instance.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url;
     const line = {
       method: request.method,
-      // The pattern and not the path, so that lines can be counted by it.
+      // The pattern and not the path, so that lines can be grouped by it.
       route: route ?? null,
       status: reply.statusCode,
       duration_ms: Math.round(reply.elapsedTime * 10) / 10,

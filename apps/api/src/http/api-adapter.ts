@@ -8,17 +8,17 @@ import { OpenConnections } from './open-connections.js';
 import { requestIds } from './request-id.js';
 import { answerOnSocket } from './socket-problem.js';
 
-/** The largest body of an operation that does not say otherwise with `@BodyLimit`. */
+/** The largest body of an operation without a limit of its own. */
 const BODY_LIMIT_BYTES = 256 * 1024;
-/** From the first byte of a request to its last: the largest body at 1 Mbit/s takes this long. */
+/** From the first byte of a request to its last. The largest body takes this long at 1 Mbit/s. */
 const REQUEST_TIMEOUT_MS = 40_000;
 const HEADERS_TIMEOUT_MS = 10_000;
-/** Longer than the usual idle timeout of load balancers, so that it is not us who closes first. */
+/** Longer than the usual idle timeout of load balancers, so that they close idle connections first. */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
-/** How often connections are searched for requests that are too slow. */
+/** How often the server looks for requests that are too slow. */
 const TIMEOUT_CHECK_MS = 2_000;
 
-/** As long as a request target can be at most: an id that is too long is no such id, like every other malformed one. */
+/** The longest request target. So an id that is too long is answered as every other malformed id. */
 const MAX_PARAM_LENGTH = 16 * 1024;
 
 /** How often a closing server looks for connections that have become idle. */
@@ -29,10 +29,10 @@ class ApiAdapter extends FastifyAdapter {
   readonly #connections = new OpenConnections(this.getInstance<FastifyInstance>().server);
 
   override registerParserMiddleware(): void {
-    // Nothing to do: see above.
+    // `acceptJson` is the only body parser.
   }
 
-  /** Answers what is being answered, and waits for nobody else. */
+  /** Finishes the responses in progress, and closes idle connections. */
   override async close(): Promise<void> {
     const sweep = setInterval(() => {
       this.#connections.closeIdle();
@@ -45,7 +45,7 @@ class ApiAdapter extends FastifyAdapter {
   }
 }
 
-/** Fastify as the api needs it: strict about what it reads, patient with nobody. */
+/** Creates the Fastify of the api, with strict limits and timeouts. */
 export function createApiAdapter(): FastifyAdapter {
   const requestId = requestIds(systemClock);
   const adapter = new ApiAdapter({
@@ -58,12 +58,12 @@ export function createApiAdapter(): FastifyAdapter {
     http: {
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-      // Node would refuse the request without a body. `refuseWithoutHost` does it with a problem.
+      // Node would refuse the request without a body. `refuseWithoutHost` answers with a problem.
       requireHostHeader: false,
     },
-    // While the process ends, what has arrived is still answered, and its connection closed.
+    // While the process ends, requests that have arrived are still answered, and their connections closed.
     return503OnClosing: false,
-    // A target that cannot be decoded: the router answers before any hook runs.
+    // If a target cannot be decoded, the router answers before any hook runs.
     frameworkErrors: (error: { readonly statusCode?: number }, request: FastifyRequest, reply: FastifyReply) => {
       reply.header('x-request-id', request.id);
       sendProblem(request, reply, refusedByFramework(error.statusCode ?? 400));
@@ -78,7 +78,9 @@ export function createApiAdapter(): FastifyAdapter {
   return adapter;
 }
 
-/** An expectation other than `100-continue` need not be met (RFC 9110, 10.1.1). Node would refuse it without a body. */
+/**
+ * Ignores expectations other than `100-continue`, as RFC 9110, 10.1.1 allows. Node would refuse them without a body.
+ */
 function ignoreExpectations(server: Server): void {
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     server.emit('request', request, response);
@@ -86,8 +88,7 @@ function ignoreExpectations(server: Server): void {
 }
 
 /**
- * Bodies are JSON and nothing else (415 otherwise), and reach the handlers as the bytes that were sent: what is read from
- * them is each operation's business.
+ * Accepts JSON bodies only (415 otherwise). Handlers get the bytes as they were sent, and each operation reads its own.
  */
 function acceptJson(instance: FastifyInstance): void {
   instance.removeAllContentTypeParsers();

@@ -2,10 +2,10 @@ import { formatIp, networkOf, parseIp, type IpBytes, type Network } from '#libs/
 
 const MAPPED = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255];
 
-/** Providers assign whole networks of this length, so that one caller has as many addresses as it likes. */
+/** Providers assign whole networks of this length, so one caller has many addresses. */
 const IPV6_NETWORK_BYTES = 8;
 
-/** `203.0.113.7`, `203.0.113.7:4711`, `2001:db8::7` or `[2001:db8::7]:4711`; IPv4 also where it is mapped. */
+/** Parses `203.0.113.7`, `203.0.113.7:4711`, `2001:db8::7`, `[2001:db8::7]:4711`, and mapped IPv4 addresses. */
 function parseHop(text: string): IpBytes | undefined {
   const trimmed = text.trim();
   const [, bracketed = trimmed] = /^\[([^\]]+)\](?::\d+)?$/.exec(trimmed) ?? [];
@@ -20,8 +20,8 @@ export function isProxy(peer: string | undefined, proxies: readonly Network[]): 
 }
 
 /**
- * The address of the caller. Each proxy appends the address that it was called from, so the last one that is no proxy of
- * ours is the caller's; everything before it may be invented.
+ * Returns the address of the caller. Each proxy appends the address that called it, so the last one that is not one of
+ * our proxies is the caller's. Earlier ones may be invented.
  * @param peer the other end of the connection
  * @param forwardedFor `X-Forwarded-For`, which counts only if the peer is one of `proxies`
  */
@@ -41,7 +41,7 @@ export function callerAddress(
   return caller;
 }
 
-/** What to count the callers of an address by: the address, or its IPv6 network. */
+/** Returns the unit by which callers are counted: the IPv4 address, or the network of an IPv6 address. */
 export function networkOfCaller(address: string): string {
   const bytes = parseIp(address);
   if (bytes?.length !== 16) return address;

@@ -6,12 +6,12 @@ import { parseNetworks, type Network } from '#libs/destinations';
 import { isSecure } from '../auth/is-secure.js';
 import { callerAddress, isProxy } from './caller-address.js';
 
-/** Who is at the other end of a request, before the proxies of `TRUSTED_PROXIES`. */
+/** Finds the caller of a request that came through the proxies of `TRUSTED_PROXIES`. */
 @Injectable()
 export class Callers {
   readonly #proxies: readonly Network[];
 
-  /** @throws RangeError that names the setting, for an entry that is no network */
+  /** @throws RangeError that names the setting, for an entry that is not a network */
   constructor(@Inject(CONFIG) private readonly config: Config) {
     try {
       this.#proxies = parseNetworks(config.trustedProxies);

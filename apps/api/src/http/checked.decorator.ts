@@ -1,20 +1,25 @@
 import { ValidateBy } from 'class-validator';
 import type { FieldProblem, JsonObject } from '#libs/domain';
 
-/** The problems of a member's value. Their pointers are relative to the member: empty for itself, `/0` for an element. */
+/**
+ * Returns the problems of a member's value. Pointers are relative: empty for the member itself, `/0` for its first
+ * element.
+ */
 export type MemberCheck = (value: unknown) => readonly FieldProblem[];
 
-/** What a member of a body may be, for the code and, as JSON Schema, for those who call it. */
+/** The values that a member of a body may have: as a check, and as JSON Schema for callers. */
 export interface MemberRule {
   readonly check: MemberCheck;
   readonly schema: JsonObject;
 }
 
-/** A member of a DTO that has to obey the rule, be it there or not. The rule is the validation error's context, too. */
+/**
+ * Checks a member of a DTO with the rule, even if it is absent. The rule is also the context of the validation error.
+ */
 export function Checked(rule: MemberRule): PropertyDecorator {
   return ValidateBy(
     { name: 'checked', validator: { validate: (value: unknown) => rule.check(value).length === 0 } },
-    // Without a message, class-validator passes no context on.
+    // class-validator passes the context on only with a message.
     { message: 'is not valid', context: rule },
   );
 }

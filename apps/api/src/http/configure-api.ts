@@ -24,14 +24,14 @@ const NO_CONTENT_POLICY = {
   directives: { defaultSrc: "'none'", frameAncestors: "'none'", baseUri: "'none'", formAction: "'none'" },
 };
 
-/** Sets up what happens around every request, before Nest makes its routes. */
+/** Sets up the hooks of every request, before Nest registers its routes. */
 export function configureApi(app: NestFastifyApplication): void {
   app.useSecurityHeaders({
     contentSecurityPolicy: NO_CONTENT_POLICY,
-    // The domain may have other hosts, which are not ours to decide on.
+    // Other hosts of the domain are not ours to decide on.
     strictTransportSecurity: { includeSubDomains: false },
     xFrameOptions: { action: 'deny' },
-    // For browsers and plug-ins that are gone.
+    // These headers are for obsolete browsers and plug-ins.
     xXssProtection: false,
     xDownloadOptions: false,
     xPermittedCrossDomainPolicies: false,
@@ -57,13 +57,13 @@ export function configureApi(app: NestFastifyApplication): void {
   serveDashboard(instance);
 }
 
-/** RFC 9112, 3.2. */
+/** Refuses HTTP/1.1 requests without a host (RFC 9112, 3.2). */
 function refuseWithoutHost({ raw }: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void {
   const isMissing = raw.headers.host === undefined && raw.httpVersion === '1.1';
   done(isMissing ? new GaplessError('malformed_request', 'The request has no Host header.') : undefined);
 }
 
-/** RFC 9110, 15.5.6. */
+/** Refuses methods that a known path does not have (RFC 9110, 15.5.6). */
 function refuseOtherMethods(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
   const allowed = request.is404 ? allowedMethods(request.url) : [];
   if (allowed.length === 0) {

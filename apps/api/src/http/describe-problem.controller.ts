@@ -6,7 +6,7 @@ function isProblemCode(text: string): text is ProblemCode {
   return Object.hasOwn(PROBLEM_TYPES, text);
 }
 
-/** `GET /problems/:code`: what the `type` of a problem refers to. */
+/** `GET /problems/:code`: the page that the `type` of a problem refers to. */
 @Controller('problems/:code')
 export class DescribeProblemController {
   @Get()

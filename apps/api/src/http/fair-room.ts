@@ -1,4 +1,7 @@
-/** Room for bytes, of which each caller may hold half of what the others leave. So the next caller always finds room. */
+/**
+ * Shares room for bytes among callers. Each may hold half of what the others leave, so the next caller always finds
+ * room.
+ */
 export class FairRoom {
   readonly #byCaller = new Map<string, number>();
   #total = 0;
@@ -15,7 +18,7 @@ export class FairRoom {
     return Math.floor((this.maxBytes - (this.#total - this.held(caller))) / 2);
   }
 
-  /** @param bytes less than 0 gives them back */
+  /** @param bytes negative to release them */
   add(caller: string, bytes: number): void {
     this.#total += bytes;
     const held = this.held(caller) + bytes;

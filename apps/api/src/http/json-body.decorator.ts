@@ -13,15 +13,15 @@ export const JsonBody = createParamDecorator((dto: Type<object>, context: Execut
   readDto(bodyOf(context.switchToHttp().getRequest<FastifyRequest>()), dto),
 );
 
-/** The same for an operation whose body may be left out: the DTO without members stands for it. */
+/** Like `JsonBody`, for an operation whose body may be absent. An absent body counts as a DTO without members. */
 export const OptionalJsonBody = createParamDecorator((dto: Type<object>, context: ExecutionContext): object => {
   const { body } = context.switchToHttp().getRequest<FastifyRequest>();
   return Buffer.isBuffer(body) && body.length > 0 ? readDto(body, dto) : new dto();
 });
 
 /**
- * @throws GaplessError `malformed_request` for what is not JSON; `validation_failed` or `unknown_event_type` with a pointer
- *   for each problem, unknown members included
+ * @throws GaplessError `malformed_request` for invalid JSON; `validation_failed` or `unknown_event_type` with a pointer
+ *   for each problem, including unknown members
  */
 export function readDto<T extends object>(body: Buffer, dto: Type<T>): T {
   const value = parseJson(body);
@@ -54,7 +54,7 @@ function parseJson(body: Buffer): unknown {
 function problemsOf(error: ValidationError): readonly FieldProblem[] {
   const pointer = memberPointer(error.property);
   const problems = Object.values<MemberRule>(error.contexts ?? {}).flatMap(({ check }) => check(error.value));
-  // A member that failed a decorator other than `@Checked` must not pass for want of words.
+  // A member that failed a decorator other than `@Checked` has no listed problems, but is invalid.
   if (problems.length === 0) return [{ pointer, code: 'not_allowed', detail: 'is not valid' }];
   return problems.map((problem) => ({ ...problem, pointer: `${pointer}${problem.pointer}` }));
 }

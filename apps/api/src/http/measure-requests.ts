@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Metrics } from '#libs/telemetry';
 
-/** Where no route fits, what was asked for is anybody's invention. */
+/** The labels of requests without a route, because their paths may be anything. */
 const UNMATCHED = { method: 'any', route: 'unmatched' };
 
-/** Counts answers by the route's pattern, and measures how long they take. */
+/** Counts responses by the route's pattern, and measures how long they take. */
 export function measureRequests(instance: FastifyInstance, metrics: Metrics): void {
   instance.addHook('onResponse', (request, reply, done) => {
     const route = request.is404 ? undefined : request.routeOptions.url;
@@ -17,7 +17,7 @@ export function measureRequests(instance: FastifyInstance, metrics: Metrics): vo
   });
 }
 
-/** Whether the answer took its time because it was asked to: a long poll or a stream. */
+/** Whether the request asked for a slow response: a long poll or a stream. */
 function waits(request: FastifyRequest, reply: FastifyReply): boolean {
   const { wait } = request.query as { readonly wait?: unknown };
   return wait !== undefined || String(reply.getHeader('content-type')).startsWith('text/event-stream');

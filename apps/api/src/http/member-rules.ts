@@ -2,13 +2,16 @@ import type { FieldProblem, JsonObject } from '#libs/domain';
 import { parseTimestamp } from '#libs/event-validation';
 import type { MemberRule } from './checked.decorator.js';
 
-/** Characters that a text must not have: Postgres stores no NUL, UTF-8 no lone surrogate, and the rest is invisible. */
+/**
+ * Characters that a text must not have. Postgres cannot store NUL, UTF-8 has no lone surrogates, and the others are
+ * invisible.
+ */
 // eslint-disable-next-line no-control-regex -- control characters are what is looked for
 const UNPRINTABLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]|\p{Surrogate}/u;
-/** The same for those who read about it; JSON cannot hold a lone surrogate in a pattern. */
+/** The same rule for the documentation. It omits lone surrogates, which JSON cannot hold in a pattern. */
 const PRINTABLE_PATTERN = String.raw`^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]*$`;
 
-/** @param pointer to an element of the member; nothing for the member itself */
+/** @param pointer to an element of the member; empty for the member itself */
 export function problem(code: string, detail: string, pointer = ''): FieldProblem {
   return { pointer, code, detail };
 }
@@ -32,7 +35,7 @@ export function absentOrNull({ check, schema }: MemberRule): MemberRule {
   };
 }
 
-/** @param more of JSON Schema, such as a description */
+/** @param more members of JSON Schema to add, such as a description */
 export function described({ check, schema }: MemberRule, more: JsonObject): MemberRule {
   return { check, schema: { ...schema, ...more } };
 }
@@ -82,7 +85,7 @@ export const aTimestamp: MemberRule = {
   },
 };
 
-/** @param element what each element has to be, itself or in comparison with those before it */
+/** @param element the rule of each element */
 export function anArrayOf(
   element: MemberRule,
   o: { readonly minItems?: number; readonly maxItems?: number; readonly uniqueItems?: true; readonly of: string },
@@ -115,7 +118,7 @@ export function oneOf(values: readonly string[]): MemberRule {
   };
 }
 
-/** An object with these members alone. */
+/** An object with these members and no others. */
 export function anObjectOf(members: Readonly<Record<string, MemberRule>>): MemberRule {
   return {
     schema: objectSchema(members),
@@ -135,7 +138,7 @@ export function anObjectOf(members: Readonly<Record<string, MemberRule>>): Membe
   };
 }
 
-/** JSON Schema of an object with these members alone. */
+/** Returns the JSON Schema of an object with these members and no others. */
 export function objectSchema(members: Readonly<Record<string, MemberRule>>): JsonObject {
   const entries = Object.entries(members);
   const needed = entries.filter(([, { check }]) => check(undefined).length > 0).map(([name]) => name);

@@ -4,9 +4,8 @@ import type { Socket } from 'node:net';
 /**
  * The connections of a server, and how many requests are being answered on each.
  *
- * When a server closes, Node closes the connections that are idle by its own measure: not those that have not sent a
- * request yet (browsers and clients open some in advance), nor those whose last answer ends a moment later. Either would
- * keep the process from ending.
+ * When a server closes, Node leaves two kinds of connections open: those that have not sent a request yet (browsers
+ * open some in advance), and those whose last response ends a moment later. Either would keep the process from ending.
  */
 export class OpenConnections {
   readonly #requests = new Map<Socket, number>();
@@ -26,7 +25,7 @@ export class OpenConnections {
     });
   }
 
-  /** Closes those on which nothing is being answered. */
+  /** Closes the connections on which no request is being answered. */
   closeIdle(): void {
     for (const [socket, requests] of this.#requests) if (requests === 0) socket.destroy();
   }

@@ -1,7 +1,7 @@
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 
-/** How much of an operation a caller may use, where it differs from the others. */
+/** The limits of an operation that differ from the defaults. */
 export interface OperationLimits {
   /** The largest body. */
   readonly bodyBytes?: number;
@@ -17,7 +17,7 @@ declare module 'fastify' {
 
 export const Limits = (limits: OperationLimits) => RouteConfig({ limits });
 
-/** Gives routes the body limit that `@Limits` names; to be called before the routes are there. */
+/** Gives routes the body limit of `@Limits`. Call this before the routes are registered. */
 export function applyBodyLimits(instance: FastifyInstance): void {
   instance.addHook('onRoute', (route) => {
     const bodyBytes = route.config?.limits?.bodyBytes;

@@ -1,19 +1,19 @@
 import type { FieldProblem } from '#libs/domain';
 import { errorOf, memberPointer, throwIfInvalid } from './validation-error.js';
 
-/** An integer as everybody writes it: no sign but a minus, no leading zeros, no exponent. */
+/** An integer in its usual form: no plus sign, no leading zeros, no exponent. */
 const DECIMAL_INTEGER = /^(?:0|-?[1-9]\d*)$/;
 
 /**
- * Reads a query strictly (contract 8.1): a value that is not of its type is `malformed_request`;
- * one that is out of range, an unknown and a repeated parameter are 422; an empty value is as if absent.
+ * Reads a query strictly (contract 8.1). A value of the wrong type is `malformed_request`. A value out of range, an
+ * unknown parameter and a repeated one are 422. An empty value counts as absent.
  */
 export class QueryParameters {
   readonly #values = new Map<string, string>();
   readonly #unreadable: FieldProblem[] = [];
   readonly #problems: FieldProblem[] = [];
 
-  /** @param query the query as an object, each parameter a member: as Fastify parsed it: an array for what is repeated */
+  /** @param query the query as Fastify parsed it: a member for each parameter, with an array if it is repeated */
   constructor(query: unknown, known: readonly string[]) {
     for (const [name, value] of Object.entries(query as Record<string, unknown>)) {
       if (!known.includes(name)) this.refuse(name, 'unknown_parameter', 'is not a parameter of this operation');
@@ -40,7 +40,7 @@ export class QueryParameters {
     );
   }
 
-  /** @param parse gives `undefined` for what cannot be read */
+  /** @param parse returns `undefined` for text that it cannot read */
   read<T>(name: string, parse: (text: string) => T | undefined, expected: string): T | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;
@@ -50,7 +50,7 @@ export class QueryParameters {
     return value;
   }
 
-  /** Notes that a value which could be read cannot stand here. */
+  /** Notes that a value is readable, but not allowed. */
   refuse(name: string, code: string, detail: string): void {
     this.#problems.push({ pointer: memberPointer(name), code, detail });
   }

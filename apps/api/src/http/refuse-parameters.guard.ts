@@ -5,12 +5,12 @@ import { QueryParameters } from './query-parameters.js';
 
 const READS_QUERY = Symbol('ReadsQuery');
 
-/** The operation has query parameters, and refuses by itself what it does not know. */
+/** Marks an operation that has query parameters, and refuses unknown ones itself. */
 export const ReadsQuery = () => SetMetadata(READS_QUERY, true);
 
 /**
- * Refuses query parameters where an operation has none (contract 8.1). A guard, since an
- * interceptor costs each request several observables.
+ * Refuses query parameters of operations that have none (contract 8.1). It is a guard because an interceptor costs
+ * several observables for each request.
  */
 @Injectable()
 export class RefuseParametersGuard implements CanActivate {
@@ -19,7 +19,7 @@ export class RefuseParametersGuard implements CanActivate {
   /** @throws GaplessError `validation_failed` */
   canActivate(context: ExecutionContext): boolean {
     const { query, routeOptions } = context.switchToHttp().getRequest<FastifyRequest>();
-    // Open pages are for browsers, too, which come with all sorts of parameters.
+    // Browsers add parameters of all sorts to the pages that need no key.
     const isForBrowsers = routeOptions.url?.startsWith('/api/') !== true;
     const readsQuery = this.reflector.get<boolean | undefined>(READS_QUERY, context.getHandler()) ?? isForBrowsers;
     if (!readsQuery) new QueryParameters(query, []).throwIfAny();

@@ -6,7 +6,7 @@ import { RandomPool } from '#libs/runtime';
 /** The format of a caller's own id: it must not break a log line or a header. */
 const CALLERS_ID = /^[\w.:+/=-]{1,128}$/;
 
-/** Names each request: by the caller's `X-Request-Id` if that is usable, else by a new ULID. */
+/** Names each request: by the caller's `X-Request-Id` if it is valid, otherwise by a new ULID. */
 export function requestIds(clock: Clock): (request: Pick<IncomingMessage, 'headers'>) => string {
   const ulid = monotonicFactory(new RandomPool().next);
   return ({ headers }) => {

@@ -1,4 +1,4 @@
-/** How many keys one query asks for at most, so that nobody waits long behind others. */
+/** The most keys in one query, so that no caller waits long for the keys of others. */
 const MAX_KEYS = 2_000;
 
 interface Waiting<Key, Value> {
@@ -8,17 +8,17 @@ interface Waiting<Key, Value> {
 }
 
 /**
- * Answers many small questions with few queries: what is asked while a query is on its way shares the next one. Nothing
- * is remembered: an answer is always of a query that began after it was asked for.
+ * Answers many small questions with few queries. Questions that come while a query runs share the next one. Nothing is
+ * cached: the query of an answer always begins after the question.
  */
 export class SharedQuery<Key extends string, Value> {
   #waiting: Waiting<Key, Value>[] = [];
   #isRunning = false;
 
-  /** @param fetch finds the values of all the keys; those without one are missing */
+  /** @param fetch returns the values of all the keys; keys without a value are missing */
   constructor(private readonly fetch: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Value>>) {}
 
-  /** The values of the keys, and possibly of others that were asked for at the same time. */
+  /** Returns the values of the keys, and possibly of others that share the query. */
   ask(keys: readonly Key[]): Promise<ReadonlyMap<Key, Value>> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ keys, resolve, reject });

@@ -3,10 +3,10 @@ import { STATUS_CODES } from 'node:http';
 import { PROBLEM_MEDIA_TYPE, problemOf } from '../problems/problem.js';
 import { refusedByFramework } from '../problems/failure.js';
 
-/** The statuses of what Node's HTTP parser refuses before there is a request; 400 for anything else. */
+/** The statuses for errors of Node's HTTP parser; 400 for all others. */
 const STATUS_OF_CODE: Readonly<Record<string, number>> = { ERR_HTTP_REQUEST_TIMEOUT: 408, HPE_HEADER_OVERFLOW: 431 };
 
-/** Answers on the bare socket what never became a request, and closes it. */
+/** Answers a request that cannot be parsed on its socket, and closes the socket. */
 export function answerOnSocket(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
   // A caller that has gone has no use for an answer; one that was answered already must not get a second one.
   if (error.code === 'ECONNRESET' || !socket.writable || socket.destroyed) {

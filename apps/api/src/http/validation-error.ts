@@ -1,6 +1,6 @@
 import { GaplessError, type ErrorCode, type FieldProblem } from '#libs/domain';
 
-/** More would not help the caller, and a refusal must not be larger than its request. */
+/** The most problems in a response. More would not help the caller, and a response should not outgrow its request. */
 const MAX_PROBLEMS = 100;
 /** Longest part of a member's name that is repeated to the caller. */
 const MAX_NAME_LENGTH = 64;
@@ -21,7 +21,10 @@ export function errorOf(
   return new GaplessError(code, `${first.pointer}: ${first.detail}`, { problems: problems.slice(0, MAX_PROBLEMS) });
 }
 
-/** @throws GaplessError if there is any problem: `unknown_event_type` if all are of that kind, else `validation_failed` */
+/**
+ * @throws GaplessError if there is any problem: `unknown_event_type` if all are of that kind, otherwise
+ *   `validation_failed`
+ */
 export function throwIfInvalid(problems: readonly FieldProblem[]): void {
   const [first, ...others] = problems;
   if (first === undefined) return;

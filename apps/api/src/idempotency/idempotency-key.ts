@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { GaplessError } from '#libs/domain';
 
-/** Visible ASCII, as much as a header can sensibly carry. */
+/** Up to 255 printable ASCII characters, without spaces at the ends. */
 export const IDEMPOTENCY_KEY_PATTERN = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
 
 /** @returns the request's `Idempotency-Key`; `undefined` without one. @throws GaplessError `malformed_request` */

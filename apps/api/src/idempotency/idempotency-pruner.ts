@@ -5,7 +5,7 @@ import type { Logger } from '#libs/runtime';
 
 const EVERY_MS = 10 * 60 * 1_000;
 
-/** Deletes answers that are past their time; that every process does so does no harm. */
+/** Deletes expired answers. Every process may do so. */
 @Injectable()
 export class IdempotencyPruner extends RegularWork {
   constructor(

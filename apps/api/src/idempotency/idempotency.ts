@@ -17,10 +17,10 @@ export class Idempotency {
   ) {}
 
   /**
-   * Acts, unless the same request was answered before: then its answer is given again, as JSON text. What was refused is
-   * forgotten; what failed can be tried again.
-   * @param act gets a seed: of the attempts at the same request, each gets the same; `null` without a key
-   * @throws GaplessError `idempotency_conflict` for the same key with another body, or while the first is worked on
+   * Acts, unless the same request was answered before: then it returns that answer again, as JSON text. Refused
+   * requests are forgotten, and failed ones can be tried again.
+   * @param act gets a seed, the same for every attempt at the request; `null` without a key
+   * @throws GaplessError `idempotency_conflict` for a key with another body, or while the first request is in progress
    */
   async once<T>(
     request: FastifyRequest,

@@ -25,5 +25,5 @@ class IdempotencyInterceptor implements NestInterceptor {
   }
 }
 
-/** The operation honours an `Idempotency-Key`. */
+/** Makes the operation honour an `Idempotency-Key`. */
 export const Idempotent = () => UseInterceptors(IdempotencyInterceptor);

@@ -7,7 +7,7 @@ import { limitIn } from './list-query.js';
 import { alertJson } from './live-chat.presenter.js';
 import { OrgInPath } from './org-in-path.decorator.js';
 
-/** `GET /internal/orgs/:orgId/alerts`: what was raised, and how it was cleared; newest first. */
+/** `GET /internal/orgs/:orgId/alerts`: the alerts that were raised, and how each was cleared; newest first. */
 @Controller('api/v1/internal/orgs/:orgId/alerts')
 export class ListAlertsController {
   constructor(private readonly queues: ChatQueueReader) {}

@@ -1,7 +1,7 @@
 import { QueryParameters } from '../http/query-parameters.js';
 
 /**
- * The `limit` of a list that has no other parameter.
+ * Returns the `limit` of a list that has no other parameter.
  * @throws GaplessError `malformed_request` or `validation_failed`
  */
 export function limitIn(

@@ -7,7 +7,7 @@ import { limitIn } from './list-query.js';
 import { waitingConversationJson } from './live-chat.presenter.js';
 import { OrgInPath } from './org-in-path.decorator.js';
 
-/** `GET /internal/orgs/:orgId/waiting-conversations`: the org's queue, who waits longest first. */
+/** `GET /internal/orgs/:orgId/waiting-conversations`: the chats in the org's queue, longest wait first. */
 @Controller('api/v1/internal/orgs/:orgId/waiting-conversations')
 export class ListWaitingConversationsController {
   constructor(private readonly queues: ChatQueueReader) {}

@@ -12,7 +12,7 @@ import {
 
 const LONGEST_WAIT_SECONDS = 7 * 86_400;
 const MAX_EMAILS = 50;
-/** RFC 5321, section 4.5.3.1.3: a path of 256 octets, angle brackets included. */
+/** RFC 5321, section 4.5.3.1.3: a path has at most 256 octets, including angle brackets. */
 const MAX_EMAIL_LENGTH = 254;
 /** Addresses that mail servers deliver in practice: no quoted local parts, no comments, no address literals. */
 const EMAIL =
@@ -32,7 +32,7 @@ const anEmail: MemberRule = {
 
 const emails = anArrayOf(anEmail, { maxItems: MAX_EMAILS, uniqueItems: true, of: 'mail addresses' });
 
-/** Two spellings of an address that differ in case alone are one address. */
+/** A list of addresses without repeats. Spellings that differ only in case are the same address. */
 const someEmails: MemberRule = {
   schema: emails.schema,
   check: (value) => {

@@ -4,8 +4,8 @@ import { GaplessError, parseOrgId, type OrgId } from '#libs/domain';
 import { keyOf } from '../auth/authenticated-key.js';
 
 /**
- * The org of the path's `:orgId`: any, for a service key; the own one, for an org's key, which cannot distinguish
- * another org from one that does not exist.
+ * The org of the path's `:orgId`. A service key may name any org. An org's key may name only its own: any other org
+ * seems not to exist.
  * @throws GaplessError `not_found`
  */
 export const OrgInPath = createParamDecorator((_: unknown, context: ExecutionContext): OrgId => {

@@ -10,7 +10,7 @@ import { LiveChatSettingsDto } from './live-chat-settings.dto.js';
 import { liveChatSettingsJson } from './live-chat.presenter.js';
 import { OrgInPath } from './org-in-path.decorator.js';
 
-/** `PUT /internal/orgs/:orgId/live-chat-settings`: the next sweep goes by them, also for those who wait already. */
+/** `PUT /internal/orgs/:orgId/live-chat-settings`: the next sweep uses them, also for chats that already wait. */
 @Controller('api/v1/internal/orgs/:orgId/live-chat-settings')
 export class PutLiveChatSettingsController {
   constructor(

@@ -5,7 +5,7 @@ const OPERATIONS = Object.entries(PATHS).map(([template, operations]) => ({
   methods: Object.keys(operations as object).map((method) => method.toUpperCase()),
 }));
 
-/** The methods that a path of the api has, in capitals; none for what is no path of it. @param target with or without a query */
+/** Returns the methods of an api path, in capitals; none for an unknown path. @param target with or without a query */
 export function allowedMethods(target: string): readonly string[] {
   const [path = ''] = target.split('?', 1);
   return OPERATIONS.find((operation) => operation.path.test(path))?.methods ?? [];

@@ -1,7 +1,7 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { OPENAPI_JSON } from './openapi-document.js';
 
-/** `GET /openapi.json`: the description of the HTTP interface, for everybody. */
+/** `GET /openapi.json`: the description of the HTTP interface. It needs no key. */
 @Controller('openapi.json')
 export class OpenApiController {
   @Get()

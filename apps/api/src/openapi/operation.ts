@@ -5,13 +5,13 @@ import type { KeyRequirement } from '../auth/require-scope.js';
 import { IDEMPOTENCY_KEY_PATTERN } from '../idempotency/idempotency-key.js';
 import { objectOf, ref } from './schemas.js';
 
-/** What differs between operations. */
+/** The parts that differ between operations. */
 export interface OperationSketch {
   readonly id: string;
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;
-  /** The scope that the key needs, or that the operation reads or creates the caller's dashboard session. */
+  /** The scope that the key needs. `session` reads the caller's dashboard session, `sign_in` creates it. */
   readonly scope: KeyRequirement | 'session' | 'sign_in';
   readonly parameters?: readonly JsonObject[];
   readonly body?: { readonly schema: JsonObject; readonly example?: JsonObject; readonly isOptional?: boolean };
@@ -23,7 +23,7 @@ export interface OperationSketch {
     readonly content?: JsonObject;
     readonly headers?: JsonObject;
   };
-  /** The errors beyond those that every operation has. */
+  /** The errors in addition to those of every operation. */
   readonly errors?: readonly ErrorCode[];
 }
 
@@ -33,7 +33,7 @@ const WITH_SCOPE: readonly ErrorCode[] = ['insufficient_scope'];
 /** The errors of an unsafe request with the dashboard's cookie. */
 const BY_COOKIE: readonly ErrorCode[] = ['csrf_token_invalid'];
 const WITH_PARAMETERS: readonly ErrorCode[] = ['malformed_request'];
-/** The errors of a body, also for operations without one. */
+/** Errors of every body, also for operations that have none. */
 const REFUSED_BODY: readonly ErrorCode[] = ['payload_too_large', 'unsupported_media_type'];
 const WITH_BODY: readonly ErrorCode[] = ['malformed_request'];
 const WITH_KEY: readonly ErrorCode[] = ['malformed_request', 'idempotency_conflict'];
@@ -59,7 +59,7 @@ export const dataOf = (schema: JsonObject): JsonObject => ({
 
 export const listOf = (name: string): JsonObject => ({ type: 'array', items: ref(name) });
 
-/** The whole operation of the document. */
+/** Returns the complete operation of the document. */
 export function operation(method: 'get' | 'post' | 'put' | 'patch' | 'delete', sketch: OperationSketch): JsonObject {
   const codes = new Set([
     ...EVERYWHERE,
@@ -109,14 +109,14 @@ function requirementText(scope: OperationSketch['scope']): readonly string[] {
   return [scope === 'any' ? 'Any valid key.' : `Scope: \`${scope}\`.`];
 }
 
-/** By key or by cookie; what the cookie is sent with by itself is not enough for what changes something. */
+/** Returns the ways to authenticate: by key or by cookie. With the cookie, unsafe methods also need the CSRF token. */
 function securityOf(method: string, scope: OperationSketch['scope']): readonly JsonObject[] {
   if (scope === 'sign_in') return [];
   const session = method === 'get' ? { session: [] } : { session: [], csrfToken: [] };
   return scope === 'session' ? [session] : [{ apiKey: [] }, session];
 }
 
-/** One response for each status, which names its codes. */
+/** Returns one response for each status, which names its error codes. */
 function problemResponses(codes: readonly ErrorCode[]): JsonObject {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of codes) {

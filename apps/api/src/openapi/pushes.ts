@@ -29,7 +29,7 @@ function push({ event, description, schema, example }: CatalogEntry): JsonObject
       operationId: `push.${event}`,
       tags: ['Pushes'],
       summary: description,
-      // The signature says whose it is.
+      // The signature authenticates the push.
       security: [],
       parameters: PUSH_HEADERS.map((_, index) => ({ $ref: `#/components/parameters/Push${index}` })),
       requestBody: {

@@ -34,7 +34,7 @@ function propertiesOf({ properties }: JsonObject): JsonObject {
   return properties as JsonObject;
 }
 
-/** An object whose members are all there. */
+/** Returns the schema of an object whose members are all required. */
 export function objectOf(properties: JsonObject, description?: string): JsonObject {
   return {
     type: 'object',
@@ -85,7 +85,7 @@ const delivery = {
   created_at: TIMESTAMP,
 };
 
-/** The envelope as the feed has it: of no other types than the catalog's. */
+/** The envelope of the feed, with only the event types of the catalog. */
 const envelope: JsonObject = {
   ...ENVELOPE_SCHEMA,
   properties: { ...ENVELOPE_SCHEMA.properties, event: { type: 'string', enum: EVENT_TYPES } },
@@ -101,7 +101,7 @@ const apiKey = {
   last_used_at: MAYBE_TIMESTAMP,
 };
 
-/** The rules of the payload go by the type. Generators of code ignore them, validators do not. */
+/** The schema of the payload depends on the event type. Code generators ignore these rules, validators apply them. */
 const PAYLOADS = CATALOG.filter(({ event }) => isIngestable(event)).map(({ event, schema }) => ({
   if: { properties: { event: { const: event } } },
   then: { properties: { data: schema } },
@@ -215,7 +215,7 @@ export const SCHEMAS: JsonObject = {
     },
     'The request of the latest attempt as it was sent.',
   ),
-  // One of the two, and not null.
+  // `since` or `since_seq` is required.
   Recovery: {
     anyOf: ['since', 'since_seq'].map((name) => ({ ...bodySchema(RecoverDeliveriesDto), required: [name] })),
   },

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 
-/** Serves everything that the page needs. It works without the internet, and loads nothing from elsewhere. */
+/** The page loads everything from this service, so it works without the internet. */
 const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",

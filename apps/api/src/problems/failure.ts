@@ -2,13 +2,13 @@ import { HttpException } from '@nestjs/common';
 import { GaplessError, type ErrorCode, type FieldProblem } from '#libs/domain';
 import { INTERNAL_ERROR, type ProblemCode } from './problem-types.js';
 
-/** What went wrong, in terms that a caller may see. */
+/** A failure in terms that a caller may see. */
 export interface Failure {
   readonly code: ProblemCode;
   readonly detail: string;
   readonly problems: readonly FieldProblem[];
   readonly retryAfterSeconds?: number;
-  /** Set if HTTP has a more exact status than that of the code. */
+  /** Set if HTTP has a more exact status than the code's own. */
   readonly status?: number;
 }
 
@@ -28,7 +28,10 @@ const UNEXPECTED: Failure = {
   problems: [],
 };
 
-/** Our texts for requests that the framework refuses before a handler runs. Its own texts name paths and internals. */
+/**
+ * Our texts for requests that the framework refuses before a handler runs. The framework's texts name paths and
+ * internals.
+ */
 const REFUSED_BY_FRAMEWORK: Readonly<Record<number, { readonly code: ErrorCode; readonly detail: string }>> = {
   400: { code: 'malformed_request', detail: 'The request cannot be read.' },
   404: { code: 'not_found', detail: 'There is no such operation.' },
@@ -47,7 +50,7 @@ export function refusedByFramework(status: number): Failure {
     : { ...known, problems: [], status };
 }
 
-/** The status that Fastify gives to an error of its own, or to one of its plug-ins. */
+/** Returns the status of an error of Fastify or its plug-ins. */
 function frameworkStatus(error: unknown): number | undefined {
   if (error instanceof HttpException) return error.getStatus();
   if (!(error instanceof Error) || !('statusCode' in error)) return undefined;
@@ -55,8 +58,8 @@ function frameworkStatus(error: unknown): number | undefined {
 }
 
 /**
- * Reads anything that was thrown while a request was handled.
- * @param isUnavailable whether the error says that a server behind this one cannot be reached
+ * Turns an error of a request into a failure.
+ * @param isUnavailable whether the error means that a server such as Postgres cannot be reached
  */
 export function failureOf(error: unknown, isUnavailable: (error: unknown) => boolean): Failure {
   if (error instanceof GaplessError) {

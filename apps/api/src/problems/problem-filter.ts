@@ -5,13 +5,13 @@ import { INTERNAL_ERROR } from './problem-types.js';
 import { sendProblem } from './send-problem.js';
 
 export interface ProblemFilterOptions {
-  /** Whether the error says that a server behind this one cannot be reached. */
+  /** Whether the error means that a server such as Postgres cannot be reached. */
   readonly isUnavailable: (error: unknown) => boolean;
   /** Called for unexpected errors, and for servers that cannot be reached. */
   readonly report: (failure: { readonly error: unknown; readonly requestId: string; readonly code: string }) => void;
 }
 
-/** Answers whatever was thrown with `application/problem+json` (contract 8). */
+/** Answers every error with `application/problem+json` (contract 8). */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(private readonly options: ProblemFilterOptions) {}
@@ -25,7 +25,7 @@ export class ProblemFilter implements ExceptionFilter {
       this.options.report({ error, requestId: request.id, code: failure.code });
     }
     if (reply.sent || reply.raw.headersSent) {
-      // An answer that broke off must not look complete.
+      // Breaks the response off, so that it does not look complete.
       reply.raw.destroy();
       return;
     }

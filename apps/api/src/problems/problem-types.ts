@@ -6,7 +6,7 @@ export interface ProblemType {
   readonly title: string;
 }
 
-/** An error that is nobody's but the service's own; it has no `ErrorCode`, because no caller can provoke it on purpose. */
+/** An error of the service itself. It has no `ErrorCode`, because callers cannot cause it on purpose. */
 export const INTERNAL_ERROR = 'internal_error';
 
 export type ProblemCode = ErrorCode | typeof INTERNAL_ERROR;
@@ -38,7 +38,7 @@ export const PROBLEM_TYPES: Readonly<Record<ProblemCode, ProblemType>> = {
   unavailable: { status: 503, title: 'The service is unavailable' },
 };
 
-/** A URI reference that identifies the kind of problem; the service answers it with a description. */
+/** Returns a URI reference that identifies the kind of problem. The service answers it with a description. */
 export function problemTypeUri(code: ProblemCode): string {
   return `/problems/${code}`;
 }

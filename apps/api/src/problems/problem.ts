@@ -14,11 +14,11 @@ export interface Problem {
   readonly instance: string;
   readonly code: ProblemCode;
   readonly request_id: string;
-  /** Present when single places of the request are at fault. */
+  /** The invalid parts of the request, if there are any. */
   readonly errors?: readonly FieldProblem[];
 }
 
-/** @param request.url the request target; its query is left out, because it may hold what must not be repeated */
+/** @param request.url the request target; its query is left out, because it may hold secrets */
 export function problemOf(failure: Failure, request: { readonly id: string; readonly url: string }): Problem {
   const { status, title } = PROBLEM_TYPES[failure.code];
   return {

@@ -6,7 +6,7 @@ import { PROBLEM_MEDIA_TYPE, problemOf } from './problem.js';
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, failure: Failure): void {
   const problem = problemOf(failure, request);
   if (failure.retryAfterSeconds !== undefined) reply.header('retry-after', failure.retryAfterSeconds);
-  // A handler that failed may have announced another body. Bytes, because Fastify adds a charset to the type of a text.
+  // A failed handler may have announced another body. Send bytes, because Fastify adds a charset to the type of a text.
   reply.removeHeader('content-length');
   reply
     .status(problem.status)

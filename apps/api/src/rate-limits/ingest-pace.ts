@@ -5,32 +5,32 @@ import { CONFIG } from '#libs/platform';
 import type { Config } from '#libs/runtime';
 import { EVENTS_PER_REQUEST, WINDOW_SECONDS } from './rate-limits.js';
 
-/** A request with so many events and bytes is no import, and never waits. */
+/** A request up to this size never waits. */
 const SMALL: Load = { events: 20, bytes: 512 * 1024 };
-/** What a large request brings at once, in time at the rate of its key. */
+/** The size of the part of a large request that is passed on at once, in milliseconds at the rate of its key. */
 const AT_ONCE_MS = 50;
 const AT_ONCE = { inMs: 0, takesMs: 0 };
 const WINDOW_MS = WINDOW_SECONDS * 1_000;
-/** Keys whose turn has passed are forgotten after so many requests. */
+/** After this many requests, keys whose turn has passed are forgotten. */
 const FORGET_EVERY = 10_000;
 
-/** A size of a request. */
+/** The size of a request. */
 interface Load {
   readonly events: number;
   readonly bytes: number;
 }
 
 /**
- * Spreads the large requests of a key over time, at the rates of events and bytes that it has on average. A quota is used up
- * at once, and what comes in a burst goes through all stages as one: other events would wait until it has passed. With the
- * quotas, no request waits for longer than two of their windows.
+ * Spreads the large requests of a key over time, at its average rates of events and bytes. Otherwise a key could use up
+ * its quota at once, and other events would wait until that burst has passed all stages. With the quotas, no request
+ * waits for longer than two of their windows.
  */
 @Injectable()
 export class IngestPace {
   readonly #msPerEvent: number;
   readonly #msPerByte: number;
   readonly #atOnce: Load;
-  /** When what came so far of a key is over, at its rates; milliseconds of a clock that nobody sets. */
+  /** When the turns of a key's earlier requests end; milliseconds of a monotonic clock. */
   readonly #overAt = new Map<ApiKeyId, number>();
   #requests = 0;
 
@@ -45,7 +45,7 @@ export class IngestPace {
 
   /**
    * Cuts the events of a request into parts, in order, and yields each when it is its turn.
-   * @param bytes of the whole request
+   * @param bytes the size of the whole request
    */
   async *inTurn<Event>(
     key: ApiKeyId,
@@ -64,7 +64,7 @@ export class IngestPace {
     }
   }
 
-  /** @returns when the turn of a request begins, and how long it takes; milliseconds */
+  /** @returns when the turn of a request begins, and how long it takes, in milliseconds */
   take(key: ApiKeyId, { events, bytes }: Load, nowMs: number): { readonly inMs: number; readonly takesMs: number } {
     if (++this.#requests % FORGET_EVERY === 0) this.#forget(nowMs);
     const beginsAt = Math.max(this.#overAt.get(key) ?? nowMs, nowMs);

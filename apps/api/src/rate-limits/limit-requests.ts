@@ -4,8 +4,8 @@ import '../http/operation-limits.js';
 import type { RateLimits } from './rate-limits.js';
 
 /**
- * Counts every authenticated request, and the bytes of its body, before the body is read; of what is counted by events,
- * the first one. A body whose length is not declared is counted once it is read.
+ * Counts every authenticated request and the bytes of its body, before the body is read. If the operation counts
+ * events, it counts the first event. A body without a declared length is counted once it is read.
  */
 export function limitRequests(instance: FastifyInstance, limits: RateLimits): void {
   instance.addHook('onRequest', async (request, reply) => {
@@ -21,7 +21,7 @@ export function limitRequests(instance: FastifyInstance, limits: RateLimits): vo
   });
 }
 
-/** What the caller says, up to the largest body that is read at all. */
+/** Returns the declared length of the body, up to the largest body that is read. */
 function declaredBytes({ headers, routeOptions }: FastifyRequest): number {
   return Math.min(Number(headers['content-length'] ?? 0), routeOptions.bodyLimit);
 }

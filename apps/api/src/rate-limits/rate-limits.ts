@@ -5,22 +5,25 @@ import { GaplessError } from '#libs/domain';
 import { CONFIG } from '#libs/platform';
 import type { Config } from '#libs/runtime';
 
-/** The units of rate limits: sign-ins by key and failed ones by address, everything else by key. */
+/**
+ * The units of rate limits. Failed sign-ins count by address and by the key that they name; everything else counts by
+ * key.
+ */
 export type Countable = 'requests' | 'events' | 'bytes' | 'sign_ins';
 
 /**
- * A key may use in two seconds what it may use in two: on average the configured rate, and at most twice that at once
- * (contract 9).
+ * The window of a quota. A key may use two seconds' worth at once: on average it gets the configured rate, in a burst
+ * at most twice that (contract 9).
  */
 export const WINDOW_SECONDS = 2;
-/** Events per request: ingest takes many in one. */
+/** The events that count as much as one request, because an ingest request holds many. */
 export const EVENTS_PER_REQUEST = 20;
 
-/** Nobody signs in so often, not even a whole office behind one address; and guessing gets nowhere. */
+/** More than a whole office behind one address needs, and too few to guess a key. */
 const SIGN_INS = 30;
 const SIGN_IN_WINDOW_SECONDS = 60;
 
-/** One quota of each key, or address. */
+/** The quotas of one unit: one for each key, or address. */
 class Quota {
   readonly #limiter: RateLimiterMemory;
   /** The quota for `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers). */
@@ -42,7 +45,7 @@ class Quota {
   }
 }
 
-/** How often each API key may ask, and each address fail to sign in, counted in this process. */
+/** Limits the requests of each API key, and the failed sign-ins of each address, in this process. */
 @Injectable()
 export class RateLimits {
   readonly #quotas: Readonly<Record<Countable, Quota>>;
@@ -60,8 +63,8 @@ export class RateLimits {
   /**
    * Counts, and sets `RateLimit` and `RateLimit-Policy` to the remaining quota. Bytes are shown only when they run out,
    * since a response shows one quota.
-   * @param who the id of a key; for sign-ins, who tries
-   * @throws GaplessError `rate_limited` when nothing is
+   * @param who the id of a key; for sign-ins, a key or an address
+   * @throws GaplessError `rate_limited` when the quota is used up
    */
   async count(what: Countable, who: string, cost: number, reply: FastifyReply): Promise<void> {
     const quota = this.#quotas[what];

@@ -14,7 +14,7 @@ import { newSigningSecret } from './signing-secret.js';
 import { CreateWebhookDto, widgetIdsOf } from './webhook.dto.js';
 import { webhookWithSecretJson } from './webhook.presenter.js';
 
-/** `POST /external/webhooks`: registers an endpoint, and shows its secret this once (contract 5.1, 5.2). */
+/** `POST /external/webhooks`: registers an endpoint, and shows its secret in this response only (contract 5.1, 5.2). */
 @Controller('api/v1/external/webhooks')
 export class CreateWebhookController {
   constructor(

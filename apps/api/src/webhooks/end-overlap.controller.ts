@@ -7,7 +7,7 @@ import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { EndpointIdPipe, noSuchEndpoint } from './endpoint-id.pipe.js';
 
-/** `DELETE /external/webhooks/:id/previous-secret`: ends the overlap of a rotation; without one, there is nothing to do. */
+/** `DELETE /external/webhooks/:id/previous-secret`: ends the overlap of a rotation. Without one, it does nothing. */
 @Controller('api/v1/external/webhooks/:id/previous-secret')
 export class EndOverlapController {
   constructor(

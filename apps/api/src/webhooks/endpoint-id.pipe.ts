@@ -1,7 +1,7 @@
 import type { PipeTransform } from '@nestjs/common';
 import { GaplessError, parseEndpointId, type EndpointId } from '#libs/domain';
 
-/** The one answer for an id that is unknown, malformed, or another org's (contract 8). */
+/** The same error for an id that is unknown, malformed, or of another org (contract 8). */
 export function noSuchEndpoint(): GaplessError {
   return new GaplessError('not_found', 'There is no such endpoint.');
 }

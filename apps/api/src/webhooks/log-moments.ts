@@ -5,7 +5,7 @@ import { KafkaConnection, OrgLogEnds, type TopicNames } from '#libs/kafka-log';
 import { CONFIG, TOPICS } from '#libs/platform';
 import type { Config } from '#libs/runtime';
 
-/** A broker that stands still answers nothing. */
+/** The longest that brokers may take to answer. */
 const PATIENCE_MS = 5_000;
 
 /** Finds the end of the log, where an endpoint starts or stops receiving after an operator's request. */
@@ -17,7 +17,7 @@ export class LogMoments {
     this.#ends = new OrgLogEnds(connection, topics.log, config.partitions);
   }
 
-  /** @throws GaplessError `unavailable` when the brokers do not say; the request can be repeated */
+  /** @throws GaplessError `unavailable` when the brokers do not answer; the request can be repeated */
   async endOf(orgId: OrgId, patienceMs = PATIENCE_MS): Promise<number> {
     const patience = new AbortController();
     try {

@@ -6,7 +6,7 @@ import type { Logger } from '#libs/runtime';
 
 const EVERY_MS = 60 * 1_000;
 
-/** Deletes secrets whose overlap is over; that every process does so does no harm. */
+/** Deletes secrets whose overlap is over. Every process may do so. */
 @Injectable()
 export class PreviousSecretPruner extends RegularWork {
   constructor(

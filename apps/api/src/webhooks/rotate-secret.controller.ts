@@ -13,8 +13,8 @@ import { newSigningSecret } from './signing-secret.js';
 import { overlapJson, webhookWithSecretJson } from './webhook.presenter.js';
 
 /**
- * `POST /external/webhooks/:id/rotate-secret`: the very next attempt is signed with the new secret (contract 5.1, 6.2), and
- * with the old one as well until the overlap ends.
+ * `POST /external/webhooks/:id/rotate-secret`: the next attempt is signed with the new secret (contract 5.1, 6.2).
+ * Until the overlap ends, it is signed with the old one as well.
  */
 @Controller('api/v1/external/webhooks/:id/rotate-secret')
 export class RotateSecretController {

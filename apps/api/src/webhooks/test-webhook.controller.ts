@@ -61,7 +61,7 @@ export class TestWebhookController {
   }
 }
 
-/** The delivery before the sequencer has handled the event. */
+/** Returns the delivery as it is before the sequencer has handled the event. */
 function notYetProjected(eventId: EventId, endpointId: EndpointId, now: string): DeliveryJson {
   return {
     id: deliveryIdOf(eventId, endpointId),

@@ -25,7 +25,7 @@ function changesOf(body: UpdateWebhookDto, isActive: EndpointChanges['isActive']
   };
 }
 
-/** `PATCH /external/webhooks/:id`: changes an endpoint, enables and disables it (contract 4.2, 5.1). */
+/** `PATCH /external/webhooks/:id`: changes, enables or disables an endpoint (contract 4.2, 5.1). */
 @Controller('api/v1/external/webhooks/:id')
 export class UpdateWebhookController {
   constructor(
@@ -52,7 +52,7 @@ export class UpdateWebhookController {
     const atMs = this.clock.now();
     const changes = changesOf(body, isActive);
     const updated = await this.endpoints.by(actor).update(orgId, id, changes, new Date(atMs), ({ activation }) =>
-      // Disabling ends pending deliveries. It is a fact, so that it has its place among the attempts.
+      // Disabling ends pending deliveries. A fact records it, so that its order among the attempts is known.
       appendOrRefuse(this.appender, [
         factRecord(this.topics.deliveries, { type: 'endpoint_disabled', endpointId: id, orgId, activation, atMs }),
       ]),

@@ -5,7 +5,7 @@ import { aBoolean, anArrayOf, aString, aTextOf, described, problem } from '../ht
 /** Longest part of an unknown type that is repeated to the caller. */
 const MAX_ECHO_LENGTH = 64;
 
-/** The url's own rules are `EndpointUrlCheck`'s. */
+/** `EndpointUrlCheck` checks the rules for urls. */
 export const endpointUrl = described(aString, {
   format: 'uri',
   maxLength: 2_048,

@@ -28,7 +28,10 @@ export class CreateWebhookDto {
   readonly widget_ids?: readonly string[] | null;
 }
 
-/** The body of `PATCH /external/webhooks/:id`: what is absent stays; null clears what may be null (contract 5.1). */
+/**
+ * The body of `PATCH /external/webhooks/:id` (contract 5.1). Absent members stay as they are; null clears a member that
+ * allows it.
+ */
 export class UpdateWebhookDto {
   @Checked(absentOr(endpointUrl))
   readonly url?: string;
@@ -49,7 +52,7 @@ export class UpdateWebhookDto {
   readonly is_active?: boolean;
 }
 
-/** The widgets in their one spelling, each once. */
+/** Returns the widgets in canonical spelling, without repeats. */
 export function widgetIdsOf(given: readonly string[] | null | undefined): readonly WidgetId[] | null {
   if (given === null || given === undefined) return null;
   return [...new Set(given.flatMap((id) => parseWidgetId(id) ?? []))];

@@ -29,12 +29,12 @@ export function webhookJson(endpoint: EndpointRecord): WebhookJson {
   };
 }
 
-/** An endpoint whose secret was just made: the only answers that hold it. */
+/** An endpoint with its new secret. Only the response that creates the secret holds it. */
 export function webhookWithSecretJson(endpoint: EndpointRecord, secret: string) {
   return { ...webhookJson(endpoint), secret };
 }
 
-/** Until when the secret before the new one signs, too; nothing if it stopped at once. */
+/** Returns until when the previous secret also signs; nothing if it stopped at once. */
 export function overlapJson({ previousSecretUntil: until }: EndpointRecord) {
   return until === null ? {} : { previous_secret_expires_at: until.toISOString() };
 }
@@ -46,7 +46,7 @@ export function endpointStatus({ isActive, failureCount }: EndpointRecord): Endp
   return failureCount > 0 ? 'failing' : 'healthy';
 }
 
-/** How an endpoint is doing (contract 3.1). */
+/** The delivery health of an endpoint (contract 3.1). */
 export function webhookHealthJson(endpoint: EndpointRecord, health: EndpointHealthRecord) {
   return {
     status: endpointStatus(endpoint),

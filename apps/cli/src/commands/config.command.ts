@@ -9,7 +9,7 @@ export interface ConfigContext {
   readonly print: (line: string) => void;
 }
 
-/** `config check`: the settings that a stage reads from this environment. */
+/** `config check`: checks the settings that a stage reads from this environment. */
 export function configCommand(context: ConfigContext): Command {
   const config = new Command('config').description('check the settings');
   config

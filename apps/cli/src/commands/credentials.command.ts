@@ -15,7 +15,7 @@ export interface CredentialsContext {
   readonly print: (line: string) => void;
 }
 
-/** `credentials`: what `npm start` does for its demo organization, for an installation that is to be tried. */
+/** `credentials`: creates a demo organization with keys, as `npm start` does, to try an installation. */
 export function credentialsCommand(context: CredentialsContext): Command {
   return new Command('credentials')
     .description('create a demo organization with keys in DATA_DIR/credentials.json; existing valid keys stay')
@@ -34,7 +34,7 @@ export function credentialsCommand(context: CredentialsContext): Command {
     });
 }
 
-/** Without a slash at the end, since paths are appended to it. */
+/** Returns the url without a slash at its end, because paths are appended to it. */
 function readBaseUrl(text: string): string {
   if (!URL.canParse(text) || !/^https?:/.test(text))
     throw new InvalidArgumentError('expected an http:// or https:// url');

@@ -1,17 +1,17 @@
 /** The events to emit: the same event, `count` times. */
 export interface Emission {
   readonly event: string;
-  /** The payload's JSON text; it is sent as it is. */
+  /** The payload's JSON text, which is sent unchanged. */
   readonly dataJson: string;
   readonly widgetId: string | undefined;
   readonly count: number;
 }
 
-/** Decisions, section 5: a request takes so many events, and so many bytes. */
+/** The most events and bytes of a request. See Decisions, section 5. */
 const MAX_EVENTS = 500;
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** The bodies of the ingest requests, each as full as it may be. */
+/** Returns the bodies of the ingest requests, each as full as it may be. */
 export function emitRequests({ event, dataJson, widgetId, count }: Emission): readonly string[] {
   const widget = widgetId === undefined ? '' : `"widget_id":${JSON.stringify(widgetId)},`;
   const eventJson = `{"event":${JSON.stringify(event)},${widget}"data":${dataJson}}`;

@@ -53,7 +53,7 @@ function exampleOf(event: string): string {
   throw new CliError(`unknown event type ${event}; use one of ${EVENT_TYPES.filter(isIngestable).join(', ')}`);
 }
 
-/** The text itself: how it spells its numbers is part of the payload. */
+/** Returns the text itself, because the spelling of its numbers is part of the payload. */
 function checkedJson(text: string): string {
   try {
     JSON.parse(text);

@@ -7,7 +7,7 @@ import { CliError } from '../cli-error.js';
 
 const TIMEOUT_MS = 10_000;
 
-/** Of `DATA_DIR/credentials.json` (contract 11): where Gapless is, and as whom to speak to it. */
+/** The content of `DATA_DIR/credentials.json` (contract 11): the address of Gapless, and the keys to use. */
 interface Credentials {
   readonly base_url: string;
   readonly api_key: string;
@@ -15,13 +15,13 @@ interface Credentials {
   readonly service_key?: unknown;
 }
 
-/** An answer, its body as the text that came. */
+/** A response, with its body as text. */
 export interface Answer {
   readonly status: number;
   readonly text: string;
 }
 
-/** Speaks to the Gapless that `npm start` runs here. */
+/** A client of the Gapless that `npm start` runs here. */
 export class GaplessClient {
   readonly #http: AxiosInstance;
 
@@ -32,22 +32,22 @@ export class GaplessClient {
     this.#http = axios.create({
       baseURL: `${credentials.base_url}/api/v1`,
       headers: { 'X-Api-Key': apiKey },
-      // Gapless is on this machine, whatever proxy the environment names.
+      // Gapless is on this machine, so proxies of the environment do not apply.
       proxy: false,
-      // Bodies are kept as they come: parsing and printing them again would change how numbers are spelled.
+      // Bodies stay as they are: parsing and printing them again would change how numbers are spelled.
       responseType: 'text',
       transformResponse: (text: unknown) => text,
       validateStatus: () => true,
     });
   }
 
-  /** As its demo org. @throws CliError when no Gapless has written credentials */
+  /** Connects as the demo org. @throws CliError when there are no credentials */
   static async connect(environment: Environment): Promise<GaplessClient> {
     const credentials = await readCredentials(environment['DATA_DIR']);
     return new GaplessClient(credentials, credentials.api_key);
   }
 
-  /** As a product service, which submits events of any org. @throws CliError when no Gapless has written credentials */
+  /** Connects as a product service, which submits events of any org. @throws CliError when there are no credentials */
   static async connectAsService(environment: Environment): Promise<GaplessClient> {
     const credentials = await readCredentials(environment['DATA_DIR']);
     const { service_key: serviceKey } = credentials;
@@ -55,7 +55,7 @@ export class GaplessClient {
     return new GaplessClient(credentials, serviceKey);
   }
 
-  /** The id of the demo org. @throws CliError when the credentials name none */
+  /** The id of the demo org. @throws CliError when the credentials have none */
   get demoOrgId(): OrgId {
     const orgId = parseOrgId(this.credentials.org_id);
     if (orgId === undefined) throw new CliError('credentials.json has no org_id');
@@ -80,7 +80,7 @@ export class GaplessClient {
   }
 }
 
-/** The members of RFC 9457 that a person wants to read. */
+/** The members of RFC 9457 that the CLI shows. */
 interface Problem {
   readonly detail?: string;
   readonly errors?: readonly { readonly pointer: string; readonly detail: string }[];
@@ -89,7 +89,7 @@ interface Problem {
 /** Turns a refused response into an error with its `detail` and each invalid place. */
 export function refusal({ status, text }: Answer): CliError {
   const { detail = '', errors = [] } = problemIn(text);
-  // A single problem is the detail already.
+  // A single problem is already in the detail.
   const places = errors
     .filter((error) => !detail.includes(error.detail))
     .map((error) => `${error.pointer} ${error.detail}`);
@@ -100,7 +100,7 @@ function problemIn(text: string): Problem {
   try {
     return (JSON.parse(text) as Problem | null) ?? {};
   } catch {
-    // Then it is not Gapless that answers, and the status has to do.
+    // The response is not from Gapless, so only its status is shown.
     return {};
   }
 }

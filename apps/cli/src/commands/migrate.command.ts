@@ -3,7 +3,7 @@ import type { Store } from '#libs/postgres';
 
 /** The environment of the command. */
 export interface MigrateContext {
-  /** Hands over a store that is not open: opening it may migrate. */
+  /** Passes on a store that is not open, because opening it may migrate. */
   readonly withUnopenedStore: <T>(act: (store: Store) => Promise<T>) => Promise<T>;
   /** Writes a line to standard output. */
   readonly print: (line: string) => void;

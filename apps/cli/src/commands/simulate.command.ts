@@ -6,10 +6,10 @@ import type { Environment } from '#libs/runtime';
 import { LiveChatSimulation, type Happening } from '../simulation/live-chat-simulation.js';
 import { GaplessClient, refusal } from './gapless-client.js';
 
-/** Decisions, section 5: a request takes so many events. */
+/** The most events of a request. See Decisions, section 5. */
 const MAX_EVENTS = 500;
 const DEFAULT_CHATS_PER_MINUTE = 12;
-/** As many draws as a fraction has room for. */
+/** How many different numbers `random` can draw. */
 const DRAWS = 2 ** 47;
 const PER_MINUTE: Readonly<Record<string, number>> = { s: 60, m: 1, h: 1 / 60 };
 
@@ -24,11 +24,13 @@ interface SimulateFlags {
 export interface SimulateContext {
   readonly clock: Clock;
   readonly print: (line: string) => void;
-  /** Ends the simulation when it is aborted; SIGINT and SIGTERM, if left out. */
+  /** Ends the simulation when it is aborted; SIGINT and SIGTERM by default. */
   readonly signal?: AbortSignal;
 }
 
-/** `simulate live-chat`: plausible chats, whose events are submitted as a product service does (contract 5.6). */
+/**
+ * `simulate live-chat`: simulates plausible chats, and submits their events as a product service does (contract 5.6).
+ */
 export function simulateCommand(context: SimulateContext, environment: Environment = process.env): Command {
   const liveChat = new Command('live-chat')
     .description('live chats that wait, get answered or abandoned, and end; Ctrl-C ends the open ones')
@@ -70,7 +72,7 @@ async function simulateLiveChat(
   print(`Ended: ${[...counts].map(([event, count]) => `${count} ${event.replace('conversation.', '')}`).join(', ')}`);
 }
 
-/** Aborted by SIGINT or SIGTERM; that npm passes on what the terminal has sent already changes nothing. */
+/** Returns a signal that SIGINT or SIGTERM aborts. npm may pass on the same signal again, which does nothing. */
 function interruption(): AbortSignal {
   const controller = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
@@ -119,7 +121,7 @@ function readPositive(text: string): number {
   throw new InvalidArgumentError('expected a number above 0');
 }
 
-/** Chats a minute. */
+/** Returns the chats per minute. */
 function readRate(text: string): number {
   const [, count = '', unit = 'm'] = /^([\d.]+)(?:\/([smh]))?$/.exec(text) ?? [];
   return readPositive(count) * (PER_MINUTE[unit] ?? 1);

@@ -3,7 +3,7 @@ import { catalogEntry, isEventType, type EventFamily, type LogEvent } from '#lib
 /** How a line is coloured: `always` writes ANSI sequences, `never` plain text. */
 export type Colours = 'always' | 'never';
 
-/** Of the 16 colours that every terminal has and its user may have chosen. */
+/** The styles use the 16 colours that every terminal has and that users can choose. */
 const SGR = {
   dim: 2,
   bold: 1,
@@ -40,15 +40,12 @@ function styleOf(event: string): Style {
   return ALERT_STYLES.get(event) ?? (isEventType(event) ? FAMILY_STYLES[catalogEntry(event).family] : 'plain');
 }
 
-/**
- * Whether to colour what is written to a terminal or elsewhere: not where `NO_COLOR` is set to anything, nor on a terminal
- * that knows no colours.
- */
+/** Returns whether to colour the output: only on a terminal that has colours, and not if `NO_COLOR` is set. */
 export function coloursFor(isTerminal: boolean, environment: Readonly<Record<string, string | undefined>>): Colours {
   return isTerminal && !environment['NO_COLOR'] && environment['TERM'] !== 'dumb' ? 'always' : 'never';
 }
 
-/** An event on one line: when it was appended, whose it is and which, its type, its id, its widget. */
+/** Returns an event as one line: its time, org, seq, type, id and widget. */
 export function tailLine(event: LogEvent & { readonly appendedAtMs: number }, colours: Colours): string {
   const paint = (style: Style, text: string) =>
     colours === 'never' || style === 'plain' ? text : `\u001B[${SGR[style]}m${text}\u001B[0m`;

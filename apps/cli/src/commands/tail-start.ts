@@ -4,15 +4,15 @@ import { parseDuration } from '#libs/runtime';
 
 /** Where `tail` begins. */
 export type TailStart =
-  /** With what comes next. */
+  /** At the next event. */
   | { readonly kind: 'next' }
-  /** With this event of the org. */
+  /** At this event of the org. */
   | { readonly kind: 'seq'; readonly seq: Seq }
-  /** With what was appended then, or later. */
+  /** At the first event that was appended at this time or later. */
   | { readonly kind: 'time'; readonly timeMs: number };
 
 /**
- * Reads `--from`: a seq (`4128`), a time (`2026-03-01T12:00:00Z`) or how long ago (`15m`).
+ * Reads `--from`: a seq (`4128`), a time (`2026-03-01T12:00:00Z`) or an age (`15m`).
  * @returns undefined for anything else
  */
 export function parseTailStart(text: string, nowMs: number): TailStart | undefined {

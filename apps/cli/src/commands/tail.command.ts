@@ -25,7 +25,7 @@ export interface TailContext {
   /** Writes a line to standard output. */
   readonly print: (line: string) => void;
   readonly colours: Colours;
-  /** Aborted when the person has seen enough; asked for when there is something to interrupt. */
+  /** Returns a signal that is aborted when the user interrupts. Called once there is something to interrupt. */
   readonly interruption: () => AbortSignal;
 }
 
@@ -38,8 +38,8 @@ interface TailFlags {
 }
 
 /**
- * `tail`: reads the log itself, of all orgs or of one, and goes on as events come. Which events it shows is decided by
- * the headers of their records, so what is printed are the log's bytes.
+ * `tail`: reads the log of all orgs or of one, and follows it. It selects events by the headers of their records, so it
+ * prints the bytes of the log.
  */
 export function tailCommand(context: TailContext, environment: Environment = process.env): Command {
   return new Command('tail')
@@ -79,7 +79,7 @@ async function tail(context: TailContext, environment: Environment, flags: TailF
   }
 }
 
-/** Prints what the flags ask for; of each org, a seq once. */
+/** Returns a function that prints the records that the flags select. It prints each seq of an org once. */
 function shower(context: TailContext, flags: TailFlags, start: TailStart): (record: StoredRecord) => void {
   const gate = new SeqGate();
   return (record) => {
@@ -93,7 +93,7 @@ function shower(context: TailContext, flags: TailFlags, start: TailStart): (reco
   };
 }
 
-/** Where to begin in each partition that is read: an org has one, all of them together have all. */
+/** Returns where to begin in each partition: only in the org's own one, or in all of them. */
 async function positionsOf(
   context: TailContext,
   connection: KafkaConnection,
@@ -123,8 +123,8 @@ async function positionsFrom(
     case 'time':
       return log.endsBefore(topic, start.timeMs);
     case 'seq': {
-      // Kafka finds records by time, the store knows at what time a seq was appended. What the feed does not have any
-      // more, the log may: then it is read from its beginning.
+      // Kafka finds records by time, and the store knows when a seq was appended. The log may have events that the feed
+      // no longer has: then it is read from its beginning.
       const appendedAtMs =
         org === undefined ? undefined : await context.withStore((store) => new AppendTimes(store).upTo(org, start.seq));
       if (appendedAtMs !== undefined) return log.endsBefore(topic, appendedAtMs);
@@ -133,7 +133,7 @@ async function positionsFrom(
   }
 }
 
-/** The members that kafkajs' errors have; one that gave up trying names the last failure as its cause. */
+/** The members of kafkajs' errors. After the last retry, `cause` is the last failure. */
 interface KafkaFailure {
   readonly name?: string;
   readonly message?: string;
@@ -141,7 +141,7 @@ interface KafkaFailure {
   readonly cause?: KafkaFailure;
 }
 
-/** In words for a person, as far as it is about Kafka. */
+/** Turns an error of Kafka into one that a person understands; returns any other error unchanged. */
 function explained(error: unknown, brokers: readonly string[], topic: string): unknown {
   const { name = '', message = '', type, cause } = error as KafkaFailure;
   if (!name.startsWith('KafkaJS')) return error;

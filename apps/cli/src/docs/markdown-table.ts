@@ -1,4 +1,4 @@
-/** A table as prettier leaves it: cells padded to the width of their column. */
+/** Returns a table as prettier formats it: cells padded to the width of their column. */
 export function markdownTable(headers: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = headers.map((header, column) =>
     Math.max(3, header.length, ...rows.map((row) => cell(row, column).length)),
@@ -14,8 +14,8 @@ function cell(row: readonly string[], column: number): string {
 }
 
 /**
- * The text with what stands between the markers of that name replaced.
- * @throws Error when the markers are not there
+ * Replaces the text between the markers of that name.
+ * @throws Error when the markers are missing
  */
 export function replaceMarked(text: string, name: string, content: string): string {
   const [begin, end] = [`<!-- ${name}: begin; npm run generate writes it -->`, `<!-- ${name}: end -->`];

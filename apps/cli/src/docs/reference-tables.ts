@@ -51,7 +51,7 @@ function codes(names: readonly string[]): string {
   return names.map((name) => `\`${name}\``).join(', ');
 }
 
-/** The documents that hold tables made of the sources, and how each is brought up to date. */
+/** The documents with generated tables, and the function that updates each of them. */
 export const REFERENCE_TABLES: Readonly<Record<string, (text: string) => string>> = {
   'docs/settings.md': (text) => replaceMarked(text, 'settings', settingsTable()),
   'docs/operations.md': (text) =>

@@ -31,10 +31,10 @@ export function feedFold(store: Store): Apply {
     );
 }
 
-/** @param onEndpoint called with each endpoint that the facts name */
+/** @param onEndpoint called with the endpoint of each fact */
 export function deliveryFold(projection: DeliveryProjection, onEndpoint: (id: EndpointId) => void): Apply {
   return (stretch, { records }) => {
-    // The projector put records that are not facts into the dead letters.
+    // The projector has put records that are not facts into the dead letters.
     const facts = records.flatMap(({ offset, value }) => {
       const fact = decodeFact(value);
       if (fact !== undefined) onEndpoint(factEndpointId(fact));
@@ -44,7 +44,7 @@ export function deliveryFold(projection: DeliveryProjection, onEndpoint: (id: En
   };
 }
 
-/** A projection that is folded again from the first record that still exists. */
+/** Folds a projection again, from the first record that still exists. */
 export class ProjectionFold {
   readonly #reached = new Map<number, number>();
 
@@ -61,12 +61,12 @@ export class ProjectionFold {
     return new LogPositions(this.connection).ends(this.topic);
   }
 
-  /** How many records lie between here and there. */
+  /** Returns how many records are left up to the targets. */
   distanceTo(targets: Positions): number {
     return [...targets].reduce((sum, [partition, to]) => sum + Math.max(0, to - this.#at(partition)), 0);
   }
 
-  /** Folds on to the targets. @throws CliError when the topic does not reach so far */
+  /** Folds up to the targets. @throws CliError when the topic ends before them */
   async foldTo(targets: Positions): Promise<void> {
     const stretches = [...targets]
       .filter(([partition, to]) => to > this.#at(partition))

@@ -42,7 +42,7 @@ export function rebuildCommand(
     });
 }
 
-/** An error that an operator can wait out is printed without a stack. */
+/** Turns errors that pass by themselves into errors that are printed without a stack. */
 async function explained<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -17,29 +17,33 @@ import { deliveryFold, feedFold, ProjectionFold } from './projection-fold.js';
 
 export interface RebuildRequest {
   readonly projections: readonly ProjectionName[];
-  /** The served tables are lost or wrong: rebuild neither waits for them nor compares with them. */
+  /** Whether the served tables are lost or wrong: rebuild then neither waits for them nor compares with them. */
   readonly fromEmpty: boolean;
   readonly nowMs: number;
 }
 
 export interface RebuildReport {
-  /** Records that were folded. */
+  /** How many records were folded. */
   readonly records: number;
-  /** The old tables compared with the new ones at the same offsets; `null` with `--from-empty`. */
+  /** How the old tables compare with the new ones at the same offsets; `null` with `--from-empty`. */
   readonly compared: readonly TableComparison[] | null;
 }
 
-/** As long as the projectors, which wait for it, are not kept from their work for longer than a moment. */
+/**
+ * Rebuild stops catching up below this many records. The projectors wait while it folds the rest, which takes a moment.
+ */
 const LAST_STRETCH = 500;
-/** Under any load that the projectors can bear, each round is shorter than the one before. */
+/**
+ * The most rounds of catching up. Each is shorter than the one before, unless the load is too high for the projectors.
+ */
 const ROUNDS = 50;
 
-/** Longer than any statement of a fold takes. */
+/** The timeout of queries: longer than any statement of a fold takes. */
 const QUERY_TIMEOUT_MS = 600_000;
 
 /**
- * Folds the projections again into a shadow while the service runs, compares both at the same offsets, and replaces the
- * served tables by the shadow.
+ * Folds the projections again into a shadow while the service runs. Then it compares the shadow with the served tables
+ * at the same offsets, and replaces the tables with it.
  */
 export async function rebuild(
   installation: Installation,
@@ -76,7 +80,8 @@ class Rebuild {
   ) {
     const { connection, topics, config } = installation;
     const { store } = shadow;
-    // Endpoints that failed too often are inactive already, unless their records are older than the facts.
+    // Endpoints that failed too often are inactive already. With `--from-empty`, their records may be older than the
+    // facts.
     const deliveries = new DeliveryProjection(store, config.autoDisableAfter, request.fromEmpty ? 'disable' : 'leave');
     const onRecords = (count: number) => {
       this.records += count;
@@ -92,7 +97,7 @@ class Rebuild {
     this.#folds = request.projections.map((name) => folds[name]());
   }
 
-  /** Folds until there is so little left that the projectors can wait for the rest. */
+  /** Folds until the projectors can wait for the few records that are left. */
   async foldUntilClose(): Promise<void> {
     for (let round = 0; round < ROUNDS; round++) {
       const positions = await this.shadow.servedPositions();
@@ -113,7 +118,7 @@ class Rebuild {
     await new DayPartitions(this.shadow.store).drop(this.#expiredBefore);
   }
 
-  /** Compares with what is served at one moment, for which the shadow is brought to the same offsets. */
+  /** Compares a snapshot of the served tables with the shadow, which is first folded up to the same offsets. */
   async compare(): Promise<readonly TableComparison[]> {
     const { store, topics } = this.installation;
     const ofProjection = { feed: topics.log, deliveries: topics.deliveries };

@@ -3,15 +3,18 @@ import { InstallationRows } from '#libs/postgres';
 import { ensureTopics, InstallationTopic, topicPlans } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
 
-/** The installations of database and brokers, before and after. */
+/** The installations that database and brokers belong to, before and after. */
 export interface Adoption {
   readonly row: InstallationRow | null;
   readonly record: InstallationRecord | null;
-  /** The common installation afterwards; `null` if neither side has one yet. */
+  /** The installation of both sides afterwards; `null` if neither side has one yet. */
   readonly becomes: InstallationRow | null;
 }
 
-/** Lets the database belong to the installation of the brokers, or lost topics to that of the database. */
+/**
+ * Assigns the database to the installation of the brokers. If the topics are lost, assigns new ones to the installation
+ * of the database.
+ */
 export async function adopt(
   { connection, topics, config, store }: Installation,
   isApplied: boolean,
@@ -37,7 +40,7 @@ export async function adopt(
   return { row, record, becomes };
 }
 
-/** For people. */
+/** Returns the text lines of an adoption. */
 export function adoptionLines({ row, record, becomes }: Adoption, isApplied: boolean): readonly string[] {
   if (becomes === null) return ['Neither side belongs to an installation yet. The next start creates one.'];
   if (row !== null && row.id === record?.id)

@@ -17,7 +17,7 @@ import { settleGrownTopics } from './grown-topics.js';
 import { LOG_PROJECTIONS, type PartitionPlan, type RepairPlan } from './repair-plan.js';
 
 /**
- * Does what the plan says. The log comes first, Postgres last: after an interruption the same command, or a rebuild,
+ * Executes the plan. It writes the log first and Postgres last: after an interruption, the same command or a rebuild
  * finishes the work.
  */
 export async function applyRepair(installation: Installation, plan: RepairPlan): Promise<void> {
@@ -52,7 +52,7 @@ async function repairPartition(
   for (const { orgId, seq } of putBack) if (seq > (lastSeqs.get(orgId) ?? SEQ_NONE)) lastSeqs.set(orgId, seq);
   const place = { logOffset: log.end + records.length, inboxOffset: inbox.offset, clockMs: null };
   const snapshots = [...lastSeqs].map(([orgId, seq]) => snapshotRecord(orgId, seq, plan.isLogBehind));
-  // Ids of what the log has lost would keep the inbox from bringing it back.
+  // Removes the ids of events that the log has lost. Otherwise the inbox could not bring these events back.
   const over = plan.isLogBehind ? [...log.idsKeys].map((key) => ({ key, value: null })) : [];
   await writeAll(writer, topics.sequences, partition, [...over, ...snapshots, checkpointRecord(place, true)]);
   if (plan.isLogBehind || putBack.length > 0) {
@@ -73,7 +73,7 @@ function putBackRecord(event: StoredEvent, inboxOffset: number): ReturnType<type
   );
 }
 
-/** @param end where the partition has to end now; anybody else who writes is noticed */
+/** @param end where the partition has to end now, so that records of another writer are noticed */
 async function writeAll(
   writer: PartitionWriter,
   topic: TopicNames['log'],

@@ -2,24 +2,24 @@ import { SEQ_NONE, type OrgId, type Seq } from '#libs/domain';
 import type { InboxResume } from './inbox-resume.js';
 import type { LogContents } from './log-contents.js';
 
-/** Seqs that an org had, and whose events nothing has any more. */
+/** Seqs of an org whose events are lost everywhere. */
 export interface GoneSeqs {
   readonly orgId: OrgId;
   readonly first: Seq;
   readonly last: Seq;
 }
 
-/** The events of a partition that are lost for good: neither log, inbox nor Postgres have them. */
+/** The events of a partition that are lost for good: they are not in the log, the inbox or Postgres. */
 export interface GoneEvents {
-  /** How many records the log had that do not come back, as far as anything remembers. */
+  /** How many records the log lost for good, as far as any source remembers them. */
   readonly records: number;
-  /** By org, as far as a checkpoint covered them. */
+  /** The lost seqs of each org, as far as a checkpoint covered them. */
   readonly seqs: readonly GoneSeqs[];
-  /** How many records the inbox lost; those that the log does not have are gone. */
+  /** How many records the inbox lost. Those that the log does not have are lost for good. */
   readonly inboxRecords: number;
 }
 
-/** What of a partition a repair has to go by. */
+/** The state of a partition, as far as its lost events depend on it. */
 interface LostStretch {
   readonly log: LogContents;
   readonly inbox: InboxResume;
@@ -27,14 +27,14 @@ interface LostStretch {
   readonly isLogBehind: boolean;
 }
 
-/** @param knownEnd how far the log went, by all that read it */
+/** @param knownEnd the greatest end of the log that a reader or the checkpoint remembers */
 export function goneEvents(
   { log, inbox, putBack, isLogBehind }: LostStretch,
   heads: ReadonlyMap<OrgId, Seq>,
   knownEnd: number,
 ): GoneEvents {
   const inboxRecords = Math.max(0, log.inboxOffset - inbox.end);
-  // What retention has removed is not gone: Postgres had it.
+  // Records that retention removed are not lost: Postgres has read them.
   if (!isLogBehind && log.end >= knownEnd) return { records: 0, seqs: [], inboxRecords };
   const seqs = [...log.checkpointedSeqs].flatMap(([orgId, given]): readonly GoneSeqs[] => {
     const known = Math.max(log.lastSeqs.get(orgId) ?? SEQ_NONE, heads.get(orgId) ?? SEQ_NONE);

@@ -3,7 +3,7 @@ import { checkPositions, parseAnchor } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
 import type { InboxResume } from './inbox-resume.js';
 
-/** Where a group has to go on, since what it has committed does not fit any more. */
+/** The place where a group has to resume, because its committed offset is no longer valid. */
 export interface GroupPlace {
   readonly groupId: string;
   readonly topic: string;
@@ -12,15 +12,15 @@ export interface GroupPlace {
   readonly to: number;
 }
 
-/** Where the sequencer goes on in a partition. */
+/** The place where the sequencer resumes in a partition. */
 interface InboxPlan {
   readonly partition: number;
   readonly inbox: InboxResume;
-  /** Whether that is another place than its checkpoint has. */
+  /** Whether its checkpoint has another place. */
   readonly needsReset: boolean;
 }
 
-/** Looks at every group of the installation: which have members, and whose offsets have to move. */
+/** Reads every group of the installation: which have members, and which offsets have to move. */
 export async function readGroups(
   { connection, topics, config }: Installation,
   partitions: readonly InboxPlan[],
@@ -52,7 +52,7 @@ export async function readGroups(
           if (topic === topics.inbox && plan !== undefined) {
             if (verdict.kind === 'went back' || plan.needsReset) to = plan.inbox.offset;
           } else if (verdict.kind === 'went back') {
-            // Of the log, what was put back is routed once more; of attempts, the reconciler puts back what was lost.
+            // From the end on, the router routes the restored events again. The reconciler puts lost attempts back.
             to = end;
           }
           if (to !== from || verdict.kind === 'went back') moved.push({ groupId, topic, partition, from, to });

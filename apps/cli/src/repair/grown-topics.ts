@@ -17,20 +17,20 @@ import type { Installation } from '../installation.js';
 export interface GrownTopic {
   readonly topic: string;
   readonly partitions: number;
-  /** Records of the inbox in surplus partitions that the sequencer has not seen: they go where their keys belong. */
+  /** Inbox records in surplus partitions that the sequencer has not read. They move to the partitions of their keys. */
   readonly misplaced: readonly StoredRecord[];
-  /** Records of other topics in surplus partitions; no stage writes there. */
+  /** How many records of other topics are in surplus partitions; no stage writes there. */
   readonly foreign: number;
-  /** Whether processes start on it. */
+  /** Whether processes start although the topic has surplus partitions. */
   readonly isAccepted: boolean;
 }
 
-/** Whether there is something to be done about the topic. */
+/** Whether the topic needs a repair. */
 export function needsSettling({ isAccepted, misplaced }: GrownTopic): boolean {
   return !isAccepted || misplaced.length > 0;
 }
 
-/** Finds the topics that were altered to more partitions, and what is in those that the installation does not have. */
+/** Finds the topics that have more partitions than the installation, and the records in the surplus ones. */
 export async function findGrownTopics(installation: Installation): Promise<readonly GrownTopic[]> {
   const { connection, topics, config } = installation;
   const existing = new Set(await connection.withAdmin((admin) => admin.listTopics()));
@@ -60,7 +60,7 @@ export async function findGrownTopics(installation: Installation): Promise<reado
   return grown;
 }
 
-/** Reads the records that the sequencer has not read. The others are in the dead letters. */
+/** Reads the records that the sequencer has not read. It has put the others into the dead letters. */
 async function readUnseen(
   { connection, topics, config }: Installation,
   partitions: readonly number[],
@@ -77,8 +77,8 @@ async function readUnseen(
 }
 
 /**
- * Moves the records to the partitions that their keys belong to, then lets processes start. A record that was moved by
- * a run that was interrupted comes twice, and the sequencer knows its id.
+ * Moves the records to the partitions of their keys, then lets processes start. If an interrupted run has moved a
+ * record already, it comes twice, and the sequencer drops the repeat.
  */
 export async function settleGrownTopics(
   { connection, topics, config }: Installation,
@@ -110,7 +110,7 @@ async function moveRecords(
   const byPlace = new Map<number, NewRecord[]>();
   for (const { key, value, headers } of records) {
     const place = partitionOf(key ?? '', partitions);
-    // An offset of the log of another partition says nothing here.
+    // The stamp is an offset of another log partition, so it is left out.
     const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => name !== CHECKED_TO_HEADER));
     const moved = byPlace.get(place) ?? [];
     moved.push({ topic, key, value, headers: kept });

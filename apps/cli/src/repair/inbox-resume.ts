@@ -5,14 +5,14 @@ import { partitionOf, readPartitions, TARGET_ENDPOINT_HEADER, type StoredRecord 
 import type { Installation } from '../installation.js';
 import { idKey, type LogContents } from './log-contents.js';
 
-/** Where sequencing has to go on in an inbox partition. */
+/** The place where sequencing resumes in an inbox partition. */
 export interface InboxResume {
-  /** The offset of the first event that the log does not have; the end, if it has all. */
+  /** The offset of the first event that the log does not have; the end, if it has all of them. */
   readonly offset: number;
   readonly end: number;
-  /** Events that a sequencer would skip today. */
+  /** How many missing events are before the sequencer's present place, so that it would skip them. */
   readonly skipped: number;
-  /** How many of them each org has. */
+  /** How many skipped events each org has. */
   readonly skippedByOrg: ReadonlyMap<OrgId, number>;
 }
 
@@ -24,8 +24,8 @@ interface Missing {
 }
 
 /**
- * Reads the inbox, and finds the first event of each partition that the log does not have. What a log has lost to
- * retention is in Postgres.
+ * Reads the inbox, and finds the first event of each partition that the log does not have. Events that the log has lost
+ * to retention are in Postgres.
  */
 export async function findInboxResumes(
   { connection, topics, config, store }: Installation,
@@ -61,7 +61,7 @@ export async function findInboxResumes(
   return resumes;
 }
 
-/** `undefined` for what goes to the dead letters. */
+/** Returns the org and id of the event; `undefined` if the record belongs in the dead letters. */
 function eventOf(record: StoredRecord, partitions: number): Omit<Missing, 'offset'> | undefined {
   const allowTest = parseEndpointId(record.headers[TARGET_ENDPOINT_HEADER]) !== undefined;
   const reading = parseInboxValue(record.value, record.key, record.timestampMs, { allowTest });

@@ -6,7 +6,7 @@ import type { Installation } from '../installation.js';
 /** The content of a log partition and of its checkpoint. */
 export interface LogContents {
   readonly partition: number;
-  /** The offset of the first record that is kept. */
+  /** The offset of the first record that still exists. */
   readonly begin: number;
   /** The offset after the last record. */
   readonly end: number;
@@ -15,13 +15,13 @@ export interface LogContents {
   readonly checkpointedSeqs: Map<OrgId, Seq>;
   /** `<org> <event id>` of every event. */
   readonly ids: Set<string>;
-  /** Seqs that have other events in the feed. */
+  /** Seqs at which the feed has other events. */
   readonly conflicts: Conflict[];
   /** Keys of the ids in the checkpoints. */
   readonly idsKeys: Set<string>;
-  /** Where a sequencer would go on in the inbox. */
+  /** Where a sequencer would resume in the inbox. */
   inboxOffset: number;
-  /** The extent of the log in the checkpoint. */
+  /** The log offset up to which the checkpoint covers the log. */
   checkpointedLogOffset: number;
 }
 
@@ -76,7 +76,7 @@ export async function readLogContents({ connection, topics, store }: Installatio
     for (const { orgId, seq, id, inboxOffset, offset } of events) {
       of.ids.add(idKey(orgId, id));
       if (seq > (of.lastSeqs.get(orgId) ?? SEQ_NONE)) of.lastSeqs.set(orgId, seq);
-      // Records before a reset come from an inbox that is gone.
+      // Records before a reset come from an inbox that no longer exists.
       if (offset >= (resets.get(partition) ?? 0)) of.inboxOffset = Math.max(of.inboxOffset, inboxOffset + 1);
     }
     of.conflicts.push(...(await feed.conflicts(events)));

@@ -3,19 +3,19 @@ import { FeedRepair, projectedPositions } from '#libs/postgres';
 import { checkPositions, parseAnchor, readPartitions } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
 
-/** A partition of the delivery facts that went back. */
+/** The loss of delivery facts in a partition that went back. */
 export interface LostFacts {
-  /** The offset of the record that was read and is not there any more. */
+  /** The offset of the record that was read but no longer exists. */
   readonly expected: number;
   readonly end: number;
-  /** From here on Postgres has not folded what the topic has now. */
+  /** The offset of the first record that Postgres has not folded. */
   readonly from: number;
 }
 
 /** How many facts are compared with Postgres at a time. */
 const FACTS_AT_ONCE = 1_000;
 
-/** Finds the partitions of the delivery facts that went back, and what was written there afterwards. */
+/** Finds the partitions of the delivery facts that went back, and where their new facts begin. */
 export async function findLostFacts(installation: Installation): Promise<ReadonlyMap<number, LostFacts>> {
   const { connection, topics, store } = installation;
   const positions = await projectedPositions(store, 'deliveries', topics.deliveries, parseAnchor);
@@ -29,7 +29,10 @@ export async function findLostFacts(installation: Installation): Promise<Readonl
   return lost;
 }
 
-/** Stages go on writing facts to a topic that went back, so the last ones may be new although their offsets are not. */
+/**
+ * Returns the offset of the first fact that Postgres has not folded. Stages keep writing to a topic that went back, so
+ * new facts may have old offsets.
+ */
 async function firstUnfolded(
   { connection, topics, store }: Installation,
   partition: number,

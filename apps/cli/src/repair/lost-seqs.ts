@@ -4,20 +4,23 @@ import type { Installation } from '../installation.js';
 import type { InboxResume } from './inbox-resume.js';
 import type { LogContents } from './log-contents.js';
 
-/** Whether the log has lost records to retention that no checkpoint covers: last seqs of orgs are only in Postgres. */
+/**
+ * Whether retention removed log records that no checkpoint covers. The last seqs of some orgs are then only in
+ * Postgres.
+ */
 export function areSeqsLost({ begin, checkpointedLogOffset }: LogContents): boolean {
   return begin > checkpointedLogOffset;
 }
 
-/** The last seq of an org that log and checkpoint know, before Postgres is asked. */
+/** Returns the last seq of an org according to log and checkpoint, without Postgres. */
 export function lastSeqIn({ begin, lastSeqs, checkpointedSeqs }: LogContents, orgId: OrgId): Seq {
   const last = lastSeqs.get(orgId) ?? SEQ_NONE;
   const checkpointed = checkpointedSeqs.get(orgId) ?? SEQ_NONE;
-  // A log that still has its first record needs nothing else.
+  // A log that still has its first record has every seq.
   return begin > 0 && checkpointed > last ? checkpointed : last;
 }
 
-/** The last seq of each org of a partition: the greatest that log, checkpoint and Postgres know. */
+/** Returns the last seq of each org of a partition: the greatest in log, checkpoint and Postgres. */
 export function greatestSeqs(log: LogContents, heads: ReadonlyMap<OrgId, Seq>): ReadonlyMap<OrgId, Seq> {
   const orgs = new Set([...log.lastSeqs.keys(), ...log.checkpointedSeqs.keys(), ...heads.keys()]);
   return new Map(
@@ -28,7 +31,7 @@ export function greatestSeqs(log: LogContents, heads: ReadonlyMap<OrgId, Seq>): 
   );
 }
 
-/** How many records were removed from the log before Postgres read them: nobody knows their seqs. */
+/** Returns how many records the log lost before Postgres read them. Their seqs are unknown. */
 export function unreadRecords({ begin }: LogContents, feed: Position | undefined): number {
   return Math.max(0, begin - (feed?.next ?? 0));
 }
@@ -50,7 +53,7 @@ export async function readInboxPlaces(
   }
 }
 
-/** Records before the known place were sequenced, even if neither log nor feed has them any more. */
+/** Returns where to resume. Records before the known place were sequenced, even if log and feed no longer have them. */
 export function resumeBehind({ inboxOffset }: LogContents, inbox: InboxResume): InboxResume {
   if (inboxOffset > inbox.end || inbox.offset >= inboxOffset) return inbox;
   return { ...inbox, offset: inboxOffset, skipped: 0, skippedByOrg: new Map() };

@@ -20,15 +20,15 @@ export interface PartitionPlan {
   readonly partition: number;
   readonly log: LogContents;
   readonly inbox: InboxResume;
-  /** Events that Postgres has and the log has not, in the order in which they go back into the log. */
+  /** Events that Postgres has but the log does not, in the order in which they return to the log. */
   readonly putBack: readonly StoredEvent[];
-  /** The last seq in the log for each org of those events. */
+  /** The last seq that the log has of each org in `putBack`. */
   readonly lastSeqs: ReadonlyMap<OrgId, Seq>;
-  /** Whether Postgres has read the log further than it goes now. */
+  /** Whether the log ends before a place that Postgres or the checkpoint remembers. */
   readonly isLogBehind: boolean;
-  /** Where the checkpoint is lost and the log is pruned: the last seq that each org had. */
+  /** The last seq of each org, if the checkpoint is lost and the log is pruned; otherwise empty. */
   readonly lostSeqs: ReadonlyMap<OrgId, Seq>;
-  /** Records that the log lost before Postgres read them, while no checkpoint has their seqs. */
+  /** How many records the log lost before Postgres read them, without a checkpoint of their seqs. */
   readonly unread: number;
   /** The events that are lost for good. */
   readonly gone: GoneEvents;
@@ -42,13 +42,13 @@ export interface RepairPlan {
   readonly partitions: readonly PartitionPlan[];
   /** Groups whose offsets have to move. */
   readonly groups: readonly GroupPlace[];
-  /** Groups that have members: nothing is changed while stages run. */
+  /** Groups that have members. The repair changes nothing while stages run. */
   readonly running: readonly string[];
   /** Delivery facts that Kafka lost, by partition. Postgres keeps what it has folded of them. */
   readonly lostFacts: ReadonlyMap<number, LostFacts>;
 }
 
-/** Finds out what is wrong with the partitions, and what would put it right. It changes nothing. */
+/** Finds what is wrong with the partitions, and how to fix it. It changes nothing. */
 export async function planRepair(installation: Installation): Promise<RepairPlan> {
   const { connection, topics, store } = installation;
   const contents = await readLogContents(installation);
@@ -109,7 +109,7 @@ async function findPutBack(
   const found = new Map<number, readonly StoredEvent[]>();
   for (const log of contents) {
     const isLogBehind = use.isBehind(log);
-    // Retention took what Postgres has more; the log did not go back.
+    // Retention removed the events that only Postgres has; the log did not go back.
     if (areSeqsLost(log) && !isLogBehind) continue;
     const ahead = new Map<OrgId, Seq>();
     for (const [orgId, head] of use.heads) {

@@ -19,7 +19,7 @@ function orgsOf({ putBack }: PartitionPlan): readonly OrgPutBack[] {
   return [...orgs.values()];
 }
 
-/** Whether there is anything to do. */
+/** Whether there is nothing to repair. */
 export function isSound(plan: RepairPlan): boolean {
   return (
     !plan.grown.some(needsSettling) &&
@@ -29,7 +29,7 @@ export function isSound(plan: RepairPlan): boolean {
   );
 }
 
-/** For machines. */
+/** Returns the plan as JSON. */
 export function repairJson(plan: RepairPlan, applied: boolean): string {
   return JSON.stringify({
     ok: isSound(plan),
@@ -63,7 +63,7 @@ export function repairJson(plan: RepairPlan, applied: boolean): string {
   });
 }
 
-/** For people. */
+/** Returns the plan as text lines. */
 export function repairLines(plan: RepairPlan, applied: boolean): readonly string[] {
   if (isSound(plan)) return ['No topic went back. There is nothing to repair.'];
   const lines = [

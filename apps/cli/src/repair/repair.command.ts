@@ -25,7 +25,7 @@ const ADOPT_HELP = `
 Use it if the database is new or restored, or if the brokers lost their topics.
 If the brokers belong to an installation, the database gets the same one.`;
 
-/** `repair`: the way out when a topic or the database is not what it was. */
+/** `repair`: repairs an installation whose topics or database went back, were replaced, or grew. */
 export function repairCommand(
   context: { readonly print: (line: string) => void },
   environment: Environment = process.env,
@@ -64,7 +64,7 @@ export function repairCommand(
         .option('--apply', 'make the changes; without it, only show them')
         .addHelpText('after', ADOPT_HELP)
         .action(async (_: RepairFlags, command: Command) => {
-          // The parent has the same option, and takes it wherever it is.
+          // The parent has the same option, and gets its value wherever it is given.
           const isApplied = command.optsWithGlobals<RepairFlags>().apply === true;
           const adoption = await withInstallation(environment, (installation) => adopt(installation, isApplied));
           for (const line of adoptionLines(adoption, isApplied)) context.print(line);

@@ -11,7 +11,7 @@ const HELP = `
 Put the new key before the old one in SECRET_ENCRYPTION_KEYS (new:…,old:…), restart the service with it, run this command with
 the same value, and remove the old key. You can interrupt the command and run it again at any time.`;
 
-/** `secrets rotate`: encrypts what is stored with the first of the encryption keys. */
+/** `secrets rotate`: encrypts the stored secrets again, with the first encryption key. */
 export function secretsCommand(
   context: { readonly print: (line: string) => void },
   environment: Environment = process.env,
@@ -43,11 +43,13 @@ async function explained(work: Promise<RotatedSecrets>): Promise<RotatedSecrets>
   }
 }
 
-/** The keys of the environment, else those of the embedded servers; checked as every process checks them. */
+/**
+ * Returns the keys of the environment, otherwise those of the embedded servers. They are checked as in every process.
+ */
 async function encryptionKeys(environment: Environment): Promise<string> {
   const given = environment['SECRET_ENCRYPTION_KEYS']?.trim() || (await embeddedKeys(environment));
   const { secretEncryptionKeys } = loadConfig({
-    // Nothing here speaks to Kafka.
+    // The command does not use Kafka.
     KAFKA_BROKERS: 'none:0',
     ...environment,
     DATABASE_URL: await findDatabaseUrl(environment),

@@ -1,4 +1,7 @@
-/** The cast of a simulation: fixed, so that its charts and lists look like those of one company. */
+/**
+ * A widget, department or person of a simulation. They are fixed, so that charts and lists look like those of one
+ * company.
+ */
 export interface Named {
   readonly id: string;
   readonly name: string;

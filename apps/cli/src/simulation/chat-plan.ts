@@ -1,9 +1,9 @@
 import { AGENTS, DEPARTMENTS, TOPICS, VISITORS, WIDGETS, type Named } from './chat-people.js';
 
-/** Draws a number in 0 … 1. */
+/** Draws a number from 0 to 1, without 1. */
 export type Random = () => number;
 
-/** One thing that happens to a chat, so many seconds after it was started. */
+/** A step of a chat, and how many seconds after the start it happens. */
 export type ChatStep = { readonly afterSeconds: number } & (
   | { readonly kind: 'created' | 'handed_off' | 'abandoned' | 'completed' }
   | { readonly kind: 'transferred'; readonly department: Named }
@@ -29,9 +29,9 @@ export interface ChatPlan {
   readonly steps: readonly ChatStep[];
 }
 
-/** Of the chats that are started: so many are answered by the AI alone. */
+/** The share of chats that the AI alone answers. */
 const ANSWERED_BY_AI = 0.2;
-/** Of those that wait: so many leave before an agent comes, and so many are moved to another department meanwhile. */
+/** The shares of waiting chats that end before an agent comes, and that move to another department meanwhile. */
 const ABANDONED = 0.15;
 const TRANSFERRED = 0.12;
 
@@ -41,12 +41,12 @@ function pick<T>(random: Random, [first, ...others]: readonly T[]): T {
   return picked;
 }
 
-/** Mostly short, now and then long, as waits are: exponentially distributed with that mean. */
+/** Draws a wait, mostly short and sometimes long: exponentially distributed with that mean. */
 function waitSeconds(random: Random, mean: number): number {
   return -Math.log(1 - random()) * mean;
 }
 
-/** Half of the waits end before the usual first threshold of 60 s; some last longer than the second one of 300 s. */
+/** Half of the waits end before the usual first threshold of 60 s; some exceed the second one of 300 s. */
 function stepsOf(random: Random, department: Named): readonly ChatStep[] {
   const handedOffAt = 2 + waitSeconds(random, 8);
   const created: ChatStep = { afterSeconds: 0, kind: 'created' };
@@ -76,7 +76,7 @@ function idOf(random: Random, prefix: string): string {
   return `${prefix}_${digits.join('')}`;
 }
 
-/** A plausible chat; the same draws make the same one. */
+/** Plans a plausible chat. The same draws give the same chat. */
 export function planChat(random: Random): ChatPlan {
   const department = pick(random, DEPARTMENTS);
   const visitor = pick(random, VISITORS);

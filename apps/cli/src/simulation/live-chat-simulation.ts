@@ -1,14 +1,14 @@
 import { planChat, type ChatStep, type Random } from './chat-plan.js';
 import { SimulatedChat, type ChatEvent } from './simulated-chat.js';
 
-/** A step that is to be taken. */
+/** A planned step of a chat, and its time. */
 interface Due {
   readonly atMs: number;
   readonly chat: SimulatedChat;
   readonly step: ChatStep;
 }
 
-/** The events of a simulation, once they were emitted. */
+/** An event of the simulation, with its chat. */
 export interface Happening extends ChatEvent {
   readonly chat: SimulatedChat;
   readonly atMs: number;
@@ -16,15 +16,15 @@ export interface Happening extends ChatEvent {
 
 export interface LiveChatOptions {
   readonly chatsPerMinute: number;
-  /** How many chats are started in all. */
+  /** How many chats are started in total. */
   readonly chats: number;
-  /** How much faster than life everything happens. */
+  /** How much faster than real time the simulation runs. */
   readonly speed: number;
   /** The prefix of the conversations' urls. */
   readonly dashboardUrl: string;
 }
 
-/** Chats that come, wait and go. It has no clock: its caller passes the time. */
+/** Simulates chats that start, wait and end. It has no clock: its caller passes the time. */
 export class LiveChatSimulation {
   #agenda: Due[] = [];
   #started = 0;
@@ -39,7 +39,7 @@ export class LiveChatSimulation {
     this.#nextStartAtMs = startMs;
   }
 
-  /** When there is something to do next; `undefined` when all chats are over. */
+  /** When the next step is due; `undefined` when all chats are over. */
   get nextAtMs(): number | undefined {
     const startAtMs = this.#started < this.options.chats ? this.#nextStartAtMs : Infinity;
     const next = Math.min(startAtMs, this.#agenda[0]?.atMs ?? Infinity);
@@ -51,7 +51,7 @@ export class LiveChatSimulation {
     return [...this.#open].filter(({ phase }) => phase === 'waiting').length;
   }
 
-  /** Returns the steps that are due until now, in order. */
+  /** Takes the steps that are due, in order, and returns their events. */
   advance(nowMs: number): readonly Happening[] {
     const happenings: Happening[] = [];
     for (;;) {
@@ -63,7 +63,7 @@ export class LiveChatSimulation {
     }
   }
 
-  /** Ends all chats that are open: those that wait are abandoned, the others completed. */
+  /** Ends all open chats: waiting ones are abandoned, the others completed. */
   end(nowMs: number): readonly Happening[] {
     this.#agenda = [];
     this.#started = this.options.chats;
@@ -81,7 +81,7 @@ export class LiveChatSimulation {
     }));
     this.#agenda = [...this.#agenda, ...steps].toSorted((one, other) => one.atMs - other.atMs);
     this.#started++;
-    // Visitors come by chance: the times between them are exponentially distributed.
+    // Visitors come at random: the times between them are exponentially distributed.
     const meanMs = 60_000 / this.options.chatsPerMinute / this.options.speed;
     this.#nextStartAtMs = startMs - Math.log(1 - this.random()) * meanMs;
   }

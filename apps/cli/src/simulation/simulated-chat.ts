@@ -1,6 +1,6 @@
 import type { ChatPlan, ChatStep } from './chat-plan.js';
 
-/** Where a chat is. */
+/** The state of a chat. */
 export type ChatPhase = 'started' | 'waiting' | 'with_agent' | 'over';
 
 /** The event of a step of a chat, without its org. */
@@ -19,7 +19,7 @@ const STATUS: Readonly<Record<ChatStep['kind'], string>> = {
   completed: 'resolved',
 };
 
-/** A chat that goes through its plan. */
+/** A chat that follows its plan. */
 export class SimulatedChat {
   #phase: ChatPhase = 'started';
   #queuedAtMs: number | null = null;
@@ -66,7 +66,7 @@ export class SimulatedChat {
     return { event: `conversation.${step.kind}`, widget_id: this.plan.widget.id, data };
   }
 
-  /** How the chat ends if it has to end now. */
+  /** Returns the step that ends the chat now. */
   end(): ChatStep {
     return { afterSeconds: 0, kind: this.#phase === 'waiting' ? 'abandoned' : 'completed' };
   }

@@ -5,8 +5,8 @@ import { hasReached, type PartitionBounds, type Positions } from '#libs/kafka-lo
 const LOOK_EVERY_MS = 100;
 
 /**
- * Waits until the projection has come to the ends of the topic as they were.
- * @returns how far it is in each partition
+ * Waits until the projection has reached the given ends of the topic, for at most `patienceMs`.
+ * @returns the projection's offset in each partition
  */
 export async function awaitProjection(
   store: Store,

@@ -7,7 +7,7 @@ export interface Progress {
   end(): void;
 }
 
-/** A bar on a terminal's standard error; nothing anywhere else. */
+/** Shows a bar on standard error if that is a terminal; otherwise nothing. */
 export function terminalProgress(): Progress {
   const bar = new SingleBar({
     format: '{title} [{bar}] {percentage}% {value}/{total}',

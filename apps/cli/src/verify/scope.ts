@@ -5,8 +5,8 @@ export interface Scope {
   /** `null` for all orgs. */
   readonly orgId: OrgId | null;
   readonly from: Seq;
-  /** Epoch milliseconds: days that ended before are past retention as a whole, and rightly gone. */
+  /** Epoch milliseconds. Days that ended before this are past retention, so their events need not exist. */
   readonly sinceMs: number;
-  /** How long a projection may take to come to where the log ended when this began. */
+  /** How long to wait until a projection has reached the end that the log had at the start. */
   readonly patienceMs: number;
 }

@@ -10,17 +10,17 @@ import type { Scope } from './scope.js';
 /** The findings about the delivery log. */
 export interface DeliveryVerdict {
   readonly facts: number;
-  /** Deliveries that were compared. */
+  /** How many deliveries were compared. */
   readonly compared: number;
 }
 
-/** Facts of a partition that are folded in one round: their deliveries take some 200 MB of memory at the most. */
+/** Facts of a partition that one round folds. Their deliveries take about 200 MB of memory at most. */
 const FACTS_AT_ONCE = 500_000;
 const DELIVERIES_AT_ONCE = 1_000;
 
 /**
- * Folds the delivery facts again, up to the exact offsets of the delivery log at one moment, and compares each delivery
- * with it.
+ * Folds the delivery facts again, up to the offsets of a snapshot of the delivery log, and compares each delivery with
+ * the snapshot.
  */
 export async function verifyDeliveries(
   installation: Installation,
@@ -63,7 +63,7 @@ class DeliveryVerification {
     private readonly progress: Progress,
   ) {}
 
-  /** @param rounds each of them folds its share of the deliveries */
+  /** @param rounds how often the facts are read; each round folds its share of the deliveries */
   async verify(stretch: PartitionStretch & { readonly to: number }, rounds: number): Promise<void> {
     for (let round = 0; round < rounds; round++) {
       const audit = new DeliveryAudit(this.installation.config.autoDisableAfter, (id) => shareOf(id, rounds) === round);
@@ -92,7 +92,7 @@ class DeliveryVerification {
     const present = await this.snapshot.present([...this.#expected.keys()]);
     for (const endpointId of new Set([...rows.keys(), ...present])) {
       const [stored, expected] = [rows.get(endpointId) ?? 0, this.#expected.get(endpointId) ?? 0];
-      // Fewer rows than deliveries are missing rows, which are all reported already.
+      // Missing rows are already reported one by one.
       if (stored > expected) {
         this.differences.add({ kind: 'delivery_count', endpoint_id: endpointId, rows: stored, expected });
       }
@@ -128,7 +128,7 @@ class DeliveryVerification {
   }
 }
 
-/** The id is the text of a hash, so that its end spreads deliveries evenly. */
+/** Returns the share that a delivery belongs to. Ids end like a hash, so the shares are even. */
 function shareOf(id: DeliveryId, shares: number): number {
   return Number.parseInt(id.slice(-4), 36) % shares;
 }

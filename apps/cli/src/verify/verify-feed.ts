@@ -19,9 +19,9 @@ import type { Scope } from './scope.js';
 /** The findings about the log and the feed. */
 export interface FeedVerdict {
   readonly records: number;
-  /** Events of the log that were compared with the feed. */
+  /** How many events of the log were compared with the feed. */
   readonly compared: number;
-  /** Events of the log that retention has removed from the feed, or may. */
+  /** How many events of the log retention has removed from the feed, or may remove. */
   readonly pruned: number;
   readonly orgs: readonly OrgAudit[];
 }
@@ -36,7 +36,7 @@ interface Expected {
   rows: number;
 }
 
-/** Reads the log up to where it ends now, judges its sequences, and compares each event with the feed. */
+/** Reads the log up to its present end, checks the seqs, and compares each event with the feed. */
 export async function verifyFeed(
   installation: Installation,
   scope: Scope,
@@ -131,7 +131,7 @@ class FeedVerification {
     }
   }
 
-  /** @returns whether the record is a repeat; `undefined` for one that is not asked about */
+  /** @returns whether the record is a repeat; `undefined` if it is not to be verified */
   #judge(record: StoredRecord, event: LoggedEvent): boolean | undefined {
     const { orgId, seq, id } = event;
     const place = placeOf(record);
@@ -182,9 +182,9 @@ class FeedVerification {
     }
   }
 
-  /** Orgs of which the feed has events from before the end of what was read, and the log none. */
+  /** Finds orgs that have events in the feed, but none in the log up to its last record. */
   async #lookForOthers(): Promise<void> {
-    // Of an empty log the feed can have nothing.
+    // If the log is empty, the feed must be empty, too.
     const untilMs = Number.isFinite(this.#lastAppendedMs) ? this.#lastAppendedMs : Infinity;
     for (let after: OrgId | null = null; ;) {
       const orgs = await this.feed.orgs(after, ORGS_AT_ONCE, this.scope.sinceMs, untilMs);

@@ -3,7 +3,7 @@ import { differenceText, type Differences } from './difference.js';
 import type { DeliveryVerdict } from './verify-deliveries.js';
 import type { FeedVerdict } from './verify-feed.js';
 
-/** All that `verify` has found. */
+/** Everything that `verify` has found. */
 export interface VerifyReport {
   readonly feed: FeedVerdict;
   readonly deliveries: DeliveryVerdict;
@@ -17,7 +17,7 @@ function eventsOf({ firstSeq, lastSeq, missing }: OrgAudit): number {
   return lastSeq - firstSeq + 1 - missing;
 }
 
-/** For machines: one object, every org in it. */
+/** Returns the report as one JSON object, with every org. */
 export function verifyJson({ feed, deliveries, differences }: VerifyReport): string {
   return JSON.stringify({
     ok: differences.count === 0,
@@ -43,7 +43,7 @@ export function verifyJson({ feed, deliveries, differences }: VerifyReport): str
   });
 }
 
-/** For people. */
+/** Returns the report as text lines. */
 export function verifyLines({ feed, deliveries, differences }: VerifyReport): readonly string[] {
   const notable = feed.orgs.filter((org) => org.gaps > 0 || org.repeats > 0 || org.repeatedIds > 0);
   const listed = feed.orgs.length <= LISTED_ORGS ? feed.orgs : notable.slice(0, LISTED_ORGS);

@@ -27,7 +27,7 @@ Use the RETENTION, AUTO_DISABLE_AFTER and TOPIC_PREFIX of the service.
 
 Exit status: 0 no difference, 1 a difference, 2 not verified.`;
 
-/** `verify`: shows whether the log has gaps, and whether the feed and the delivery log are what the log says. */
+/** `verify`: checks that the log has no gaps, and that the feed and the delivery log match it. */
 export function verifyCommand(
   context: { readonly clock: Clock; readonly print: (line: string) => void; readonly progress?: Progress },
   environment: Environment = process.env,

@@ -16,7 +16,7 @@ interface SettingsFormProps {
   readonly settings: LiveChatSettings;
 }
 
-/** When a waiting chat raises an alert, and who gets it. */
+/** Sets when a waiting chat raises an alert, and who gets it. */
 export function SettingsForm({ orgId, settings }: SettingsFormProps) {
   const [draft, setDraft] = useState(() => settingsDraft(settings));
   const mayWrite = useScope('settings:write');

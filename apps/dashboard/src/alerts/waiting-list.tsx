@@ -9,7 +9,7 @@ import { SkeletonRows } from '../ui/skeleton.js';
 import { StageBadge } from './stage-badge.js';
 import { isWebUrl } from './web-url.js';
 
-/** Who waits for an agent at this moment, longest first. */
+/** The chats that wait for an agent, longest wait first. */
 export function WaitingList({ orgId }: { readonly orgId: string }) {
   const { data: waiting, error, refetch } = useQuery(waitingConversationsQuery(orgId));
   const now = useNow(1_000);

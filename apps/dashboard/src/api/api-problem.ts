@@ -2,7 +2,7 @@ import type { components } from './schema.js';
 
 type Problem = components['schemas']['Problem'];
 
-/** Why the api did not do what it was asked (RFC 9457). */
+/** The reason why the api refused a request (RFC 9457). */
 export class ApiProblem extends Error {
   constructor(
     readonly status: number,
@@ -16,14 +16,14 @@ export class ApiProblem extends Error {
     this.name = 'ApiProblem';
   }
 
-  /** The problem of the member, in the api's words, or of a member within it. */
+  /** Returns the api's text for a problem of the member, or of a member within it. */
   problemOf(member: string): string | undefined {
     const pointer = `#/${member}`;
     return this.errors.find((error) => error.pointer === pointer || error.pointer.startsWith(`${pointer}/`))?.detail;
   }
 }
 
-/** The api's answer as an error, whatever the answer was: a proxy in between does not speak problem+json. */
+/** Turns a response into an error, even one that is not problem+json, such as that of a proxy. */
 export function apiProblem(status: number, body: unknown): ApiProblem {
   if (isProblem(body)) return new ApiProblem(status, body.code, body.detail, body.request_id, body.errors ?? []);
   return new ApiProblem(status, 'unknown', `The server answered ${status}.`);
@@ -33,10 +33,10 @@ function isProblem(body: unknown): body is Problem {
   return typeof body === 'object' && body !== null && 'code' in body && 'detail' in body;
 }
 
-/** The text for a failure of any kind. */
+/** Returns the text for a failure of any kind. */
 export function failureText(error: unknown): string {
   if (error instanceof ApiProblem) return error.message;
-  // That is how `fetch` reports that there was no response.
+  // `fetch` throws a TypeError when there is no response.
   if (error instanceof TypeError) return 'The server cannot be reached. Check your connection, then try again.';
   return 'Something went wrong in this page. Reload it, and try again.';
 }

@@ -4,7 +4,7 @@ import type { paths } from './schema.js';
 
 const SAFE_METHODS = new Set(['GET', 'HEAD']);
 
-/** What the session knows and requests need; set at sign-in, empty when signed out. */
+/** The part of the session that requests need: set at sign-in, empty when signed out. */
 let csrfToken: string | null = null;
 let onSessionEnd: () => void = () => undefined;
 
@@ -12,7 +12,7 @@ export function setCsrfToken(token: string | null): void {
   csrfToken = token;
 }
 
-/** @param listener called when the api no longer takes the session */
+/** @param listener called when the api no longer accepts the session */
 export function whenSessionEnds(listener: () => void): void {
   onSessionEnd = listener;
 }
@@ -27,7 +27,7 @@ const withSession: Middleware = {
   },
 };
 
-/** Speaks to the api as `docs/openapi.json` describes it; the session's cookie goes along by itself. */
+/** The client for the api in `docs/openapi.json`. The browser adds the session's cookie. */
 export const api = createClient<paths>({ baseUrl: location.origin, credentials: 'same-origin' });
 api.use(withSession);
 
@@ -38,7 +38,7 @@ interface Answer<T> {
 }
 
 /**
- * The body of an answer.
+ * Returns the body of a response.
  * @throws ApiProblem when the api refused
  */
 export async function bodyOf<T>(asking: Promise<Answer<T>>): Promise<NonNullable<T>> {
@@ -48,7 +48,7 @@ export async function bodyOf<T>(asking: Promise<Answer<T>>): Promise<NonNullable
 }
 
 /**
- * The `data` of an answer.
+ * Returns the `data` of a response.
  * @throws ApiProblem when the api refused
  */
 export async function dataOf<T>(asking: Promise<Answer<{ data: T }>>): Promise<T> {

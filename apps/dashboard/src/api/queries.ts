@@ -2,7 +2,7 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, bodyOf, dataOf } from './client.js';
 import type { DeliveryStatus, EventType } from './resources.js';
 
-/** How often what is on the screen is asked for again. */
+/** How often the shown data is requested again. */
 const LIVE_MS = 3_000;
 const CALM_MS = 15_000;
 
@@ -32,7 +32,7 @@ export function endpointsQuery() {
   });
 }
 
-/** Of all endpoints, for the small charts in lists. */
+/** The activity of all endpoints, for the small charts in lists. */
 export function activityQuery(hours: number) {
   return queryOptions({
     queryKey: ['activity', hours],
@@ -91,7 +91,7 @@ export function deliveryQuery(endpointId: string, deliveryId: string) {
       const params = { path: { id: endpointId, deliveryId } };
       return dataOf(api.GET('/api/v1/external/webhooks/{id}/deliveries/{deliveryId}', { params }));
     },
-    // What waits for its attempt may change at any moment; what has ended only changes by a replay.
+    // A pending delivery may change at any moment; an ended one changes only by a replay.
     refetchInterval: ({ state }) => (state.data?.status === 'pending' ? 1_000 : CALM_MS),
   });
 }

@@ -1,6 +1,6 @@
 import type { components } from './schema.js';
 
-// The shapes of the api's description under the names that the pages use.
+// The schemas of the api's description, under the names that the pages use.
 type Schemas = components['schemas'];
 
 export type Session = Schemas['Session'];

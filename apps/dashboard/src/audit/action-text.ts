@@ -15,12 +15,12 @@ const TEXTS: Readonly<Record<AuditEntry['action'], string>> = {
   'live_chat_settings.changed': 'Live-chat settings changed',
 };
 
-/** What was done, for people. */
+/** Returns the text for an action. */
 export function actionText(action: AuditEntry['action']): string {
   return TEXTS[action];
 }
 
-/** Details on one line: `changed: name, url`. What has no value is left out. */
+/** Returns details on one line: `changed: name, url`. Members without a value are left out. */
 export function detailsText(details: AuditEntry['details']): string {
   return Object.entries(details)
     .filter(([, value]) => value !== null && value !== undefined)

@@ -1,6 +1,6 @@
 const STEPS = [1, 2, 2.5, 5, 10];
 
-/** The next round number at or above a maximum, so that an axis ends at a figure that reads well. */
+/** Returns the next round number at or above a maximum, for the end of an axis. */
 export function roundMaximum(max: number): number {
   if (max <= 4) return 4;
   const power = 10 ** Math.floor(Math.log10(max));

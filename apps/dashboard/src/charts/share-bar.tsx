@@ -7,7 +7,7 @@ interface Share {
   readonly value: number;
 }
 
-/** How a whole is made up: a bar, and the figures below it. */
+/** Shows the parts of a whole: a bar, and the figures below it. */
 export function ShareBar({ shares }: { readonly shares: readonly Share[] }) {
   const total = shares.reduce((sum, { value }) => sum + value, 0);
   return (
@@ -37,7 +37,7 @@ export function ShareBar({ shares }: { readonly shares: readonly Share[] }) {
   );
 }
 
-/** Never rounded to 0 or 100 % where that would hide that there are some, or that some are missing. */
+/** Never rounds to 0 or 100 % if that would hide a small part. */
 function percentText(share: number): string {
   if (share > 0 && share < 0.001) return '< 0.1 %';
   if (share < 1 && share > 0.999) return '> 99.9 %';

@@ -3,14 +3,14 @@ import './charts.css';
 
 interface SparklineProps {
   readonly buckets: readonly { readonly delivered: number; readonly failed_attempts: number }[];
-  /** Of what time: `24 hours`. */
+  /** The period that is shown: `24 hours`. */
   readonly span: string;
 }
 
 const WIDTH = 120;
 const HEIGHT = 26;
 
-/** The activity of an endpoint at a glance: what was delivered, and what failed on top of it. */
+/** Shows the activity of an endpoint: deliveries, with failed attempts on top. */
 export function Sparkline({ buckets, span }: SparklineProps) {
   const max = Math.max(1, ...buckets.map(({ delivered, failed_attempts: failed }) => delivered + failed));
   const slot = WIDTH / Math.max(1, buckets.length);

@@ -6,7 +6,7 @@ import './charts.css';
 
 export type SeriesTone = 'accent' | 'good' | 'bad';
 
-/** Values that stand on top of each other as bars, or run above them as a line. */
+/** Values of a chart: stacked bars, or a line above them. */
 export interface Series {
   readonly name: string;
   readonly tone: SeriesTone;
@@ -15,9 +15,9 @@ export interface Series {
 }
 
 interface TimeChartProps {
-  /** What it shows, for who does not see it. */
+  /** Describes the chart to people who cannot see it. */
   readonly label: string;
-  /** When each of the values' spans of time begins; ISO. */
+  /** When the time span of each value begins, as ISO text. */
   readonly times: readonly string[];
   readonly series: readonly Series[];
 }
@@ -149,7 +149,7 @@ function Bars({
   });
 }
 
-/** The legend, with the values of the moment that is pointed at; always in the same place, so that nothing moves. */
+/** The legend, with the values at the selected moment. It always has the same place, so that nothing moves. */
 function Readout({
   times,
   series,

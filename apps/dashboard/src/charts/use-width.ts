@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef, useState, type RefObject } from 'react';
 
-/** How wide an element is at this moment; 0 before it is laid out. */
+/** Returns a ref for an element, and its present width; 0 before it is laid out. */
 export function useWidth<E extends Element>(): [RefObject<E | null>, number] {
   const element = useRef<E>(null);
   const [width, setWidth] = useState(0);

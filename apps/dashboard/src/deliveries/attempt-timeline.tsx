@@ -7,7 +7,7 @@ import { Ago, Time } from '../ui/time.js';
 import { errorText } from './error-text.js';
 import './attempt-timeline.css';
 
-/** Every attempt that was made, the newest first, below the one that is due. */
+/** Shows the attempts, newest first, below the one that is due. */
 export function AttemptTimeline({ delivery }: { readonly delivery: DeliveryDetail }) {
   const { attempts_log: attempts, next_attempt_at: next } = delivery;
   if (attempts.length === 0 && next === null) {
@@ -72,7 +72,7 @@ function AttemptEntry({ attempt, isOfEarlierRun }: { readonly attempt: Attempt; 
   );
 }
 
-/** Attempts count from 1 again with every replay: that is where another run begins. */
+/** Adds the run of each attempt. Every replay starts a run, in which attempts count from 1 again. */
 function withRuns(attempts: readonly Attempt[]): readonly { readonly attempt: Attempt; readonly run: number }[] {
   let run = 0;
   return attempts.map((attempt) => {

@@ -21,11 +21,11 @@ interface DeliveryLogProps {
   readonly onSearch: (search: DeliverySearch) => void;
 }
 
-/** What an endpoint was sent, newest first. */
+/** The deliveries of an endpoint, newest first. */
 export function DeliveryLog({ endpointId, search, onSearch }: DeliveryLogProps) {
   return (
     <Card title="Deliveries" flush actions={<Filters search={search} onSearch={onSearch} />}>
-      {/* Another filter begins at its first page. */}
+      {/* A new filter starts at its first page. */}
       <Pages key={JSON.stringify(search)} endpointId={endpointId} search={search} onSearch={onSearch} />
     </Card>
   );
@@ -83,7 +83,7 @@ function Filters({ search, onSearch }: Pick<DeliveryLogProps, 'search' | 'onSear
 }
 
 function Pages({ endpointId, search, onSearch }: DeliveryLogProps) {
-  // The cursors of the pages before this one lead back.
+  // The cursors of the earlier pages, for going back.
   const [cursors, setCursors] = useState<readonly string[]>([]);
   const now = useNow(60_000);
   const { status, event, within } = search;
@@ -218,7 +218,7 @@ function DeliveryTable({
   );
 }
 
-/** What the last attempt came to: the status that was answered, or why there was none. */
+/** Returns the result of the last attempt: its status, or why there was none. */
 function resultText({ response_status: status, last_error: error, attempts }: Delivery): string {
   if (status !== null) return `HTTP ${status}`;
   if (error !== null) return errorText(error);

@@ -1,6 +1,6 @@
 import type { DeliveryStatus, EventType } from '../api/resources.js';
 
-/** Which deliveries the address of the page asks for. */
+/** The filter of deliveries in the address of the page. */
 export interface DeliverySearch {
   readonly status?: DeliveryStatus;
   readonly event?: EventType['event'];
@@ -13,11 +13,11 @@ export type Within = '1h' | '24h' | '7d';
 const STATUSES: readonly DeliveryStatus[] = ['pending', 'delivered', 'failed'];
 const HOURS: Readonly<Record<Within, number>> = { '1h': 1, '24h': 24, '7d': 168 };
 
-/** Takes of an address what it can be read as, and leaves the rest. */
+/** Reads the parameters of an address, and ignores invalid ones. */
 export function parseDeliverySearch(search: Record<string, unknown>): DeliverySearch {
   const status = STATUSES.find((candidate) => candidate === search['status']);
   const within = (Object.keys(HOURS) as Within[]).find((candidate) => candidate === search['within']);
-  // Whether there is such a type is for the api to say.
+  // The api decides whether there is such a type.
   const event = typeof search['event'] === 'string' && search['event'] !== '' ? search['event'] : undefined;
   return {
     ...(status === undefined ? {} : { status }),
@@ -26,7 +26,7 @@ export function parseDeliverySearch(search: Record<string, unknown>): DeliverySe
   };
 }
 
-/** The moment that `within` reaches back to, in whole minutes, so that asking again a moment later asks for the same. */
+/** Returns the start of the period in whole minutes, so that requests within a minute are the same. */
 export function sinceOf(within: Within, nowMs: number): string {
   const minute = 60_000;
   return new Date(Math.floor(nowMs / minute) * minute - HOURS[within] * 60 * minute).toISOString();

@@ -9,7 +9,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   endpoint_deleted: 'The endpoint was deleted',
 };
 
-/** What an error of an attempt means (`code` or `code: detail`), in words. */
+/** Returns the meaning of an attempt's error (`code` or `code: detail`) in words. */
 export function errorText(error: string): string {
   const [code = '', ...detail] = error.split(': ');
   const meaning = MEANINGS[code];

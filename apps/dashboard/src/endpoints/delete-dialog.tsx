@@ -16,7 +16,7 @@ interface DeleteDialogProps {
 
 const FORM = 'delete-endpoint';
 
-/** Deletes once its user has typed the name: there is no way back. */
+/** Deletes an endpoint after its user has typed the name, because this cannot be undone. */
 export function DeleteDialog({ endpoint, onClose, onDeleted }: DeleteDialogProps) {
   const [typed, setTyped] = useState('');
   const deleting = useDeleteEndpoint(endpoint.id);

@@ -10,7 +10,7 @@ import { useChangeEndpoint, useStopPreviousSecret } from './endpoint-changes.js'
 import { RotateDialog } from './rotate-dialog.js';
 import { SecretDialog } from './secret-dialog.js';
 
-/** Which of the dialogs is open. */
+/** The open dialog. */
 type Asking =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'rotate' }
@@ -26,7 +26,7 @@ interface EndpointActionsProps {
   readonly onRecover: () => void;
 }
 
-/** What can be done with an endpoint. */
+/** The actions on an endpoint. */
 export function EndpointActions({ endpoint, isTesting, onTest, onRecover }: EndpointActionsProps) {
   const [asking, setAsking] = useState<Asking>(NOTHING);
   const mayWrite = useScope('webhooks:write');

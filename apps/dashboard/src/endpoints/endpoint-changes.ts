@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { api, dataOf, done } from '../api/client.js';
 import type { EndpointChange, NewEndpoint, Recovery } from '../api/resources.js';
 
-/** Asks again for whatever shows endpoints or their deliveries. */
+/** Requests everything again that shows endpoints or their deliveries. */
 function useRefresh() {
   const queries = useQueryClient();
   return () =>

@@ -10,7 +10,7 @@ import { ScopePicker } from './scope-picker.js';
 import { parseWidgetScope, widgetScopeDraft } from './widget-scope.js';
 import './endpoint-form.css';
 
-/** What the form was given, or is filled with at first. */
+/** The values of the form: the initial ones, and those that are submitted. */
 export type EndpointDraft = Pick<NewEndpoint, 'url' | 'events'> & {
   readonly name: string | null;
   readonly description: string | null;
@@ -21,7 +21,7 @@ interface EndpointFormProps {
   readonly initial: EndpointDraft;
   readonly submitText: string;
   readonly busy: boolean;
-  /** Why the api did not take what was submitted last. */
+  /** Why the api refused the last submission. */
   readonly failure: unknown;
   readonly cancel: ReactNode;
   readonly onSubmit: (endpoint: EndpointDraft) => void;
@@ -117,7 +117,7 @@ export function EndpointForm({ initial, submitText, busy, failure, cancel, onSub
   );
 }
 
-/** What the api refused, by the member that it refused it for. */
+/** Returns the problems that the api found, by field. */
 function refusals(failure: unknown) {
   const nothing = { url: undefined, name: undefined, description: undefined, events: undefined, widgetIds: undefined };
   if (failure === null || failure === undefined) return { ...nothing, other: undefined };

@@ -1,4 +1,4 @@
-/** What an endpoint is called: its name, or else where it is. */
+/** Returns the name of an endpoint, or its host if it has no name. */
 export function endpointTitle({ name, url }: { readonly name: string | null; readonly url: string }): string {
   return name ?? hostOf(url);
 }

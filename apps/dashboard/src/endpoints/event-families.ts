@@ -17,12 +17,18 @@ const TITLES: Readonly<Record<EventType['family'], string>> = {
   test: 'Test',
 };
 
-/** What an endpoint can sensibly subscribe to: no `test`, which is never subscribed, and nothing that is never emitted. */
+/**
+ * Returns the types that are worth a subscription: not `test`, which needs none, and not deprecated ones, which are
+ * never emitted.
+ */
 export function subscribableTypes(types: readonly EventType[]): readonly EventType[] {
   return types.filter(({ event, deprecated }) => event !== 'test' && !deprecated);
 }
 
-/** The types by family, in the catalog's order; only those whose name or description has each of the words. */
+/**
+ * Groups the types by family, in the catalog's order. Keeps only types whose name or description has every word of the
+ * search.
+ */
 export function familiesOf(types: readonly EventType[], search = ''): readonly EventFamily[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const found = types.filter(({ event, description, family }) => {

@@ -17,7 +17,7 @@ interface EventPickerProps {
   readonly error: string | undefined;
 }
 
-/** Which events an endpoint subscribes to: by family, with a search. */
+/** Selects the events of an endpoint: by family, with a search. */
 export function EventPicker({ chosen, onChange, error }: EventPickerProps) {
   const [search, setSearch] = useState('');
   const { data: types, error: failure, refetch } = useQuery(eventTypesQuery());

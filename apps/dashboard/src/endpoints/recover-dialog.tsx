@@ -23,7 +23,9 @@ const KINDS: readonly { readonly kind: Kind; readonly text: string; readonly hin
   { kind: 'missed', text: 'Events missed while it was disabled', hint: 'The events that it would have received.' },
 ];
 
-/** Re-sends what an endpoint has not got, once its user has seen how much that is; enables it first where needed. */
+/**
+ * Re-sends failed or missed events after its user has seen how many there are. It enables the endpoint first if needed.
+ */
 export function RecoverDialog({
   endpoint,
   onClose,
@@ -75,7 +77,7 @@ export function RecoverDialog({
             busy={changing.isPending || recovering.isPending}
             disabled={!isCounted || (total === 0 && endpoint.is_active)}
             onClick={() => {
-              // What went wrong is shown by the mutations themselves.
+              // The mutations show their failures themselves.
               act().catch(() => undefined);
             }}
           >
@@ -122,7 +124,7 @@ export function RecoverDialog({
   );
 }
 
-/** How much there is to recover; nothing is sent. */
+/** Counts the events to recover; sends nothing. */
 function useCount(id: string, range: { readonly since_seq: number } | { readonly since: string }, status: Kind) {
   return useQuery({
     queryKey: ['endpoints', id, 'recoverable', range, status],

@@ -12,7 +12,7 @@ interface RotateDialogProps {
   readonly onRotated: (endpoint: EndpointWithNewSecret) => void;
 }
 
-/** How long the secret in use goes on signing, beside the new one. */
+/** How long the old secret still signs beside the new one. */
 const OVERLAPS = [
   { value: 0, text: 'Stops at once' },
   { value: 3_600, text: 'Signs for 1 more hour' },

@@ -8,14 +8,14 @@ import './secret-dialog.css';
 
 interface SecretDialogProps {
   readonly title: string;
-  /** What the secret is: `secret`, `API key`. */
+  /** The kind of secret: `secret`, `API key`. */
   readonly what: string;
   readonly secret: string;
   readonly hint: string;
   readonly onClose: () => void;
 }
 
-/** Shows a secret, this once; closed only by who says that it is kept. */
+/** Shows a secret this once. It closes only after the user has confirmed that the secret is stored. */
 export function SecretDialog({ title, what, secret, hint, onClose }: SecretDialogProps) {
   const [isKept, setKept] = useState(false);
   return (

@@ -7,7 +7,7 @@ export function eventsText(events: readonly string[], catalogSize: number | unde
     : `${first} and ${events.length - 1} more`;
 }
 
-/** What a widget scope lets through (null, none, some), in a few words. */
+/** Returns a widget scope (every, none, some) in a few words. */
 export function scopeText(widgetIds: readonly string[] | null): string {
   if (widgetIds === null) return 'Every widget';
   if (widgetIds.length === 0) return 'Org-wide events only';

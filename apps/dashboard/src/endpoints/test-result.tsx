@@ -10,7 +10,7 @@ interface TestResultProps {
   readonly deliveryId: string;
 }
 
-/** What became of a test event; follows it until its first attempt has ended. */
+/** Shows the result of a test event, and updates until its first attempt has ended. */
 export function TestResult({ endpointId, deliveryId }: TestResultProps) {
   const { data: delivery } = useQuery(deliveryQuery(endpointId, deliveryId));
   const attempt = delivery?.attempts_log.at(-1);

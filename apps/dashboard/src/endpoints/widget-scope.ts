@@ -1,4 +1,4 @@
-/** A widget scope as the form holds it: what was typed stays when another kind is tried. */
+/** The widget scope in the form. Typed text stays when the user selects another kind. */
 export interface WidgetScopeDraft {
   readonly kind: 'every' | 'none' | 'some';
   readonly text: string;
@@ -14,7 +14,7 @@ export function widgetScopeDraft(widgetIds: readonly string[] | null): WidgetSco
 type ParsedScope =
   { readonly kind: 'ok'; readonly widgetIds: string[] | null } | { readonly kind: 'wrong'; readonly reason: string };
 
-/** null is every widget, an empty list none, a list those (contract 7.3). */
+/** Returns null for every widget, an empty list for none, otherwise the listed widgets (contract 7.3). */
 export function parseWidgetScope({ kind, text }: WidgetScopeDraft): ParsedScope {
   switch (kind) {
     case 'every':

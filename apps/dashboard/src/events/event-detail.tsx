@@ -14,7 +14,7 @@ import { DeliveryBadge } from '../ui/status-badge.js';
 import { Time } from '../ui/time.js';
 import { JsonView } from './json-view.js';
 
-/** An event: what it holds, its very bytes, and where it was delivered. */
+/** Shows an event: its content, its exact bytes, and its deliveries. */
 export function EventDetail({ seq }: { readonly seq: number }) {
   const { data: stored, error, refetch } = useQuery(eventQuery(seq));
   if (stored === undefined) {

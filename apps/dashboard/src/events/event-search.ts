@@ -1,14 +1,14 @@
-/** Which events the address of the page asks for. */
+/** The filter of events in the address of the page. */
 export interface EventSearch {
   readonly event?: string;
   readonly widget?: string;
-  /** The event that is opened. */
+  /** The open event. */
   readonly seq?: number;
-  /** Where the list begins, going back; without it, it begins at the head and is live. */
+  /** The seq at which the list begins, going back. Without it, the list begins at the head and is live. */
   readonly from?: number;
 }
 
-/** Takes of an address what it can be read as, and leaves the rest. */
+/** Reads the parameters of an address, and ignores invalid ones. */
 export function parseEventSearch(search: Record<string, unknown>): EventSearch {
   const text = (name: string) => {
     const value = search[name];

@@ -3,7 +3,7 @@ import { apiProblem } from '../api/api-problem.js';
 import type { Envelope } from '../api/resources.js';
 import type { ReadFeed } from './read-backwards.js';
 
-/** Which events of the feed. */
+/** A filter of the feed. */
 export interface FeedFilter {
   readonly event?: string | undefined;
   readonly widget?: string | undefined;
@@ -11,16 +11,16 @@ export interface FeedFilter {
 
 export function feedReader({ event, widget }: FeedFilter): ReadFeed<Envelope> {
   return async (since, limit) => {
-    // Whether there is such a type is for the api to say.
+    // The api decides whether there is such a type.
     const query = { since, limit, event: event as Envelope['event'] | undefined, widget_id: widget };
     const page = await bodyOf(api.GET('/api/v1/external/events', { params: { query } }));
-    // The description has the stream's text as well, which is sent only to who asks for it.
+    // The description also has the text of the stream, which is sent only on request.
     if (typeof page === 'string') throw new TypeError('the feed was answered as a stream');
     return { events: page.data, next: page.next_seq };
   };
 }
 
-/** The first and the last seq that the feed holds; 0 and 0 of an org without events. */
+/** Returns the first and the last seq of the feed; 0 and 0 for an org without events. */
 export async function feedBounds(): Promise<{ readonly oldest: number; readonly head: number }> {
   const { response, error } = await api.GET('/api/v1/external/events', { params: { query: { limit: 1 } } });
   if (!response.ok) throw apiProblem(response.status, error);
@@ -32,15 +32,15 @@ const REOPEN_MS = 3_000;
 
 interface FollowOptions {
   readonly filter: FeedFilter;
-  /** The seq behind which to begin. */
+  /** The seq after which to begin. */
   readonly since: number;
-  /** Every type that there is: the stream names its events by them. */
+  /** Every event type, because the stream names its events by type. */
   readonly types: readonly string[];
   readonly onEvent: (envelope: Envelope) => void;
   readonly onState: (state: 'live' | 'reconnecting') => void;
 }
 
-/** Follows the feed as a stream until the returned function is called; goes on where it was after a break. */
+/** Follows the feed as a stream until the returned function is called. After a break, it continues where it was. */
 export function followFeed({ filter, since, types, onEvent, onState }: FollowOptions): () => void {
   let last = since;
   let source: EventSource;
@@ -55,7 +55,7 @@ export function followFeed({ filter, since, types, onEvent, onState }: FollowOpt
     };
     source.onerror = () => {
       onState('reconnecting');
-      // The browser goes on by itself after a break; not after an answer that it does not like, such as a 503.
+      // The browser reconnects by itself after a break, but not after an error status such as 503.
       if (source.readyState === EventSource.CLOSED) timer = setTimeout(open, REOPEN_MS);
     };
     const take = ({ data, lastEventId }: MessageEvent<string>) => {

@@ -1,6 +1,6 @@
 /**
- * JSON spaced for reading. Only white space is added: numbers and strings stay spelled as they were sent, where parsing
- * and printing would change `1.0` or `12345678901234567890`.
+ * Spaces JSON for reading. It adds only white space: parsing and printing would change numbers such as `1.0` or
+ * `12345678901234567890`.
  */
 export function spacedJson(raw: string): string {
   let text = '';
@@ -34,7 +34,7 @@ function lineAt(depth: number): string {
   return `\n${'  '.repeat(Math.max(0, depth))}`;
 }
 
-/** A piece of JSON text, by what it is; together the pieces are the text. */
+/** A piece of JSON text, and its kind. Together the pieces are the whole text. */
 export interface JsonPiece {
   readonly kind: 'name' | 'string' | 'number' | 'word' | 'plain';
   readonly text: string;

@@ -3,7 +3,7 @@ import { jsonPieces, spacedJson } from './json-text.js';
 import '../ui/code-block.css';
 import './json-view.css';
 
-/** JSON, spaced and coloured; what is copied is what is shown. */
+/** Shows JSON, spaced and coloured. Copying copies the text as it is shown. */
 export function JsonView({ raw, title }: { readonly raw: string; readonly title: string }) {
   const text = spacedJson(raw);
   return (

@@ -2,7 +2,7 @@ interface Sequenced {
   readonly seq: number;
 }
 
-/** A page of the feed: what matches with a greater seq than `since`, ascending; `next` is where to go on. */
+/** A page of the feed: matching events with a greater seq than `since`, ascending; `next` is where to continue. */
 export interface FeedPage<E extends Sequenced> {
   readonly events: readonly E[];
   readonly next: number | null;
@@ -12,19 +12,19 @@ export type ReadFeed<E extends Sequenced> = (since: number, limit: number) => Pr
 
 const MAX_PAGE = 1_000;
 const FIRST_SPAN = 200;
-/** How far to look in one go for events that a filter makes rare. */
+/** The most seqs that one call searches for rare events. */
 const MAX_LOOKED_AT = 50_000;
 
-/** What was found, ascending, and the seq below which to look on; `null` when there is nothing below. */
+/** Events in ascending order, and the seq below which to continue; `null` if there is nothing below. */
 export interface BackwardPage<E extends Sequenced> {
   readonly events: readonly E[];
   readonly before: number | null;
 }
 
 /**
- * Reads the feed, which goes forwards, from its end: the last events before a seq. It looks at ever longer stretches
- * until it has found enough, so that what is rare is found too, and what is not costs one page.
- * @param before events with a smaller seq
+ * Reads the last events before a seq, although the feed reads forwards. It searches ever longer stretches until it has
+ * enough events. So rare events are found, and common ones cost one page.
+ * @param before only events with a smaller seq
  * @param oldest the first seq that is still kept
  */
 export async function readBackwards<E extends Sequenced>(
@@ -44,7 +44,7 @@ export async function readBackwards<E extends Sequenced>(
   return { events: kept, before: next > floor ? next : null };
 }
 
-/** What matches from `lower` up to, and without, `upper`. */
+/** Returns the matching events from `lower` up to `upper`, without `upper`. */
 async function stretch<E extends Sequenced>(read: ReadFeed<E>, lower: number, upper: number): Promise<readonly E[]> {
   const found: E[] = [];
   for (let since: number | null = lower - 1; since !== null && since < upper - 1;) {

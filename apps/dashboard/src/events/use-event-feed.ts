@@ -7,7 +7,7 @@ import { readBackwards } from './read-backwards.js';
 const PAGE = 50;
 /** The number of live events to keep. Older ones are read again if needed. */
 const MAX_LIVE = 500;
-/** A burst is shown in steps of this, not event by event. */
+/** Live events are shown in steps of this length, not one by one. */
 const GATHER_MS = 150;
 
 export type LiveState = 'live' | 'reconnecting' | 'off';
@@ -24,8 +24,8 @@ export interface EventFeed {
 }
 
 /**
- * @param from where the list begins, going back; `undefined`: at the head, and what happens is added live
- * @param types the catalog, needed to follow; `undefined` while it is not known
+ * @param from the seq at which the list begins, going back; `undefined`: at the head, with new events added live
+ * @param types the catalog, which following needs; `undefined` until it is known
  */
 export function useEventFeed(
   filter: FeedFilter,
@@ -59,7 +59,7 @@ export function useEventFeed(
   };
 }
 
-/** What happened since `head`, newest first. */
+/** Returns the events after `head`, newest first. */
 function useArrivals({ event, widget }: FeedFilter, head: number | undefined, types: readonly string[] | undefined) {
   const [events, setEvents] = useState<readonly Envelope[]>([]);
   const [state, setState] = useState<LiveState>('off');

@@ -7,7 +7,7 @@ import { useRevokeKey } from './key-changes.js';
 
 interface RevokeKeyDialogProps {
   readonly apiKey: ApiKey;
-  /** Whether the session lives by this very key. */
+  /** Whether the present session belongs to this key. */
   readonly isOwn: boolean;
   readonly onClose: () => void;
 }

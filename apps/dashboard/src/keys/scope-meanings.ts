@@ -1,6 +1,6 @@
 import type { Scope } from '../api/resources.js';
 
-/** What each scope allows, in the order in which they are offered. */
+/** What each scope allows, in the order in which the page lists them. */
 export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
   'webhooks:read': 'See endpoints, their health and their deliveries',
   'webhooks:write': 'Create, change, test and delete endpoints; replay and recover',

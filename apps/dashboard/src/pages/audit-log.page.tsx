@@ -29,7 +29,7 @@ export function AuditLogPage() {
 }
 
 function AuditCard() {
-  // The cursors of the pages before this one lead back.
+  // The cursors of the earlier pages, for going back.
   const [cursors, setCursors] = useState<readonly string[]>([]);
   const { data: page, error, refetch, isPlaceholderData } = useQuery(auditLogQuery(cursors.at(-1)));
   if (page === undefined) {

@@ -15,7 +15,7 @@ const route = getRouteApi('/inside/endpoints/$endpointId/edit');
 export function EditEndpointPage() {
   const { endpointId } = route.useParams();
   const navigate = useNavigate();
-  // A refetch must not change the values that somebody edits.
+  // A refetch must not change the values while they are edited.
   const { data: endpoint, error, refetch } = useQuery({ ...endpointQuery(endpointId), refetchInterval: false });
   const changing = useChangeEndpoint(endpointId);
   const page = { to: '/endpoints/$endpointId', params: { endpointId } } as const;

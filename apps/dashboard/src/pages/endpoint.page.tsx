@@ -107,7 +107,7 @@ export function EndpointPage() {
   );
 }
 
-/** Why the endpoint gets nothing, and the way back. */
+/** Shows why the endpoint is disabled, and how to enable it. */
 function DisabledNotice({
   endpoint,
   onRecover,

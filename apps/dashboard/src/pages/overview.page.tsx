@@ -27,7 +27,7 @@ const WINDOWS = [
   { value: 360, text: '6 h' },
   { value: 1_440, text: '24 h' },
 ];
-/** Above this, what the projection shows is old enough to say so. */
+/** The lag of the projection in seconds, above which the page mentions it. */
 const LAG_WORTH_SAYING_S = 5;
 const LISTED = 6;
 
@@ -206,7 +206,7 @@ function perMinute({ minutes }: Overview): number {
   return average < 10 ? Math.round(average * 10) / 10 : Math.round(average);
 }
 
-/** Of the last whole minute: the one that runs would always look as if it fell. */
+/** Shows the last whole minute, because the present one would always look too low. */
 function currentText({ minutes }: Overview): string {
   const last = minutes.at(-2)?.events ?? 0;
   return `on average; ${wholeNumber(last)} in the last`;

@@ -1,4 +1,4 @@
-/** A receiver in Go, with nothing but its standard library. */
+/** Returns a receiver in Go that needs only the standard library. */
 export function goSample(path: string, about: string): string {
   return String.raw`// ${about}
 package main

@@ -1,4 +1,4 @@
-/** In which languages there are samples. */
+/** The languages that have samples. */
 export const LANGUAGES = ['node', 'python', 'go', 'php'] as const;
 
 export type Language = (typeof LANGUAGES)[number];
@@ -10,7 +10,7 @@ export const LANGUAGE_NAMES: Readonly<Record<Language, string>> = {
   php: 'PHP',
 };
 
-/** How a sample is started. */
+/** The command that starts each sample. */
 export const LANGUAGE_COMMANDS: Readonly<Record<Language, string>> = {
   node: 'GAPLESS_SECRET=whsec_… node receiver.mjs',
   python: 'GAPLESS_SECRET=whsec_… python3 receiver.py',

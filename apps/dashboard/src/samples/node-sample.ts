@@ -1,4 +1,4 @@
-/** A receiver in Node.js, with nothing but what Node.js brings. */
+/** Returns a receiver in Node.js that needs no packages. */
 export function nodeSample(path: string, about: string): string {
   return String.raw`// ${about}
 import { createHmac, timingSafeEqual } from 'node:crypto';

@@ -1,4 +1,4 @@
-/** A receiver in PHP 8, with nothing but what PHP brings. */
+/** Returns a receiver in PHP 8 that needs no packages. */
 export function phpSample(path: string, about: string): string {
   return String.raw`<?php
 // ${about}

@@ -1,4 +1,4 @@
-/** A receiver in Python 3, with nothing but what Python brings. */
+/** Returns a receiver in Python 3 that needs only the standard library. */
 export function pythonSample(path: string, about: string): string {
   return String.raw`# ${about}
 import hashlib

@@ -11,10 +11,10 @@ const SAMPLES: Readonly<Record<Language, (path: string, about: string) => string
   php: phpSample,
 };
 
-/** A whole receiver that verifies what it is sent, for the endpoint at this url. */
+/** Returns a complete receiver for the endpoint at this url, which verifies pushes. */
 export function receiverSample(language: Language, endpointUrl: string): string {
   const { pathname, search } = new URL(endpointUrl);
-  // A url of somebody's is shown in a comment: it must not be able to end it.
+  // The url is shown in a comment, and must not be able to end it.
   const about = `Receives what Gapless pushes to ${new URL(endpointUrl).href.replaceAll('?>', '?%3E')}`;
   return SAMPLES[language](language === 'go' ? pathname : pathname + search, about);
 }

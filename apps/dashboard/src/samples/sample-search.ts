@@ -5,7 +5,7 @@ export interface SampleSearch {
   readonly language?: Language;
 }
 
-/** Takes of an address what it can be read as, and leaves the rest. */
+/** Reads the parameters of an address, and ignores invalid ones. */
 export function parseSampleSearch(search: Record<string, unknown>): SampleSearch {
   const language = LANGUAGES.find((candidate) => candidate === search['language']);
   const endpoint = search['endpoint'];

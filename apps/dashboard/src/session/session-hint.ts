@@ -1,7 +1,7 @@
 const KEY = 'gapless.signed-in';
 
-// The cookie cannot be read by scripts. This shows whether it is worth asking the api for a session; it proves
-// nothing, and losing it costs a sign-in.
+// Scripts cannot read the cookie. This hint shows whether to ask the api for a session. It proves nothing, and losing
+// it costs a sign-in.
 export const sessionHint = {
   isSet: (): boolean => read() === '1',
   set: (): void => {
@@ -25,6 +25,6 @@ function write(value: string | null): void {
     if (value === null) localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, value);
   } catch {
-    // Storage may be switched off: then every visit begins with a sign-in.
+    // Storage may be switched off. Every visit then begins with a sign-in.
   }
 }

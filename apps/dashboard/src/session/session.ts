@@ -5,7 +5,7 @@ import { sessionQuery } from '../api/queries.js';
 import type { Session } from '../api/resources.js';
 import { sessionHint } from './session-hint.js';
 
-/** The session in force, asked for once; `null` for nobody. */
+/** Returns the present session, which is requested once; `null` if nobody is signed in. */
 export async function currentSession(queries: QueryClient): Promise<Session | null> {
   if (!sessionHint.isSet()) return null;
   try {
@@ -19,7 +19,7 @@ export async function currentSession(queries: QueryClient): Promise<Session | nu
   }
 }
 
-/** @throws ApiProblem when the key is not taken */
+/** @throws ApiProblem when the api refuses the key */
 export async function signIn(queries: QueryClient, apiKey: string): Promise<void> {
   const session = await dataOf(api.POST('/api/v1/dashboard/session', { body: { api_key: apiKey } }));
   queries.clear();
@@ -29,8 +29,8 @@ export async function signIn(queries: QueryClient, apiKey: string): Promise<void
 }
 
 /**
- * @param leave goes to the sign-in, so that pages send no more requests when the session is over
- * @throws ApiProblem when the session goes on
+ * @param leave goes to the sign-in page, so that pages send no more requests after the session ends
+ * @throws ApiProblem when the api does not end the session
  */
 export async function signOut(queries: QueryClient, leave: () => Promise<void>): Promise<void> {
   sessionHint.clear();
@@ -44,7 +44,7 @@ export async function signOut(queries: QueryClient, leave: () => Promise<void>):
   forgetSession(queries);
 }
 
-/** Leaves nothing of what the session has seen. */
+/** Deletes everything that the session has loaded. */
 export function forgetSession(queries: QueryClient): void {
   setCsrfToken(null);
   sessionHint.clear();

@@ -7,7 +7,7 @@ export function useSession(): Session {
   return useSuspenseQuery(sessionQuery()).data;
 }
 
-/** Whether the key of the session allows this. What it does not allow is shown, but switched off. */
+/** Whether the key of the session has the scope. Controls that need a missing scope are shown, but disabled. */
 export function useScope(scope: Scope): boolean {
   return useSession().scopes.includes(scope);
 }

@@ -35,7 +35,7 @@ export function Shell() {
   );
 }
 
-/** Who goes to another page goes on from its beginning, with the keyboard and with a screen reader too. */
+/** Moves the focus to the beginning of a new page, for keyboards and screen readers. */
 function useFocusOnNavigation() {
   const main = useRef<HTMLElement>(null);
   const path = useRouterState({ select: ({ location }) => location.pathname });

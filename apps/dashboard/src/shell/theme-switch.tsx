@@ -8,7 +8,7 @@ const LABELS: Readonly<Record<Theme, string>> = {
   dark: 'Theme: dark. Follow your system',
 };
 
-/** Goes round: as the system, light, dark. */
+/** Switches to the next theme: system, light, dark. */
 export function ThemeSwitch() {
   const [theme, setTheme] = useState(chosenTheme);
   const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? 'system';

@@ -14,15 +14,15 @@ export interface SignatureStep {
   readonly text: string;
 }
 
-/** What a receiver would say, and why. */
+/** The result of a check as a receiver would report it, and the reasons. */
 export interface SignatureReport {
   readonly isValid: boolean;
   readonly steps: readonly SignatureStep[];
 }
 
 /**
- * Verifies a push as a receiver does (contract 6.2), and looks for what usually goes wrong when it does not.
- * @param nowMs the time; a signature of a while ago verifies all the same, but a receiver of today would refuse it
+ * Verifies a push as a receiver does (contract 6.2). If that fails, it looks for the usual mistakes.
+ * @param nowMs the present time; an old signature still verifies, but a receiver would refuse it today
  */
 export async function checkSignature(
   { secret, header, body }: SignatureInput,
@@ -85,7 +85,7 @@ interface Mismatch {
   readonly body: string;
 }
 
-/** Tries the usual mistakes one by one, to name the one that was made. */
+/** Tries the usual mistakes one by one, and returns a text about the one that was made. */
 async function likelyCause({ secret, timestamp, signature, body }: Mismatch): Promise<string> {
   const matches = async (key: string | Uint8Array<ArrayBuffer>, message: string) =>
     (await hmacHex(key, message)) === signature;
@@ -110,7 +110,7 @@ async function likelyCause({ secret, timestamp, signature, body }: Mismatch): Pr
   return 'Either the secret is wrong (of another endpoint, or rotated since), or the body differs from the sent bytes.';
 }
 
-/** The body as something in between may have changed it. */
+/** Returns the body as a program between sender and receiver may have changed it. */
 function otherBodies(body: string): readonly { readonly text: string; readonly mistake: string }[] {
   const bodies = [
     { text: body.trim(), mistake: 'The body has extra white space around it.' },

@@ -14,13 +14,13 @@ export function chosenTheme(): Theme {
   }
 }
 
-/** Shows the theme, and remembers it for the next visit where the browser lets us. */
+/** Shows the theme, and stores it for the next visit if the browser allows that. */
 export function chooseTheme(theme: Theme): void {
   showTheme(theme);
   try {
     localStorage.setItem(KEY, theme);
   } catch {
-    // Storage may be switched off: the choice then lasts for this visit.
+    // Storage may be switched off. The choice then lasts for this visit.
   }
 }
 

@@ -19,7 +19,7 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** The local time; with its day, unless that is the day of `nowMs`. */
+/** Returns the local time, with the date unless it is the day of `nowMs`. */
 export function localTime(iso: string, nowMs: number): string {
   const at = new Date(iso);
   const isToday = at.toDateString() === new Date(nowMs).toDateString();
@@ -30,7 +30,7 @@ export function localDay(iso: string): string {
   return dayOnly.format(new Date(iso));
 }
 
-/** For the axis of a chart: to the minute, with the day where the chart spans several. */
+/** Returns a time for the axis of a chart: to the minute, with the day if the chart spans several. */
 export function axisTime(iso: string, spansDays: boolean): string {
   return (spansDays ? dayAndMinute : minuteOfDay).format(new Date(iso));
 }

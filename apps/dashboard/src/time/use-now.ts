@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import { browserClock } from './clock.js';
 
-/** The time, read again every `intervalMs` for as long as the component is shown. */
+/** Returns the time, and updates it every `intervalMs` while the component is shown. */
 export function useNow(intervalMs: number): number {
   const [now, setNow] = useState(() => browserClock.now());
   useEffect(() => {

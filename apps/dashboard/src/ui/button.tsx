@@ -8,7 +8,7 @@ type Look = 'solid' | 'outline' | 'ghost' | 'danger';
 interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly look?: Look;
   readonly icon?: IconName;
-  /** While its work goes on: shown, and not pressed a second time. */
+  /** Whether its work is in progress: the button shows that, and cannot be pressed again. */
   readonly busy?: boolean;
 }
 
@@ -29,7 +29,7 @@ export function Button({ look = 'outline', icon, busy = false, disabled, childre
 
 interface IconButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'children'> {
   readonly icon: IconName;
-  /** What it does, for who does not see the icon; shown when pointed at. */
+  /** Describes the button for screen readers, and as a tooltip. */
   readonly label: string;
 }
 
@@ -47,7 +47,7 @@ interface ButtonLinkProps {
   readonly children: ReactNode;
 }
 
-/** Goes somewhere, and looks like a button because it is what most come for. */
+/** A link that looks like a button, because it leads to the main action of a page. */
 export function ButtonLink({ look = 'outline', icon, children, ...link }: ButtonLinkProps & LinkProps) {
   return (
     <Link {...link} className={`button button-${look}`}>

@@ -3,7 +3,7 @@ import './card.css';
 
 interface CardProps {
   readonly title?: ReactNode;
-  /** Beside the title: what filters or acts on the content. */
+  /** Controls beside the title, such as filters. */
   readonly actions?: ReactNode;
   readonly note?: ReactNode;
   /** Whether the content reaches the border, as tables do. */

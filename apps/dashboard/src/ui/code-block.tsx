@@ -3,10 +3,10 @@ import './code-block.css';
 
 interface CodeBlockProps {
   readonly text: string;
-  /** What it is, for who copies it or does not see where it stands. */
+  /** Names the content, for the copy button and screen readers. */
   readonly what: string;
   readonly title?: string;
-  /** Whether long lines are broken to be read, or scrolled to keep their shape. */
+  /** Whether long lines wrap, or scroll to keep their shape. */
   readonly wrap?: boolean;
 }
 
@@ -17,7 +17,7 @@ export function CodeBlock({ text, what, title, wrap = false }: CodeBlockProps) {
         <span className="truncate">{title ?? what}</span>
         <CopyIcon text={text} what={what} />
       </figcaption>
-      {/* What scrolls has to be reached by the keyboard. */}
+      {/* The keyboard has to reach everything that scrolls. */}
       <pre className={wrap ? 'code code-wrap' : 'code'} tabIndex={0} role="region" aria-label={title ?? what}>
         {text}
       </pre>

@@ -4,7 +4,7 @@ import { toastFailure } from './toasts.js';
 
 const SHOWN_MS = 1_800;
 
-/** Puts the text on the clipboard, and says so in place. */
+/** Copies the text to the clipboard, and shows that in place. */
 function useCopy(text: string) {
   const [copied, setCopied] = useState(false);
   const copy = () => {
@@ -25,7 +25,7 @@ function useCopy(text: string) {
 
 interface CopyProps {
   readonly text: string;
-  /** The text to copy: `Copy <what>`. */
+  /** The name of the text to copy, in the label `Copy <what>`. */
   readonly what: string;
 }
 

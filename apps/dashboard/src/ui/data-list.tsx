@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import './data-list.css';
 
-/** Names and what they stand for, in two columns. */
+/** Names and their values, in two columns. */
 export function DataList({ children }: { readonly children: ReactNode }) {
   return <dl className="data-list">{children}</dl>;
 }

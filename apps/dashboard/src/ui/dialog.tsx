@@ -8,7 +8,7 @@ interface DialogProps {
   readonly onClose: () => void;
   readonly title: string;
   readonly description?: ReactNode;
-  /** Whether a press beside it, Escape or a cross closes it; not where something would be lost. */
+  /** Whether Escape, a cross or a press beside it closes the dialog; false if something would be lost. */
   readonly dismissible?: boolean;
   readonly children?: ReactNode;
   readonly actions: ReactNode;

@@ -12,11 +12,11 @@ interface FieldProps {
   readonly label: string;
   readonly hint?: ReactNode;
   readonly error?: string | undefined;
-  /** Whether the label is only for screen readers, where the place says enough to who sees it. */
+  /** Whether only screen readers get the label, because the place explains the field to people who see it. */
   readonly labelHidden?: boolean;
 }
 
-/** Ties a control to its label, its hint and what is wrong with it. */
+/** Connects a control with its label, its hint and its error. */
 function useField({ hint, error }: FieldProps) {
   const id = useId();
   const describedBy = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`]
@@ -116,7 +116,7 @@ export function SelectField({
 interface CheckboxProps extends Omit<InputHTMLAttributes<HTMLInputElement>, 'type' | 'children'> {
   readonly children: ReactNode;
   readonly hint?: ReactNode;
-  /** Some of what it stands for is checked. */
+  /** Whether only some of the boxes that it represents are checked. */
   readonly indeterminate?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** What the icons draw: strokes on a grid of 16. */
+/** The drawing of each icon: strokes on a grid of 16. */
 const STROKES = {
   overview: 'M2 13.5h12M4 11V8.5M8 11V3.5M12 11V6',
   endpoint: 'M6 3v3M10 3v3M4.5 6h7v2.5a3.5 3.5 0 0 1-7 0zM8 12v2.5',
@@ -36,7 +36,7 @@ const STROKES = {
 
 export type IconName = keyof typeof STROKES;
 
-/** Decoration: its meaning is in the text next to it, or in the label of its parent. */
+/** A decoration. Its meaning is in the text next to it, or in the label of its parent. */
 export function Icon({ name, size = 16 }: { readonly name: IconName; readonly size?: number }) {
   return (
     <svg className="icon" width={size} height={size} viewBox="0 0 16 16" aria-hidden="true" focusable="false">

@@ -3,7 +3,7 @@ import type { ReactElement } from 'react';
 import { Icon, type IconName } from './icon.js';
 import './menu.css';
 
-/** One thing that a menu does. */
+/** An action of a menu. */
 export interface MenuAction {
   readonly icon: IconName;
   readonly text: string;

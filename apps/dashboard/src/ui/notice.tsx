@@ -27,7 +27,7 @@ export function Notice({ tone, icon = 'warning', title, actions, children }: Not
   );
 }
 
-/** What failed, in words, and the way to try again. */
+/** Shows a failure in words, and a button to try again. */
 export function FailureNotice({
   error,
   onRetry,
@@ -72,7 +72,7 @@ function titleOf(error: unknown): string {
   }
 }
 
-/** Where there is nothing yet: why, and what to do about it. */
+/** Shown where there is no data yet: why, and what to do about it. */
 export function EmptyState({
   icon,
   title,

@@ -8,7 +8,7 @@ interface SegmentsProps<T extends string | number> {
   readonly onChange: (value: T) => void;
 }
 
-/** One of a few, all in sight: radio buttons in a row. */
+/** A choice of a few options that are all visible: radio buttons in a row. */
 export function Segments<T extends string | number>({ label, options, value, onChange }: SegmentsProps<T>) {
   const name = useId();
   return (

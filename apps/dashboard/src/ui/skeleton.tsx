@@ -1,6 +1,6 @@
 import './skeleton.css';
 
-/** Stands where text will be, in its size, so that nothing moves when it comes. */
+/** A placeholder in the size of the text that will be here, so that nothing moves when it comes. */
 export function Skeleton({ width = '100%' }: { readonly width?: string }) {
   return (
     <span className="skeleton" style={{ width }} aria-hidden="true">
@@ -9,7 +9,7 @@ export function Skeleton({ width = '100%' }: { readonly width?: string }) {
   );
 }
 
-/** Stands where a list of rows will be. */
+/** A placeholder for a list of rows. */
 export function SkeletonRows({ rows, rowHeight = '2.75rem' }: { readonly rows: number; readonly rowHeight?: string }) {
   return (
     <div role="status" aria-label="Loading">
@@ -23,7 +23,7 @@ export function SkeletonRows({ rows, rowHeight = '2.75rem' }: { readonly rows: n
   );
 }
 
-/** Stands where a chart, a form or another block will be. */
+/** A placeholder for a chart, a form or another block. */
 export function SkeletonBlock({ height }: { readonly height: string }) {
   return <div className="skeleton skeleton-block" style={{ height }} role="status" aria-label="Loading" />;
 }

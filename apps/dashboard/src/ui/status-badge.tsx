@@ -4,7 +4,7 @@ import './status-badge.css';
 
 export type Tone = 'good' | 'bad' | 'wait' | 'off' | 'accent';
 
-/** A state in a word, with a mark and a colour that say the same. */
+/** A state in a word, with a matching mark and colour. */
 export function Badge({
   tone,
   icon,
@@ -28,7 +28,7 @@ const DELIVERY: Readonly<Record<DeliveryStatus, { tone: Tone; icon: IconName; te
   pending: { tone: 'wait', icon: 'clock', text: 'Pending' },
 };
 
-/** @param attempts made so far: what is pending after a failure is retried */
+/** @param attempts how many were made so far; a pending delivery with some is being retried */
 export function DeliveryBadge({
   status,
   attempts = 0,

@@ -11,7 +11,7 @@ interface TileProps {
   readonly children?: ReactNode;
 }
 
-/** One figure, large. */
+/** A single large figure. */
 export function Tile({ label, value, unit, note, children }: TileProps) {
   return (
     <div className="tile">

@@ -2,7 +2,7 @@ import { browserClock } from '../time/clock.js';
 import { localTime, relativeTime } from '../time/time-text.js';
 import { useNow } from '../time/use-now.js';
 
-/** A moment in local time; its ISO form is shown when pointed at. */
+/** A moment in local time, with its ISO form as a tooltip. */
 export function Time({ iso }: { readonly iso: string }) {
   return (
     <time dateTime={iso} title={iso} className="nowrap numeric">

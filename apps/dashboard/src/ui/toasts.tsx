@@ -7,12 +7,12 @@ import './toasts.css';
 
 const manager = Toast.createToastManager();
 
-/** Says in passing that something was done. */
+/** Shows briefly that something was done. */
 export function toastDone(title: string, description?: string): void {
   manager.add({ title, description, type: 'good' });
 }
 
-/** Says in passing that something failed; where there is a place for it, it is better said there. */
+/** Shows briefly that something failed. If there is a place for the failure on the page, show it there. */
 export function toastFailure(title: string, error: unknown): void {
   manager.add({ title, description: failureText(error), type: 'bad', timeout: 10_000 });
 }
