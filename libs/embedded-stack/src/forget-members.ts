@@ -52,7 +52,7 @@ async function hasGroups(port: number): Promise<boolean> {
 }
 
 /**
- * Whether all groups are loaded. A broker that has just become the leader of their partition reports that there are
+ * Waits until all groups are loaded. Until then, a broker that has just become the leader of their partition reports
  * none.
  */
 async function groupsAreLoaded(ports: readonly number[], signal: AbortSignal | undefined): Promise<void> {

@@ -20,7 +20,7 @@ interface Mark {
 /** Enough for minutes of looks. Beyond that, some are dropped, and the reported lag is slightly too long. */
 const REMEMBERED_MARKS = 200;
 
-/** Measures how long records of an inbox partition take to reach Postgres, through two topics. */
+/** Measures how long the oldest record of an inbox partition has waited to reach Postgres, through two topics. */
 export class PipelineProgress {
   #marks: Mark[] = [];
   /** The shortest time between two marks, milliseconds. */

@@ -143,8 +143,8 @@ function readPartition(reader: Reader): PartitionReading {
 }
 
 /**
- * Reads batches up to the first unreadable one. If no requested record comes before that, it returns the unreadable
- * batch, together with unreadable ones directly after it.
+ * Reads batches up to the first change between readable and unreadable ones. If requested records come first, it
+ * returns those; otherwise the unreadable batches at the start.
  */
 async function readUnusual(
   response: PartitionResponse,
