@@ -5,14 +5,14 @@ import { backOffMs, randomFraction } from './back-off.js';
 import { retryAfterMs } from './retry-after.js';
 
 export interface ApiClientOptions {
-  /** Where Gapless is, without `/api/v1`. */
+  /** The service's base URL, without `/api/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** How long an answer may take, milliseconds; 10 s if not given. */
+  /** How long to wait for an answer, milliseconds; 10 s by default. */
   readonly timeoutMs?: number;
-  /** How often a request is tried again when the service is not to be had; 5 times if not given. */
+  /** How often to retry a request while the service is unavailable; 5 times by default. */
   readonly retries?: number;
-  /** An axios to use instead of a plain one: for proxies, certificates, interceptors. */
+  /** An axios instance to use instead of a plain one, for proxies, certificates or interceptors. */
   readonly http?: AxiosInstance;
 }
 
@@ -21,11 +21,11 @@ export interface ApiRequest {
   /** The path after `/api/v1`. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number>>;
-  /** JSON text. */
+  /** The body, as JSON text. */
   readonly body?: string;
-  /** How long the service was asked to wait before it answers, milliseconds. */
+  /** How long the request asks the service to wait for events before it answers, milliseconds. */
   readonly waitMs?: number;
-  /** Instead of the client's. */
+  /** Overrides the client's `retries` for this request. */
   readonly retries?: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -42,7 +42,7 @@ type Outcome =
 const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_RETRIES = 5;
 
-/** Speaks to the service's HTTP interface, with back-off where it is not to be had. */
+/** Calls the service's HTTP interface, and retries with back-off while the service is unavailable. */
 export class ApiClient {
   readonly #http: AxiosInstance;
   readonly #timeoutMs: number;
@@ -59,8 +59,8 @@ export class ApiClient {
   }
 
   /**
-   * Resolves with a 2xx answer. Waits as long as `Retry-After` says, or doubling from half a second, before each
-   * further try.
+   * Sends the request and resolves with the 2xx answer. Before each retry it waits as long as `Retry-After` says.
+   * Without that header the wait starts at half a second and doubles.
    * @throws ApiError
    * @throws the signal's reason once it is aborted
    */
@@ -111,7 +111,7 @@ export class ApiClient {
       ...(request.body === undefined ? {} : { data: request.body }),
       ...(request.signal === undefined ? {} : { signal: request.signal }),
       timeout: this.#timeoutMs + (request.waitMs ?? 0),
-      // A redirect would carry the key to where it was not meant to go.
+      // A redirect would send the API key to another server.
       maxRedirects: 0,
       validateStatus: () => true,
     });

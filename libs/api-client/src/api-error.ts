@@ -1,21 +1,21 @@
-/** `refused`: trying again would not help. `unavailable`: the service did not answer, or asked to come back later. */
+/** `refused`: a retry would not help. `unavailable`: the service did not answer, or asked the client to retry later. */
 export type ApiErrorKind = 'refused' | 'unavailable';
 
-/** One thing that is wrong with one place of a request; `pointer` is a JSON Pointer (`#/events/0/data`). */
+/** One problem with one member of a request; `pointer` is a JSON Pointer (`#/events/0/data`). */
 export interface ApiProblem {
   readonly pointer: string;
   readonly code: string;
   readonly detail: string;
 }
 
-/** The failure after all tries. */
+/** A request failed, and so did all its retries. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
 
   /**
-   * @param status of the answer; `undefined` without any
-   * @param code of the service's closed list, such as `invalid_api_key`; of the transport without an answer, such as
-   *   `ECONNREFUSED`
+   * @param status of the answer; `undefined` if there was none
+   * @param code from the service's closed list, such as `invalid_api_key`; without an answer, the transport's code,
+   *   such as `ECONNREFUSED`
    */
   constructor(
     readonly kind: ApiErrorKind,
@@ -29,7 +29,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Reads RFC 9457's problem document, or what a proxy on the way has answered instead. */
+/** Makes an error from a problem document (RFC 9457), or from whatever else a proxy answered. */
 export function apiErrorOf(status: number, body: unknown): ApiError {
   const problem = (typeof body === 'object' && body !== null ? body : {}) as {
     readonly code?: unknown;

@@ -1,9 +1,10 @@
-/** The longest wait that a server may ask for. A timer would accept 24 days. */
+/** The longest wait that a server may ask for. */
 const MAX_MS = 600_000;
 
 /**
- * Milliseconds of `Retry-After` (RFC 9110, 10.2.3); `undefined` if there is none that can be read.
- * @param date the answer's `Date`, against which a time is read: the server's clock, not ours
+ * Returns the wait that `Retry-After` asks for (RFC 9110, 10.2.3), milliseconds; `undefined` if the header is missing
+ * or invalid.
+ * @param date the answer's `Date` header: the server's clock, from which the wait until a given time is computed
  */
 export function retryAfterMs(header: unknown, date: unknown): number | undefined {
   if (typeof header !== 'string') return undefined;

@@ -2,8 +2,8 @@ import type { DueAttempt } from '#libs/domain';
 import { childTraceParent } from '#libs/telemetry';
 
 /**
- * The trace that the event came with goes on with a span of the attempt's own; an event without one begins a trace.
- * A function of the attempt, so that a repetition of it is seen as the same.
+ * Returns the trace parent of an attempt: its own span in the event's trace. An event without a trace gets a new one.
+ * The result depends on the attempt alone, so a repeated attempt has the same span.
  */
 export function attemptTraceParent({
   delivery,

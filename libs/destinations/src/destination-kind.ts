@@ -2,7 +2,7 @@ import type { Clock, DatedTarget, DeliveryRef, Destination } from '#libs/domain'
 import type { Config, HealthBoard, Logger } from '#libs/runtime';
 import type { Metrics } from '#libs/telemetry';
 
-/** What a destination may use of the process that pushes. */
+/** The parts of the dispatching process that a destination may use. */
 export interface DestinationContext {
   readonly config: Config;
   readonly clock: Clock;
@@ -17,11 +17,11 @@ export type UrlVerdict =
   | {
       readonly ok: false;
       readonly code: 'url_invalid' | 'url_not_https' | 'url_private_network' | 'url_unresolvable';
-      /** In words for the endpoint's owner. */
+      /** The reason, in words for the endpoint's owner. */
       readonly detail: string;
     };
 
-/** A delivery, with what is known of its attempts, in the order in which they were made. */
+/** A delivery and its known attempts, oldest first. */
 export interface AttemptedDelivery {
   readonly delivery: DeliveryRef;
   readonly attemptsLog: readonly {
@@ -35,28 +35,28 @@ export interface AttemptedDelivery {
   readonly envelope: string | null;
 }
 
-/** An attempt as it was sent; null stands for what is not known any more. */
+/** A request as it was sent. Members that are no longer known are null. */
 export interface SentRequest {
   readonly method: string;
   readonly url: string | null;
-  /** Why there is no url. */
+  /** Why `url` is null. */
   readonly url_note: string | null;
   readonly headers: Readonly<Record<string, string | null>>;
-  /** Why there are no signatures. */
+  /** Why the signatures are null. */
   readonly signature_note: string | null;
   readonly body: string;
 }
 
-/** One kind of destination. Everything about it is in a folder of its own. */
+/** One kind of destination. Each kind has its own folder. */
 export interface DestinationKind {
-  /** What the urls of such endpoints begin with, such as `https:`. */
+  /** The schemes of its urls, such as `https:`. */
   readonly schemes: readonly string[];
-  /** @returns what decides whether such a url may be registered */
+  /** @returns the function that decides whether a url may be registered */
   urlCheck(config: Config): (url: string) => Promise<UrlVerdict>;
   open(context: DestinationContext): Destination;
   /**
-   * Returns the latest attempt as it was sent. It is not stored: it follows from what is stored.
-   * @param showSignatures whether the caller may see them: a genuine signature lets its holder pose as Gapless
+   * Rebuilds the request of the latest attempt from stored data; the request itself is not stored.
+   * @param showSignatures whether the caller may see signatures: a valid one lets its holder pose as Gapless
    * @returns null before the first attempt, and once retention has removed the bytes
    */
   sentRequest(delivery: AttemptedDelivery, target: DatedTarget, showSignatures: boolean): SentRequest | null;

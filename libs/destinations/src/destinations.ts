@@ -3,9 +3,9 @@ import type { Config } from '#libs/runtime';
 import { DESTINATION_KINDS } from './destination-kinds.js';
 import type { DestinationContext, DestinationKind, UrlVerdict } from './destination-kind.js';
 
-/** One of something for each kind of destination, chosen by the scheme of a url. */
+/** Holds one value for each kind of destination and finds it by a url's scheme. */
 class ByKind<Thing> {
-  /** Of urls without a kind, too. */
+  /** Also used for urls whose scheme no kind has. */
   readonly #first: Thing;
   readonly #others: readonly (readonly [DestinationKind, Thing])[];
 
@@ -27,18 +27,18 @@ class ByKind<Thing> {
 
 const KINDS = new ByKind((kind) => kind);
 
-/** What knows all about such urls. */
+/** Returns the kind of destination that a url belongs to. */
 export function kindOf(url: string): DestinationKind {
   return KINDS.of(url);
 }
 
-/** @returns what decides whether a url may be registered (contract 5.2) */
+/** @returns the function that decides whether a url may be registered (contract 5.2) */
 export function urlCheck(config: Config): (url: string) => Promise<UrlVerdict> {
   const checks = new ByKind((kind) => kind.urlCheck(config));
   return (url) => checks.of(url)(url);
 }
 
-/** All destinations as one: each attempt goes to the one of its url. */
+/** Sends each attempt to the destination of its url's scheme. */
 export class Destinations implements Destination {
   readonly #opened: ByKind<Destination>;
 

@@ -5,22 +5,22 @@ import { newKafkaClusterId } from './kafka-cluster-id.js';
 import { runKafkaNode, type KafkaMembership } from './kafka-node.js';
 import type { RunningServer } from './run-server.js';
 
-/** One node of a cluster; broker and controller. Its address and its records stay while it is away. */
+/** One node of a cluster, both broker and controller. It keeps its address and its records while it is stopped. */
 export interface EmbeddedKafkaNode {
-  /** From 1. */
+  /** The node's id, from 1. */
   readonly id: number;
   /** `127.0.0.1:<port>`. */
   readonly broker: string;
   readonly isRunning: boolean;
-  /** Of the process; `undefined` while it does not run. */
+  /** The pid of the node's process; `undefined` while it does not run. */
   readonly pid: number | undefined;
-  /** Ends it as a crash does, by SIGKILL; resolves once it is gone. */
+  /** Kills the node by SIGKILL, like a crash; resolves once it is gone. */
   kill(): Promise<void>;
-  /** Ends it in order. */
+  /** Stops the node in order. */
   stop(): Promise<void>;
-  /** Starts it again; resolves once the cluster has let it in, which may be before its replicas have caught up. */
+  /** Starts the node again. Resolves once the cluster has admitted it; its replicas may still have to catch up. */
   start(): Promise<void>;
-  /** Freezes it: its connections stay open, and nothing answers. */
+  /** Freezes the node: its connections stay open, but it does not answer. */
   pause(): void;
   resume(): void;
 }
@@ -29,14 +29,14 @@ export interface EmbeddedKafkaCluster {
   /** `127.0.0.1:<port>` of every node, comma-separated. */
   readonly brokers: string;
   readonly nodes: readonly EmbeddedKafkaNode[];
-  /** Ends all nodes, by force after 6 s; may be called any number of times. */
+  /** Stops all nodes, by force after 6 s. You can call it repeatedly. */
   stop(): Promise<void>;
 }
 
-/** The directory of a node; its number is the node's id. */
+/** The name of a node's directory, which ends in the node's id. */
 const NODE_DIRECTORY = /^kafka-\d+$/;
 
-/** The directories of the nodes that a cluster has left under `dataDir`. */
+/** Returns the node directories that a cluster has left under `dataDir`. */
 export function nodeDirectories(dataDir: string): readonly string[] {
   if (!existsSync(dataDir)) return [];
   return readdirSync(dataDir)
@@ -101,7 +101,7 @@ class Node implements EmbeddedKafkaNode {
     }
     this.#running = server;
     void server.died.then(async (reason) => {
-      // Lets go of its directory, so that it can be started again.
+      // Releases the directory, so that the node can be started again.
       await server.stop();
       if (this.#running === server) this.#running = undefined;
       this.onDied(this, reason);
@@ -117,23 +117,24 @@ class Node implements EmbeddedKafkaNode {
 }
 
 /**
- * Runs Kafka as a cluster under `<dataDir>/kafka-1` … `kafka-<nodes>`, on loopback, each node on a port that it keeps.
- * With three nodes or more, records have three replicas of which two have to take a write; `nodes: 1` makes a broker that
- * can be killed and started again. Nodes that a killed Gapless left behind are stopped first.
+ * Runs a Kafka cluster under `<dataDir>/kafka-1` … `kafka-<nodes>`, on loopback. Each node keeps its port. With three
+ * nodes or more, records have three replicas, and a write needs two of them. `nodes: 1` makes a broker that can be
+ * killed and started again. It first stops nodes that a killed Gapless left behind.
  *
- * A node flushes when the operating system does: what it acknowledged survives its own crash, since the operating system
- * has the bytes, but not a crash of the machine.
- * @throws DataDirInUseError when another Gapless that is alive uses the directory.
- * @throws Error with the end of a node's log when it does not start; the signal's reason when aborted. Nothing runs then.
+ * A node flushes when the operating system does. Acknowledged records survive a crash of the node, but not a crash of
+ * the machine.
+ * @throws DataDirInUseError when another running Gapless uses the directory
+ * @throws Error with the end of a node's log when it does not start; the signal's reason when aborted. Nothing runs
+ *   then.
  */
 export async function startEmbeddedKafkaCluster(o: {
   readonly dataDir: string;
   readonly nodes: number;
-  /** The largest heap of each node (default 512). */
+  /** The largest heap of each node, MiB (default 512). */
   readonly heapMiB?: number;
   readonly log: (line: string) => void;
   readonly signal?: AbortSignal;
-  /** Called for each node that ends unexpectedly. It can be started again. */
+  /** Called for each node that ends unexpectedly. You can start the node again. */
   readonly onNodeDied?: (node: EmbeddedKafkaNode, reason: Error) => void;
 }): Promise<EmbeddedKafkaCluster> {
   const dataDir = resolve(o.dataDir);
@@ -152,7 +153,7 @@ export async function startEmbeddedKafkaCluster(o: {
       runKafkaNode({
         dataDir: directory,
         log: o.log,
-        // What ends a start of the whole cluster has nothing to say about one node's start later on.
+        // The signal of the cluster's start does not apply to later starts of a node.
         signal: isUp ? o.signal : starting,
         port,
         ...(o.heapMiB !== undefined && { heapMiB: o.heapMiB }),
@@ -161,7 +162,7 @@ export async function startEmbeddedKafkaCluster(o: {
     return new Node(nodeId, port, launch, onDied);
   });
 
-  // At the same time, since none of them is let in before most of them are there.
+  // Start them together: the cluster admits no node before a majority runs.
   const outcomes = await Promise.allSettled(
     nodes.map((node) =>
       node.start().catch((error: unknown) => {
@@ -188,7 +189,7 @@ interface NodePlan {
   readonly controllerPort: number;
 }
 
-/** The ports of the last run where they are free, so that clients keep their addresses. */
+/** Plans each node's port: the last run's port if it is free, so that clients keep their addresses. */
 async function planNodes(dataDir: string, count: number): Promise<readonly NodePlan[]> {
   const taken = new Set<number>();
   const portFor = async (file: string): Promise<number> => {

@@ -25,11 +25,11 @@ export interface EmbeddedPostgres {
   readonly pid: number | undefined;
   /** `postgres://gapless:<password>@127.0.0.1:<port>/gapless`; the user is the superuser. */
   readonly url: string;
-  /** Settles with the reason when the server ends without `stop`; never, otherwise. */
+  /** Resolves with the reason when the server ends without `stop`. */
   readonly died: Promise<Error>;
-  /** Ends the server, by force after 6 s; may be called any number of times. */
+  /** Stops the server, by force after 6 s. You can call it repeatedly. */
   readonly stop: () => Promise<void>;
-  /** Ends the server and its sessions as a crash does; another start recovers what was committed. */
+  /** Kills the server and its sessions, like a crash. The next start recovers committed data. */
   readonly kill: () => Promise<void>;
 }
 
@@ -37,7 +37,7 @@ const DEFAULT_PORT = 5432;
 const DATABASE = 'gapless';
 const USER = 'gapless';
 const POSTGRES_ENVIRONMENT = { ...serverEnvironment(), LC_ALL: 'C' };
-/** Fast shutdown; then immediate shutdown, which leaves no child behind and is recovered from as from a crash. */
+/** A fast shutdown, then an immediate one, which leaves no child process. The next start recovers as after a crash. */
 export const POSTGRES_STOP_STEPS: StopSteps = [
   { signal: 'SIGINT', waitMs: 5000 },
   { signal: 'SIGQUIT', waitMs: 1000 },
@@ -45,19 +45,19 @@ export const POSTGRES_STOP_STEPS: StopSteps = [
 ];
 
 /**
- * Runs PostgreSQL under `<dataDir>/postgres`, on loopback: on `port` (5432) if that is free, otherwise on a free one,
- * and the next time on the same one again. The password is made up once and kept beside it, readable to the owner only.
- * A server that a killed Gapless left behind is stopped first.
- * @throws DataDirInUseError when another Gapless that is alive uses the directory.
- * @throws Error with the end of the server's log when it does not start; the signal's reason when aborted.
+ * Runs PostgreSQL under `<dataDir>/postgres`, on loopback. It uses `port` (5432) if that is free, otherwise a free
+ * port, which the next run uses again. It generates the password once and stores it in a file that only the owner can
+ * read. It first stops a server that a killed Gapless left behind.
+ * @throws DataDirInUseError when another running Gapless uses the directory
+ * @throws Error with the end of the server's log when it does not start; the signal's reason when aborted
  */
 export async function startEmbeddedPostgres(o: {
   readonly dataDir: string;
   readonly log: (line: string) => void;
   readonly signal?: AbortSignal;
-  /** The port to prefer; 0 takes any free one. */
+  /** The preferred port; 0 for any free one. */
   readonly port?: number;
-  /** Whether a commit survives a crash of the machine (default true); tests do without. */
+  /** Whether commits survive a crash of the machine (default true); tests set it to false. */
   readonly durable?: boolean;
 }): Promise<EmbeddedPostgres> {
   const dataDir = resolve(o.dataDir);
@@ -108,7 +108,10 @@ export async function startEmbeddedPostgres(o: {
   return { pid, url: urlOf(port, DATABASE), died, stop, kill };
 }
 
-/** Makes the cluster's directory; under another name until it is whole, so that one that was cut short is made again. */
+/**
+ * Makes the cluster's directory under a temporary name and renames it at the end. So an interrupted run is started
+ * over.
+ */
 async function initialise(o: {
   readonly home: string;
   readonly cluster: string;
@@ -147,13 +150,13 @@ function postgresSettings(port: number, durable: boolean): Record<string, string
     unix_socket_directories: '',
     max_connections: 200,
     shared_buffers: '256MB',
-    // Nobody replicates from this server, so its log need only serve recovery.
+    // This server has no replicas, so its log is needed for recovery only.
     wal_level: 'minimal',
     max_wal_senders: 0,
     fsync: durable ? 'on' : 'off',
     full_page_writes: durable ? 'on' : 'off',
     synchronous_commit: durable ? 'on' : 'off',
-    // Queries here are short: compiling one takes longer than running it.
+    // Queries here are short: compiling one would take longer than running it.
     jit: 'off',
     timezone: 'UTC',
     log_timezone: 'UTC',
@@ -187,7 +190,10 @@ async function clearLeftovers(cluster: string, log: (line: string) => void): Pro
   await Promise.all(left.map((process) => endProcess(process, [{ signal: 'SIGKILL', waitMs: 2000 }])));
 }
 
-/** Postgres takes any live process that has the pid in its lock file for a running server, even a stranger's. */
+/**
+ * Removes a stale lock file. Postgres takes any live process with the pid of its lock file for a running server, even an
+ * unrelated one.
+ */
 async function clearStaleLock(cluster: string, log: (line: string) => void): Promise<void> {
   const lockFile = join(cluster, 'postmaster.pid');
   if (!existsSync(lockFile)) return;

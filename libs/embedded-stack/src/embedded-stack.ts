@@ -8,24 +8,25 @@ import { endLeftover } from './server-claim.js';
 export interface EmbeddedStack {
   readonly brokers: string;
   readonly databaseUrl: string;
-  /** Settles with the reason when either server ends without `stop`; never, otherwise. */
+  /** Resolves with the reason when either server ends without `stop`. */
   readonly died: Promise<Error>;
-  /** Stops both at the same time; may be called any number of times. */
+  /** Stops both servers at the same time. You can call it repeatedly. */
   readonly stop: () => Promise<void>;
 }
 
 /**
- * Starts Kafka and Postgres at the same time. When one fails the other is stopped, and nothing runs when this throws.
- * @throws what `startEmbeddedKafka` and `startEmbeddedPostgres` throw.
+ * Starts Kafka and Postgres at the same time. If one fails, the other is stopped, so that nothing runs when this
+ * throws.
+ * @throws the errors of `startEmbeddedKafka` and `startEmbeddedPostgres`
  */
 export async function startEmbeddedStack(o: {
   readonly dataDir: string;
   readonly log: (line: string) => void;
   readonly signal?: AbortSignal;
-  /** The ports to prefer (9092 and 5432); 0 takes any free one. */
+  /** The preferred ports (9092 and 5432); 0 for any free one. */
   readonly kafkaPort?: number;
   readonly postgresPort?: number;
-  /** Whether a Postgres commit survives a crash of the machine (default true); tests do without. */
+  /** Whether Postgres commits survive a crash of the machine (default true); tests set it to false. */
   readonly durable?: boolean;
 }): Promise<EmbeddedStack> {
   const failed = new AbortController();
@@ -66,8 +67,8 @@ export async function startEmbeddedStack(o: {
 }
 
 /**
- * Stops what a killed Gapless left running on a directory that is not wanted any more.
- * @returns whether nothing uses the directory now; false when a Gapless that is alive does.
+ * Stops servers that a killed Gapless left running on a directory that is no longer needed.
+ * @returns whether nothing uses the directory now; false when a running Gapless does
  */
 export async function stopLeftovers(dataDir: string): Promise<boolean> {
   const free = await Promise.all([

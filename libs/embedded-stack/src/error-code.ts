@@ -1,5 +1,5 @@
-/** The `code` that Node and Postgres put on their errors (`EEXIST`, `28P01`); empty where there is none. */
+/** Returns the `code` of an error of Node or Postgres (`EEXIST`, `28P01`); empty if it has none. */
 export function errorCode(error: unknown): string {
-  // By the member, not by the class: under jest Node's own errors are of another realm's Error.
+  // Check the member, not the class: under jest, Node's own errors are instances of another realm's Error.
   return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
 }

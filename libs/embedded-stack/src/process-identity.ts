@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 
-/** A process that cannot be mistaken for a later one of the same pid: `started` names the moment it began. */
+/** Identifies a process: `started` distinguishes it from a later one with the same pid. */
 export interface ProcessIdentity {
   readonly pid: number;
   readonly started: string;
 }
 
-/** The process that has this pid now; `undefined` if there is none, or only a zombie that waits to be reaped. */
+/** Returns the process that has this pid now; `undefined` if there is none, or only a zombie. */
 export function identifyProcess(pid: number): ProcessIdentity | undefined {
   const started = process.platform === 'linux' ? startedByProc(pid) : startedByPs(pid);
   return started === undefined ? undefined : { pid, started };
@@ -17,7 +17,7 @@ export function isAlive(identity: ProcessIdentity): boolean {
   return identifyProcess(identity.pid)?.started === identity.started;
 }
 
-/** The command line of a process, its arguments separated by blanks; empty if it is gone or hidden from us. */
+/** Returns the command line of a process, separated by blanks; empty if the process is gone or hidden from us. */
 export function commandLineOf(pid: number): string {
   try {
     if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
@@ -27,7 +27,7 @@ export function commandLineOf(pid: number): string {
   }
 }
 
-/** The processes that this one has started itself and that are still there. */
+/** Returns the running child processes of a process. */
 export function childrenOf(pid: number): readonly ProcessIdentity[] {
   return childPidsOf(pid)
     .map(identifyProcess)
@@ -67,12 +67,13 @@ function childPidsOf(pid: number): readonly number[] {
 function startedByProc(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in parentheses may hold blanks; the fields after it do not. First the state, nineteen later the start.
+    // The name in parentheses may contain blanks; later fields do not. The first is the state; the start time is 19
+    // further.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const state = fields[0];
     const ticks = fields[19];
     if (ticks === undefined || state === 'Z' || state === 'X') return undefined;
-    // Ticks count from boot, so the boot is part of the name.
+    // Ticks count from boot, so the boot id is part of the result.
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${ticks}`;
   } catch {
     return undefined;

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 
 /** How to run a program that refuses to run as root. */
 export interface RunAs {
-  /** Whom its files must belong to; absent when we are not root and it runs as we do. */
+  /** The user who must own the program's files; absent when we are not root and it runs as we do. */
   readonly owner?: User;
   /** Options of `spawn`. */
   readonly spawn: { readonly uid?: number; readonly gid?: number };
@@ -13,19 +13,19 @@ export interface RunAs {
 }
 
 /**
- * Postgres refuses root. As root we run it as the owner of its data when there is one, else as the system user
- * `postgres`, or `nobody` where that does not exist.
+ * Says how to run a program that refuses to run as root, such as Postgres. As root we run it as the owner of its data
+ * if there is one. Otherwise we use the system user `postgres`, or `nobody` if that does not exist.
  *
- * That user may be barred from a directory on the way (a checkout in /root, say): then the program keeps the one
- * capability that passes by such bars, and still is not root.
- * @param paths what the user must be able to reach; those that do not exist are left out.
+ * A directory on the way may be closed to that user (such as a checkout in /root). Then the program keeps the one
+ * capability that ignores such permissions. It still does not run as root.
+ * @param paths the paths that the user must be able to reach; missing ones are ignored
  */
 export function runAsNonRoot(dataOwner: number | undefined, paths: readonly string[]): RunAs {
   if (process.getuid?.() !== 0) return { spawn: {}, prefix: [] };
   const user = nonRootUser(dataOwner);
   if (paths.every((path) => canReach(user, path))) return { owner: user, spawn: user, prefix: [] };
   const keep = ['--bounding-set=-all,+dac_override', '--inh-caps=-all,+dac_override', '--ambient-caps=+dac_override'];
-  // Without that bit access(2), by which Postgres looks for its own files, ignores the capability.
+  // Without that bit, access(2) ignores the capability, and Postgres uses access(2) to find its own files.
   const identity = ['--securebits=+no_setuid_fixup', `--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'];
   return { owner: user, spawn: {}, prefix: ['setpriv', ...identity, ...keep] };
 }
@@ -57,7 +57,7 @@ function lookUp(name: string): User | undefined {
   }
 }
 
-/** Whether each directory on the way lets the user pass. */
+/** Whether the user may pass every directory of the path. */
 function canReach(user: User, path: string): boolean {
   for (let directory = dirname(path); ; directory = dirname(directory)) {
     const stat = statSync(directory, { throwIfNoEntry: false });

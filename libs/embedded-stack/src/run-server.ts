@@ -7,21 +7,21 @@ import { claimServer } from './server-claim.js';
 import { launchServer, type ServerCommand } from './server-process.js';
 import type { WhoAnswers } from './who-answers.js';
 
-/** A server to run, and how. */
+/** The description of a server to run. */
 export interface ServerPlan {
   readonly name: 'Kafka' | 'Postgres';
-  /** Absolute; takes `<name>.pid`, `<name>.port` and, in `home`, what is the server's own. */
+  /** An absolute path. It gets `<name>.pid` and `<name>.port`, and the server's own files in `home`. */
   readonly dataDir: string;
   readonly home: string;
-  /** The port to prefer when the last run's is not free; 0 takes any free one. */
+  /** The preferred port if the last run's is not free; 0 for any free one. */
   readonly port: number;
   readonly stopSteps: StopSteps;
   readonly log: (line: string) => void;
   readonly signal: AbortSignal | undefined;
-  /** Makes the server's directory ready, with the claim on it held. */
+  /** Prepares the server's directory. The claim on it is held meanwhile. */
   readonly prepare: () => Promise<void>;
   readonly commandFor: (port: number) => Promise<ServerCommand>;
-  /** @param pid of the process that was launched */
+  /** @param pid the pid of the process that was launched */
   readonly whoAnswers: (port: number, pid: number | undefined) => Promise<WhoAnswers>;
 }
 
@@ -30,19 +30,19 @@ export interface RunningServer {
   readonly port: number;
   readonly died: Promise<Error>;
   readonly stop: () => Promise<void>;
-  /** Ends the server as a crash does, by SIGKILL; it can be started again on what it left. */
+  /** Kills the server by SIGKILL, like a crash. It can be started again on its data. */
   readonly kill: () => Promise<void>;
   /** Freezes the server without ending it. */
   readonly pause: () => void;
   readonly resume: () => void;
 }
 
-/** A server that recovers on a busy machine takes minutes. */
+/** Milliseconds. Recovery on a busy machine can take minutes. */
 const START_TIMEOUT_MS = 5 * 60_000;
-/** How often it is said that a server still starts. */
+/** How often to log that a server is still starting, milliseconds. */
 const PROGRESS_MS = 15_000;
 
-/** Claims the directory, launches the server and waits until it answers; leaves nothing behind when it throws. */
+/** Claims the directory, launches the server and waits until it answers. When it throws, nothing is left running. */
 export async function runServer(plan: ServerPlan): Promise<RunningServer> {
   const { name, dataDir, stopSteps, log, signal } = plan;
   const began = performance.now();

@@ -11,22 +11,22 @@ interface PidRecord {
   readonly server?: ProcessIdentity;
 }
 
-/** The right to run one server on its directory, kept as a pid file until it is released. */
+/** The right to run one server on its directory, held by a pid file until it is released. */
 export interface ServerClaim {
-  /** Writes down the server's process, so that a later start recognises it if we are killed. */
+  /** Stores the server's process in the pid file, so that a later start can find it if we are killed. */
   readonly record: (server: ProcessIdentity) => void;
-  /** May be called any number of times. */
+  /** You can call it repeatedly. */
   readonly release: () => void;
 }
 
-/** Another Gapless that is alive uses the directory. */
+/** Another running Gapless uses the directory. */
 export class DataDirInUseError extends OperatorError {
   override readonly name = 'DataDirInUseError';
 }
 
 /**
- * Claims a server's directory. A server that a killed Gapless left behind is stopped first.
- * @throws DataDirInUseError when the Gapless that claimed it is alive.
+ * Claims a server's directory. It first stops a server that a killed Gapless left behind.
+ * @throws DataDirInUseError when the Gapless that holds the claim still runs
  */
 export async function claimServer(o: {
   readonly name: string;
@@ -56,7 +56,7 @@ export async function claimServer(o: {
       renameSync(draft, o.pidFile);
     },
     release() {
-      // By the second time the file may be the claim of the next process.
+      // On a second call, the file may be the claim of another process.
       if (!isReleased) rmSync(o.pidFile, { force: true });
       isReleased = true;
     },
@@ -65,7 +65,7 @@ export async function claimServer(o: {
 
 /**
  * Stops the server that a killed Gapless left behind.
- * @returns false when the Gapless that claimed it is alive, and nothing was done.
+ * @returns false, and does nothing, if the Gapless that holds the claim still runs
  */
 export async function endLeftover(
   pidFile: string,
@@ -83,8 +83,8 @@ export async function endLeftover(
 }
 
 /**
- * Removes a claim of a process that is dead, or a file that holds none. Another start may have found the same, removed it and claimed the
- * directory since: then its claim is put back.
+ * Removes the claim of a dead process, or an invalid pid file. Another start may have removed it and claimed the
+ * directory meanwhile: then its claim is restored.
  */
 function dropClaim(pidFile: string, dead: PidRecord | undefined): void {
   const aside = `${pidFile}.${process.pid}-${randomBytes(4).toString('hex')}`;
@@ -99,7 +99,7 @@ function dropClaim(pidFile: string, dead: PidRecord | undefined): void {
   rmSync(aside, { force: true });
 }
 
-/** Whole or not at all, so that nobody reads a claim that is half-written. */
+/** Writes the file as a whole, so that no reader sees half a claim. Returns false if it exists. */
 function createExclusively(file: string, record: PidRecord): boolean {
   const draft = `${file}.${record.owner.pid}`;
   writeFileSync(draft, JSON.stringify(record));
@@ -114,7 +114,7 @@ function createExclusively(file: string, record: PidRecord): boolean {
   }
 }
 
-/** `undefined` for a file that is gone, or that holds something else. */
+/** Returns `undefined` if the file is missing or invalid. */
 function readRecord(file: string): PidRecord | undefined {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as PidRecord;

@@ -16,39 +16,39 @@ export interface ServerCommand {
   readonly cwd: string;
   readonly uid?: number;
   readonly gid?: number;
-  /** Takes stdout and stderr. A file, not a pipe: the server must be able to outlive us. */
+  /** The file for stdout and stderr. A pipe would break when we end, and the server must outlive us. */
   readonly outputFile: string;
-  /** The file to show the end of when something goes wrong; `outputFile` is shown as well. */
+  /** The log whose end is shown after an error, together with `outputFile`. */
   readonly logFile: string;
 }
 
 export interface ServerProcess {
-  /** `undefined` when it could not be run. */
+  /** `undefined` if the process could not be started. */
   readonly pid: number | undefined;
-  /** Settles with the reason when the server ends without being asked to; never, otherwise. */
+  /** Resolves with the reason when the server ends unexpectedly. */
   readonly died: Promise<Error>;
   /**
    * Polls until the probe returns true.
-   * @throws PortTakenError when it ends because somebody else has its port, or one of its ports.
-   * @throws DirectoryHeldError when it ends because somebody uses its directory.
-   * @throws Error with the end of the server's log when it dies or the time is over; the signal's reason when aborted.
+   * @throws PortTakenError when the server ends because one of its ports is taken
+   * @throws DirectoryHeldError when it ends because its directory is in use
+   * @throws Error with the end of the server's log when it dies or the time is over; the signal's reason when aborted
    */
   ready(probe: () => Promise<boolean>, o: { timeoutMs: number; signal: AbortSignal | undefined }): Promise<void>;
-  /** Ends the server; may be called any number of times. */
+  /** Stops the server. You can call it repeatedly. */
   readonly stop: () => Promise<void>;
-  /** Ends the server and its children by SIGKILL, as a crash does; resolves once it is gone. */
+  /** Kills the server and its children by SIGKILL, like a crash; resolves once it is gone. */
   readonly kill: () => Promise<void>;
-  /** Stops the server's process without ending it, or lets it go on. */
+  /** Freezes the server's process, or lets it continue. */
   readonly signal: (name: 'SIGSTOP' | 'SIGCONT') => void;
 }
 
 const PROBE_INTERVAL_MS = 40;
-/** With less than this, the disk counts as full. */
+/** With fewer free bytes than this, the disk counts as full. */
 const LEAST_FREE_BYTES = 1024 * 1024;
 
 /**
- * Spawns a server in a process group of its own, so that a terminal's Ctrl-C reaches only us, who stop it in order.
- * @param record called with the process as soon as there is one.
+ * Spawns a server in its own process group. A terminal's Ctrl-C reaches only us, and we stop the server in order.
+ * @param record called with the process as soon as it exists
  */
 export function launchServer(
   command: ServerCommand,
@@ -57,7 +57,7 @@ export function launchServer(
 ): ServerProcess {
   rotateLog(command.outputFile);
   const logs = [...new Set([command.logFile, command.outputFile])];
-  // Logs from earlier runs say nothing about this one.
+  // Ignore the logs of earlier runs.
   const begins = new Map(logs.map((file) => [file, endOf(file)]));
   const output = openSync(command.outputFile, 'a', 0o600);
   fchmodSync(output, 0o600);
@@ -96,7 +96,7 @@ export function launchServer(
     return relaunchReason(output, message) ?? new Error(message);
   };
 
-  // A `process.exit` that skips the orderly stop shall not leave the server behind.
+  // Ends the server also on a `process.exit` that skips the orderly stop.
   const firstSignal = stopSteps[0]?.signal ?? 'SIGTERM';
   const onExit = (): void => {
     if (identity !== undefined) signalProcess(identity, firstSignal);
@@ -130,7 +130,7 @@ export function launchServer(
     },
     kill() {
       stopping ??= (async () => {
-        // The children are asked for first: once the server is gone they are nobody's.
+        // List the children first: they lose their parent when the server ends.
         const victims = identity === undefined ? [] : [identity, ...childrenOf(identity.pid)];
         for (const victim of victims) signalProcess(victim, 'SIGKILL');
         await exit;
@@ -144,14 +144,14 @@ export function launchServer(
   };
 }
 
-/** A server that ends for want of space cannot write that down. */
+/** Returns a hint if the disk is full, because the server cannot log that itself. */
 function fullDisk(file: string): string {
   const folder = dirname(file);
   const { bavail, bsize } = statfsSync(folder);
   return bavail * bsize < LEAST_FREE_BYTES ? `. The disk of ${folder} is full: free some space, and start again` : '';
 }
 
-/** The part of our environment that a server gets: enough to run, and no secrets. */
+/** Returns the part of our environment that a server gets: enough to run, without secrets. */
 export function serverEnvironment(...names: readonly string[]): NodeJS.ProcessEnv {
   return Object.fromEntries(
     ['PATH', 'HOME', 'TMPDIR', 'LD_LIBRARY_PATH', ...names].flatMap((name) => {

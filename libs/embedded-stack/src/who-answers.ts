@@ -1,5 +1,5 @@
 /**
- * Who answers on the port of a server that was launched: the server itself, nobody yet, or somebody else who was faster
- * to take the port.
+ * Who answers on the port of a launched server: the server itself, nobody yet, or another server that took the port
+ * first.
  */
 export type WhoAnswers = 'ours' | 'nobody' | 'stranger';

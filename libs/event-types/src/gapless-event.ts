@@ -1,9 +1,9 @@
 import type { EventDataByType, OrgWideEventType } from './event-data.js';
 
-/** A type that an event may have: the catalog (contract 7.1) and `test`. */
+/** The types that an event can have: the catalog (contract 7.1) and `test`. */
 export type EventType = keyof EventDataByType;
 
-/** An event of one type, as a push carries it and as the feed shows it (contract 3.2). */
+/** An event of one type, as pushes and the feed carry it (contract 3.2). */
 export interface EventEnvelope<Type extends EventType> {
   /** Stable and unique in the organization: deduplicate on it. */
   readonly id: string;
@@ -21,8 +21,7 @@ export interface EventEnvelope<Type extends EventType> {
 }
 
 /**
- * Any event. `event` names its type, and narrows `data`:
- * `if (event.event === 'conversation.queued') event.data.stage`. Types are added in time, so leave room for those that
- * are not known here yet.
+ * Any event. `event` is its type, and narrows `data`: `if (event.event === 'conversation.queued') event.data.stage`.
+ * Later versions of the service add types, so handle types that are not listed here.
  */
 export type GaplessEvent = { [Type in EventType]: EventEnvelope<Type> }[EventType];

@@ -16,15 +16,18 @@ import { parseTimestamp } from './rfc3339.js';
 /** The rules that differ between submission over HTTP and over Kafka. */
 export interface EventRules {
   readonly idRequired: boolean;
-  /** Whether `test` may be submitted; only the api does so. */
+  /** Whether `test` may be submitted; only the api submits it. */
   readonly testAllowed: boolean;
-  /** The one organization whose events may be submitted, and that of an event that names none; null: any, to be named. */
+  /**
+   * The only organization whose events are accepted, and the default of an event that names none. If null, every event
+   * must name one.
+   */
   readonly boundTo: OrgId | null;
-  /** Milliseconds since the Unix epoch, printable: when an event that does not say so occurred. */
+  /** When the event was received, in epoch milliseconds, printable. The default of `occurred_at`. */
   readonly receivedAtMs: number;
 }
 
-/** Why a member is refused. */
+/** The reason why a member is refused. */
 export class MemberProblem {
   constructor(
     readonly code: ProblemCode,
@@ -33,14 +36,14 @@ export class MemberProblem {
 }
 
 const MAX_AHEAD_MS = 24 * 60 * 60 * 1000;
-/** Longest part of an unknown type that is repeated to the caller. */
+/** The longest part of an unknown type that is repeated in the answer. */
 const MAX_ECHO_LENGTH = 64;
 
 const REQUIRED = new MemberProblem('required', 'is required');
 const NOT_A_STRING = new MemberProblem('wrong_type', 'must be a string');
 const NOT_A_UUID = new MemberProblem('invalid_format', 'must be a UUID');
 
-/** An id that the producer brings; null if there is none and none is required. */
+/** Reads the producer's id; returns null if there is none and none is required. */
 export function readId(member: unknown, rules: EventRules): EventId | null | MemberProblem {
   if (member === undefined) return rules.idRequired ? REQUIRED : null;
   if (typeof member !== 'string') return NOT_A_STRING;
@@ -49,7 +52,7 @@ export function readId(member: unknown, rules: EventRules): EventId | null | Mem
   );
 }
 
-/** A type that may be submitted: not `test`, unless the rules allow it, and never `lead.captured`. */
+/** Reads the type. It refuses `lead.captured`, and `test` unless the rules allow it. */
 export function readType(member: unknown, rules: EventRules): EventType | MemberProblem {
   if (member === undefined) return REQUIRED;
   if (typeof member !== 'string') return NOT_A_STRING;
@@ -61,7 +64,7 @@ export function readType(member: unknown, rules: EventRules): EventType | Member
   );
 }
 
-/** The instant in UTC with milliseconds; an event that does not say so occurred when it was received. */
+/** Reads the time, as UTC with milliseconds. Without one, the event occurred when it was received. */
 export function readOccurredAt(member: unknown, rules: EventRules): string | MemberProblem {
   if (member === undefined) return new Date(rules.receivedAtMs).toISOString();
   if (typeof member !== 'string') return NOT_A_STRING;
@@ -72,7 +75,7 @@ export function readOccurredAt(member: unknown, rules: EventRules): string | Mem
     : new Date(epochMs).toISOString();
 }
 
-/** The organization named, or else the one that the rules are bound to. */
+/** Reads the organization; without one, returns the organization of the rules. */
 export function readOrgId(member: unknown, { boundTo }: EventRules): OrgId | MemberProblem {
   if (member === undefined) return boundTo ?? REQUIRED;
   if (typeof member !== 'string') return NOT_A_STRING;
@@ -83,7 +86,7 @@ export function readOrgId(member: unknown, { boundTo }: EventRules): OrgId | Mem
     : new MemberProblem('insufficient_scope', 'the key lacks events:write for this organization');
 }
 
-/** The widget, or null; org-wide types have none. The scope of a type that could not be read cannot be checked. */
+/** Reads the widget, or null; org-wide types have none. It cannot check the scope if the type is invalid. */
 export function readWidgetId(member: unknown, type: EventType | MemberProblem): WidgetId | null | MemberProblem {
   if (member === undefined || member === null) return null;
   if (!(type instanceof MemberProblem) && eventScope(type) === 'org') {

@@ -1,14 +1,14 @@
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Whether the quote at `at` ends a string: it stands behind an even number of backslashes. */
+/** Whether the quote at `at` ends a string: the number of backslashes before it is even. */
 function endsString(text: string, at: number): boolean {
   let backslashes = 0;
   while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes++;
   return backslashes % 2 === 0;
 }
 
-/** The index of the quote that ends the string opened at `at`; the text's length if none does. */
+/** Returns the index of the quote that ends the string opened at `at`; the text's length if there is none. */
 function stringEnd(text: string, at: number): number {
   let quote = text.indexOf('"', at + 1);
   while (quote !== -1 && !endsString(text, quote)) quote = text.indexOf('"', quote + 1);
@@ -16,7 +16,7 @@ function stringEnd(text: string, at: number): number {
 }
 
 /**
- * Whether objects and arrays nest more than `limit` levels deep. For any text, JSON or not: it is asked before
+ * Whether objects and arrays nest more than `limit` levels deep. Works for any text, JSON or not. Call it before
  * parsing, because `JSON.parse` takes most of a second for a few megabytes of brackets.
  */
 export function nestsDeeperThan(text: string, limit: number): boolean {

@@ -15,10 +15,10 @@ import { validateEventData } from './validate-event-data.js';
 
 /** An event that passed every rule of contract 5.6. */
 export interface SubmittedEvent {
-  /** null: the producer brought none, the api makes one. */
+  /** The producer's id; if null, the api makes one. */
   readonly id: EventId | null;
   readonly event: EventType;
-  /** The instant as submitted, printed as ISO 8601 in UTC with milliseconds. */
+  /** The submitted instant, as ISO 8601 in UTC with milliseconds. */
   readonly occurredAt: string;
   readonly orgId: OrgId;
   readonly widgetId: WidgetId | null;
@@ -28,7 +28,7 @@ export interface SubmittedEvent {
 
 const MEMBERS: ReadonlySet<string> = new Set(['id', 'event', 'occurred_at', 'org_id', 'widget_id', 'data']);
 
-/** @param type Data of a type that could not be read has no schema, and needs only be an object. */
+/** @param type If the type is invalid there is no schema, and `data` only needs to be an object. */
 function refuseInvalidData(
   data: unknown,
   type: EventType | MemberProblem,
@@ -46,9 +46,9 @@ function refuseInvalidData(
 
 /**
  * Checks one event and keeps its payload as it was sent.
- * @param value The event as parsed from `text`; of members of the same name the last counts, here and in the payload.
+ * @param value The event as parsed from `text`; of members with the same name the last counts, here and in the payload.
  * @param pointer The place of the event in its document (`#/events/0`).
- * @param problems Takes what is wrong. An event that is given is valid only if nothing was added.
+ * @param problems Collects the problems. The returned event is valid only if none was added.
  */
 export function parseEvent(
   value: unknown,

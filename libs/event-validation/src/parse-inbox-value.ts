@@ -15,12 +15,12 @@ export type InboxReading =
   | { readonly ok: true; readonly event: SubmittedEvent & { readonly id: EventId } }
   | { readonly ok: false; readonly code: ErrorCode; readonly detail: string };
 
-// The record stands above its `data`.
+// The record is one level above its `data`.
 const LEVELS_ABOVE_DATA = 1;
-// The api writes the id, the time, the organization and the widget into the value even if the producer left them out;
-// an event of the full size that it accepted must not become too large by that. They need less than 400 bytes.
+// The api adds id, time, organization and widget to the value if the producer left them out, in less than 400 bytes. An
+// accepted event of the largest size must not become too large by that.
 const MAX_VALUE_BYTES = INGEST_LIMITS.maxEventBytes + 1024;
-/** The detail becomes a record header. */
+/** Few, because the detail becomes a record header. */
 const MAX_DETAIL_PROBLEMS = 5;
 
 function refuse(code: ErrorCode, detail: string): InboxReading {
@@ -38,7 +38,7 @@ function read(value: Buffer, key: Buffer | null, kafkaTimestampMs: number, rules
     { idRequired: true, testAllowed: rules.allowTest, boundTo: null, receivedAtMs: kafkaTimestampMs },
     problems,
   );
-  // The key decides the partition, so another spelling of the same UUID would put the org's events out of order.
+  // The key decides the partition. Another spelling of the same UUID would break the order of the org's events.
   if (event !== undefined && key?.toString('latin1') !== event.orgId) {
     problems.add('#/org_id', 'not_allowed', 'must be the key of the record, in lower case');
   }
@@ -49,10 +49,10 @@ function read(value: Buffer, key: Buffer | null, kafkaTimestampMs: number, rules
 }
 
 /**
- * Reads an inbox record (contract 5.6, 10) by the rules of `parseSubmission`, and besides: it has
- * an id and an `org_id` that is the record's key; `occurred_at` falls back to the record's timestamp, which also
- * stands for now in the rule that an event lies at most 24 hours ahead. Never throws, and depends on nothing but its
- * arguments: the sequencer's fold has to come out the same whenever it is repeated.
+ * Reads an inbox record (contract 5.6, 10). The rules are those of `parseSubmission`, with these additions. The record
+ * must have an id and an `org_id` equal to its key. The record's timestamp is the default of `occurred_at`, and the
+ * event may be at most 24 hours ahead of it. Never throws, and depends on its arguments alone, so that the sequencer's
+ * fold always has the same result.
  *
  * @param value The record's value: `{id, event, occurred_at?, org_id, widget_id?, data}`.
  * @param key The record's key: the org id in lower case.
@@ -68,7 +68,7 @@ export function parseInboxValue(
   if (value.byteLength > MAX_VALUE_BYTES) {
     return refuse('payload_too_large', `The value is larger than ${MAX_VALUE_BYTES} bytes.`);
   }
-  // -1 is Kafka's word for no timestamp.
+  // In Kafka, -1 means no timestamp.
   if (kafkaTimestampMs < 0 || !isPrintableInstant(kafkaTimestampMs)) {
     return refuse('validation_failed', 'The record has no usable timestamp.');
   }

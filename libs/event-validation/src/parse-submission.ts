@@ -6,14 +6,14 @@ import { ProblemList } from './problem-list.js';
 import { readJson } from './read-json.js';
 import { refuseUnknownMembers } from './unknown-members.js';
 
-/** How much one ingest request may hold; a byte is a byte of the text as sent. */
+/** The size limits of one ingest request, in bytes of the text as sent and in events. */
 export interface IngestLimits {
   readonly maxEvents: number;
   readonly maxEventBytes: number;
   readonly maxRequestBytes: number;
 }
 
-/** Decisions, section 5. */
+/** The limits of Decisions, section 5. */
 export const INGEST_LIMITS: IngestLimits = {
   maxEvents: 500,
   maxEventBytes: 256 * 1024,
@@ -21,7 +21,7 @@ export const INGEST_LIMITS: IngestLimits = {
 };
 
 export interface SubmissionContext {
-  /** The organization that the key is bound to; null: a service key, whose events name theirs. */
+  /** The organization of the API key; null for a service key, whose events name their organization. */
   readonly orgOfKey: OrgId | null;
   /** When the request arrived, in milliseconds since the Unix epoch. */
   readonly nowMs: number;
@@ -29,14 +29,14 @@ export interface SubmissionContext {
 }
 
 const MEMBERS: ReadonlySet<string> = new Set(['events']);
-// The body, its `events`, and the event stand above the event's `data`.
+// The body, `events` and the event are three levels above `data`.
 const LEVELS_ABOVE_DATA = 3;
 
 function tooLarge(detail: string): GaplessError {
   return new GaplessError('payload_too_large', detail);
 }
 
-/** The body's `events`; undefined after a problem was added. */
+/** Returns the body's `events`; undefined after adding a problem. */
 function readEvents(body: unknown, problems: ProblemList): readonly unknown[] | undefined {
   if (!isJsonObject(body)) {
     problems.add('#', 'wrong_type', 'must be an object');
@@ -51,7 +51,7 @@ function readEvents(body: unknown, problems: ProblemList): readonly unknown[] | 
   return undefined;
 }
 
-/** The text of each event, once it is known that none is too large. */
+/** Returns the text of each event, after checking that none is too large. */
 function sliceEvents(body: string, limits: IngestLimits): readonly string[] {
   const texts = elementSlices(memberSlices(body).get('events') ?? '[]');
   for (const [index, text] of texts.entries()) {
@@ -63,16 +63,16 @@ function sliceEvents(body: string, limits: IngestLimits): readonly string[] {
 }
 
 /**
- * Reads the body of `POST /internal/events` (contract 5.6): all its events in their order, or nothing.
+ * Reads the body of `POST /internal/events` (contract 5.6). Returns all its events in order, or throws.
  *
- * Where a request has several faults, a size beyond the limits is reported first, then a foreign organization, then
- * everything else at once. An id may occur twice: the second is a repeat of the first, to be answered the same.
+ * If a request has several faults, an exceeded limit is reported first, then a foreign organization, then all others
+ * together. An id may occur twice: the second event is a repeat of the first and gets the same answer.
  *
  * @throws GaplessError
- *   `malformed_request`: not UTF-8 or not JSON;
- *   `payload_too_large`: more bytes or events than the limits allow;
+ *   `malformed_request`: the body is not UTF-8 or not JSON;
+ *   `payload_too_large`: the body exceeds the limits of bytes or events;
  *   `insufficient_scope`: an event names another organization than the key's;
- *   `unknown_event_type`: nothing else is wrong than types that do not exist or cannot be submitted;
+ *   `unknown_event_type`: the only problems are types that do not exist or cannot be submitted;
  *   `validation_failed`: anything else. The last three carry the problems (100 at most) with their pointers.
  */
 export function parseSubmission(body: Buffer, context: SubmissionContext): readonly SubmittedEvent[] {

@@ -4,22 +4,22 @@ import { GaplessError, type ErrorCode, type FieldProblem } from '#libs/domain';
 export type ProblemCode =
   /** The member is missing. */
   | 'required'
-  /** There is no such member. */
+  /** The member is not known. */
   | 'unknown_member'
   | 'wrong_type'
   | 'invalid_format'
-  /** A value of the right type that cannot stand here. */
+  /** The value has the right type, but is not allowed here. */
   | 'not_allowed'
   | 'out_of_range'
   | 'too_deep'
   | 'unknown_event_type'
-  /** The key is bound to another organization than the one named. */
+  /** The event names another organization than the key's. */
   | 'insufficient_scope';
 
-/** More would not help the caller, and a refusal must not be larger than its request. */
+/** The most problems to report. More would not help the caller, and a refusal must not be larger than its request. */
 const MAX_PROBLEMS = 100;
 
-/** The problems of one document, in the order found. All count; the first 100 are kept. */
+/** The problems of one document, in the order found. It counts all and keeps the first 100. */
 export class ProblemList {
   readonly #kept: FieldProblem[] = [];
   readonly #firstOf = new Map<ProblemCode, FieldProblem>();
@@ -31,8 +31,8 @@ export class ProblemList {
   }
 
   /**
-   * @throws GaplessError if there is any problem: `insufficient_scope` if there is one of that kind, and then nothing
-   * else is reported; `unknown_event_type` if all are of that kind; else `validation_failed`.
+   * @throws GaplessError if there is any problem. `insufficient_scope` if one is of that kind; then only those are
+   *   reported. `unknown_event_type` if all are of that kind. Otherwise `validation_failed`.
    */
   throwIfAny(): void {
     const [first] = this.#kept;

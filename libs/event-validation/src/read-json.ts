@@ -2,19 +2,19 @@ import { isUtf8 } from 'node:buffer';
 import { GaplessError } from '#libs/domain';
 import { nestsDeeperThan } from './nesting.js';
 
-/** A parsed JSON document beside its text, whose slices are kept as they were sent. */
+/** A parsed JSON document with its text, so that slices can be kept as they were sent. */
 export interface JsonDocument {
   readonly value: unknown;
   readonly text: string;
 }
 
-/** Levels of objects and arrays in an event's `data`, itself included. */
+/** The most levels of objects and arrays in an event's `data`, itself included. */
 export const MAX_DATA_DEPTH = 64;
 
 /**
  * Parses bytes that hold an event's `data` some levels deep.
- * @throws GaplessError `malformed_request` for what is not UTF-8 or not JSON (a byte order mark is neither),
- *   `validation_failed` for what nests so deep that a `data` within is more than `MAX_DATA_DEPTH` levels deep.
+ * @throws GaplessError `malformed_request`: not UTF-8 or not JSON (a byte order mark is not allowed);
+ *   `validation_failed`: `data` may nest more than `MAX_DATA_DEPTH` levels deep
  */
 export function readJson(bytes: Buffer, levelsAboveData: number): JsonDocument {
   if (!isUtf8(bytes)) throw new GaplessError('malformed_request', 'Not UTF-8.');

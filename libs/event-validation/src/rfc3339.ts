@@ -1,7 +1,7 @@
 const PROFILE = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?(?:Z|([+-])(\d{2}):(\d{2}))$/i;
 const DAYS_IN_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const MINUTE_MS = 60_000;
-// Postgres has no year 0; four digits end with 9999.
+// Postgres has no year 0, and the year has four digits.
 const EARLIEST_MS = Date.parse('0001-01-01T00:00:00.000Z');
 const LATEST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
@@ -16,11 +16,11 @@ export function isPrintableInstant(epochMs: number): boolean {
 }
 
 /**
- * The instant that an RFC 3339 timestamp names, in milliseconds since the Unix epoch; undefined for anything else.
+ * Parses an RFC 3339 timestamp to milliseconds since the Unix epoch; returns undefined for anything else.
  *
  * The profile of ISO 8601: date, `T`, time with seconds, an optional fraction, `Z` or a numeric offset; a real day of
- * the calendar. The fraction is cut, not rounded, to milliseconds. Refused: a leap second (`:60`) and `24:00`, which
- * name no instant of their own, and instants outside the years 0001 to 9999.
+ * the calendar. The fraction is cut, not rounded, to milliseconds. Refused are leap seconds (`:60`) and `24:00`, which
+ * name no instant of their own. So are instants outside the years 0001 to 9999.
  */
 export function parseTimestamp(text: string): number | undefined {
   const match = PROFILE.exec(text);

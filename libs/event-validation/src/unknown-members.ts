@@ -2,10 +2,10 @@ import type { JsonObject } from '#libs/domain';
 import { memberPointer } from './json-pointer.js';
 import type { ProblemList } from './problem-list.js';
 
-/** More problems of one object would not help a caller, and each costs time. */
+/** The most problems to report for one object. More would not help a caller, and each costs time. */
 const MAX_UNKNOWN_MEMBERS = 20;
 
-/** Adds a problem for each member of the object that is not known: misspelt names must not pass for left-out ones. */
+/** Adds a problem for each unknown member of the object, because a misspelt member must not count as left out. */
 export function refuseUnknownMembers(
   object: JsonObject,
   known: ReadonlySet<string>,

@@ -3,21 +3,21 @@ import { catalogEntry, type EventType, type FieldProblem } from '#libs/domain';
 import type { ProblemCode } from './problem-list.js';
 import { parseTimestamp } from './rfc3339.js';
 
-/** One problem of an event's `data`; `pointer` is relative to `data` and `''` for `data` itself. */
+/** One problem of an event's `data`. `pointer` is relative to `data`; it is `''` for `data` itself. */
 export interface DataProblem extends FieldProblem {
   readonly code: ProblemCode;
 }
 
-/** More problems of one event would not help its producer. */
+/** The most problems to report for one event. More would not help its producer. */
 const MAX_DATA_PROBLEMS = 20;
 
-// The schemas are constants that the specs check, so they are not checked against the meta-schema at run time.
+// The specs check these constant schemas, so ajv need not check them against the meta-schema at run time.
 const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, validateSchema: false, meta: false });
 ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTimestamp(text) !== undefined });
 
 const validators = new Map<EventType, ValidateFunction>();
 
-/** Compiles on first use: a process that sees few types pays for few. */
+/** Compiles a validator on first use, so that a process compiles only the types that it sees. */
 function validatorOf(type: EventType): ValidateFunction {
   const known = validators.get(type);
   if (known !== undefined) return known;
@@ -49,8 +49,8 @@ function describe(error: DefinedError): DataProblem {
 }
 
 /**
- * What the schema of the type has against the `data` (contract 5.6): at most one problem for each place, 20 in
- * all, none if it is valid.
+ * Checks `data` by the schema of the type (contract 5.6). Returns at most one problem for each place and 20 in all;
+ * none if `data` is valid.
  */
 export function validateEventData(type: EventType, data: unknown): readonly DataProblem[] {
   const validator = validatorOf(type);
@@ -58,7 +58,7 @@ export function validateEventData(type: EventType, data: unknown): readonly Data
   const byPointer = new Map<string, DataProblem>();
   for (const error of (validator.errors ?? []) as DefinedError[]) {
     const problem = describe(error);
-    // A value of the wrong type breaks the other keywords too, which says nothing more.
+    // Keep the first problem: a value of the wrong type breaks the other keywords, too.
     if (!byPointer.has(problem.pointer)) byPointer.set(problem.pointer, problem);
   }
   return [...byPointer.values()].slice(0, MAX_DATA_PROBLEMS);

@@ -33,8 +33,8 @@ async function readEarlier(path: string): Promise<Partial<Credentials>> {
 }
 
 /**
- * Writes down how to reach this Gapless: the demo org and its keys, which are made once and kept for as long as they
- * are valid.
+ * Writes the file that says how to reach this Gapless, with the demo org and its keys. Keys are made once, and again
+ * when they are no longer valid.
  */
 export async function writeCredentials(
   dataDir: string,
@@ -69,7 +69,7 @@ export async function writeCredentials(
     kafka_brokers: reachable.kafka_brokers,
     database_url: reachable.database_url,
   };
-  // Renamed into place, so that a process that waits for the file never reads half of it.
+  // Rename it into place, so that a process that waits for the file never reads half of it.
   await writeFile(`${path}.new`, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
   await rename(`${path}.new`, path);
   return credentials;

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import type { Environment } from '#libs/runtime';
 
 /**
- * Partitions of each topic on the embedded broker: enough to spread work over, few enough that its 17 topics take
- * little memory and start quickly.
+ * Partitions of each topic on the embedded broker: enough to spread work, few enough that 17 topics take little memory
+ * and start quickly.
  */
 const EMBEDDED_PARTITIONS = 4;
 
-/** The key that secrets are encrypted with, made once and kept beside the data that it belongs to. */
+/** Returns the key that encrypts secrets. It is made once and stored in the data directory. */
 async function encryptionKeys(dataDir: string): Promise<string> {
   const path = join(dataDir, 'secret-encryption-keys');
   try {

@@ -2,7 +2,7 @@ import { alterTopics, isPassingKafkaError, KafkaConnection, topicNames, topicPla
 import { createLogger, loadConfig, startStep, type Environment } from '#libs/runtime';
 
 /**
- * Alters the topics of our own brokers to what this version needs. Their users do not have Kafka's tools.
+ * Alters the topics of our own brokers to the settings of this version, because their users do not have Kafka's tools.
  * @param print called with a line for each altered setting
  */
 export async function fitOwnTopics(

@@ -23,15 +23,15 @@ import { CLOCK, TOPICS } from './tokens.js';
 
 /** The options of a process that runs one or more stages. */
 export interface GaplessAppOptions {
-  /** For logs, and for the names of its connections. */
+  /** The process' name in logs, and the name of its connections. */
   readonly name: string;
   readonly modules: readonly Type[];
   readonly defaultPort: number;
-  /** Whether it answers on any other port if its own is taken (default: that ends the start). */
+  /** Whether to use another free port if its own is taken (default: the start fails). */
   readonly mayMove?: boolean;
-  /** The board for the health of its parts; its own by default. */
+  /** The health board for its parts; its own by default. */
   readonly health?: HealthBoard;
-  /** Where spans go, if not where the settings say. */
+  /** Where to send spans; by default as the settings say. */
   readonly tracing?: Tracing;
   /** Prepares the Fastify instance before Nest sets it up. */
   readonly http?: {
@@ -40,12 +40,12 @@ export interface GaplessAppOptions {
   };
 }
 
-/** A process that runs; `url` is where it answers HTTP. */
+/** A running process; `url` is its HTTP address. */
 export interface GaplessApp {
   readonly app: NestFastifyApplication;
   readonly url: string;
   readonly config: Config;
-  /** Finishes what is under way and lets go of everything; may be called more than once. */
+  /** Finishes running work and releases all resources; you can call it repeatedly. */
   stop(): Promise<void>;
 }
 
@@ -129,7 +129,7 @@ async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   ]);
 }
 
-/** The whole life of a process that runs on its own: until SIGINT or SIGTERM, then an orderly end. */
+/** Runs a process until SIGINT or SIGTERM, then stops it in order. */
 export async function runGaplessApp(options: GaplessAppOptions): Promise<void> {
   const signal = stopSignal();
   try {
@@ -143,7 +143,7 @@ export async function runGaplessApp(options: GaplessAppOptions): Promise<void> {
   process.exit();
 }
 
-/** An error that an operator can fix is printed in its own words, any other with its stack. */
+/** Logs an OperatorError by its message, any other error with its stack. */
 function reportFailure(error: unknown, logger: Logger): void {
   process.exitCode = 1;
   if (error instanceof OperatorError) process.stderr.write(`gapless: ${error.message}\n`);

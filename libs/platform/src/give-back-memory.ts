@@ -4,9 +4,9 @@ import { QuietWatch } from './quiet-watch.js';
 const LOOK_EVERY_MS = 10_000;
 
 /**
- * Gives back to the system what starting has left behind, and later what each busy time has: a process that is not busy
- * would hold it, since it allocates too little to collect it. The thread does nothing else for about 0.1 s, so its
- * owner decides when: once everything is started.
+ * Returns unused memory to the system, after the start and after busy times. An idle process would hold it, because it
+ * allocates too little to trigger a collection. This blocks the thread for about 0.1 s, so its owner decides when to
+ * call it.
  */
 export async function giveBackMemory(): Promise<void> {
   await collect();
@@ -27,7 +27,7 @@ async function collect(): Promise<void> {
   const session = new Session();
   session.connect();
   try {
-    // Of all ways to ask for a collection, it is the one that also makes the heap smaller.
+    // Of all ways to request a collection, only this one also shrinks the heap.
     await new Promise<void>((resolve) => {
       session.post('HeapProfiler.collectGarbage', () => {
         resolve();

@@ -7,18 +7,18 @@ interface Readiness {
   readonly parts: Readonly<Record<string, PartHealth>>;
 }
 
-/** For operators. */
+/** Health endpoints for operators. */
 @Controller('health')
 export class HealthController {
   constructor(private readonly health: HealthBoard) {}
 
-  /** 200 for as long as the process answers. */
+  /** 200 while the process answers. */
   @Get('live')
   live(): { readonly status: 'live' } {
     return { status: 'live' };
   }
 
-  /** 200 when all parts are ready, else 503; what each part waits for either way. */
+  /** 200 when all parts are ready, otherwise 503. Both list what each part waits for. */
   @Get('ready')
   ready(@Res({ passthrough: true }) reply: FastifyReply): Readiness {
     const { isReady } = this.health;

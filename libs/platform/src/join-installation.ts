@@ -19,7 +19,7 @@ import type { Config, Logger, StartStepOptions } from '#libs/runtime';
 
 export interface InstallationParts {
   readonly kafka: KafkaConnection;
-  /** Open. */
+  /** An open store. */
   readonly store: Store;
   readonly topics: TopicNames;
   readonly config: Config;
@@ -28,8 +28,8 @@ export interface InstallationParts {
 }
 
 /**
- * Checks that the database and the brokers belong together, and creates the topics that are missing. An installation
- * that has no identity yet gets one. Nothing is created on brokers of another installation.
+ * Checks that the database and the brokers belong together, and creates missing topics. An installation without an
+ * identity gets one. Nothing is created on brokers of another installation.
  * @throws InstallationMismatchError, TopicMismatchError
  */
 export async function joinInstallation(parts: InstallationParts, wait: StartStepOptions): Promise<void> {
@@ -43,7 +43,7 @@ export async function joinInstallation(parts: InstallationParts, wait: StartStep
     return { record, accepted, verdict: judgeInstallation({ record, row: await rows.read(), ...place }) };
   };
   let { record, accepted, verdict } = await look();
-  // Another process may be creating it at this moment: what it has made by now, the second look sees on both sides.
+  // Another process may be creating the installation right now. A second look sees its work on both sides.
   if (verdict.kind === 'refuse') ({ record, accepted, verdict } = await look());
   if (verdict.kind === 'refuse') throw new InstallationMismatchError(verdict.reason);
   const plans = topicPlans(topics, config);
@@ -58,7 +58,7 @@ export async function joinInstallation(parts: InstallationParts, wait: StartStep
   await announce(topic, row, record);
   const { verdict: settled } = await look();
   if (settled.kind === 'refuse') {
-    // Another database was started on the same topics at the same moment.
+    // Another database was started on the same topics at the same time, and won.
     await rows.withdraw(row.id);
     throw new InstallationMismatchError(settled.reason);
   }
@@ -66,7 +66,7 @@ export async function joinInstallation(parts: InstallationParts, wait: StartStep
   logger.info({ installation: row.id, kafka_cluster: clusterId, partitions: row.partitions }, 'installation.created');
 }
 
-/** A choice of the operator is logged, and does not stop a start. */
+/** Logs the operator's choices for topics; they do not stop a start. */
 function reportTopics({ risks, grown, brokers }: EnsuredTopics, { kafka, logger }: InstallationParts): void {
   kafka.metrics.set('gapless_topics_at_risk', {}, risks.length);
   for (const risk of new Set(risks.map((each) => each.risk))) {

@@ -1,14 +1,14 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 
-/** Where a process answers HTTP. */
+/** The address where a process serves HTTP. */
 export interface HttpPlace {
   readonly host: string;
   readonly port: number;
-  /** Whether any other port does as well if somebody has this one. */
+  /** Whether another free port may be used if this one is taken. */
   readonly mayMove: boolean;
 }
 
-/** Listens there; on a free port if that one is taken, or was taken a moment ago, and the process may move. */
+/** Listens on the port. If it is taken and `mayMove` is set, listens on any free port. */
 export async function listen(app: NestFastifyApplication, { host, port, mayMove }: HttpPlace): Promise<void> {
   try {
     await app.listen(port, host);

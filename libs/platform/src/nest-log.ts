@@ -1,7 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
 import type { Logger } from '#libs/runtime';
 
-/** Nest's own lines in the structured log; its lines during a start matter only for debugging. */
+/** Writes Nest's own lines to the structured log. Lines during a start go to the debug level. */
 export class NestLog implements LoggerService {
   constructor(private readonly logger: Logger) {}
 

@@ -20,23 +20,23 @@ import { PostgresWatch } from './postgres-watch.js';
 import { StageKit } from './stage-kit.js';
 import { CLOCK, CONFIG, LOGGER, TOPICS, TRACING } from './tokens.js';
 
-/** An appender for what imports it: a stage that lists it among its providers waits for no other's records. */
+/** Gives a stage that lists it among its providers its own appender, so that no other stage's records delay it. */
 export const ownAppender: FactoryProvider<Appender> = {
   provide: Appender,
   useFactory: (appenders: Appenders) => appenders.open(),
   inject: [Appenders],
 };
 
-/** The decisions that precede the modules of a process. */
+/** The values that are known before the modules of a process are made. */
 export interface ProcessParts {
   readonly name: string;
   readonly config: Config;
   readonly logger: Logger;
   readonly health: HealthBoard;
   readonly tracing: Tracing;
-  /** Whether the api is among the stages. */
+  /** Whether one of the stages is the api. */
   readonly servesRequests: boolean;
-  /** The modules of what the process does. */
+  /** The modules of the process' stages. */
   readonly stages: readonly Type[];
 }
 

@@ -7,7 +7,7 @@ import type { Tracing } from '#libs/telemetry';
 import { joinInstallation } from './join-installation.js';
 import { CLOCK, CONFIG, LOGGER, TOPICS, TRACING } from './tokens.js';
 
-/** Brings a process together with Kafka and Postgres, and parts it from them. */
+/** Connects a process to Kafka and Postgres, and disconnects it. */
 @Injectable()
 export class Platform implements OnApplicationShutdown {
   constructor(
@@ -23,8 +23,8 @@ export class Platform implements OnApplicationShutdown {
   ) {}
 
   /**
-   * Waits until both are there, with topics and tables as they have to be.
-   * @throws TopicMismatchError, InstallationMismatchError, or what a migration failed with: waiting would not help
+   * Waits until Kafka and Postgres are ready, with the required topics and tables.
+   * @throws TopicMismatchError, InstallationMismatchError, or the error of a migration that a retry would not help
    * @throws StartStepError when brokers that answer are not ready for work within 5 minutes
    */
   async join(signal: AbortSignal): Promise<void> {

@@ -11,11 +11,11 @@ export interface ProjectionPlaceDependencies {
 }
 
 /**
- * Keeps a projection and its consumer at the same place: the offset that counts is the one in Postgres, which moves
- * with the rows. When the consumer is ahead of it (the database was restored or is being rebuilt), it is sent back.
+ * Keeps a projection and its consumer at the same offset. The one in Postgres counts, because it moves with the rows.
+ * If the consumer is ahead of it (the database was restored or is being rebuilt), it is sent back.
  */
 export class ProjectionPlace {
-  /** Where the consumer was sent back to and has not arrived yet, by partition. */
+  /** The offset to which the consumer was sent back, by partition, until it arrives there. */
   readonly #sentBackTo = new Map<number, number>();
 
   constructor(
@@ -38,7 +38,7 @@ export class ProjectionPlace {
     const projected = await apply(stretch);
     if (projected.kind === 'applied') {
       this.#sentBackTo.delete(partition);
-      // Somebody else applied them, or others that stood there before the partition went back: that is to be found out.
+      // Either another process applied these records, or the partition went back and held others here. Find out.
       if (projected.repeated === true) context.doubt(topic, partition);
       this.#measure(performance.now() - startedAtMs, records[0]?.timestampMs ?? 0);
       return undefined;
@@ -52,7 +52,7 @@ export class ProjectionPlace {
       context.seek(topic, partition, projected.nextOffset);
       return { kind: 'later', nextOffset: firstOffset, waitMs: 0 };
     }
-    // It was sent there and came back with a later record, so the topic does not hold what lies between any more.
+    // The consumer was sent there and came back with a later record. So the topic no longer holds the records between.
     this.use.logger.error(
       { projection: this.projection, topic, partition, from: projected.nextOffset, to: firstOffset },
       'projection.records_lost',

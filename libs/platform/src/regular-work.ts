@@ -1,7 +1,7 @@
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import { Regularly, type RegularlyOptions } from '#libs/runtime';
 
-/** Work that a process repeats from its start to its end, as `Regularly` does it. */
+/** Work that a process repeats by `Regularly` while it runs. */
 export abstract class RegularWork implements OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly #work: Regularly;
 
@@ -23,7 +23,7 @@ export abstract class RegularWork implements OnApplicationBootstrap, BeforeAppli
     await this.#work.stop();
   }
 
-  /** @returns after how long to do it again, if not after the usual time */
+  /** @returns the milliseconds until the next time, if different from the usual interval */
   protected abstract act(signal: AbortSignal): Promise<number | undefined>;
 
   protected abstract failed(...failure: Parameters<RegularlyOptions['onFailure']>): void;

@@ -5,7 +5,7 @@ import type { Config, Logger } from '#libs/runtime';
 import { Metrics, type Tracing } from '#libs/telemetry';
 import { CLOCK, CONFIG, LOGGER, TOPICS, TRACING } from './tokens.js';
 
-/** What the parts of a stage have in common. */
+/** The objects that all parts of a stage use. */
 @Injectable()
 export class StageKit {
   constructor(

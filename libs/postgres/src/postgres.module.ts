@@ -52,7 +52,7 @@ const WITH_SECRETS: readonly (new (store: Store, cipher: SecretCipher) => object
 ];
 const WITHIN_RETENTION: readonly (new (store: Store, retentionMs: number) => object)[] = [FeedReader, RecoverySource];
 
-/** What the classes of this lib are made of. */
+/** The objects that the classes of this lib are made from. */
 export interface PostgresParts {
   readonly store: Store;
   readonly cipher: SecretCipher;
@@ -60,8 +60,8 @@ export interface PostgresParts {
 }
 
 /**
- * Provides whatever reads and writes Postgres, once for each process. The feed's and the delivery log's projections are
- * made by the projector itself, which passes them what to call.
+ * Provides the classes that read and write Postgres, once for each process. The projector itself makes the projections
+ * of the feed and the delivery log, because it passes callbacks to them.
  */
 @Module({})
 export class PostgresModule {

@@ -1,6 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Waits of 100 ms, 200 ms, 400 ms … up to this many milliseconds: long enough to spare what is down, short enough to be back at once. */
+/**
+ * The longest wait, milliseconds. Waits double from 100 ms up to this. Long enough to spare a server that is down,
+ * short enough to notice soon that it is back.
+ */
 const MAX_WAIT_MS = 5_000;
 
 export function backOffMs(failures: number): number {
@@ -9,8 +12,8 @@ export function backOffMs(failures: number): number {
 
 /**
  * Repeats `act` until it succeeds.
- * @param options.onFailure called for each failure; may throw to give up
- * @throws what `onFailure` throws, or the signal's reason once it is aborted
+ * @param options.onFailure called for each failure; throws to give up
+ * @throws any error of `onFailure`, or the signal's reason once it is aborted
  */
 export async function untilItWorks<T>(
   act: () => Promise<T>,

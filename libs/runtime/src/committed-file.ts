@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 
 /**
- * The command line of a script that keeps a committed file up to date with the sources: `<file> [--check]` writes the
- * text to the file; with `--check`, it fails if the file is not that already.
+ * Keeps a committed, generated file up to date. The script's arguments are `<file> [--check]`. It writes the text to
+ * the file; with `--check`, it fails if the file differs.
  * @param args the arguments after the script's name
  */
 export async function keepCommittedFile(args: readonly string[], text: string): Promise<void> {

@@ -1,36 +1,39 @@
 import { OperatorError, type RetrySchedule } from '#libs/domain';
 
-/** How clients of Kafka say who they are. */
+/** How clients of Kafka authenticate. */
 export const KAFKA_SASL = ['plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'] as const;
 export type KafkaSasl = (typeof KAFKA_SASL)[number];
 
 /** The settings of a process (contract 11). Durations are milliseconds. */
 export interface Config {
   readonly databaseUrl: string;
-  /** `off` for none: requests then share the connections of the stages. */
+  /** `off`: requests share the connections of the stages. */
   readonly tenantDatabaseUrl: string | null;
   readonly kafkaBrokers: readonly string[];
   readonly kafkaTls: boolean;
-  /** PEM files. */
+  /** Paths of PEM files. */
   readonly kafkaCaFile: string | null;
   readonly kafkaCertFile: string | null;
   readonly kafkaKeyFile: string | null;
   readonly kafkaSasl: KafkaSasl | null;
-  /** With `oauthbearer`, the id of the client. */
+  /** With `oauthbearer`, the client's id. */
   readonly kafkaUsername: string | null;
-  /** With `oauthbearer`, the secret of the client. */
+  /** With `oauthbearer`, the client's secret. */
   readonly kafkaPassword: string | null;
   readonly kafkaTokenUrl: string | null;
   readonly kafkaTokenScope: string | null;
-  /** Of the embedded servers, and of those who look for them. */
+  /** The directory of the embedded servers, also for processes that look for them. */
   readonly dataDir: string;
   readonly host: string;
   readonly port: number;
-  /** Partitions of every topic but the compacted ones' own needs: orgs and endpoints are spread over them. */
+  /**
+   * The number of partitions of each topic, except for compacted topics with other needs. Orgs and endpoints are spread
+   * over them.
+   */
   readonly partitions: number;
   /** The prefix of topic and consumer group names. */
   readonly topicPrefix: string;
-  /** Whether a process that starts brings the schema up to date, or waits until somebody has. */
+  /** Whether a process migrates the schema at its start, instead of waiting until another one has. */
   readonly migrateAtStart: boolean;
   readonly retrySchedule: RetrySchedule;
   readonly deliveryTimeoutMs: number;
@@ -52,14 +55,14 @@ export interface Config {
   readonly rateLimitPerSecond: number;
   /** Bytes of request bodies per API key and process. */
   readonly rateLimitBytesPerSecond: number;
-  /** Bytes of ingested events that may wait to be written, in one process. */
+  /** The most bytes of ingested events that may wait to be written, in one process. */
   readonly maxPendingIngestBytes: number;
   readonly maxEndpointsPerOrg: number;
   readonly maxApiKeysPerOrg: number;
-  /** Streams of the feed that one process, and one API key in it, may have open. */
+  /** The most open streams of the feed, per process and per API key in it. */
   readonly maxStreams: number;
   readonly maxStreamsPerKey: number;
-  /** Bytes of pages that streams hold for their clients, in one process. */
+  /** The most bytes of pages that streams hold for their clients, in one process. */
   readonly streamMemoryBytes: number;
   readonly dnsServers: readonly string[];
   readonly smtpUrl: string | null;
@@ -70,7 +73,7 @@ export interface Config {
   readonly otlpEndpoint: string | null;
 }
 
-/** Every problem of the environment, each naming its variable. */
+/** Lists every problem of the environment, with the name of its variable. */
 export class ConfigError extends OperatorError {
   override readonly name = 'ConfigError';
   constructor(readonly problems: readonly string[]) {

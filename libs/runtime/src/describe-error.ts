@@ -1,4 +1,4 @@
-/** An error in a line of the log. */
+/** An error as log lines show it. */
 export interface DescribedError {
   readonly type: string;
   readonly message: string;
@@ -7,10 +7,10 @@ export interface DescribedError {
   readonly cause?: DescribedError;
 }
 
-/** Causes have causes; further down nobody reads. */
+/** The most nested causes that are logged. */
 const DEEPEST = 5;
 
-/** Keeps only the useful members of an error. Errors of libraries carry more, such as the parameters of a query. */
+/** Keeps only the useful members of an error. Library errors carry more, such as the parameters of a query. */
 export function describeError(error: unknown, depth = 0): DescribedError {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error), stack: '' };
   const { code } = error as { readonly code?: unknown };

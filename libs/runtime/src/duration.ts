@@ -1,6 +1,6 @@
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Milliseconds of `250ms`, `10s`, `5m`, `6h` or `30d`; `undefined` for anything else, zero included. */
+/** Parses `250ms`, `10s`, `5m`, `6h` or `30d` to milliseconds; returns `undefined` for anything else, also for zero. */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text.trim());
   if (match === null) return undefined;
@@ -8,7 +8,7 @@ export function parseDuration(text: string): number | undefined {
   return ms > 0 && Number.isSafeInteger(ms) ? ms : undefined;
 }
 
-/** The shortest text that `parseDuration` reads as so many milliseconds: `250ms`, `90s`, `6h`. */
+/** Returns the shortest text that `parseDuration` reads as this duration: `250ms`, `90s`, `6h`. */
 export function durationText(ms: number): string {
   const units = Object.entries(UNIT_MS).toReversed();
   const [unit, unitMs] = units.find(([, size]) => ms % size === 0) ?? ['ms', 1];

@@ -1,11 +1,11 @@
-/** How a part of this process is doing. */
+/** The health of a part of this process. */
 export type PartHealth = { readonly status: 'ready' } | { readonly status: 'waiting'; readonly reason: string };
 
-/** What `/health/ready` shows: each part reports its own state, and all must be ready. */
+/** The content of `/health/ready`: each part reports its own state, and all must be ready. */
 export class HealthBoard {
   readonly #parts = new Map<string, PartHealth>();
 
-  /** @param onChange called with all parts whenever one of them changes */
+  /** @param onChange called with all parts when one changes */
   constructor(private readonly onChange: (parts: Readonly<Record<string, PartHealth>>) => void = () => undefined) {}
 
   waiting(part: string, reason: string): void {
@@ -18,18 +18,18 @@ export class HealthBoard {
     this.onChange(this.parts());
   }
 
-  /** Says for good that the process is not ready: it ends. */
+  /** Marks the process as not ready for good, because it ends. */
   ending(): void {
     this.waiting('process', 'stopping');
   }
 
-  /** A part that no longer belongs to this process no longer blocks it. */
+  /** Removes a part that no longer belongs to this process, so that it does not block readiness. */
   forget(part: string): void {
     this.#parts.delete(part);
     this.onChange(this.parts());
   }
 
-  /** Shows what another board shows, as `<name>/<part>`, in place of what it showed before. */
+  /** Shows the parts of another board as `<name>/<part>`, in place of its earlier ones. */
   include(name: string, parts: Readonly<Record<string, PartHealth>>): void {
     for (const part of this.#parts.keys()) if (part.startsWith(`${name}/`)) this.#parts.delete(part);
     for (const [part, health] of Object.entries(parts)) this.#parts.set(`${name}/${part}`, health);

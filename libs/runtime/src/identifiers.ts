@@ -2,7 +2,7 @@ import { monotonicFactory } from 'ulid';
 import type { ApiKeyId, Clock, EndpointId, EventId } from '#libs/domain';
 import { RandomPool } from './random-pool.js';
 
-/** Makes the time-ordered identifiers of contract 2.1: a prefix and a ULID. */
+/** Makes time-ordered ids (contract 2.1): a prefix and a ULID. */
 export class Identifiers {
   readonly #ulid = monotonicFactory(new RandomPool().next);
   constructor(private readonly clock: Clock) {}

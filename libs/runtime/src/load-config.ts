@@ -3,15 +3,15 @@ import { readSetting, type Environment, type Reading, type Setting } from './set
 import { problemsTogether } from './settings-together.js';
 import { SETTINGS } from './settings.js';
 
-/** A setting as it is read here, for people. */
+/** A setting with its value, for display. */
 export interface ReadSetting {
   readonly name: string;
-  /** Secrets are `set`; `null` is what is not set and has no default. */
+  /** Secrets show as `set`. `null` if there is neither a value nor a default. */
   readonly shown: string | null;
   readonly source: 'environment' | 'default' | 'problem';
 }
 
-/** Every setting as this environment has it, and everything that is wrong with it. */
+/** Reads every setting from this environment, and lists every problem. */
 export function inspectConfig(environment: Environment): {
   readonly settings: readonly ReadSetting[];
   readonly problems: readonly string[];
@@ -45,7 +45,7 @@ export function loadConfig(environment: Environment): Config {
   const problems = readings.flatMap(([, reading]) => (reading.kind === 'problem' ? [reading.problem] : []));
   problems.push(...problemsTogether(environment));
   if (problems.length > 0) throw new ConfigError(problems);
-  // Each key of the schema is read by a setting of that key's type.
+  // Each key of the schema has a setting of the same type.
   const config = Object.fromEntries(readings.map(([key, reading]) => [key, valueOf(reading)])) as unknown as Config;
   return Object.freeze(config);
 }

@@ -4,7 +4,7 @@ import { describeError } from './describe-error.js';
 
 export type { Logger } from 'pino';
 
-/** Members that must not be logged even by mistake, at the top of a line or one level below. */
+/** Members that are removed from log lines, at the top level or one below, even if logged by mistake. */
 const UNTOLD = [
   'secret',
   'api_key',
@@ -21,8 +21,8 @@ const UNTOLD = [
 ];
 
 /**
- * Structured lines; never bodies or secrets.
- * @param output where they go: by default JSON on standard output, and for a person at a terminal readable text
+ * Writes structured lines, without bodies or secrets.
+ * @param output the destination; by default JSON on standard output, or readable text on a terminal
  */
 export function createLogger(
   level: string,
@@ -41,7 +41,7 @@ export function createLogger(
   return output === undefined ? pino(options) : pino(options, output);
 }
 
-/** Loaded only for a person: nobody else needs it. */
+/** Loads the formatter on demand, because only terminals need it. */
 function terminal(): DestinationStream | undefined {
   if (!process.stdout.isTTY) return undefined;
   const pretty = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty');

@@ -1,6 +1,9 @@
 import { webcrypto } from 'node:crypto';
 
-/** Random numbers in 0 … 1, from the system's generator in handfuls: one call for each is most of an id's cost. */
+/**
+ * Returns random numbers in 0 … 1 from the system's generator. It draws 256 at a time, because one call for each would
+ * be most of an id's cost.
+ */
 export class RandomPool {
   readonly #numbers = new Uint32Array(256);
   #used = this.#numbers.length;

@@ -2,19 +2,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { backOffMs } from './back-off.js';
 
 export interface RegularlyOptions {
-  /** How long to rest after one time before the next. */
+  /** The rest between two runs, milliseconds. */
   readonly everyMs: number;
-  /** How long to rest before the first time; `everyMs` unless given. */
+  /** The rest before the first run, milliseconds; `everyMs` by default. */
   readonly firstAfterMs?: number;
-  /** The work. It may say after how long it wants to be done again, in place of `everyMs`. */
+  /** The work. It may return the milliseconds until its next run, instead of `everyMs`. */
   readonly act: (signal: AbortSignal) => Promise<number | undefined>;
-  /** Called with each failure, how many there were in a row, and when the work is tried again. */
+  /** Called for each failure, with the number of failures in a row and the milliseconds until the retry. */
   readonly onFailure: (error: unknown, failures: number, waitMs: number) => void;
 }
 
 /**
- * Does some work again and again, for as long as it runs: never twice at the same time, and on after any failure, with
- * back-off. What the end interrupts is not a failure.
+ * Runs work regularly until it is stopped. It never runs twice at the same time, and retries with back-off after a
+ * failure. An interruption by `stop` is not a failure.
  */
 export class Regularly {
   readonly #ending = new AbortController();
@@ -26,7 +26,7 @@ export class Regularly {
     this.#running ??= this.#run();
   }
 
-  /** Aborts the signal that the work has, and resolves once the work has ended. */
+  /** Aborts the work's signal, and resolves once the work has ended. */
   async stop(): Promise<void> {
     this.#ending.abort(new Error('the process ends'));
     await this.#running;

@@ -1,7 +1,7 @@
 import type { RetrySchedule } from '#libs/domain';
 import { parseDuration } from './duration.js';
 
-/** How the texts of settings are read; `undefined` for what is not a value. */
+/** These parsers read the texts of settings; they return `undefined` for invalid texts. */
 
 export function parseBoolean(text: string): boolean | undefined {
   return text === 'true' ? true : text === 'false' ? false : undefined;
@@ -25,7 +25,7 @@ export function parseHostPorts(text: string): readonly string[] | undefined {
   return entries.every((entry) => /^(\[[0-9a-fA-F:.]+\]|[^\s:,]+):\d{1,5}$/.test(entry)) ? entries : undefined;
 }
 
-/** `<n>/s`. */
+/** Parses `<n>/s`. */
 export function parseRate(text: string): number | undefined {
   const perSecond = Number(/^(\d{1,7})\/s$/.exec(text)?.[1]);
   return perSecond > 0 ? perSecond : undefined;
@@ -33,14 +33,17 @@ export function parseRate(text: string): number | undefined {
 
 const UNIT_BYTES: Readonly<Record<string, number>> = { KiB: 1_024, MiB: 1_024 ** 2, GiB: 1_024 ** 3 };
 
-/** Bytes of `512KiB`, `8MiB` or `1GiB`; `undefined` for anything else, zero and more than 64 GiB included. */
+/**
+ * Parses `512KiB`, `8MiB` or `1GiB` to bytes. Returns `undefined` for anything else, also for zero and for more than 64
+ * GiB.
+ */
 export function parseSize(text: string): number | undefined {
   const match = /^(\d{1,6})(KiB|MiB|GiB)$/.exec(text.trim());
   const bytes = Number(match?.[1]) * (UNIT_BYTES[match?.[2] ?? ''] ?? 0);
   return bytes > 0 && bytes <= 64 * 1_024 ** 3 ? bytes : undefined;
 }
 
-/** `<size>/s`. */
+/** Parses `<size>/s` to bytes per second. */
 export function parseByteRate(text: string): number | undefined {
   const size = /^(.*)\/s$/.exec(text)?.[1];
   return size === undefined ? undefined : parseSize(size);

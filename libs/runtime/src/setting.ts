@@ -1,23 +1,23 @@
-/** The environment of a process, or what stands for it. */
+/** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A variable of the environment: how it is read, and how it is described. */
+/** An environment variable with its parser and its description. */
 export interface Setting<Value> {
   readonly name: string;
   /** Its meaning, for the table in docs/settings.md. */
   readonly meaning: string;
   /** The expected format of a value. */
   readonly expected: string;
-  /** @returns `undefined` for what is not a value */
+  /** @returns `undefined` if the text is not valid */
   readonly parse: (text: string) => Value | undefined;
   readonly whenUnset: WhenUnset<Value>;
-  /** Kept out of every message and list. */
+  /** Whether the value is kept out of every message and list. */
   readonly isSecret: boolean;
 }
 
 export type WhenUnset<Value> =
   | { readonly kind: 'required' }
-  /** The value that this text stands for. */
+  /** The value is that of this text. */
   | { readonly kind: 'default'; readonly text: string }
   | { readonly kind: 'absent'; readonly value: Value };
 
@@ -26,7 +26,7 @@ export type Reading<Value> =
   | { readonly kind: 'read'; readonly value: Value; readonly source: 'environment' | 'default' }
   | { readonly kind: 'problem'; readonly problem: string };
 
-/** A variable that is set to nothing is as if unset. */
+/** Reads a setting. An empty variable counts as unset. */
 export function readSetting<Value>(setting: Setting<Value>, environment: Environment): Reading<Value> {
   const { name, expected, whenUnset, isSecret } = setting;
   const text = environment[name]?.trim() ?? '';

@@ -1,6 +1,6 @@
 import type { Environment } from './setting.js';
 
-/** Settings of which one needs another. */
+/** Returns the problems of settings that need each other. */
 export function problemsTogether(environment: Environment): readonly string[] {
   const of = (name: string) => environment[name]?.trim() ?? '';
   const isSet = (name: string) => of(name) !== '';

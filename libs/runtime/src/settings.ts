@@ -21,7 +21,7 @@ const ABSENT: WhenUnset<null> = { kind: 'absent', value: null };
 
 const OTHER_STAGES = STAGE_NAMES.filter((name) => name !== 'api');
 const OTHER_PORTS = OTHER_STAGES.map((name) => STAGES[name].port);
-/** The ports of all stages but the api, which each listen in a process of their own. */
+/** The stages that listen in a process of their own, with their ports; all except the api. */
 const LISTENING =
   `${OTHER_STAGES.slice(0, -1).join(', ')} and ${OTHER_STAGES.at(-1)} answer \`/health\` and \`/metrics\` ` +
   `on ${Math.min(...OTHER_PORTS)} … ${Math.max(...OTHER_PORTS)}`;
@@ -280,7 +280,7 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     'a size of at least 8MiB, such as 64MiB or 1GiB',
     (text) => {
       const bytes = parseSize(text);
-      // An organization gets half of it, which has to hold the largest request.
+      // An organization gets half of it, which must hold the largest request.
       return bytes === undefined || bytes < 8 * 1_024 ** 2 ? undefined : bytes;
     },
     'bytes of events that may wait for Kafka in a process; each organization gets half of what the others leave',

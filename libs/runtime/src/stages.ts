@@ -1,4 +1,4 @@
-/** Topics by their role, which is their name without prefix and version; `retry` is one topic for each tier. */
+/** The role of a topic: its name without prefix and version. `retry` stands for one topic per tier. */
 type TopicRole =
   | 'inbox'
   | 'log'
@@ -10,13 +10,15 @@ type TopicRole =
   | 'dead-letter'
   | 'staff-alerts';
 
-/** One stage as others see it: its port, its topics, and how operators run it. */
+/** The public facts of a stage: its port, its topics, and how operators run it. */
 export interface StageDefinition {
-  /** Where its HTTP side listens unless `PORT` is set. */
+  /** The port of its HTTP side, unless `PORT` is set. */
   readonly port: number;
-  /** The thread of the standalone process that runs it: `main` takes events in, `push` delivers and projects them. */
+  /**
+   * The thread of the standalone process that runs the stage: `main` for ingest, `push` for delivery and projections.
+   */
   readonly thread: 'main' | 'push';
-  /** Its consumer groups, without the topic prefix, and what each reads. */
+  /** The stage's consumer groups, without the topic prefix, and the topics that each reads. */
   readonly consumers: Readonly<Record<string, readonly TopicRole[]>>;
   readonly writes: readonly TopicRole[];
   readonly answers: string;
@@ -28,8 +30,8 @@ const PER_PARTITION = 'up to one for each partition';
 const QUICK_TAKEOVER = `${PER_PARTITION}; two for a quick takeover`;
 
 /**
- * Every stage of Gapless. Whatever lists stages (processes, ports, tests, checks of the deployment, docs) reads it here, so
- * that no list can lack one.
+ * Every stage of Gapless. All lists of stages (processes, ports, tests, deployment checks, docs) come from here, so
+ * that none lacks a stage.
  */
 export const STAGES = {
   api: {
@@ -84,15 +86,16 @@ export const STAGES = {
 
 export type StageName = keyof typeof STAGES;
 
-/** In the order of their ports. */
+/** The stages in the order of their ports. */
 export const STAGE_NAMES = Object.keys(STAGES) as readonly StageName[];
 
 /** Every consumer group, without the topic prefix. */
 export const CONSUMER_GROUPS: readonly string[] = STAGE_NAMES.flatMap((name) => Object.keys(STAGES[name].consumers));
 
 /**
- * The order in which processes are replaced by those of a new version: what reads a topic comes before what writes it. Only
- * alerting comes after the sequencer whose log it reads: it writes to the inbox, and the log is a public format.
+ * The order in which to replace processes by those of a new version: readers of a topic before its writers. The
+ * exception is alerting, which reads the sequencer's log but comes after it. It writes to the inbox, and the log is a
+ * public format.
  */
 export const UPGRADE_ORDER: readonly StageName[] = [
   'projector',

@@ -1,13 +1,16 @@
 import { once, setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A terminal and npm both pass a Ctrl-C on: what comes within this time of the first signal is the same one. */
+/** Milliseconds. A terminal and npm both pass on a Ctrl-C, so a second signal within this time is an echo. */
 const SAME_SIGNAL_MS = 1_000;
 
-/** Aborted by SIGINT or SIGTERM. A second one, later than an echo of the first, ends the process at once. */
+/**
+ * Returns a signal that SIGINT or SIGTERM aborts. A second one, unless it is an echo of the first, ends the process at
+ * once.
+ */
 export function stopSignal(): AbortSignal {
   const controller = new AbortController();
-  // Everything that waits for something listens to it.
+  // Many waits listen to this signal.
   setMaxListeners(0, controller.signal);
   let echoes = false;
   const stop = (name: NodeJS.Signals) => {
@@ -26,7 +29,7 @@ export function stopSignal(): AbortSignal {
   return controller.signal;
 }
 
-/** Settles when the signal is aborted, and only then. */
+/** Resolves when the signal is aborted. */
 export async function untilAborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }

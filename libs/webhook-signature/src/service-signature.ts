@@ -1,14 +1,16 @@
 import { createHmac } from 'node:crypto';
 
 /**
- * The HMAC-SHA256 over `<t>.<raw body>`; the key is the whole secret as UTF-8, `whsec_` included (contract 2.2).
+ * Returns the HMAC-SHA256 over `<t>.<raw body>`. Its key is the whole secret as UTF-8, `whsec_` included (contract
+ * 2.2).
  */
 export function serviceDigest(secret: string, timestampSeconds: number | string, body: Buffer | string): Buffer {
   return createHmac('sha256', secret).update(`${timestampSeconds}.`).update(body).digest();
 }
 
 /**
- * The value of `X-Service-Signature`: `t=<unix seconds>,v1=<hex>` (contract 6.2), with one more `v1` while two secrets sign.
+ * Returns the value of `X-Service-Signature`: `t=<unix seconds>,v1=<hex>` (contract 6.2), with a second `v1` while two
+ * secrets sign.
  * @param timestampSeconds a whole number: seconds since the Unix epoch
  * @param body the bytes as they are sent
  */
@@ -18,8 +20,8 @@ export function serviceSignature(secrets: string | readonly string[], timestampS
 }
 
 /**
- * The value of the deprecated `X-Webhook-Signature`: the hex HMAC-SHA256 of the body alone, which anyone who has seen
- * it can replay (contract 6.2).
+ * Returns the value of the deprecated `X-Webhook-Signature`: the hex HMAC-SHA256 of the body alone. Anyone who has seen
+ * it can replay it (contract 6.2).
  */
 export function legacySignature(secret: string, body: Buffer): string {
   return createHmac('sha256', secret).update(body).digest('hex');

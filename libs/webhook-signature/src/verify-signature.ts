@@ -2,35 +2,32 @@ import { timingSafeEqual } from 'node:crypto';
 import { serviceDigest } from './service-signature.js';
 
 export interface VerifySignatureOptions {
-  /** The raw body, exactly as it came: JSON that was parsed and printed again does not verify. */
+  /** The raw body, exactly as received. JSON that was parsed and printed again does not verify. */
   readonly body: Buffer | string;
-  /** The value of `X-Service-Signature`, as `request.headers` has it. */
+  /** The value of `X-Service-Signature`, as in `request.headers`. */
   readonly header: string | readonly string[] | null | undefined;
-  /** The endpoint's secret; several while one replaces another, of which any may match. */
+  /** The endpoint's secret, or both while one replaces the other; any may match. */
   readonly secret: string | readonly string[];
-  /** How far the timestamp may be from now, either way, in seconds. */
+  /** How far the timestamp may differ from now, in either direction, seconds. */
   readonly toleranceSeconds?: number | undefined;
-  /**
-   * The time to check against: a Date or seconds since the Unix epoch; the system's if not given. `Date.now()` will do
-   * too.
-   */
+  /** The current time: a Date, or seconds or milliseconds since the Unix epoch; by default the system's time. */
   readonly now?: Date | number | undefined;
 }
 
 export type SignatureProblem =
-  /** There is no header. */
+  /** The header is missing. */
   | 'missing'
-  /** The header is not one `t` and one `v1`, or several `v1` while the secret is replaced. */
+  /** The header does not have one `t` and at least one `v1`. */
   | 'malformed'
-  /** It was signed too long ago, or in the future. */
+  /** The timestamp is too old, or in the future. */
   | 'expired'
-  /** It was signed with another secret or for another body. */
+  /** The signature was made with another secret or for another body. */
   | 'mismatch';
 
 export type SignatureVerdict =
   | {
       readonly valid: true;
-      /** When it was signed, seconds since the Unix epoch. */
+      /** When the push was signed, seconds since the Unix epoch. */
       readonly timestamp: number;
     }
   | { readonly valid: false; readonly reason: SignatureProblem };
@@ -39,7 +36,7 @@ const DEFAULT_TOLERANCE_SECONDS = 300;
 const MEMBER = /^([a-z][a-z0-9]*)=([!-~]+)$/;
 const TIMESTAMP = /^(?:0|[1-9]\d{0,11})$/;
 const LOWER_HEX = /^[0-9a-f]+$/;
-/** As seconds this is the year 5138: a greater number can only be milliseconds. */
+/** As seconds, this is the year 5138. A greater number must be milliseconds. */
 const MAX_SECONDS = 100_000_000_000;
 
 interface ParsedSignature {
@@ -47,14 +44,14 @@ interface ParsedSignature {
   readonly digests: readonly string[];
 }
 
-/** Members of other names are left for later versions. `t` must be there once, `v1` at least once. */
+/** Parses the header. `t` must occur once and `v1` at least once; other members are reserved for later versions. */
 function parseSignature(header: string): ParsedSignature | undefined {
   const members = new Map<string, string>();
   const digests: string[] = [];
   for (const text of header.split(',')) {
     const [, name, value] = MEMBER.exec(text) ?? [];
     if (name === undefined || value === undefined || members.has(name)) return undefined;
-    // One for each secret, while one replaces another.
+    // There is one for each secret while one replaces another.
     if (name === 'v1') digests.push(value);
     else members.set(name, value);
   }
@@ -74,9 +71,9 @@ function nowSeconds(now: Date | number | undefined): number {
 function matches(secrets: readonly unknown[], body: Buffer | string, { timestamp, digests }: ParsedSignature): boolean {
   const given = digests.map((digest) => Buffer.from(digest, 'latin1'));
   let matched = false;
-  // All secrets are tried, so that the time does not reveal which one matched.
+  // Try all secrets, so that the time does not reveal which one matched.
   for (const secret of secrets) {
-    // Anyone can sign with an empty key.
+    // Skip empty secrets: anyone can sign with an empty key.
     if (typeof secret !== 'string' || secret === '') continue;
     const expected = Buffer.from(serviceDigest(secret, timestamp, body).toString('hex'), 'latin1');
     for (const digest of given) {
@@ -93,7 +90,7 @@ function verify({ body, header, secret, toleranceSeconds, now }: VerifySignature
   const parsed = typeof value === 'string' && headers.length === 1 ? parseSignature(value) : undefined;
   if (parsed === undefined) return { valid: false, reason: 'malformed' };
   const timestamp = Number(parsed.timestamp);
-  // Written so that a tolerance or a time that is not a number accepts nothing.
+  // This form also refuses a tolerance or a time that is not a number.
   if (!(Math.abs(nowSeconds(now) - timestamp) <= (toleranceSeconds ?? DEFAULT_TOLERANCE_SECONDS))) {
     return { valid: false, reason: 'expired' };
   }
@@ -102,8 +99,8 @@ function verify({ body, header, secret, toleranceSeconds, now }: VerifySignature
 }
 
 /**
- * Checks that a webhook comes from the service and is recent (contract 6.2): answer 401 if not, and do not look at
- * the body before. Never throws: arguments of a wrong type, such as a body that was parsed already, do not verify.
+ * Checks that a webhook comes from the service and is recent (contract 6.2). If not, answer 401, and do not use the
+ * body. Never throws: arguments of a wrong type, such as a parsed body, do not verify.
  */
 export function verifySignature(options: VerifySignatureOptions): SignatureVerdict {
   try {

@@ -2,12 +2,12 @@ import type { ServerResponse } from 'node:http';
 import type { Webhook } from '../webhook/webhook.js';
 import { readBody, type NodeRequest } from './read-body.js';
 
-/** A handler of Express, of Connect, and of `node:http` with a `next` of one's own. */
+/** A handler for Express and Connect; also for `node:http`, if you pass a `next` function. */
 export type ExpressHandler = (request: NodeRequest, response: ServerResponse, next: (error?: unknown) => void) => void;
 
 /**
- * Receives pushes in Express: `app.post('/hooks', expressWebhook(webhook))`, in front of any body parser but
- * `express.raw`. Anything but a POST is passed on.
+ * Receives pushes in Express: `app.post('/hooks', expressWebhook(webhook))`. Mount it before every body parser except
+ * `express.raw`. It passes requests other than POST on to `next`.
  */
 export function expressWebhook(webhook: Webhook): ExpressHandler {
   return (request, response, next) => {
@@ -20,7 +20,7 @@ async function answer(webhook: Webhook, request: NodeRequest, response: ServerRe
   const body = await readBody(request, webhook.maxBodyBytes);
   const reception = await webhook.receive({ body, header: (name) => request.headers[name] });
   if (reception.kind === 'taken') response.once('close', () => void reception.begin());
-  // The rest of a body that is too large is not read.
+  // The handler does not read the rest of a body that is too large, so the connection cannot be used again.
   if (body === 'too_large') response.setHeader('Connection', 'close');
   response.statusCode = reception.status;
   response.end();

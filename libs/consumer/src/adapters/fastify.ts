@@ -8,8 +8,8 @@ export interface FastifyWebhookOptions {
 }
 
 /**
- * Receives pushes in Fastify: `app.register(fastifyWebhook, { webhook, path: '/hooks' })`. How other routes parse their
- * bodies stays as it is.
+ * Receives pushes in Fastify: `app.register(fastifyWebhook, { webhook, path: '/hooks' })`. Other routes keep their body
+ * parsers.
  */
 export const fastifyWebhook: FastifyPluginCallback<FastifyWebhookOptions> = (fastify, { webhook, path }, done) => {
   const bodyLimit = webhook.maxBodyBytes;

@@ -1,14 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Webhook } from '../webhook/webhook.js';
 
-/** The context of runtimes that end a request with its response. Work that continues longer has to be registered. */
+/** The context of runtimes that stop a request's work once it is answered. Register longer work with `waitUntil`. */
 export interface FetchContext {
   waitUntil?(work: Promise<unknown>): void;
 }
 
 /**
- * Receives pushes where requests are those of the Fetch standard: `export const POST = fetchWebhook(webhook)`, or
- * `Deno.serve(fetchWebhook(webhook))`. The work begins after the response. With a context, the runtime waits for it.
+ * Receives pushes as requests of the Fetch standard: `export const POST = fetchWebhook(webhook)`, or
+ * `Deno.serve(fetchWebhook(webhook))`. The work begins after the response. If there is a context, the runtime waits for
+ * the work.
  */
 export function fetchWebhook(webhook: Webhook): (request: Request, context?: FetchContext) => Promise<Response> {
   return async (request, context) => {

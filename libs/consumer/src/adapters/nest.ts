@@ -20,14 +20,14 @@ const WEBHOOK = Symbol('@gapless/consumer webhook');
 export interface GaplessWebhookModuleOptions extends Pick<ModuleMetadata, 'imports'> {
   /** Such as `hooks`. */
   readonly path: string;
-  /** The providers that `useFactory` gets. */
+  /** The providers that Nest passes to `useFactory`. */
   readonly inject?: FactoryProvider['inject'];
   // Nest itself types the arguments of factories like this.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   readonly useFactory: (...dependencies: any[]) => WebhookOptions | Promise<WebhookOptions>;
 }
 
-/** A response of Express, or of Fastify with Node's own response in `raw`. */
+/** A response of Express, or one of Fastify, whose `raw` is Node's own response. */
 type PlatformResponse = ServerResponse | { readonly raw: ServerResponse };
 
 function controllerAt(path: string): Type {
@@ -38,7 +38,7 @@ function controllerAt(path: string): Type {
     @Post()
     async receive(
       @Req() request: NodeRequest,
-      // Passed through: Nest still answers, and so do the application's filters and interceptors.
+      // With `passthrough`, Nest still sends the answer, and the application's filters and interceptors still run.
       @Res({ passthrough: true }) response: PlatformResponse,
     ): Promise<void> {
       if (!Buffer.isBuffer(request.rawBody)) {
@@ -57,8 +57,8 @@ function controllerAt(path: string): Type {
 }
 
 /**
- * Receives pushes in NestJS, on Express or Fastify. The application has to be created with `{ rawBody: true }`; on
- * Express, raise the parser's limit as well: `app.useBodyParser('json', { limit: '1mb' })`.
+ * Receives pushes in NestJS, on Express or Fastify. Create the application with `{ rawBody: true }`. On Express, raise
+ * the parser's limit as well: `app.useBodyParser('json', { limit: '1mb' })`.
  */
 @Module({})
 export class GaplessWebhookModule {

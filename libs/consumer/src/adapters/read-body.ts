@@ -1,15 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Bodies that a framework may have parsed before. */
+/** A request whose body a framework may have parsed already. */
 export interface NodeRequest extends IncomingMessage {
   readonly body?: unknown;
   readonly rawBody?: unknown;
 }
 
 /**
- * The raw body: the one that a framework has kept, or else what comes.
- * @throws TypeError when somebody has parsed the body and kept nothing of it
- * @throws Error when the request breaks off
+ * Returns the raw body: the bytes that a framework has kept, otherwise the bytes of the stream.
+ * @throws TypeError when another parser has read the body and kept no raw bytes
+ * @throws Error when the connection breaks off
  */
 export async function readBody(request: NodeRequest, maxBytes: number): Promise<Buffer | 'too_large'> {
   for (const kept of [request.rawBody, request.body]) if (Buffer.isBuffer(kept)) return kept;

@@ -1,11 +1,11 @@
-/** Remembers how far a reader has come: every event up to this seq is handled. */
+/** Stores a reader's position: every event up to this seq is handled. */
 export interface Cursor {
   /** `undefined` before the first `save`. */
   load(): Promise<number | undefined>;
   save(seq: number): Promise<void>;
 }
 
-/** A cursor that lasts as long as the process. */
+/** A cursor in memory, which is lost when the process ends. */
 export class MemoryCursor implements Cursor {
   #seq: number | undefined;
 

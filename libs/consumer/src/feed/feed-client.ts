@@ -4,7 +4,7 @@ import type { Feed, FeedPage, FeedQuery, FeedRequestOptions } from './feed.js';
 
 export type FeedClientOptions = Omit<ApiClientOptions, 'retries'>;
 
-/** Reads the pull feed over HTTP; an API key with `events:read` is all that it needs. */
+/** Reads the pull feed over HTTP. The API key needs `events:read` only. */
 export class FeedClient implements Feed {
   readonly #api: ApiClient;
 
@@ -30,7 +30,7 @@ export class FeedClient implements Feed {
   }
 }
 
-/** @throws ApiError when it is not the feed that has answered */
+/** @throws ApiError when the answer is not a page of the feed */
 function readPage({ headers, body }: ApiAnswer): FeedPage {
   const { data, next_seq: nextSeq } = (body ?? {}) as { readonly data?: unknown; readonly next_seq?: unknown };
   if (!Array.isArray(data) || !data.every(isEvent) || (typeof nextSeq !== 'number' && nextSeq !== null)) {

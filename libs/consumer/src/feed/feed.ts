@@ -2,29 +2,29 @@ import type { EventType, GaplessEvent } from '../../../event-types/src/index.js'
 
 /** A query of the feed (contract 5.4). */
 export interface FeedQuery {
-  /** Events behind this seq; 0 begins where the retention window begins. */
+  /** Return events after this seq; 0 starts at the oldest event. */
   readonly since: number;
-  /** At most so many; 1 … 1,000. */
+  /** The largest number of events to return; 1 … 1,000. */
   readonly limit: number;
   readonly event?: EventType | undefined;
   readonly widgetId?: string | undefined;
-  /** How long to wait for an event when there is none yet, 1 … 30 seconds; not at all if not given. */
+  /** How long to wait if there is no event yet, 1 … 30 seconds. Without it, the feed answers at once. */
   readonly waitSeconds?: number | undefined;
 }
 
 export interface FeedPage {
   /** Ascending by seq. */
   readonly events: readonly GaplessEvent[];
-  /** Where the next page begins; null: that was all. */
+  /** The seq after which the next page begins; null on the last page. */
   readonly nextSeq: number | null;
-  /** The bounds of what the organization has in the feed; 0 without events. */
+  /** The seqs of the oldest and the newest event in the organization's feed; 0 if it is empty. */
   readonly oldestSeq: number;
   readonly headSeq: number;
 }
 
 export interface FeedRequestOptions {
   readonly signal?: AbortSignal | undefined;
-  /** How often to try again when the service is not to be had; without end if not given. */
+  /** How often to retry while the service is unavailable; without limit by default. */
   readonly retries?: number;
 }
 

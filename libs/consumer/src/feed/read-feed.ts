@@ -5,17 +5,17 @@ import type { Feed, FeedPage } from './feed.js';
 
 export interface ReadFeedOptions {
   readonly feed: Feed;
-  /** The store of the position. A restarted process continues after it. */
+  /** Stores the position. A restarted process continues after it. */
   readonly cursor: Cursor;
-  /** Where to begin while the cursor holds nothing; at the beginning if not given. */
+  /** Where to begin if the cursor holds no position; at the beginning by default. */
   readonly startAt?: FeedStart;
-  /** Only events of this type. */
+  /** Read only events of this type. */
   readonly event?: EventType;
-  /** Only events of this widget. */
+  /** Read only events of this widget. */
   readonly widgetId?: string;
-  /** How many events a batch has at most, 1 … 1,000; 500 if not given. */
+  /** The largest number of events in a batch, 1 … 1,000; 500 by default. */
   readonly batchSize?: number;
-  /** Whether to wait for more once all is read; true if not given. */
+  /** Whether to wait for new events after the newest one; true by default. */
   readonly follow?: boolean;
   /**
    * Called for events that retention removed before they were read. Without it, reading ends with a FeedPrunedError.
@@ -29,12 +29,12 @@ const DEFAULT_BATCH_SIZE = 500;
 const WAIT_SECONDS = 25;
 
 /**
- * Reads the feed batch by batch, in order, and follows it by long poll. The cursor moves when the next batch is asked
- * for, so a batch whose handling throws, is left with `break`, or dies with the process is read again.
+ * Reads the feed batch by batch, in order, and follows it by long poll. The cursor moves when the caller asks for the
+ * next batch. If handling a batch throws, breaks or dies with the process, the batch is read again.
  *
- * When the service is not to be had it waits, as `Retry-After` says or with back-off, and goes on.
+ * While the service is unavailable it retries, as `Retry-After` says or with back-off.
  * @throws ApiError when the service refuses the request
- * @throws FeedPrunedError
+ * @throws FeedPrunedError without `onPruned`
  */
 export async function* readFeed(options: ReadFeedOptions): AsyncGenerator<readonly GaplessEvent[], void, void> {
   const { feed, cursor, startAt = 'beginning', follow = true, signal, onPruned } = options;

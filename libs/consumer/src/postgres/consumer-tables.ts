@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 
-/** The tables of `PostgresCursor` and `PostgresDedup`, for migrations of one's own. */
+/** SQL of the tables of `PostgresCursor` and `PostgresDedup`, to use in your own migrations. */
 export const CONSUMER_TABLES = {
   up: `
     create table gapless_cursors (
@@ -24,13 +24,15 @@ export const CONSUMER_TABLES = {
   `,
 } as const;
 
-/** Makes the tables where they are missing, for those who have no migrations. Several processes may do it at once. */
+/**
+ * Creates the tables if they are missing, for applications without migrations. Several processes may call it at once.
+ */
 export async function createConsumerTables(pool: Pool): Promise<void> {
   const client = await pool.connect();
   try {
     await client.query('begin');
     await client.query(`set local lock_timeout = '10s'`);
-    // Held to the end of the transaction, so that another process sees the tables or waits for them.
+    // The lock lasts until the transaction ends, so that another process waits and then sees the tables.
     await client.query(`select pg_advisory_xact_lock(hashtextextended('gapless consumer tables', 0))`);
     const { rows } = await client.query<{ readonly found: string | null }>(
       `select to_regclass('gapless_handled_events') as found`,

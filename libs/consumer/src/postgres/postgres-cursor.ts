@@ -1,9 +1,9 @@
 import type { Pool } from 'pg';
 import type { Cursor } from '../feed/cursor.js';
 
-/** A cursor in `gapless_cursors`. It never goes back: a process that was frozen cannot undo what another has read. */
+/** A cursor in `gapless_cursors`. It never goes back, so a process that was frozen cannot undo another's progress. */
 export class PostgresCursor implements Cursor {
-  /** @param name a name for each reader of one database */
+  /** @param name a name for the reader, unique in its database */
   constructor(
     private readonly pool: Pool,
     private readonly name: string,
@@ -14,7 +14,7 @@ export class PostgresCursor implements Cursor {
       'select seq from gapless_cursors where name = $1',
       [this.name],
     );
-    // Postgres' bigint arrives as text.
+    // The driver returns a bigint as text.
     return rows[0] === undefined ? undefined : Number(rows[0].seq);
   }
 

@@ -2,12 +2,12 @@ import type { Pool, PoolClient } from 'pg';
 import type { Dedup, EventKey } from '../stream/dedup.js';
 
 /**
- * A memory in `gapless_handled_events`. The work gets the client of the very transaction that remembers the event: what
- * it writes with that is there once for each id, whatever dies in between. What it does elsewhere (a mail, a request)
- * can be done again.
+ * Remembers handled events in `gapless_handled_events`. The work gets the client of the transaction that remembers the
+ * event. Its writes with that client happen once for each event, even after a crash. Work outside the database (a mail,
+ * a request) may happen twice.
  */
 export class PostgresDedup implements Dedup<PoolClient> {
-  /** @param consumer a name for each consumer that handles the same events in one database */
+  /** @param consumer a name for the consumer, unique in its database among consumers of the same events */
   constructor(
     private readonly pool: Pool,
     private readonly consumer: string,
@@ -26,14 +26,15 @@ export class PostgresDedup implements Dedup<PoolClient> {
       broken = await rollBack(client);
       throw error;
     } finally {
-      // A connection that cannot even roll back is not given to anybody else.
+      // Discard a connection that cannot even roll back.
       client.release(broken);
     }
   }
 
   /**
-   * Forgets what was handled before: events older than the feed's retention do not come again, but for a replay by hand.
-   * @returns how many
+   * Forgets events that were handled before a date. Events older than the feed's retention do not come again, except by
+   * a manual replay.
+   * @returns the number of forgotten events
    */
   async forget(before: Date): Promise<number> {
     const { rowCount } = await this.pool.query(
@@ -43,7 +44,7 @@ export class PostgresDedup implements Dedup<PoolClient> {
     return rowCount ?? 0;
   }
 
-  /** Waits for another open transaction with the same event. */
+  /** Claims the event. Waits if another open transaction has claimed it. */
   async #claim(client: PoolClient, { org_id, id }: EventKey): Promise<boolean> {
     const { rowCount } = await client.query(
       `insert into gapless_handled_events (consumer, org_id, event_id) values ($1, $2, $3)
@@ -54,7 +55,7 @@ export class PostgresDedup implements Dedup<PoolClient> {
   }
 }
 
-/** @returns what is wrong with the connection, if anything */
+/** @returns the error if the connection cannot be used again, otherwise nothing */
 async function rollBack(client: PoolClient): Promise<Error | undefined> {
   try {
     await client.query('rollback');

@@ -1,4 +1,4 @@
-/** Wakes the one who waits. */
+/** Wakes a waiting loop. */
 export class Bell {
   #rung = false;
   #wake: (() => void) | undefined;
@@ -8,7 +8,9 @@ export class Bell {
     this.#wake?.();
   }
 
-  /** Resolves when the bell rings, or has rung since the last wait; at the latest after `timeoutMs`, or on the abort. */
+  /**
+   * Resolves when the bell rings, or has rung since the last wait; on the abort, or after `timeoutMs` at the latest.
+   */
   async wait(timeoutMs: number, signal: AbortSignal): Promise<void> {
     if (!this.#rung && !signal.aborted) await this.#next(timeoutMs, signal);
     this.#rung = false;

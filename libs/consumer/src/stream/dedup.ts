@@ -1,25 +1,25 @@
 import type { GaplessEvent } from '../../../event-types/src/index.js';
 
-/** Names an event among those of all organizations. */
+/** Identifies an event across all organizations. */
 export type EventKey = Pick<GaplessEvent, 'org_id' | 'id'>;
 
 /**
- * Remembers which events were handled. `Transaction` is what the work writes with, so that the work and the memory of
- * it are one.
+ * Remembers which events were handled. The work writes with the `Transaction`, so that its writes and the memory of the
+ * event commit together.
  */
 export interface Dedup<Transaction> {
   /**
-   * Does the work, unless it was done for this event before. A second call meanwhile waits for the first one. Work that
-   * throws counts as not done.
-   * @returns whether the work was done now
-   * @throws what the work throws
+   * Does the work, unless it was done for this event before. A second call for the same event waits for the first. If
+   * the work throws, it counts as not done.
+   * @returns whether this call did the work
+   * @throws any error of the work
    */
   once(event: EventKey, work: (transaction: Transaction) => Promise<void>): Promise<boolean>;
 }
 
 const DEFAULT_CAPACITY = 100_000;
 
-/** A memory that lasts as long as the process, of a bounded number of events: the oldest are forgotten first. */
+/** Remembers a limited number of events in memory, until the process ends. Forgets the oldest first. */
 export class MemoryDedup implements Dedup<undefined> {
   readonly #capacity: number;
   readonly #done = new Set<string>();
@@ -36,7 +36,7 @@ export class MemoryDedup implements Dedup<undefined> {
       if (this.#done.has(key)) return false;
       const other = this.#working.get(key);
       if (other === undefined) break;
-      // How it ends is seen above: done, or nobody's work any more.
+      // Only wait here: the loop checks above whether the other call did the work.
       await other.catch(() => undefined);
     }
     const working = work(undefined).finally(() => this.#working.delete(key));

@@ -9,7 +9,7 @@ import type { Dedup } from './dedup.js';
 import { readDueAt, type ReadingPace } from './read-due.js';
 import { SequenceBuffer } from './sequence-buffer.js';
 
-/** Which way an event came. */
+/** How an event arrived. */
 export type EventSource = 'push' | 'feed';
 
 export interface HandlingContext<Transaction> {
@@ -19,32 +19,32 @@ export interface HandlingContext<Transaction> {
 }
 
 export interface EventStreamOptions<Transaction> {
-  /** The organization whose events these are; each has a sequence of its own, so each has a stream of its own. */
+  /** The organization of the stream. Each organization has its own sequence, so each needs its own stream. */
   readonly orgId: string;
-  /** Read with a key of that organization. */
+  /** The feed, read with an API key of that organization. */
   readonly feed: Feed;
   readonly cursor: Cursor;
   readonly dedup: Dedup<Transaction>;
   /**
-   * Handles one event; the next one waits for it. When it throws, it is called again with back-off until it succeeds:
-   * an event that is to be passed over has to be caught here.
+   * Handles one event; the next one waits for it. If it throws, the stream calls it again with back-off until it
+   * succeeds. To skip an event, catch its error here.
    */
   readonly handle: (event: GaplessEvent, context: HandlingContext<Transaction>) => void | Promise<void>;
-  /** Called when `handle` throws, or when the stores or the feed fail. Everything is retried. */
+  /** Called when `handle`, a store or the feed fails. The stream retries all of them. */
   readonly onError: (error: unknown, event?: GaplessEvent) => void;
   /** Called with the seq after which the stream begins, once that is known. */
   readonly onReady?: (position: number) => void;
-  /** Called before the feed is read, because events after this seq did not come by push. */
+  /** Called before the stream reads the feed because pushes after this seq are missing. */
   readonly onGap?: (after: number) => void;
   /** As in `readFeed`. */
   readonly onPruned?: OnPruned;
-  /** Where to begin while the cursor holds nothing; at the beginning if not given. */
+  /** Where to begin if the cursor holds no position; at the beginning by default. */
   readonly startAt?: FeedStart;
-  /** How long a push may be late before the feed is read instead, milliseconds; 500 if not given. */
+  /** How late a push may be before the stream reads the feed, milliseconds; 500 by default. */
   readonly patienceMs?: number;
-  /** How often to look for a last event whose push was lost, milliseconds; 30,000 if not given. */
+  /** How often to check the feed for a newest event whose push was lost, milliseconds; 30,000 by default. */
   readonly pollIntervalMs?: number;
-  /** How many events may wait for their turn, or to be missed; 5,000 if not given. */
+  /** How many events to keep in memory while they wait for earlier ones; 5,000 by default. */
   readonly capacity?: number;
 }
 
@@ -55,17 +55,17 @@ interface Held {
 }
 
 const PAGE = 500;
-/** How many events are handled before the cursor is stored at the latest. */
+/** The stream stores the cursor after this many events at the latest. */
 const CURSOR_EVERY = 100;
 const DEFAULT_PACE: ReadingPace = { patienceMs: 500, pollIntervalMs: 30_000 };
 const DEFAULT_CAPACITY = 5_000;
 
 /**
- * Makes one stream of what is pushed and what the feed holds: every event of an organization, in the order of seq, each
- * id handled once. A gap in seq means that a push was lost (contract 7.2): the feed fills it.
+ * Merges pushes and the feed into one stream: every event of an organization once, in the order of seq. A gap in seq
+ * means that a push was lost (contract 7.2), and the stream reads the missing events from the feed.
  *
- * Give it every push by `push`; run it in one process at a time. An endpoint that is not subscribed to everything leaves
- * gaps by intention: the feed is read for them all the same, and `handle` gets what the endpoint does not.
+ * Pass each push to `push`, and run the stream in one process at a time. If the endpoint subscribes to some events
+ * only, the stream reads the others from the feed, and `handle` gets them too.
  */
 export class EventStream<Transaction> {
   readonly #options: EventStreamOptions<Transaction>;
@@ -84,13 +84,13 @@ export class EventStream<Transaction> {
     };
   }
 
-  /** The seq of the last event that was handled; `undefined` before `run` knows. */
+  /** The seq of the last event that was handled; `undefined` before `run` has loaded the cursor. */
   get position(): number | undefined {
     return this.#buffer?.handled;
   }
 
   /**
-   * Takes a pushed event, in any order and as often as it comes.
+   * Takes a pushed event, in any order; repeated events are fine.
    * @throws RangeError for an event of another organization
    */
   push(event: GaplessEvent): void {
@@ -98,17 +98,17 @@ export class EventStream<Transaction> {
       throw new RangeError(`${event.id} is of organization ${event.org_id}, this stream of ${this.#options.orgId}`);
     }
     if (this.#buffer !== undefined) this.#takePushed(this.#buffer, event);
-    // Before `run` has read the cursor; what does not fit here is in the feed.
+    // `run` has not loaded the cursor yet. Events beyond the capacity are read from the feed later.
     else if (this.#pushed.length < this.#capacity) this.#pushed.push(event);
   }
 
   /**
-   * Handles events until the signal is aborted; what is being handled then is brought to its end.
+   * Handles events until the signal is aborted, and finishes the event that is being handled then.
    * @throws ApiError when the feed refuses the request
    * @throws FeedPrunedError without `onPruned`
    */
   async run(signal: AbortSignal): Promise<void> {
-    // One of the two ends the other when it fails.
+    // If one of the two loops fails, the other one stops.
     const failure = new AbortController();
     const either = AbortSignal.any([signal, failure.signal]);
     try {
@@ -119,7 +119,7 @@ export class EventStream<Transaction> {
         throw error;
       };
       const loops = [this.#read(buffer, either).catch(ending), this.#handle(buffer, either).catch(ending)];
-      // Both have ended before this one does: nothing is being handled any more.
+      // Wait for both loops, so that no event is being handled when this returns.
       await Promise.allSettled(loops);
       await Promise.all(loops);
     } finally {
@@ -131,7 +131,7 @@ export class EventStream<Transaction> {
     return this.#options.capacity ?? DEFAULT_CAPACITY;
   }
 
-  /** `undefined` when aborted before it is known where to begin. */
+  /** Returns the buffer, starting at the stored position; `undefined` when aborted before the position is known. */
   async #begin(signal: AbortSignal): Promise<SequenceBuffer<Held> | undefined> {
     const { feed, cursor, startAt = 'beginning', onReady } = this.#options;
     const position = await this.#untilDone(() => startingSeq(feed, cursor, startAt, { signal, retries: 0 }), signal);
@@ -149,7 +149,7 @@ export class EventStream<Transaction> {
     this.#noteGap(buffer);
   }
 
-  /** The wait begins when a gap opens, not with each later event. */
+  /** Starts the wait when a gap opens, not again with each later event. */
   #noteGap(buffer: SequenceBuffer<Held>): void {
     if (!buffer.isBehind) this.#behindSinceMs = undefined;
     else if (this.#behindSinceMs === undefined) {
@@ -171,7 +171,7 @@ export class EventStream<Transaction> {
     }
   }
 
-  /** @returns whether there was any to handle */
+  /** @returns whether there was an event to handle */
   async #handleSome(buffer: SequenceBuffer<Held>, signal: AbortSignal): Promise<boolean> {
     const before = buffer.handled;
     while (buffer.handled < before + CURSOR_EVERY && !signal.aborted) {
@@ -223,22 +223,22 @@ export class EventStream<Transaction> {
     }
   }
 
-  /** @returns whether there are more */
+  /** @returns whether there are more pages */
   async #readPage(buffer: SequenceBuffer<Held>, signal: AbortSignal): Promise<boolean> {
     const since = buffer.frontier;
     if (buffer.isBehind) this.#options.onGap?.(since);
-    // Pushes continue meanwhile; the caller retries.
+    // Pushes keep arriving during the request. The caller retries it.
     const page = await this.#options.feed.page({ since, limit: PAGE }, { signal, retries: 0 });
     if (page.oldestSeq > since + 1) await this.#skipPruned(buffer, page, signal);
     for (const event of page.events) buffer.add({ seq: event.seq, event, source: 'feed' });
     this.#toHandle.ring();
-    // A push can be ahead of the feed: then this page did not help, and the wait begins again.
+    // A push can arrive before its event is in the feed. This page did not fill the gap, so wait again.
     this.#behindSinceMs = undefined;
     this.#noteGap(buffer);
     return page.nextSeq !== null;
   }
 
-  /** Present events are handled first. */
+  /** Handles the events that are ready before it skips the removed ones. */
   async #skipPruned(buffer: SequenceBuffer<Held>, page: FeedPage, signal: AbortSignal): Promise<void> {
     while (buffer.ready > 0 && !signal.aborted) await this.#toRead.wait(this.#pace.patienceMs, signal);
     if (signal.aborted || page.oldestSeq <= buffer.frontier + 1) return;
@@ -246,14 +246,14 @@ export class EventStream<Transaction> {
     buffer.skipMissing(page.oldestSeq);
   }
 
-  /** Calls `act` again with back-off until it succeeds; `undefined` when aborted before. */
+  /** Calls `act` again with back-off until it succeeds; returns `undefined` when aborted before that. */
   async #untilDone<T>(act: () => Promise<T>, signal: AbortSignal, event?: GaplessEvent): Promise<T | undefined> {
     for (let failures = 1; ; failures++) {
       try {
         return await act();
       } catch (error) {
         if (isAborted(signal)) return undefined;
-        // What a handler throws is never final, whatever it is.
+        // An error of the handler is always retried.
         if (event === undefined) this.#throwIfFinal(error);
         this.#options.onError(error, event);
         await delay(backOffMs(failures, randomFraction()), undefined, { signal }).catch(() => undefined);
@@ -267,7 +267,7 @@ export class EventStream<Transaction> {
   }
 }
 
-/** Asked by way of a function, since it changes while somebody awaits. */
+/** A function, because the compiler would assume that `aborted` stays the same across an `await`. */
 function isAborted(signal: AbortSignal): boolean {
   return signal.aborted;
 }

@@ -1,23 +1,23 @@
-/** The inputs that decide when to read the feed next. All times in milliseconds on one clock. */
+/** The state that decides when to read the feed next. All times are milliseconds of one clock. */
 export interface ReadingState {
   /** When the last page came; `undefined` before the first. */
   readonly lastReadMs: number | undefined;
-  /** Since when something is known to be missing; `undefined` while nothing is. */
+  /** When a gap was noticed; `undefined` while there is none. */
   readonly behindSinceMs: number | undefined;
-  /** Whether the last page was not the last one. */
+  /** Whether more pages follow the last one that was read. */
   readonly hasMore: boolean;
-  /** Until when the service is to be left alone. */
+  /** Do not call the service before this time. */
   readonly restUntilMs: number;
 }
 
 export interface ReadingPace {
   /** How long a push may be late before it counts as lost. */
   readonly patienceMs: number;
-  /** How often to look for a lost event that has no later one to show the gap. */
+  /** How often to check the feed for a lost newest event, which no later event reveals. */
   readonly pollIntervalMs: number;
 }
 
-/** When to read the feed. */
+/** Returns the time at which to read the feed next. */
 export function readDueAt(state: ReadingState, pace: ReadingPace): number {
   const { lastReadMs, behindSinceMs, hasMore, restUntilMs } = state;
   if (lastReadMs === undefined || hasMore) return restUntilMs;

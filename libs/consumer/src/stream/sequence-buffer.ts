@@ -1,11 +1,11 @@
-/** Something with a place in its organization's log. */
+/** An item with a seq in its organization's log. */
 interface Sequenced {
   readonly seq: number;
 }
 
 /**
- * Puts what comes in any order, repeated and with gaps, into the order of its seq: what is handed on is always the one
- * behind `handled`.
+ * Sorts items by seq. Items may come in any order, repeated and with gaps; `next` returns only the one that follows
+ * `handled`.
  */
 export class SequenceBuffer<Item extends Sequenced> {
   readonly #held = new Map<number, Item>();
@@ -14,8 +14,8 @@ export class SequenceBuffer<Item extends Sequenced> {
   #highestSeen: number;
 
   /**
-   * @param position the last seq that was handled
-   * @param capacity how many items `offer` may have it hold
+   * @param position the seq of the last item that was handled
+   * @param capacity how many items `offer` may store
    */
   constructor(
     position: number,
@@ -31,7 +31,7 @@ export class SequenceBuffer<Item extends Sequenced> {
     return this.#handled;
   }
 
-  /** The last seq up to which nothing is missing. */
+  /** The last seq before the first gap. */
   get frontier(): number {
     return this.#frontier;
   }
@@ -41,18 +41,18 @@ export class SequenceBuffer<Item extends Sequenced> {
     return this.#frontier - this.#handled;
   }
 
-  /** Whether something is missing that is known to exist. */
+  /** Whether an item is missing although a later one is known. */
   get isBehind(): boolean {
     return this.#highestSeen > this.#frontier;
   }
 
-  /** Takes an item if there is room for it; `isBehind` means that it was not taken. */
+  /** Stores the item if there is room. If not, `isBehind` becomes true. */
   offer(item: Item): void {
     if (this.#held.size < this.capacity) this.add(item);
     else this.#highestSeen = Math.max(this.#highestSeen, item.seq);
   }
 
-  /** Takes an item, unless it was there before. */
+  /** Stores the item, unless it is stored or handled already. */
   add(item: Item): void {
     const { seq } = item;
     this.#highestSeen = Math.max(this.#highestSeen, seq);
@@ -61,7 +61,7 @@ export class SequenceBuffer<Item extends Sequenced> {
     this.#advanceFrontier();
   }
 
-  /** The item behind `handled`, if it is there. */
+  /** Returns the item that follows `handled`, if it is there. */
   next(): Item | undefined {
     return this.#held.get(this.#handled + 1);
   }
@@ -71,7 +71,7 @@ export class SequenceBuffer<Item extends Sequenced> {
     this.#held.delete(++this.#handled);
   }
 
-  /** Gives up what is missing below this seq, up to the next item that is there. Only while nothing is ready. */
+  /** Gives up on missing items below this seq, up to the next stored item. Call it only while no item is ready. */
   skipMissing(below: number): void {
     this.#handled = Math.min(below, ...this.#held.keys()) - 1;
     this.#frontier = this.#handled;

@@ -2,7 +2,7 @@ import type { GaplessEvent } from '../../../event-types/src/index.js';
 
 export const ORG = '0f8fad5b-d9cb-469f-a165-70867728950e';
 
-/** The event with this seq; its payload is spelled as a parser would not print it. */
+/** Returns the JSON of the event with this seq. Parsing and printing its payload would change the spelling. */
 export function anEventJson(seq: number, orgId = ORG): string {
   const at = '2026-03-02T09:12:44.000Z';
   return (

@@ -2,12 +2,12 @@ import type { GaplessEvent } from '../../../event-types/src/index.js';
 import type { Feed, FeedPage, FeedQuery, FeedRequestOptions } from '../feed/feed.js';
 import { anEvent } from './an-event.js';
 
-/** A feed in memory; asked to wait, it answers once there is an event. */
+/** A feed in memory. With `waitSeconds`, it answers once there is an event. */
 export class FakeFeed implements Feed {
   readonly events: GaplessEvent[] = [];
   /** The requests, in order. */
   readonly queries: FeedQuery[] = [];
-  /** The errors of the next requests. */
+  /** Errors to throw for the next requests, in order. */
   readonly failures: unknown[] = [];
   #grown: () => void = () => undefined;
 
@@ -17,7 +17,7 @@ export class FakeFeed implements Feed {
     this.#grown();
   }
 
-  /** Retention takes what is below this seq. */
+  /** Removes the events below this seq, as retention does. */
   pruneBelow(seq: number): void {
     this.events.splice(
       0,

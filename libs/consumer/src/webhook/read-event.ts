@@ -4,7 +4,9 @@ function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }
 
-/** Whether the value has the members of an event (contract 3.2); what is in `data` is the service's to check. */
+/**
+ * Whether the value has the members of an event (contract 3.2). It does not check `data`: the service has done that.
+ */
 export function isEvent(value: unknown): value is GaplessEvent {
   if (typeof value !== 'object' || value === null) return false;
   const { id, seq, event, occurred_at, org_id, data } = value as Readonly<Record<string, unknown>>;
@@ -17,7 +19,7 @@ export function isEvent(value: unknown): value is GaplessEvent {
   );
 }
 
-/** The event that a body holds; `undefined` if it holds none. Verify the body first. */
+/** Returns the event in the body; `undefined` if there is none. Verify the body first. */
 export function readEvent(body: Buffer): GaplessEvent | undefined {
   try {
     const value: unknown = JSON.parse(body.toString());

@@ -2,55 +2,60 @@ import type { GaplessEvent } from '../../../event-types/src/index.js';
 import { verifySignature, type SignatureProblem } from '../../../webhook-signature/src/index.js';
 import { readEvent } from './read-event.js';
 
-/** Four times the largest event. */
+/** Four times the size of the largest event. */
 const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
 
-/** One secret; while one replaces another, both. */
+/** The secret, or both secrets while one replaces the other. */
 export type Secrets = string | readonly string[];
 
 /** A push whose signature was verified. */
 export interface Push {
   /** The bytes that were signed. */
   readonly body: Buffer;
-  /** The same for each attempt. */
+  /** The delivery's id, the same for each attempt. */
   readonly deliveryId: string | undefined;
-  /** 1 on the first try. */
+  /** The number of the attempt; 1 for the first. */
   readonly attempt: number;
 }
 
 export type RefusalReason =
   | SignatureProblem
-  /** It is longer than `maxBodyBytes`. */
+  /** The body is longer than `maxBodyBytes`. */
   | 'too_large'
-  /** It was signed, and is no event. */
+  /** The signature is valid, but the body is not an event. */
   | 'not_an_event'
-  /** The secret could not be found out. */
+  /** The `secret` function failed. */
   | 'no_secret';
 
 export interface WebhookOptions {
   /** The secret that signs pushes, or a function that returns it for each push. */
   readonly secret: Secrets | (() => Secrets | Promise<Secrets>);
-  /** The work. It begins once the push is answered, so what it throws cannot refuse the push: see `onError`. */
+  /**
+   * Handles the event. It runs after the answer to the push, so an error goes to `onError` and cannot refuse the push.
+   */
   readonly handle: (event: GaplessEvent, push: Push) => void | Promise<void>;
-  /** Called when `handle` throws. The push counts as delivered, so read the event from the feed again. */
+  /** Called when `handle` throws. The push is already accepted, so get the event from the feed. */
   readonly onError: (error: unknown, event: GaplessEvent) => void;
-  /** Called with the reason why a push was refused. It gets no part of the push, which cannot be trusted. */
+  /**
+   * Called with the reason when a push is refused. It gets no part of the push, because a refused push cannot be
+   * trusted.
+   */
   readonly onRefused?: (reason: RefusalReason, error?: unknown) => void;
-  /** 1 MiB if not given. */
+  /** The longest body to accept, bytes; 1 MiB by default. */
   readonly maxBodyBytes?: number;
-  /** How old a signature may be, seconds; 300 if not given. */
+  /** How old a signature may be, seconds; 300 by default. */
   readonly toleranceSeconds?: number;
 }
 
-/** A push as an adapter has it. */
+/** A push as an adapter passes it on. */
 export interface IncomingPush {
   /** The raw body; `too_large` if it was longer than `maxBodyBytes`. */
   readonly body: Buffer | 'too_large';
-  /** By the name in lower case. */
+  /** Returns a header by its lower-case name. */
   readonly header: (name: string) => string | readonly string[] | null | undefined;
 }
 
-/** The response, and, for an accepted push, the work to begin after it. */
+/** The response, and for an accepted push the work to start after sending it. */
 export type Reception =
   | { readonly kind: 'taken'; readonly status: 204; readonly begin: () => Promise<void> }
   | { readonly kind: 'refused'; readonly status: 400 | 401 | 413 | 503; readonly reason: RefusalReason };
@@ -72,8 +77,8 @@ function statusOf(reason: RefusalReason): 400 | 401 | 413 | 503 {
 }
 
 /**
- * Receives pushes as the spec asks for (5.3, 4.4): verifies the raw body before it looks at it, has 401 answered if
- * that fails, and otherwise 2xx before the work begins. The adapters bring it to a framework.
+ * Receives pushes (contract 5.3, 4.4). It verifies the raw body before parsing it. An invalid signature gets 401;
+ * otherwise the answer is 2xx, and the work begins after it. Adapters connect it to frameworks.
  */
 export class Webhook {
   readonly maxBodyBytes: number;
@@ -107,7 +112,7 @@ export class Webhook {
     return { kind: 'taken', status: 204, begin: () => this.#begin(event, push) };
   }
 
-  /** Resolves once all work that has begun is done: for an orderly stop, after the server's. */
+  /** Resolves once all started work is done. To shut down, stop the server first, then wait for this. */
   async idle(): Promise<void> {
     while (this.#working.size > 0) await Promise.all(this.#working);
   }

@@ -2,7 +2,7 @@ import { parseNetworks } from './addresses/index.js';
 import type { EndpointUrlRules } from './endpoint-url.js';
 import { parsePorts } from './ports.js';
 
-/** The settings that say where endpoints may be. */
+/** The settings that restrict the urls of endpoints. */
 export interface EndpointUrlSettings {
   readonly allowHttpUrls: boolean;
   readonly allowedPrivateNetworks: string;
@@ -20,7 +20,7 @@ function parsed<Value>(name: string, text: string, parse: (text: string) => Valu
 
 /**
  * Reads the settings.
- * @throws RangeError that names the variable and the entry that cannot be read
+ * @throws RangeError that names the variable and the invalid entry
  */
 export function endpointUrlRules(settings: EndpointUrlSettings): EndpointUrlRules {
   return {

@@ -13,7 +13,7 @@ export interface EndpointUrlRules {
 }
 
 /**
- * What a connection goes to: an address in its usual spelling (no brackets), or a lower-case ASCII name without a final
+ * The host to connect to: an address in its usual spelling (no brackets), or a lower-case ASCII name without a final
  * dot.
  */
 export type EndpointHost =
@@ -29,7 +29,7 @@ const MAX_URL_LENGTH = 2048;
 /** `scheme://authority`, then the rest. */
 const PARTS = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]*)/i;
 /**
- * Names that mean something on the own network only: no name server is asked for them (RFC 6761, RFC 6762, RFC 8375).
+ * Names with a meaning on the local network only. They are never sent to a name server (RFC 6761, RFC 6762, RFC 8375).
  */
 const PRIVATE_SUFFIXES = ['localhost', 'local', 'internal', 'home.arpa'];
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
@@ -38,12 +38,12 @@ function refuse(code: EndpointUrlErrorCode, detail: string): EndpointUrlCheck {
   return { ok: false, code, detail };
 }
 
-/** `localhost` and every name below it: loopback by definition, never asked of a name server (RFC 6761). */
+/** Whether the name is `localhost` or below it: always loopback, never looked up (RFC 6761). */
 export function isLocalhost(name: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost');
 }
 
-/** The loopback addresses that the configuration lets through: what `localhost` stands for. */
+/** The loopback addresses that the configuration allows; `localhost` resolves to these. */
 export function allowedLoopback(allowedNetworks: readonly Network[]): readonly string[] {
   return ['127.0.0.1', '::1'].filter((address) => classifyAddress(address, allowedNetworks).kind === 'allowed');
 }
@@ -71,11 +71,11 @@ function checkName(url: URL, name: string, allowedNetworks: readonly Network[]):
 }
 
 /**
- * The checks of an endpoint's url that need no name server (contract 5.2, 6.5).
+ * Runs the checks of an endpoint's url that need no name server (contract 5.2, 6.5).
  *
- * The host is judged after the WHATWG URL parser has undone odd spellings (`0x7f.1`, `①②⑦.0.0.1`, `%6cocalhost`). What
- * that parser repairs in silence (white space, backslashes, missing slashes) is refused, so that the url means one
- * thing to all. `localhost` and names below it are usable only where an allowed network holds 127.0.0.1 or ::1; see
+ * The WHATWG URL parser first normalizes odd spellings of the host (`0x7f.1`, `①②⑦.0.0.1`, `%6cocalhost`). Input that
+ * the parser would repair silently (white space, backslashes, missing slashes) is refused, so that every client reads
+ * the url the same way. `localhost` and names below it need an allowed network that holds 127.0.0.1 or ::1; see
  * `resolveEndpointAddress`.
  */
 export function checkEndpointUrl(text: string, rules: EndpointUrlRules): EndpointUrlCheck {
@@ -104,7 +104,7 @@ export function checkEndpointUrl(text: string, rules: EndpointUrlRules): Endpoin
   }
   const { hostname } = url;
   if (hostname.startsWith('[')) return checkAddress(url, hostname.slice(1, -1), rules);
-  // The URL parser leaves no IPv4 address but in dotted decimal; anything else that ends in a number it has refused.
+  // The URL parser prints every IPv4 address in dotted decimal, and refuses other hosts that end in a number.
   if (/^[\d.]+$/.test(hostname)) return checkAddress(url, hostname, rules);
   return checkName(url, hostname.endsWith('.') ? hostname.slice(0, -1) : hostname, allowedNetworks);
 }

@@ -2,7 +2,7 @@ import type { AttemptOutcome, Destination, DueAttempt, Target } from '#libs/doma
 import type { PushClient } from './push/push-client.js';
 import { pushHeaders } from './push/push-headers.js';
 
-/** Pushes by signed POSTs. Any 2xx in time accepts the delivery (contract 6.3). */
+/** Pushes events as signed POSTs. Any 2xx in time accepts the delivery (contract 6.3). */
 export class HttpDestination implements Destination {
   constructor(
     private readonly client: PushClient,

@@ -7,7 +7,7 @@ import { createResolver } from './resolver.js';
 import { sentRequest } from './sent-request.js';
 import { watchedProxy } from './watched-proxy.js';
 
-/** How long a registration waits for name servers. */
+/** How long a registration waits for name servers, milliseconds. */
 const LOOK_UP_TIMEOUT_MS = 5_000;
 
 /** Webhooks: a signed POST for each event (contract 6). */

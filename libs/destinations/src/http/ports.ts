@@ -26,9 +26,9 @@ export function parsePorts(text: string): Ports {
   });
 }
 
-/** Whether the url's port is allowed. Where plain http is allowed, so is its port 80. */
+/** Whether the url's port is allowed. If plain http is allowed, so is port 80. */
 export function isAllowedPort(url: URL, ports: Ports): boolean {
-  // The URL parser leaves out a scheme's own port.
+  // The URL parser leaves out the default port of a scheme.
   if (url.protocol === 'http:' && url.port === '') return true;
   const port = url.port === '' ? HTTPS_PORT : Number(url.port);
   return ports.some(({ first, last }) => port >= first && port <= last);

@@ -3,7 +3,7 @@ import { allowedLoopback, checkEndpointUrl, isLocalhost } from './endpoint-url.j
 import type { EndpointHost, EndpointUrlErrorCode, EndpointUrlRules } from './endpoint-url.js';
 import type { Resolver } from './resolver.js';
 
-/** Where a host may be connected to. Only these addresses were checked, so only these may be used. */
+/** The addresses to connect to for a host. Only these were checked, so use no others. */
 export type EndpointAddresses =
   | { readonly kind: 'ok'; readonly addresses: readonly string[] }
   | { readonly kind: 'refused'; readonly address: string; readonly reason: string }
@@ -11,14 +11,12 @@ export type EndpointAddresses =
 
 async function addressesOf(host: EndpointHost, resolver: Resolver, allowedNetworks: readonly Network[]) {
   if (host.kind === 'ip') return { kind: 'resolved', addresses: [host.address] } as const;
-  // A name server that is asked for localhost could answer anything.
+  // Do not ask a name server for localhost: it could answer with any address.
   if (isLocalhost(host.name)) return { kind: 'resolved', addresses: allowedLoopback(allowedNetworks) } as const;
   return resolver.resolve(host.name);
 }
 
-/**
- * Looks a host up once and checks *all* its addresses: one that is refused refuses the host (contract 6.5).
- */
+/** Looks a host up once and checks *all* its addresses. If one is refused, the host is refused (contract 6.5). */
 export async function resolveEndpointAddress(
   host: EndpointHost,
   resolver: Resolver,
@@ -40,15 +38,15 @@ export type EndpointAddressCheck =
   | { readonly ok: false; readonly code: EndpointUrlErrorCode | 'url_unresolvable'; readonly detail: string };
 
 /**
- * Who registers endpoints could otherwise find out which names an internal name server knows, and where they are
- * (contract 6.5).
+ * Does not say which address was refused. Otherwise anyone who registers endpoints could learn the names and addresses
+ * of an internal name server (contract 6.5).
  */
 const NO_PUBLIC_ADDRESS =
   'The host name has no public address. Check its spelling, and that all of its addresses can be reached from the internet.';
 
 /**
- * The whole check of a url at registration and at PATCH: its text, then the addresses of its host. Never rejects. Where
- * the operator allows private networks, the answer says which address is refused and why.
+ * Checks a url at registration and at PATCH: its text, then the addresses of its host. Never rejects. If the operator
+ * allows private networks, the answer says which address is refused and why.
  */
 export async function checkEndpointAddress(
   text: string,

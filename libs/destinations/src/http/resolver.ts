@@ -1,24 +1,24 @@
 import { lookup, Resolver as DnsResolver } from 'node:dns/promises';
 import { errorCode } from './error-code.js';
 
-/** The addresses of a name, never none of them; or why there are none, in words for the endpoint's owner. */
+/** The addresses of a name, at least one; or why there are none, in words for the endpoint's owner. */
 export type Resolution =
   | { readonly kind: 'resolved'; readonly addresses: readonly string[] }
   | { readonly kind: 'unresolvable'; readonly detail: string };
 
-/** Asks for the addresses of a name, afresh each time. Never rejects. */
+/** Looks up the addresses of a name, without a cache. Never rejects. */
 export interface Resolver {
   resolve(name: string): Promise<Resolution>;
 }
 
 export interface ResolverOptions {
-  /** `ip:port` (`[ip]:port`) of the name servers to ask (`DNS_SERVERS`); none: whatever the system does. */
+  /** The name servers to ask (`DNS_SERVERS`), as `ip:port` (`[ip]:port`). If empty, the system's resolver is used. */
   readonly dnsServers?: readonly string[];
-  /** How long a look-up may take in all, milliseconds. */
+  /** The time limit of a whole look-up, milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** Within the time limit each server is asked this often: one lost datagram must not fail a delivery. */
+/** How often to ask each server within the time limit, so that one lost datagram does not fail a delivery. */
 const TRIES = 2;
 
 function detailOf(error: unknown): string {
@@ -39,9 +39,9 @@ function detailOf(error: unknown): string {
   }
 }
 
-/** Both families at once; one of them is enough. */
+/** Asks for IPv4 and IPv6 at once; one of them is enough. */
 async function askServers(name: string, servers: readonly string[], timeoutMs: number): Promise<Resolution> {
-  // A resolver of its own for each look-up: nothing is cached, and cancelling it cancels nothing else.
+  // Each look-up has its own resolver, so that nothing is cached and a cancel affects this look-up alone.
   const resolver = new DnsResolver({ timeout: Math.max(1, Math.floor(timeoutMs / (TRIES + 1))), tries: TRIES });
   resolver.setServers(servers);
   const timer = setTimeout(() => {
@@ -49,7 +49,7 @@ async function askServers(name: string, servers: readonly string[], timeoutMs: n
   }, timeoutMs);
   const [ipv4, ipv6] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
   clearTimeout(timer);
-  // IPv4 first: it is tried first, and more hosts reach it.
+  // IPv4 comes first, because more hosts can reach it.
   const addresses = [ipv4, ipv6].flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
   if (addresses.length > 0) return { kind: 'resolved', addresses };
   return { kind: 'unresolvable', detail: detailOf(ipv4.status === 'rejected' ? ipv4.reason : undefined) };

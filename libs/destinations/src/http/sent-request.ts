@@ -3,8 +3,8 @@ import type { AttemptedDelivery, SentRequest } from '../destination-kind.js';
 import { pushHeaders, SIGNATURE_HEADERS } from './push/push-headers.js';
 
 /**
- * The dispatcher looks the endpoint up a moment before it begins an attempt, and its clock is not ours: an attempt from
- * right behind a change may have been made with what was there before.
+ * The dispatcher reads the endpoint shortly before an attempt, and its clock may differ from ours. So an attempt this
+ * soon after a change may have used the old url or secret.
  */
 const UNSURE_MS = 5_000;
 
@@ -12,7 +12,7 @@ function isAsThen(changedAt: Date | null, at: Date): boolean {
   return changedAt === null || at.getTime() > changedAt.getTime() + UNSURE_MS;
 }
 
-/** The secret before the current one, if it signed, too; `undefined` if it did or may have, and is not known. */
+/** Returns the previous secret if it signed, too; `undefined` if it signed or may have, but is no longer known. */
 function previousSecretAt({ previousSecret, previousSecretUntil }: DatedTarget, at: Date): string | null | undefined {
   if (previousSecretUntil === null || at.getTime() > previousSecretUntil.getTime() + UNSURE_MS) return null;
   if (previousSecret === null || at.getTime() >= previousSecretUntil.getTime() - UNSURE_MS) return undefined;
@@ -29,9 +29,9 @@ function noteOnSignatures(showSignatures: boolean, isSecretKnown: boolean, isOve
 }
 
 /**
- * The request of the latest attempt. It is not stored: it follows from the stored bytes, from when the attempt began, and
- * from the endpoint's secret and url, as long as those are what they were then.
- * @param showSignatures whether the caller may see them: a genuine signature lets its holder pose as Gapless
+ * Rebuilds the request of the latest attempt; it is not stored. It follows from the stored bytes, the start of the
+ * attempt, and the endpoint's secret and url, if those are unchanged since.
+ * @param showSignatures whether the caller may see signatures: a valid one lets its holder pose as Gapless
  * @returns null before the first attempt, and once retention has removed the bytes
  */
 export function sentRequest(
@@ -42,7 +42,7 @@ export function sentRequest(
   const latest = attemptsLog.at(-1);
   if (latest === undefined || envelope === null) return null;
   const { run, attempt } = latest;
-  // By the clock that stamped the signatures, and that saw the endpoint.
+  // The time by the dispatcher's clock, which stamped the signatures.
   const at = new Date(latest.at.getTime() - latest.leadMs);
   const pushed = { delivery, run, attempt, traceparent: null, envelope: Buffer.from(envelope) };
   const isUrlKnown = isAsThen(target.urlChangedAt, at);
@@ -51,7 +51,7 @@ export function sentRequest(
   const signatureNote = noteOnSignatures(showSignatures, isSecretKnown, previousSecret !== undefined);
   const unknown = [
     ...(signatureNote === null ? [] : SIGNATURE_HEADERS),
-    // Of an event that comes from the log, the trace is the producer's; a replay begins one that follows from the event.
+    // A routed event carries its producer's trace, which is not known here. A replay's trace follows from the event.
     ...(run > 0 ? [] : ['traceparent']),
   ];
   return {

@@ -1,7 +1,7 @@
 import type { DestinationContext } from '../destination-kind.js';
 import type { EgressProxyOptions } from './push/egress-proxy.js';
 
-/** The proxy of `EGRESS_PROXY`. Pushes wait while it is away; health, metrics and log say so. */
+/** Returns the proxy of `EGRESS_PROXY`. While it is away pushes wait, and health, metrics and log report that. */
 export function watchedProxy({ config, health, metrics, logger }: DestinationContext): EgressProxyOptions | undefined {
   metrics.set('gapless_egress_proxy_away', {}, 0);
   if (config.egressProxy === null) return undefined;

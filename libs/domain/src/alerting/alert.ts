@@ -28,14 +28,14 @@ export interface AlertData {
   readonly stage: 1 | 2;
 }
 
-/** The one decision that a threshold was crossed: of it come one event and one staff alert. */
+/** The decision that a conversation crossed a threshold. It results in one event and one staff alert. */
 export interface Alert {
   readonly alertId: AlertId;
   readonly eventId: EventId;
   readonly event: 'conversation.queued' | 'conversation.queued.escalated';
   readonly orgId: OrgId;
   readonly conversationId: ConversationId;
-  /** The stay in the queue that it is about. */
+  /** The stay in the queue that the alert is about. */
   readonly entry: EventId;
   readonly stage: 1 | 2;
   readonly widgetId: WidgetId | null;
@@ -45,7 +45,7 @@ export interface Alert {
   readonly tellsStaff: boolean;
 }
 
-/** The same id for the same crossing, however often and in whatever process it is decided (contract 7.4). */
+/** Returns the event's id. The same crossing always gets the same id, in any process (contract 7.4). */
 export function alertEventId(
   { orgId, conversationId, entry }: Pick<WaitingConversation, 'orgId' | 'conversationId' | 'entry'>,
   stage: 1 | 2,
@@ -53,7 +53,7 @@ export function alertEventId(
   return derivedEventId('alert', orgId, conversationId, entry, String(stage));
 }
 
-/** The alert that the conversation has waited past the threshold of the stage. */
+/** Makes the alert of a conversation that waited longer than the stage's threshold. */
 export function raiseAlert(
   waiting: WaitingConversation,
   stage: 1 | 2,

@@ -9,14 +9,14 @@ export type AlertStage = 0 | 1 | 2;
 export interface WaitingConversation {
   readonly orgId: OrgId;
   readonly conversationId: ConversationId;
-  /** The hand-off that put it there: it names this stay in the queue. */
+  /** The hand-off that began this stay in the queue; its id identifies the stay. */
   readonly entry: EventId;
   /** `occurred_at` of the hand-off, in epoch milliseconds. */
   readonly waitingSinceMs: number;
   readonly stage: AlertStage;
   readonly widgetId: WidgetId | null;
   readonly snapshot: ConversationSnapshot;
-  /** The seq of the last event that changed it. */
+  /** The seq of the last event that changed the conversation. */
   readonly seq: Seq;
 }
 
@@ -27,7 +27,7 @@ export interface EndedEntry {
   readonly atMs: number;
 }
 
-/** A conversation behind an event: whether it waits now, and the stay that the event has ended. */
+/** The state of a conversation after an event: whether it waits now, and the stay that the event ended. */
 export interface QueueFold {
   readonly waiting: WaitingConversation | undefined;
   readonly ended: EndedEntry | undefined;
@@ -38,10 +38,10 @@ function laterStage(one: AlertStage, other: AlertStage): AlertStage {
 }
 
 /**
- * Folds an event into its conversation's place in the queue (contract 7.4). Each hand-off
- * begins a new stay, with nothing alerted yet.
- * @param alertedEntry the stay that an alerting event is known to be about; `null` when its producer alone knows, and then it
- *   is about the present one
+ * Folds an event into its conversation's place in the queue (contract 7.4). Each hand-off begins a new stay without
+ * alerts.
+ * @param alertedEntry the stay that an alerting event is about; `null` if only its producer knows, then it counts for
+ *   the present stay
  */
 export function foldConversation(
   waiting: WaitingConversation | undefined,

@@ -2,9 +2,9 @@ import { raiseAlert, type Alert } from './alert.js';
 import type { WaitingConversation } from './chat-queue.js';
 import type { LiveChatSettings } from './live-chat-settings.js';
 
-/** An org's queue, as far as it has to be looked at. */
+/** The part of an org's queue that a sweep looks at. */
 export interface ChatQueue {
-  /** How many conversations wait in it, those that are not looked at included. */
+  /** The number of waiting conversations, also those that the sweep does not look at. */
   readonly depth: number;
   readonly waiting: readonly WaitingConversation[];
 }
@@ -26,8 +26,8 @@ function crossedStages(
 }
 
 /**
- * The alerts that a sweep of an org's queue raises (contract 7.4): one for each threshold that was passed and
- * not yet alerted for. A conversation that is found past both gets both, in order; who waits longest comes first.
+ * Returns the alerts of a sweep of an org's queue (contract 7.4): one for each threshold that was newly passed. A
+ * conversation past both thresholds gets both alerts, in order. The longest wait comes first.
  */
 export function decideAlerts(queue: ChatQueue, settings: LiveChatSettings, nowMs: number): readonly Alert[] {
   const raised = { atMs: nowMs, queueDepth: queue.depth, tellsStaff: settings.staffAlerts.enabled };

@@ -1,18 +1,18 @@
 /** When and how an org's staff is alerted about unanswered chats (contract 7.4). */
 export interface LiveChatSettings {
-  /** Seconds waited after which the first alert is raised. */
+  /** Seconds of waiting before the first alert. */
   readonly firstAlertSeconds: number;
-  /** Seconds waited after which it escalates; more than the first. */
+  /** Seconds of waiting before the alert escalates; more than for the first. */
   readonly secondAlertSeconds: number;
   readonly staffAlerts: {
-    /** `false` silences staff alerts; the events are emitted all the same. */
+    /** `false` turns off staff alerts, but not the events. */
     readonly enabled: boolean;
-    /** The addresses that get each staff alert by mail. */
+    /** The addresses that each staff alert is mailed to. */
     readonly emails: readonly string[];
   };
 }
 
-/** The settings of an org without its own. */
+/** The settings of an org that has set none. */
 export const DEFAULT_LIVE_CHAT_SETTINGS: LiveChatSettings = {
   firstAlertSeconds: 60,
   secondAlertSeconds: 300,

@@ -1,10 +1,10 @@
 import type { DueAttempt } from './attempt.js';
 
 /**
- * How far the times that the delivery log shows for an attempt are ahead of its dispatcher's clock, in milliseconds; 0
- * while all clocks agree. The log never shows an attempt before its delivery was created, or before it was due: the
- * broker's clock made the first of these times, another dispatcher's or the api's clock the second. Retries are due by
- * the dispatcher's clock and signatures are stamped with it, so that a wrong clock elsewhere delays and spoils nothing.
+ * Returns how far an attempt's times in the delivery log are ahead of its dispatcher's clock, milliseconds; 0 while all
+ * clocks agree. The log never shows an attempt before its delivery was created, or before it was due. Those times come
+ * from other clocks: the broker's, and another dispatcher's or the api's. Retries and signatures use the dispatcher's
+ * clock, so that a wrong clock elsewhere neither delays nor breaks them.
  */
 export function attemptLeadMs(due: Pick<DueAttempt, 'delivery' | 'dueAtMs' | 'leadMs'>, startedAtMs: number): number {
   const notBeforeMs = Math.max(due.delivery.createdAtMs, due.dueAtMs + (due.leadMs ?? 0));
@@ -12,7 +12,8 @@ export function attemptLeadMs(due: Pick<DueAttempt, 'delivery' | 'dueAtMs' | 'le
 }
 
 /**
- * When a delivery begins another run: not before anything that its log already shows.
+ * Returns when a replay of the delivery begins, in epoch milliseconds: never before the times that its log already
+ * shows.
  * @param lastAttemptEndMs `null` before the first attempt
  */
 export function replayAtMs(nowMs: number, createdAtMs: number, lastAttemptEndMs: number | null): number {

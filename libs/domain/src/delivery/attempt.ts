@@ -1,6 +1,6 @@
 import type { DeliveryId, EndpointId, EventId, OrgId, Seq } from '../kernel/index.js';
 
-/** Which delivery: the event, the endpoint and when the event was appended. */
+/** Identifies a delivery: the event, the endpoint and when the event was appended. */
 export interface DeliveryRef {
   readonly deliveryId: DeliveryId;
   readonly endpointId: EndpointId;
@@ -8,20 +8,22 @@ export interface DeliveryRef {
   readonly eventId: EventId;
   readonly event: string;
   readonly seq: Seq;
-  /** When the event was appended to the log, in epoch milliseconds: the delivery's `created_at`, in every fact of it. */
+  /** When the event was appended to the log, in epoch milliseconds. It is the delivery's `created_at` in every fact. */
   readonly createdAtMs: number;
 }
 
-/** An attempt that is to be made: the record of the attempts and retry topics. */
+/** An attempt to make: a record of the attempts and retry topics. */
 export interface DueAttempt {
   readonly delivery: DeliveryRef;
-  /** 0 for the delivery as it was routed; each replay raises it. */
+  /** 0 for the first run of the delivery; each replay adds 1. */
   readonly run: number;
-  /** From 1 in each run: `X-Service-Attempt`. */
+  /** The number of the attempt in its run, from 1: `X-Service-Attempt`. */
   readonly attempt: number;
-  /** Not to be made before this time, in epoch milliseconds, by the clock of the dispatcher that made the one before. */
+  /** The earliest time of the attempt, in epoch milliseconds, by the clock of the previous attempt's dispatcher. */
   readonly dueAtMs: number;
-  /** How far `next_attempt_at`, as the delivery log shows it, is ahead of `dueAtMs`; missing for 0 (`attemptLeadMs`). */
+  /**
+   * How far the delivery log's `next_attempt_at` is ahead of `dueAtMs`, milliseconds; missing for 0 (`attemptLeadMs`).
+   */
   readonly leadMs?: number;
   readonly traceparent: string | null;
   /** The stored bytes. */
@@ -33,24 +35,24 @@ export type AttemptError = 'http_status' | 'timeout' | 'dns' | 'connect' | 'tls'
 
 /** The outcome of an attempt. */
 export interface AttemptOutcome {
-  /** When it was begun, by the dispatcher's clock. The signatures are stamped with it. */
+  /** When the attempt began, in epoch milliseconds of the dispatcher's clock. The signatures carry this time. */
   readonly startedAtMs: number;
-  /** From then to the response, by the same clock. */
+  /** From the start to the response, milliseconds, by the same clock. */
   readonly durationMs: number;
-  /** `null` if none came in time. */
+  /** `null` if no response came in time. */
   readonly response: {
-    /** What the destination calls it by; the status of HTTP. */
+    /** The destination's result code; for HTTP, the status. */
     readonly code: number;
-    /** At most 1 KB of it. */
+    /** The start of the response, 1 KB at most. */
     readonly excerpt: string;
   } | null;
   /** `null` exactly when the delivery is accepted. */
   readonly error: { readonly kind: AttemptError; readonly detail: string } | null;
-  /** For the span of the attempt. */
+  /** Attributes of the attempt's span. */
   readonly attributes: Readonly<Record<string, string | number>>;
 }
 
-/** `last_error` as callers see it: the class, then the detail where there is one. */
+/** `last_error` as callers see it: the kind, then the detail if there is one. */
 export function errorText(error: { readonly kind: string; readonly detail: string }): string {
   return error.detail === '' ? error.kind : `${error.kind}: ${error.detail}`;
 }

@@ -7,7 +7,7 @@ export type AfterAttempt =
   | { readonly kind: 'retry'; readonly tier: number; readonly dueAtMs: number }
   | { readonly kind: 'exhausted' };
 
-/** @param attempt the attempt that was made, from 1 */
+/** @param attempt the number of the attempt that was made, from 1 */
 export function decideAfterAttempt(attempt: number, outcome: AttemptOutcome, schedule: RetrySchedule): AfterAttempt {
   if (outcome.error === null) return { kind: 'delivered' };
   const retry = retryAfter(schedule, attempt, outcome.startedAtMs + outcome.durationMs);

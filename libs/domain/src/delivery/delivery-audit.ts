@@ -4,16 +4,16 @@ import { factEndpointId, type Attempted, type DeliveryFact } from './delivery-fa
 import { endDelivery, foldDelivery, type DeliveryState } from './delivery-state.js';
 import { foldHealth, HEALTH_UNKNOWN, type EndpointHealth } from './endpoint-health.js';
 
-/** A delivery as its facts make it. */
+/** The state of a delivery after its facts. */
 export interface AuditedDelivery {
   readonly ref: DeliveryRef;
   readonly state: DeliveryState;
-  /** Attempts of all runs, each counted once. */
+  /** The number of attempts in all runs, without repeats. */
   readonly attemptsMade: number;
 }
 
 /**
- * Folds the facts of one partition in memory, one by one, starting with the first. It does the same as the projection in
+ * Folds the facts of one partition in memory, starting with the first. It gives the same result as the projection in
  * Postgres, in the simplest possible way, so that `verify` can compare the two.
  */
 export class DeliveryAudit {
@@ -21,7 +21,7 @@ export class DeliveryAudit {
   readonly #health = new Map<EndpointId, EndpointHealth>();
   readonly #attempts = new Fingerprints();
 
-  /** @param isWanted which deliveries are kept: a partition that is too large for the memory is folded in several rounds */
+  /** @param isWanted which deliveries to keep: a partition that does not fit into memory is folded in several rounds */
   constructor(
     private readonly autoDisableAfter: number,
     private readonly isWanted: (id: DeliveryId) => boolean,

@@ -1,7 +1,7 @@
 import type { DeliveryRef } from './attempt.js';
 import type { EndpointId, OrgId } from '../kernel/index.js';
 
-/** Why a delivery ended without its attempts being used up. */
+/** Why a delivery ended before its attempts were used up. */
 export type EndReason = 'endpoint_disabled' | 'endpoint_deleted';
 
 /** The router found that the endpoint receives the event. */
@@ -10,28 +10,31 @@ export interface Scheduled {
   readonly delivery: DeliveryRef;
 }
 
-/** An attempt was made. `next` is what followed from it. */
+/** An attempt was made. `next` is its consequence. */
 export interface Attempted {
   readonly type: 'attempted';
   readonly delivery: DeliveryRef;
   readonly run: number;
   readonly attempt: number;
-  /** The endpoint's activation when the attempt was made. */
+  /** The endpoint's activation at the time of the attempt. */
   readonly activation: number;
-  /** As the delivery log shows it: never before `created_at`, or before the attempt was due. */
+  /** The time in the delivery log: never before `created_at`, or before the attempt was due. */
   readonly startedAtMs: number;
-  /** How far `startedAtMs` is ahead of the dispatcher's clock, which stamped the signatures; missing for 0. */
+  /**
+   * How far `startedAtMs` is ahead of the dispatcher's clock, which stamped the signatures, milliseconds; missing for
+   * 0.
+   */
   readonly leadMs?: number;
   readonly durationMs: number;
   readonly responseStatus: number | null;
   readonly error: string | null;
   readonly responseExcerpt: string | null;
   readonly next: 'delivered' | 'retry' | 'exhausted';
-  /** As the delivery log shows it: never before the end of this attempt. */
+  /** The time in the delivery log: never before the end of this attempt. */
   readonly nextAttemptAtMs: number | null;
 }
 
-/** An operator asked for the stored delivery again (contract 4.1). */
+/** An operator replayed the stored delivery (contract 4.1). */
 export interface Replayed {
   readonly type: 'replayed';
   readonly delivery: DeliveryRef;
@@ -47,7 +50,7 @@ export interface Ended {
   readonly reason: EndReason;
 }
 
-/** An operator made the endpoint inactive: every delivery of it that is pending at this point ends. */
+/** An operator made the endpoint inactive: all its pending deliveries end. */
 export interface EndpointDisabled {
   readonly type: 'endpoint_disabled';
   readonly endpointId: EndpointId;
@@ -69,7 +72,7 @@ export function encodeFact(fact: DeliveryFact): Buffer {
 
 const FACT_TYPES: readonly string[] = ['scheduled', 'attempted', 'replayed', 'ended', 'endpoint_disabled'];
 
-/** Facts are written by this system alone; `undefined` for what is not one of them. */
+/** Decodes a fact; returns `undefined` if the value is not one. Only Gapless writes facts. */
 export function decodeFact(value: Buffer | null): DeliveryFact | undefined {
   if (value === null) return undefined;
   try {

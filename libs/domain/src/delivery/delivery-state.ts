@@ -25,14 +25,14 @@ function freshRun(run: number, nextAttemptAtMs: number): DeliveryState {
   };
 }
 
-/** Whether the delivery was ended before its attempts were used up. */
+/** Whether the delivery ended before its attempts were used up. */
 export function isEnded(state: DeliveryState): boolean {
   return (
     state.status === 'failed' && (state.lastError === 'endpoint_disabled' || state.lastError === 'endpoint_deleted')
   );
 }
 
-/** The delivery as its endpoint's end leaves it; `attempts` stays as it was. */
+/** Returns the delivery after the end of its endpoint; `attempts` stays unchanged. */
 export function endDelivery(state: DeliveryState, reason: EndReason): DeliveryState {
   return state.status === 'pending' ? { ...state, status: 'failed', lastError: reason, nextAttemptAtMs: null } : state;
 }
@@ -58,8 +58,8 @@ function afterAttempt(before: DeliveryState, fact: Attempted): DeliveryState {
 }
 
 /**
- * Folds one fact. The result does not depend on which of two facts of a delivery comes first: a later run wins over an
- * earlier one, and in a run the higher attempt wins, so an outcome from before a replay never overwrites the replay.
+ * Folds one fact. The order of a delivery's facts does not matter: the later run wins, and in a run the higher attempt.
+ * So an outcome from before a replay never overwrites the replay.
  */
 export function foldDelivery(
   state: DeliveryState | undefined,

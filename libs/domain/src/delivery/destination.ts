@@ -1,30 +1,30 @@
 import type { AttemptOutcome, DueAttempt } from './attempt.js';
 
-/** Where to and with what a delivery is pushed, as it is at this moment. */
+/** The current url and secrets of an endpoint. */
 export interface Target {
   readonly url: string;
   readonly secret: string;
-  /** The one before it, while both sign. */
+  /** The secret before it, while both sign. */
   readonly previousSecret: string | null;
   readonly activation: number;
 }
 
-/** Where to and with what an endpoint is pushed to, and since when: `null` for since its creation. */
+/** The url and secrets of an endpoint, and since when they apply: `null` for since its creation. */
 export interface DatedTarget {
   readonly url: string;
   readonly urlChangedAt: Date | null;
   readonly secret: string;
   readonly secretChangedAt: Date | null;
-  /** `null` once it does not sign any more. */
+  /** The secret before it; `null` once it no longer signs. */
   readonly previousSecret: string | null;
-  /** Until when it signs, too, or did; `null` if it stopped at once. */
+  /** Until when the previous secret signs or signed; `null` if it stopped at once. */
   readonly previousSecretUntil: Date | null;
 }
 
-/** What the url of an endpoint leads to. */
+/** Sends deliveries to the urls of endpoints. */
 export interface Destination {
-  /** Makes one attempt. Never rejects: what goes wrong is the outcome. @param signal ends it at once */
+  /** Makes one attempt. Never rejects: an error is part of the outcome. @param signal ends the attempt at once */
   attempt(due: DueAttempt, target: Target, signal: AbortSignal): Promise<AttemptOutcome>;
-  /** Takes no more attempts, lets those under way end, and closes all connections. */
+  /** Takes no more attempts, lets those under way finish, and closes all connections. */
   close(): Promise<void>;
 }

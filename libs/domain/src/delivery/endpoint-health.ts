@@ -2,7 +2,7 @@ import type { Attempted } from './delivery-fact.js';
 
 /** The health of an endpoint, folded from its attempts in order (contract 3.1, 4.2). Times in epoch milliseconds. */
 export interface EndpointHealth {
-  /** Raised whenever the endpoint is enabled again; failures of an earlier activation count no more. */
+  /** Counts how often the endpoint was enabled. Failures of an earlier activation do not count. */
   readonly activation: number;
   readonly failureCount: number;
   readonly lastTriggeredAtMs: number | null;
@@ -21,10 +21,9 @@ export const HEALTH_UNKNOWN: EndpointHealth = {
 };
 
 /**
- * Folds an attempt. `failure_count` counts failed attempts in a row over all deliveries; any 2xx sets it to 0
- * (contract 4.2). Once it has reached the limit the endpoint is inactive, and what was still in flight counts
- * no more until it is enabled again.
- * @returns `disables`: whether this attempt is the one that makes the endpoint inactive (contract 4.2, 9)
+ * Folds an attempt. `failure_count` counts failed attempts in a row over all deliveries; any 2xx sets it to 0 (contract
+ * 4.2). At the limit the endpoint becomes inactive, and later outcomes do not count until it is enabled again.
+ * @returns `disables`: whether this attempt makes the endpoint inactive (contract 4.2, 9)
  */
 export function foldHealth(
   health: EndpointHealth,
@@ -33,7 +32,7 @@ export function foldHealth(
 ): { readonly health: EndpointHealth; readonly disables: boolean } {
   const failed = fact.next !== 'delivered';
   const endedAtMs = fact.startedAtMs + fact.durationMs;
-  // Attempts of several dispatchers end in another order than their clocks say.
+  // Attempts of different dispatchers may arrive in another order than their times.
   const seen = {
     ...health,
     lastTriggeredAtMs: Math.max(health.lastTriggeredAtMs ?? 0, fact.startedAtMs),

@@ -1,18 +1,18 @@
 import type { EndpointId, OrgId } from '../kernel/index.js';
 
-/** Attempts that one endpoint may hold of the lane that it shares with all others. */
+/** The most attempts that one endpoint may have in the lane that all endpoints share. */
 export const ENDPOINT_SHARE = 256;
 
-/** Attempts that the endpoints of one organization may hold of it together. */
+/** The most attempts that the endpoints of one organization may have in the shared lane together. */
 export const ORG_SHARE = 4 * ENDPOINT_SHARE;
 
-/** Whose place in a lane an attempt takes. */
+/** The endpoint and organization that an attempt's place in a lane counts for. */
 export interface PlaceHolder {
   readonly orgId: OrgId;
   readonly endpointId: EndpointId;
 }
 
-/** Counts what each one is given of a batch, so that the rest of a burst need not go through the shared lane first. */
+/** Counts the places of a batch by endpoint and organization, so that the rest of a burst can skip the shared lane. */
 export class LaneShares {
   readonly #endpoints = new Map<EndpointId, number>();
   readonly #orgs = new Map<OrgId, number>();

@@ -1,6 +1,6 @@
 import type { Seq } from '../kernel/index.js';
 
-/** The end of an org's log at a moment. */
+/** The end of an org's log at one moment. */
 export interface LogEnd {
   /** The seq of the org's latest event in the feed. */
   readonly afterSeq: Seq;
@@ -10,7 +10,7 @@ export interface LogEnd {
 
 /** A moment at which an endpoint starts to receive. */
 export interface LogMoment extends LogEnd {
-  /** By the clock of the process that asked, in epoch milliseconds. */
+  /** In epoch milliseconds, by the clock of the process that asked. */
   readonly atMs: number;
 }
 
@@ -22,9 +22,9 @@ export interface InactivePeriod {
 
 /** The part of its org's log that an endpoint receives. */
 export interface ReceivingTimes {
-  /** It receives later events. */
+  /** The endpoint receives events after this moment. */
   readonly created: LogMoment;
-  /** It does not receive events from these periods. */
+  /** The endpoint receives no events from these periods. */
   readonly inactive: readonly InactivePeriod[];
 }
 
@@ -36,23 +36,26 @@ export interface LoggedPlace {
   readonly appendedAtMs: number;
 }
 
-/** Why an event is not routed to an endpoint that would receive it now. */
+/** Why an event is not routed to an endpoint that receives such events now. */
 export type OutOfTime = 'before_endpoint' | 'while_inactive';
 
-/** The largest difference between the clocks of brokers and api. */
+/** The largest difference between the clocks of brokers and api, milliseconds. */
 const CLOCK_SKEW_MS = 10 * 60_000;
 
-/** Compares by seq, which is known up to the feed, and by offset, which is known up to the end of the log. */
+/**
+ * Whether the event was in the log at that moment. It compares seqs, which are known up to the feed, and offsets, which
+ * are known up to the end of the log.
+ */
 function stoodIn({ seq, offset }: LoggedPlace, { afterSeq, endOffset }: LogEnd): boolean {
   return seq <= afterSeq || (endOffset !== null && offset < endOffset);
 }
 
-/** Offsets start again in a log that was created again. Its events are later by their time. */
+/** Whether the event came before the moment. Offsets restart if the log was created again, so the time counts too. */
 function precedes(event: LoggedPlace, moment: LogMoment): boolean {
   return event.seq <= moment.afterSeq || (stoodIn(event, moment) && event.appendedAtMs <= moment.atMs + CLOCK_SKEW_MS);
 }
 
-/** Returns why the endpoint must not receive the event, or `undefined` if it does. In doubt, it does. */
+/** Returns why the endpoint must not receive the event; `undefined` if it receives it. In doubt, it does. */
 export function outOfTime({ created, inactive }: ReceivingTimes, event: LoggedPlace): OutOfTime | undefined {
   if (precedes(event, created)) return 'before_endpoint';
   const isInactive = inactive.some(({ began, ended }) => !stoodIn(event, began) && precedes(event, ended));

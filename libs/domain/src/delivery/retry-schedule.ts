@@ -2,9 +2,9 @@
 export type RetrySchedule = readonly number[];
 
 /**
- * When the retry after the failed attempt is due, and in which tier it waits; `null` once all retries are used.
- * @param attempt the attempt that failed, from 1
- * @param endedAtMs when it ended
+ * Returns when the next retry is due, and in which tier it waits; `null` once all retries are used.
+ * @param attempt the number of the failed attempt, from 1
+ * @param endedAtMs when the failed attempt ended, in epoch milliseconds
  */
 export function retryAfter(
   schedule: RetrySchedule,

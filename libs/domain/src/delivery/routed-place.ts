@@ -1,4 +1,4 @@
-/** How far a partition of the log was routed, kept apart from the consumer group's offsets, which expire. */
+/** How far a partition of the log was routed. Kept apart from the consumer group's offsets, because those expire. */
 export interface RoutedPlace {
   /** The offset after the last routed record. */
   readonly nextOffset: number;
@@ -7,8 +7,8 @@ export interface RoutedPlace {
 }
 
 /**
- * Whether a record was routed before. Offset and time both have to say so: in a log that went back or was made again,
- * new records have old offsets, but later times.
+ * Whether a record was routed before, by its offset and its time. If the log went back or was created again, new
+ * records have old offsets but later times.
  */
 export function wasRouted(
   place: RoutedPlace,

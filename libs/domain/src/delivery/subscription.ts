@@ -13,11 +13,14 @@ export interface Subscriber {
 export interface Routable {
   readonly event: string;
   readonly widgetId: WidgetId | null;
-  /** Set on a test event: it goes to this endpoint alone, whatever that subscribes to (contract 4.5). */
+  /** The endpoint of a test event, which gets it whatever its subscription is (contract 4.5); otherwise null. */
   readonly targetEndpoint: EndpointId | null;
 }
 
-/** Whether the event is pushed to the endpoint: active, and subscribed and in scope or the target of a test. */
+/**
+ * Whether the event is pushed to the endpoint. The endpoint must be active, and either subscribed and in scope or the
+ * target of a test.
+ */
 export function receives(endpoint: Subscriber, event: Routable): boolean {
   if (!endpoint.isActive) return false;
   if (event.targetEndpoint !== null) return event.targetEndpoint === endpoint.id;

@@ -17,7 +17,7 @@ const entries = [
   ...testEvents,
 ] as const;
 
-/** A type that an envelope's `event` may have had or has: the catalog of contract 7.1, and `lead.captured` of contract 7.2. */
+/** An event type of the past or present: the catalog of contract 7.1, and `lead.captured` of contract 7.2. */
 export type EventType = (typeof entries)[number]['event'];
 
 /** The catalog (contract 7.1), family by family. */
@@ -41,17 +41,17 @@ export function catalogEntry(type: EventType): CatalogEntry<EventType> {
   return entry;
 }
 
-/** Whether producers may submit events of the type: not `test`, which the test operation makes, nor what is deprecated. */
+/** Whether producers may submit events of the type. They may not submit `test` or deprecated types. */
 export function isIngestable(text: string): text is EventType {
   return isEventType(text) && text !== 'test' && !catalogEntry(text).deprecated;
 }
 
-/** Whether an endpoint may subscribe to the type: not to `test`; to `lead.captured`, which yields nothing. */
+/** Whether an endpoint may subscribe to the type. All but `test`; `lead.captured` is allowed, but never occurs. */
 export function isSubscribable(text: string): text is EventType {
   return isEventType(text) && text !== 'test';
 }
 
-/** Whether the feed can be filtered by the type: each one of the catalog, and `test`. */
+/** Whether the feed can be filtered by the type: any type of the catalog, or `test`. */
 export function isFeedFilter(text: string): text is EventType {
   return isEventType(text);
 }

@@ -27,7 +27,7 @@ const data = {
   },
 };
 
-/** The conversation at another point of its life. */
+/** Returns the example conversation with these changes. */
 function dataWith(changes: Readonly<Record<string, unknown>>) {
   return { ...data, conversation: { ...conversation, ...changes } };
 }

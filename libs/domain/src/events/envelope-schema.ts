@@ -3,8 +3,8 @@ import type { JsonObject } from './data-schemas/json-schema.js';
 const TIMESTAMP: JsonObject = { type: 'string', format: 'date-time' };
 
 /**
- * JSON Schema of the envelope (contract 3.2) of every type. It does not list the types: there will be new ones, and
- * consumers must ignore types that they do not know. Members that it does not name may be added as well.
+ * JSON Schema of every type's envelope (contract 3.2). It does not list the types, because new ones are added and
+ * consumers must ignore unknown types. Unknown members are allowed.
  */
 export const ENVELOPE_SCHEMA = {
   type: 'object',

@@ -13,7 +13,7 @@ export interface EnvelopeParts {
 }
 
 /**
- * The envelope's bytes, built once: what is stored in the log, signed, pushed and served by the feed.
+ * Builds the envelope's bytes. They are made once, and are stored in the log, signed, pushed and served by the feed.
  * The parts are already checked: ids, types and times hold no character that JSON would escape.
  */
 export function envelopeBytes(parts: EnvelopeParts): Buffer {

@@ -1,6 +1,6 @@
 import type { EventId, OrgId, WidgetId } from '../kernel/index.js';
 
-/** An event on its way to the sequencer: validated, named, without a seq. */
+/** A validated event with an id on its way to the sequencer, without a seq yet. */
 export interface InboxEvent {
   readonly id: EventId;
   readonly event: string;

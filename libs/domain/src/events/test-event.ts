@@ -1,7 +1,9 @@
 import { familyOf } from './catalog-entry.js';
 import { openObjectSchema } from './data-schemas/json-schema.js';
 
-/** `test` is made by the test operation alone, and goes to the tested endpoint alone (contract 4.5). */
+/**
+ * The `test` type. Only the test operation makes such events, and only the tested endpoint gets them (contract 4.5).
+ */
 export const testEvents = familyOf(
   { family: 'test', scope: 'org', openSchema: openObjectSchema('What the test operation says about itself.') },
   [

@@ -1,4 +1,4 @@
 declare const brand: unique symbol;
 
-/** A value of `T` that has been checked to be a `Name`, and cannot be mistaken for any other `T`. */
+/** A `T` that was checked to be a `Name`. The compiler does not accept any other `T` in its place. */
 export type Brand<T, Name extends string> = T & { readonly [brand]: Name };

@@ -1,4 +1,4 @@
-/** Where the time comes from. Decisions take a time as an argument; only shells hold a clock. */
+/** Returns the current time. Decisions take a time as an argument; only shells hold a clock. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number;

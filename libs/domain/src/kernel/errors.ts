@@ -26,14 +26,14 @@ export const ERROR_CODES = [
 
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
-/** One thing that is wrong with one place of a document; `pointer` is a JSON Pointer in fragment form (`#/events/0`). */
+/** One problem in one place of a document; `pointer` is a JSON Pointer in fragment form (`#/events/0`). */
 export interface FieldProblem {
   readonly pointer: string;
   readonly code: string;
   readonly detail: string;
 }
 
-/** An error that a caller caused or has to know of; `detail` is shown to them, so it names no host, SQL or stack. */
+/** An error that is reported to the caller. `detail` is shown to them, so it names no host, SQL or stack. */
 export class GaplessError extends Error {
   override readonly name = 'GaplessError';
 
@@ -42,7 +42,7 @@ export class GaplessError extends Error {
     readonly detail: string,
     readonly options: {
       readonly problems?: readonly FieldProblem[];
-      /** Seconds after which trying again makes sense. */
+      /** Seconds to wait before a retry. */
       readonly retryAfterSeconds?: number;
       readonly cause?: unknown;
     } = {},

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 
 const FIRST_SLOTS = 1_024;
-/** Beyond this share of its slots, an open-addressed table is searched for longer and longer. */
+/** The largest filled share of the slots. In a fuller open-addressed table, searches get slow. */
 const FILL = 0.6;
 
 /**
- * A set of texts that are only ever asked for having come before: each takes 8 bytes of a table, whatever its length.
- * Two texts of a hundred million are taken for the same with a chance of 1 in 4,000: for checking, not for deciding.
+ * A set of texts that answers only whether a text was added before. Each takes 8 bytes, whatever its length. Among a
+ * hundred million texts, two are confused with a chance of 1 in 4,000: good for checks, not for decisions.
  */
 export class Fingerprints {
   #slots = new BigUint64Array(FIRST_SLOTS);
@@ -29,7 +29,7 @@ export class Fingerprints {
   }
 }
 
-/** @returns whether it was not there yet */
+/** @returns whether the fingerprint is new */
 function place(slots: BigUint64Array, fingerprint: bigint): boolean {
   let at = Number(fingerprint & BigInt(slots.length - 1));
   while (slots[at] !== 0n) {

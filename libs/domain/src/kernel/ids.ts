@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Brand } from './brand.js';
 
-/** A lower-case UUID: the organization. Orgs are ids, not records. */
+/** A lower-case UUID: the organization. Gapless stores no records of organizations. */
 export type OrgId = Brand<string, 'OrgId'>;
 /** A lower-case UUID: the owning widget of an event. */
 export type WidgetId = Brand<string, 'WidgetId'>;
@@ -13,7 +13,7 @@ export type EndpointId = Brand<string, 'EndpointId'>;
 export type DeliveryId = Brand<string, 'DeliveryId'>;
 /** `gk_` + ULID. */
 export type ApiKeyId = Brand<string, 'ApiKeyId'>;
-/** A conversation's own id, as the product services spell it: up to 255 characters, none of them a control character. */
+/** A conversation's id, as the product services spell it: up to 255 characters, without control characters. */
 export type ConversationId = Brand<string, 'ConversationId'>;
 /** `alr_` + 26 characters of base32: a staff alert. */
 export type AlertId = Brand<string, 'AlertId'>;
@@ -22,7 +22,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const BASE32_26 = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 const EVENT_ID = /^evt_[0-9A-Za-z]{16,64}$/;
-// Postgres stores no NUL, UTF-8 has no lone surrogate, and an index takes no text of any length.
+// Postgres stores no NUL, UTF-8 has no lone surrogate, and an index entry has a size limit.
 const CONVERSATION_ID = /^[^\p{Control}\p{Surrogate}]{1,255}$/u;
 
 function parseUuid(text: unknown): string | undefined {
@@ -35,7 +35,7 @@ function parsePrefixed(text: unknown, prefix: string): string | undefined {
     : undefined;
 }
 
-/** Each parser returns `undefined` for what is not well-formed. */
+/** Each of these parsers returns `undefined` if the text is not well-formed. */
 export const parseOrgId = (text: unknown): OrgId | undefined => parseUuid(text) as OrgId | undefined;
 export const parseWidgetId = (text: unknown): WidgetId | undefined => parseUuid(text) as WidgetId | undefined;
 export const parseEventId = (text: unknown): EventId | undefined =>
@@ -49,7 +49,7 @@ export const parseApiKeyId = (text: unknown): ApiKeyId | undefined =>
 export const parseConversationId = (text: unknown): ConversationId | undefined =>
   typeof text === 'string' && CONVERSATION_ID.test(text) ? (text as ConversationId) : undefined;
 
-/** The first 26 Crockford base32 characters of a digest. */
+/** Returns the first 26 Crockford base32 characters of a digest. */
 function base32(digest: Buffer): string {
   let text = '';
   let bits = 0;
@@ -66,18 +66,21 @@ function base32(digest: Buffer): string {
   return text;
 }
 
-/** The one delivery of an event to an endpoint: a pure function of both, so that routing twice names it once. */
+/**
+ * Returns the id of the event's delivery to the endpoint. It depends on both ids alone, so routing twice gives the same
+ * id.
+ */
 export function deliveryIdOf(eventId: EventId, endpointId: EndpointId): DeliveryId {
   const digest = hash('sha256', `${eventId}\n${endpointId}`, 'buffer');
   return `whd_${base32(digest)}` as DeliveryId;
 }
 
-/** An event id that is a function of the given parts, for producers that must name the same event twice. */
+/** Returns an event id that depends on the parts alone, for producers that may make the same event twice. */
 export function derivedEventId(...parts: readonly string[]): EventId {
   return `evt_${base32(hash('sha256', parts.join('\n'), 'buffer'))}` as EventId;
 }
 
-/** The id of the event's staff alert: the event's 26 characters with another prefix. */
+/** Returns the id of the event's staff alert: the event's 26 characters with another prefix. */
 export function alertIdOf(eventId: EventId): AlertId {
   return `alr_${eventId.slice('evt_'.length)}` as AlertId;
 }

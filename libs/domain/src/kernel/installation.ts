@@ -1,6 +1,6 @@
 import { OperatorError } from './operator-error.js';
 
-/** The identity of an installation in Kafka: a record in its own topic. */
+/** The identity of an installation in Kafka: a record in a topic of its own. */
 export interface InstallationRecord {
   readonly id: string;
   readonly partitions: number;
@@ -16,21 +16,24 @@ export interface InstallationRow extends InstallationRecord {
   readonly announced: boolean;
 }
 
-/** Where a process starts, and what it finds there. */
+/** The place where a process starts, and the identities that it finds there. */
 export interface InstallationPlace {
   readonly row: InstallationRow | null;
   readonly record: InstallationRecord | null;
   readonly kafkaClusterId: string;
   readonly topicPrefix: string;
-  /** The setting. */
+  /** The configured number of partitions. */
   readonly partitions: number;
 }
 
 export type InstallationVerdict =
   | { readonly kind: 'same' }
-  /** Neither side knows one. */
+  /** Neither Kafka nor Postgres holds an identity. */
   | { readonly kind: 'create' }
-  /** Postgres knows it; a process ended before it wrote the record to Kafka, or before it noted that it had. */
+  /**
+   * Only Postgres is known to hold the identity: a process ended before it wrote the record to Kafka, or before it
+   * noted that.
+   */
   | { readonly kind: 'announce'; readonly row: InstallationRow }
   | { readonly kind: 'refuse'; readonly reason: string };
 
@@ -80,7 +83,7 @@ function refusePartitions(known: number, setting: number): InstallationVerdict {
   );
 }
 
-/** The database and the brokers do not belong together, or not to these settings. */
+/** The database and the brokers do not belong together, or do not match the settings. */
 export class InstallationMismatchError extends OperatorError {
   override readonly name = 'InstallationMismatchError';
 }

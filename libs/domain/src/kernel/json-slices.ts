@@ -1,9 +1,9 @@
 /**
- * Where the members of a JSON text stand, so that a payload can be kept as it was sent: parsing and printing it again
- * would change number spellings, precision and member order.
+ * Finds the members of a JSON text, so that a payload is kept as it was sent. Parsing and printing it again would
+ * change number spellings, precision and member order.
  *
- * Both functions require text that `JSON.parse` accepts as an object or an array; the scanner only has to find where
- * values end. It stands on the path of every event, so it compares character codes and makes no text but the slices.
+ * Both functions require text that `JSON.parse` accepts as an object or an array, because the scanner only finds where
+ * values end. It runs for every event, so it compares character codes and creates no text but the slices.
  */
 
 const TAB = 0x09;
@@ -30,8 +30,8 @@ function skipSpace(json: string, at: number): number {
 
 /** Returns the index after the string that opens at `at`. */
 function skipString(json: string, at: number): number {
-  // The engine's own search for the closing quote is far faster than a loop here; quotes behind an odd number of
-  // backslashes belong to the string.
+  // The engine's own search for the closing quote is far faster than a loop here. A quote after an odd number of
+  // backslashes belongs to the string.
   for (let quote = json.indexOf('"', at + 1); quote !== -1; quote = json.indexOf('"', quote + 1)) {
     let backslashes = 0;
     while (json.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes++;
@@ -80,12 +80,14 @@ function skipComma(json: string, at: number): number {
   return json.charCodeAt(i) === COMMA ? skipSpace(json, i + 1) : i;
 }
 
-/** The text that the string literal stands for. */
+/** Returns the text of a string literal. */
 function unquote(literal: string): string {
   return literal.includes('\\') ? (JSON.parse(literal) as string) : literal.slice(1, -1);
 }
 
-/** The raw text of each member of the object; of members of the same name the last counts, as in `JSON.parse`. */
+/**
+ * Returns the raw text of each member of the object. Of members with the same name the last counts, as in `JSON.parse`.
+ */
 export function memberSlices(json: string): ReadonlyMap<string, string> {
   const slices = new Map<string, string>();
   let at = skipSpace(json, skipSpace(json, 0) + 1);
@@ -100,7 +102,7 @@ export function memberSlices(json: string): ReadonlyMap<string, string> {
   return slices;
 }
 
-/** The raw text of each element of the array. */
+/** Returns the raw text of each element of the array. */
 export function elementSlices(json: string): readonly string[] {
   const slices: string[] = [];
   let at = skipSpace(json, skipSpace(json, 0) + 1);

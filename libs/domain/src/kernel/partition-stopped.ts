@@ -1,25 +1,25 @@
-/** Why a partition stands still until somebody acts. */
+/** Why a partition stands still until an operator acts. */
 export const STOP_CODES = ['sequences_behind_log', 'went_back'] as const;
 
 export type StopCode = (typeof STOP_CODES)[number];
 
-/** What an operator needs to know about a stopped partition. */
+/** Details of a stopped partition for the operator. */
 export interface PartitionStop {
   readonly code: StopCode;
   readonly topic: string;
   readonly partition: number;
-  /** The offset that the stage has to go on from. */
+  /** The offset at which the stage must continue. */
   readonly expectedOffset: number;
   /** The offset that the topic has instead. */
   readonly foundOffset: number;
   readonly reason: string;
-  /** The command to run. */
+  /** The command that the operator must run. */
   readonly command: string;
 }
 
 /**
- * Going on would break a promise, and trying again does not help: the partition stops, the others go on. Nothing is
- * skipped.
+ * To continue would break a promise, and a retry does not help. The partition stops without skipping records; the
+ * others continue.
  */
 export class PartitionStoppedError extends Error {
   override readonly name = 'PartitionStoppedError';

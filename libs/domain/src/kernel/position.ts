@@ -1,20 +1,20 @@
-/** A record that was read: its offset, and what it holds in short. */
+/** A record that was read: its offset and a fingerprint of its content. */
 export interface Anchor {
   readonly offset: number;
   readonly fingerprint: string;
 }
 
-/** Where a reader goes on in a partition. */
+/** Where a reader continues in a partition. */
 export interface Position {
-  /** Everything before it was read. */
+  /** The next offset to read. */
   readonly next: number;
-  /** The last record before it that is remembered; `null` when none is. */
+  /** The last remembered record before `next`; `null` if there is none. */
   readonly anchor: Anchor | null;
 }
 
 /** The current content of the partition. */
 export interface PartitionFindings {
-  /** The offset of the first record that is kept. */
+  /** The offset of the oldest record in the partition. */
   readonly begin: number;
   /** The offset after the last record. */
   readonly end: number;
@@ -29,7 +29,7 @@ export type PositionVerdict =
   /** The partition lost records that were read, and may hold others in their place. */
   | { readonly kind: 'went back'; readonly expected: number; readonly found: number; readonly reason: string };
 
-/** Judges whether the partition still is what was read of it. */
+/** Judges whether the partition still holds the records that were read of it. */
 export function judgePosition(
   { next, anchor }: Position,
   { begin, end, fingerprint }: PartitionFindings,

@@ -3,7 +3,7 @@ import type { Brand } from './brand.js';
 /** An event's place in its org's log: 1, 2, 3 … without a gap (contract 3.2). */
 export type Seq = Brand<number, 'Seq'>;
 
-/** Before the first event of an org. */
+/** The last seq of an org without events. */
 export const SEQ_NONE = 0 as Seq;
 
 export function nextSeq(last: Seq): Seq {
@@ -11,8 +11,9 @@ export function nextSeq(last: Seq): Seq {
 }
 
 /**
- * The one parser of a stored or transmitted seq: Postgres `bigint` and Kafka headers arrive as decimal text.
- * @throws RangeError for anything but a decimal integer in 0 … 2^53-1; such a value is a defect of the store.
+ * Parses a stored or transmitted seq: Postgres `bigint` and Kafka headers arrive as decimal text. There is no other
+ * parser.
+ * @throws RangeError unless the text is a decimal integer in 0 … 2^53-1; any other value is a defect of the store
  */
 export function seqFromText(text: string): Seq {
   const value = Number(text);

@@ -2,7 +2,7 @@ import { FINGERPRINT_BYTES, type IdFingerprint } from './id-fingerprint.js';
 
 const FIRST_BYTES = 64 * FINGERPRINT_BYTES;
 
-/** Fingerprints one after the other, as a checkpoint holds them. */
+/** Fingerprints in a row, as a checkpoint stores them. */
 export class FingerprintList {
   #bytes = Buffer.alloc(0);
   #length = 0;
@@ -20,7 +20,7 @@ export class FingerprintList {
     for (const word of print) this.#length = this.#bytes.writeInt32LE(word, this.#length);
   }
 
-  /** Hands the bytes over; the list is empty afterwards. */
+  /** Returns the bytes and empties the list. */
   take(): Buffer {
     const bytes = this.#bytes.subarray(0, this.#length);
     this.#bytes = Buffer.alloc(0);
@@ -29,7 +29,7 @@ export class FingerprintList {
   }
 }
 
-/** The fingerprints that a list handed over. */
+/** Reads the fingerprints from the bytes of a list. */
 export function fingerprintsOf(bytes: Buffer): readonly IdFingerprint[] {
   const prints: IdFingerprint[] = [];
   for (let at = 0; at + FINGERPRINT_BYTES <= bytes.length; at += FINGERPRINT_BYTES) {

@@ -2,14 +2,16 @@ import { FINGERPRINT_BYTES, type IdFingerprint } from './id-fingerprint.js';
 
 const WORDS = FINGERPRINT_BYTES / 4;
 const FIRST_SLOTS = 64;
-/** A search in a table that is fuller than this takes too many steps. */
+/** The largest filled share of the table. In a fuller table, a search takes too many steps. */
 const FILL = 0.75;
 
-/** A set of fingerprints in one typed array: 16 bytes a slot, 21 to 43 bytes an entry, and no object for any of them. */
+/**
+ * A set of fingerprints in one typed array: 16 bytes a slot, 21 to 43 bytes an entry, without an object for each entry.
+ */
 export class FingerprintTable {
   #slots: Int32Array;
   #mask: number;
-  /** Entries in `#slots`, where a slot of zeros is a free one. */
+  /** The number of entries in `#slots`. A slot of zeros is free. */
   #filled = 0;
   #hasZero = false;
 
@@ -30,7 +32,7 @@ export class FingerprintTable {
     return !this.#isFree(this.#placeOf(print));
   }
 
-  /** @returns whether it is new */
+  /** @returns whether the fingerprint is new */
   add(print: IdFingerprint): boolean {
     if (isZero(print)) {
       const isNew = !this.#hasZero;
@@ -45,7 +47,7 @@ export class FingerprintTable {
     return true;
   }
 
-  /** Where the entry is in the slots, or the free slot for it. */
+  /** Returns the entry's place in the slots, or the free slot for it. */
   #placeOf([a, b, c, d]: IdFingerprint): number {
     const slots = this.#slots;
     for (let slot = a & this.#mask; ; slot = (slot + 1) & this.#mask) {

@@ -4,15 +4,15 @@ import type { EventId, OrgId } from '../kernel/index.js';
 /** Bytes of a fingerprint in a checkpoint. */
 export const FINGERPRINT_BYTES = 16;
 
-/** 128 bits as four signed integers, which need no object of their own. */
+/** 128 bits as four signed integers, which need no heap object each. */
 export type IdFingerprint = readonly [number, number, number, number];
 
 /**
- * Names an event id among those of all orgs by the first 128 bits of a SHA-256. Two of a billion ids are equal with a
- * chance of 1 in 10^20, and nobody can choose an id that looks like another.
+ * Identifies an event id among all orgs by the first 128 bits of a SHA-256. Among a billion ids, two are equal with a
+ * chance of 1 in 10^20. Nobody can choose an id with another's fingerprint.
  */
 export function idFingerprint(orgId: OrgId, id: EventId): IdFingerprint {
-  // A string of bytes costs a third of what a `Buffer` does.
+  // A string of bytes costs a third of a `Buffer`.
   const digest = hash('sha256', `${orgId}/${id}`, 'binary');
   return [wordOf(digest, 0), wordOf(digest, 4), wordOf(digest, 8), wordOf(digest, 12)];
 }

@@ -2,22 +2,25 @@ import { FingerprintList, fingerprintsOf } from './fingerprint-list.js';
 import { FingerprintTable } from './fingerprint-table.js';
 import type { IdFingerprint } from './id-fingerprint.js';
 
-/** How long a segment of the window is: 4 minutes. */
+/** The length of a segment of the window, milliseconds: 4 minutes. */
 export const ID_SEGMENT_MS = 4 * 60_000;
-/** Segments that count at the same time. The newest one is not over, so the window is 16 to 20 minutes long. */
+/** The number of segments in the window. The newest one is not over, so the window is 16 to 20 minutes long. */
 export const ID_SEGMENTS = 5;
 
-/** A clock that goes back by more than this was wrong before; what is less may be two brokers that differ. */
+/**
+ * A clock that goes back by more segments than this was wrong before. A smaller step may be the difference of two
+ * brokers.
+ */
 const SET_BACK_SEGMENTS = 15;
 
-/** The time that an id is known for at least. */
+/** How long an id is known at least, milliseconds. */
 export const ID_WINDOW_MS = (ID_SEGMENTS - 1) * ID_SEGMENT_MS;
 
-/** The ids of one stretch of the log, all of the same segment. */
+/** The ids of one stretch of the log, all in the same segment. */
 export interface IdStretch {
-  /** When the segment begins, in the time of the inbox. */
+  /** When the segment begins, by the timestamps of the inbox, epoch milliseconds. */
   readonly beginMs: number;
-  /** The log offsets that the ids come from: from the first one to the one after the last. */
+  /** The range of log offsets that holds the ids; `to` is exclusive. */
   readonly from: number;
   readonly to: number;
   /** 16 bytes for each id. */
@@ -25,9 +28,9 @@ export interface IdStretch {
 }
 
 interface Segment {
-  /** Counted in segments since 1970. */
+  /** The number of the segment, counted since 1970. */
   number: number;
-  /** All ids of the segment are in the log at this offset or after it. */
+  /** All ids of the segment are in the log at or after this offset. */
   firstOffset: number;
   readonly ids: FingerprintTable;
   /** Ids that no checkpoint contains yet. */
@@ -36,17 +39,17 @@ interface Segment {
   addedTo: number;
 }
 
-/** The number of the segment that a time belongs to. */
+/** Returns the number of the segment that a time belongs to. */
 function segmentOf(timeMs: number): number {
   return Math.floor(timeMs / ID_SEGMENT_MS);
 }
 
 /**
- * The ids that a partition of the log got in its last 16 to 20 minutes. Its clock is the time of the inbox records that
- * became part of the log, and nothing else. Every process that folds the same log has the same window.
+ * The ids that a partition of the log got in its last 16 to 20 minutes. Only the timestamps of inbox records move its
+ * clock, so every process that folds the same log has the same window.
  */
 export class IdWindow {
-  /** Ascending in log offset, and in time unless the inbox' clock was set back. */
+  /** Ascending by log offset, and by time unless the inbox' clock was set back. */
   #segments: Segment[] = [];
   #clockMs: number;
 
@@ -64,19 +67,19 @@ export class IdWindow {
   }
 
   /**
-   * When a record of the inbox counts as received. Time does not go back, unless a broker that was far ahead got its clock
-   * corrected: waiting until the old time comes again would keep all ids meanwhile.
+   * Returns the time at which an inbox record counts as received. It does not go back, unless a broker's clock that was
+   * far ahead was corrected. Otherwise the window would keep all ids until the old time comes again.
    */
   timeOf(inboxMs: number): number {
     return this.#isSetBack(inboxMs) ? inboxMs : Math.max(this.#clockMs, inboxMs);
   }
 
-  /** Which segment a record of the inbox would be in: records of one segment see the same window. */
+  /** Returns the number of the segment of an inbox record. Records of one segment see the same window. */
   segmentOf(inboxMs: number): number {
     return segmentOf(this.timeOf(inboxMs));
   }
 
-  /** Whether the id is among those of the window as it is at that time. */
+  /** Whether the window at that time holds the id. */
   has(print: IdFingerprint, timeMs: number): boolean {
     const oldest = segmentOf(timeMs) - ID_SEGMENTS;
     for (let at = this.#segments.length - 1; at >= 0; at--) {
@@ -86,7 +89,7 @@ export class IdWindow {
     return false;
   }
 
-  /** From which log offset on all ids are in the window as it is at that time; `null` if none is. */
+  /** Returns the log offset from which on the window at that time holds all ids; `null` if it holds none. */
   coversFrom(timeMs: number): number | null {
     const oldest = segmentOf(timeMs) - ID_SEGMENTS;
     return this.#segments.find(({ number }) => number > oldest)?.firstOffset ?? null;
@@ -107,8 +110,8 @@ export class IdWindow {
   }
 
   /**
-   * Takes over the id of a record that is in the log already, and possibly in this window.
-   * @param isNew whether the record is the first one of its event in the log
+   * Adds the id of a record that is in the log already, and possibly in this window.
+   * @param isNew whether the record is the first of its event in the log
    */
   replay(print: IdFingerprint, timeMs: number, logOffset: number, isNew: boolean): void {
     if (timeMs >= this.#clockMs || (isNew && this.#isSetBack(timeMs))) this.add(print, timeMs, logOffset);
@@ -117,7 +120,7 @@ export class IdWindow {
 
   /** Adds the ids of a checkpoint. */
   restore(stretch: IdStretch): void {
-    // One from after the clock's time was written before the clock was set back.
+    // A checkpoint from before the clock was set back may be later than the clock.
     const beginMs = Math.min(stretch.beginMs, this.#clockMs);
     if (this.isOver(beginMs)) return;
     const segment = this.#segmentFor(segmentOf(beginMs), stretch.from);
@@ -136,7 +139,7 @@ export class IdWindow {
       }));
   }
 
-  /** Whether the segment that the time belongs to is not in the window any more. */
+  /** Whether the segment of that time has left the window. */
   isOver(timeMs: number): boolean {
     return segmentOf(timeMs) <= segmentOf(this.#clockMs) - ID_SEGMENTS;
   }
@@ -153,7 +156,7 @@ export class IdWindow {
       found.firstOffset = Math.min(found.firstOffset, logOffset);
       return found;
     }
-    // About as many ids come as in the segment before.
+    // Expect as many ids as in the segment before.
     const ids = new FingerprintTable(found?.ids.size);
     const segment = { number, firstOffset: logOffset, ids, added: new FingerprintList(), addedFrom: 0, addedTo: 0 };
     this.#segments.splice(place, 0, segment);

@@ -1,31 +1,31 @@
 import { Fingerprints, nextSeq, SEQ_NONE, type EventId, type OrgId, type Seq } from '../kernel/index.js';
 
-/** The members of a log record that its place in the sequence depends on. */
+/** The members of a log record that determine its place in the sequence. */
 export interface SequencedRecord {
   readonly orgId: OrgId;
   readonly seq: Seq;
   readonly id: EventId;
 }
 
-/** How a record follows what came before it of its org. */
+/** How a record relates to the previous records of its org. */
 export type LogFinding =
-  /** The next one, as it has to be. */
+  /** The seq is the expected one. */
   | { readonly kind: 'next' }
-  /** Not above the last seen: readers skip it. */
+  /** The seq is not above the last one: readers skip the record. */
   | { readonly kind: 'repeat' }
   /** Events are missing before it. */
   | { readonly kind: 'gap'; readonly expected: Seq }
   /** The id was given to an earlier event. */
   | { readonly kind: 'repeated_id' }
-  /** Before the seq at which the audit begins. */
+  /** The seq is before the start of the audit. */
   | { readonly kind: 'before' };
 
-/** What the log contains of an org. */
+/** The audit's figures for one org. */
 export interface OrgAudit {
   readonly orgId: OrgId;
   readonly firstSeq: Seq;
   readonly lastSeq: Seq;
-  /** Stretches of missing seqs, and how many seqs those are. */
+  /** The number of gaps, and of missing seqs. */
   readonly gaps: number;
   readonly missing: number;
   readonly repeats: number;
@@ -33,13 +33,13 @@ export interface OrgAudit {
 }
 
 export interface LogAuditOptions {
-  /** Whether nothing of the partition has been removed yet, so that each org's first seq has to be 1. */
+  /** Whether the partition still holds its first record, so that each org must start at seq 1. */
   readonly isWhole: boolean;
-  /** Records of a lower seq count for the order alone. */
+  /** The first seq of the audit. Records below it only count for the order. */
   readonly from: Seq;
 }
 
-/** Judges the records of one partition of the log in their order: each org's seq has to be 1, 2, 3 … */
+/** Judges the records of one partition of the log in order: each org's seq must be 1, 2, 3 … */
 export class LogAudit {
   readonly #lastSeen = new Map<OrgId, Seq>();
   readonly #orgs = new Map<OrgId, { -readonly [Figure in keyof OrgAudit]: OrgAudit[Figure] }>();
@@ -47,7 +47,7 @@ export class LogAudit {
 
   constructor(private readonly options: LogAuditOptions) {}
 
-  /** The figures of each org, records before `from` left out. */
+  /** The figures of each org, without records before `from`. */
   get orgs(): readonly OrgAudit[] {
     return [...this.#orgs.values()];
   }

@@ -1,6 +1,6 @@
 import { nextSeq, SEQ_NONE, type OrgId, type Seq } from '../kernel/index.js';
 
-/** The last seq of each org of a partition: about 100 bytes an org. */
+/** The last seq of each org in a partition, in about 100 bytes an org. */
 export class OrgSequences {
   readonly #lastSeqs = new Map<OrgId, Seq>();
   readonly #changed = new Set<OrgId>();
@@ -13,7 +13,7 @@ export class OrgSequences {
     return this.#lastSeqs.get(orgId) ?? SEQ_NONE;
   }
 
-  /** Gives the next event of the org its seq. */
+  /** Returns the seq of the org's next event, and counts it. */
   next(orgId: OrgId): Seq {
     const seq = nextSeq(this.lastSeqOf(orgId));
     this.#set(orgId, seq);
@@ -21,19 +21,19 @@ export class OrgSequences {
     return seq;
   }
 
-  /** Takes over a snapshot; an older one than what is known changes nothing. */
+  /** Restores the org's last seq from a snapshot. Ignores a snapshot older than the current state. */
   restore(orgId: OrgId, lastSeq: Seq): void {
     if (lastSeq > this.lastSeqOf(orgId)) this.#set(orgId, lastSeq);
   }
 
-  /** Takes over what a repair has written, even if more was known. */
+  /** Sets the org's last seq to a repair's value, even if it is lower. */
   reset(orgId: OrgId, lastSeq: Seq): void {
     this.#set(orgId, lastSeq);
   }
 
   /**
    * Takes over a record that is in the log already.
-   * @returns whether it is new: one whose seq is not above the last seen is a repeat
+   * @returns whether it is new; a record whose seq is not above the last one is a repeat
    */
   replay(orgId: OrgId, seq: Seq): boolean {
     if (seq <= this.lastSeqOf(orgId)) return false;
@@ -42,7 +42,7 @@ export class OrgSequences {
     return true;
   }
 
-  /** The orgs that changed since the last call, as they are now. */
+  /** Returns the last seqs of the orgs that changed since the last call. */
   takeChanged(): ReadonlyMap<OrgId, Seq> {
     const changed = new Map<OrgId, Seq>();
     for (const orgId of this.#changed) changed.set(orgId, this.lastSeqOf(orgId));
@@ -56,7 +56,7 @@ export class OrgSequences {
   }
 
   #set(orgId: OrgId, seq: Seq): void {
-    // The text of a new org may be a part of a whole record, which would stay in memory with it.
+    // Copy a new org's text: it may be a slice that would keep a whole record in memory.
     this.#lastSeqs.set(this.#lastSeqs.has(orgId) ? orgId : ownText(orgId), seq);
   }
 }

@@ -3,27 +3,27 @@ import { idFingerprint, type IdFingerprint } from './id-fingerprint.js';
 import { IdWindow } from './id-window.js';
 import { OrgSequences } from './org-sequences.js';
 
-/** An event of the inbox, as far as its place in the log depends on it. */
+/** The parts of an inbox event that determine its place in the log. */
 export interface Received {
   readonly orgId: OrgId;
   readonly id: EventId;
-  /** When the broker took the record, in epoch milliseconds. */
+  /** When the broker received the record, in epoch milliseconds. */
   readonly inboxMs: number;
 }
 
 export type Appending =
-  /** `timeMs` belongs to the record of the log: the window is restored by it. */
+  /** `timeMs` is stored in the log record, to restore the window from it. */
   { readonly kind: 'appended'; readonly seq: Seq; readonly timeMs: number } | { readonly kind: 'repeat' };
 
 /**
- * The fold of one partition. The seq of an event depends only on the events before it, so every process that folds the
- * same inbox writes the same log. Its state is a function of the log, and can be restored from any checkpoint and the log
- * after it. It runs ahead of the writes. After an uncertain write the sequencer discards it.
+ * The fold of one partition. The seq of an event depends only on earlier events, so every process that folds the same
+ * inbox writes the same log. The state follows from the log; any checkpoint and the log after it restore it. The fold
+ * runs ahead of the writes. After an uncertain write, the sequencer discards it.
  */
 export class PartitionFold {
   readonly ids: IdWindow;
 
-  /** @param clockMs the time of the newest record that the state holds */
+  /** @param clockMs the time of the newest record in the state */
   constructor(
     clockMs = 0,
     readonly sequences = new OrgSequences(),
@@ -33,8 +33,8 @@ export class PartitionFold {
 
   /**
    * Gives the event the next seq of its org, unless its id is known (contract 3.2: unique, never reused).
-   * @param logOffset where the event will be in the log
-   * @param isInLog whether the log before the window has the id, if the event has to be looked for there
+   * @param logOffset the offset that the event will get in the log
+   * @param isInLog searches the log before the window for the id; given if that is necessary
    */
   append(received: Received, logOffset: number, isInLog?: (print: IdFingerprint) => boolean): Appending {
     const print = idFingerprint(received.orgId, received.id);

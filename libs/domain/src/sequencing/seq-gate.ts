@@ -5,37 +5,37 @@ interface Sequenced {
   readonly seq: Seq;
 }
 
-/** A place where the log is not what it promises: an org's seq after which another one than the next was found. */
+/** A fault of the log: an org's seq is not followed by the next one. */
 export interface SequenceGap {
   readonly orgId: OrgId;
   readonly after: Seq;
   readonly found: Seq;
 }
 
-/** The part of a batch that is new to a reader. */
+/** The records of a batch that are new to a reader. */
 export interface Sifted<Event> {
   readonly fresh: readonly Event[];
-  /** Empty, unless the log is broken. Events before the first known seq of an org do not count as missing. */
+  /** Empty, unless the log is broken. Events before an org's first known seq do not count as missing. */
   readonly gaps: readonly SequenceGap[];
-  /** To be called once the fresh ones are handled. */
+  /** Call it once the fresh records are handled. */
   readonly remember: () => void;
 }
 
 /**
- * The rule by which every reader of the log skips a byte-identical repeat: *ignore a record whose seq is not above the
- * last seen of its org.* Read by it, each org's seq is 1, 2, 3 … without a gap.
+ * Skips byte-identical repeats by the rule of all readers of the log: *ignore a record whose seq is not above the last
+ * one of its org.* Each org's seq is then 1, 2, 3 … without a gap.
  */
 export class SeqGate {
   readonly #lastSeen = new Map<OrgId, Seq>();
 
-  /** Takes over what an earlier reader of the same projection had seen of the org. */
+  /** Sets the last seq of the org that an earlier reader of the same projection has handled. */
   resume(orgId: OrgId, lastSeen: Seq): void {
     this.#lastSeen.set(orgId, lastSeen);
   }
 
   /**
-   * The records that are new to this reader. They count as seen from `remember` on, which is to be called once they
-   * are handled: a reader that fails in between must be given them again.
+   * Returns the records that are new to this reader. Call `remember` once they are handled. If the reader fails before
+   * that, the next call returns them again.
    */
   sift<Event extends Sequenced>(events: readonly Event[]): Sifted<Event> {
     const seen = new Map<OrgId, Seq>();

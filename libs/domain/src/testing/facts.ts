@@ -30,7 +30,7 @@ export function ended(run: number, reason: Ended['reason'] = 'endpoint_disabled'
   return { type: 'ended', delivery, run, reason };
 }
 
-/** An attempt with values that identify it. */
+/** Returns an attempt whose values derive from its number. */
 export function attempted(
   run: number,
   attempt: number,

@@ -4,7 +4,7 @@ import { CATALOG, type CatalogEntry, type JsonObject } from '#libs/domain';
 
 const HEADER = '// Written by `npm run generate` from the catalog of libs/domain.';
 
-/** Nobody has to handle events that are never emitted. */
+/** Leaves out deprecated types: no such event is ever emitted. */
 const ENTRIES = CATALOG.filter((entry) => !entry.deprecated);
 
 function pascalCase(name: string): string {
@@ -30,12 +30,14 @@ function union(types: readonly string[]): string {
   return types.map((type) => `'${type}'`).join(' | ');
 }
 
-/** The text of `event-data.ts`: the type of `data` for each event type, from the JSON Schemas of the catalog. */
+/**
+ * Returns the text of `event-data.ts`: the type of `data` for each event type, from the JSON Schemas of the catalog.
+ */
 export async function eventTypesSource(path: string): Promise<string> {
   const names = namesBySchema();
   const interfaces: string[] = [];
   for (const [schema, name] of names) {
-    // The compiler writes into what it is given.
+    // The compiler modifies its argument, so pass a copy.
     interfaces.push(await compile(structuredClone(schema), name, { bannerComment: '', format: false }));
   }
   const members = ENTRIES.map(

@@ -13,7 +13,7 @@ const EXAMPLE_ORG = '6f1fbb3c-51d4-4bd9-9d0b-7a0ac8c5a001';
 const EXAMPLE_WIDGET = '0f9b3c52-6a1e-4d27-9a45-3f0f8c1d7e21';
 const EXAMPLE_TIME = '2026-01-05T09:30:00.000Z';
 
-/** A whole event of the type. */
+/** Returns an example event of the type, with its envelope. */
 export function exampleEnvelope({ event, scope, example }: CatalogEntry): JsonObject {
   return {
     id: 'evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
@@ -27,12 +27,12 @@ export function exampleEnvelope({ event, scope, example }: CatalogEntry): JsonOb
   };
 }
 
-/** A schema as a part of a document, which says for the whole of it which dialect it is in. */
+/** Returns the schema without its dialect, to embed it: the document declares the dialect for all its parts. */
 export function partOf(schema: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(schema).filter(([keyword]) => keyword !== '$schema'));
 }
 
-/** The envelope of one type: what all have in common is in the envelope's own file. */
+/** Returns the file of one type's envelope; the members of all types are in the envelope's own file. */
 function eventFile(entry: CatalogEntry): SchemaFile {
   const name = `${entry.event}.json`;
   return {
@@ -53,7 +53,7 @@ function eventFile(entry: CatalogEntry): SchemaFile {
   };
 }
 
-/** `schemas/`: the envelope, and each event type that is emitted. */
+/** The files of `schemas/`: the envelope, and each event type that is emitted. */
 export const EVENT_SCHEMA_FILES: readonly SchemaFile[] = [
   { name: ENVELOPE_FILE, schema: { $schema: DIALECT, $id: ENVELOPE_FILE, title: 'Envelope', ...ENVELOPE_SCHEMA } },
   ...CATALOG.filter(({ deprecated }) => !deprecated).map(eventFile),

@@ -1,9 +1,8 @@
 import type { JsonObject } from '#libs/domain';
 
 /**
- * Whom a change of a schema breaks. `deployed`: consumers that are built on the schema as it was, when they read what is
- * emitted from now on. `upgraded`: consumers that are built on the schema as it is now, when they read what the log still
- * holds from before.
+ * The consumers that a change of a schema breaks. `deployed`: consumers built on the old schema, when they read new
+ * events. `upgraded`: consumers built on the new schema, when they read old events from the log.
  */
 export type BrokenConsumer = 'deployed' | 'upgraded';
 
@@ -33,14 +32,14 @@ const ANNOTATIONS = new Set([
 ]);
 const LOWER_BOUNDS = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'];
 const UPPER_BOUNDS = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'];
-/** Looked at one by one below; of any other keyword it can only be seen whether it changed. */
+/** Keywords that the comparison below understands. Any change of another keyword counts as breaking. */
 const JUDGED = new Set([
   ...['type', 'enum', 'const', 'properties', 'required', 'additionalProperties', 'items', 'allOf'],
   ...LOWER_BOUNDS,
   ...UPPER_BOUNDS,
 ]);
 
-/** JSON text that is the same for the same value, whatever the order of its members. */
+/** Returns JSON text that is the same for equal values, whatever the order of their members. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_name, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)
@@ -53,7 +52,7 @@ function isSchema(value: unknown): value is Schema {
   return typeof value === 'boolean' || (typeof value === 'object' && value !== null && !Array.isArray(value));
 }
 
-/** The schema of any value, since a missing schema refuses none. */
+/** Returns the value as a schema. A missing schema allows any value. */
 function schemaOr(value: unknown): Schema {
   return isSchema(value) ? value : true;
 }
@@ -62,27 +61,27 @@ function membersOf(value: unknown): Readonly<Record<string, unknown>> {
   return isSchema(value) && typeof value === 'object' ? value : {};
 }
 
-/** Whether members that are not described are refused, or have a schema to fit. */
+/** Whether unknown members are refused, or have a schema to match. */
 function isClosed({ additionalProperties }: JsonObject): boolean {
   return additionalProperties !== undefined && additionalProperties !== true;
 }
 
-/** Collects what breaks, place by place. */
+/** Collects breaking changes, place by place. */
 class Comparison {
   readonly found: BreakingChange[] = [];
 
-  /** New events may be what the old schema does not allow. */
+  /** Notes that new events may be invalid by the old schema. */
   loosened(pointer: string, detail: string): void {
     this.found.push({ pointer, breaks: 'deployed', detail });
   }
 
-  /** Old events may be what the new schema does not allow. */
+  /** Notes that old events may be invalid by the new schema. */
   tightened(pointer: string, detail: string): void {
     this.found.push({ pointer, breaks: 'upgraded', detail });
   }
 
   compare(before: Schema, after: Schema, at: string): void {
-    // A schema that allows anything has parts that allow anything, without end.
+    // Stop here: the parts of a schema that allows anything would recurse without end.
     if (before === true && after === true) return;
     if (before === false || after === false) {
       if (before !== false) this.tightened(at, 'must be absent now');
@@ -102,7 +101,7 @@ class Comparison {
     this.#others(old, now, at);
   }
 
-  /** @param old the values that are allowed; undefined: any */
+  /** @param old the allowed values; undefined for any */
   #sets(old: readonly string[] | undefined, now: readonly string[] | undefined, at: string): void {
     const added = old === undefined ? [] : (now?.filter((value) => !old.includes(value)) ?? ['anything']);
     const removed = now === undefined ? [] : (old?.filter((value) => !now.includes(value)) ?? ['anything else']);
@@ -166,7 +165,7 @@ class Comparison {
     for (const [name, schema] of Object.entries(is)) {
       if (name in was) continue;
       const place = `${at}/properties/${name}`;
-      // What was not described was not emitted: a new member is as good as absent from old events.
+      // Old events hold no members that were not described, so a new member counts as absent there.
       if (schema === false) this.tightened(place, 'must be absent now');
       else if (isClosed(old)) this.loosened(place, 'is new where other members were not allowed');
     }
@@ -195,9 +194,9 @@ class Comparison {
 }
 
 /**
- * What of a change breaks consumers. The log keeps events for weeks, so both must hold: who reads with the old schema
- * understands new events, and who reads with the new schema understands old ones. What may be done freely is to describe
- * a new member that need not be there.
+ * Returns the changes that break consumers. The log keeps events for weeks, so both directions must work. Readers with
+ * the old schema must understand new events, and readers with the new schema old events. Adding an optional member is
+ * always allowed.
  */
 export function breakingChanges(before: JsonObject, after: JsonObject): readonly BreakingChange[] {
   const comparison = new Comparison();

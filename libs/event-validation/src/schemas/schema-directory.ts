@@ -6,7 +6,7 @@ import { breakingChanges } from './schema-changes.js';
 
 const textOf = (schema: JsonObject): string => `${JSON.stringify(schema, null, 2)}\n`;
 
-/** The committed schemas, by the name of their file; none where there is no directory yet. */
+/** Returns the committed schemas by file name; none if the directory does not exist. */
 async function committedTexts(directory: string): Promise<ReadonlyMap<string, string>> {
   const names = await readdir(directory).catch((): string[] => []);
   const schemas = names.filter((name) => name.endsWith('.json'));
@@ -15,7 +15,7 @@ async function committedTexts(directory: string): Promise<ReadonlyMap<string, st
   );
 }
 
-/** The files that are not what the sources describe, those that should not be there included. */
+/** Returns the files that differ from the sources, including superfluous ones. */
 export async function driftedFiles(directory: string, files: readonly SchemaFile[]): Promise<readonly string[]> {
   const committed = await committedTexts(directory);
   const wanted = new Map(files.map(({ name, schema }) => [name, textOf(schema)]));
@@ -35,7 +35,7 @@ export async function breakingLines(directory: string, files: readonly SchemaFil
   });
 }
 
-/** Makes the directory hold the files, and no other schema. */
+/** Writes the files to the directory, and removes other schemas from it. */
 export async function writeSchemas(directory: string, files: readonly SchemaFile[]): Promise<void> {
   await mkdir(directory, { recursive: true });
   const wanted = new Set(files.map(({ name }) => name));

@@ -2,9 +2,9 @@ import { EVENT_SCHEMA_FILES } from './event-schema-files.js';
 import { breakingLines, driftedFiles, writeSchemas } from './schema-directory.js';
 
 /**
- * `node write-schemas.js <directory> [--check | --accept-breaking]`: writes the schemas of the events to the directory,
- * unless that would break consumers and `--accept-breaking` is not given; with `--check`, fails if they are not there
- * already.
+ * `node write-schemas.js <directory> [--check | --accept-breaking]`: writes the schemas of the events to the directory.
+ * If that would break consumers, it fails unless `--accept-breaking` is given. With `--check`, it writes nothing, and
+ * fails if the directory differs.
  */
 const [directory, flag] = process.argv.slice(2);
 

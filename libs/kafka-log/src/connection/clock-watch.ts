@@ -1,9 +1,9 @@
 import type { Clock } from '#libs/domain';
 
-/** Clocks are slewed by less than this between two looks; what is more was a step. */
+/** Milliseconds. Slewing changes a clock by less between two checks; a larger difference is a step. */
 const STEP_MS = 1_000;
 
-/** Notices when the wall clock is set: when it goes back or ahead against the monotonic one. */
+/** Notices when the wall clock is set, by comparing it with the monotonic clock. */
 export class ClockWatch {
   #differenceMs: number;
 
@@ -14,7 +14,7 @@ export class ClockWatch {
     this.#differenceMs = clock.now() - monotonicMs();
   }
 
-  /** Whether the clock was set since the last look. */
+  /** Whether the clock was set since the last call. */
   wasSet(): boolean {
     const differenceMs = this.clock.now() - this.monotonicMs();
     const stepMs = Math.abs(differenceMs - this.#differenceMs);

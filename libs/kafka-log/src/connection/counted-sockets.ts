@@ -4,7 +4,7 @@ import type { ISocketFactory } from 'kafkajs';
 
 const KEEP_ALIVE_MS = 60_000;
 
-/** Opens connections as kafkajs does, and counts those that broke: that ended though nobody here ended them. */
+/** Opens connections as kafkajs does, and counts those that the other side or the network ended. */
 export class CountedSockets {
   interruptions = 0;
 
@@ -19,7 +19,7 @@ export class CountedSockets {
       this.interruptions++;
     };
     socket.once('error', count);
-    // Before Node ends its own side, which is how a connection that we ended looks.
+    // Listen before Node ends its own side, because after that the connection looks as if we had ended it.
     socket.prependOnceListener('end', () => {
       if (!socket.writableEnded) count();
     });

@@ -1,4 +1,4 @@
-/** Whether the work ends within that time; it goes on if not. @param work never rejects */
+/** Whether the work ends within that time. If not, it continues. @param work never rejects */
 export function endsWithin(work: Promise<void>, timeoutMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => {

@@ -1,8 +1,8 @@
-/** Errors of brokers that a retry does not help against, by kafkajs' names. */
+/** Names in kafkajs of broker errors that a retry does not help against. */
 const LASTING_TYPES =
   /^(INVALID_(?!REPLICATION_FACTOR)|UNSUPPORTED_|.*_AUTHORIZATION_FAILED$|ILLEGAL_SASL_STATE|SASL_|POLICY_VIOLATION|CORRUPT_)/;
 
-/** Errors of kafkajs for brokers or requests that it cannot work with. */
+/** Names of kafkajs' own errors for brokers or requests that it cannot work with. */
 const LASTING_NAMES = new Set([
   'KafkaJSSASLAuthenticationError',
   'KafkaJSServerDoesNotSupportApiKey',
@@ -10,7 +10,7 @@ const LASTING_NAMES = new Set([
   'KafkaJSInvariantViolation',
 ]);
 
-/** How deep kafkajs nests causes: retries around a connection around a socket, with room to spare. */
+/** The deepest nesting of causes in kafkajs (retries around a connection around a socket), with room to spare. */
 const DEEPEST = 6;
 
 interface ErrorMembers {
@@ -21,7 +21,7 @@ interface ErrorMembers {
   readonly errors?: unknown;
 }
 
-/** The error and all that caused it. */
+/** Yields the error and all its causes. */
 function* chainOf(error: unknown, depth = 0): Generator<ErrorMembers> {
   if (typeof error !== 'object' || error === null || depth > DEEPEST) return;
   const members = error as ErrorMembers;
@@ -31,9 +31,9 @@ function* chainOf(error: unknown, depth = 0): Generator<ErrorMembers> {
 }
 
 /**
- * Whether a request to Kafka failed for a reason that goes away by itself: a leader that is not elected yet, a topic
- * that another process is about to make, a broker that starts or is busy, a connection that broke. An error that says
- * nothing of Kafka does not pass.
+ * Whether a request to Kafka failed for a reason that passes by itself. Such reasons are a missing leader, a topic that
+ * another process is creating, a starting or busy broker, and a broken connection. Errors that are not from Kafka do
+ * not pass.
  */
 export function isPassingKafkaError(error: unknown): boolean {
   let isOfKafka = false;

@@ -27,19 +27,19 @@ export interface KafkaConnectionOptions {
   readonly brokers: readonly string[];
   readonly clientId: string;
   readonly logger: Logger;
-  /** For brokers that are not open to everyone. */
+  /** Credentials, if the brokers require them. */
   readonly access?: KafkaAccess;
-  /** Where what goes over the connection is measured, if somebody wants to know. */
+  /** Where to count requests and bytes; none are counted without it. */
   readonly metrics?: Metrics;
-  /** A client to use in place of one that is made here: for a simulation without brokers. */
+  /** A client to use instead of a new one, for simulations without brokers. */
   readonly kafka?: Kafka;
-  /** How often a connection of that client broke. */
+  /** Returns how often a connection of `kafka` broke. */
   readonly interruptions?: () => number;
-  /** How many partitions the installation has; without it, keys go by what each topic has. */
+  /** The installation's number of partitions. Without it, keys are placed by the partitions of each topic. */
   readonly partitions?: number;
 }
 
-/** kafkajs mostly retries what it reports as an error. The stages log what it means for them. */
+/** Relays kafkajs' log. kafkajs retries most of the errors that it reports, and the stages log what fails for them. */
 function relay(logger: Logger): (entry: LogEntry) => void {
   return ({ level, namespace, log }) => {
     const fields = { kafkajs: namespace, error: typeof log['error'] === 'string' ? log['error'] : undefined };
@@ -48,13 +48,13 @@ function relay(logger: Logger): (entry: LogEntry) => void {
   };
 }
 
-/** One process' access to the brokers. */
+/** A process' connection to the brokers. */
 export class KafkaConnection {
   readonly kafka: Kafka;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly sessionTimes = new AcceptedSessionTimes();
-  /** How producers place records by their keys. */
+  /** Places records by their keys. */
   readonly partitioner: ICustomPartitioner;
   readonly #places: KeyPlaces | null;
   readonly #sockets = new CountedSockets();
@@ -73,28 +73,28 @@ export class KafkaConnection {
         clientId: options.clientId,
         brokers: [...options.brokers],
         ...options.access,
-        // A stuck connection is given up well within the sequencer's session, so that its lease check stays meaningful.
+        // Well within the sequencer's session, so that its lease check stays meaningful when a connection hangs.
         requestTimeout: 3_000,
         enforceRequestTimeout: true,
         connectionTimeout: 3_000,
-        // Some seconds in all: callers get an answer in time, and every stage retries by itself.
+        // A few seconds in all: callers get an answer in time, and every stage retries by itself.
         retry: { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000 },
         logLevel: logLevel.WARN,
         logCreator: () => relay(options.logger),
       });
   }
 
-  /** How often a connection to a broker broke: after that, topics may not be what they were. */
+  /** How often a connection to a broker broke. After each, topics may have changed. */
   get interruptions(): number {
     return this.#interruptions();
   }
 
-  /** Whether records of the key belong to the partition. Unknown partition counts allow any. */
+  /** Whether the partition is the one of the key. If the number of partitions is unknown, any is. */
   isPlaceOf(key: string, partition: number): boolean {
     return this.#places === null || this.#places.of(key) === partition;
   }
 
-  /** Whether the installation has the partition: a topic that was altered may have more. */
+  /** Whether the installation has the partition. A topic that was altered may have more. */
   isOwnPartition(partition: number): boolean {
     return this.#places === null || partition < this.#places.partitions;
   }
@@ -110,8 +110,8 @@ export class KafkaConnection {
   }
 
   /**
-   * Waits with back-off until a broker answers, however long that takes, and says what it waits for.
-   * @throws what the broker refuses for good, such as a client that may not connect
+   * Waits with back-off until a broker answers, without a limit, and reports what it waits for.
+   * @throws an error that does not pass, such as a refused login
    */
   async waitUntilReachable(onWait: (reason: string) => void, signal?: AbortSignal): Promise<void> {
     await untilItWorks(() => this.withAdmin((admin) => admin.describeCluster()), {

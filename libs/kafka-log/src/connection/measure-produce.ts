@@ -3,7 +3,7 @@ import type { TopicMessages } from 'kafkajs';
 import type { Metrics } from '#libs/telemetry';
 import { topicRole } from '../topics/topics.js';
 
-/** Measures a produce request: what it appended and how long it took, or that it failed. */
+/** Measures a produce request: its records, its time, and whether it failed. */
 export async function measureProduce<T>(
   metrics: Metrics,
   topicMessages: readonly TopicMessages[],

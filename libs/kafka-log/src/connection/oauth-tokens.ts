@@ -1,9 +1,9 @@
 import kafkajs from 'kafkajs';
 
 const TIMEOUT_MS = 10_000;
-/** The remaining life of a token when the next one is fetched: connections can open with it at any time. */
+/** Fetch the next token when this share of the current one's life remains, because connections can open at any time. */
 const SPARE = 0.2;
-/** For servers that do not say how long a token lives. */
+/** The assumed life of a token, in seconds, if the server does not report it. */
 const ASSUMED_LIFE_SECONDS = 60;
 
 export interface OAuthClient {
@@ -13,7 +13,7 @@ export interface OAuthClient {
   readonly scope: string | null;
 }
 
-/** Gets access tokens by the client credentials grant (RFC 6749, section 4.4), and keeps each for as long as it is good. */
+/** Gets access tokens by the client credentials grant (RFC 6749, section 4.4), and caches each while it is valid. */
 export class OAuthTokens {
   #token: Promise<string> | null = null;
   #goodUntilMs = -Infinity;
@@ -21,8 +21,8 @@ export class OAuthTokens {
   constructor(private readonly client: OAuthClient) {}
 
   /**
-   * Returns a token. After a failure, the next call asks again.
-   * @throws KafkaJSConnectionError, which is waited out, if the server is away; Error if it refuses the client
+   * Returns a token. After a failure, the next call tries again.
+   * @throws KafkaJSConnectionError if the server is away: callers wait and retry; Error if it refuses the client
    */
   async token(): Promise<string> {
     if (performance.now() >= this.#goodUntilMs) this.#token = null;
@@ -37,7 +37,7 @@ export class OAuthTokens {
 
   async #ask(): Promise<string> {
     const { url, clientId, clientSecret, scope } = this.client;
-    // Good for as long as it is on its way, so that connections that open together share it.
+    // Valid while the request is under way, so that connections that open together share the token.
     this.#goodUntilMs = Infinity;
     const credentials = [clientId, clientSecret].map(encodeURIComponent).join(':');
     const answer = await this.#post(credentials, scope);
@@ -75,7 +75,7 @@ export class OAuthTokens {
   }
 }
 
-/** An error that kafkajs and every stage wait out, as they do when a broker is away. */
+/** Makes an error that kafkajs and every stage retry, as when a broker is away. */
 function away(url: string, reason: string): Error {
   return new kafkajs.KafkaJSConnectionError(`no access token from ${url}: ${reason}`);
 }

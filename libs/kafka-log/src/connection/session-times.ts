@@ -1,13 +1,13 @@
-/** The session that a member of a consumer group agrees on with its broker. */
+/** The session that a group member agrees on with its broker. */
 export interface SessionTimes {
-  /** The group gives up a member after that long without a heartbeat. */
+  /** Without a heartbeat for this long, the group drops the member. */
   readonly sessionMs: number;
   readonly heartbeatMs: number;
 }
 
 /**
- * Tried first: the group notices a killed process within it. A broker accepts nothing below its
- * `group.min.session.timeout.ms`, 6 s by default.
+ * The first session to try; the group notices a killed process within this time. A broker accepts no session shorter
+ * than its `group.min.session.timeout.ms`, 6 s by default.
  */
 const SHORTEST: SessionTimes = { sessionMs: 3_500, heartbeatMs: 500 };
 const LONGER: readonly SessionTimes[] = [
@@ -16,7 +16,7 @@ const LONGER: readonly SessionTimes[] = [
   { sessionMs: 30_000, heartbeatMs: 3_000 },
 ];
 
-/** The session times that the brokers accept, as far as is known. */
+/** The shortest session times that the brokers are not known to refuse. */
 export class AcceptedSessionTimes {
   #current = SHORTEST;
 
@@ -24,9 +24,9 @@ export class AcceptedSessionTimes {
     return this.#current;
   }
 
-  /** The brokers accept no session as short as this. @returns whether there is a longer one to try */
+  /** Notes that the brokers refuse so short a session. @returns whether there is a longer one to try */
   refuse({ sessionMs }: SessionTimes): boolean {
-    // Several members learn of it at the same time.
+    // Several members get the refusal at the same time.
     if (sessionMs < this.#current.sessionMs) return true;
     const longer = LONGER.find((times) => times.sessionMs > sessionMs);
     if (longer === undefined) return false;

@@ -23,77 +23,81 @@ import { toReadableRecord, toStoredRecord, type RecordBatch } from '../records/r
 import type { SessionTimes } from '../connection/session-times.js';
 import { StoppedPartitions } from './stopped-partitions.js';
 
-/** How often it is looked whether the clock was set. */
+/** How often to check whether the clock was set, milliseconds. */
 const CLOCK_WATCH_MS = 1_000;
-/** The group waits for members that are alive for this long in a rebalance: longer than they take to release. */
+/** How long the group waits for live members in a rebalance, milliseconds; longer than they take to release. */
 const REBALANCE_TIMEOUT_MS = 10_000;
-/** How long a fetch waits at the broker for records; they are handed over at once when they come. */
+/** How long a fetch waits at the broker for records, milliseconds; the broker answers as soon as there are any. */
 const FETCH_WAIT_MS = 200;
 /**
- * kafkajs fetches from a broker once all that it fetched there before is handled. A batch that takes longer than this is no
- * longer waited for, so that the other partitions go on.
+ * kafkajs fetches from a broker again once its earlier records from there are handled. A batch that takes more
+ * milliseconds than this continues on its own, so that it does not block the other partitions.
  */
 const ATTACHED_MS = 100;
-/** What a partition may have of unfinished batches in memory. With more, later batches wait. */
+/** The most bytes of unfinished batches of a partition in memory. With more, later batches wait. */
 const UNFINISHED_BYTES = 4 * 1024 * 1024;
 const NOTHING_LEFT = () => Promise.resolve();
-/** How soon what waits notices that it need not. */
+/** How often a waiting retry checks whether it is still needed, milliseconds. */
 const BACK_OFF_STEP_MS = 100;
-/** Running work gets this long when others take over partitions: longer than any write to Kafka takes. */
+/** How long running work may take before partitions move, milliseconds; longer than any write to Kafka. */
 const RELEASE_MS = 4_000;
 
 /** The result of a batch. `undefined` means that the whole batch is handled. */
 export type Handled =
   | undefined
-  /** The records from `nextOffset` on are to be handed over again, not before `waitMs` from now. */
+  /** Hand over the records from `nextOffset` on again, after at least `waitMs`. */
   | { readonly kind: 'later'; readonly nextOffset: number; readonly waitMs: number }
   /**
-   * The batch is handled once `rest` has resolved, which is called again after a failure. Later batches of the partition do
-   * not wait for it. The offset moves in order.
+   * The batch is handled once `rest` has resolved; after a failure, `rest` is called again. Later batches of the
+   * partition do not wait for it. The offset moves in order.
    */
   | { readonly kind: 'unfinished'; readonly rest: () => Promise<void> };
 
-/** What a handler can do with its consumer while it handles a batch. */
+/** The consumer as a handler sees it while it handles a batch. */
 export interface BatchContext {
-  /** Whether the partition is certainly still this member's: its session is alive. */
+  /** Whether the partition certainly still belongs to this member: its session is alive. */
   holdsLease(): boolean;
-  /** Whether the batch need not be finished: the consumer stops, or the partition is no longer this member's. */
+  /** Whether the batch need not be finished: the consumer stops, or the partition belongs to another member. */
   isStale(): boolean;
-  /** Raised with each assignment of partitions: what was known of a partition before may be outdated. */
+  /** Raised with each assignment of partitions. Facts about a partition from before may be outdated. */
   readonly generation: number;
   /** Moves the group's offset; for handlers that finish after they return. */
   commit(topic: string, partition: number, nextOffset: number): Promise<void>;
-  /** Ends a rest of the partition early: the one that a `later` asked for. */
+  /** Ends a wait of the partition early that a `later` asked for. */
   resume(topic: string, partition: number): void;
-  /** Lets the handler be called for the partition from this offset on. */
+  /** Continues the partition at this offset. */
   seek(topic: string, partition: number, offset: number): void;
-  /** Has the partition compared with its position again before more of it is handed over: somebody else has moved that. */
+  /**
+   * Compares the partition with its position again before more is handed over. Call it if another process moved the
+   * position.
+   */
   doubt(topic: string, partition: number): void;
 }
 
 export interface BatchConsumerOptions {
   /** The id of the consumer group, also for logs and health. */
   readonly groupId: string;
-  /** The group without its prefix, for metrics. */
+  /** The group's name without its prefix, for metrics. */
   readonly group: string;
   readonly topics: readonly string[];
-  /** `after`: the offset moves when the handler returns; `handler`: the handler commits by itself. */
+  /** `after`: the offset moves when the handler returns; `handler`: the handler commits itself. */
   readonly commits: 'after' | 'handler';
-  /** `given`: what cannot be read is handed over like records; otherwise it stops its partition. */
+  /** `given`: unreadable batches are handed over like records; otherwise one stops its partition. */
   readonly unreadable?: 'given';
-  /** Lets the broker hold records back for some time, so that they come in larger batches. */
+  /** Lets the broker wait for more records, so that batches are larger. */
   readonly gather?: { readonly bytes: number; readonly waitMs: number };
   readonly handle: (batch: RecordBatch, context: BatchContext) => Promise<Handled>;
-  /** Where the group goes on, if it does not keep that in Kafka. */
+  /** Returns where the group continues, if it does not keep its positions in Kafka. */
   readonly positions?: PositionSource | undefined;
   readonly onSession: (session: ConsumerSession | null) => void;
-  /** Before partitions may become another member's: lets what is under way outside of handlers end, if it is soon. */
+  /** Called before partitions may move to another member, to finish work outside of handlers. Must be fast. */
   readonly onRelease?: () => Promise<void>;
 }
 
 /**
- * Hands over batches of records, one at a time for each partition. It calls a failed handler again with the same records,
- * with back-off, and waits for a slow one. Neither blocks other partitions. It replaces a consumer that crashes.
+ * Hands over batches of records, one at a time for each partition. It calls a failed handler again with the same
+ * records, with back-off, and waits for a slow one. Neither blocks other partitions. If its kafkajs consumer crashes,
+ * it makes a new one.
  */
 export class BatchConsumer {
   #consumer: Consumer | null = null;
@@ -104,13 +108,13 @@ export class BatchConsumer {
   #times: SessionTimes;
   /** Monotonic time at which the session was last known to be alive. */
   #aliveAt = -Infinity;
-  /** Whether running work is ending before the consumer joins its group again. */
+  /** Whether running work is finishing before the consumer joins its group again. */
   #isReleasing = false;
-  /** Whether the last assignment has ended, and the next one is awaited. */
+  /** Whether the last assignment is over and the next one has not come. */
   #isReleased = false;
-  /** Batches to be handled, by topic and partition. */
+  /** Batches to handle, by topic and partition. */
   readonly #queues = new Map<string, PartitionQueue>();
-  /** Batches to be finished, while later ones are being handled. */
+  /** Batches to finish while later ones are handled. */
   readonly #unfinished = new Map<string, PartitionQueue>();
   readonly #failing: FailingPartitions;
   readonly #stopped: StoppedPartitions;
@@ -133,7 +137,7 @@ export class BatchConsumer {
   #watching: NodeJS.Timeout | null = null;
   #onJoined: () => void = () => undefined;
   #assigned: Readonly<Record<string, readonly number[]>> = {};
-  /** How far this member is, by topic and partition. */
+  /** This member's progress, by topic and partition. */
   readonly #progress = new Map<string, PartitionProgress>();
 
   constructor(
@@ -164,7 +168,7 @@ export class BatchConsumer {
     this.#commits = new OffsetCommits({
       groupId: options.groupId,
       logger,
-      // No offset of an earlier assignment is committed in the name of the next.
+      // Do not commit offsets of an earlier assignment in the name of the next.
       consumer: () => (this.#isReleased ? null : this.#consumer),
       isStopping: () => this.#stopping,
       metadataOf: (...place) => this.#guard.metadataOf(...place),
@@ -179,14 +183,14 @@ export class BatchConsumer {
     return this.options.topics;
   }
 
-  /** How far this member is in the partitions of the topic that are its own. */
+  /** Returns this member's progress in its partitions of the topic. */
   assignedOf(topic: string): ReadonlyMap<number, PartitionProgress> {
     return new Map(
       (this.#assigned[topic] ?? []).map((partition) => [partition, this.#progressOf(topic, partition)] as const),
     );
   }
 
-  /** Asks the broker for this member's place in partitions that have sent no record yet. */
+  /** Asks the broker for this member's offsets in partitions that have sent no record yet. */
   async learnPlaces(admin: Admin): Promise<void> {
     const topics = this.topics.filter((topic) =>
       [...this.assignedOf(topic).values()].some(({ next }) => next === null),
@@ -213,7 +217,7 @@ export class BatchConsumer {
     });
   }
 
-  /** Finishes the batches that are under way and leaves the group. */
+  /** Finishes the running batches and leaves the group. */
   async stop(): Promise<void> {
     this.#stopping = true;
     if (this.#restart !== null) clearTimeout(this.#restart);
@@ -246,7 +250,7 @@ export class BatchConsumer {
       minBytes: this.options.gather?.bytes ?? 1,
       maxBytesPerPartition: PARTITION_FETCH_BYTES,
       maxBytes: LARGEST_BATCH_BYTES,
-      // Restarting is done here, for every kind of crash.
+      // This class restarts the consumer itself, after every kind of crash.
       retry: { retries: 5, initialRetryTime: 100, maxRetryTime: 2_000, restartOnFailure: () => Promise.resolve(false) },
     });
     this.#consumer = consumer;
@@ -306,9 +310,9 @@ export class BatchConsumer {
   }
 
   /**
-   * kafkajs times its heartbeats by the wall clock: once that is set back it sends none until the clock is where it was,
-   * and the group gives the member up. Rests of partitions were reckoned by the old time as well. A new consumer knows
-   * nothing of it.
+   * Replaces the consumer when the wall clock is set. kafkajs times its heartbeats by that clock. If it is set back, no
+   * heartbeat is sent until it reaches its old time, and the group drops the member. Waits of partitions are wrong,
+   * too.
    */
   #watchClock(): NodeJS.Timeout {
     const watch = new ClockWatch(systemClock, () => performance.now());
@@ -348,7 +352,7 @@ export class BatchConsumer {
     this.options.onSession(null);
   }
 
-  /** Half of the session's time is left for the answer to the heartbeat, and for what is sent on this promise. */
+  /** Half of the session remains for the heartbeat's answer, and for writes that rely on this result. */
   #holdsLease(): boolean {
     return performance.now() - this.#aliveAt < this.#times.sessionMs / 2;
   }
@@ -374,7 +378,7 @@ export class BatchConsumer {
     const { topic, partition, messages } = payload.batch;
     const last = messages.at(-1);
     if (last === undefined || consumer !== this.#consumer || this.#stopping || payload.isStale()) return;
-    // With several brokers, one of them may answer while the group is being joined: the next assignment fetches it again.
+    // With several brokers, one may answer during the join. The next assignment fetches its records again.
     if (this.#isReleased) {
       await delay(BACK_OFF_STEP_MS);
       return;
@@ -385,7 +389,7 @@ export class BatchConsumer {
     const firstOffset = Number(messages[0]?.offset ?? 0);
     if (progress.next === null) progress.reached(firstOffset);
     progress.arrived(firstOffset, Number(messages[0]?.timestamp ?? 0));
-    // The next fetch continues after it, even if it is not handled by then.
+    // Let the next fetch continue after this batch, even before it is handled.
     payload.resolveOffset(last.offset);
     const handled = queue.add(() => this.#handle(generation, payload.batch));
     if (!(await endsWithin(handled, ATTACHED_MS)) && generation === this.#generation) {
@@ -394,16 +398,16 @@ export class BatchConsumer {
     await payload.heartbeat();
   }
 
-  /** Never rejects: what fails is handed over again. */
+  /** Handles a batch. Never rejects: a failed batch is handed over again. */
   async #handle(generation: number, batch: EachBatchPayload['batch']): Promise<void> {
     const { topic, partition, messages } = batch;
     const [first, last] = [messages[0], messages.at(-1)];
     const isOver = () => this.#stopping || generation !== this.#generation;
     if (first === undefined || last === undefined || isOver()) return;
-    // With this one begun, there is room for another.
+    // This batch has begun, so there is room for another.
     this.#pauses.setFull(topic, partition, false);
     const firstOffset = Number(first.offset);
-    // Markers of transactions may come after the last record.
+    // Transaction markers may follow the last record.
     const endOffset = Number(batch.lastOffset()) + 1;
     const sent = { elsewhere: false };
     const context: BatchContext = {
@@ -449,7 +453,7 @@ export class BatchConsumer {
       this.#pauses.rest(topic, partition, waitMs);
       return;
     }
-    // A batch that ends too late for this assignment counts as not handled.
+    // The assignment is over, so the batch counts as not handled.
     if (generation !== this.#generation) return;
     this.#stopped.goesOn(topic, partition, 'handler');
     const nextOffset = handled?.kind === 'later' ? handled.nextOffset : endOffset;
@@ -460,7 +464,7 @@ export class BatchConsumer {
       const [rest, bytes] = handled?.kind === 'unfinished' ? [handled.rest, bytesOf(batch)] : [NOTHING_LEFT, 0];
       void unfinished.add(async () => {
         const isFinished = await this.#finishBatch(rest, { topic, partition, firstOffset, context });
-        // As above: what ends too late for this assignment counts as not handled.
+        // As above: if the assignment is over, the batch counts as not handled.
         if (isFinished && generation === this.#generation) this.#reached(topic, partition, firstOffset, nextOffset);
       }, bytes);
     } else {
@@ -472,7 +476,10 @@ export class BatchConsumer {
     if (handled.waitMs > 0) this.#pauses.rest(topic, partition, handled.waitMs);
   }
 
-  /** Never rejects: what fails is done again, unless the partition is no longer this member's. @returns whether it was done */
+  /**
+   * Finishes a batch and retries after failures, unless the partition moved to another member. Never rejects. @returns
+   * whether it was finished
+   */
   async #finishBatch(
     rest: () => Promise<void>,
     batch: { topic: string; partition: number; firstOffset: number; context: BatchContext },
@@ -500,9 +507,9 @@ export class BatchConsumer {
   }
 
   /**
-   * Counts records as handled that no reader gets: markers of transactions, and what was aborted. Others compare the
-   * committed offset with the end of the partition.
-   * @param first `null` if they come before what was asked for
+   * Counts offsets without records for readers as handled: transaction markers and aborted records. Otherwise the
+   * committed offset would never reach the end of the partition.
+   * @param first `null` if they come before the requested offset
    */
   #pass(topic: string, partition: number, first: string | null, last: string): void {
     const generation = this.#generation;
@@ -510,7 +517,7 @@ export class BatchConsumer {
       const isOver = this.#stopping || generation !== this.#generation;
       if (isOver || first === null) return Promise.resolve();
       const progress = this.#progressOf(topic, partition);
-      // What comes before them is not handled yet. It is fetched again, and so are these.
+      // Earlier records are not handled yet. They are fetched again, and so are these offsets.
       if (progress.next !== null && progress.next !== Number(first)) return Promise.resolve();
       this.#reached(topic, partition, Number(first), Number(last) + 1);
       return Promise.resolve();
@@ -523,7 +530,7 @@ export class BatchConsumer {
     });
   }
 
-  /** Fetches the partition from that offset on; what was fetched behind another one is not handled. */
+  /** Fetches the partition from that offset on, and drops batches that were fetched before. */
   #moveTo(topic: string, partition: number, offset: number): void {
     queueOf(this.#queues, topic, partition).drop();
     this.#pauses.setFull(topic, partition, false);
@@ -533,8 +540,8 @@ export class BatchConsumer {
   }
 
   /**
-   * Before the group is joined, which gives partitions to others: what is being handled is finished and committed, within
-   * some time, and nothing of this assignment is begun or written any more.
+   * Runs before the consumer joins its group, which may give its partitions to others. It finishes and commits running
+   * work within a time limit. Afterwards, nothing of this assignment begins or is written.
    */
   async #release(consumer: Consumer, member: JoiningMember): Promise<void> {
     if (this.#consumer === consumer && member.isKnown) {
@@ -548,7 +555,7 @@ export class BatchConsumer {
     this.#isReleased = true;
   }
 
-  /** Begins nothing more, finishes what is being handled, and commits it. */
+  /** Begins no more work, finishes the running batches, and commits them. */
   async #finish(consumer: Consumer): Promise<void> {
     for (const [topic, partitions] of Object.entries(this.#assigned)) {
       this.#steer(() => {
@@ -560,7 +567,7 @@ export class BatchConsumer {
     await this.#commits.flush();
   }
 
-  /** Drops what waits to be handled or finished, and resolves once nothing of it is being done. */
+  /** Drops waiting batches, and resolves once no work is running. */
   async #idle(): Promise<void> {
     for (const queues of [this.#queues, this.#unfinished]) {
       for (const queue of queues.values()) queue.drop();
@@ -568,13 +575,13 @@ export class BatchConsumer {
     }
   }
 
-  /** Sets where kafkajs fetches, if there is a consumer. */
+  /** Changes where kafkajs fetches, if there is a consumer. */
   #steer(act: (consumer: Consumer) => void): void {
     if (this.#consumer === null) return;
     try {
       act(this.#consumer);
     } catch (error) {
-      // It has left its group and will report a crash. Its replacement starts without pauses.
+      // The consumer has left its group and will report a crash. Its replacement starts without pauses.
       if (!(error instanceof kafkajs.KafkaJSNonRetriableError)) throw error;
     }
   }
@@ -616,7 +623,7 @@ function queueOf(queues: Map<string, PartitionQueue>, topic: string, partition: 
   return queue;
 }
 
-/** Whether the broker's `group.min.session.timeout.ms` is above what it was asked for. */
+/** Whether the session is shorter than the broker's `group.min.session.timeout.ms`. */
 function isSessionRefused(error: unknown): boolean {
   const { type, cause } = error as { readonly type?: unknown; readonly cause?: unknown };
   return type === 'INVALID_SESSION_TIMEOUT' || (cause instanceof Error && isSessionRefused(cause));

@@ -5,15 +5,15 @@ import { LogPositions, type PartitionBounds } from '../reading/log-positions.js'
 import { readPartitions } from '../reading/read-partitions.js';
 import type { StoredRecord } from '../records/record.js';
 
-/** Where a reader goes on, by partition. */
+/** The positions at which a reader continues, by partition. */
 export type PartitionPositions = ReadonlyMap<number, Position>;
 
-/** The verdict on a position, and the bounds of the partition. */
+/** The verdict on a position, and the first and last offset of the partition. */
 export interface CheckedPosition extends PartitionBounds {
   readonly verdict: PositionVerdict;
 }
 
-/** Compares what a reader remembers of partitions of a topic with what they hold now. */
+/** Compares a reader's remembered positions with the current content of the partitions. */
 export async function checkPositions(
   connection: KafkaConnection,
   topic: string,

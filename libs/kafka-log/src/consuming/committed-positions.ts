@@ -3,7 +3,7 @@ import { parseAnchor } from '../reading/anchor.js';
 import type { KafkaConnection } from '../connection/kafka-connection.js';
 import type { PositionSource } from './position-sources.js';
 
-/** Where a group goes on by what it has committed. */
+/** Reads a group's positions from its committed offsets. */
 export function committedPositions(connection: KafkaConnection, groupId: string): PositionSource {
   return async (topic, partitions) => {
     const [found] = await connection.withAdmin((admin) => admin.fetchOffsets({ groupId, topics: [topic] }));

@@ -1,6 +1,6 @@
 /**
- * Out-of-order completion with in-order commits: the offset that may be committed is the one before which everything
- * is complete.
+ * Tracks offsets that complete out of order, so that they are committed in order. An offset may be committed once
+ * everything before it is complete.
  */
 export class CompletionTracker {
   readonly #done = new Set<number>();
@@ -13,7 +13,7 @@ export class CompletionTracker {
     this.#taken = firstOffset;
   }
 
-  /** Takes up an offset that is not below `next`. Offsets that the topic skips before it count as complete. */
+  /** Adds an offset, which is at least `next`. Offsets that the topic skips before it count as complete. */
   take(offset: number): void {
     for (let skipped = this.#taken; skipped < offset; skipped++) this.#done.add(skipped);
     this.#taken = offset + 1;
@@ -26,12 +26,12 @@ export class CompletionTracker {
     this.#advance();
   }
 
-  /** The offset to commit: the first one that is not complete. */
+  /** The offset to commit: the first incomplete one. */
   get committable(): number {
     return this.#next;
   }
 
-  /** The offset that is to be taken next. */
+  /** The lowest offset that can be taken next. */
   get next(): number {
     return this.#taken;
   }

@@ -4,15 +4,18 @@ import type { PartitionStop } from '#libs/domain';
 export interface ConsumerSession {
   /** Raised with each assignment. */
   readonly generation: number;
-  /** The partitions of each topic that are this member's. */
+  /** This member's partitions, by topic. */
   readonly assigned: Readonly<Record<string, readonly number[]>>;
-  /** Whether they certainly still are: the broker has heard from this member well within the session's time. */
+  /**
+   * Whether the partitions certainly still belong to this member. That is true if the broker heard from it well within
+   * the session.
+   */
   holdsLease(): boolean;
-  /** Shows that the partition stands still until somebody acts, or with `null` that it goes on. */
+  /** Reports that the partition stands still until an operator acts; `null` that it continues. */
   stopped?(topic: string, partition: number, stop: PartitionStop | null): void;
 }
 
-/** The sessions of this process' consumers, by group (without prefix), for what is done outside of a batch. */
+/** The consumer sessions of this process by group (without prefix), for work outside of a batch. */
 export class ConsumerSessions {
   readonly #sessions = new Map<string, ConsumerSession>();
   readonly #releases = new Map<string, () => Promise<void>>();
@@ -25,7 +28,10 @@ export class ConsumerSessions {
     this.#sessions.delete(group);
   }
 
-  /** Runs before partitions of the group can move to another member. It must be fast, since the whole group waits. */
+  /**
+   * Runs `act` before partitions of the group can move to another member. It must be fast, because the whole group
+   * waits.
+   */
   beforeRelease(group: string, act: () => Promise<void>): void {
     this.#releases.set(group, act);
   }

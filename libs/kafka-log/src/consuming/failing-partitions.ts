@@ -1,7 +1,7 @@
 import type { Metrics } from '#libs/telemetry';
 import { backOffMs, type HealthBoard, type Logger } from '#libs/runtime';
 
-/** The partitions of a consumer that wait because their batch failed, and how long each waits. */
+/** The partitions that wait after a failed batch, and how long each waits. */
 export class FailingPartitions {
   readonly #failures = new Map<string, number>();
 
@@ -14,7 +14,7 @@ export class FailingPartitions {
     metrics.add('gapless_batch_failures_total', { group: consumer.group }, 0);
   }
 
-  /** @returns for how long the partition is to be left alone */
+  /** @returns how long to wait before the next try, milliseconds */
   failed(topic: string, partition: number, offset: number, error: unknown): number {
     const { groupId, group } = this.consumer;
     const part = this.#partOf(topic, partition);
@@ -35,7 +35,7 @@ export class FailingPartitions {
     if (this.#failures.delete(part)) this.health.forget(part);
   }
 
-  /** Forgets all partitions: other members have them now, or they will fail again. */
+  /** Forgets all partitions: they moved to other members, or will fail again. */
   clear(): void {
     for (const part of this.#failures.keys()) this.health.forget(part);
     this.#failures.clear();

@@ -29,8 +29,8 @@ function optionsOf(handler: MessageHandler): KafkaBatchesOptions {
 }
 
 /**
- * Nest's transport for batches of Kafka records: one consumer per `@KafkaBatches` handler. The stock Kafka server works
- * one message at a time, which costs a round trip to Postgres or Kafka for each.
+ * Nest's transport for batches of Kafka records: one consumer for each `@KafkaBatches` handler. Nest's own Kafka server
+ * handles one message at a time, which costs a round trip to Postgres or Kafka each.
  */
 export class KafkaBatchServer extends Server implements CustomTransportStrategy {
   override readonly transportId = KAFKA_BATCHES;

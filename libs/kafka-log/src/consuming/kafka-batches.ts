@@ -7,20 +7,23 @@ import type { TopicNames } from '../topics/topics.js';
 export const KAFKA_BATCHES = Symbol('KAFKA_BATCHES');
 
 export interface KafkaBatchesOptions {
-  /** The consumer group, without the topic prefix. One handler makes up one group. */
+  /** The consumer group, without the topic prefix. Each group has one handler. */
   readonly group: string;
   readonly topics: (names: TopicNames) => readonly string[];
-  /** Picks further topics from those that the broker has when the process starts. */
+  /** Selects further topics to read from those on the broker at the start. */
   readonly found?: (names: TopicNames, onBroker: readonly string[]) => readonly string[];
-  /** `after` (default): the offset moves when the handler returns; `handler`: the handler commits by itself. */
+  /** `after` (default): the offset moves when the handler returns; `handler`: the handler commits itself. */
   readonly commits?: 'after' | 'handler';
-  /** `given`: batches that cannot be read are handed over like records, for the dead letters; otherwise they stop their partition. */
+  /**
+   * `given`: unreadable batches are handed over like records, for the dead letters; otherwise they stop their
+   * partition.
+   */
   readonly unreadable?: 'given';
-  /** Lets the broker hold records back for some time, so that they come in larger batches. */
+  /** Lets the broker wait for more records, so that batches are larger. */
   readonly gather?: { readonly bytes: number; readonly waitMs: number };
 }
 
-/** The transport decides what a failure means (it calls the handler again), so Nest must hand it over as it is. */
+/** Rethrows errors to the transport, which calls the handler again. */
 @Catch()
 class HandOverFailure implements RpcExceptionFilter<unknown> {
   catch(error: unknown, _host: ArgumentsHost): Observable<never> {
@@ -29,8 +32,8 @@ class HandOverFailure implements RpcExceptionFilter<unknown> {
 }
 
 /**
- * A method `(@Payload() batch: RecordBatch, @Ctx() context: BatchContext) => Promise<Handled>` that is given the records of a consumer
- * group, batch by batch. A batch may come again, so handling it twice must change nothing.
+ * Marks a method `(@Payload() batch: RecordBatch, @Ctx() context: BatchContext) => Promise<Handled>` as the handler of
+ * a consumer group's batches. A batch may come again, so handling must be idempotent.
  */
 export function KafkaBatches(options: KafkaBatchesOptions): MethodDecorator {
   return applyDecorators(

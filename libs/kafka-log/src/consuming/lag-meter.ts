@@ -10,7 +10,7 @@ interface Bounds {
   readonly end: number;
 }
 
-/** Measures how far the consumers of this process are behind, whenever it is asked. */
+/** Measures the lag of this process' consumers on each call. */
 export class LagMeter {
   constructor(
     private readonly connection: KafkaConnection,

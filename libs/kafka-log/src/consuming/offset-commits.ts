@@ -1,9 +1,14 @@
 import type { Consumer } from 'kafkajs';
 import type { Logger } from '#libs/runtime';
 
-/** Offsets move this often at the most: a commit costs as much as a small batch, and a crash repeats no more than this. */
+/**
+ * The shortest time between commits, milliseconds. A commit costs as much as a small batch, and a crash repeats at most
+ * this much.
+ */
 const COMMIT_EVERY_MS = 250;
-/** A request that got no answer may still arrive for so long, even after a later one, and move an offset back. */
+/**
+ * How late an unanswered commit may still arrive, milliseconds. It can come after a newer one and move the offset back.
+ */
 const LATE_MS = 10_000;
 
 interface Place {
@@ -17,17 +22,17 @@ export interface OffsetCommitsUse {
   readonly logger: Logger;
   /** The consumer that may commit now, if there is one. */
   readonly consumer: () => Consumer | null;
-  /** Whether commits that fail are still worth another try. */
+  /** Whether the consumer is stopping, so that failed commits are not retried. */
   readonly isStopping: () => boolean;
   /** The metadata to commit with an offset. */
   readonly metadataOf: (topic: string, partition: number, nextOffset: number) => string | null;
 }
 
-/** Moves the offsets of a consumer group to what has been handled. A commit that fails is tried again. */
+/** Commits the offsets of handled records for a consumer group, and retries failed commits. */
 export class OffsetCommits {
-  /** Handled and not yet committed offsets, by partition. */
+  /** Handled offsets that are not committed yet, by partition. */
   readonly #handled = new Map<string, Place>();
-  /** What was committed last, by partition. */
+  /** The last committed offset of each partition. */
   readonly #committed = new Map<string, Place>();
   #again: NodeJS.Timeout | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -35,7 +40,7 @@ export class OffsetCommits {
 
   constructor(private readonly use: OffsetCommitsUse) {}
 
-  /** Commits within `COMMIT_EVERY_MS`, together with what else is handled by then. */
+  /** Commits within `COMMIT_EVERY_MS`, together with other handled offsets. */
   later(topic: string, partition: number, nextOffset: number): void {
     this.#note(topic, partition, nextOffset);
     this.#schedule();
@@ -48,15 +53,15 @@ export class OffsetCommits {
   }
 
   /**
-   * Commits all that is handled. One request at a time: of two on their way the earlier could arrive last, and move an
-   * offset back.
+   * Commits all handled offsets. It sends one request at a time, because two could arrive in the wrong order and move
+   * an offset back.
    */
   flush(): Promise<void> {
     this.#running = this.#running.then(() => this.#commit());
     return this.#running;
   }
 
-  /** A new assignment begins at what was committed: forgets the rest. */
+  /** Forgets uncommitted offsets: a new assignment begins at the committed ones. */
   forget(): void {
     this.#handled.clear();
     this.#committed.clear();
@@ -89,7 +94,7 @@ export class OffsetCommits {
         if (this.#handled.get(key) === place) this.#handled.delete(key);
       }
     } catch (error) {
-      // The places stay: others see by the committed offsets what has been handled.
+      // Keep the offsets for a retry: other processes see by committed offsets what has been handled.
       logger.debug({ group: groupId, err: error }, 'commit.failed');
       if (this.use.consumer() !== consumer || isStopping()) return;
       this.#schedule();
@@ -100,7 +105,7 @@ export class OffsetCommits {
     }
   }
 
-  /** Undoes what a late request may have done. */
+  /** Commits again, in case a late request has moved an offset back. */
   #commitAgain(): void {
     this.#again = null;
     if (this.use.isStopping()) return;

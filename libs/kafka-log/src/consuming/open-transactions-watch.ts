@@ -2,12 +2,12 @@ import type { Metrics } from '#libs/telemetry';
 import type { HealthBoard, Logger } from '#libs/runtime';
 import { openTransaction } from '../kafkajs/open-transactions.js';
 
-/** Transactions that end sooner delay nobody noticeably. */
+/** Milliseconds. A transaction that ends sooner delays readers too little to report. */
 const NOTED_AFTER_MS = 5_000;
 
 /**
- * Shows which partitions of a consumer stand still since a producer keeps a transaction open: in the log, in health and as a
- * metric. Only the broker can end it.
+ * Reports partitions that stand still because a producer keeps a transaction open: in the log, in health and as a
+ * metric. Only the broker can end the transaction.
  */
 export class OpenTransactionsWatch {
   readonly #noted = new Set<string>();

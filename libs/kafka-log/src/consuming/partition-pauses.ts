@@ -1,18 +1,18 @@
-/** Timers are 31-bit; a partition that is resumed early is paused again. */
+/** The longest wait of a timer, milliseconds. A partition that resumes too early is paused again. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
 interface Pause {
   readonly topic: string;
   readonly partition: number;
-  /** Ends the rest that the partition was given. */
+  /** The timer that ends the partition's rest. */
   rest: NodeJS.Timeout | null;
-  /** Whether more has been fetched of it than can be handled for now. */
+  /** Whether enough records were fetched for now. */
   isFull: boolean;
-  /** Whether it must not be read on, or it is not known yet. */
+  /** Whether the partition must not be read, or that is being checked. */
   isHeld: boolean;
 }
 
-/** Why partitions are not fetched for now: one goes on once there is no reason left. */
+/** Pauses partitions for several reasons. A partition is fetched again once no reason is left. */
 export class PartitionPauses {
   readonly #pauses = new Map<string, Pause>();
 
@@ -23,7 +23,7 @@ export class PartitionPauses {
     },
   ) {}
 
-  /** Nothing of the partition is fetched for that long, or until `endRest`. */
+  /** Pauses the partition for that long, or until `endRest`. */
   rest(topic: string, partition: number, waitMs: number): void {
     const pause = this.#pauseOf(topic, partition);
     if (pause.rest !== null) clearTimeout(pause.rest);
@@ -65,7 +65,7 @@ export class PartitionPauses {
     this.#endWithoutReason(pause);
   }
 
-  /** Every partition goes on. */
+  /** Ends all pauses, and resumes all partitions. */
   endAll(): void {
     for (const [key, pause] of this.#pauses) {
       if (pause.rest !== null) clearTimeout(pause.rest);
@@ -74,7 +74,7 @@ export class PartitionPauses {
     }
   }
 
-  /** Forgets all of them, and resumes nothing. */
+  /** Forgets all pauses without resuming partitions. */
   clear(): void {
     for (const { rest } of this.#pauses.values()) if (rest !== null) clearTimeout(rest);
     this.#pauses.clear();

@@ -1,4 +1,4 @@
-/** Something that was in the partition by a certain time. */
+/** The time by which a record was in the partition. */
 interface Arrival {
   readonly offset: number;
   readonly byMs: number;
@@ -7,34 +7,34 @@ interface Arrival {
 /** The records that a consumer has not handled yet. */
 export interface Lag {
   readonly records: number;
-  /** For how long the oldest of them has been there, as far as is known; 0 without any. */
+  /** The age of the oldest unhandled record, as far as is known; 0 without any. */
   readonly seconds: number;
 }
 
-/** Enough for hours of scrapes. After that, every other one is enough. */
+/** Enough for hours of scrapes. Beyond that, every second entry is dropped. */
 const REMEMBERED_ARRIVALS = 200;
 
 /**
- * The position of a consumer in a partition, and the age of its next record. The time of a record is known once it was
- * handed over. For later records, each look at the end of the partition shows by when they had arrived.
+ * A consumer's position in a partition, and the age of its next record. A record's time is known once it was handed
+ * over. For later records, each check of the partition's end shows by when they had arrived.
  */
 export class PartitionProgress {
   #next: number | null = null;
   /** Ascending in offset and time. */
   #arrivals: Arrival[] = [];
 
-  /** The offset of the first record that is not handled, `null` before anything is known. */
+  /** The offset of the first unhandled record; `null` while it is unknown. */
   get next(): number | null {
     return this.#next;
   }
 
-  /** Everything before the offset is handled. */
+  /** Notes that everything before the offset is handled. */
   reached(next: number): void {
     this.#next = next;
     while (this.#arrivals[0] !== undefined && this.#arrivals[0].offset < next) this.#arrivals.shift();
   }
 
-  /** The record at the offset was in the partition by that time. */
+  /** Notes that the record at the offset was in the partition by that time. */
   arrived(offset: number, byMs: number): void {
     if (this.#next !== null && offset < this.#next) return;
     const place = this.#arrivals.findIndex((arrival) => arrival.offset >= offset);
@@ -45,7 +45,7 @@ export class PartitionProgress {
     }
   }
 
-  /** @param start the first offset that the partition still has @param end the offset after its last record */
+  /** @param start the partition's first offset @param end the offset after its last record */
   lag(start: number, end: number, nowMs: number): Lag {
     const records = Math.max(0, end - Math.max(start, this.#next ?? end));
     const oldest = this.#arrivals[0];

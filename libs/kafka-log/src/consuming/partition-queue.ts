@@ -1,32 +1,32 @@
 interface Queued {
   readonly work: () => Promise<void>;
   readonly bytes: number;
-  /** Resolves once the work is done, or dropped. */
+  /** Resolves once the work is done or dropped. */
   readonly settled: Promise<void>;
   readonly settle: () => void;
 }
 
-/** Runs the work of a partition in order, one thing at a time. */
+/** Runs the work of a partition in order, one item at a time. */
 export class PartitionQueue {
   readonly #waiting: Queued[] = [];
   #running: Queued | null = null;
-  /** Of all that waits or is being done. */
+  /** The bytes of all waiting and running work. */
   #bytes = 0;
 
-  /** Whether nothing is being done, and nothing waits. */
+  /** Whether no work is running or waiting. */
   get isIdle(): boolean {
     return this.#running === null;
   }
 
-  /** How much has not begun yet. */
+  /** The number of waiting items. */
   get waiting(): number {
     return this.#waiting.length;
   }
 
   /**
    * @param work never rejects
-   * @param bytes that are in memory until then
-   * @returns what resolves once the work is done, or dropped
+   * @param bytes the memory that the work holds until it is done
+   * @returns a promise that resolves once the work is done or dropped
    */
   add(work: () => Promise<void>, bytes = 0): Promise<void> {
     let settle: () => void = () => undefined;
@@ -39,17 +39,17 @@ export class PartitionQueue {
     return settled;
   }
 
-  /** Resolves once fewer bytes than that are in memory. */
+  /** Resolves once the work holds fewer bytes in memory. */
   async room(bytes: number): Promise<void> {
     while (this.#bytes >= bytes) await this.#running?.settled;
   }
 
-  /** Drops what has not begun. */
+  /** Drops waiting work. */
   drop(): void {
     for (const queued of this.#waiting.splice(0)) this.#end(queued);
   }
 
-  /** Resolves once nothing is being done, and nothing waits. */
+  /** Resolves once no work is running or waiting. */
   async idle(): Promise<void> {
     while (this.#running !== null) await this.#running.settled;
   }
@@ -58,7 +58,7 @@ export class PartitionQueue {
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
       this.#running = next;
       await next.work();
-      // Those who wait for the last one find the queue idle.
+      // Set it now, so that callers that wait for the last item find the queue idle.
       if (this.#waiting.length === 0) this.#running = null;
       this.#end(next);
     }

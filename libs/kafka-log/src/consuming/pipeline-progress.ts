@@ -1,6 +1,6 @@
-/** The result of one look at a partition, asked for in this order, one after the other. */
+/** The result of one look at a partition. The values were read in this order, one after the other. */
 export interface PipelineLook {
-  /** Before anything was asked. */
+  /** When the look began, in epoch milliseconds. */
   readonly atMs: number;
   readonly inboxEnd: number;
   /** Everything of the inbox before this offset is in the log. */
@@ -10,20 +10,20 @@ export interface PipelineLook {
   readonly projectedTo: number;
 }
 
-/** Where the inbox ended at some time, and where the log ended once all of that was in it. */
+/** The inbox's end at some time, and the log's end once all of that inbox was in the log. */
 interface Mark {
   readonly atMs: number;
   readonly inboxEnd: number;
   logEnd: number | null;
 }
 
-/** Enough for minutes of looks. After that fewer of them are kept, and the reported lag is a little too long. */
+/** Enough for minutes of looks. Beyond that, some are dropped, and the reported lag is slightly too long. */
 const REMEMBERED_MARKS = 200;
 
-/** Since when something of a partition of the inbox waits to be in Postgres: it has to pass two topics until then. */
+/** Measures how long the oldest record of an inbox partition has waited to reach Postgres, through two topics. */
 export class PipelineProgress {
   #marks: Mark[] = [];
-  /** How far apart marks are at least. */
+  /** The shortest time between two marks, milliseconds. */
   #spacingMs = 0;
   #shownUpToMs: number | null = null;
 
@@ -53,12 +53,15 @@ export class PipelineProgress {
     });
   }
 
-  /** Everything that came before that time is in Postgres, as is known from elsewhere. */
+  /** Notes that everything that came before that time is in Postgres, as known from another source. */
   assumeShown(upToMs: number): void {
     this.#shownUpToMs ??= upToMs;
   }
 
-  /** How long ago the oldest record that may not be in Postgres came at most; `null` before it is known. */
+  /**
+   * Returns the largest possible age of the oldest record that may not be in Postgres, milliseconds; `null` while it is
+   * unknown.
+   */
   lagMs(nowMs: number): number | null {
     return this.#shownUpToMs === null ? null : Math.max(0, nowMs - this.#shownUpToMs);
   }

@@ -8,12 +8,15 @@ import type { PositionSource } from './position-sources.js';
 import type { StoredRecord } from '../records/record.js';
 import type { StoppedPartitions } from './stopped-partitions.js';
 
-/** A leader that was just elected may show an earlier end for a moment: who went back is asked once more. */
+/**
+ * Milliseconds before a partition that seems to have gone back is checked again. A newly elected leader may briefly
+ * show an earlier end.
+ */
 const CONFIRM_AFTER_MS = 500;
-/** How often a partition that went back is looked at again: its files may be restored. */
+/** How often a partition that went back is checked again, milliseconds: its files may have been restored. */
 const LOOK_AGAIN_MS = 5_000;
 
-/** The command that says what is wrong with partitions, and how to repair them. */
+/** The command that shows what is wrong with partitions, and how to repair them. */
 export const REPAIR_COMMAND = 'npm run -s gapless -- repair';
 
 export interface PositionGuardUse {
@@ -23,9 +26,9 @@ export interface PositionGuardUse {
   readonly logger: Logger;
   readonly health: HealthBoard;
   readonly stopped: StoppedPartitions;
-  /** Where the group goes on after an assignment. */
+  /** Returns where the group continues after an assignment. */
   readonly source: PositionSource;
-  /** Lets a partition not be fetched, or be fetched again. */
+  /** Pauses fetching of a partition, or resumes it. */
   readonly hold: (topic: string, partition: number, isHeld: boolean) => void;
   readonly moveTo: (topic: string, partition: number, offset: number) => void;
 }
@@ -33,19 +36,19 @@ export interface PositionGuardUse {
 interface Standing {
   readonly topic: string;
   readonly partition: number;
-  /** The furthest that this member has come; `null` as long as only the source knows. */
+  /** This member's latest position; `null` while only the source knows it. */
   position: Position | null;
-  /** What the source said last: a group that loses its offsets forgets what it stopped for. */
+  /** The source's last answer. A group that loses its offsets forgets what it stopped for. */
   sourced: Position | undefined;
   /** The last records of the batches that are not committed yet. */
   anchors: Anchor[];
   state: 'unchecked' | 'fits' | 'stopped';
-  /** The offset that the brokers did not have. */
+  /** The requested offset that the brokers did not have. */
   asked: number | null;
   settled: Settlement;
 }
 
-/** A promise that somebody else settles. */
+/** A promise with its resolve function. */
 interface Settlement {
   readonly promise: Promise<void>;
   readonly resolve: () => void;
@@ -60,8 +63,9 @@ function aSettlement(): Settlement {
 }
 
 /**
- * Keeps a consumer from reading on in a partition that is not what it was: checks each position after an assignment,
- * after a broken connection, and when an offset is out of range. A partition that went back is held, the others go on.
+ * Stops a consumer from reading on in a partition that lost or changed records. It checks each position after an
+ * assignment, after a broken connection, and when an offset is out of range. A partition that went back is held; the
+ * others continue.
  */
 export class PositionGuard {
   readonly #standings = new Map<string, Standing>();
@@ -103,21 +107,21 @@ export class PositionGuard {
     this.use.health.forget(this.#part);
   }
 
-  /** Ends checking. Resolves once nothing is asked of the brokers any more. */
+  /** Ends checking. Resolves once no request to the brokers is under way. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.released();
     await this.#checking;
   }
 
-  /** Notices broken connections where no records come, and partitions that are as they should be again. */
+  /** Checks after broken connections without records, and checks again whether stopped partitions are restored. */
   tick(): void {
     this.#noticeInterruptions();
     const isStopped = [...this.#standings.values()].some(({ state }) => state === 'stopped');
     if (isStopped && performance.now() - this.#lookedAt > LOOK_AGAIN_MS) void this.#check();
   }
 
-  /** Whether records of the partition may be handled; waits until that is known. */
+  /** Whether records of the partition may be handled. Waits until the check is done. */
   async admits(topic: string, partition: number): Promise<boolean> {
     this.#noticeInterruptions();
     const standing = this.#standings.get(`${topic}/${partition}`);
@@ -126,7 +130,7 @@ export class PositionGuard {
     return standing.state === 'fits';
   }
 
-  /** Remembers what is handed over. */
+  /** Remembers the last record that was handed over. */
   seen(topic: string, partition: number, last: StoredRecord): void {
     const standing = this.#standings.get(`${topic}/${partition}`);
     if (standing === undefined || last.offset < (standing.position?.next ?? 0)) return;
@@ -145,7 +149,7 @@ export class PositionGuard {
     return anchor === undefined ? null : anchorText(anchor);
   }
 
-  /** The brokers do not have the offset that was asked for. */
+  /** Notes that the brokers do not have the requested offset. */
   outOfRange(topic: string, partition: number, offset: number): void {
     const standing = this.#standings.get(`${topic}/${partition}`);
     if (standing === undefined || standing.state === 'stopped') return;
@@ -154,7 +158,7 @@ export class PositionGuard {
     this.#doubt([standing]);
   }
 
-  /** The position is another one than this member knows: its source is asked again. */
+  /** The position may differ from this member's: asks the source again. */
   doubt(topic: string, partition: number): void {
     const standing = this.#standings.get(`${topic}/${partition}`);
     if (standing === undefined || standing.state === 'stopped') return;
@@ -205,7 +209,7 @@ export class PositionGuard {
     }
   }
 
-  /** Waits that long, or until checking ends. */
+  /** Waits for that long, or until checking ends. */
   async #rest(waitMs: number): Promise<void> {
     await delay(waitMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
   }

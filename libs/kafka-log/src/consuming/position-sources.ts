@@ -1,9 +1,9 @@
 import type { Position } from '#libs/domain';
 
-/** Where a group goes on in the partitions, as what it writes says. */
+/** Reads a group's positions from the data that the group writes. */
 export type PositionSource = (topic: string, partitions: readonly number[]) => Promise<ReadonlyMap<number, Position>>;
 
-/** Groups (without prefix) that keep their positions elsewhere than in Kafka. */
+/** The groups (without prefix) that keep their positions outside of Kafka. */
 export class PositionSources {
   readonly #sources = new Map<string, PositionSource>();
 

@@ -2,10 +2,10 @@ import { PartitionStoppedError, type PartitionStop } from '#libs/domain';
 import type { Metrics } from '#libs/telemetry';
 import type { HealthBoard, Logger } from '#libs/runtime';
 
-/** The reader that found that a partition must not be read on. */
+/** What stopped the partition: the check of its position, or the handler. */
 export type StoppedBy = 'position' | 'handler';
 
-/** Shows which partitions of a consumer stand still until somebody acts: in the log, in health and as a metric. */
+/** Reports partitions that stand still until an operator acts: in the log, in health and as a metric. */
 export class StoppedPartitions {
   readonly #stopped = new Map<string, { readonly place: string; readonly stop: PartitionStop }>();
 
@@ -18,7 +18,7 @@ export class StoppedPartitions {
     this.#count();
   }
 
-  /** @param topic what the consumer reads; what stopped it may be another topic */
+  /** @param topic the consumer's topic; the cause may lie in another topic */
   stopped(topic: string, partition: number, stop: PartitionStop, by: StoppedBy): void {
     const part = this.#partOf(topic, partition, by);
     const known = this.#stopped.get(part);
@@ -50,7 +50,7 @@ export class StoppedPartitions {
     this.logger.info({ group: this.consumer.groupId, topic, partition }, 'partition.goes_on');
   }
 
-  /** They are others' business now. */
+  /** Forgets all partitions: they may belong to other members now. */
   clear(): void {
     for (const part of this.#stopped.keys()) this.health.forget(part);
     this.#stopped.clear();

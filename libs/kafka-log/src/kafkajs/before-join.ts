@@ -4,25 +4,25 @@ import { subscribedAssignment } from './subscribed-assignment.js';
 
 /** A member of a consumer group that is about to join it, or to join it again. */
 export interface JoiningMember {
-  /** Whether the group may still know it from before; it is waited for as long as it sends heartbeats. */
+  /** Whether the group may still know the member. It waits for a known member while that sends heartbeats. */
   readonly isKnown: boolean;
-  /** @throws while the group waits for it, too: it is kept all the same */
+  /** @throws also while the group waits for the member; the group counts the heartbeat all the same */
   heartbeat(): Promise<void>;
 }
 
-/** What a consumer does when it joins its group. */
+/** The actions of a consumer when it joins its group. */
 export interface Joining {
-  /** Ends what is under way, before the group is joined. */
+  /** Ends running work before the join. */
   release(member: JoiningMember): Promise<void>;
-  /** Whether a join that failed is worth another try. */
+  /** Whether to retry a failed join. */
   isWanted(): boolean;
 }
 
-/** kafkajs' state of a consumer in its group. */
+/** kafkajs' state of a group member. */
 export interface ConsumerGroup {
   readonly memberId: string | null;
   readonly assigners: readonly object[];
-  /** By what kafkajs knows where to fetch; each assignment has its own. */
+  /** Decides where kafkajs fetches; each assignment has its own. */
   readonly offsetManager: unknown;
   readonly seekOffset: { clear(): void };
   readonly retrier: (act: (bail: (error: unknown) => void) => Promise<void>) => Promise<void>;
@@ -39,8 +39,9 @@ const JOINING = Symbol('joining');
 const require = createRequire(import.meta.url);
 
 /**
- * Lets consumers that were made with `tellingAssigner` finish before they join their group again, since kafkajs joins as
- * soon as it hears of a rebalance. Between two assignments they fetch nothing. It changes kafkajs for the whole thread.
+ * Lets consumers with a `tellingAssigner` finish their work before they join their group again. kafkajs itself joins as
+ * soon as it hears of a rebalance. Between two assignments the consumers fetch nothing. It changes kafkajs for the
+ * whole thread.
  */
 export function announceJoins(): void {
   const { prototype } = require('kafkajs/src/consumer/consumerGroup.js') as { readonly prototype: KafkajsGroup };
@@ -52,14 +53,14 @@ export function announceJoins(): void {
   prototype.fetch = async function (this: KafkajsGroup, nodeId) {
     const { offsetManager } = this;
     const batches = await fetch.call(this, nodeId);
-    // With several brokers, one of them may answer what was asked of it before the join. The group has another place now.
+    // With several brokers, one may answer a request from before the join. The group may have other positions now.
     return this.offsetManager === offsetManager ? batches : [];
   };
 }
 
 /**
- * Joins the group, again and again where that fails: kafkajs would fetch on behind what it has fetched last, though what
- * was not handled of it is given up. When it fails for good, the consumer crashes.
+ * Joins the group, and retries after failures. kafkajs would otherwise continue after its last fetch, although the
+ * unhandled records of it were dropped. If the join finally fails, the consumer crashes.
  */
 export async function joinAnew(group: ConsumerGroup, join: () => Promise<void>): Promise<void> {
   const joining = joiningOf(group);
@@ -68,7 +69,7 @@ export async function joinAnew(group: ConsumerGroup, join: () => Promise<void>):
     return;
   }
   await joining.release({ isKnown: group.memberId !== null, heartbeat: () => group.heartbeat({ interval: 0 }) });
-  // The next owner of a partition starts at the committed offset, not at one from an earlier assignment.
+  // The next owner of a partition must start at the committed offset, not at one from an earlier assignment.
   group.seekOffset.clear();
   await group.retrier(async (bail) => {
     try {
@@ -84,7 +85,7 @@ function joiningOf({ assigners }: ConsumerGroup): Joining | undefined {
   return assigners.map((assigner: { readonly [JOINING]?: Joining }) => assigner[JOINING]).find(Boolean);
 }
 
-/** Assigns partitions by turns, each to a member that reads its topic. */
+/** Assigns partitions in turn, each to a member that reads its topic, and lets `joining` act before joins. */
 export function tellingAssigner(joining: Joining): PartitionAssigner {
   return (config) => Object.assign(subscribedAssignment(config), { [JOINING]: joining });
 }

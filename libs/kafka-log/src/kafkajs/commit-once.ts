@@ -7,9 +7,8 @@ interface Runner {
 }
 
 /**
- * kafkajs repeats a commit that failed, as the member that it is by then. After it has joined again, it commits offsets of
- * its old partitions in the name of the new member, over what their new owner has committed. `OffsetCommits` repeats what
- * is still worth it.
+ * Stops kafkajs from retrying failed commits. After a new join it would commit offsets of its old partitions as the new
+ * member, over the commits of their new owner. `OffsetCommits` does the retries.
  */
 export function commitOnce(): void {
   const require = createRequire(import.meta.url);

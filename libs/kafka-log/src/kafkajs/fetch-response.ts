@@ -2,11 +2,11 @@ import type { IHeaders, KafkaMessage } from 'kafkajs';
 import { BATCH, INT16, INT32, INT64, MAGIC, UNCOUNTED_BYTES } from './record-batch-layout.js';
 import { unpack } from './unpack.js';
 
-/** A Fetch response of version 11, as kafkajs goes on with it. */
+/** A Fetch response of version 11, in kafkajs' form. */
 export interface FetchResponse {
-  /** Always 0: kafkajs waits by itself for what follows. */
+  /** Always 0, because kafkajs itself waits for `clientSideThrottleTime`. */
   readonly throttleTime: number;
-  /** Milliseconds for which the broker wants to be left alone. */
+  /** How long the broker asks the client to wait, milliseconds. */
   readonly clientSideThrottleTime: number;
   readonly errorCode: number;
   readonly sessionId: number;
@@ -35,9 +35,12 @@ export interface PartitionResponse {
 }
 
 export type FetchedMessage = Omit<KafkaMessage, 'size'> & {
-  /** Set on what the broker wrote about a transaction, and on records of one that was aborted: kafkajs leaves them out. */
+  /** Set on transaction markers and on records of aborted transactions. kafkajs skips them. */
   readonly isControlRecord?: boolean;
-  /** Set in place of a batch that cannot be read. Its last offset is the message's, so that reading can go on after it. */
+  /**
+   * Set instead of a record for an unreadable batch. The message has the batch's last offset, so that reading continues
+   * after it.
+   */
   readonly unreadable?: UnreadableBatch;
 };
 
@@ -45,14 +48,14 @@ export type FetchedMessage = Omit<KafkaMessage, 'size'> & {
 export interface UnreadableBatch {
   readonly reason: string;
   readonly firstOffset: number;
-  /** The batch as the broker has it. */
+  /** The batch's bytes as the broker sent them. */
   readonly bytes: Buffer;
 }
 
-/** What kafkajs makes of batches of an old magic; they come after the count of their bytes. */
+/** Decodes batches of an old magic by kafkajs. The input begins with its size. */
 export type DecodeRecords = (sized: Buffer) => Promise<readonly FetchedMessage[]>;
 
-/** The first offset that was asked for. */
+/** Returns the first offset that was requested. */
 export type FetchOffsetOf = (topic: string, partition: number) => number;
 
 const TWO_TO_32 = 2 ** 32;
@@ -60,17 +63,17 @@ const APPEND_TIME_FLAG = 0x08;
 const COMPRESSION_FLAGS = 0x07;
 const TRANSACTION_FLAG = 0x10;
 const CONTROL_FLAG = 0x20;
-/** Compressed, of a transaction, or written by the broker itself. */
+/** Compressed, part of a transaction, or written by the broker. */
 const UNUSUAL_FLAGS = COMPRESSION_FLAGS | TRANSACTION_FLAG | CONTROL_FLAG;
-/** Headers of a record that are read. Records of Gapless have a dozen; a foreign one can have a million. */
+/** The most headers to read of a record. Records of Gapless have a dozen; foreign ones can have a million. */
 const MOST_HEADERS = 200;
-/** A record has its length, attributes, times, key, value and headers: a byte each at least. */
+/** The smallest record: its length, attributes, times, key, value and headers take at least a byte each. */
 const LEAST_RECORD_BYTES = 7;
 
 /**
- * Reads a Fetch response, each record in one pass; keys, values and headers are views of `bytes`. Batches of an old magic
- * are left to kafkajs. A batch that cannot be read becomes an `unreadable` message of its partition, so that the other
- * partitions are read.
+ * Reads a Fetch response, each record in one pass; keys, values and headers are views of `bytes`. kafkajs reads batches
+ * of an old magic. An unreadable batch becomes an `unreadable` message of its partition, so that the other partitions
+ * can be read.
  */
 export async function decodeFetch(
   bytes: Buffer,
@@ -99,9 +102,9 @@ export async function decodeFetch(
 }
 
 interface PartitionReading {
-  /** Without messages where there is something unusual in it. */
+  /** Without messages if the partition holds an unusual batch. */
   readonly response: PartitionResponse;
-  /** The batches, if one of them is unusual. */
+  /** The partition's batches, if one of them is unusual. */
   readonly unusual?: Buffer;
 }
 
@@ -123,7 +126,7 @@ function readPartition(reader: Reader): PartitionReading {
   try {
     messages = abortedTransactions.length > 0 && bytes > 0 ? undefined : readBatches(reader, end);
   } catch {
-    // It is read again, batch by batch.
+    // The partition is read again below, batch by batch.
   }
   reader.at = end;
   const response = {
@@ -140,8 +143,8 @@ function readPartition(reader: Reader): PartitionReading {
 }
 
 /**
- * Reads batch by batch, up to one that cannot be read. If nothing that was asked for comes before that, it is what the
- * partition has, together with those after it that cannot be read either.
+ * Reads batches up to the first change between readable and unreadable ones. If requested records come first, it
+ * returns those; otherwise the unreadable batches at the start.
  */
 async function readUnusual(
   response: PartitionResponse,
@@ -183,7 +186,7 @@ function unreadableMessage(offset: number, timestamp: number, unreadable: Unread
   return { ...none, timestamp: String(timestamp), offset: String(offset), unreadable };
 }
 
-/** What a batch says of itself. */
+/** The head of a batch. */
 class BatchHead {
   readonly baseOffset: number;
   readonly end: number;
@@ -205,7 +208,7 @@ class BatchHead {
     return this.bytes.readInt16BE(BATCH.attributes);
   }
 
-  /** Of an old magic, the first offset is the last one. */
+  /** In batches of an old magic, the first offset field is the last offset. */
   get lastOffset(): number {
     const delta = this.magic < MAGIC ? 0 : this.bytes.readInt32BE(BATCH.lastOffsetDelta);
     return this.baseOffset + Math.max(0, delta);
@@ -220,7 +223,7 @@ class BatchHead {
   }
 }
 
-/** @throws if it cannot be read */
+/** @throws if the batch cannot be read */
 async function readAnyBatch(
   batch: BatchHead,
   aborted: AbortedTransactions,
@@ -245,7 +248,7 @@ function sizedOf(batch: Buffer): Buffer {
   return Buffer.concat([size, batch]);
 }
 
-/** Knows which records belong to transactions that were aborted: from the first offset of each to its marker. */
+/** Finds records of aborted transactions: from the first offset of each to its marker. */
 class AbortedTransactions {
   readonly #ahead: AbortedTransaction[];
   readonly #open = new Set<string>();
@@ -266,12 +269,12 @@ class AbortedTransactions {
   }
 }
 
-/** The key of the record that ends an aborted transaction: version 0, type 0. */
+/** The key of the marker that aborts a transaction: version 0, type 0. */
 const ABORT_MARKER = Buffer.alloc(4);
 
 /**
- * @returns `undefined` if there is something in it that cannot be read here
- * @throws if it is not what a broker sends
+ * @returns `undefined` if a batch cannot be read here
+ * @throws if the bytes are not valid
  */
 function readBatches(reader: Reader, end: number): FetchedMessage[] | undefined {
   const messages: FetchedMessage[] = [];
@@ -283,7 +286,7 @@ function readBatches(reader: Reader, end: number): FetchedMessage[] | undefined 
   return messages;
 }
 
-/** The broker cuts off the last batch where the response gets too long; what is cut off comes again. */
+/** The broker cuts off the last batch if the response gets too long; the next fetch returns it. */
 function readNextBatch(reader: Reader, end: number, messages: FetchedMessage[]): 'read' | 'unusual' | 'cut_off' {
   const start = reader.at;
   const baseOffset = reader.int64();
@@ -295,7 +298,7 @@ function readNextBatch(reader: Reader, end: number, messages: FetchedMessage[]):
   return 'read';
 }
 
-/** @returns whether it is one that can be read here */
+/** @returns whether the batch can be read here */
 function readBatch(
   reader: Reader,
   start: number,
@@ -313,7 +316,7 @@ function readBatch(
   return true;
 }
 
-/** @param reader is at the attributes of the batch */
+/** @param reader stands at the attributes of the batch */
 function readRecords(reader: Reader, baseOffset: number, batchEnd: number, messages: FetchedMessage[]): void {
   const attributes = reader.int16();
   reader.at += INT32;
@@ -347,7 +350,7 @@ function readHeaders(reader: Reader): IHeaders {
   const headers: IHeaders = {};
   for (let left = Math.min(reader.varInt(), MOST_HEADERS); left > 0; left--) {
     const name = reader.text(reader.varInt());
-    // Without a value it is `null`, which kafkajs' type of headers leaves out.
+    // A header without a value is `null`, which kafkajs' type does not mention.
     const value = reader.sized() as Buffer;
     if (name in headers) addAgain(headers, name, value);
     else headers[name] = value;
@@ -355,7 +358,7 @@ function readHeaders(reader: Reader): IHeaders {
   return headers;
 }
 
-/** Also for a name that every object has, such as `constructor`. */
+/** Adds a value to a header, also if its name is that of an object's member, such as `constructor`. */
 function addAgain(headers: IHeaders, name: string, value: Buffer): void {
   const before = Object.hasOwn(headers, name) ? headers[name] : undefined;
   if (Array.isArray(before)) before.push(value);
@@ -365,7 +368,7 @@ function addAgain(headers: IHeaders, name: string, value: Buffer): void {
   }
 }
 
-/** Reads one value after the other. */
+/** Reads values one after the other. */
 class Reader {
   at = 0;
 
@@ -421,7 +424,7 @@ class Reader {
     return this.bytes.toString('utf8', this.at - length, this.at);
   }
 
-  /** The bytes after their length. A length of -1 means none. */
+  /** Reads a length and that many bytes. A length of -1 means null. */
   sized(): Buffer | null {
     const length = this.varInt();
     if (length < 0) return null;

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 
-/** A connection of kafkajs to one broker. */
+/** kafkajs' connection to one broker. */
 interface Broker {
   connect(): Promise<void>;
   disconnect(): Promise<void>;
@@ -9,9 +9,8 @@ interface Broker {
 const require = createRequire(import.meta.url);
 
 /**
- * Lets a connection be made again that broke off between its socket and the first answer of the broker. kafkajs takes one
- * with an open socket for connected, and answers "Broker not connected" on it for ever. It changes kafkajs for the whole
- * thread.
+ * Repairs connections that broke between opening the socket and the broker's first answer. kafkajs takes an open socket
+ * for connected, and then fails with "Broker not connected" forever. It changes kafkajs for the whole thread.
  */
 export function finishConnecting(): void {
   const { prototype } = require('kafkajs/src/broker/index.js') as { readonly prototype: Broker };

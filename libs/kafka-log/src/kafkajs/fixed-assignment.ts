@@ -3,7 +3,7 @@ import { AssignerProtocol, type PartitionAssigner } from 'kafkajs';
 const ASSIGNER = 'gapless-fixed';
 
 /**
- * Gives the only member of a group just the wanted partitions, since kafkajs has no assignment by hand.
+ * Gives the only member of a group the wanted partitions alone, because kafkajs has no manual assignment.
  * @param wanted partitions by topic
  */
 export function fixedAssignment(wanted: ReadonlyMap<string, readonly number[]>): PartitionAssigner {

@@ -1,14 +1,14 @@
 import { performance } from 'node:perf_hooks';
 
 interface OpenTransaction {
-  /** Readers get nothing from this offset on. */
+  /** The offset at which the transaction begins. Readers get no record from here on. */
   readonly offset: number;
   readonly sinceMs: number;
 }
 
 const open = new Map<string, OpenTransaction>();
 
-/** Notes what a fetch says of a partition. Consumers of this thread share it. */
+/** Notes the offsets that a fetch reports for a partition. All consumers of this thread share them. */
 export function noteStableOffset(topic: string, partition: number, lastStable: number, end: number): void {
   const place = `${topic}/${partition}`;
   if (lastStable < 0 || lastStable >= end) {
@@ -18,7 +18,10 @@ export function noteStableOffset(topic: string, partition: number, lastStable: n
   }
 }
 
-/** For how long the oldest transaction of a partition has been open, and where it begins; `undefined` if none is open. */
+/**
+ * Returns how long the oldest transaction of a partition has been open, and where it begins; `undefined` if none is
+ * open.
+ */
 export function openTransaction(
   topic: string,
   partition: number,

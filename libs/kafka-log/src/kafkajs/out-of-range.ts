@@ -12,8 +12,8 @@ interface OffsetManager {
 const listeners = new Map<string, Set<OnOutOfRange>>();
 
 /**
- * Calls the listener when a consumer of the group in this thread fetches an offset out of range. kafkajs would silently
- * commit and read from the first record that exists.
+ * Calls the listener when a consumer of the group in this thread fetches an offset out of range. kafkajs alone would
+ * silently continue at the first existing record, and commit that.
  * @returns a function that removes the listener
  */
 export function onOutOfRange(groupId: string, listener: OnOutOfRange): () => void {
@@ -24,12 +24,12 @@ export function onOutOfRange(groupId: string, listener: OnOutOfRange): () => voi
   };
 }
 
-/** For simulations: a process that is killed there removes none, and would be kept by them. */
+/** Removes all listeners. For simulations, where a killed process does not remove its own. */
 export function forgetOutOfRangeListeners(): void {
   listeners.clear();
 }
 
-/** Changes kafkajs for the whole thread: groups that nobody listens for go on as kafkajs has it. */
+/** Changes kafkajs for the whole thread. Groups without a listener keep kafkajs' behaviour. */
 export function replaceReset(): void {
   const require = createRequire(import.meta.url);
   const managers = require('kafkajs/src/consumer/offsetManager/index.js') as { readonly prototype: OffsetManager };

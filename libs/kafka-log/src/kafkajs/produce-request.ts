@@ -5,7 +5,7 @@ import { BATCH, INT16, INT32, MAGIC, UNCOUNTED_BYTES } from './record-batch-layo
 /** Records for one partition. */
 export interface PartitionData {
   readonly partition: number;
-  /** For an idempotent producer: the number of the first record, counted over all that it sent to the partition. */
+  /** For an idempotent producer: the number of the first record in the producer's sequence for the partition. */
   readonly firstSequence?: number | undefined;
   readonly messages: readonly Message[];
 }
@@ -17,20 +17,20 @@ export interface TopicData {
 
 /** The content of a Produce request, versions 3 to 7. */
 export interface ProduceRequest {
-  /** -1: all in-sync replicas. */
+  /** -1: wait for all in-sync replicas. */
   readonly acks: number;
-  /** Milliseconds that the broker may wait for the replicas. */
+  /** How long the broker may wait for the replicas, milliseconds. */
   readonly timeout: number;
   readonly topicData: readonly TopicData[];
-  /** 0, like nothing: not compressed. */
+  /** 0 or missing: not compressed. */
   readonly compression?: number | undefined;
   readonly transactionalId?: string | null | undefined;
-  /** -1, like nothing: the producer is not idempotent. kafkajs has others as text. */
+  /** -1 or missing: the producer is not idempotent. kafkajs passes other ids as text. */
   readonly producerId?: string | number | undefined;
   readonly producerEpoch?: number | undefined;
 }
 
-/** The fields by which brokers recognize a batch that is sent again. */
+/** The fields by which brokers recognize a repeated batch. */
 interface Origin {
   readonly producerId: bigint;
   readonly producerEpoch: number;
@@ -52,9 +52,9 @@ const NONE = -1;
 const NO_NAMES: readonly string[] = [];
 
 /**
- * Writes a Produce request into one buffer, each record once: batches of magic 2, stamped with `timestampMs`.
- * @returns `undefined` where it is of a kind that Gapless does not send: compressed, of a transaction, with times or lists
- * of headers of its own
+ * Writes a Produce request into one buffer, each record once, as batches of magic 2 with the time `timestampMs`.
+ * @returns `undefined` for requests that Gapless does not send: compressed or transactional ones, own timestamps, or
+ *   lists of header values
  */
 export function encodeProduce(request: ProduceRequest, timestampMs: number): Buffer | undefined {
   if (!isPlain(request)) return undefined;
@@ -91,7 +91,7 @@ function isPlainMessage({ timestamp, headers }: Message): boolean {
   return namesOf(headers).every((name) => !Array.isArray(headers?.[name]));
 }
 
-/** How many bytes the parts of a request take; records are asked for in the order in which they were counted. */
+/** The sizes of a request's parts. `next` returns the records' sizes in the order in which they were measured. */
 class RecordSizes {
   readonly requestBytes: number;
   readonly #bodies: number[] = [];
@@ -106,7 +106,7 @@ class RecordSizes {
     this.requestBytes = bytes;
   }
 
-  /** Returns the size of the next record, without its length. */
+  /** Returns the size of the next record, without its length field. */
   next(): number {
     return this.#bodies[this.#next++] ?? 0;
   }
@@ -151,7 +151,7 @@ function varIntBytes(value: number): number {
   return bytes;
 }
 
-/** @returns where the next partition begins */
+/** @returns the offset of the next partition in the buffer */
 function writeBatch(
   buffer: Buffer,
   start: number,
@@ -211,7 +211,7 @@ function writeSized(buffer: Buffer, start: number, bytes: Bytes): number {
   return at + length;
 }
 
-/** Zig-zag coded, as all of a record's numbers. @param value not negative */
+/** Writes a zig-zag varint, as all numbers of a record are. @param value not negative */
 function writeVarInt(buffer: Buffer, start: number, value: number): number {
   let at = start;
   let rest = value * 2;

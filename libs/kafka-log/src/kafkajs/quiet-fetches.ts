@@ -1,31 +1,34 @@
 import { createRequire } from 'node:module';
 
-/** kafkajs' state of a consumer in its group. */
+/** kafkajs' state of a group member. */
 interface ConsumerGroup {
   maxWaitTime: number;
   minBytes: number;
   paused(): readonly unknown[];
-  /** With a batch for each partition, empty or not. */
+  /** Returns a batch for each partition, empty or not. */
   fetch(nodeId: string): Promise<readonly { isEmpty(): boolean }[]>;
 }
 
 interface Pace {
-  /** As the consumer was made. */
+  /** The consumer's configured wait, milliseconds. */
   readonly maxWaitTime: number;
   readonly minBytes: number;
-  /** When something came last, or the first fetch was sent, by a clock that nobody sets. */
+  /** When records last came, or the first fetch was sent, in milliseconds of the monotonic clock. */
   busyAt: number;
 }
 
-/** A consumer that got nothing for so long is quiet. */
+/** A consumer without records for this long is quiet, milliseconds. */
 const QUIET_AFTER_MS = 2_000;
-/** How long its fetches wait: no longer than heartbeats are apart, which kafkajs sends between fetches. */
+/**
+ * How long fetches of a quiet consumer wait, milliseconds. At most the heartbeat interval, because kafkajs sends
+ * heartbeats between fetches.
+ */
 const QUIET_WAIT_MS = 500;
 
 /**
- * Lets a quiet consumer ask its broker less often. A broker answers as soon as there is a record, so that nothing comes later.
- * While partitions are paused, the fetches stay short: what is resumed is asked for with the next one. It changes
- * kafkajs for the whole thread.
+ * Lets a quiet consumer fetch less often. The broker answers as soon as there is a record, so records are not delayed.
+ * While partitions are paused, fetches stay short, so that a resumed partition is soon fetched. It changes kafkajs for
+ * the whole thread.
  */
 export function fetchLessWhenQuiet(): void {
   const require = createRequire(import.meta.url);
@@ -40,7 +43,7 @@ export function fetchLessWhenQuiet(): void {
     }
     const isQuiet = performance.now() - pace.busyAt > QUIET_AFTER_MS && this.paused().length === 0;
     this.maxWaitTime = isQuiet ? Math.max(QUIET_WAIT_MS, pace.maxWaitTime) : pace.maxWaitTime;
-    // The first record after a quiet time does not wait for others.
+    // The first record after a quiet time need not wait for others.
     this.minBytes = isQuiet ? 1 : pace.minBytes;
     const batches = await fetch.call(this, nodeId);
     if (batches.some((batch) => !batch.isEmpty())) pace.busyAt = performance.now();

@@ -1,12 +1,12 @@
-/** Where the fields of a batch of records begin, in bytes from its start: magic 2, as Kafka's protocol lays it down. */
+/** The byte offsets of the fields in a batch of records of magic 2, as defined by Kafka's protocol. */
 export const BATCH = {
   baseOffset: 0,
-  /** The length of everything after it. */
+  /** The length of all bytes after this field. */
   length: 8,
   leaderEpoch: 12,
   magic: 16,
   checksum: 17,
-  /** The checksum counts from here on. */
+  /** The checksum covers all bytes from here on. */
   attributes: 21,
   lastOffsetDelta: 23,
   firstTimestamp: 27,
@@ -20,7 +20,7 @@ export const BATCH = {
 
 export const MAGIC = 2;
 
-/** The bytes before the length, and the length itself. The length does not count them. */
+/** The bytes that the length field does not count: those before it, and itself. */
 export const UNCOUNTED_BYTES = BATCH.leaderEpoch;
 
 export const INT16 = 2;

@@ -4,13 +4,13 @@ import { decodeFetch, type DecodeRecords } from './fetch-response.js';
 import { noteStableOffset } from './open-transactions.js';
 import { encodeProduce, type ProduceRequest } from './produce-request.js';
 
-/** The encoder in which kafkajs builds a request. */
+/** kafkajs' encoder of requests. */
 interface Encoder {
   buf: Buffer;
   offset: number;
 }
 
-/** How kafkajs writes a request of one version, and reads the answer. */
+/** kafkajs' encoder and decoder of one version of a request. */
 interface Exchange {
   readonly request: { encode(): Promise<Encoder> };
   readonly response: { decode(bytes: Buffer): Promise<unknown> };
@@ -28,16 +28,16 @@ interface RequestDefinition<Arguments> {
   protocol(wanted: { readonly version: number }): (args: Arguments) => Exchange;
 }
 
-/** From here on batches have magic 2, and no later version that kafkajs knows writes another request. */
+/** The first version with batches of magic 2. kafkajs' later versions write the same request. */
 const PRODUCE_VERSION = 3;
-/** The latest that kafkajs knows, and so what it speaks with every broker that Gapless supports. */
+/** The latest version that kafkajs knows. kafkajs uses it with every broker that Gapless supports. */
 const FETCH_VERSION = 11;
 
 const require = createRequire(import.meta.url);
 
 /**
- * Lets kafkajs write records and read them by the codec beside this file (ADR 28). It changes kafkajs for the whole
- * thread, and what kafkajs has always done where the codec passes.
+ * Replaces kafkajs' encoding and decoding of records by the codec in this folder (ADR 28). Where that codec declines,
+ * kafkajs' own is used. It changes kafkajs for the whole thread.
  */
 export function replaceCodec(): void {
   const EncoderOfKafkajs = require('kafkajs/src/protocol/encoder.js') as new (bytes: number) => Encoder;

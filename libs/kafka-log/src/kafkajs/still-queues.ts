@@ -1,22 +1,22 @@
 import { createRequire } from 'node:module';
 import { systemClock } from '#libs/domain';
 
-/** kafkajs' requests of a connection. */
+/** kafkajs' queue of requests on a connection. */
 interface RequestQueue {
   readonly pending: readonly unknown[];
-  /** Epoch milliseconds until which the broker wants nothing. */
+  /** Until when the broker asks for no requests, epoch milliseconds. */
   readonly throttledUntil: number;
   throttleCheckTimeoutId: NodeJS.Timeout | null | undefined;
   checkPendingRequests(): void;
   scheduleCheckPendingRequests(): void;
 }
 
-/** As often as kafkajs looks whether one may be sent. */
+/** How often kafkajs checks whether it may send a request, milliseconds. */
 const LOOK_EVERY_MS = 10;
 
 /**
- * kafkajs looks for requests that wait 1,000 times a second, on each connection that was ever used, whether or not one waits.
- * Now it looks while one waits. It changes kafkajs for the whole thread.
+ * Stops idle polling of request queues. kafkajs polls each connection that was ever used 1,000 times a second. With
+ * this, it polls only while a request waits. It changes kafkajs for the whole thread.
  */
 export function stillQueues(): void {
   const require = createRequire(import.meta.url);

@@ -1,12 +1,12 @@
 import { AssignerProtocol, type PartitionAssigner } from 'kafkajs';
 
-/** As kafkajs calls its own, so that members of other versions can be in the same group. */
+/** The name of kafkajs' own assigner, so that members of other versions can be in the same group. */
 const ASSIGNER = 'RoundRobinAssigner';
 
 /**
- * Spreads partitions over the members of a group, in turn, each topic over those that read it. kafkajs' own assigner gives
- * every member the topics of the leader, so that while members differ (a changed retry schedule, a new version) nobody reads
- * some of them.
+ * Spreads partitions over the members of a group in turn, each topic over the members that read it. kafkajs' own
+ * assigner gives every member the leader's topics. While members differ (a changed retry schedule, a new version), some
+ * topics would have no reader.
  */
 export const subscribedAssignment: PartitionAssigner = ({ cluster }) => ({
   name: ASSIGNER,
@@ -19,7 +19,7 @@ export const subscribedAssignment: PartitionAssigner = ({ cluster }) => ({
       }))
       .toSorted((one, other) => (one.memberId < other.memberId ? -1 : 1));
     const own = new Map(topics.map((topic) => [topic, cluster.findTopicPartitionMetadata(topic)]));
-    // Of topics that only others read nothing is known here, but all topics have as many partitions.
+    // The partitions of topics that only other members read are unknown here, but all topics have equally many.
     const partitions = [...own.values()].find((found) => found.length > 0)?.map(({ partitionId }) => partitionId) ?? [];
     const others = new Set(subscriptions.flatMap((member) => [...member.topics].filter((topic) => !own.has(topic))));
     const assigned = new Map<string, Record<string, number[]>>(members.map(({ memberId }) => [memberId, {}]));

@@ -5,7 +5,7 @@ import { BATCH } from './record-batch-layout.js';
 
 const unzip = promisify(gunzip);
 
-/** What may come out of a batch: some kilobytes can unpack to gigabytes. */
+/** The most bytes that a batch may unpack to: some kilobytes can unpack to gigabytes. */
 const MOST_UNPACKED_BYTES = 2 * LARGEST_BATCH_BYTES;
 
 const NAMES = ['none', 'gzip', 'snappy', 'lz4', 'zstd'];
@@ -14,9 +14,9 @@ const GZIP = 1;
 
 /**
  * Unpacks a batch of records.
- * @param compression as the batch's attributes have it
- * @returns the batch with its head as it was, and its records unpacked
- * @throws if it is in a compression that is not known here, damaged, or larger than batches may be
+ * @param compression the code from the batch's attributes
+ * @returns the batch with its head unchanged, and its records unpacked
+ * @throws if the compression is unknown, or the batch is damaged or larger than allowed
  */
 export async function unpack(batch: Buffer, compression: number): Promise<Buffer> {
   if (compression === NONE) return batch;

@@ -9,9 +9,9 @@ import { recordBytes, toMessage, type NewRecord } from '../records/record.js';
 import { stretchesOf } from '../records/stretches-of.js';
 
 export interface AppenderOptions {
-  /** How often kafkajs tries again before `append` rejects. */
+  /** How often kafkajs retries before `append` rejects. */
   readonly retries: number;
-  /** How long records wait for others to share a request with; none unless given. */
+  /** How long records wait for others to share a request with, milliseconds; no wait by default. */
   readonly gatherMs?: number;
 }
 
@@ -22,7 +22,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** A record that the brokers would refuse, however often it is sent. Nothing of its append was sent. */
+/** A record that the brokers would always refuse. No record of its append was sent. */
 class RecordTooLargeError extends Error {
   override readonly name = 'RecordTooLargeError';
   constructor(topic: string, bytes: number) {
@@ -31,16 +31,16 @@ class RecordTooLargeError extends Error {
 }
 
 /**
- * Appends records with `acks=all`. Calls during a request share the next one, so many small appends cost few round trips.
- * Callers may name whose records they are. Then nobody waits for more than their share of what others append.
- * No call waits for a timer, unless the appender is set to gather. An append that is too large for one request goes in
- * several, one after the other; an ingest request is never that large. The broker recognizes records that are sent again
- * after a fault. A rejected append may have written some of its records.
+ * Appends records with `acks=all`. Calls during a request share the next one, so that many small appends take few round
+ * trips. Callers may name a share for their records. Each share then gets the same part of the capacity, so that a
+ * large one does not block the others. Calls wait for no timer, unless the appender is set to gather. An append too
+ * large for one request is sent in several, one after the other; an ingest request is never that large. The broker
+ * recognizes records that are sent again after a fault. A rejected append may have written some of its records.
  */
 export class Appender {
-  /** Idempotent. `null` after a failure. */
+  /** An idempotent producer; `null` after a failure. */
   #producer: Producer | null = null;
-  /** The partitions, as `topic/partition`, that the records on their way belong to. */
+  /** The partitions of the records under way, as `topic/partition`. */
   readonly #places = new Set<string>();
   readonly #metrics: Metrics;
   readonly #waiting = new FairQueue<Waiting>();
@@ -58,15 +58,15 @@ export class Appender {
     this.#producer ??= await this.#connected();
   }
 
-  /** Sends what waits, then closes. */
+  /** Sends waiting records, then closes. */
   async close(): Promise<void> {
     while (this.#sending !== null) await this.#sending;
     await this.#producer?.disconnect();
   }
 
   /**
-   * Resolves once the brokers have acknowledged all of the records.
-   * @param share whose records they are; only those of the same share keep the order of the calls
+   * Resolves once the brokers have acknowledged all records.
+   * @param share the share that the records count for; only records of the same share keep the order of the calls
    * @throws RecordTooLargeError
    */
   append(records: readonly NewRecord[], share = ''): Promise<void> {
@@ -89,11 +89,11 @@ export class Appender {
         for (const waiting of batch) waiting.reject(error);
       }
     }
-    // In the same turn as the look at what waits: what comes next begins to send by itself.
+    // In the same turn as the check for waiting records, so that later records start a new send.
     this.#sending = null;
   }
 
-  /** Appends of the same turn of the event loop share a request in any case. */
+  /** Waits for more records. Appends in the same turn of the event loop always share a request. */
   async #gather(): Promise<void> {
     const { gatherMs = 0 } = this.options;
     if (gatherMs > 0 && this.#waiting.length < PRODUCE_RECORDS) await delay(gatherMs);
@@ -115,7 +115,7 @@ export class Appender {
     return batch;
   }
 
-  /** A request that fails is the last: what comes after it in its partition must not overtake it. */
+  /** Stops at the first failed request, so that later records of a partition cannot overtake it. */
   async #sendInOrder(batch: readonly Waiting[]): Promise<void> {
     const records = batch.flatMap((waiting) => waiting.records);
     const bytes = batch.reduce((sum, waiting) => sum + waiting.bytes, 0);
@@ -135,9 +135,9 @@ export class Appender {
   }
 
   /**
-   * kafkajs numbers the records of a partition, and sends a batch again under the same numbers, so the broker leaves out
-   * what it has. After a failure it would give the numbers of records that may be there to other ones, which the broker
-   * would then leave out: such a producer is never used again.
+   * kafkajs numbers the records of a partition. It sends a batch again under the same numbers, and the broker drops
+   * repeats. After a failure, kafkajs could reuse the numbers of stored records for new ones, which the broker would
+   * drop. So a producer that failed is never used again.
    */
   async #sendOnce(topicMessages: TopicMessages[]): Promise<void> {
     const producer = (this.#producer ??= await this.#connected());
@@ -145,7 +145,7 @@ export class Appender {
     try {
       const written = await producer.sendBatch({ acks: -1, compression: CompressionTypes.None, topicMessages });
       for (const { topicName, partition } of written) this.#places.delete(`${topicName}/${partition}`);
-      // When a partition moves to a broker that has answered already, kafkajs takes that answer for this partition, too.
+      // If a partition moves to a broker that has already answered, kafkajs takes that answer for this partition, too.
       if (this.#places.size > 0) throw new Error(`not acknowledged: ${[...this.#places].join(', ')}`);
     } catch (error) {
       this.#producer = null;

@@ -1,12 +1,14 @@
 import { Appender, type AppenderOptions } from './appender.js';
 import type { KafkaConnection } from '../connection/kafka-connection.js';
 
-/** How often a produce request is tried again before its caller hears of it: some seconds, bounded for HTTP callers. */
+/**
+ * How often a produce request is retried before its caller gets the error; a few seconds, because HTTP callers wait.
+ */
 const RETRIES = 4;
 
 /**
- * Opens the appenders of a process, which connect and close together. An appender has one request on its way, and what
- * comes meanwhile waits: so each purpose has its own, and a burst of one delays no other.
+ * Opens the appenders of a process, which connect and close together. Each appender has one request under way, and
+ * later records wait. So each purpose has its own appender, and its bursts delay no other.
  */
 export class Appenders {
   readonly #opened: Appender[] = [];
@@ -23,7 +25,7 @@ export class Appenders {
     await Promise.all(this.#opened.map((appender) => appender.connect()));
   }
 
-  /** Sends what waits, then closes. */
+  /** Sends waiting records, then closes. */
   async close(): Promise<void> {
     await Promise.all(this.#opened.map((appender) => appender.close()));
   }

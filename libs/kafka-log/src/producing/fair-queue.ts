@@ -1,7 +1,7 @@
 interface Entry<Item> {
   readonly item: Item;
   readonly share: string;
-  /** The turn of the item: the bytes that its share has used with it, counted from when the share came. */
+  /** The item's turn: the bytes that its share has used up to this item, counted from when the share came. */
   readonly turn: number;
   /** Decides between items of the same turn. */
   readonly arrival: number;
@@ -13,14 +13,14 @@ interface Share {
 }
 
 /**
- * A queue that gives each share as many bytes as the others (self-clocked fair queuing). A share with many bytes waits for
+ * A queue that gives each share the same number of bytes (self-clocked fair queuing). A share with many bytes waits for
  * those with fewer. Items of the same share keep their order.
  */
 export class FairQueue<Item> {
   /** A binary heap: the next item is the first. */
   readonly #entries: Entry<Item>[] = [];
   readonly #shares = new Map<string, Share>();
-  /** The turn of the last item that was taken: those who come now begin there. */
+  /** The turn of the last item that was taken. New shares begin there. */
   #turn = 0;
   #arrivals = 0;
 
@@ -37,7 +37,7 @@ export class FairQueue<Item> {
     this.#rise(this.#entries.length - 1);
   }
 
-  /** The item that is next; it stays. */
+  /** Returns the next item without removing it. */
   peek(): Item | undefined {
     return this.#entries[0]?.item;
   }
@@ -52,7 +52,7 @@ export class FairQueue<Item> {
     }
     const share = this.#shares.get(first.share);
     if (share !== undefined && --share.waiting === 0) this.#shares.delete(first.share);
-    // Turns begin at 0 again, so that they never grow beyond what a number holds.
+    // Start again at 0 when the queue is empty, so that turns stay small enough for a number.
     this.#turn = this.#entries.length === 0 ? 0 : first.turn;
     return first.item;
   }

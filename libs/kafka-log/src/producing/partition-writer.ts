@@ -4,8 +4,8 @@ import { measureProduce } from '../connection/measure-produce.js';
 import { toMessage, type NewRecord } from '../records/record.js';
 
 /**
- * Writes to one topic partition at a time and never retries. After an error the topic may or may not have the records,
- * and only the caller can find out.
+ * Writes to one topic partition at a time and never retries. After an error the topic may or may not hold the records,
+ * and the caller must find out.
  */
 export class PartitionWriter {
   #producer: Promise<Producer> | null = null;
@@ -17,8 +17,8 @@ export class PartitionWriter {
   }
 
   /**
-   * Resolves once all in-sync replicas have the records, which become one batch of the partition.
-   * @returns the offset of the first of them
+   * Resolves once all in-sync replicas have the records, which form one batch of the partition.
+   * @returns the offset of the first record
    */
   async write(
     topic: string,
@@ -30,7 +30,7 @@ export class PartitionWriter {
     return measureProduce(this.connection.metrics, [{ topic, messages }], async () => {
       const [written] = await producer.send({ topic, acks: -1, compression: CompressionTypes.None, messages });
       if (written !== undefined) return Number(written.baseOffset ?? -1);
-      // kafkajs sends nothing to a partition that its metadata does not have, and says nothing. The next one asks again.
+      // kafkajs silently sends nothing to a partition that its metadata lacks. A new producer reads the metadata again.
       await this.#discard();
       throw new Error(`not acknowledged: ${topic}/${partition}`);
     });

@@ -6,10 +6,10 @@ import { LARGEST_BATCH_BYTES } from '../topics/limits.js';
 import type { Positions } from './log-positions.js';
 import { toReadableRecord, type StoredRecord } from '../records/record.js';
 
-/** How long a fetch waits at the broker for records; they are handed over at once when they come. */
+/** How long a fetch waits at the broker for records, milliseconds; the broker answers as soon as there are any. */
 const FETCH_WAIT_MS = 200;
 
-/** The offset to start at: the first record that still exists, or a later one. */
+/** Returns the offsets to start at: the requested ones, or the first existing record if that is later. */
 async function startsOf(connection: KafkaConnection, topic: string, from: Positions): Promise<Map<number, number>> {
   const kept = await connection.withAdmin((admin) => admin.fetchTopicOffsets(topic));
   const starts = new Map<number, number>();
@@ -38,10 +38,10 @@ async function consume(
       reject(error instanceof Error ? error : new Error(String(error)));
     };
     consumer.on(consumer.events.CRASH, ({ payload }) => {
-      // Otherwise kafkajs restarts by itself, and continues at the places below.
+      // Otherwise kafkajs restarts itself, and continues at the places below.
       if (!payload.restart) fail(payload.error);
     });
-    // Before the first fetch of every generation.
+    // Runs before the first fetch of every generation.
     consumer.on(consumer.events.GROUP_JOIN, () => {
       for (const [partition, offset] of next) consumer.seek({ topic, partition, offset: String(offset) });
     });
@@ -67,9 +67,9 @@ async function consume(
 }
 
 /**
- * Reads partitions of a topic from the given offsets on, each in the order of its offsets, and goes on as records come
- * until the signal is aborted. Commits nothing.
- * @throws what `onRecord` throws, and when the brokers or the topic cannot be reached at the start
+ * Reads partitions of a topic from the given offsets on, each in order, and waits for new records until the signal is
+ * aborted. Commits nothing.
+ * @throws any error of `onRecord`, and an error if the brokers or the topic cannot be reached at the start
  */
 export async function followPartitions(
   connection: KafkaConnection,
@@ -93,7 +93,7 @@ export async function followPartitions(
     await consume(consumer, topic, next, onRecord, signal);
   } finally {
     await consumer.disconnect();
-    // The group was for this reading only; what is left of it would expire by itself.
+    // The group was for this reader only. If deleting fails, it expires by itself.
     await connection.withAdmin((admin) => admin.deleteGroups([groupId])).catch(() => undefined);
   }
 }

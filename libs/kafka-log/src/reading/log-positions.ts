@@ -9,21 +9,21 @@ export interface PartitionBounds {
   readonly end: number;
 }
 
-/** Whether everything before `ends` lies before `reached`, in each partition. */
+/** Whether `reached` is at or after `ends` in each partition. */
 export function hasReached(reached: Positions, ends: Positions): boolean {
   return [...ends].every(([partition, end]) => end === 0 || (reached.get(partition) ?? 0) >= end);
 }
 
-/** Says where topics end, and how far consumer groups have come. */
+/** Reads where topics end, and the offsets of consumer groups. */
 export class LogPositions {
   constructor(private readonly connection: Pick<KafkaConnection, 'withAdmin'>) {}
 
-  /** Answers all questions of `act` over one connection, and thus for a fraction of the cost. */
+  /** Runs all requests of `act` over one connection, which is much cheaper than one each. */
   async together<T>(act: (positions: LogPositions) => Promise<T>): Promise<T> {
     return this.connection.withAdmin((admin) => act(new LogPositions({ withAdmin: (ask) => ask(admin) })));
   }
 
-  /** All topics that the brokers have. */
+  /** Returns the names of all topics on the brokers. */
   async topics(): Promise<readonly string[]> {
     return this.connection.withAdmin((admin) => admin.listTopics());
   }
@@ -40,7 +40,7 @@ export class LogPositions {
     return new Map(offsets.map(({ partition, low, high }) => [partition, { begin: Number(low), end: Number(high) }]));
   }
 
-  /** Before the first record of each partition that was made at that time or later; the end if there is none. */
+  /** Returns the offset of each partition's first record from that time or later; the end if there is none. */
   async endsBefore(topic: string, timeMs: number): Promise<Positions> {
     const offsets = await this.connection.withAdmin((admin) => admin.fetchTopicOffsetsByTimestamp(topic, timeMs));
     return new Map(offsets.map(({ partition, offset }) => [partition, Number(offset)]));

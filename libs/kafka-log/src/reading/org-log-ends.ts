@@ -3,7 +3,7 @@ import type { KafkaConnection } from '../connection/kafka-connection.js';
 import { LogPositions } from './log-positions.js';
 import { partitionOf } from '../topics/partition-of.js';
 
-/** Asks for the end of an org's partition of the log. Every record before it was appended before the question. */
+/** Reads the end of an org's partition of the log. Every record before it was appended before the call. */
 export class OrgLogEnds {
   readonly #positions: LogPositions;
 
@@ -15,7 +15,7 @@ export class OrgLogEnds {
     this.#positions = new LogPositions(connection);
   }
 
-  /** One question to the brokers, for however many orgs. */
+  /** Returns the ends for any number of orgs, with one request to the brokers. */
   async of(orgIds: readonly OrgId[]): Promise<ReadonlyMap<OrgId, number>> {
     const ends = await this.#positions.ends(this.logTopic);
     return new Map(orgIds.map((orgId) => [orgId, ends.get(partitionOf(orgId, this.partitions)) ?? 0]));

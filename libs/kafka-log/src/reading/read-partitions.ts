@@ -5,7 +5,7 @@ import type { KafkaConnection } from '../connection/kafka-connection.js';
 import { LARGEST_BATCH_BYTES } from '../topics/limits.js';
 import { toReadableRecord, toStoredRecord, type RecordBatch, type StoredRecord } from '../records/record.js';
 
-/** A stretch of a partition: from an offset (or the first one that is still kept) to the end as it is now. */
+/** A part of a partition: from an offset (by default the first record) to the partition's current end. */
 export interface PartitionStretch {
   readonly topic: string;
   readonly partition: number;
@@ -15,17 +15,20 @@ export interface PartitionStretch {
 }
 
 export interface ReadingOptions {
-  /** Batches that cannot be read are given like records; otherwise one of them ends the reading. */
+  /** `given`: unreadable batches are handed over like records; otherwise one of them ends the reading. */
   readonly unreadable?: 'given';
 }
 
-/** Longer than any tail that a sequencer or a rebuild reads between two records, shorter than anyone would wait. */
+/**
+ * Reading fails after this many milliseconds without a record. Normal reads have no such pause, and nobody wants to
+ * wait longer.
+ */
 const STALL_MS = 15_000;
 
-/** The records of one batch: enough for one statement, and few enough to be handled before a session ends. */
+/** The most records in one call: enough for one statement, and few enough to handle within a session. */
 const RECORDS_AT_ONCE = 1_000;
 
-/** The brokers gave nothing for some time; trying again can help. */
+/** The brokers returned nothing for some time. A retry can help. */
 export class ReadingStalledError extends Error {
   override readonly name = 'ReadingStalledError';
   constructor(partitions: readonly string[]) {
@@ -37,7 +40,7 @@ function partitionKey(topic: string, partition: number): string {
   return `${topic}/${partition}`;
 }
 
-/** For each stretch: the offset to start at, and the one after its last record. */
+/** Returns for each stretch the offset to start at, and the one after its last record. */
 async function boundsOf(
   connection: KafkaConnection,
   stretches: readonly PartitionStretch[],
@@ -82,7 +85,7 @@ async function consumeAll(
     consumer.on(consumer.events.CRASH, ({ payload }) => {
       fail(payload.error);
     });
-    // Before the first fetch of every generation, so that nothing before the stretch is read.
+    // Runs before the first fetch of every generation, so that no record before the stretch is read.
     consumer.on(consumer.events.GROUP_JOIN, () => {
       for (const { topic, partition, from } of bounds.values())
         consumer.seek({ topic, partition, offset: String(from) });
@@ -108,12 +111,12 @@ async function consumeAll(
       .run({
         autoCommit: false,
         eachBatch: async (payload) => {
-          // How long the records take to be handled says nothing of the brokers.
+          // The time that the records take to be handled must not count against the brokers.
           clearTimeout(watchdog);
           try {
             await handOver(payload);
           } catch (error) {
-            // Not for kafkajs, which would hand the batch over again.
+            // Do not pass the error to kafkajs, which would hand the batch over again.
             fail(error);
             return;
           }
@@ -125,9 +128,9 @@ async function consumeAll(
 }
 
 /**
- * Reads stretches of partitions to their ends, each in the order of its offsets, and reads on once what it has handed
- * over is handled. Rejects with what `onRecords` rejects with.
- * @param onRecords is given records of one partition at a time, a thousand at the most
+ * Reads stretches of partitions to their ends, each in order. Reads on once the last records are handled. Rejects with
+ * any error of `onRecords`.
+ * @param onRecords gets up to a thousand records of one partition at a time
  * @returns the end offset of each stretch, by `topic/partition`
  */
 export async function streamPartitions(
@@ -157,14 +160,14 @@ export async function streamPartitions(
       await consumeAll(consumer, bounds, onRecords, options.unreadable === 'given' ? toStoredRecord : toReadableRecord);
     } finally {
       await consumer.disconnect();
-      // The group was for this reading only; what is left of it would expire by itself.
+      // The group was for this reader only. If deleting fails, it expires by itself.
       await connection.withAdmin((admin) => admin.deleteGroups([groupId])).catch(() => undefined);
     }
   }
   return new Map([...all].map(([key, { end }]) => [key, end]));
 }
 
-/** The same for what is handled at once, record by record. */
+/** Like `streamPartitions`, for handlers that take one record at a time and return at once. */
 export async function readPartitions(
   connection: KafkaConnection,
   stretches: readonly PartitionStretch[],

@@ -1,7 +1,7 @@
 import { parseDeliveryId, parseEndpointId, parseEventId, parseOrgId, type DueAttempt, type Seq } from '#libs/domain';
 import type { NewRecord, StoredRecord } from './record.js';
 
-/** Everything about an attempt besides its envelope. It is one header, since each header costs time at both ends. */
+/** Holds all parts of an attempt except its envelope. One header, because each header costs time at both ends. */
 const ATTEMPT_HEADER = 'attempt';
 
 /** The header's JSON: delivery id, org id, event id, event type, seq, created at, run, attempt, due at, traceparent, lead. */
@@ -11,7 +11,9 @@ type AttemptTuple = readonly [
 ];
 const DUE_AT_PLACE = 8;
 
-/** A record of the attempts and retry topics, keyed by endpoint id; the value is the stored envelope as it is. */
+/**
+ * Makes a record of the attempts and retry topics, keyed by endpoint id. Its value is the stored envelope, unchanged.
+ */
 export function attemptRecord(topic: string, due: DueAttempt): NewRecord {
   const { delivery, run, attempt, dueAtMs, traceparent, leadMs = 0 } = due;
   const { deliveryId, orgId, eventId, event, seq, createdAtMs } = delivery;
@@ -42,12 +44,14 @@ function readTuple(text: string | undefined): readonly unknown[] {
   }
 }
 
-/** When the attempt is due, in epoch milliseconds, without reading the rest of it; 0 for what is not an attempt. */
+/**
+ * Returns when the attempt is due, in epoch milliseconds, without reading the rest; 0 if the record is not an attempt.
+ */
 export function dueAtMs(record: StoredRecord): number {
   return natural(readTuple(record.headers[ATTEMPT_HEADER])[DUE_AT_PLACE]) ?? 0;
 }
 
-/** `undefined` for what is not an attempt. */
+/** Returns `undefined` if the record is not an attempt. */
 export function readAttemptRecord(record: StoredRecord): DueAttempt | undefined {
   const tuple = readTuple(record.headers[ATTEMPT_HEADER]);
   const endpointId = parseEndpointId(record.key?.toString());

@@ -1,7 +1,7 @@
 import { parseOrgId, seqFromText, type IdStretch, type OrgId, type Seq } from '#libs/domain';
 import { recordBytes, type NewRecord, type StoredRecord } from './record.js';
 
-/** How far the snapshots reach: everything before these offsets is in them. */
+/** The offsets up to which the snapshots hold everything. */
 export interface Covered {
   readonly logOffset: number;
   readonly inboxOffset: number;
@@ -9,34 +9,38 @@ export interface Covered {
 
 /** The content of a checkpoint record. */
 export interface CheckpointPlace extends Covered {
-  /** The time of the newest log record that is covered. `null`: it was written without ids, by an earlier version or a repair. */
+  /**
+   * The time of the newest covered log record, epoch milliseconds. `null` if the checkpoint has no ids: an earlier
+   * version or a repair wrote it.
+   */
   readonly clockMs: number | null;
-  /** Written by a repair: what the log has before it may come from an inbox that is gone. */
+  /** Set by a repair: the log before it may come from an inbox that no longer exists. */
   readonly isReset?: boolean;
 }
 
-/** The changes that a checkpoint adds to the earlier ones. */
+/** The changes of a checkpoint since the previous one. */
 export interface CheckpointChanges {
   readonly lastSeqs: ReadonlyMap<OrgId, Seq>;
   readonly ids: readonly IdStretch[];
-  /** The keys of ids that are not needed any more. */
+  /** The keys of ids that are no longer needed. */
   readonly overIds: readonly string[];
 }
 
-/** The key of the record that says how far the snapshots before it reach. */
+/** The key of the record that says how far the previous snapshots reach. */
 const CHECKPOINT_KEY = 'checkpoint';
 const IDS_KEY = /^ids\/(\d{1,16})\/(\d{1,16})-(\d{1,16})\/\d{1,6}$/;
 
-/** Well under what a broker takes in one batch. */
+/** Bytes; well below a broker's limit for one batch. */
 const CHUNK_BYTES = 2 * 1024 * 1024;
-/** A record of ids is far smaller than a batch. */
+/** The size of a record of ids, bytes; far smaller than a batch. */
 const IDS_RECORD_BYTES = 512 * 1024;
 
 type CheckpointRecord = Omit<NewRecord, 'topic' | 'partition'>;
 
 /**
- * A record that says what the records before it cover.
- * @param isReset it counts though it covers less than an earlier one: the log has gone back, and was repaired
+ * Makes the record that says what the records before it cover.
+ * @param isReset the record counts even if it covers less than an earlier one, because a repair followed a loss of the
+ *   log
  */
 export function checkpointRecord(place: CheckpointPlace, isReset = false): CheckpointRecord {
   const value = {
@@ -49,8 +53,8 @@ export function checkpointRecord(place: CheckpointPlace, isReset = false): Check
 }
 
 /**
- * A record that holds the last seq of an org.
- * @param isReset it counts though an earlier one is higher: the log has gone back, and was repaired
+ * Makes the record of an org's last seq.
+ * @param isReset the record counts even if an earlier one is higher, because a repair followed a loss of the log
  */
 export function snapshotRecord(orgId: OrgId, lastSeq: Seq, isReset = false): CheckpointRecord {
   return { key: orgId, value: Buffer.from(`{"last_seq":"${lastSeq}"${isReset ? ',"reset":true' : ''}}`) };
@@ -66,15 +70,15 @@ function idsRecords({ beginMs, from, to, fingerprints }: IdStretch): readonly (C
   return records;
 }
 
-/** A checkpoint to be written, and the keys of its ids with the times at which their segments begin. */
+/** A checkpoint to write, and the keys of its ids with the start times of their segments. */
 export interface CheckpointWrite {
   readonly batches: readonly (readonly CheckpointRecord[])[];
   readonly idsKeys: ReadonlyMap<string, number>;
 }
 
 /**
- * The batches that make up a checkpoint. Each is appended as a whole and ends with what is covered once it is there, which
- * is what was before until the last batch: any prefix of them says to read enough of the log.
+ * Returns the batches of a checkpoint. Each is appended as a whole and ends with the covered offsets. Until the last
+ * batch these are the previous ones, so that after an interruption enough of the log is read.
  */
 export function checkpointBatches(
   changes: CheckpointChanges,
@@ -107,14 +111,14 @@ export function checkpointBatches(
   return { batches, idsKeys };
 }
 
-/** Reads a record of the sequences topic. */
+/** A record of the sequences topic. */
 export type Checkpoint =
   | { readonly kind: 'snapshot'; readonly orgId: OrgId; readonly lastSeq: Seq; readonly isReset: boolean }
   | { readonly kind: 'ids'; readonly key: string; readonly stretch: IdStretch }
   | { readonly kind: 'ids over'; readonly key: string }
   | { readonly kind: 'covered'; readonly place: CheckpointPlace; readonly isReset: boolean };
 
-/** @throws when the record is not one that a sequencer wrote */
+/** @throws when the record was not written by a sequencer */
 export function readCheckpoint(record: StoredRecord): Checkpoint {
   const key = record.key?.toString() ?? '';
   const ids = IDS_KEY.exec(key);
@@ -138,7 +142,7 @@ export function readCheckpoint(record: StoredRecord): Checkpoint {
   if (orgId === undefined) {
     throw new Error(`${record.topic}/${record.partition}/${record.offset} is not a record of a sequencer`);
   }
-  // Earlier versions kept the latest ids beside it.
+  // Earlier versions stored the latest ids here as well.
   const { last_seq, reset } = value as { last_seq: string; reset?: boolean };
   return { kind: 'snapshot', orgId, lastSeq: seqFromText(last_seq), isReset: reset === true };
 }

@@ -1,11 +1,11 @@
 import { ERROR_CODES, type ErrorCode } from '#libs/domain';
 import type { NewRecord, RecordHeaders, StoredRecord } from './record.js';
 
-/** Why a record was set aside. */
+/** Why a record became a dead letter. */
 export type DeadLetterCode = ErrorCode | 'wrong_partition' | 'unreadable';
 export const DEAD_LETTER_CODES: readonly DeadLetterCode[] = [...ERROR_CODES, 'wrong_partition', 'unreadable'];
 
-/** A dead letter holds no more of a record: several times the largest event. */
+/** The most bytes of a record's parts in a dead letter, several times the largest event. */
 const MOST_KEY_BYTES = 4 * 1024;
 const MOST_VALUE_BYTES = 1024 * 1024;
 const MOST_HEADER_BYTES = 64 * 1024;
@@ -37,7 +37,7 @@ export function deadLetterRecord(topic: string, record: StoredRecord, code: Dead
   };
 }
 
-/** A batch that cannot be read, as the broker has it. */
+/** Makes the dead letter of an unreadable batch, with its bytes as the broker stores them. */
 export function unreadableBatchRecord(
   topic: string,
   record: StoredRecord,
@@ -51,7 +51,7 @@ function cutOf(part: string, bytes: Buffer | null, most: number): readonly strin
   return bytes === null || bytes.length <= most ? [] : [`${part} of ${bytes.length} bytes`];
 }
 
-/** The first headers, as many as fit. */
+/** Returns as many of the first headers as fit. */
 function cutHeaders(all: RecordHeaders): { readonly headers: RecordHeaders; readonly dropped: number } {
   const headers: Record<string, string> = {};
   let bytes = 0;

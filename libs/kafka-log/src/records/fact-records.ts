@@ -1,7 +1,7 @@
 import { encodeFact, factEndpointId, type DeliveryFact } from '#libs/domain';
 import type { NewRecord } from './record.js';
 
-/** A record of the deliveries topic, keyed by endpoint id so that an endpoint's facts stay in order. */
+/** Makes a record of the deliveries topic, keyed by endpoint id so that an endpoint's facts stay in order. */
 export function factRecord(topic: string, fact: DeliveryFact): NewRecord {
   return { topic, key: factEndpointId(fact), value: encodeFact(fact) };
 }

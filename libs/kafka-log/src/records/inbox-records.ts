@@ -1,21 +1,21 @@
 import { inboxValue, type EndpointId, type InboxEvent } from '#libs/domain';
 import type { NewRecord, StoredRecord } from './record.js';
 
-/** Marks a test event with the only endpoint that it is meant for, in the inbox and in the log. */
+/** Holds the only endpoint of a test event, in the inbox and in the log. */
 export const TARGET_ENDPOINT_HEADER = 'target-endpoint';
 export const TRACEPARENT_HEADER = 'traceparent';
-/** The log offset up to which the producer has looked the event's id up, without finding it. */
+/** Holds the log offset up to which the producer searched for the event's id without finding it. */
 export const CHECKED_TO_HEADER = 'checked-to';
 const OFFSET = /^\d{1,15}$/;
 
-/** A record of the inbox, keyed by org id so that an org's events stay in order. */
+/** Makes a record of the inbox, keyed by org id so that an org's events stay in order. */
 export function inboxRecord(
   topic: string,
   event: InboxEvent,
   context: {
     readonly traceparent: string;
     readonly targetEndpoint?: EndpointId;
-    /** For an id that may come again: everything of the log before this offset is known not to hold it. */
+    /** For an id that may come again: the log before this offset does not hold it. */
     readonly checkedTo?: number;
   },
 ): NewRecord {
@@ -31,7 +31,7 @@ export function inboxRecord(
   };
 }
 
-/** Up to where the producer has looked the id up; `null` if it has not, or wrote something that is not an offset. */
+/** Returns the offset up to which the producer searched for the id; `null` if it did not, or the header is invalid. */
 export function checkedTo(record: StoredRecord): number | null {
   const text = record.headers[CHECKED_TO_HEADER];
   return text !== undefined && OFFSET.test(text) ? Number(text) : null;

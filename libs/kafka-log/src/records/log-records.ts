@@ -4,18 +4,18 @@ import { TARGET_ENDPOINT_HEADER, TRACEPARENT_HEADER } from './inbox-records.js';
 
 const SEQ_HEADER = 'seq';
 const WIDGET_HEADER = 'widget-id';
-/** The inbox record of the event. The sequencer continues after it. */
+/** The offset of the event's inbox record. The sequencer continues after it. */
 const INBOX_OFFSET_HEADER = 'inbox-offset';
 /**
- * When the broker took that inbox record, in epoch milliseconds: the sequencer's window of ids is restored by it. Of a record
- * that was put back, when its event was first appended.
+ * When the broker received the inbox record, in epoch milliseconds; it restores the sequencer's window of ids. In a
+ * record that was put back, it is when the event was first appended.
  */
 const INBOX_TIME_HEADER = 'inbox-time';
 
-/** Set on records that a repair put back: they come from Postgres, and no inbox record has to match them. */
+/** Set on records that a repair put back. They come from Postgres, and no inbox record has to match them. */
 const PUT_BACK_HEADER = 'put-back';
 
-/** The members of an event that only its envelope and the CloudEvents headers have. */
+/** The parts of an event that only the envelope and the CloudEvents headers hold. */
 export interface LogRecordContext {
   readonly occurredAt: string;
   readonly inboxOffset: number;
@@ -23,16 +23,18 @@ export interface LogRecordContext {
   readonly isPutBack?: boolean;
 }
 
-/** The members of a log record that neither its envelope nor its key has. */
+/** The members of a log record that its envelope and key do not hold. */
 export interface LogRecordPlace {
-  /** When the event was first appended, in epoch milliseconds; a repair that puts it back does not change that. */
+  /** When the event was first appended, in epoch milliseconds. A repair that puts it back keeps this time. */
   readonly appendedAtMs: number;
-  /** Only the sequencer needs these two. */
+  /** Only the sequencer needs `inboxOffset` and `inboxTimeMs`. */
   readonly inboxOffset: number;
   readonly inboxTimeMs: number;
 }
 
-/** A record of the log: the envelope with CloudEvents headers in binary mode. A pure function of its arguments. */
+/**
+ * Makes a record of the log: the envelope with CloudEvents headers in binary mode. It depends on the arguments alone.
+ */
 export function logRecord(event: LogEvent, context: LogRecordContext): Omit<NewRecord, 'topic' | 'partition'> {
   const headers: Record<string, string> = {
     [SEQ_HEADER]: String(event.seq),
@@ -57,7 +59,7 @@ export function isPutBack({ headers }: StoredRecord): boolean {
   return headers[PUT_BACK_HEADER] !== undefined;
 }
 
-/** @throws when the record is not one that the sequencer wrote: a log with foreign records cannot be trusted */
+/** @throws when the record was not written by the sequencer: a log with foreign records cannot be trusted */
 export function readLogRecord(record: StoredRecord): LogEvent & LogRecordPlace {
   const { headers } = record;
   const orgId = parseOrgId(record.key?.toString());
@@ -75,7 +77,7 @@ export function readLogRecord(record: StoredRecord): LogEvent & LogRecordPlace {
   ) {
     throw new Error(`${record.topic}/${record.partition}/${record.offset} is not a record of the sequencer`);
   }
-  // Earlier versions did not write it. They appended within moments.
+  // Earlier versions did not write this header. They appended within moments.
   const inboxTimeMs = Number(headers[INBOX_TIME_HEADER] ?? record.timestampMs);
   return {
     orgId,

@@ -3,7 +3,7 @@ import type { FetchedMessage, UnreadableBatch } from '../kafkajs/fetch-response.
 
 export type RecordHeaders = Readonly<Record<string, string>>;
 
-/** A record to append. Without a partition, the key decides it (murmur2, as every Kafka client does). */
+/** A record to append. If it names no partition, the key decides (murmur2, as in every Kafka client). */
 export interface NewRecord {
   readonly topic: string;
   readonly key: string | Buffer | null;
@@ -20,9 +20,11 @@ export interface StoredRecord {
   readonly key: Buffer | null;
   readonly value: Buffer | null;
   readonly headers: RecordHeaders;
-  /** Epoch milliseconds; what it means is the topic's `message.timestamp.type`. */
+  /** Epoch milliseconds. The topic's `message.timestamp.type` decides what it means. */
   readonly timestampMs: number;
-  /** Set when this is no record, but a batch that cannot be read: its bytes are the value, its last offset is the offset. */
+  /**
+   * Set if this is not a record, but an unreadable batch. Its bytes are the value, and its last offset is the offset.
+   */
   readonly unreadable?: Pick<UnreadableBatch, 'reason' | 'firstOffset'>;
 }
 
@@ -33,14 +35,14 @@ export interface RecordBatch {
   readonly records: readonly StoredRecord[];
 }
 
-/** Estimates the bytes of the record in a batch. */
+/** Estimates the record's size in a batch, bytes. */
 export function recordBytes(record: Omit<NewRecord, 'topic'>): number {
   let bytes = 64 + (record.key?.length ?? 0) + (record.value?.length ?? 0);
   for (const [name, value] of Object.entries(record.headers ?? {})) bytes += name.length + bytesOf(value) + 4;
   return bytes;
 }
 
-/** Short texts count by their characters: nearly all of them are ASCII. */
+/** Short texts count one byte a character, because nearly all are ASCII. */
 function bytesOf(value: string | Buffer): number {
   return typeof value === 'string' && value.length > SHORT_TEXT ? Buffer.byteLength(value) : value.length;
 }
@@ -56,18 +58,18 @@ export function toMessage(record: NewRecord): Message {
   };
 }
 
-/** A header that is given more than once counts by its first value; one without a value does not count. */
+/** Of a header with several values the first counts; one without a value is left out. */
 function headersOf(headers: IHeaders | undefined): RecordHeaders {
   const texts: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers ?? {})) {
-    // kafkajs' type leaves `null` out.
+    // kafkajs' type does not mention `null`.
     const first = (Array.isArray(value) ? value[0] : value) as string | Buffer | null | undefined;
     if (first !== undefined && first !== null) texts[name] = first.toString();
   }
   return texts;
 }
 
-/** What cannot be read is a record, too: see `unreadable`. */
+/** Converts a fetched message to a record. An unreadable batch becomes a record, too: see `unreadable`. */
 export function toStoredRecord(topic: string, partition: number, message: FetchedMessage): StoredRecord {
   const { unreadable } = message;
   if (unreadable !== undefined) {
@@ -94,7 +96,7 @@ export function toStoredRecord(topic: string, partition: number, message: Fetche
   };
 }
 
-/** @throws if there is something in the topic that cannot be read */
+/** @throws if the message is an unreadable batch */
 export function toReadableRecord(topic: string, partition: number, message: FetchedMessage): StoredRecord {
   const record = toStoredRecord(topic, partition, message);
   if (record.unreadable === undefined) return record;

@@ -1,12 +1,12 @@
 import { recordBytes, type NewRecord } from './record.js';
 
-/** Bounds of a stretch; a record that is larger is a stretch by itself. */
+/** The limits of a stretch. A record above the limit is a stretch of its own. */
 export interface StretchLimits {
   readonly bytes: number;
   readonly records?: number;
 }
 
-/** Cuts records into stretches that a produce request can hold, in order. */
+/** Cuts records, in order, into stretches that fit into a produce request. */
 export function* stretchesOf<Of extends Omit<NewRecord, 'topic'>>(
   records: readonly Of[],
   limits: StretchLimits,

@@ -12,9 +12,9 @@ export interface AlteredTopic {
 }
 
 /**
- * Alters the settings of existing topics that do not fit. For brokers that are our own, or topics that were just
- * created: others' settings are an operator's to change.
- * @param only the setting to alter; all unless given
+ * Alters the settings of existing topics that do not fit. Use it for our own brokers, or for topics that were just
+ * created. On other brokers, an operator changes settings.
+ * @param only the setting to alter; all by default
  */
 export async function alterTopics(
   admin: Admin,
@@ -35,7 +35,7 @@ export async function alterTopics(
     for (const { name, value } of changes) {
       altered.push({ topic: plan.topic, name, from: found.config.get(name), to: value });
     }
-    // The request replaces all settings of the topic's own, so those that fit go along.
+    // The request replaces all settings that the topic has itself, so include those that fit.
     const config = new Map([...found.ownConfig, ...changes.map(({ name, value }) => [name, value] as const)]);
     const configEntries = [...config].map(([name, value]) => ({ name, value }));
     return [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: plan.topic, configEntries }];

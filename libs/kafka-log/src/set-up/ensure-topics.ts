@@ -9,7 +9,7 @@ import { configOf, judgeTopic, misfitText, type FoundTopic } from './judge-topic
 import type { TopicPlan } from '../topics/topics.js';
 import { isPacked, unpackFromNowOn } from './unpack-from-now-on.js';
 
-/** A topic does not fit the settings. An operator has to decide which of the two is right. */
+/** A topic does not match the settings. An operator must decide which of the two is right. */
 export class TopicMismatchError extends OperatorError {
   override readonly name = 'TopicMismatchError';
   constructor(readonly mismatches: readonly string[]) {
@@ -24,32 +24,32 @@ export class TopicMismatchError extends OperatorError {
 /** How to wait for brokers that are not ready yet, and how to report it. */
 export type WaitForTopics = Partial<Pick<StartStepOptions, 'onWait' | 'signal' | 'limitMs'>>;
 
-/** A topic that is as its operator wants it, but loses acknowledged events when brokers are lost. */
+/** A topic with accepted settings that can lose acknowledged events when brokers are lost. */
 export interface TopicRisk {
   readonly topic: string;
   readonly risk: string;
 }
 
-/** The topics on the brokers, as far as operators choose them. */
+/** The state of the topics, as far as operators choose it. */
 export interface EnsuredTopics {
   readonly risks: readonly TopicRisk[];
-  /** Topics with more partitions than the installation has, as an operator accepted. */
+  /** Topics that have more partitions than the installation, with an operator's consent. */
   readonly grown: readonly string[];
   readonly brokers: number;
 }
 
 export interface EnsureTopicsOptions extends WaitForTopics {
-  /** How many partitions of a topic an operator accepted, where there are more than the installation has. */
+  /** The number of partitions that an operator accepted, for topics with more than the installation. */
   readonly accepted?: ReadonlyMap<string, number>;
 }
 
-/** How often, and how far apart, altered settings are looked at until they show. */
+/** How often, and at which interval, altered settings are read until they show. */
 const ALTERED_LOOKS = 50;
 const ALTERED_LOOK_MS = 200;
 
 /**
- * Creates the topics that are missing and checks all of them. The replication factor is the broker's own default. Each
- * step is repeated while the brokers are not ready for it: they may just have started, or be busy.
+ * Creates missing topics and checks all. The replication factor is the broker's default. It repeats each step while the
+ * brokers are not ready for it: they may just have started, or be busy.
  * @throws TopicMismatchError
  * @throws StartStepError when a step does not succeed within 5 minutes
  */
@@ -64,7 +64,7 @@ export async function ensureTopics(
   const existing = new Set(await step('the list of topics', () => admin.listTopics()));
   const missing = plans.filter((plan) => !existing.has(plan.topic));
   if (missing.length > 0) await create(admin, missing, step);
-  // New ones as well: another process, with other settings, may have been faster.
+  // Check new topics as well: another process with other settings may have created them.
   const find = () =>
     findTopics(
       admin,
@@ -72,7 +72,7 @@ export async function ensureTopics(
     );
   let { topics, brokers } = await step('the settings of the topics', find);
   if (await step('topics to be altered', () => unpackFromNowOn(admin, plans, topics))) {
-    // A broker shows what it accepted only once it has read it itself.
+    // A broker shows an altered setting only after it has read that itself.
     for (let look = 0; look < ALTERED_LOOKS && plans.some((plan) => isPacked(plan, topics)); look++) {
       if (look > 0) await delay(ALTERED_LOOK_MS);
       ({ topics, brokers } = await step('the settings of the topics', find));
@@ -92,7 +92,7 @@ export async function ensureTopics(
   return { risks, grown: grown.map(({ topic }) => topic), brokers };
 }
 
-/** The settings that the brokers do not report. */
+/** Stands for a topic whose settings the brokers do not report. */
 const MISSING: FoundTopic = { partitions: 0, replicas: 0, config: new Map() };
 
 async function create(
@@ -111,8 +111,8 @@ async function create(
       })),
     }),
   );
-  // A leader is named a moment before it knows that it is one, and refuses requests until then.
+  // A broker refuses requests until it knows that it is the leader, shortly after its election.
   for (const { topic } of missing) await step(`the leaders of ${topic}`, () => admin.fetchTopicOffsets(topic));
-  // Brokers' own default is 1, and how many replicas they give a topic is known only once it is there.
+  // The brokers' default is 1, and a topic's number of replicas is known only after its creation.
   await step('the new topics to be set up', () => alterTopics(admin, missing, 'min.insync.replicas'));
 }

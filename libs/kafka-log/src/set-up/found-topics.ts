@@ -1,7 +1,7 @@
 import kafkajs, { type Admin } from 'kafkajs';
 import type { FoundTopic } from './judge-topic.js';
 
-/** A topic with those of its settings that are its own, rather than the brokers'. */
+/** A topic with the settings that it has itself, apart from the brokers' defaults. */
 export interface DescribedTopic extends FoundTopic {
   readonly ownConfig: ReadonlyMap<string, string>;
 }
@@ -11,7 +11,7 @@ export interface FoundTopics {
   readonly brokers: number;
 }
 
-/** Asks the brokers what topics are like; all of them have to exist. */
+/** Reads the settings of topics from the brokers; all topics must exist. */
 export async function findTopics(admin: Admin, names: readonly string[]): Promise<FoundTopics> {
   const [metadata, configs, cluster] = await Promise.all([
     admin.fetchTopicMetadata({ topics: [...names] }),

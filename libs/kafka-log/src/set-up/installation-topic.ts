@@ -3,20 +3,21 @@ import type { InstallationRecord } from '#libs/domain';
 import type { KafkaConnection } from '../connection/kafka-connection.js';
 import { readPartitions } from '../reading/read-partitions.js';
 
-/** Before the name of a topic: how many partitions of it an operator has accepted. */
+/** The prefix of the key of a topic whose number of partitions an operator accepted. */
 const ACCEPTED = 'partitions of ';
 
 /** The content of the topic. */
 export interface InstallationTopicContents {
   /** `null` when the topic is missing or empty. */
   readonly record: InstallationRecord | null;
-  /** How many partitions an operator has accepted, by topic, where there are more than the installation has. */
+  /** The number of partitions that an operator accepted, for topics with more than the installation. */
   readonly accepted: ReadonlyMap<string, number>;
 }
 
 /**
- * Which installation the topics belong to. Records are keyed by the id, so that compaction keeps one of each, and the
- * first that was not taken back counts: of two databases that are started on the same topics at once, one wins.
+ * Holds which installation the topics belong to. Records are keyed by the installation's id, so that compaction keeps
+ * one of each. The first record that was not withdrawn counts. If two databases start on the same topics at once, one
+ * wins.
  */
 export class InstallationTopic {
   constructor(
@@ -48,7 +49,7 @@ export class InstallationTopic {
     await this.#write([{ key: record.id, value: JSON.stringify(record) }]);
   }
 
-  /** Lets processes start although topics have more partitions than the installation. */
+  /** Accepts topics with more partitions than the installation, so that processes can start. */
   async accept(partitions: ReadonlyMap<string, number>): Promise<void> {
     await this.#write([...partitions].map(([topic, count]) => ({ key: `${ACCEPTED}${topic}`, value: String(count) })));
   }

@@ -4,22 +4,22 @@ import type { TopicPlan } from '../topics/topics.js';
 /** The settings of a topic that the brokers report. */
 export interface FoundTopic {
   readonly partitions: number;
-  /** The replicas of the partition that has the fewest. */
+  /** The replicas of the partition with the fewest. */
   readonly replicas: number;
   readonly config: ReadonlyMap<string, string>;
 }
 
-/** What `judgeTopic` needs besides the topic. */
+/** The facts besides the topic that `judgeTopic` needs. */
 export interface TopicSurroundings {
   readonly brokers: number;
-  /** How many partitions an operator accepted, where there are more than the installation has. */
+  /** The number of partitions that an operator accepted, if there are more than the installation has. */
   readonly acceptedPartitions: number;
 }
 
-/** Why Gapless does not work with a topic as it is. */
+/** Why Gapless cannot work with a topic. */
 export interface TopicMisfit {
   readonly reason: string;
-  /** The setting that puts it right; `null` where no setting does. */
+  /** The setting that fixes it; `null` if no setting does. */
   readonly alter: { readonly name: string; readonly value: string } | null;
 }
 
@@ -29,12 +29,12 @@ export interface TopicVerdict {
   readonly risks: readonly string[];
 }
 
-/** How many copies production systems keep. */
+/** The usual number of replicas in production. */
 const ENOUGH_REPLICAS = 3;
-/** How many of them have a record before it is acknowledged. */
+/** The number of replicas that must have a record before it is acknowledged. */
 const ENOUGH_IN_SYNC = 2;
 
-/** Segments that a few minutes of checkpoints fill: only a full or old segment is compacted. */
+/** Small enough for a few minutes of checkpoints, because only full or old segments are compacted. */
 const SMALL_SEGMENTS = {
   'segment.bytes': String(1024 * 1024),
   'segment.ms': String(10 * 60_000),
@@ -51,7 +51,7 @@ export function configOf(plan: TopicPlan): Readonly<Record<string, string>> {
   return {
     'cleanup.policy': plan.compacted ? 'compact' : 'delete',
     'retention.ms': String(plan.retentionMs),
-    // A broker may have a default that removes records before their time.
+    // A broker's default could remove records early.
     'retention.bytes': '-1',
     'message.timestamp.type': plan.appendTime ? 'LogAppendTime' : 'CreateTime',
     'max.message.bytes': String(LARGEST_BATCH_BYTES),
@@ -60,7 +60,10 @@ export function configOf(plan: TopicPlan): Readonly<Record<string, string>> {
   };
 }
 
-/** A topic may keep records longer than needed and clean itself more often, never the other way round. */
+/**
+ * Returns why a setting does not fit. A topic may keep records longer than needed, or compact more often, but not the
+ * reverse.
+ */
 function misfitOf(name: string, actual: string, wanted: string, plan: TopicPlan): string | null {
   switch (name) {
     case 'retention.ms':
@@ -88,7 +91,10 @@ function judgePartitions(plan: TopicPlan, actual: number, accepted: number): rea
   return [{ reason: `${counts}: ${wayOut}`, alter: null }];
 }
 
-/** Copies cannot be more than the brokers, and two that both have to be there stop everything when one broker is away. */
+/**
+ * Judges the number of replicas. There cannot be more than brokers. If two replicas must both be present, a missing
+ * broker stops all writes.
+ */
 function judgeCopies(found: FoundTopic, brokers: number): TopicVerdict {
   const { replicas, config } = found;
   const misfits: TopicMisfit[] = [];

@@ -1,6 +1,6 @@
 import { toMessage, toStoredRecord, type NewRecord, type StoredRecord } from '../records/record.js';
 
-/** The record as a reader gets it from partition 2, at offset 7. */
+/** Returns the record as a reader gets it from partition 2, at offset 7. */
 export function asStored(record: Omit<NewRecord, 'topic'> & { readonly topic?: string }): StoredRecord {
   const { key, value, headers } = toMessage({ topic: 'topic', ...record });
   const bytes = Object.entries(headers ?? {}).map(([name, text]) => [name, Buffer.from(text as string | Buffer)]);

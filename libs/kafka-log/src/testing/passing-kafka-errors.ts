@@ -1,6 +1,6 @@
 import kafkajs from 'kafkajs';
 
-/** The codes of the protocol, and the messages that kafkajs has for them. */
+/** Codes of the protocol, and kafkajs' messages for them. */
 const PROTOCOL_ERRORS = [
   { type: 'NOT_LEADER_FOR_PARTITION', code: 6, message: 'This server is not the leader for that topic-partition' },
   { type: 'LEADER_NOT_AVAILABLE', code: 5, message: 'There is no leader for this topic-partition' },
@@ -15,7 +15,7 @@ function protocolError(o: { type: string; code: number; message: string }, retri
   return new kafkajs.KafkaJSProtocolError({ name: 'KafkaJSProtocolError', ...o, retriable } as never);
 }
 
-/** One of the classes whose constructors kafkajs keeps to itself. */
+/** Makes an error of a class that kafkajs does not export. */
 function named(name: string, message: string, members: object = {}): Error {
   return Object.assign(new kafkajs.KafkaJSError(message), { name, ...members });
 }
@@ -24,7 +24,7 @@ function afterRetries(error: Error): Error {
   return new kafkajs.KafkaJSNumberOfRetriesExceeded(error, { retryCount: 3, retryTime: 800 });
 }
 
-/** Errors that kafkajs throws while brokers start or are very busy. Each passes. */
+/** Errors that kafkajs throws while brokers start or are very busy. All pass. */
 export const PASSING_KAFKA_ERRORS: readonly Error[] = [
   ...PROTOCOL_ERRORS.map((error) => afterRetries(protocolError(error))),
   ...PROTOCOL_ERRORS.map((error) => protocolError(error)),

@@ -1,9 +1,9 @@
 import { partitionOf } from './partition-of.js';
 
-/** Keys whose partition is remembered. */
+/** The number of keys whose partition is cached. */
 const REMEMBERED_KEYS = 10_000;
 
-/** The partition of each key among so many, computed once for a key that comes again. */
+/** Returns the partition of a key, and caches it for repeated keys. */
 export class KeyPlaces {
   readonly #byKey = new Map<string, number>();
 

@@ -3,8 +3,8 @@ import { KeyPlaces } from './key-places.js';
 
 /**
  * Places records by the murmur2 hash of their keys, as every Kafka client does.
- * @param partitions of the installation; without it, what the topic has. A topic that is given more partitions while
- *   this process runs moves no key.
+ * @param partitions the installation's number of partitions; by default, the topic's. With it, keys stay in place if a
+ *   topic gets more partitions while this process runs.
  */
 export function keyedPartitioner(partitions?: number): ICustomPartitioner {
   return () => {

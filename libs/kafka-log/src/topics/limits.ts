@@ -1,17 +1,22 @@
-/** The broker refuses a batch above this; one event of the largest size, its envelope and headers fit many times. */
+/**
+ * The largest batch that the broker accepts, bytes. An event of the largest size, with envelope and headers, fits many
+ * times.
+ */
 export const LARGEST_BATCH_BYTES = 8 * 1024 * 1024;
 
-/** A record alone in its batch; the rest is room for what its size is estimated without. */
+/** The largest record, alone in its batch. The rest is room for parts that the estimated size leaves out. */
 export const LARGEST_RECORD_BYTES = LARGEST_BATCH_BYTES - 64 * 1024;
 
 /**
- * A produce request holds no more, over all of its partitions. It is less than what a broker takes for one partition,
- * since sizes are estimated, and more than one ingest request, which is so appended as a whole.
+ * The largest produce request over all partitions, bytes. It is below the broker's limit for one partition, because
+ * sizes are estimated. It is above an ingest request, so that each of these is appended as a whole.
  */
 export const REQUEST_BYTES = 6 * 1024 * 1024;
 
-/** The size up to which a produce request is filled: large enough to amortise the round trip, small enough to be fast. */
+/**
+ * The size up to which a produce request is filled, bytes: large enough to save round trips, small enough to be fast.
+ */
 export const PRODUCE_BYTES = 1024 * 1024;
 
-/** Records per produce request, whatever their size: bounds the time that encoding takes from everything else. */
+/** The most records in a produce request of any size. This limits the time that encoding blocks the process. */
 export const PRODUCE_RECORDS = 1_000;

@@ -2,7 +2,7 @@ const SEED = 0x9747b28c;
 const M = 0x5bd1e995;
 const R = 24;
 
-/** The hash by which Kafka's Java client and kafkajs place keys. Takes time in proportion to the key's length. */
+/** The hash by which Kafka's Java client and kafkajs place keys. */
 export function murmur2(key: Buffer): number {
   const { length } = key;
   const tail = length & ~3;

@@ -1,15 +1,15 @@
 import { durationText, parseDuration } from '#libs/runtime';
 
 /**
- * Returns the topic of the retries that wait for so long: `gapless.retry-10s.v1`. The name says the delay, not the place in
- * the schedule, so that all records of a topic wait equally long even when the schedule changes: its first record is always
- * the one that is due first.
+ * Returns the topic of the retries with this delay: `gapless.retry-10s.v1`. The name holds the delay, not the place in
+ * the schedule. So all records of a topic wait equally long, even when the schedule changes, and its first record is
+ * always due first.
  */
 export function retryTopic(prefix: string, delayMs: number): string {
   return `${prefix}.retry-${durationText(delayMs)}.v1`;
 }
 
-/** Returns the retry topics of earlier schedules among those that the broker has: they are read until they are empty. */
+/** Returns the retry topics of earlier schedules on the broker. They are read until they are empty. */
 export function formerRetryTopics(
   names: { readonly attempts: string; readonly retry: readonly string[] },
   onBroker: readonly string[],
@@ -20,7 +20,7 @@ export function formerRetryTopics(
   return onBroker.filter((topic) => isRetryTopic(topic) && !names.retry.includes(topic)).toSorted();
 }
 
-/** Returns how long the records of a retry topic wait; `undefined` for a topic that is named by its place in a schedule. */
+/** Returns the delay of a retry topic, milliseconds; `undefined` for a topic named by its place in a schedule. */
 export function retryTopicDelayMs(topic: string): number | undefined {
   const [, delay] = /\.retry-([^.]+)\.v1$/.exec(topic) ?? [];
   return delay === undefined ? undefined : parseDuration(delay);

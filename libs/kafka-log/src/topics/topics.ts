@@ -8,12 +8,15 @@ export interface TopicNames {
   readonly sequences: string;
   readonly attempts: string;
   readonly attemptsSlow: string;
-  /** One per entry of the retry schedule, named by its delay: index n-1 is tier n. Tiers of the same delay share a topic. */
+  /**
+   * One topic for each entry of the retry schedule, named by its delay: index n-1 is tier n. Tiers with the same delay
+   * share a topic.
+   */
   readonly retry: readonly string[];
   readonly deliveries: string;
   readonly deadLetter: string;
   readonly staffAlerts: string;
-  /** Which installation the topics belong to. */
+  /** Holds which installation the topics belong to. */
   readonly installation: string;
 }
 
@@ -28,17 +31,17 @@ export interface TopicPlan {
   readonly partitions: number;
   readonly retentionMs: number;
   readonly compacted: boolean;
-  /** The time of a record is when the broker appended it, not when its producer made it. */
+  /** Whether a record's time is when the broker appended it, instead of when its producer made it. */
   readonly appendTime: boolean;
-  /** The broker unpacks records that producers have compressed. */
+  /** Whether the broker unpacks records that producers have compressed. */
   readonly unpacks?: boolean;
-  /** For a compacted topic with little data: small segments, so that old records are removed soon. */
+  /** Whether segments are small, so that a compacted topic with little data drops old records soon. */
   readonly smallSegments?: boolean;
 }
 
 const DAY_MS = 86_400_000;
 const WORK_RETENTION_MS = 7 * DAY_MS;
-/** The log and the facts outlive the feed, so that whatever the feed still shows can be rebuilt. */
+/** The log and the facts are kept for longer than the feed, so that the whole feed can be rebuilt. */
 const LOG_MARGIN_MS = 2 * DAY_MS;
 
 /** The sequencer's consumer group, without the prefix. Its offsets show how much of the inbox is in the log. */
@@ -72,9 +75,9 @@ export function topicPlans(
     ...special,
   });
   return [
-    // The sequencer's window of ids goes by it: a clock that no producer can set.
+    // The sequencer's window of ids uses this time, which no producer can set.
     plan(names.inbox, WORK_RETENTION_MS, { appendTime: true, unpacks: true }),
-    // Retention of the feed goes by the time of append, which only the broker knows for every writer alike.
+    // Retention of the feed uses the time of append, which only the broker sets the same way for all writers.
     plan(names.log, settings.retentionMs + LOG_MARGIN_MS, { appendTime: true }),
     plan(names.sequences, -1, { compacted: true, smallSegments: true }),
     plan(names.attempts, WORK_RETENTION_MS),

@@ -42,7 +42,7 @@ export interface ApiKeyCredential {
   readonly revokedAt: Date | null;
 }
 
-/** Counts the keys of the org that are valid when the new one is made. Another request at the limit waits. */
+/** Counts the org's valid keys. It locks, so that another request at the limit waits. */
 async function countValid(runner: QueryRunner, { orgId, createdAt }: NewApiKey): Promise<number> {
   await runner.query(`select pg_advisory_xact_lock(hashtextextended('api keys of ' || $1, 0))`, [orgId]);
   const own = { orgId: orgId ?? IsNull(), revokedAt: IsNull() };
@@ -53,21 +53,21 @@ async function countValid(runner: QueryRunner, { orgId, createdAt }: NewApiKey):
   return runner.manager.count(ApiKeyEntity, { where: unexpired });
 }
 
-/** The API keys; looking one up precedes knowing its org, so this works over all orgs. */
+/** The API keys of all orgs, because a key is looked up before its org is known. */
 export class ApiKeyRecords {
   constructor(
     private readonly store: Store,
     private readonly actor: AuditActor | null = OPERATOR,
   ) {}
 
-  /** The same records, changed by somebody else than the operator. */
+  /** Returns the same records, with changes logged in the name of `actor` instead of the operator. */
   by(actor: AuditActor): ApiKeyRecords {
     return new ApiKeyRecords(this.store, actor);
   }
 
-  /** @returns the key as it is presented with requests; it cannot be had again */
+  /** @returns the key in the form that requests present; it cannot be read again */
   create(key: NewApiKey): Promise<string>;
-  /** @param limit how many keys of the org may be valid at the same time; with as many, there is no new one */
+  /** @param limit how many valid keys the org may have; at the limit, no key is created and `null` is returned */
   create(key: NewApiKey, limit: number): Promise<string | null>;
   async create(key: NewApiKey, limit = Infinity): Promise<string | null> {
     const text = apiKeyText(key.id, key.secret);
@@ -92,8 +92,8 @@ export class ApiKeyRecords {
   }
 
   /**
-   * Oldest first; `null` lists the service keys, nothing lists all.
-   * @param limit how many at the most: valid ones before others, and new ones before old ones
+   * Lists keys, oldest first; `null` lists the service keys, no argument lists all.
+   * @param limit the largest number of keys: valid ones come before others, and new ones before old ones
    */
   async list(orgId?: OrgId | null, limit: number | null = null): Promise<readonly ApiKeyRecord[]> {
     const condition = orgId === undefined ? 'true' : orgId === null ? 'org_id is null' : 'org_id = $2';
@@ -109,7 +109,7 @@ export class ApiKeyRecords {
     );
   }
 
-  /** @returns whether there is such a key; one that was revoked before stays as it was */
+  /** @returns whether the key exists; a key that is revoked already stays unchanged */
   async revoke(id: ApiKeyId, at: Date, orgId?: OrgId): Promise<boolean> {
     const ofOrg = orgId === undefined ? { id } : { id, orgId };
     return this.store.transaction(async (runner) => {
@@ -123,7 +123,7 @@ export class ApiKeyRecords {
     });
   }
 
-  /** The credentials of many keys in one query; ids without a key are missing. */
+  /** Returns the credentials of many keys in one query; ids without a key are missing. */
   async credentials(ids: readonly ApiKeyId[]): Promise<ReadonlyMap<ApiKeyId, ApiKeyCredential>> {
     const rows = await this.store.prepared<{
       id: ApiKeyId;
@@ -152,7 +152,7 @@ export class ApiKeyRecords {
     );
   }
 
-  /** Notes the last use of many keys at once. */
+  /** Stores the last use of many keys at once. */
   async touch(uses: ReadonlyMap<ApiKeyId, Date>): Promise<void> {
     await this.store.query(
       `with touched as (

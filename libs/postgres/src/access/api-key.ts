@@ -14,7 +14,7 @@ export const API_KEY_SCOPES = [
 
 export type ApiKeyScope = (typeof API_KEY_SCOPES)[number];
 
-/** A key without an org is a product service's: it submits events and manages settings, for any org. */
+/** The scopes of keys without an org. Product services use them to submit events and manage settings for any org. */
 const SERVICE_KEY_SCOPES: ReadonlySet<ApiKeyScope> = new Set(['events:write', 'settings:read', 'settings:write']);
 
 export function isApiKeyScope(text: string): text is ApiKeyScope {
@@ -26,7 +26,7 @@ export function isServiceKeyScope(scope: ApiKeyScope): boolean {
   return SERVICE_KEY_SCOPES.has(scope);
 }
 
-/** A key in two parts: the id is looked up, of the secret only a hash is stored. */
+/** A key in two parts: the id is looked up; only a hash of the secret is stored. */
 export interface PresentedApiKey {
   readonly id: ApiKeyId;
   readonly secret: string;
@@ -35,15 +35,15 @@ export interface PresentedApiKey {
 /** `gk_` and a ULID, then the secret's 32 bytes in base64url. */
 const API_KEY = /^(gk_[0-9A-Z]{26})_([\w-]{43})$/;
 
-/** How many random bytes the secret of a key takes. */
+/** The number of random bytes in a key's secret. */
 export const API_KEY_SECRET_BYTES = 32;
 
-/** The key as its owner is shown it, once. */
+/** Prints the key, which its owner sees once. */
 export function apiKeyText(id: ApiKeyId, secret: Buffer): string {
   return `${id}_${secret.toString('base64url')}`;
 }
 
-/** `undefined` for what cannot be a key. */
+/** Returns `undefined` if the text is not in the form of a key. */
 export function parseApiKey(text: string): PresentedApiKey | undefined {
   const [, idText, secret] = API_KEY.exec(text) ?? [];
   const id = parseApiKeyId(idText);
@@ -54,7 +54,7 @@ export function sha256OfSecret(secret: string): Buffer {
   return hash('sha256', secret, 'buffer');
 }
 
-/** Takes the same time wherever the two differ. */
+/** Compares in constant time. */
 export function isSameSecret(presented: string, storedSha256: Buffer): boolean {
   const sha256 = sha256OfSecret(presented);
   return sha256.length === storedSha256.length && timingSafeEqual(sha256, storedSha256);

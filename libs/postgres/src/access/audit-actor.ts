@@ -4,11 +4,11 @@ import type { ApiKeyId } from '#libs/domain';
 export interface AuditActor {
   readonly kind: 'api_key' | 'dashboard';
   readonly keyId: ApiKeyId;
-  /** The beginning of the name of the dashboard session. */
+  /** The beginning of the dashboard session's name. */
   readonly session: string | null;
   readonly address: string;
   readonly requestId: string;
 }
 
-/** The command line and the processes themselves are the operator's. */
+/** The actor of changes by the command line and by the processes themselves. */
 export const OPERATOR = null;

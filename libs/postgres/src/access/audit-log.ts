@@ -19,12 +19,12 @@ export const AUDIT_ACTIONS = [
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-/** A change, without who makes it. Details hold no secrets. */
+/** A change without its actor. The details hold no secrets. */
 export interface AuditedChange {
-  /** `null` for what concerns service keys. */
+  /** `null` for changes of service keys. */
   readonly orgId: OrgId | null;
   readonly action: AuditAction;
-  /** The id of what is changed. */
+  /** The id of the changed object. */
   readonly target: string;
   readonly details?: Readonly<Record<string, unknown>>;
 }
@@ -41,7 +41,7 @@ export interface AuditEntry extends AuditPlace {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** A place in the audit log: entries of the same time have an order, too. */
+/** A place in the audit log. It also orders entries of the same time. */
 export interface AuditPlace {
   readonly atMicros: string;
   readonly id: string;
@@ -61,10 +61,10 @@ interface AuditRow {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Rows that one statement deletes, so that none holds locks for long. */
+/** The most rows that one statement deletes, so that none holds locks for long. */
 const PRUNE_ROWS = 5_000;
 
-/** Appends an entry in the transaction of the change. */
+/** Appends an entry in the same transaction as the change. */
 export async function appendAudit(runner: QueryRunner, actor: AuditActor | null, change: AuditedChange): Promise<void> {
   await runner.query(
     `insert into audit_log (org_id, action, target, actor, key_id, session, address, request_id, details)
@@ -83,11 +83,11 @@ export async function appendAudit(runner: QueryRunner, actor: AuditActor | null,
   );
 }
 
-/** Who changed what in an org, and when. */
+/** Lists who changed what in an org, and when. */
 export class AuditLog {
   constructor(private readonly store: Store) {}
 
-  /** Appends what is no change of a row, such as a request to Kafka that comes after it. */
+  /** Appends an action that changes no row, such as a request that is then sent to Kafka. */
   async append(actor: AuditActor, change: AuditedChange & { readonly orgId: OrgId }): Promise<void> {
     await this.store.forOrg(change.orgId, (runner) => appendAudit(runner, actor, change));
   }
@@ -124,7 +124,7 @@ export class AuditLog {
     }));
   }
 
-  /** Deletes some of the entries from before the time, of all orgs. @returns how many */
+  /** Deletes some entries from before that time, of all orgs. @returns the number of deleted entries */
   async prune(before: Date): Promise<number> {
     const [row] = await this.store.query<{ count: number }>(
       `with pruned as (

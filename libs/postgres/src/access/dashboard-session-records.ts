@@ -2,7 +2,7 @@ import type { ApiKeyId } from '#libs/domain';
 import type { ApiKeyCredential } from './api-key-records.js';
 import type { Store } from '../connection/store.js';
 
-/** The SHA-256 of a session's token in hexadecimal: what names the session here. The token itself is not stored. */
+/** The SHA-256 of a session's token in hexadecimal, which identifies the session. The token itself is not stored. */
 export type SessionName = string;
 
 export interface NewDashboardSession {
@@ -12,20 +12,20 @@ export interface NewDashboardSession {
   readonly expiresAt: Date;
 }
 
-/** A session as it is stored, with the key that it stands on as that is at this moment. */
+/** A stored session with the current state of its key. */
 export interface StoredDashboardSession {
   readonly expiresAt: Date;
   readonly key: ApiKeyCredential;
 }
 
-/** Expired sessions that one sign-in clears away. */
+/** The most expired sessions that one sign-in deletes. */
 const PRUNE_ROWS = 1_000;
 
-/** The sessions of the dashboard. The lookup of a session finds its org, so this works over all orgs. */
+/** The dashboard sessions of all orgs, because a session is looked up before its org is known. */
 export class DashboardSessionRecords {
   constructor(private readonly store: Store) {}
 
-  /** Also clears away sessions that have expired: there are at most as many as were opened. */
+  /** Opens a session, and deletes expired ones so that they do not pile up. */
   async open(session: NewDashboardSession): Promise<void> {
     await this.store.query(
       `with expired as (
@@ -40,7 +40,10 @@ export class DashboardSessionRecords {
     );
   }
 
-  /** Many sessions in one query; names without a session are missing. Whether one is in force is for the caller to say. */
+  /**
+   * Reads many sessions in one query; names without a session are missing. The caller checks whether a session is
+   * valid.
+   */
   async find(names: readonly SessionName[]): Promise<ReadonlyMap<SessionName, StoredDashboardSession>> {
     const rows = await this.store.prepared<{
       name: SessionName;
@@ -77,7 +80,7 @@ export class DashboardSessionRecords {
     );
   }
 
-  /** Ends a session; one that is over already stays so. */
+  /** Ends a session; one that has ended already stays so. */
   async close(name: SessionName): Promise<void> {
     await this.store.query(
       `with closed as (delete from dashboard_sessions where token_sha256 = decode($1, 'hex')) select 1`,

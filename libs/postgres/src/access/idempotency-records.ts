@@ -2,7 +2,7 @@ import type { ApiKeyId } from '#libs/domain';
 import type { SecretCipher } from './secret-cipher.js';
 import type { Store } from '../connection/store.js';
 
-/** A request that must have its effect once, however often it comes. */
+/** A request that takes effect once, even if it is repeated. */
 export interface IdempotentRequest {
   readonly apiKeyId: ApiKeyId;
   readonly path: string;
@@ -15,27 +15,29 @@ export interface IdempotentRequest {
 /** What to do with the request. */
 export type Claim =
   /**
-   * It is the caller's to work on until the lease is over. `seed` is the same for everybody who works on this request
-   * after another: what is named by it is not made twice.
+   * The caller may work on the request until the lease ends. `seed` is the same for all later claims of this request.
+   * Use it to derive ids, so that a repeat creates nothing twice.
    */
   | { readonly kind: 'claimed'; readonly seed: string }
-  /** It was answered before. */
+  /** The request was answered before. */
   | { readonly kind: 'answered'; readonly answer: string }
-  /** The key was used for another body. */
+  /** The key was used with another body. */
   | { readonly kind: 'other_body' }
-  /** Somebody is working on it. */
+  /** Another process is working on the request. */
   | { readonly kind: 'in_progress' };
 
-/** For how long an answer is kept (contract 5.3). */
+/** How long an answer is kept, milliseconds (contract 5.3). */
 const KEPT_MS = 24 * 60 * 60 * 1_000;
-/** Longer than any request takes; a process that died in the middle of one blocks its key for so long. */
+/**
+ * Longer than any request takes, milliseconds. If a process dies during a request, the key is blocked for this long.
+ */
 const LEASE_MS = 60_000;
-/** Rows that one statement deletes, so that none holds locks for long. */
+/** The most rows that one statement deletes, so that none holds locks for long. */
 const PRUNE_ROWS = 5_000;
 
 /**
- * Requests with an `Idempotency-Key` and their answers, which are kept encrypted: they may hold secrets. The database's
- * clock counts, because leases are between processes.
+ * Requests with an `Idempotency-Key` and their answers. Answers are encrypted, because they may hold secrets. Leases
+ * use the database's clock, which all processes share.
  */
 export class IdempotencyRecords {
   constructor(
@@ -43,7 +45,7 @@ export class IdempotencyRecords {
     private readonly cipher: SecretCipher,
   ) {}
 
-  /** @param lease a new UUID, which names this claim */
+  /** @param lease a new UUID that identifies this claim */
   async claim(request: IdempotentRequest, lease: string): Promise<Claim> {
     const { apiKeyId, path, key, fingerprint } = request;
     const [row] = await this.store.query<{
@@ -70,14 +72,14 @@ export class IdempotencyRecords {
       [apiKeyId, path, key, fingerprint, lease, LEASE_MS, KEPT_MS],
     );
     if (row !== undefined && row.seed !== null) return { kind: 'claimed', seed: row.seed };
-    // Nothing is seen of a row that came into being at the same time: somebody has just begun.
+    // The statement does not see a row that was inserted at the same time: another process has just begun.
     if (!row?.fingerprint) return { kind: 'in_progress' };
     if (!row.fingerprint.equals(fingerprint)) return { kind: 'other_body' };
     if (row.answer_ciphertext === null) return { kind: 'in_progress' };
     return { kind: 'answered', answer: this.cipher.decrypt(row.answer_ciphertext) };
   }
 
-  /** Keeps the answer, unless the lease has passed to somebody else. */
+  /** Stores the answer, unless another process has taken the lease. */
   async answer(lease: string, request: IdempotentRequest, answer: string): Promise<void> {
     await this.store.query(
       `with answered as (
@@ -88,7 +90,7 @@ export class IdempotencyRecords {
     );
   }
 
-  /** Forgets a request that had no effect: its key is free for another one. */
+  /** Removes a request that had no effect, so that its key can be used again. */
   async forget(lease: string, request: IdempotentRequest): Promise<void> {
     await this.store.query(
       `with forgotten as (
@@ -98,7 +100,7 @@ export class IdempotencyRecords {
     );
   }
 
-  /** Ends the lease on a request of which nobody knows whether it had its effect: the same one can be tried again. */
+  /** Ends the lease on a request whose effect is unknown, so that the same request can be retried. */
   async reopen(lease: string, request: IdempotentRequest): Promise<void> {
     await this.store.query(
       `with reopened as (
@@ -109,7 +111,7 @@ export class IdempotencyRecords {
     );
   }
 
-  /** Deletes what is past its time. @returns how many */
+  /** Deletes expired requests. @returns the number of deleted rows */
   async prune(): Promise<number> {
     for (let pruned = 0; ;) {
       const rows = await this.store.query(

@@ -3,20 +3,20 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** A stored secret was encrypted with a key that is not configured (any more). */
+/** A stored secret was encrypted with a key that is not configured, or no longer. */
 export class UnknownKeyError extends Error {
   override readonly name = 'UnknownKeyError';
 }
 
 /**
- * AES-256-GCM for what is stored. A ciphertext is `<length of key id><key id><iv><tag><data>`, so keys can be rotated:
- * the first key encrypts, every key of the list decrypts.
+ * Encrypts stored secrets with AES-256-GCM. A ciphertext is `<length of key id><key id><iv><tag><data>`. To rotate
+ * keys, the first key encrypts and every key of the list decrypts.
  */
 export class SecretCipher {
   readonly #keys: ReadonlyMap<string, Buffer>;
   readonly #currentId: string;
 
-  /** @param keys `<id>:<base64 of 32 bytes>`, comma-separated; checked by the configuration */
+  /** @param keys `<id>:<base64 of 32 bytes>`, comma-separated; the configuration has checked them */
   constructor(keys: string) {
     const entries = keys.split(',').map((entry): [string, Buffer] => {
       const [id = '', key = ''] = entry.trim().split(':');
@@ -26,7 +26,7 @@ export class SecretCipher {
     this.#currentId = entries[0]?.[0] ?? '';
   }
 
-  /** The prefix of a ciphertext of the first key. */
+  /** The prefix of ciphertexts made with the first key. */
   get currentPrefix(): Buffer {
     const id = Buffer.from(this.#currentId);
     return Buffer.concat([Buffer.of(id.length), id]);
@@ -40,7 +40,7 @@ export class SecretCipher {
     return Buffer.concat([Buffer.of(id.length), id, iv, cipher.getAuthTag(), data]);
   }
 
-  /** @throws UnknownKeyError, or an error of Node's when the ciphertext was changed */
+  /** @throws UnknownKeyError, or an error of Node when the ciphertext was changed */
   decrypt(ciphertext: Buffer): string {
     const idEnd = 1 + (ciphertext[0] ?? 0);
     const ivEnd = idEnd + IV_BYTES;

@@ -1,7 +1,7 @@
 import type { SecretCipher } from './secret-cipher.js';
 import type { Store } from '../connection/store.js';
 
-/** A column that is kept encrypted. */
+/** An encrypted column. */
 interface EncryptedColumn {
   readonly table: 'endpoints' | 'idempotency_keys';
   readonly column: string;
@@ -14,7 +14,7 @@ const COLUMNS: readonly EncryptedColumn[] = [
   { table: 'idempotency_keys', column: 'answer_ciphertext', key: ['api_key_id', 'path', 'key'] },
 ];
 
-/** How many rows were encrypted again. */
+/** The number of rows that were encrypted again. */
 export interface RotatedSecrets {
   readonly endpoints: number;
   readonly idempotency_keys: number;
@@ -28,8 +28,8 @@ interface EncryptedRow {
 }
 
 /**
- * Encrypts with the first key of `SECRET_ENCRYPTION_KEYS` every secret that is stored under another one. It skips
- * finished rows, so it can be interrupted at any time and called again; secrets that change meanwhile stay changed.
+ * Encrypts every secret that has another key with the first key of `SECRET_ENCRYPTION_KEYS`. You can interrupt and
+ * repeat it, because it skips finished rows. It does not overwrite secrets that change meanwhile.
  */
 export class SecretRotation {
   constructor(
@@ -37,7 +37,7 @@ export class SecretRotation {
     private readonly cipher: SecretCipher,
   ) {}
 
-  /** @throws UnknownKeyError; what came before is done */
+  /** @throws UnknownKeyError; earlier rows are done then */
   async rotate(): Promise<RotatedSecrets> {
     const rotated = { endpoints: 0, idempotency_keys: 0 };
     for (const column of COLUMNS) {
@@ -58,7 +58,7 @@ export class SecretRotation {
     );
   }
 
-  /** A row that has changed meanwhile holds a newer secret, which is left alone. */
+  /** Encrypts the rows again. Skips a row that has changed since it was read, because it holds a newer secret. */
   async #encryptAnew({ table, column, key }: EncryptedColumn, rows: readonly EncryptedRow[]): Promise<number> {
     const anew = rows.map(({ ciphertext }) => this.cipher.encrypt(this.cipher.decrypt(ciphertext)));
     const names = key.map((_, index) => `key_${index}`);

@@ -12,7 +12,7 @@ interface StoredRow {
 
 const COLUMNS = 'id, kafka_cluster_id, topic_prefix, partitions, created_at, announced';
 
-/** Which installation the database belongs to. */
+/** Stores which installation the database belongs to. */
 export class InstallationRows {
   constructor(private readonly store: Store) {}
 
@@ -29,7 +29,7 @@ export class InstallationRows {
     };
   }
 
-  /** Of processes that start together, the first one decides. @returns the installation of the database */
+  /** Creates the row. If processes start together, the first one decides. @returns the database's installation */
   async create(row: InstallationRow): Promise<InstallationRow> {
     await this.store.query(
       `insert into installation (${COLUMNS}) values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
@@ -46,12 +46,12 @@ export class InstallationRows {
     ]);
   }
 
-  /** Takes back a row that lost against another database on the same topics. */
+  /** Removes a row that lost against another database on the same topics. */
   async withdraw(id: string): Promise<void> {
     await this.store.query('delete from installation where id = $1 and not announced', [id]);
   }
 
-  /** Lets the database belong to another installation than before. */
+  /** Assigns the database to another installation. */
   async replace(row: InstallationRow): Promise<void> {
     await this.store.query(
       `insert into installation (${COLUMNS}) values ($1, $2, $3, $4, $5, $6)

@@ -13,20 +13,20 @@ import { ADVISORY_LOCKS } from './advisory-locks.js';
 import { makeTenantLogin, openAsTenant, tenantUrl } from './tenant-login.js';
 
 const POOL_SIZE = 20;
-/** How many of them are for the queries of requests, in a process that serves requests. */
+/** The number of these connections that serve the queries of requests, in a process that serves requests. */
 const TENANT_POOL_SIZE = 12;
 
-/** A server that takes longer counts as down: callers get an error, and stages retry. */
+/** Milliseconds. A server that takes longer counts as down: callers get an error, and stages retry. */
 const QUERY_TIMEOUT_MS = 10_000;
 
-/** A statement that nobody waits for any more must not go on and hold its locks: a repetition would wait for them. */
+/** How long an abandoned statement may run on, milliseconds. It holds its locks, and its repetition waits for them. */
 const ABANDONED_FOR_MS = 2_000;
 
-/** SQLSTATE classes of a server that is away or going away: connection, operator intervention, resources. */
+/** SQLSTATE classes of a server that is down or stopping: connection, operator intervention, resources. */
 const AWAY = /^(08|57P|53)/;
 const AWAY_ERRORS = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN']);
 
-/** Whether the error says that Postgres cannot be reached, as against refusing what it was asked. */
+/** Whether the error means that Postgres cannot be reached, not that it refused the statement. */
 export function isPostgresAway(error: unknown): boolean {
   if (!types.isNativeError(error)) return false;
   const { code } = error as { code?: unknown };
@@ -42,32 +42,32 @@ export function awayReason(error: unknown): string {
 }
 
 /**
- * All that a stage asks for has an index, and comes in its order. Plans are kept for as long as a connection, and one that
- * was made while a table was small would go on reading it whole, or sorting all of an org's rows, when it is large.
+ * Every query of a stage has an index with the right order. Plans are kept as long as their connection. A plan made
+ * while a table was small would still scan or sort it when it is large.
  */
 const PLANNER_OPTIONS = '-c enable_seqscan=off -c enable_bitmapscan=off';
 
-/** An OrgId is a UUID by construction, so it can be part of the text, and one round trip is enough. */
+/** Starts a transaction for one org in one round trip. An OrgId is a UUID, so it is safe in the text. */
 function asTenant(orgId: OrgId, becomes: string): string {
   return `begin; ${becomes}set local gapless.org_id = '${orgId}'`;
 }
 
-/** @throws Error before the first connection: requests can come in earlier */
+/** @throws Error before the first connection, because requests can arrive earlier */
 function poolOf(dataSource: DataSource): Pool {
   const pool = (dataSource.driver as PostgresDriver).master as Pool | undefined;
   if (pool === undefined) throw new Error('there is no connection to Postgres yet');
   return pool;
 }
 
-/** Whether the error says that a lock was not to be had within the `lock_timeout`. */
+/** Whether a lock could not be taken within the `lock_timeout`. */
 export function isLockNotAvailable(error: unknown): boolean {
   return types.isNativeError(error) && (error as { code?: unknown }).code === '55P03';
 }
 
-/** SQLSTATEs of a migration that another session is in the way of: no lock in time, a deadlock, a conflict. */
+/** SQLSTATEs of a migration that another session blocks: no lock in time, a deadlock, a conflict. */
 const IN_THE_WAY = new Set(['55P03', '40P01', '40001']);
 
-/** Whether the schema may be brought up to date a moment later, though it could not be now. */
+/** Whether a failed migration may succeed a moment later. */
 export function isPassingInAMoment(error: unknown): boolean {
   if (isPostgresAway(error) || error instanceof SchemaBehindError) return true;
   return types.isNativeError(error) && IN_THE_WAY.has(String((error as { code?: unknown }).code));
@@ -77,22 +77,22 @@ export interface StoreOptions {
   readonly databaseUrl: string;
   readonly applicationName: string;
   readonly logger: Logger;
-  /** Whether opening brings the schema up to date; if not, it waits until somebody has. */
+  /** Whether opening migrates the schema; if not, it waits until another process has. */
   readonly migratesWhenOpened: boolean;
-  /** Default 10 s; a person who asks for a look at everything waits longer. */
+  /** Milliseconds, default 10 s. Commands that read everything allow more. */
   readonly queryTimeoutMs?: number;
   /**
-   * Where the queries of requests connect to, as an account that sees one org at a time. Default `null`: with the account
-   * that migrations made. `off`: with that of the stages, which becomes `gapless_tenant` for the transaction.
+   * The connection for the queries of requests, as an account that sees one org at a time. Default `null`: use the
+   * account that migrations made. `off`: use the stages' account, which becomes `gapless_tenant` for the transaction.
    */
   readonly tenantDatabaseUrl?: string | null;
-  /** Whether the process answers requests (default: no): opening then sees to it that their account is good. */
+  /** Whether the process serves requests (default: no). If so, opening checks the account for their queries. */
   readonly servesRequests?: boolean;
-  /** A schema, which has to exist, whose tables stand before those of `public`, and which is migrated instead of it. */
+  /** An existing schema that precedes `public` in the search path, and is migrated instead of it. */
   readonly shadowSchema?: string;
 }
 
-/** The schema is older than this code, and somebody else is to bring it up to date. */
+/** The schema is older than this code, and another process has to migrate it. */
 export class SchemaBehindError extends OperatorError {
   override readonly name = 'SchemaBehindError';
   constructor(pending: readonly string[]) {
@@ -100,7 +100,7 @@ export class SchemaBehindError extends OperatorError {
   }
 }
 
-/** One process' access to Postgres. */
+/** A process' connection to Postgres. */
 export class Store {
   readonly dataSource: DataSource;
   readonly #settings: PostgresDataSourceOptions;
@@ -169,7 +169,7 @@ export class Store {
     );
   }
 
-  /** How the connections are used, and how many queries wait for one. */
+  /** The number of connections by state, and of queries that wait for one. */
   get connections(): { readonly busy: number; readonly idle: number; readonly waiting: number } {
     if (!this.isOpen) return { busy: 0, idle: 0, waiting: 0 };
     const pools = [this.#pool, ...(this.#tenantPool === null ? [] : [this.#tenantPool])];
@@ -178,7 +178,7 @@ export class Store {
     return { busy: sum(({ totalCount }) => totalCount) - idle, idle, waiting: sum(({ waitingCount }) => waitingCount) };
   }
 
-  /** Whether it was opened, and can be asked. */
+  /** Whether the store is open for queries. */
   get isOpen(): boolean {
     return this.dataSource.isInitialized;
   }
@@ -189,15 +189,15 @@ export class Store {
     if (this.dataSource.isInitialized) await this.dataSource.destroy();
   }
 
-  /** A query over all orgs, as the owner of the tables: for the stages. */
+  /** Runs a query over all orgs, as the owner of the tables. For the stages. */
   async query<Row>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
     return this.#onConnection(this.dataSource, (runner) => runner.query(sql, [...parameters]) as Promise<Row[]>);
   }
 
   /**
-   * A statement over all orgs that is planned once for each connection: for what is asked with every batch. It is a
-   * transaction of its own.
-   * @param name one for each text
+   * Runs a statement over all orgs, as a transaction of its own. Each connection plans it once, so use it for frequent
+   * statements.
+   * @param name unique for each text
    */
   async prepared<Row>(name: string, sql: string, parameters: readonly unknown[]): Promise<readonly Row[]> {
     const { rows } = await this.#pool.query<Row & QueryResultRow>({ name, text: sql, values: [...parameters] });
@@ -205,9 +205,9 @@ export class Store {
   }
 
   /**
-   * A statement that reads rows of this org alone, held by row-level security, and that is planned once for each
-   * connection, whatever the parameters are.
-   * @param name one for each text
+   * Reads rows of this org alone, enforced by row-level security. Each connection plans the statement once, whatever
+   * its parameters are.
+   * @param name unique for each text
    */
   async preparedForOrg<Row>(
     orgId: OrgId,
@@ -217,7 +217,8 @@ export class Store {
   ): Promise<readonly Row[]> {
     const client = await poolOf(await this.#forTenants()).connect();
     let broken = false;
-    // The pool listens only while it has the connection. Without a listener, a loss between two queries ends the process.
+    // The pool listens only while it has the connection. Without a listener, a loss between two queries ends the
+    // process.
     const onLost = () => {
       broken = true;
     };
@@ -243,17 +244,17 @@ export class Store {
     }
   }
 
-  /** Everything that `act` does is one transaction over all orgs. */
+  /** Runs `act` in one transaction over all orgs. */
   async transaction<T>(act: (runner: QueryRunner) => Promise<T>): Promise<T> {
     return this.#inTransaction(this.dataSource, 'begin', act);
   }
 
-  /** One transaction over all orgs that changes nothing, and in which every query sees the same moment. */
+  /** Runs `act` in one read-only transaction over all orgs, in which every query sees the same moment. */
   async snapshot<T>(act: (runner: QueryRunner) => Promise<T>): Promise<T> {
     return this.#inTransaction(this.dataSource, 'begin isolation level repeatable read read only', act);
   }
 
-  /** One transaction that sees and changes rows of this org alone, held by row-level security. */
+  /** Runs `act` in one transaction that sees and changes rows of this org alone, enforced by row-level security. */
   async forOrg<T>(orgId: OrgId, act: (runner: QueryRunner) => Promise<T>): Promise<T> {
     return this.#inTransaction(await this.#forTenants(), this.#asTenant(orgId), act);
   }
@@ -270,7 +271,7 @@ export class Store {
     return asTenant(orgId, this.#sharesLogin ? 'set local role gapless_tenant; ' : '');
   }
 
-  /** The connections for the queries of requests; opened once, and again after a failure. */
+  /** Returns the connections for the queries of requests. Opens them once, and again after a failure. */
   async #forTenants(): Promise<DataSource> {
     if (this.#sharesLogin) return this.dataSource;
     return (this.#tenants ??= this.#openTenants().catch((error: unknown) => {
@@ -306,8 +307,8 @@ export class Store {
   }
 
   /**
-   * Lends a connection. One whose state is not known does not go back to the pool: a statement that nobody waited for may
-   * still be done, and a transaction may be open, which the next one on this connection would commit.
+   * Lends a connection. After a failure with unknown state, it does not return to the pool. An abandoned statement may
+   * still run, and the next user could commit an open transaction.
    */
   async #onConnection<T>(
     dataSource: DataSource,
@@ -316,7 +317,7 @@ export class Store {
     const runner = dataSource.createQueryRunner();
     let client: Client | undefined;
     const discard = () => {
-      // Not awaited: a server that is frozen does not say goodbye. The pool takes no connection back that is ending.
+      // Not awaited, because a frozen server does not answer. The pool does not take back a closing connection.
       client?.end().catch(() => undefined);
     };
     try {
@@ -330,7 +331,7 @@ export class Store {
     }
   }
 
-  /** Keeps every other process from the work that the lock stands for. @returns `null` when one is at it */
+  /** Runs `act` while no other process holds the lock. @returns `null` when another process holds it */
   async exclusively<T>(lock: number, act: () => Promise<T>): Promise<T | null> {
     return this.#onConnection(this.dataSource, async (runner, discard) => {
       const [row] = (await runner.query('select pg_try_advisory_lock($1) as taken', [lock])) as { taken: boolean }[];
@@ -338,13 +339,13 @@ export class Store {
       try {
         return await act();
       } finally {
-        // The lock belongs to the connection, and goes with it.
+        // The lock ends with its connection.
         await runner.query('select pg_advisory_unlock($1)', [lock]).catch(discard);
       }
     });
   }
 
-  /** Brings the schema up to date. @returns the names of the migrations that were run */
+  /** Migrates the schema. @returns the names of the migrations that ran */
   async migrate(): Promise<readonly string[]> {
     return this.#withMigrations(async (dataSource) => {
       const runner = dataSource.createQueryRunner();
@@ -355,13 +356,13 @@ export class Store {
         await this.#makeTenantLogin(runner);
         return done.map(({ name }) => name);
       } finally {
-        // Its connection ends with the data source, and the lock with the connection.
+        // Closing the data source ends the connection, and with it the lock.
         await runner.release();
       }
     });
   }
 
-  /** A process that serves requests says what is to be done without it. */
+  /** Makes the account for requests. If it fails, a process that serves requests reports what to do. */
   async #makeTenantLogin(runner: QueryRunner): Promise<void> {
     const { shadowSchema, tenantDatabaseUrl = null } = this.#options;
     if (shadowSchema !== undefined || tenantDatabaseUrl !== null) return;
@@ -369,7 +370,7 @@ export class Store {
     if (reason !== null) this.#logger.info({ reason }, 'postgres.no_tenant_login');
   }
 
-  /** The names of the migrations that the schema lacks, in their order. */
+  /** Returns the names of the missing migrations, in order. */
   async pendingMigrations(): Promise<readonly string[]> {
     return this.#withMigrations(async (dataSource) => {
       const [found] = await dataSource.query<{ is_there: boolean }[]>(
@@ -391,7 +392,7 @@ export class Store {
     if (pending.length > 0) throw new SchemaBehindError(pending);
   }
 
-  /** On connections of its own: a migration takes as long as it takes. */
+  /** Uses own connections without a time limit, because migrations can take long. */
   async #withMigrations<T>(act: (dataSource: DataSource) => Promise<T>): Promise<T> {
     const dataSource = await new DataSource({ ...this.#settings, poolSize: 2 }).initialize();
     try {

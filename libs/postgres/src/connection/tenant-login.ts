@@ -4,7 +4,7 @@ import { DataSource, type QueryRunner } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { OperatorError } from '#libs/domain';
 
-/** The account for the queries of requests cannot be used, or could do more than it may. */
+/** The account for the queries of requests cannot be used, or has too many rights. */
 export class TenantLoginError extends OperatorError {
   override readonly name = 'TenantLoginError';
 }
@@ -18,8 +18,8 @@ interface LoginRow {
 }
 
 /**
- * Makes the account, unless it is there. A copy of the database on another server gets it again under the same name.
- * @returns why there is none; `null` when there is
+ * Makes the account unless it exists. A copy of the database on another server gets it under the same name.
+ * @returns why there is no account; `null` when there is one
  */
 export async function makeTenantLogin(runner: QueryRunner): Promise<string | null> {
   await runner.query('begin');
@@ -55,8 +55,8 @@ export async function makeTenantLogin(runner: QueryRunner): Promise<string | nul
 }
 
 /**
- * The address for the queries of requests: that of the stages, with the account that was made for requests.
- * @throws TenantLoginError when none was made
+ * Returns the database's address with the account for the queries of requests.
+ * @throws TenantLoginError when that account was not made
  */
 export async function tenantUrl(databaseUrl: string, runner: QueryRunner): Promise<string> {
   const [login] = (await runner.query('select name, password from tenant_login')) as LoginRow[];
@@ -66,14 +66,14 @@ export async function tenantUrl(databaseUrl: string, runner: QueryRunner): Promi
     );
   }
   const url = new URL(databaseUrl);
-  // As parameters, since an address of a Unix socket has no place for them; they come before those of the address.
+  // As parameters, because the address of a Unix socket has no place for them. They take precedence over the address.
   url.searchParams.set('user', login.name);
   url.searchParams.set('password', login.password);
   return url.href;
 }
 
 /**
- * Connects as the account for requests, and sees to it that it is no more than that.
+ * Connects as the account for requests, and checks that it has no other rights.
  * @throws TenantLoginError when it cannot log in, or could see rows of all organizations
  */
 export async function openAsTenant(settings: PostgresDataSourceOptions, database: string): Promise<DataSource> {
@@ -110,7 +110,7 @@ async function problemOf(dataSource: DataSource, database: string): Promise<stri
   return found.more === null ? null : `${name} may become ${found.more}, and see rows of all organizations`;
 }
 
-/** SQLSTATEs of an account that is refused, or may not do this. */
+/** Whether the account was refused, or lacks a right. */
 function isDenied(error: unknown): error is Error {
   if (!types.isNativeError(error)) return false;
   return /^(28...|42501)$/.test(String((error as { code?: unknown }).code));

@@ -5,31 +5,31 @@ import { RowShape, valueOf } from '../projections/row-shape.js';
 import { seen } from '../projections/seen-deliveries.js';
 import type { Store } from '../connection/store.js';
 
-/** A delivery that the delivery log shows otherwise than its facts make it, or not at all. */
+/** A delivery whose row in the delivery log is missing or differs from its facts. */
 export interface DeliveryMismatch {
   readonly delivery: AuditedDelivery;
-  /** `row` when there is none, `attempts_log` when it has more attempts or fewer. */
+  /** `row` if the row is missing, `attempts_log` if the number of attempts differs. */
   readonly columns: readonly (DeliveryColumn | 'row' | 'attempts_log')[];
 }
 
-/** Which rows count. */
+/** Selects the rows to count. */
 export interface WantedDeliveries {
-  /** Only events that were appended since then, in epoch milliseconds. */
+  /** Only events that were appended at this time or later, in epoch milliseconds. */
   readonly sinceMs: number;
   readonly fromSeq: Seq;
   /** `null` for all. */
   readonly orgId: OrgId | null;
 }
 
-/** The delivery log at one moment, and the offsets for which it stands. */
+/** The delivery log at one moment, and the offsets up to which it has folded the facts. */
 export interface DeliveryLogSnapshot {
   /** The offset after its last fact, by partition. */
   readonly offsets: ReadonlyMap<number, number>;
-  /** Deliveries of endpoints that are deleted have no rows, and are left out. */
+  /** Compares the deliveries with their rows. Leaves out deleted endpoints, which have no rows. */
   mismatches(deliveries: readonly AuditedDelivery[]): Promise<readonly DeliveryMismatch[]>;
-  /** How many rows each endpoint has that is not deleted. */
+  /** Returns the number of rows of each endpoint that is not deleted. */
   rowsByEndpoint(wanted: WantedDeliveries): Promise<ReadonlyMap<EndpointId, number>>;
-  /** Which of the endpoints are not deleted. */
+  /** Returns those of the endpoints that are not deleted. */
   present(endpoints: readonly EndpointId[]): Promise<ReadonlySet<EndpointId>>;
 }
 
@@ -58,11 +58,11 @@ const MISMATCHES = `
     left join endpoint_endings n on n.endpoint_id = expected.endpoint_id
   ) compared where cardinality(columns) > 0 order by place`;
 
-/** Compares the delivery log with what a fold of the delivery facts makes of it. It changes nothing. */
+/** Compares the delivery log with a fold of the delivery facts. It changes nothing. */
 export class DeliveryLogAudit {
   constructor(private readonly store: Store) {}
 
-  /** Every query of `act` sees the same moment. */
+  /** Runs `act` with a snapshot: all its queries see the same moment. */
   async atOneMoment<T>(topic: string, act: (snapshot: DeliveryLogSnapshot) => Promise<T>): Promise<T> {
     return this.store.snapshot(async (runner) => {
       const rows = (await runner.query(

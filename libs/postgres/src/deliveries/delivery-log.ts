@@ -15,7 +15,7 @@ import { valueRead } from '../projections/row-shape.js';
 import { IS_ENDED, seen, SEEN_DELIVERIES } from '../projections/seen-deliveries.js';
 import type { Store } from '../connection/store.js';
 
-/** A stored delivery (contract 3.5), with what a replay of it needs. */
+/** A stored delivery (contract 3.5), with the members that a replay needs. */
 export type DeliveryRecord = DeliveryRef & DeliveryState;
 
 /** One attempt of the `attempts_log` (contract 3.5). */
@@ -23,7 +23,7 @@ export interface AttemptLogEntry {
   readonly run: number;
   readonly attempt: number;
   readonly at: Date;
-  /** How far `at` is ahead of the clock that stamped the signatures. */
+  /** How far `at` is ahead of the clock that stamped the signatures, milliseconds. */
   readonly leadMs: number;
   readonly durationMs: number;
   readonly responseStatus: number | null;
@@ -31,10 +31,10 @@ export interface AttemptLogEntry {
   readonly responseExcerpt: string | null;
 }
 
-/** A delivery with all that is known of it. */
+/** A delivery with its attempts and its envelope. */
 export interface WholeDelivery {
   readonly delivery: DeliveryRecord;
-  /** In the order in which they were made, earlier runs included. */
+  /** Oldest first, earlier runs included. */
   readonly attemptsLog: readonly AttemptLogEntry[];
   /** The stored JSON text; `null` once retention has removed it. */
   readonly envelope: string | null;
@@ -43,11 +43,11 @@ export interface WholeDelivery {
 /** Where an event was delivered. */
 export interface EventDelivery extends DeliveryRecord {
   readonly endpointName: string | null;
-  /** As it is now. */
+  /** The endpoint's current url. */
   readonly url: string;
 }
 
-/** Which deliveries of an endpoint are asked for. */
+/** Selects deliveries of an endpoint. */
 export interface DeliveryQuery {
   readonly status?: DeliveryStatus;
   readonly event?: string;
@@ -59,7 +59,7 @@ export interface DeliveryQuery {
   readonly limit: number;
 }
 
-/** A place between two deliveries of the list: behind this one, to older ones. */
+/** A place in the list, after which older deliveries follow. */
 export interface DeliveryPlace {
   readonly createdAtMs: number;
   readonly seq: Seq;
@@ -69,7 +69,7 @@ type DeliveryRow = Readonly<Record<(typeof DELIVERY_MEMBERS)[number][0], unknown
 
 const COLUMNS = DELIVERY_MEMBERS.map(([name]) => `${seen(name)} as ${name}`).join(', ');
 
-/** The stored rows that make up each status: each is a range of the index, in the order of the list. */
+/** The stored rows that make up each status. Each entry is a range of the index, in the order of the list. */
 const ROWS_OF_STATUS: Readonly<Record<DeliveryStatus, readonly string[]>> = {
   pending: [`d.status = 'pending' and not ${IS_ENDED}`],
   delivered: [`d.status = 'delivered'`],
@@ -87,7 +87,7 @@ function toRecord(row: DeliveryRow): DeliveryRecord {
 export class DeliveryLog {
   constructor(private readonly store: Store) {}
 
-  /** Newest first: by the time the event was appended, then by seq. */
+  /** Lists deliveries, newest first: by the time the event was appended, then by seq. */
   async list(orgId: OrgId, endpointId: EndpointId, query: DeliveryQuery): Promise<readonly DeliveryRecord[]> {
     const parameters: unknown[] = [endpointId, query.limit];
     const filters: string[] = [];
@@ -118,7 +118,7 @@ export class DeliveryLog {
     return this.store.forOrg(orgId, (runner) => find(runner, endpointId, id));
   }
 
-  /** The deliveries of an event to the endpoints that there are, in the order in which those were registered. */
+  /** Returns the deliveries of an event to existing endpoints, in the order of their registration. */
   async ofEvent(orgId: OrgId, eventId: EventId, appendedAt: Date): Promise<readonly EventDelivery[]> {
     return this.store.forOrg(orgId, async (runner) => {
       const endpoints = (await runner.query('select id, name, url from endpoints order by created_at, id')) as {
@@ -139,7 +139,7 @@ export class DeliveryLog {
     });
   }
 
-  /** The stored bytes of an event that was appended since then; `undefined` for one that retention has removed. */
+  /** Returns the stored bytes of an event that was appended since then; `undefined` if retention has removed it. */
   async keptEnvelope(orgId: OrgId, seq: Seq, since: Date): Promise<Buffer | undefined> {
     return this.store.forOrg(orgId, async (runner) => {
       const [event] = (await runner.query(
@@ -150,7 +150,7 @@ export class DeliveryLog {
     });
   }
 
-  /** When the last attempt of all runs ended, as the log shows it; `null` before the first one. */
+  /** Returns when the last attempt of all runs ended, by the log's times; `null` before the first. */
   async lastAttemptEndMs(orgId: OrgId, { deliveryId, createdAtMs }: DeliveryRef): Promise<number | null> {
     return this.store.forOrg(orgId, async (runner) => {
       const [last] = (await runner.query(
@@ -163,8 +163,8 @@ export class DeliveryLog {
   }
 
   /**
-   * A delivery with all of its attempts, earlier runs included, and its envelope's JSON text if that was appended since
-   * `keptSince`: what is past retention is not shown, whether or not it is dropped yet.
+   * Returns a delivery with all its attempts, earlier runs included. The envelope's JSON text is included if it was
+   * appended since `keptSince`. An event past retention is not shown, even if it is still stored.
    */
   async findWhole(
     orgId: OrgId,

@@ -2,21 +2,21 @@ import { seqFromText, type DeliveryId, type DueAttempt, type EndpointId, type Ev
 import { projectedUpTo } from '../projections/projection-offsets.js';
 import type { Store } from '../connection/store.js';
 
-/** An attempt that was due long ago, without its bytes: there may be many of them. */
+/** An attempt that was due long ago, without its bytes, because there may be many. */
 export interface OverdueAttempt {
   readonly deliveryId: DeliveryId;
   readonly endpointId: EndpointId;
   readonly createdAt: Date;
   readonly run: number;
-  /** How many attempts were made before. */
+  /** The number of earlier attempts. */
   readonly attempts: number;
 }
 
-/** Some of the endpoints that have pending deliveries. */
+/** A part of the endpoints that have pending deliveries. */
 export interface OverdueEndpoints {
-  /** Returns the active ones that have an overdue attempt. */
+  /** The active endpoints that have an overdue attempt. */
   readonly endpoints: readonly EndpointId[];
-  /** Where to go on; `null` once all endpoints were looked at. */
+  /** The endpoint after which to continue; `null` once all were looked at. */
   readonly next: EndpointId | null;
 }
 
@@ -34,14 +34,14 @@ interface Row {
   readonly envelope: Buffer;
 }
 
-/** Finds pending deliveries whose next attempt should have been made long ago. Each statement is bounded. */
+/** Finds pending deliveries whose next attempt is long overdue. The work of each statement is limited. */
 export class OverdueDeliveries {
   constructor(private readonly store: Store) {}
 
   /**
-   * Looks at the next endpoints that have pending deliveries, in the order of their ids. The index of pending deliveries is
-   * skipped through from endpoint to endpoint, so that it does not matter how many deliveries wait for each.
-   * @param after the endpoint to go on behind, or `null` to begin
+   * Looks at the next endpoints that have pending deliveries, by id. The query skips through the index from endpoint to
+   * endpoint, so the number of deliveries of each does not matter.
+   * @param after the endpoint after which to continue; `null` to begin
    */
   async endpoints(before: Date, after: EndpointId | null, limit: number): Promise<OverdueEndpoints> {
     const rows = await this.store.query<{ id: EndpointId; is_overdue: boolean }>(
@@ -71,7 +71,10 @@ export class OverdueDeliveries {
     };
   }
 
-  /** The attempts of these endpoints that were due before; of each endpoint at most so many, longest overdue first. */
+  /**
+   * Returns attempts of these endpoints that were due before that time: a limited number for each, longest overdue
+   * first.
+   */
   async suspects(
     endpoints: readonly EndpointId[],
     before: Date,
@@ -98,7 +101,7 @@ export class OverdueDeliveries {
     }));
   }
 
-  /** Returns the attempts that still have to be made: of active endpoints, and of events within the retention. */
+  /** Returns the attempts that still have to be made: those of active endpoints and of events within the retention. */
   async stillDue(suspects: readonly OverdueAttempt[]): Promise<readonly DueAttempt[]> {
     const rows = await this.store.query<Row>(
       `select d.id, d.org_id, d.endpoint_id, d.event_id, d.event_type, d.seq, d.created_at, d.run, d.attempts,
@@ -141,7 +144,7 @@ export class OverdueDeliveries {
     }));
   }
 
-  /** How far a projection is in each partition of a topic. */
+  /** Returns the offset up to which a projection has read each partition of a topic. */
   async projectedUpTo(projection: string, topic: string): Promise<ReadonlyMap<number, number>> {
     return projectedUpTo(this.store, projection, topic);
   }

@@ -11,43 +11,43 @@ import {
 import { ANY_STATUS, seen, SEEN_DELIVERIES } from '../projections/seen-deliveries.js';
 import type { Store } from '../connection/store.js';
 
-/** Which deliveries are to be recovered: `failed` ones, or what the endpoint `missed` while it was inactive. */
+/** Which deliveries to recover: `failed` ones, or events that the endpoint `missed` while it was inactive. */
 export const RECOVERY_KINDS = ['failed', 'missed'] as const;
 
 export type RecoveryKind = (typeof RECOVERY_KINDS)[number];
 
-/** The events to look at: by seq (greater than `sinceSeq`) or by the time at which they were appended. */
+/** The events to look at: by seq (greater than `sinceSeq`) or by time of append. */
 export interface RecoveryRange {
   readonly sinceSeq: Seq | null;
   readonly since: Date | null;
-  /** Appended before this. */
+  /** Only events that were appended before this time. */
   readonly until: Date | null;
 }
 
-/** An event that is to be delivered (again). */
+/** An event to deliver (again). */
 export interface Recoverable {
   readonly kind: RecoveryKind;
   readonly eventId: EventId;
   readonly event: string;
   readonly seq: Seq;
   readonly createdAtMs: number;
-  /** The run of the delivery as it stands; 0 for one that was missed. */
+  /** The delivery's current run; 0 for a missed event. */
   readonly run: number;
-  /** When its last attempt ended, as the delivery log shows it; `null` without one. */
+  /** When the last attempt ended, by the delivery log's times; `null` without one. */
   readonly lastAttemptEndMs: number | null;
   readonly envelope: Buffer;
 }
 
 /**
- * Routing looks at the endpoint a moment after the event was appended, so an event from right before the endpoint
- * became inactive may have met it inactive. Whatever has a delivery is not counted, so looking further back is safe.
+ * Routing reads the endpoint shortly after the append. So an event from just before the endpoint became inactive may
+ * have missed it. Events with a delivery do not count, so looking further back is safe.
  */
 const ROUTING_DELAY = '1 minute';
 
-/** Events that one statement looks at, however few of them are to be recovered: it takes well under a second. */
+/** The most events that one statement looks at, even if few can be recovered. It takes well under a second. */
 const EVENTS_LOOKED_AT = 5_000;
 
-/** Always at least one row, so that it is known how far it looked. */
+/** Returns at least one row, which says how far the statement looked. */
 const PAGE = `
   with looked_at as materialized (
     select seq, appended_at, event_id, event_type, widget_id from events
@@ -108,19 +108,21 @@ type Row = FoundRow | (Looked & { readonly seq: null });
 /** The result of one look, in seq order. */
 export interface RecoveryPage {
   readonly events: readonly Recoverable[];
-  /** The seq after which to go on; `null` when nothing is left. */
+  /** The seq after which to continue; `null` when nothing is left. */
   readonly next: Seq | null;
 }
 
-/** Finds what an endpoint can recover, in seq order. */
+/** Finds the events that an endpoint can recover, in seq order. */
 export class RecoverySource {
-  /** @param retentionMs events appended longer ago are not found, whether or not they are pruned yet */
+  /** @param retentionMs events that were appended longer ago are not found, even if they are still stored */
   constructor(
     private readonly store: Store,
     private readonly retentionMs: number,
   ) {}
 
-  /** @param after the seq after which to go on; at most `limit` events are returned, which may be none of many */
+  /**
+   * @param after the seq after which to continue; a page has at most `limit` events, and may be empty before the end
+   */
   async page(
     orgId: OrgId,
     endpoint: Subscriber,
@@ -170,7 +172,7 @@ function toRecoverable(row: FoundRow): Recoverable {
   };
 }
 
-/** The delivery that recovers the event. */
+/** Returns the delivery that recovers the event. */
 export function recoveredDelivery(orgId: OrgId, endpointId: EndpointId, event: Recoverable) {
   return {
     deliveryId: deliveryIdOf(event.eventId, endpointId),

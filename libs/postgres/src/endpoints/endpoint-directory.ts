@@ -20,7 +20,7 @@ import type { Store } from '../connection/store.js';
 export type RoutedSubscriber = Subscriber & ReceivingTimes;
 
 interface InactiveRow {
-  /** `null` where only the offset is known. */
+  /** `null` if only the offset is known. */
   readonly beganAfterSeq: Seq | null;
   readonly beganOffset: number | null;
   readonly endedAfterSeq: Seq;
@@ -28,13 +28,13 @@ interface InactiveRow {
   readonly endedMs: number;
 }
 
-/** What to do with an attempt that is due. */
+/** The decision about a due attempt. */
 export type DispatchLookupResult =
   | { readonly kind: 'target'; readonly target: Target }
   | { readonly kind: 'inactive' }
   /** The endpoint is deleted. */
   | { readonly kind: 'gone' }
-  /** The attempt is made already, or its run is over: replayed since, ended or delivered. */
+  /** The attempt was made already, or its run is over: it was replayed, ended or delivered. */
   | { readonly kind: 'superseded' };
 
 interface DispatchRow {
@@ -46,19 +46,19 @@ interface DispatchRow {
   readonly run: number | null;
   readonly attempts: number;
   readonly status: DeliveryStatus;
-  /** Ended with all that was pending of the endpoint. */
+  /** Whether the delivery ended with its endpoint. */
   readonly is_ended: boolean;
 }
 
 function isSuperseded(due: DueAttempt, row: DispatchRow): boolean {
-  // Facts come into Postgres a moment later than they happen; of a delivery that is not there yet nothing is over.
+  // Facts reach Postgres a moment after they happen. A delivery that is not stored yet cannot be over.
   if (row.run === null || row.run < due.run) return false;
   return row.run > due.run || row.attempts >= due.attempt || row.status !== 'pending' || row.is_ended;
 }
 
-/** Endpoint lookups of the router and the dispatcher, for many at a time. */
+/** Looks up many endpoints at a time, for the router and the dispatcher. */
 export class EndpointDirectory {
-  /** Deciphering is cheap, but not as cheap as this; a ciphertext never changes its meaning. */
+  /** A cache of deciphered secrets, by ciphertext. A ciphertext never changes its meaning. */
   readonly #deciphered = new Map<string, string>();
 
   constructor(
@@ -67,8 +67,8 @@ export class EndpointDirectory {
   ) {}
 
   /**
-   * The active endpoints of each org, with the times in which they receive.
-   * @param from the first event of each org that is to be routed: periods that ended before it are left out
+   * Returns the active endpoints of each org, with the times in which they receive.
+   * @param from each org's first event to route; periods that ended before it are left out
    */
   async subscribersOf(
     from: ReadonlyMap<OrgId, Pick<LoggedPlace, 'seq' | 'offset'>>,
@@ -121,7 +121,7 @@ export class EndpointDirectory {
     return byOrg;
   }
 
-  /** For each attempt, in order: its endpoint as it is now, and whether the attempt is still to be made. */
+  /** Returns for each attempt, in order, its current endpoint, and whether the attempt must still be made. */
   async lookUp(attempts: readonly DueAttempt[]): Promise<readonly DispatchLookupResult[]> {
     const rows = await this.store.prepared<DispatchRow>(
       'look_up_attempts',

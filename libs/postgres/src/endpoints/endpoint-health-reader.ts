@@ -1,7 +1,7 @@
 import type { EndpointId, OrgId } from '#libs/domain';
 import type { Store } from '../connection/store.js';
 
-/** The health of an endpoint, from its attempts of the last day and its waiting ones (contract 3.1). */
+/** The health of an endpoint, from its attempts of the last day and its pending ones (contract 3.1). */
 export interface EndpointHealthRecord {
   readonly delivered24h: number;
   readonly failedAttempts24h: number;
@@ -10,14 +10,14 @@ export interface EndpointHealthRecord {
   readonly lastSuccessAt: Date | null;
   readonly lastFailureAt: Date | null;
   readonly lastError: string | null;
-  /** How long attempts took, failed ones too, milliseconds; `null` without any. */
+  /** The duration of attempts, failed ones included, milliseconds; `null` without any. */
   readonly p50Ms: number | null;
   readonly p95Ms: number | null;
 }
 
 const DAY_MS = 86_400_000;
 
-/** Reads how endpoints are doing. */
+/** Reads the health of endpoints. */
 export class EndpointHealthReader {
   constructor(private readonly store: Store) {}
 

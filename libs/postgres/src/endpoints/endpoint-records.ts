@@ -20,7 +20,7 @@ export interface EndpointRecord {
   readonly disabledAt: Date | null;
   readonly disabledReason: string | null;
   readonly failureCount: number;
-  /** Until when the secret before the current one signs, too, or did. */
+  /** Until when the previous secret signs or signed, too. */
   readonly previousSecretUntil: Date | null;
   readonly lastTriggeredAt: Date | null;
   readonly createdAt: Date;
@@ -36,18 +36,18 @@ export interface NewEndpoint {
   readonly widgetIds: readonly WidgetId[] | null;
   readonly secret: string;
   readonly createdAt: Date;
-  /** Where the org's partition of the log ends: what stands before it is not for the endpoint. */
+  /** The end of the org's partition of the log. The endpoint does not receive earlier records. */
   readonly logEnd: number;
 }
 
-/** The members of an endpoint that can change. Missing ones stay. */
+/** The members of an endpoint that can change. Missing members stay unchanged. */
 export interface EndpointChanges {
   readonly name?: string | null;
   readonly description?: string | null;
   readonly url?: string;
   readonly events?: readonly string[];
   readonly widgetIds?: readonly WidgetId[] | null;
-  /** Whether it receives, from this end of the org's partition of the log on. */
+  /** Whether the endpoint receives events, from this end of the org's partition of the log on. */
   readonly isActive?: { readonly becomes: boolean; readonly logEnd: number };
 }
 
@@ -69,7 +69,7 @@ interface EndpointRow {
   readonly created_at: Date;
 }
 
-/** Failures of an earlier activation count no more: after enabling, the count is 0 again (contract 4.2). */
+/** Failures of an earlier activation do not count: after enabling, the count is 0 again (contract 4.2). */
 const SELECT = `
   select e.id, e.org_id, e.name, e.description, e.url, e.events, e.widget_ids, e.is_active, e.activation, e.disabled_at,
     e.disabled_reason, e.created_at, e.previous_secret_until, h.last_triggered_at,
@@ -96,7 +96,7 @@ function toRecord(row: EndpointRow): EndpointRecord {
   };
 }
 
-/** The endpoints of an org, as records that its operators manage. */
+/** An org's endpoints, as its operators manage them. */
 export class EndpointRecords {
   constructor(
     private readonly store: Store,
@@ -104,12 +104,12 @@ export class EndpointRecords {
     private readonly actor: AuditActor | null = OPERATOR,
   ) {}
 
-  /** The same records, changed by somebody else than the operator. */
+  /** Returns the same records, with changes logged in the name of `actor` instead of the operator. */
   by(actor: AuditActor): EndpointRecords {
     return new EndpointRecords(this.store, this.cipher, actor);
   }
 
-  /** Oldest first. */
+  /** Lists the endpoints, oldest first. */
   async list(orgId: OrgId): Promise<readonly EndpointRecord[]> {
     return this.store.forOrg(orgId, async (runner) => {
       const rows = (await runner.query(`${SELECT} order by e.created_at, e.id`)) as EndpointRow[];
@@ -124,7 +124,7 @@ export class EndpointRecords {
     });
   }
 
-  /** With the secret: for what is to be signed, never to be shown. */
+  /** Returns the url and the secrets of an endpoint. Use secrets to sign, never show them. */
   async pushTarget(orgId: OrgId, id: EndpointId): Promise<DatedTarget | undefined> {
     return this.store.forOrg(orgId, async (runner) => {
       const found = await runner.manager.findOneBy(EndpointEntity, { id });
@@ -142,10 +142,10 @@ export class EndpointRecords {
     });
   }
 
-  /** @returns `limit_reached` when the org has `limit` endpoints already; then nothing is created */
+  /** @returns `limit_reached`, without creating anything, when the org has `limit` endpoints already */
   async create(endpoint: NewEndpoint, limit: number): Promise<EndpointRecord | 'limit_reached'> {
     return this.store.forOrg(endpoint.orgId, async (runner) => {
-      // Two requests at the limit must not both find room.
+      // Two requests at the limit must not both succeed.
       await runner.query(`select pg_advisory_xact_lock(hashtextextended('endpoints of ' || $1, 0))`, [endpoint.orgId]);
       if ((await runner.manager.count(EndpointEntity)) >= limit) return 'limit_reached';
       await runner.manager.insert(EndpointEntity, {
@@ -160,7 +160,7 @@ export class EndpointRecords {
         activation: 1,
         secretCiphertext: this.cipher.encrypt(endpoint.secret),
         createdAt: endpoint.createdAt,
-        // Earlier events are not for it. The feed may lag, and the log may be another one some day.
+        // Excludes earlier events by seq and by offset: the feed may lag, and the log may be created again.
         receivesAfterSeq: () => `coalesce((select last_seq from org_heads where org_id = '${endpoint.orgId}'), 0)`,
         receivesFromOffset: String(endpoint.logEnd),
       });
@@ -191,10 +191,10 @@ export class EndpointRecords {
   }
 
   /**
-   * Changes the members that are given. Disabling and enabling are remembered as a period in which the endpoint was
-   * inactive; what is inactive (or active) already stays as it is.
-   * @param beforeCommit is called when the change disables the endpoint; if it fails, nothing is changed
-   * @returns the endpoint as it is then; `undefined` when there is none
+   * Changes the given members. Disabling and enabling are stored as a period in which the endpoint was inactive. An
+   * endpoint that is inactive (or active) already stays unchanged.
+   * @param beforeCommit called when the change disables the endpoint; if it fails, nothing is changed
+   * @returns the changed endpoint; `undefined` if there is none
    */
   async update(
     orgId: OrgId,
@@ -215,7 +215,7 @@ export class EndpointRecords {
           ...(plain.url === undefined || plain.url === before.url ? {} : { urlChangedAt: at }),
           ...(events === undefined ? {} : { events: [...events] }),
           ...(widgetIds === undefined ? {} : { widgetIds: widgetIds === null ? null : [...widgetIds] }),
-          // An update of nothing is not a statement.
+          // An update without members would not be valid SQL.
           id,
         },
       );
@@ -243,9 +243,8 @@ export class EndpointRecords {
   }
 
   /**
-   * Puts another signing secret in place of the endpoint's. The one before it signs, too, until `overlapsUntil`; a third one
-   * does not.
-   * @returns the endpoint; `undefined` when there is none
+   * Replaces the endpoint's signing secret. The previous one also signs until `overlapsUntil`; an older one does not.
+   * @returns the endpoint; `undefined` if there is none
    */
   async replaceSecret(
     orgId: OrgId,
@@ -273,7 +272,7 @@ export class EndpointRecords {
     });
   }
 
-  /** Ends the overlap of two secrets early; nothing to do without one. @returns whether there is such an endpoint */
+  /** Ends the overlap of two secrets early; does nothing without one. @returns whether the endpoint exists */
   async endOverlap(orgId: OrgId, id: EndpointId, at: Date): Promise<boolean> {
     return this.store.forOrg(orgId, async (runner) => {
       const [, ended] = (await runner.query(
@@ -286,7 +285,7 @@ export class EndpointRecords {
     });
   }
 
-  /** Deletes the secrets whose overlap is over, of all orgs. @returns how many */
+  /** Deletes the secrets whose overlap is over, of all orgs. @returns the number of deleted secrets */
   async forgetPreviousSecrets(at: Date): Promise<number> {
     const [row] = await this.store.query<{ count: number }>(
       `with forgotten as (
@@ -312,7 +311,7 @@ export class EndpointRecords {
     );
   }
 
-  /** With a new activation: the failures of the one before count no more. */
+  /** Starts a new activation: failures of the previous one do not count. */
   async #enable(runner: QueryRunner, id: EndpointId, at: Date, logEnd: number): Promise<void> {
     await runner.query(
       `update endpoint_inactive_periods p set ended_at = $2, ended_offset = $3,
@@ -328,13 +327,13 @@ export class EndpointRecords {
   }
 
   /**
-   * Deletes the endpoint and its delivery history (contract 5.1). Nobody sees the history from then on; its rows, of which
-   * there may be millions, are removed afterwards (`Backlogs`).
-   * @returns whether there was one
+   * Deletes the endpoint and its delivery history (contract 5.1). The history is hidden at once. Its rows, possibly
+   * millions, are removed later (`Backlogs`).
+   * @returns whether the endpoint existed
    */
   async delete(orgId: OrgId, id: EndpointId): Promise<boolean> {
     return this.store.forOrg(orgId, async (runner) => {
-      // The projector holds a key-share lock on the row while it writes the history, so it adds nothing after this.
+      // The projector holds a key-share lock on the row while it writes history, so it adds nothing after this.
       const deleted = await runner.manager.delete(EndpointEntity, { id });
       if ((deleted.affected ?? 0) === 0) return false;
       for (const table of ['endpoint_health', 'endpoint_endings']) {

@@ -42,27 +42,27 @@ export class EndpointEntity {
   @Column({ name: 'secret_ciphertext', type: 'bytea' })
   secretCiphertext!: Buffer;
 
-  /** `null` while it is the one that the endpoint was created with. */
+  /** When the secret was last replaced; `null` if it is the first one. */
   @Column({ name: 'secret_changed_at', type: 'timestamptz', nullable: true })
   secretChangedAt!: Date | null;
 
-  /** The secret before it, encrypted, as long as it signs, too. */
+  /** The previous secret, encrypted, while it signs, too. */
   @Column({ name: 'previous_secret_ciphertext', type: 'bytea', nullable: true })
   previousSecretCiphertext!: Buffer | null;
 
-  /** Until when the secret before it signs, or did; `null` if it stopped at once. */
+  /** Until when the previous secret signs or signed; `null` if it stopped at once. */
   @Column({ name: 'previous_secret_until', type: 'timestamptz', nullable: true })
   previousSecretUntil!: Date | null;
 
-  /** `null` while it is the one that the endpoint was created with. */
+  /** When the url was last changed; `null` if it is the first one. */
   @Column({ name: 'url_changed_at', type: 'timestamptz', nullable: true })
   urlChangedAt!: Date | null;
 
-  /** The org's latest event when the endpoint was created; `bigint` comes as text. */
+  /** The seq of the org's latest event when the endpoint was created. The driver returns a `bigint` as text. */
   @Column({ name: 'receives_after_seq', type: 'bigint', default: 0 })
   receivesAfterSeq!: string;
 
-  /** Where the org's partition of the log ended when the endpoint was created; `bigint` comes as text. */
+  /** The end of the org's partition of the log when the endpoint was created. The driver returns a `bigint` as text. */
   @Column({ name: 'receives_from_offset', type: 'bigint', nullable: true })
   receivesFromOffset!: string | null;
 

@@ -1,14 +1,14 @@
 import type { EventId, OrgId, Seq, WidgetId } from '#libs/domain';
 import type { Store } from '../connection/store.js';
 
-/** A record of the log, as the feed has to show it. */
+/** The values of a log record that the feed must show. */
 export interface LoggedEvent {
   readonly orgId: OrgId;
   readonly seq: Seq;
   readonly id: EventId;
   readonly event: string;
   readonly widgetId: WidgetId | null;
-  /** Epoch milliseconds at which the broker appended it. */
+  /** When the broker appended the record, in epoch milliseconds. */
   readonly appendedAtMs: number;
   /** The SHA-256 of the envelope's bytes. */
   readonly sha256: Buffer;
@@ -17,18 +17,18 @@ export interface LoggedEvent {
 /** The columns of a row that differ from the log; `row` if there is none. */
 type EventColumn = 'row' | 'event_id' | 'event_type' | 'widget_id' | 'appended_at' | 'envelope';
 
-/** A record of the log that the feed shows otherwise, or not at all. */
+/** A record of the log that is missing in the feed or differs there. */
 export interface EventMismatch {
   readonly event: LoggedEvent;
   readonly columns: readonly EventColumn[];
 }
 
-/** What the feed contains of an org. */
+/** The feed's content for one org. */
 export interface FeedSpan {
   readonly orgId: OrgId;
-  /** Rows of the span that was asked for. */
+  /** The number of rows in the requested span. */
   readonly rows: number;
-  /** The seq of the head, which readers see; `null` if the org has none. */
+  /** The seq of the head that readers see; `null` if the org has none. */
   readonly head: number | null;
 }
 
@@ -37,7 +37,7 @@ interface MismatchRow {
   readonly columns: EventColumn[];
 }
 
-/** The bytes do not leave Postgres: it hashes its rows, and returns the differences. */
+/** Postgres hashes its rows and returns only the differences, so that no bytes have to be sent. */
 const MISMATCHES = `
   select logged.place, array_remove(array[
     case when stored.seq is null then 'row' end,
@@ -54,11 +54,11 @@ const MISMATCHES = `
     or stored.widget_id is distinct from logged.widget or sha256(stored.envelope) <> logged.sha256
   order by logged.place`;
 
-/** Compares the feed with what the log holds. It changes nothing. */
+/** Compares the feed with the log. It changes nothing. */
 export class FeedAudit {
   constructor(private readonly store: Store) {}
 
-  /** The events that the feed shows otherwise than the log has them. */
+  /** Returns the events that are missing in the feed or differ there. */
   async mismatches(events: readonly LoggedEvent[]): Promise<readonly EventMismatch[]> {
     const rows = await this.store.prepared<MismatchRow>('audit_feed', MISMATCHES, [
       events.map((event) => event.orgId),
@@ -79,7 +79,7 @@ export class FeedAudit {
     );
   }
 
-  /** Returns the events that the feed has with another time of append. */
+  /** Returns those events that the feed holds with another time of append. */
   async #withAnyTime(missing: readonly EventMismatch[]): Promise<ReadonlySet<LoggedEvent>> {
     if (missing.length === 0) return new Set();
     const rows = await this.store.query<{ place: string }>(
@@ -91,7 +91,7 @@ export class FeedAudit {
     return new Set(rows.flatMap(({ place }) => missing[Number(place) - 1]?.event ?? []));
   }
 
-  /** Returns the events for which the feed has other bytes with the same seq, appended at any time. */
+  /** Returns those events whose seq has other bytes in the feed, whatever the time of append. */
   async otherBytes(events: readonly LoggedEvent[]): Promise<readonly LoggedEvent[]> {
     if (events.length === 0) return [];
     const rows = await this.store.query<{ place: string }>(
@@ -107,8 +107,8 @@ export class FeedAudit {
   }
 
   /**
-   * How many rows the feed has of each org between two seqs, both included.
-   * @param sinceMs rows that were appended earlier are not counted
+   * Returns the number of rows of each org between two seqs, both included.
+   * @param sinceMs rows that were appended earlier do not count
    */
   async spans(
     wanted: readonly { readonly orgId: OrgId; readonly firstSeq: Seq; readonly lastSeq: Seq }[],
@@ -133,7 +133,7 @@ export class FeedAudit {
   }
 
   /**
-   * The orgs behind `after` in the order of their ids, at most `limit`, of which the feed has events of that time.
+   * Returns up to `limit` orgs after `after`, by id, with events in the feed from that time.
    * @param untilMs epoch milliseconds, included
    */
   async orgs(after: OrgId | null, limit: number, sinceMs: number, untilMs: number): Promise<readonly OrgId[]> {

@@ -14,21 +14,21 @@ export interface FeedBounds {
   readonly headSeq: Seq;
 }
 
-/** Stands between envelopes: JSON text never holds this control character, neither in strings nor between tokens. */
+/** Separates envelopes. JSON text never holds this control character, neither in strings nor between tokens. */
 export const ENVELOPE_SEPARATOR = '\x1e';
 
 interface FeedPageParts extends FeedBounds {
-  /** How many events there are on the page. */
+  /** The number of events on the page. */
   readonly count: number;
   /** Where the next page begins; `null` when there are no more matching events. */
   readonly nextSeq: Seq | null;
-  /** The envelopes, ascending by seq, with a separator between them. */
+  /** The envelopes, ascending by seq, with a separator between each two. */
   readonly envelopes: string;
-  /** The seq and the type of each event. */
+  /** Returns the seq and the type of each event. */
   readonly marks: () => readonly Pick<FeedItem, 'seq' | 'event'>[];
 }
 
-/** A page of the feed, ascending by seq: one text, since most readers want nothing but that. */
+/** A page of the feed, ascending by seq. It is kept as one text, because most readers need nothing else. */
 export class FeedPage implements FeedBounds {
   constructor(private readonly parts: FeedPageParts) {}
 
@@ -48,7 +48,7 @@ export class FeedPage implements FeedBounds {
     return this.parts.count === 0;
   }
 
-  /** The envelopes as the elements of a JSON array, without its brackets. */
+  /** The envelopes as the elements of a JSON array, without brackets. */
   get elements(): string {
     return this.parts.envelopes.replaceAll(ENVELOPE_SEPARATOR, ',');
   }

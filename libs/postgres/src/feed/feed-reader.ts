@@ -8,7 +8,7 @@ export interface FeedQuery {
   readonly limit: number;
   readonly event?: string;
   readonly widgetId?: WidgetId;
-  /** The largest size of a page. A larger event comes alone. Default 8 MiB. */
+  /** The largest size of a page, bytes. A larger event comes alone. Default 8 MiB. */
   readonly maxBytes?: number;
 }
 
@@ -19,13 +19,13 @@ export interface FeedEntry {
   readonly envelope: Buffer;
 }
 
-/** Names an event among those of all orgs: `<org id>/<event id>`. */
+/** Identifies an event across all orgs: `<org id>/<event id>`. */
 export type EventKey = `${OrgId}/${EventId}`;
 
-/** The state of some events in the feed. */
+/** The result of looking events up in the feed. */
 export interface EventLookUp {
   readonly known: ReadonlySet<EventKey>;
-  /** Up to where the log is in the feed, by partition; a partition that is missing is not in it at all. */
+  /** The offset up to which the log is in the feed, by partition. Of a missing partition, nothing is in the feed. */
   readonly projectedTo: ReadonlyMap<number, number>;
 }
 
@@ -33,7 +33,9 @@ export function eventKey(orgId: OrgId, id: EventId): EventKey {
   return `${orgId}/${id}`;
 }
 
-/** The bounds of the feed and the page; the latter's columns but `found` and `served` are null when it is empty. */
+/**
+ * A row with the bounds of the feed and the page. On an empty page, its columns are null except `found` and `served`.
+ */
 interface FeedPageRow {
   readonly head: string | null;
   readonly oldest: string | null;
@@ -45,13 +47,13 @@ interface FeedPageRow {
   readonly types: string | null;
 }
 
-/** The largest size of a page, so that it fits into memory. A page that ends early continues at `next_seq`. */
+/** The largest size of a page, bytes, so that it fits into memory. A page that ends early continues at `next_seq`. */
 const PAGE_BYTES = 8 * 1024 * 1024;
 
 /**
- * One statement, so that the page and the bounds are of the same moment; one row, since a thousand cost more on their way
- * than in the table. One event more than asked for shows whether there are more; convert_from returns text without hex.
- * Parameters: org, since, the oldest time that is served, limit, bytes.
+ * One statement, so that the page and the bounds are of the same moment. One row, because sending a thousand costs more
+ * than reading them. It reads one event more than requested to see whether more follow. convert_from avoids hexadecimal
+ * text. Parameters: org, since, the oldest time that is served, limit, bytes.
  */
 function pageSql(filters: string): string {
   return `
@@ -87,7 +89,7 @@ function marksOf({ seqs, types }: FeedPageRow): readonly Pick<FeedItem, 'seq' | 
   return seqs?.split(' ').map((seq, index) => ({ seq: seqFromText(seq), event: events[index] ?? '' })) ?? [];
 }
 
-/** With everything pruned, the next event will be the oldest. */
+/** Returns the oldest seq. If everything was pruned, it is that of the next event. */
 function oldestOf(stored: string | null, headSeq: Seq): Seq {
   if (stored !== null) return seqFromText(stored);
   return headSeq === SEQ_NONE ? SEQ_NONE : nextSeq(headSeq);
@@ -95,7 +97,7 @@ function oldestOf(stored: string | null, headSeq: Seq): Seq {
 
 /** Reads the feed (contract 5.4). */
 export class FeedReader {
-  /** @param retentionMs events appended longer ago are not served, whether or not they are pruned yet */
+  /** @param retentionMs events that were appended longer ago are not served, even if they are still stored */
   constructor(
     private readonly store: Store,
     private readonly retentionMs: number,
@@ -121,7 +123,7 @@ export class FeedReader {
     });
   }
 
-  /** The event of that seq; `undefined` for one that is not there yet, or past retention. */
+  /** Returns the event of that seq; `undefined` if it is not there yet, or past retention. */
   async find(orgId: OrgId, seq: Seq, nowMs: number): Promise<FeedEntry | undefined> {
     return this.store.forOrg(orgId, async (runner) => {
       const [row] = (await runner.query(
@@ -132,7 +134,7 @@ export class FeedReader {
     });
   }
 
-  /** Without a page: between which events the org's feed lies. */
+  /** Returns the bounds of the org's feed, without a page. */
   async bounds(orgId: OrgId, nowMs: number): Promise<FeedBounds> {
     const [row] = await this.store.forOrg(
       orgId,
@@ -148,9 +150,9 @@ export class FeedReader {
     return { headSeq, oldestSeq: oldestOf(row?.oldest ?? null, headSeq) };
   }
 
-  /** Looks events up in the feed; each is named as `eventKey` does. */
+  /** Looks up events in the feed; `eventKey` makes their keys. */
   async lookUp(keys: readonly EventKey[], logTopic: string): Promise<EventLookUp> {
-    // One statement is one snapshot: what is not found is not in the log before these offsets.
+    // One statement is one snapshot: an event that is not found is not in the log before these offsets.
     const [row] = await this.store.query<{ known: EventKey[] | null; offsets: string | null }>(
       `select
          (

@@ -1,7 +1,7 @@
 import { seqFromText, type DeliveryFact, type EventId, type OrgId, type Seq, type WidgetId } from '#libs/domain';
 import type { Store } from '../connection/store.js';
 
-/** An event as the feed has it. */
+/** An event as the feed stores it. */
 export interface StoredEvent {
   readonly orgId: OrgId;
   readonly seq: Seq;
@@ -22,7 +22,7 @@ interface EventRow {
   readonly envelope: Buffer;
 }
 
-/** Where projections of a topic partition have to go on. */
+/** The offset at which projections of a topic partition must continue. */
 export interface SentBack {
   readonly topic: string;
   readonly partition: number;
@@ -30,18 +30,18 @@ export interface SentBack {
   readonly projections: readonly string[];
 }
 
-/** A seq with one event in the feed and another one in the log. */
+/** A seq that has one event in the feed and another in the log. */
 export interface Conflict {
   readonly orgId: OrgId;
   readonly seq: Seq;
-  /** The event that the feed has. */
+  /** The id of the event in the feed. */
   readonly id: EventId;
 }
 
-/** How many ids are looked up by one statement. */
+/** The number of ids that one statement looks up. */
 const IDS_AT_ONCE = 10_000;
 
-/** Reads the feed for a repair, and makes the feed fold a part of the log again. */
+/** Reads the feed for a repair, and makes the projections fold a part of the log again. */
 export class FeedRepair {
   constructor(private readonly store: Store) {}
 
@@ -50,7 +50,7 @@ export class FeedRepair {
     return new Map(rows.map((row) => [row.org_id, seqFromText(row.last_seq)]));
   }
 
-  /** The events of the orgs after these seqs, each org's in order, as they were appended. */
+  /** Returns the events of the orgs after these seqs, each org's in order, in the order of their append. */
   async after(seqs: ReadonlyMap<OrgId, Seq>): Promise<readonly StoredEvent[]> {
     const rows = await this.store.query<EventRow>(
       `select e.org_id, e.seq, e.event_id, e.event_type, e.widget_id, e.envelope,
@@ -71,7 +71,7 @@ export class FeedRepair {
     }));
   }
 
-  /** Returns the events that the feed lacks. */
+  /** Returns those of the events that the feed lacks. */
   async without<T extends { readonly orgId: OrgId; readonly id: EventId }>(
     events: readonly T[],
   ): Promise<ReadonlySet<T>> {
@@ -91,7 +91,7 @@ export class FeedRepair {
     return absent;
   }
 
-  /** Which of these events of the log have the seq of another event of the feed, or other bytes than there. */
+  /** Returns those log events whose seq has another event or other bytes in the feed. */
   async conflicts(
     events: readonly { readonly orgId: OrgId; readonly seq: Seq; readonly envelope: Buffer }[],
   ): Promise<readonly Conflict[]> {
@@ -105,7 +105,7 @@ export class FeedRepair {
     return rows.map((row) => ({ orgId: row.org_id, seq: seqFromText(row.seq), id: row.event_id }));
   }
 
-  /** Whether the delivery log has the content of these facts. Deleted endpoints do not count. */
+  /** Whether the delivery log has folded these facts. Deleted endpoints do not count. */
   async hasFolded(facts: readonly DeliveryFact[]): Promise<boolean> {
     const noted = facts.flatMap((fact) => {
       if (fact.type === 'endpoint_disabled') return [];

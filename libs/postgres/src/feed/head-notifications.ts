@@ -8,18 +8,18 @@ export interface HeadNotificationsOptions {
   readonly databaseUrl: string;
   readonly applicationName: string;
   readonly logger: Logger;
-  /** The org's feed has come as far as `seq`. */
+  /** Called when the org's feed has reached `seq`. */
   readonly onHead: (orgId: OrgId, seq: Seq) => void;
-  /** Any feed may have new events without a notification: every waiting reader has to look. */
+  /** Called when notifications may have been lost: every waiting reader must check its feed. */
   readonly onGap: () => void;
 }
 
 const CONNECT_TIMEOUT_MS = 3_000;
-/** A connection that died without a word is noticed within both of these. */
+/** A connection that broke silently is noticed within both of these times, milliseconds. */
 const HEARTBEAT_MS = 10_000;
 const QUERY_TIMEOUT_MS = 5_000;
 
-/** Listens on one connection for feeds that move on; connects again for as long as it takes. */
+/** Listens on one connection for new heads of feeds, and reconnects without a limit. */
 export class HeadNotifications {
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
@@ -70,7 +70,7 @@ export class HeadNotifications {
         () => {
           resolve(null);
         },
-        // Each connection listens for as long as it lasts, not for as long as the process.
+        // The listener lasts as long as its connection, not as long as the process.
         { once: true, signal: ended.signal },
       );
     });
@@ -82,7 +82,7 @@ export class HeadNotifications {
       await client.connect();
       await client.query(`listen ${HEADS_CHANNEL}`);
       onListening();
-      // Notifications from before this connection listened are lost.
+      // Notifications from before this connection are lost.
       this.options.onGap();
       heartbeat = setInterval(() => {
         client.query('select 1').catch(() => client.end().catch(() => undefined));
@@ -92,7 +92,7 @@ export class HeadNotifications {
     } finally {
       clearInterval(heartbeat);
       ended.abort();
-      // Not awaited: a server that is gone does not say goodbye.
+      // Not awaited, because a dead server does not answer.
       client.end().catch(() => undefined);
     }
   }
@@ -100,7 +100,7 @@ export class HeadNotifications {
   #notify(payload: string): void {
     const [orgText, seqText = ''] = payload.split(':');
     const orgId = parseOrgId(orgText);
-    // Anybody with access to the database can notify anything.
+    // Check the payload: any user of the database can send notifications.
     if (orgId !== undefined && /^\d{1,15}$/.test(seqText)) this.options.onHead(orgId, seqFromText(seqText));
   }
 }

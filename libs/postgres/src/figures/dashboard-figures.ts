@@ -2,17 +2,17 @@ import { GaplessError, type EndpointId, type OrgId } from '#libs/domain';
 import { ANY_STATUS, IS_ENDED, SEEN_DELIVERIES } from '../projections/seen-deliveries.js';
 import type { Store } from '../connection/store.js';
 
-/** Equal periods of time, one after the other. */
+/** Consecutive periods of equal length. */
 export interface Buckets {
   readonly startMs: number;
   readonly sizeMs: number;
   readonly count: number;
 }
 
-/** How many events were appended in a bucket; buckets without any are missing. */
+/** The number of events appended in each bucket; empty buckets are missing. */
 export type EventCounts = ReadonlyMap<number, number>;
 
-/** Attempts that began in a bucket, by how they ended. */
+/** The attempts that began in a bucket, by outcome. */
 export interface AttemptCounts {
   readonly endpointId: EndpointId;
   readonly bucket: number;
@@ -20,10 +20,10 @@ export interface AttemptCounts {
   readonly failed: number;
 }
 
-/** From one time on, up to before another; epoch milliseconds. */
+/** A period, without its end; epoch milliseconds. */
 export interface TimeRange {
   readonly fromMs: number;
-  /** `null` for all that there is. */
+  /** `null` for no end. */
   readonly untilMs: number | null;
 }
 
@@ -34,28 +34,28 @@ export interface Outcomes {
   readonly pending: number;
 }
 
-/** From an event's append to the answer of the endpoint, milliseconds; `null` without any. */
+/** The time from an event's append to the endpoint's answer, milliseconds; `null` without any delivery. */
 export interface PushLatency {
   readonly p50Ms: number | null;
   readonly p95Ms: number | null;
-  /** How many deliveries they are taken from. */
+  /** The number of deliveries that were measured. */
   readonly samples: number;
 }
 
-/** Percentiles use at most this many attempts of each endpoint: the latest ones. */
+/** Percentiles use at most this many attempts of each endpoint, the latest ones. */
 const LATENCY_SAMPLES = 500;
 
-/** A page does not wait longer, and must not slow down others. */
+/** The time limit of a statement, milliseconds: a page must not wait longer, or slow down others. */
 const STATEMENT_TIMEOUT_MS = 5_000;
-/** The SQLSTATE of a statement that took longer. */
+/** The SQLSTATE of a statement that exceeded the time limit. */
 const QUERY_CANCELED = '57014';
 
 /**
- * Since `seq` counts without a gap, the events between two of them are their difference: only the edges of the buckets are
- * looked for, by bisection. `seq` and time ascend together, so a stretch that begins and ends in one bucket lies in it.
+ * Counts events by difference of `seq`, which has no gaps: it only searches the edges of the buckets, by bisection.
+ * `seq` and time ascend together, so a stretch that begins and ends in one bucket lies in it.
  *
- * `bucket` of what lies before the first one is -1. A partition is a day, so the last event before the first bucket is
- * looked for in the day before, and if there is none, the first event of all is.
+ * `bucket` is -1 for events before the first one. A partition is a day. So the last event before the first bucket is
+ * searched in the day before; without one, the first event of all is used.
  */
 const COUNT_EVENTS = `
   with recursive edges as materialized (
@@ -86,8 +86,8 @@ const COUNT_EVENTS = `
   select high_bucket as bucket, sum(high - low)::int as events from stretch
   where high_bucket >= 0 and (high_bucket <= low_bucket or high - low = 1) group by 1`;
 
-// Endpoint by endpoint, since the index of the attempts begins with it: joined, all orgs' attempts would be looked at.
-// An attempt has no error exactly if the response was 2xx, which is in the index; the error is not.
+// Reads endpoint by endpoint, because the index of attempts begins with it; a join would read all orgs' attempts. An
+// attempt has no error exactly if its response was 2xx. The response is in the index, the error is not.
 const COUNT_ATTEMPTS = `
   select e.id as endpoint_id, round(extract(epoch from counts.at - $1::timestamptz) * 1000 / $2::int)::int as bucket,
     counts.delivered, counts.failed
@@ -122,18 +122,18 @@ const MEASURE_LATENCY = `
     order by created_at desc, seq desc limit ${LATENCY_SAMPLES}
   ) latest`;
 
-/** Reads what the dashboard shows at a glance: counts over a window, each by an index that is there for something else. */
+/** Reads the figures of the dashboard: counts over a period. Each query uses an existing index. */
 export class DashboardFigures {
   constructor(private readonly store: Store) {}
 
-  /** Counts an org's events by the time of their append. @throws GaplessError `unavailable`, like all of these */
+  /** Counts an org's events by time of append. @throws GaplessError `unavailable`, like all methods here */
   async eventCounts(orgId: OrgId, { startMs, sizeMs }: Buckets): Promise<EventCounts> {
     const parameters = [orgId, new Date(startMs), sizeMs / 1_000];
     const rows = await this.#read<{ bucket: number; events: number }>(orgId, COUNT_EVENTS, parameters);
     return new Map(rows.map(({ bucket, events }) => [bucket, events]));
   }
 
-  /** Counts attempts that began in the range, by endpoint or for one of them; buckets without attempts are missing. */
+  /** Counts attempts that began in the range, for all endpoints or one; buckets without attempts are missing. */
   async attemptCounts(
     orgId: OrgId,
     { startMs, sizeMs }: Buckets,
@@ -154,7 +154,7 @@ export class DashboardFigures {
     return row ?? { delivered: 0, failed: 0, pending: 0 };
   }
 
-  /** Measures the latest deliveries of events that were appended since then; replays do not count. */
+  /** Measures the latest deliveries of events that were appended since then, without replays. */
   async pushLatency(orgId: OrgId, since: Date): Promise<PushLatency> {
     const [row] = await this.#read<{ samples: number; p50_ms: number | null; p95_ms: number | null }>(
       orgId,

@@ -3,21 +3,21 @@ import { waitingConversationOf, type WaitingRow } from './chat-queue-projection.
 import { liveChatSettingsOf, type LiveChatSettingsRow } from './live-chat-settings-records.js';
 import type { Store } from '../connection/store.js';
 
-/** An org's queue as far as something of it is due, with the settings to decide by. */
+/** The part of an org's queue that is due, with the org's settings. */
 export interface DueQueue {
   readonly orgId: OrgId;
-  /** The org's partition of the log, and of the other topics that are keyed by org. */
+  /** The partition of the org in the log and in the other topics that are keyed by org. */
   readonly partition: number;
   readonly queue: ChatQueue;
   readonly settings: LiveChatSettings;
 }
 
-/** The decision about one conversation as it was read: at least one alert, in the order of stages. */
+/** The decision about one conversation: at least one alert, in the order of stages. */
 export interface AlertClaim {
   readonly waiting: WaitingConversation;
   readonly partition: number;
   readonly alerts: readonly Alert[];
-  /** Whether its staff alerts are to be mailed. */
+  /** Whether its staff alerts are mailed. */
   readonly mails: boolean;
 }
 
@@ -37,8 +37,8 @@ const DUE = `
   order by w.due_at`;
 
 /**
- * A conversation that has changed since it was read is not claimed: the next sweep decides again. A claim never waits
- * for another one, so no two claims can block each other.
+ * Does not claim a conversation that has changed since it was read: the next sweep decides again. A claim never waits
+ * for another one, so claims cannot block each other.
  */
 const CLAIM = `
   with decided as (
@@ -64,15 +64,17 @@ const CLAIM = `
   )
   select event_id from raised`;
 
-/** Reads conversations that may need an alert, and writes decisions: each crossing once, in whatever process. */
+/**
+ * Reads conversations that may need an alert, and stores decisions. Each crossing is decided once, across all
+ * processes.
+ */
 export class AlertClaims {
   constructor(private readonly store: Store) {}
 
   /**
-   * The queues in which conversations have passed a threshold that they are not alerted for; what has been due longest
-   * comes first.
-   * @param partitions of the log: queues of other partitions are left out
-   * @param limit of the conversations, in all
+   * Returns the queues with conversations that have passed a threshold without an alert, longest due first.
+   * @param partitions partitions of the log; queues of others are left out
+   * @param limit the most conversations in all queues
    */
   async due(partitions: readonly number[], nowMs: number, limit: number): Promise<readonly DueQueue[]> {
     const rows = await this.store.prepared<DueRow>('due_alerts', DUE, [nowMs, partitions, limit]);
@@ -90,7 +92,7 @@ export class AlertClaims {
     }));
   }
 
-  /** @returns the events of the alerts that nobody had decided before */
+  /** @returns the events of the alerts that were not decided before */
   async claim(claims: readonly AlertClaim[]): Promise<ReadonlySet<EventId>> {
     if (claims.length === 0) return new Set();
     const decided = claims.map(({ waiting, alerts }) => ({

@@ -9,7 +9,7 @@ import {
 } from '#libs/domain';
 import type { Store } from '../connection/store.js';
 
-/** A staff alert that is to be mailed, taken for one attempt. */
+/** A staff alert to mail, taken for one attempt. */
 export interface AlertMail {
   readonly orgId: OrgId;
   readonly eventId: EventId;
@@ -17,18 +17,18 @@ export interface AlertMail {
   readonly stage: 1 | 2;
   readonly raisedAtMs: number;
   readonly data: AlertData;
-  /** The id of the alert that this one escalates. */
+  /** The id of the alert that this one escalates, or null. */
   readonly earlierAlertId: AlertId | null;
-  /** The recipients by the org's current settings; empty if there are none any more. */
+  /** The recipients by the org's current settings; empty if there are none. */
   readonly emails: readonly string[];
-  /** From 1. */
+  /** The number of the attempt, from 1. */
   readonly attempt: number;
 }
 
 /** The outcome of an attempt. */
 export type MailOutcome =
   | { readonly kind: 'sent' }
-  /** There is nobody any more whom it could be sent to. */
+  /** The alert has no recipients any more. */
   | { readonly kind: 'unwanted' }
   | { readonly kind: 'failed'; readonly error: string; readonly retryAtMs: number | undefined };
 
@@ -44,13 +44,13 @@ interface Row {
   readonly emails: readonly string[];
 }
 
-/** The mails that staff alerts are sent by: what is due, and what has become of it. */
+/** Takes due mails of staff alerts, and stores their outcomes. */
 export class AlertMails {
   constructor(private readonly store: Store) {}
 
   /**
-   * Takes mails that are due, oldest first. The process that takes one has it until `heldUntilMs`; if it is not settled
-   * by then, it is taken again.
+   * Takes due mails, oldest first. The process that takes one holds it until `heldUntilMs`. If it is not settled by
+   * then, it is taken again.
    */
   async take(nowMs: number, heldUntilMs: number, limit: number): Promise<readonly AlertMail[]> {
     const rows = await this.store.prepared<Row>(
@@ -86,7 +86,7 @@ export class AlertMails {
     const error = outcome.kind === 'failed' ? outcome.error : null;
     const retryAtMs = outcome.kind === 'failed' ? (outcome.retryAtMs ?? null) : null;
     await this.store.query(
-      // An attempt that has lasted so long that another one was made says nothing any more, unless it was a success.
+      // If another attempt was made meanwhile, the outcome of this one counts only if it is a success.
       `with settled as (
          update alerts set mail_state = $3, mail_error = $4, mail_due_at = to_timestamp($5::bigint / 1000.0)
          where org_id = $1 and event_id = $2 and mail_state = 'pending' and (mail_attempts = $6 or $3 = 'sent')

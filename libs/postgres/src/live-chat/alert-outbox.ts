@@ -2,7 +2,7 @@ import { alertIdOf, type AlertId, type ConversationId, type EventId, type OrgId,
 import { CHAT_QUEUE_PROJECTION } from './chat-queue-projection.js';
 import type { Store } from '../connection/store.js';
 
-/** A decision that is not known to be published. */
+/** A decision that may not be published yet. */
 export interface UnpublishedAlert {
   readonly alertId: AlertId;
   readonly eventId: EventId;
@@ -10,15 +10,15 @@ export interface UnpublishedAlert {
   readonly conversationId: ConversationId;
   readonly stage: 1 | 2;
   readonly widgetId: WidgetId | null;
-  /** The org's partition of the log, and of the other topics that are keyed by org. */
+  /** The partition of the org in the log and in the other topics that are keyed by org. */
   readonly partition: number;
   readonly raisedAtMs: number;
-  /** The JSON text of its `data`, the same from every publisher. */
+  /** The JSON text of `data`, the same from every publisher. */
   readonly dataJson: string;
   readonly tellsStaff: boolean;
-  /** Whether the log, as far as it is folded, has the event. */
+  /** Whether the folded part of the log holds the event. */
   readonly isLogged: boolean;
-  /** Up to where the log is folded. */
+  /** The offset up to which the log is folded. */
   readonly foldedTo: number;
 }
 
@@ -36,14 +36,14 @@ interface Row {
   readonly folded_to: string | null;
 }
 
-/** A process that is frozen while it publishes for longer than this leaves its alerts to another one. */
+/** If a process freezes for longer than this while it publishes, another one takes over its alerts. */
 const FROZEN_AFTER = '60s';
 
-/** Decisions on their way to Kafka. */
+/** The decided alerts that wait to be published to Kafka. */
 export class AlertOutbox {
   constructor(private readonly store: Store) {}
 
-  /** Whether anything of the partitions of the log is to be published. */
+  /** Whether alerts of these partitions of the log wait to be published. */
   async hasAny(partitions: readonly number[]): Promise<boolean> {
     const rows = await this.store.prepared(
       'unpublished_alerts',
@@ -54,9 +54,9 @@ export class AlertOutbox {
   }
 
   /**
-   * Has `publish` write alerts, in the order in which they were raised, and notes that it has: both, or none. Nobody
-   * else can publish them meanwhile; when this process dies, the next one finds them as they were.
-   * @returns how many there were
+   * Calls `publish` with waiting alerts, in the order in which they were raised, and marks them as published. No other
+   * process can publish them meanwhile. If this process dies, the next one finds them unchanged.
+   * @returns the number of alerts
    */
   async publish(
     partitions: readonly number[],
@@ -90,8 +90,8 @@ export class AlertOutbox {
   }
 
   /**
-   * Forgets alerts that were raised before that time and are over.
-   * @returns how many of at most `limit`
+   * Deletes alerts that are over and were raised before that time.
+   * @returns the number of deleted alerts, at most `limit`
    */
   async prune(before: Date, limit: number): Promise<number> {
     const [outcome] = await this.store.query<{ pruned: number }>(

@@ -26,28 +26,28 @@ import {
 } from '../projections/projection-offsets.js';
 import type { Store } from '../connection/store.js';
 
-/** An event of the log that concerns a queue, and where it stands. */
+/** A log event that concerns a queue, with its offset. */
 export interface ConversationEventAtOffset extends ConversationEvent {
   readonly offset: number;
 }
 
-/** Its name among the projections. */
+/** The projection's name. */
 export const CHAT_QUEUE_PROJECTION = 'alerting';
 
-/** An org's queue, locked. */
+/** A locked queue of an org. */
 interface Queue {
   readonly lastSeq: Seq;
   readonly firstAlertSeconds: number;
   readonly secondAlertSeconds: number;
 }
 
-/** A conversation of a batch: how it was before, and how the batch leaves it. */
+/** A conversation before and after a batch. */
 interface Place {
   readonly orgId: OrgId;
   readonly conversationId: ConversationId;
   readonly before: WaitingConversation | undefined;
   waiting: WaitingConversation | undefined;
-  /** The stays that the batch has ended, of those that began before it. */
+  /** The stay that the batch ended, if it began before the batch. */
   ended: EndedEntry | undefined;
 }
 
@@ -58,7 +58,7 @@ interface QueueRow {
   readonly second_alert_seconds: number;
 }
 
-/** A row of `waiting_conversations`, without what is due. */
+/** A row of `waiting_conversations`, without the time of its next alert. */
 export interface WaitingRow {
   readonly org_id: OrgId;
   readonly conversation_id: ConversationId;
@@ -101,7 +101,7 @@ const LOCK_WAITING = `
   join unnest($1::uuid[], $2::text[]) as concerned(o, c) on w.org_id = o and w.conversation_id = c
   order by w.org_id, w.conversation_id for update of w`;
 
-/** The log has the event of an alert: what was decided is published for certain. */
+/** Marks an alert as published for certain, because the log holds its event. */
 const NOTE_LOGGED = `
   with logged as (
     update alerts a set is_logged = true
@@ -136,8 +136,8 @@ const WRITE = `
   select 1`;
 
 /**
- * Folds the log into the orgs' queues of waiting conversations, together with the offset that they stand for. A sweep
- * may claim alerts meanwhile, and settings may change: queues and conversations are locked while they are folded.
+ * Folds the log into the orgs' queues of waiting conversations, and stores the offset with them. Sweeps may claim
+ * alerts and settings may change at the same time, so it locks queues and conversations while it folds them.
  */
 export class ChatQueueProjection {
   readonly #offsets: ProjectionOffsets;
@@ -146,7 +146,7 @@ export class ChatQueueProjection {
     this.#offsets = new ProjectionOffsets(store);
   }
 
-  /** @param events of one partition of the log, ascending: those that concern a queue */
+  /** @param events the events of one partition that concern a queue, ascending */
   async apply(stretch: Stretch, events: readonly ConversationEventAtOffset[]): Promise<Projected> {
     for (;;) {
       const place = await this.#offsets.place(stretch);
@@ -163,18 +163,18 @@ export class ChatQueueProjection {
     }
   }
 
-  /** Up to where each partition of the log is folded. */
+  /** Returns the offset up to which each partition of the log is folded. */
   async foldedUpTo(topic: string): Promise<ReadonlyMap<number, number>> {
     return projectedUpTo(this.store, CHAT_QUEUE_PROJECTION, topic);
   }
 
-  /** Most of the log concerns no queue. */
+  /** Moves the offset alone, because most of the log concerns no queue. */
   async #move(parameters: readonly unknown[]): Promise<boolean> {
     const [outcome] = await this.store.prepared<{ moved: string }>('move_chat_queue', MOVE, parameters);
     return outcome?.moved === '1';
   }
 
-  /** @returns whether the offset was where it was expected; if not, nothing was written */
+  /** @returns whether the offset was the expected one; if not, nothing was written */
   async #fold(
     partition: number,
     move: readonly unknown[],
@@ -199,14 +199,14 @@ function keyOf(orgId: OrgId, id: ConversationId | EventId): string {
   return `${orgId}/${id}`;
 }
 
-/** Locks the queues of the orgs, also those that are only now begun. */
+/** Locks the queues of the orgs, and creates missing ones. */
 async function lockQueues(runner: QueryRunner, orgIds: readonly OrgId[]): Promise<ReadonlyMap<OrgId, Queue>> {
   const lock = async () => (await runner.query(LOCK_QUEUES, [orgIds])) as QueueRow[];
   let rows = await lock();
   if (rows.length < orgIds.length) {
     const { firstAlertSeconds, secondAlertSeconds } = DEFAULT_LIVE_CHAT_SETTINGS;
     await runner.query(BEGIN_QUEUES, [orgIds, firstAlertSeconds, secondAlertSeconds]);
-    // A change of the settings meanwhile has created the queue, with those settings.
+    // A change of the settings has created the queue meanwhile, with those settings.
     rows = await lock();
   }
   return new Map(
@@ -254,7 +254,7 @@ async function lockPlaces(runner: QueryRunner, events: readonly ConversationEven
   return places;
 }
 
-/** @returns the stays that the alerting events of the batch are about, where they are of our own deciding */
+/** @returns the stays that the batch's alerting events are about, as far as Gapless decided them */
 async function noteLogged(
   runner: QueryRunner,
   events: readonly ConversationEvent[],
@@ -273,7 +273,7 @@ function fold(places: ReadonlyMap<string, Place>, event: ConversationEvent, aler
   if (place === undefined) return;
   const { waiting, ended } = foldConversation(place.waiting, event, alertedEntry);
   place.waiting = waiting;
-  // Only a stay that was there before this batch can have alerts.
+  // Only a stay from before this batch can have alerts.
   if (ended !== undefined && ended.entry === place.before?.entry) place.ended = ended;
 }
 

@@ -11,7 +11,7 @@ import {
 } from '#libs/domain';
 import type { Store } from '../connection/store.js';
 
-/** A conversation that waits, as its org sees it. */
+/** A waiting conversation as its org sees it. */
 export interface WaitingRecord {
   readonly conversationId: ConversationId;
   readonly snapshot: ConversationSnapshot;
@@ -19,7 +19,7 @@ export interface WaitingRecord {
   readonly stage: AlertStage;
 }
 
-/** An alert that was raised, and how it ended. */
+/** A raised alert, and how it ended. */
 export interface AlertRecord {
   readonly alertId: AlertId;
   readonly eventId: EventId;
@@ -31,10 +31,10 @@ export interface AlertRecord {
   readonly clearedBy: EndedEntry['how'] | null;
 }
 
-/** The largest size of a list: a chat may have 256 KiB of text, and a list a thousand chats. */
+/** The largest size of a list, bytes: a chat may have 256 KiB of text, and a list a thousand chats. */
 const LIST_BYTES = 4 * 1024 * 1024;
 
-/** Reads an org's queue and its alerts. A list ends early when it gets too large; its first row always comes. */
+/** Reads an org's queue and its alerts. A list ends early if it gets too large, but always has its first row. */
 export class ChatQueueReader {
   constructor(private readonly store: Store) {}
 
@@ -76,7 +76,7 @@ export class ChatQueueReader {
     });
   }
 
-  /** Newest first. */
+  /** Lists alerts, newest first. */
   async alerts(orgId: OrgId, limit: number): Promise<readonly AlertRecord[]> {
     return this.store.forOrg(orgId, async (runner) => {
       const rows = (await runner.query(

@@ -3,7 +3,7 @@ import { OPERATOR, type AuditActor } from '../access/audit-actor.js';
 import { appendAudit } from '../access/audit-log.js';
 import type { Store } from '../connection/store.js';
 
-/** The columns of `live_chat_settings`; all null where a left join found none. */
+/** The columns of `live_chat_settings`; all null if a left join found no row. */
 export interface LiveChatSettingsRow {
   readonly first_alert_seconds: number | null;
   readonly second_alert_seconds: number | null;
@@ -11,7 +11,7 @@ export interface LiveChatSettingsRow {
   readonly staff_alert_emails: readonly string[] | null;
 }
 
-/** The settings of an org, or the defaults. */
+/** Returns the settings of an org, or the defaults. */
 export function liveChatSettingsOf(row: LiveChatSettingsRow | undefined): LiveChatSettings {
   const { firstAlertSeconds, secondAlertSeconds, staffAlerts } = DEFAULT_LIVE_CHAT_SETTINGS;
   return {
@@ -31,7 +31,7 @@ export class LiveChatSettingsRecords {
     private readonly actor: AuditActor | null = OPERATOR,
   ) {}
 
-  /** The same records, changed by somebody else than the operator. */
+  /** Returns the same records, with changes logged in the name of `actor` instead of the operator. */
   by(actor: AuditActor): LiveChatSettingsRecords {
     return new LiveChatSettingsRecords(this.store, actor);
   }
@@ -49,11 +49,11 @@ export class LiveChatSettingsRecords {
     return liveChatSettingsOf(row);
   }
 
-  /** The thresholds count for those who wait already: what is due for them changes with the settings, or not at all. */
+  /** Replaces the settings. New thresholds also apply to waiting conversations, in the same transaction. */
   async replace(orgId: OrgId, settings: LiveChatSettings, at: Date): Promise<void> {
     const thresholds = [orgId, settings.firstAlertSeconds, settings.secondAlertSeconds];
     await this.store.forOrg(orgId, async (runner) => {
-      // First, since it locks the queue: nobody enters it with the old thresholds from here on.
+      // This comes first, because it locks the queue: from here on, no chat enters it with the old thresholds.
       await runner.query(
         `insert into chat_queues (org_id, waiting, last_seq, first_alert_seconds, second_alert_seconds)
          values ($1, 0, 0, $2, $3)

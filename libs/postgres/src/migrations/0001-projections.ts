@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Projections of the log and of the delivery facts. They are range-partitioned by the day on which the event was
- * appended, so that retention drops a day's tables and never deletes rows.
+ * Projections of the log and of the delivery facts. They are partitioned by the day of the event's append, so that
+ * retention drops tables and never deletes rows.
  */
 export class Projections1700000000001 implements MigrationInterface {
   readonly name = 'Projections1700000000001';

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Plain records: what operators set, which no log can rebuild. */
+/** Records that operators set, and that no log can rebuild. */
 export class Records1700000000002 implements MigrationInterface {
   readonly name = 'Records1700000000002';
 

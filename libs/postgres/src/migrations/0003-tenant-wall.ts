@@ -13,8 +13,8 @@ const TENANT_TABLES = [
 ];
 
 /**
- * The second wall between orgs: what a request does for an org runs as `gapless_tenant`, which sees rows of the org in
- * `gapless.org_id` and, where that is not set, none. The stages, which work for all orgs, run as the owner.
+ * The second wall between orgs. The queries of a request run as `gapless_tenant`, which sees only rows of the org in
+ * `gapless.org_id`, or none if that is not set. The stages work for all orgs and run as the owner.
  */
 export class TenantWall1700000000003 implements MigrationInterface {
   readonly name = 'TenantWall1700000000003';

@@ -1,11 +1,11 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** The responses to requests with an `Idempotency-Key`, as long as a repeat may come. */
+/** The answers to requests with an `Idempotency-Key`, kept as long as a repeat may come. */
 export class IdempotencyKeys1700000000010 implements MigrationInterface {
   readonly name = 'IdempotencyKeys1700000000010';
 
   async up(runner: QueryRunner): Promise<void> {
-    // Read and written before a request is anybody's but its key's, so this is not for gapless_tenant.
+    // Not for gapless_tenant, because the rows are read and written before the request's org is known.
     await runner.query(`
       set local lock_timeout = '10s';
 

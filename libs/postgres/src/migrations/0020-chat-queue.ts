@@ -1,9 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * The chats that wait for an agent: a projection of the log. An indexed column has the time of the next alert, so a
- * sweep reads only chats that have crossed a threshold. The thresholds are in the same row as the count, and every
- * change of either locks it. A chat that enters the queue meanwhile cannot miss a change of the settings.
+ * The chats that wait for an agent: a projection of the log. An indexed column holds the time of the next alert, so
+ * that a sweep reads only due chats. The thresholds are in the same row as the count, and every change locks that row.
+ * So a chat that enters the queue cannot miss a change of the settings.
  */
 export class ChatQueue1700000000020 implements MigrationInterface {
   readonly name = 'ChatQueue1700000000020';

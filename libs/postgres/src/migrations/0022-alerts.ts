@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * The decisions of the sweep, each with what has become of it: an outbox for the event and the staff alert, the work
- * list of the mails, and what is shown of alerts.
+ * The decisions of the sweep and their state. The table is the outbox of events and staff alerts, the work list of
+ * mails, and the list of alerts that orgs see.
  */
 export class Alerts1700000000022 implements MigrationInterface {
   readonly name = 'Alerts1700000000022';

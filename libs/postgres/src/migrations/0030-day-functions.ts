@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Making and dropping the tables of days takes who owns them. These functions do it in the owner's name, and nothing
- * else, so that the stages can run as a role that owns nothing.
+ * Functions that make and drop the tables of days. Only the tables' owner may do that, and the functions run in the
+ * owner's name. So the stages can run as a role that owns nothing.
  */
 export class DayFunctions1700000000030 implements MigrationInterface {
   readonly name = 'DayFunctions1700000000030';

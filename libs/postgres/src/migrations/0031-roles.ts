@@ -12,7 +12,7 @@ const PROJECTIONS = [
 ];
 const RECORDS = ['endpoints', 'endpoint_inactive_periods', 'api_keys', 'live_chat_settings', 'alerts'];
 
-/** The columns that the reader sees: all but secrets, and answers that may contain one. */
+/** The columns that the reader role sees. Secrets are left out, as are answers that may hold one. */
 const READABLE = [
   ...PROJECTIONS,
   'endpoint_inactive_periods',
@@ -26,9 +26,8 @@ const READABLE = [
 ];
 
 /**
- * Roles to be granted to those who log in: `gapless_writer` for the stages, `gapless_reader` for people and reports
- * that look. The account that migrates owns the tables. Row-level security, which is there for `gapless_tenant`, lets
- * both see all.
+ * Roles to grant to logins: `gapless_writer` for the stages, `gapless_reader` for people and reports. The account that
+ * migrates owns the tables. Row-level security restricts `gapless_tenant` only; both roles see all rows.
  */
 export class Roles1700000000031 implements MigrationInterface {
   readonly name = 'Roles1700000000031';

@@ -5,7 +5,7 @@ export class DashboardSessions1700000000040 implements MigrationInterface {
   readonly name = 'DashboardSessions1700000000040';
 
   async up(runner: QueryRunner): Promise<void> {
-    // Looked up before a request is anybody's, so this is not for gapless_tenant.
+    // Not for gapless_tenant, because the rows are read before the request's org is known.
     await runner.query(`
       set local lock_timeout = '10s';
 

@@ -1,11 +1,13 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** When an endpoint got its secret and its url, so that earlier requests are not shown with the current ones. */
+/**
+ * When an endpoint's secret and url were last changed, so that earlier requests are not shown with the current ones.
+ */
 export class EndpointChanges1700000000041 implements MigrationInterface {
   readonly name = 'EndpointChanges1700000000041';
 
   async up(runner: QueryRunner): Promise<void> {
-    // Of endpoints that are there already, nobody knows: they count as changed just now.
+    // The times of existing endpoints are unknown: they count as changed now.
     await runner.query(`
       set local lock_timeout = '10s';
 

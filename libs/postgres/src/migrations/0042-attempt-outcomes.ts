@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * The index of attempts contains their outcome, so that counting them does not read the table: the attempts of an
- * endpoint are spread over it. `org_id` is in it for the tenant policy, which asks for it with every row.
+ * Adds the outcome to the index of attempts, so that counting does not read the table, where an endpoint's attempts are
+ * scattered. `org_id` is included because the tenant policy checks it for every row.
  */
 export class AttemptOutcomes1700000000042 implements MigrationInterface {
   readonly name = 'AttemptOutcomes1700000000042';

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Which installation the database belongs to: its topics say the same, and a process starts only if both agree. */
+/** Which installation the database belongs to. The topics say so, too, and a process starts only if both agree. */
 export class Installation1700000000051 implements MigrationInterface {
   readonly name = 'Installation1700000000051';
 

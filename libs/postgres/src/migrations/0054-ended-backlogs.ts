@@ -3,12 +3,11 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 const TABLES = ['endpoint_endings', 'deleted_endpoints'];
 
 /**
- * Ending all pending deliveries of an endpoint is a count that goes up by one, however many they are: a row that is
- * `pending` and has a lower count than its endpoint is read as ended. A sweep brings the rows up to date afterwards, and
- * removes the rows of deleted endpoints.
+ * A counter for each endpoint ends all its pending deliveries at once. A `pending` row with a lower count than its
+ * endpoint reads as ended. A sweep updates the rows afterwards, and removes the rows of deleted endpoints.
  *
- * The index by status gives each status in the order of the list; three of its ranges give the whole list, so it takes
- * the place of the one without status and of the one of failures.
+ * The index by status lists each status in the order of the list, and three of its ranges give the whole list. So it
+ * replaces the index without status and the one of failures.
  */
 export class EndedBacklogs1700000000054 implements MigrationInterface {
   readonly name = 'EndedBacklogs1700000000054';

@@ -1,12 +1,12 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** The org's latest event that was appended before a time. */
+/** SQL for the seq of the org's latest event that was appended before a time. */
 const headAt = (orgId: string, time: string) =>
   `coalesce((select max(v.seq) from events v where v.org_id = ${orgId} and v.appended_at < ${time}), 0)`;
 
 /**
- * From which event of its org on an endpoint receives, and which were appended while it was inactive; and how far each
- * partition of the log was routed, for when the consumer group has lost its offsets (ADR 37).
+ * From which event on an endpoint receives, and in which periods it was inactive. Also how far each partition of the
+ * log was routed, in case the consumer group loses its offsets (ADR 37).
  */
 export class ReceivingTimes1700000000055 implements MigrationInterface {
   readonly name = 'ReceivingTimes1700000000055';

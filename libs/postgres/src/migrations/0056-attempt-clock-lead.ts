@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Times of an attempt are shown in the order in which things happen, even where clocks disagree. Its signatures are
- * stamped by its dispatcher's clock; this column says how far that was behind `started_at`. It is null while clocks agree.
+ * An attempt's times are shown in causal order, even where clocks disagree. Its signatures carry the dispatcher's time;
+ * this column says how far that was behind `started_at`. It is null while clocks agree.
  */
 export class AttemptClockLead1700000000056 implements MigrationInterface {
   readonly name = 'AttemptClockLead1700000000056';

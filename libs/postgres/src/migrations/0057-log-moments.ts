@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Where the org's partition of the log ended when an endpoint was created, disabled and enabled: the feed, whose seqs
- * are there already, may lag behind (ADR 43). It is null for what happened before this.
+ * The end of the org's partition of the log when an endpoint was created, disabled and enabled. The stored seqs come
+ * from the feed, which may lag behind (ADR 43). It is null for earlier changes.
  */
 export class LogMoments1700000000057 implements MigrationInterface {
   readonly name = 'LogMoments1700000000057';

@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * The name and password of the account for the queries of requests (ADR 65), for the api to read. `gapless_tenant` and
- * `gapless_reader` cannot read them.
+ * The name and password of the account for the queries of requests (ADR 65). The api reads them; `gapless_tenant` and
+ * `gapless_reader` cannot.
  */
 export class TenantLogin1700000000061 implements MigrationInterface {
   readonly name = 'TenantLogin1700000000061';
@@ -20,7 +20,7 @@ export class TenantLogin1700000000061 implements MigrationInterface {
     `);
   }
 
-  /** The account stays: a copy of this database may use it. */
+  /** Keeps the account, because a copy of this database may use it. */
   async down(runner: QueryRunner): Promise<void> {
     await runner.query(`
       set local lock_timeout = '10s';

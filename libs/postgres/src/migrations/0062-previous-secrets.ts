@@ -1,11 +1,11 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** The secret that an endpoint had before a rotation with overlap, and until when it signs, too (ADR 67). */
+/** The previous secret of an endpoint after a rotation with overlap, and until when it signs, too (ADR 67). */
 export class PreviousSecrets1700000000062 implements MigrationInterface {
   readonly name = 'PreviousSecrets1700000000062';
 
   async up(runner: QueryRunner): Promise<void> {
-    // The time stays when the secret is deleted: it says which attempts had two signatures.
+    // The time is kept when the secret is deleted: it says which attempts had two signatures.
     await runner.query(`
       set local lock_timeout = '10s';
       alter table endpoints

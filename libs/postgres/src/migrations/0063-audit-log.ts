@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Who changed what in an organization, and when (ADR 68). A request adds to it and cannot change it. */
+/** Who changed what in an organization, and when (ADR 68). A request can add entries, but not change them. */
 export class AuditLog1700000000063 implements MigrationInterface {
   readonly name = 'AuditLog1700000000063';
 

@@ -1,6 +1,6 @@
 /**
- * SQL that makes a role that cannot log in, unless the server has it: roles belong to the server, so another database's
- * migration, or an administrator, may have made it.
+ * SQL that makes a role without login, unless it exists. Roles belong to the server, so another database's migration or
+ * an administrator may have made it.
  */
 export function makeRole(role: string): string {
   return `
@@ -17,7 +17,7 @@ export function makeRole(role: string): string {
   `;
 }
 
-/** SQL that lets a role become another, unless it can already: an administrator may have granted it. */
+/** SQL that lets a role become another, unless an administrator has granted that already. */
 export function letBecome(member: string, role: string): string {
   return `
     do $$ begin

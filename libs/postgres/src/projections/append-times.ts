@@ -1,13 +1,13 @@
 import type { OrgId, Seq } from '#libs/domain';
 import type { Store } from '../connection/store.js';
 
-/** Finds the time when an event was appended to the log. The time leads to its place in the topic. */
+/** Finds when an event was appended to the log. The time leads to its offset in the topic. */
 export class AppendTimes {
   constructor(private readonly store: Store) {}
 
   /**
-   * Epoch milliseconds at which the event of that seq was appended, or the last one before it that the feed still has;
-   * `undefined` without any.
+   * Returns when the event of that seq was appended, in epoch milliseconds. If the feed no longer has it, the last
+   * earlier one counts; `undefined` without any.
    */
   async upTo(orgId: OrgId, seq: Seq): Promise<number | undefined> {
     const [row] = await this.store.query<{ appended_at: Date }>(

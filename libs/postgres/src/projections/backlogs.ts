@@ -2,12 +2,15 @@ import type { EndpointId } from '#libs/domain';
 import { ADVISORY_LOCKS } from '../connection/advisory-locks.js';
 import type { Store } from '../connection/store.js';
 
-/** Rows that one statement changes: it holds their locks for well under a second. */
+/** The most rows that one statement changes. It holds their locks for well under a second. */
 const CHUNK_ROWS = 2_000;
 
-/** Work that was put off because it may concern millions of rows. Everyone sees it as done already. */
+/** Work that was put off because it may concern millions of rows. Readers see it as done already. */
 export interface BacklogWork {
-  /** `settle`: write into the rows of ended deliveries what they are seen as. `remove`: the history of a deleted endpoint. */
+  /**
+   * `settle`: write the visible state of ended deliveries into their rows. `remove`: delete the history of a deleted
+   * endpoint.
+   */
   readonly kind: 'settle' | 'remove';
   readonly endpointId: EndpointId;
 }
@@ -15,15 +18,15 @@ export interface BacklogWork {
 /** The result of a chunk. */
 export interface BacklogChunk extends BacklogWork {
   readonly rows: number;
-  /** Whether nothing of this endpoint is left to do. */
+  /** Whether the endpoint's work is done. */
   readonly isDone: boolean;
 }
 
-/** Brings rows up to date chunk by chunk, in short transactions that wait for nobody's locks (ADR 36). */
+/** Updates rows chunk by chunk, in short transactions that skip locked rows (ADR 36). */
 export class Backlogs {
   constructor(private readonly store: Store) {}
 
-  /** How many endpoints have work waiting. */
+  /** Returns the number of endpoints with waiting work. */
   async waiting(): Promise<Readonly<Record<BacklogWork['kind'], number>>> {
     const [row] = await this.store.prepared<{ settle: number; remove: number }>(
       'count_backlogs',
@@ -34,12 +37,12 @@ export class Backlogs {
     return row ?? { settle: 0, remove: 0 };
   }
 
-  /** Lets `act` have chunks done, in one process at a time. @returns `null` when another process is at it */
+  /** Runs `act`, in one process at a time. @returns `null` when another process is running it */
   async alone<T>(act: () => Promise<T>): Promise<T | null> {
     return this.store.exclusively(ADVISORY_LOCKS.backlogs, act);
   }
 
-  /** Does one chunk of each endpoint that has work waiting. */
+  /** Does one chunk for each endpoint with waiting work. */
   async *chunks(): AsyncIterable<BacklogChunk> {
     const ended = await this.store.query<{ endpoint_id: EndpointId; endings: number }>(
       'select endpoint_id, endings from endpoint_endings where settled < endings order by endpoint_id limit 100',
@@ -64,7 +67,7 @@ export class Backlogs {
       [endpointId, endings],
     );
     if (rows > 0) return { kind: 'settle', endpointId, rows, isDone: false };
-    // A row that another transaction holds was passed over.
+    // The chunk skipped rows that another transaction holds.
     const [done] = await this.store.query<{ endpoint_id: string }>(
       `with done as (
          update endpoint_endings set settled = $2 where endpoint_id = $1 and not exists (

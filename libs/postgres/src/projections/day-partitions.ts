@@ -7,7 +7,7 @@ const DAY_MS = 86_400_000;
 /** The tables that are range-partitioned by day. */
 const TABLES = ['events', 'deliveries', 'delivery_attempts'] as const;
 
-/** So long do readers wait behind a drop that waits for another reader, at the most. */
+/** How long a drop waits for its lock; later readers wait for as long. */
 const DROP_LOCK_TIMEOUT = '100ms';
 const DROP_PAUSE_MS = 500;
 const DROP_ATTEMPTS = 8;
@@ -16,25 +16,28 @@ function isoDay(dayMs: number): string {
   return new Date(dayMs).toISOString().slice(0, 10);
 }
 
-/** When the day of a table ends, in epoch milliseconds; never for a name that is not one of ours. */
+/** Returns the end of a table's day, in epoch milliseconds; infinity if the name is not one of ours. */
 function endOfDay(table: string): number {
   const [, year, month, day] = /_(\d{4})(\d{2})(\d{2})$/.exec(table) ?? [];
   return day === undefined ? Infinity : Date.UTC(Number(year), Number(month) - 1, Number(day)) + DAY_MS;
 }
 
-/** Before this, in epoch milliseconds, every day has passed out of retention as a whole: its tables may be dropped. */
+/**
+ * Returns the time before which every whole day is past retention, in epoch milliseconds: its tables may be dropped.
+ */
 export function expiredBefore(nowMs: number, retentionMs: number): number {
   return Math.floor((nowMs - retentionMs) / DAY_MS) * DAY_MS;
 }
 
-/** Makes the tables of the days that records fall on, and drops those of days past retention. */
+/** Makes the tables for the days of records, and drops those of days past retention. */
 export class DayPartitions {
   readonly #known = new Set<number>();
 
   constructor(private readonly store: Store) {}
 
   /**
-   * To be called before the transaction that writes the records: making a partition locks the whole table.
+   * Makes missing partitions. Call it before the transaction that writes the records, because making a partition locks
+   * the whole table.
    * @param timesMs epoch milliseconds of the records
    */
   async ensure(timesMs: Iterable<number>): Promise<void> {
@@ -48,8 +51,7 @@ export class DayPartitions {
   }
 
   /**
-   * Drops the tables of days that ended before that time. Rows of the day on which it falls are kept, and left out by
-   * those who read.
+   * Drops the tables of days that ended before that time. Rows of the day of that time are kept; readers skip them.
    * @returns the names of the dropped tables
    */
   async drop(beforeMs: number): Promise<readonly string[]> {
@@ -65,8 +67,8 @@ export class DayPartitions {
   }
 
   /**
-   * A drop locks the whole table, and later queries wait for it. So it waits for readers only for a moment, and retries
-   * until it finds a moment without readers.
+   * A drop locks the whole table, and later queries wait for it. So it waits only briefly for readers, and retries
+   * until there is a moment without any.
    */
   async #drop(name: string): Promise<void> {
     const day = isoDay(endOfDay(name) - DAY_MS);
@@ -84,7 +86,7 @@ export class DayPartitions {
     }
   }
 
-  /** One table for each transaction, so that no two of them can wait for each other. */
+  /** Makes one table per transaction, so that no two transactions can deadlock. */
   async #make(table: string, dayMs: number): Promise<void> {
     await this.store.transaction(async (runner) => {
       await runner.query('select pg_advisory_xact_lock($1, hashtext(current_schema()))', [

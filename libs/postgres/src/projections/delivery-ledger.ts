@@ -21,15 +21,15 @@ interface AutoDisabled {
   readonly atMs: number;
 }
 
-/** The rows that a batch of facts changes, as they were and then as they become. */
+/** The rows that a batch of facts changes: first as loaded, then as folded. */
 export class DeliveryLedger {
   readonly deliveries = new Map<DeliveryId, { readonly ref: DeliveryRef; state: DeliveryState | undefined }>();
   readonly health = new Map<EndpointId, { readonly orgId: OrgId; state: EndpointHealth }>();
   readonly healthChanged = new Set<EndpointId>();
   readonly autoDisabled: AutoDisabled[] = [];
-  /** How often all pending deliveries of an endpoint have ended, the ones outside this ledger included. */
+  /** How often all pending deliveries of an endpoint have ended, including deliveries outside of this ledger. */
   readonly endings = new Map<EndpointId, number>();
-  /** The endpoints of which that has changed. */
+  /** The endpoints whose count in `endings` has changed. */
   readonly ended = new Map<EndpointId, OrgId>();
 
   fold(fact: DeliveryFact, isNewAttempt: boolean, autoDisableAfter: number): void {

@@ -33,14 +33,14 @@ function attemptKey(deliveryId: string, run: number, attempt: number): string {
 
 export type LogEndsOf = (orgIds: readonly OrgId[]) => Promise<ReadonlyMap<OrgId, number>>;
 
-/** Folds the delivery facts into deliveries, attempts and endpoint health, together with the offset they stand for. */
+/** Folds the delivery facts into deliveries, attempts and endpoint health, and stores the offset with them. */
 export class DeliveryProjection {
   readonly #partitions: DayPartitions;
   readonly #offsets: ProjectionOffsets;
 
   /**
-   * @param endpoints whether those that fail too often are disabled, or only what was pending of them ends
-   * @param logEndsOf where the orgs' partitions of the log end, if that is known: endpoints are disabled from there on
+   * @param endpoints `disable`: disables endpoints that fail too often; `leave`: only ends their pending deliveries
+   * @param logEndsOf the ends of the orgs' partitions of the log, if known: an endpoint is disabled from there on
    */
   constructor(
     private readonly store: Store,
@@ -52,7 +52,7 @@ export class DeliveryProjection {
     this.#offsets = new ProjectionOffsets(store);
   }
 
-  /** @param facts of one partition of the deliveries topic, ascending */
+  /** @param facts the facts of one partition of the deliveries topic, ascending */
   async apply(stretch: Stretch, facts: readonly FactAtOffset[]): Promise<Projected> {
     await this.#partitions.ensure(
       facts.flatMap(({ fact }) => (fact.type === 'endpoint_disabled' ? [] : [fact.delivery.createdAtMs])),
@@ -119,7 +119,7 @@ export class DeliveryProjection {
     return loaded ?? { endpoints: [], health: [], endings: [], deliveries: [], attempts: [] };
   }
 
-  /** @returns whether the offset was where it was expected; if not, nothing was written */
+  /** @returns whether the offset was the expected one; if not, nothing was written */
   async #write(stretch: Stretch, expected: number, batch: FactBatch): Promise<boolean> {
     const parameters = [...moveParameters(stretch, expected), ...rowParameters(batch)];
     const { ledger } = batch;
@@ -137,14 +137,14 @@ export class DeliveryProjection {
   }
 }
 
-/** The state that a stored row stands for: of an earlier ending of its endpoint, a pending one has ended. */
+/** The visible state of a stored row: if its endpoint was ended since, a pending delivery has ended. */
 function seenState({ id: _, endings, ...state }: LoadedDelivery, endingsOfEndpoint: number): DeliveryState {
   return endings < endingsOfEndpoint ? endDelivery(state, 'endpoint_disabled') : state;
 }
 
 /**
- * Compares the activation, so that a rebuild does not disable what an operator has enabled since. A rebuild may not have
- * come to the org's events yet: then nobody knows with which seq the period begins.
+ * Compares the activation, so that a rebuild does not disable an endpoint that an operator has enabled since. A rebuild
+ * may not have reached the org's events yet. Then the first seq of the period is unknown.
  */
 async function disableEndpoints(
   runner: QueryRunner,

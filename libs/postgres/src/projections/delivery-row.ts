@@ -1,8 +1,8 @@
 import type { Attempted, DeliveryRef, DeliveryState, EndpointHealth, EndpointId, OrgId } from '#libs/domain';
 import type { Column, Member } from './row-shape.js';
 
-// Each column of a delivery, an attempt or an endpoint's health is named here once: what loads, writes, shows and
-// compares them is made of these lists.
+// Names each column of a delivery, an attempt or an endpoint's health once. All code that loads, writes, shows or
+// compares them uses these lists.
 
 const DELIVERY_REF = [
   ['id', 'text', 'deliveryId'],
@@ -14,7 +14,7 @@ const DELIVERY_REF = [
   ['seq', 'bigint', 'seq'],
 ] as const satisfies readonly Member<DeliveryRef>[];
 
-/** What facts change. */
+/** The columns that facts change. */
 export const DELIVERY_STATE = [
   ['run', 'int', 'run'],
   ['status', 'text', 'status'],
@@ -25,12 +25,12 @@ export const DELIVERY_STATE = [
   ['delivered_at', 'ms', 'deliveredAtMs'],
 ] as const satisfies readonly Member<DeliveryState>[];
 
-/** All that the delivery log shows of a delivery, but its attempts. */
+/** All columns of a delivery that the delivery log shows, without its attempts. */
 export const DELIVERY_MEMBERS = [...DELIVERY_REF, ...DELIVERY_STATE] as const satisfies readonly Member<
   DeliveryRef & DeliveryState
 >[];
 
-/** A column of `deliveries` that does not name the row. */
+/** A column of `deliveries` that is not part of the key. */
 export type DeliveryColumn = Exclude<(typeof DELIVERY_MEMBERS)[number][0], 'id' | 'created_at'>;
 
 /** The values of a row of the delivery log. */

@@ -12,8 +12,8 @@ import { MOVED, MOVE_PARAMETERS } from './projection-offsets.js';
 import { jsonMembers, RowShape, updates } from './row-shape.js';
 
 /**
- * What a batch of facts works on, in one row: `LoadedFacts`. Rows are looked up one by one (`lateral … limit 1`): the plan is
- * made once, and one that was made while the tables were small would join by reading them whole.
+ * Loads the rows that a batch of facts works on, as one row: `LoadedFacts`. It looks rows up one by one (`lateral …
+ * limit 1`), because the plan is made once. A plan from when the tables were small would read them whole.
  */
 export const LOAD_FACTS = `
   select
@@ -44,7 +44,7 @@ export const LOAD_FACTS = `
       ) a
     ), '[]') as attempts`;
 
-/** A stored row, and how often all pending deliveries of its endpoint had ended when it was written. */
+/** A stored row, and its endpoint's count of endings when the row was written. */
 export type LoadedDelivery = { readonly id: DeliveryId; readonly endings: number } & DeliveryState;
 
 export interface LoadedFacts {
@@ -81,8 +81,8 @@ const ENDINGS_AT = HEALTH_AT + HEALTH.size;
 const namesOf = (members: readonly (readonly [name: string, ...unknown[]])[]) => members.map(([name]) => name);
 
 /**
- * All rows of a batch in one statement. The lock on the endpoints keeps them from being deleted meanwhile: whose
- * endpoint is gone is not written.
+ * Writes all rows of a batch in one statement. It locks the endpoints so that they cannot be deleted meanwhile. Rows of
+ * deleted endpoints are not written.
  */
 export const APPLY_FACTS = `
   with ${MOVED}, present as (
@@ -111,12 +111,12 @@ export const APPLY_FACTS = `
 
 /** The result of a batch of facts. */
 export interface FactBatch {
-  /** The attempts that are not stored yet; each counts once, however often its fact comes. */
+  /** The attempts that are not stored yet, without repeats. */
   readonly attempts: readonly Attempted[];
   readonly ledger: DeliveryLedger;
 }
 
-/** The parameters of `APPLY_FACTS` after those of `MOVED`. */
+/** Returns the parameters of `APPLY_FACTS` after those of `MOVED`. */
 export function rowParameters({ attempts, ledger }: FactBatch): readonly unknown[] {
   const endingsOf = (endpointId: EndpointId) => ledger.endings.get(endpointId) ?? 0;
   const deliveries = [...ledger.deliveries.values()].flatMap(({ ref, state }) =>

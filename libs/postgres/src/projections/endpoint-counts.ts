@@ -1,6 +1,6 @@
 import type { Store } from '../connection/store.js';
 
-/** How an endpoint stands: it is sent events, or why it is not. */
+/** Whether an endpoint receives events, and if not, why. */
 export type EndpointState = 'active' | 'disabled_by_failures' | 'disabled_by_operator';
 
 /** Counts the registered endpoints of all orgs. */

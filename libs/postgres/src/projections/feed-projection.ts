@@ -20,7 +20,7 @@ import {
 } from './projection-offsets.js';
 import type { Store } from '../connection/store.js';
 
-/** A record of the log, as the feed stores it. */
+/** A log record as the feed stores it. */
 export interface FeedEvent {
   readonly offset: number;
   readonly orgId: OrgId;
@@ -28,7 +28,7 @@ export interface FeedEvent {
   readonly id: EventId;
   readonly event: string;
   readonly widgetId: WidgetId | null;
-  /** Epoch milliseconds at which the broker appended it. */
+  /** When the broker appended the record, in epoch milliseconds. */
   readonly appendedAtMs: number;
   readonly envelope: Buffer;
 }
@@ -36,13 +36,13 @@ export interface FeedEvent {
 /** The channel that announces each new head of an org, as `<org id>:<seq>`. */
 export const HEADS_CHANNEL = 'gapless_heads';
 
-/** Orgs whose heads are remembered; beyond them they are read again. */
+/** The number of orgs whose heads are cached; others are read again. */
 const REMEMBERED_ORGS = 100_000;
 
 /**
- * All rows of a batch in one statement, which is a transaction of its own. The envelopes come as one piece and are cut
- * up by Postgres: as an array they would be written as hexadecimal text, twice as long. Its commit notifies waiting
- * readers, so none reads too early. A shadow notifies nobody.
+ * Writes all rows of a batch in one statement, which is its own transaction. The envelopes come as one value, which
+ * Postgres cuts up: an array would be sent as hexadecimal text, twice as long. The commit notifies waiting readers, so
+ * none reads too early. A shadow notifies no readers.
  */
 const APPLY = `
   with ${MOVED}, added as (
@@ -61,7 +61,7 @@ const APPLY = `
   )
   select (select count(*) from moved) as moved, (select count(*) from notified) as notified`;
 
-/** The start of each envelope in their concatenation. Postgres counts from 1. */
+/** Returns the start of each envelope in their concatenation. Postgres counts from 1. */
 function firstBytes(events: readonly FeedEvent[]): readonly number[] {
   let next = 1;
   return events.map(({ envelope }) => {
@@ -72,20 +72,20 @@ function firstBytes(events: readonly FeedEvent[]): readonly number[] {
 }
 
 /**
- * Folds the log into the feed: each event once, in order, together with the offset it stands for. On the way it checks
- * that the seqs of each org follow one another.
+ * Folds the log into the feed, each event once and in order, and stores the offset with it. It checks that the seqs of
+ * each org have no gaps.
  */
 export class FeedProjection implements SequenceCheck {
   readonly #partitions: DayPartitions;
   readonly #offsets: ProjectionOffsets;
-  /** The heads in Postgres, valid as long as no other process moves an offset of this projection. */
+  /** The heads in Postgres; valid until another process moves an offset of this projection. */
   #gate = new SeqGate();
   readonly #gated = new Set<OrgId>();
   #findings: SequenceFindings = { checked: 0, gaps: 0, repeats: 0, mismatches: 0 };
 
   /**
    * @param onGap called for each gap in the log; the feed continues after it
-   * @param onApplied called with the events that the feed now shows: no repeats, and none twice
+   * @param onApplied called once for each event that is new in the feed
    */
   constructor(
     private readonly store: Store,
@@ -96,7 +96,7 @@ export class FeedProjection implements SequenceCheck {
     this.#offsets = new ProjectionOffsets(store);
   }
 
-  /** @param events of one partition of the log, ascending */
+  /** @param events the events of one partition of the log, ascending */
   async apply(stretch: Stretch, events: readonly FeedEvent[]): Promise<Projected> {
     await this.#partitions.ensure(events.map((event) => event.appendedAtMs));
     for (;;) {
@@ -107,7 +107,8 @@ export class FeedProjection implements SequenceCheck {
         return place;
       }
       if (place.kind === 'done') {
-        // Another process stored it, or this one did and got no answer: the heads are further than is known here.
+        // Another process stored the batch, or this one did without getting the answer. So the cached heads are too
+        // old.
         this.#forgetHeads();
         return applied(stretch, stretch.nextOffset);
       }
@@ -158,7 +159,7 @@ export class FeedProjection implements SequenceCheck {
     this.#gated.clear();
   }
 
-  /** @returns whether the offset was where it was expected; if not, nothing was written */
+  /** @returns whether the offset was the expected one; if not, nothing was written */
   async #write(stretch: Stretch, expected: number, events: readonly FeedEvent[]): Promise<boolean> {
     const heads = new Map(events.map((event) => [event.orgId, event.seq]));
     const [outcome] = await this.store.prepared<{ moved: string }>('apply_feed', APPLY, [

@@ -1,18 +1,18 @@
 import type { QueryRunner } from 'typeorm';
 import { PROJECTION_TABLES, type ProjectionName, type ProjectionTable } from './projection-tables.js';
 
-/** How a table differs between two sets of projections. */
+/** The differences of a table between two sets of projections. */
 export interface TableComparison {
   readonly table: string;
   readonly rows: number;
-  /** Rows that only one of them has, or that are not the same in every column. */
+  /** The number of rows that only one of them has, or that differ in a column. */
   readonly differing: number;
 }
 
-/** Rows of a few hundred bytes each. */
+/** The number of rows on a page, a few hundred bytes each. */
 const PAGE_ROWS = 20_000;
 
-/** Where the rows are that are compared. */
+/** The range of rows to compare. */
 type Bounds = { readonly sql: string; readonly parameters: readonly unknown[] };
 
 /** The values of a primary key, as text. */
@@ -24,8 +24,8 @@ interface KeyedRow {
 }
 
 /**
- * Compares two sets of the projections' tables, row by row and column by column. Digests of whole tables are compared
- * first; rows are looked at only where those differ.
+ * Compares two sets of the projections' tables, row by row and column by column. It compares digests of whole tables
+ * first, and rows only where those differ.
  * @param sinceMs rows of earlier days are left out
  */
 export async function compareProjections(
@@ -62,7 +62,7 @@ function seen({ name, seenAs }: ProjectionTable): string {
   return seenAs === undefined || seenAs === null ? name : `(${seenAs})`;
 }
 
-/** Does not depend on the order of the rows. */
+/** Returns a digest of the rows that does not depend on their order. */
 async function digest(
   runner: QueryRunner,
   table: ProjectionTable,
@@ -113,7 +113,7 @@ async function* rowsBetween(
   }
 }
 
-/** The first rows behind `after`, none of them behind `upTo`. */
+/** Returns the first rows after `after`, up to `upTo`. */
 async function page(
   runner: QueryRunner,
   table: ProjectionTable,

@@ -1,14 +1,14 @@
 import type { Anchor, Position } from '#libs/domain';
 import type { Store } from '../connection/store.js';
 
-/** A stretch of a topic partition that is to be projected: `firstOffset` up to, not including, `nextOffset`. */
+/** A stretch of a topic partition to project: from `firstOffset` up to, not including, `nextOffset`. */
 export interface Stretch {
   readonly projection: string;
   readonly topic: string;
   readonly partition: number;
   readonly firstOffset: number;
   readonly nextOffset: number;
-  /** The last record of the stretch, as it is kept beside the offset. */
+  /** The anchor of the stretch's last record, which is stored beside the offset. */
   readonly anchor?: string;
 }
 
@@ -16,20 +16,20 @@ export interface Stretch {
 export type Projected =
   | {
       readonly kind: 'applied';
-      /** Set if records of the stretch were left out, since they had been applied before. */
+      /** Set if records were left out because they had been applied before. */
       readonly repeated?: true;
     }
-  /** The projection has not seen what comes before the stretch: it goes on at `nextOffset`. */
+  /** The projection has not read the records before the stretch: it continues at `nextOffset`. */
   | { readonly kind: 'behind'; readonly nextOffset: number };
 
-/** @param from where the projection was: what the stretch has before that was left out */
+/** @param from the projection's offset; records before it were left out */
 export function applied({ firstOffset }: Stretch, from: number): Projected {
   return from > firstOffset ? { kind: 'applied', repeated: true } : { kind: 'applied' };
 }
 
 /**
- * The parameters of `MOVED`. The offset moves from the one that was expected, or nothing of the statement happens: of
- * two projectors of the same partition only one can have expected right.
+ * Returns the parameters of `MOVED`. If the offset is not the expected one, the statement changes nothing. So only one
+ * of two projectors of a partition succeeds.
  */
 export function moveParameters(stretch: Stretch, expected: number): readonly unknown[] {
   return [
@@ -41,29 +41,29 @@ export function moveParameters(stretch: Stretch, expected: number): readonly unk
   ];
 }
 
-/** How many parameters `MOVED` takes. */
+/** The number of parameters of `MOVED`. */
 export const MOVE_PARAMETERS = 5;
 
-/** The compare-and-set of the offset, as the first part of the one statement that writes all rows. */
+/** A compare-and-set of the offset. It is the first part of the one statement that writes all rows. */
 export const MOVED = `moved as (
   update projection_offsets set next_offset = ($5::text[])[1]::bigint, anchor = ($5::text[])[2]
   where projection = $1::text and topic = $2::text and partition = $3::int and next_offset = $4::bigint
   returning 1
 )`;
 
-/** How a stretch lies to the offset of its projection. */
+/** The position of a stretch relative to its projection's offset. */
 export type Place =
   | {
       readonly kind: 'here';
       /** The offset to move from. */
       readonly expected: number;
-      /** Whether nobody but this process can have projected anything of the partition since it last did. */
+      /** Whether no other process can have projected records of the partition since this one did. */
       readonly continues: boolean;
     }
   | { readonly kind: 'done' }
   | { readonly kind: 'behind'; readonly nextOffset: number };
 
-/** How far a projection is in each partition of a topic: everything before these offsets is in Postgres. */
+/** Returns a projection's offset in each partition of a topic: everything before it is in Postgres. */
 export async function projectedUpTo(
   store: Store,
   projection: string,
@@ -76,7 +76,7 @@ export async function projectedUpTo(
   return new Map(rows.map((row) => [row.partition, Number(row.next_offset)]));
 }
 
-/** Where a projection goes on in each partition of a topic, and what it has seen last. */
+/** Returns where a projection continues in each partition of a topic, and its last record there. */
 export async function projectedPositions(
   store: Store,
   projection: string,
@@ -90,7 +90,7 @@ export async function projectedPositions(
   return new Map(rows.map((row) => [row.partition, { next: Number(row.next_offset), anchor: parse(row.anchor) }]));
 }
 
-/** Where a projection goes on in each partition, as this process last knew it. */
+/** The projection's offset in each partition, as this process last knew it. */
 export class ProjectionOffsets {
   readonly #known = new Map<string, number>();
 
@@ -119,7 +119,7 @@ export class ProjectionOffsets {
     this.#known.delete(keyOf(stretch));
   }
 
-  /** A projection that has not begun begins with the first stretch that it is given. */
+  /** Reads the offset. A new projection begins with its first stretch. */
   async #read({ projection, topic, partition, firstOffset }: Stretch): Promise<number> {
     for (;;) {
       const [row] = await this.store.query<{ next_offset: string }>(
@@ -132,7 +132,7 @@ export class ProjectionOffsets {
          select next_offset from projection_offsets where projection = $1 and topic = $2 and partition = $3`,
         [projection, topic, partition, firstOffset],
       );
-      // Without a row, another process has begun it just now: the next look sees it.
+      // Without a row, another process has just begun: the next read sees its row.
       if (row !== undefined) return Number(row.next_offset);
     }
   }

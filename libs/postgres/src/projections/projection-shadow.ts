@@ -12,18 +12,18 @@ import {
 import { ADVISORY_LOCKS } from '../connection/advisory-locks.js';
 import { isLockNotAvailable, isPassingInAMoment, Store, type StoreOptions } from '../connection/store.js';
 
-/** Where projections are built, and where those that they replace are put before they are dropped. */
+/** The schemas where projections are built, and where replaced tables are kept until they are dropped. */
 const SHADOW = 'gapless_shadow';
 const RETIRED = 'gapless_retired';
 
-/** Below the time after which Postgres looks for deadlocks (1 s): this gives way before a reader is ended for it. */
+/** Below Postgres' deadlock timeout (1 s), so that this transaction gives way before Postgres ends a reader. */
 const LOCK_TIMEOUT = '500ms';
 const LOCK_ATTEMPTS = 20;
 const LOCK_PAUSE_MS = 200;
-/** The longest time of the projectors' own statements. */
+/** The longest time of the projectors' statements. */
 const PROJECTORS_TIMEOUT = '10s';
 
-/** Readers or writers were at the tables all the time: nothing was replaced, and all is as it was. */
+/** The tables were in use all the time. Nothing was replaced. */
 export class TablesInUseError extends Error {
   override readonly name = 'TablesInUseError';
 }
@@ -35,7 +35,7 @@ export class ShadowInUseError extends Error {
 
 /**
  * A second set of the projections' tables, made by the same migrations. Projections that write by `store` write to it,
- * and find endpoints and keys where they always are. It can take the place of the tables that are served.
+ * and read endpoints and keys from the usual tables. It can replace the served tables.
  */
 export class ProjectionShadow {
   private constructor(
@@ -45,7 +45,7 @@ export class ProjectionShadow {
   ) {}
 
   /**
-   * Makes an empty shadow, lets `act` work with it, and removes what is left of it.
+   * Makes an empty shadow, runs `act` with it, and removes the rest of it.
    * @throws ShadowInUseError
    */
   static async with<T>(
@@ -55,7 +55,7 @@ export class ProjectionShadow {
     act: (shadow: ProjectionShadow) => Promise<T>,
   ): Promise<T> {
     const done = await served.exclusively(ADVISORY_LOCKS.shadow, async () => {
-      // Left by a rebuild that was killed.
+      // Remove the shadow of a rebuild that was killed.
       await dropSchemas(served);
       await served.query(`create schema ${SHADOW}`);
       const store = new Store({ ...options, migratesWhenOpened: true, shadowSchema: SHADOW });
@@ -72,16 +72,16 @@ export class ProjectionShadow {
     return done.result;
   }
 
-  /** Where the projections that are served stand. */
+  /** Returns the offsets of the served projections. */
   async servedPositions(): Promise<ProjectionPositions> {
     return this.served.transaction((runner) => readPositions(runner, this.topics));
   }
 
   /**
-   * Replaces the tables that are served and the offsets of their projections, in one transaction. Projectors wait from
-   * the call of `catchUp` on, readers for the moment of the exchange alone.
+   * Replaces the served tables and their projections' offsets, in one transaction. Projectors wait from the call of
+   * `catchUp` on, readers only during the exchange.
    * @param catchUp brings the shadow at least to these positions, which do not move meanwhile
-   * @param endpointsSeen whose deliveries the shadow may hold
+   * @param endpointsSeen the endpoints whose deliveries the shadow may hold
    * @throws TablesInUseError
    */
   async takePlace(
@@ -102,7 +102,7 @@ export class ProjectionShadow {
     });
   }
 
-  /** A projector that knows a day to be there makes it no more. */
+  /** Makes the days of the served tables. A projector that knows of a day does not make it again. */
   async #makeServedDays(runner: QueryRunner): Promise<void> {
     const rows = (await runner.query(
       `select distinct to_date(right(child.relname, 8), 'YYYYMMDD')::text as day from pg_inherits
@@ -117,7 +117,7 @@ function tablesOf(projections: readonly ProjectionName[]): readonly string[] {
   return projections.flatMap((name) => PROJECTION_TABLES[name].map((table) => table.name));
 }
 
-/** A statement that began before the tables were exchanged may still read or write the retired ones. */
+/** A statement from before the exchange may still read or write the retired tables. */
 async function dropSchemas(store: Store): Promise<void> {
   for (const schema of [SHADOW, RETIRED]) {
     for (let attempt = 1; ; attempt++) {
@@ -135,7 +135,7 @@ async function dropSchemas(store: Store): Promise<void> {
   }
 }
 
-/** The records, which no log can rebuild, are there once. */
+/** Drops the other tables of the shadow. Records, which no log can rebuild, exist only once. */
 async function keepProjectionsOnly(store: Store): Promise<void> {
   const kept = [...tablesOf(['feed', 'deliveries']), 'projection_offsets'];
   const others = await store.query<{ name: string }>(
@@ -146,7 +146,7 @@ async function keepProjectionsOnly(store: Store): Promise<void> {
   for (const { name } of others) await store.query(`drop table ${SHADOW}.${name} cascade`);
 }
 
-/** Tries for a short time again and again, so that who comes behind waits no longer than that. */
+/** Tries repeatedly for a short time, so that queued statements wait no longer than that. */
 async function lockServed(runner: QueryRunner, projections: readonly ProjectionName[]): Promise<void> {
   const tables = tablesOf(projections).map((name) => `public.${name}`);
   await runner.query(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
@@ -166,7 +166,7 @@ async function lockServed(runner: QueryRunner, projections: readonly ProjectionN
   }
 }
 
-/** Rows whose records are older than the log. */
+/** Copies rows whose records are older than the log. */
 async function carryOver(runner: QueryRunner, projections: readonly ProjectionName[]): Promise<void> {
   for (const table of projections.flatMap((name) => PROJECTION_TABLES[name])) {
     if (table.outlivesLog !== true) continue;
@@ -175,8 +175,8 @@ async function carryOver(runner: QueryRunner, projections: readonly ProjectionNa
 }
 
 /**
- * An endpoint may have been deleted after its facts were folded. Nobody sees its rows, but they have to be removed, which
- * would take too long here.
+ * Leaves rows of deleted endpoints to the sweep. An endpoint may be deleted after its facts were folded. Its rows are
+ * hidden, but removing them here would take too long.
  */
 async function leaveToSweep(runner: QueryRunner, seen: readonly EndpointId[]): Promise<void> {
   await runner.query(
@@ -214,7 +214,7 @@ async function exchange(runner: QueryRunner, projections: readonly ProjectionNam
   );
 }
 
-/** With its days; indexes, constraints, policies and grants go with their table. */
+/** Moves a table with its days. Indexes, constraints, policies and grants move along. */
 async function moveTable(runner: QueryRunner, table: string, from: string, to: string): Promise<void> {
   const days = (await runner.query(
     `select relname as name from pg_inherits join pg_class on oid = inhrelid where inhparent = '${from}.${table}'::regclass`,

@@ -2,7 +2,7 @@ import type { QueryRunner } from 'typeorm';
 import { DELIVERY_MEMBERS } from './delivery-row.js';
 import { seen, SEEN_DELIVERIES } from './seen-deliveries.js';
 
-/** Tables that are folded from one topic, and can be folded again. */
+/** A group of tables that are folded from one topic, and can be folded again. */
 export type ProjectionName = 'feed' | 'deliveries';
 
 /** A table of a projection. */
@@ -10,13 +10,13 @@ export interface ProjectionTable {
   readonly name: string;
   /** The columns of its primary key, and their types. */
   readonly key: readonly (readonly [column: string, type: string])[];
-  /** By which it is partitioned into days. */
+  /** The column that decides the day of a row's partition. */
   readonly day?: string;
-  /** Its rows outlive the records that they were folded from. A rebuild keeps rows without records. */
+  /** Set if rows outlive their records. A rebuild keeps rows without records. */
   readonly outlivesLog?: true;
   /**
-   * What its rows say, as SQL, without those of deleted endpoints, which nobody sees; by default the rows as they are
-   * stored. `null` if another table says it.
+   * SQL for the visible rows, without those of deleted endpoints; by default the stored rows. `null` if another table
+   * covers it.
    */
   readonly seenAs?: string | null;
 }
@@ -61,10 +61,10 @@ export const PROJECTION_TABLES: Readonly<Record<ProjectionName, readonly Project
   ],
 };
 
-/** The offset at which each projection goes on, by partition of its topic. */
+/** The offset at which each projection continues, by partition of its topic. */
 export type ProjectionPositions = Readonly<Record<ProjectionName, ReadonlyMap<number, number>>>;
 
-/** Where the projections stand, as `runner` sees it. */
+/** Returns the projections' offsets, as `runner` sees them. */
 export async function readPositions(
   runner: QueryRunner,
   topics: Readonly<Record<ProjectionName, string>>,

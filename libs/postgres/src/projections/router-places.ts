@@ -1,11 +1,11 @@
 import type { RoutedPlace } from '#libs/domain';
 import type { Store } from '../connection/store.js';
 
-/** How far each partition of the log was routed. */
+/** Stores how far each partition of the log was routed. */
 export class RouterPlaces {
   constructor(private readonly store: Store) {}
 
-  /** `undefined` for a partition of which nothing was routed. */
+  /** Returns `undefined` if no record of the partition was routed. */
   async find(topic: string, partition: number): Promise<RoutedPlace | undefined> {
     const [row] = await this.store.prepared<{ next_offset: string; appended_until_ms: string }>(
       'router_place',
@@ -17,7 +17,7 @@ export class RouterPlaces {
     return { nextOffset: Number(row.next_offset), appendedUntilMs: Number(row.appended_until_ms) };
   }
 
-  /** Moves the places on. A router that has lost a partition and does not know it moves nothing back. */
+  /** Stores the places. A router that lost a partition without knowing it cannot move its place back. */
   async save(topic: string, places: ReadonlyMap<number, RoutedPlace>): Promise<void> {
     await this.store.prepared(
       'save_router_places',

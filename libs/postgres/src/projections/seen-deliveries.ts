@@ -1,10 +1,10 @@
 /**
- * Deliveries as everyone has to see them: `d` is the stored row, `n` how often all pending deliveries of its endpoint
- * have ended (ADR 36). A row is read through these, so that a backlog is ended for all readers at the same moment.
+ * Deliveries as readers must see them: `d` is the stored row, `n` counts how often all pending deliveries of its
+ * endpoint ended (ADR 36). All queries read rows through this, so that a backlog ends for all readers at once.
  */
 export const SEEN_DELIVERIES = 'deliveries d left join endpoint_endings n on n.endpoint_id = d.endpoint_id';
 
-/** Whether the row has ended with its endpoint and the sweep has not come to it yet. */
+/** Whether the row has ended with its endpoint, before the sweep has updated it. */
 export const IS_ENDED = `(d.status = 'pending' and d.endings < coalesce(n.endings, 0))`;
 
 /** The columns that an ending changes. */
@@ -14,10 +14,10 @@ const SEEN = {
   next_attempt_at: `case when ${IS_ENDED} then null else d.next_attempt_at end`,
 } as const;
 
-/** A column of `deliveries`, as it is seen. */
+/** Returns SQL for the visible value of a column of `deliveries`. */
 export function seen(column: string): string {
   return (SEEN as Readonly<Record<string, string>>)[column] ?? `d.${column}`;
 }
 
-/** The stored statuses: an index that begins with the endpoint and the status is read by naming all of them. */
+/** Names all stored statuses, so that an index that begins with endpoint and status can be used. */
 export const ANY_STATUS = `d.status = any('{pending,delivered,failed}')`;

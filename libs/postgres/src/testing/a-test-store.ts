@@ -4,7 +4,7 @@ import { createTestDatabase, type TestDatabase } from '../../../../test/support/
 import { SecretCipher } from '../access/secret-cipher.js';
 import { Store } from '../connection/store.js';
 
-/** A `Store` that says nothing; it is not open yet. */
+/** Makes a `Store` without log output; it is not open yet. */
 export function storeOf(databaseUrl: string): Store {
   return new Store({
     databaseUrl,
@@ -20,7 +20,7 @@ async function migrate(url: string): Promise<void> {
   await store.close();
 }
 
-/** An open store of a database of a suite's own. */
+/** Opens a store with a database of the suite's own. */
 export async function aTestStore(): Promise<{
   readonly store: Store;
   readonly url: string;

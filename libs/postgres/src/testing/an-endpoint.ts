@@ -6,7 +6,7 @@ import { aCipher } from './a-test-store.js';
 
 const identifiers = new Identifiers(systemClock);
 
-/** An endpoint that is stored and active. */
+/** Stores an active endpoint. */
 export async function anEndpoint(
   store: Store,
   orgId: OrgId,

@@ -1,7 +1,7 @@
 import { Backlogs } from '../projections/backlogs.js';
 import type { Store } from '../connection/store.js';
 
-/** Has all work done that was put off. @returns how many rows each chunk changed */
+/** Does all work that was put off. @returns the number of rows that each chunk changed */
 export async function clearBacklogs(store: Store): Promise<readonly number[]> {
   const backlogs = new Backlogs(store);
   const chunks: number[] = [];

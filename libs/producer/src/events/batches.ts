@@ -3,11 +3,11 @@ import type { ReadyEvent } from './ready-event.js';
 /** The limits of one request. */
 export interface BatchLimits {
   readonly events: number;
-  /** The bytes of the events' JSON, with a separator for each. */
+  /** The size of the events' JSON in bytes, with a separator for each. */
   readonly bytes: number;
 }
 
-/** Shares the events out among as few requests as will do, in their order. An event that is too large gets its own. */
+/** Splits the events, in order, into as few requests as possible. An event above the limit gets its own request. */
 export function batchesOf(events: readonly ReadyEvent[], limits: BatchLimits): readonly (readonly ReadyEvent[])[] {
   const batches: ReadyEvent[][] = [];
   let batch: ReadyEvent[] = [];

@@ -1,12 +1,12 @@
 import type { ReadyEvent } from './ready-event.js';
 
-/** Where events go: the inbox, by HTTP or directly. */
+/** Takes events to the inbox, by HTTP or directly. */
 export interface EventSink {
   /**
-   * Resolves once the brokers have acknowledged all of the events; those of an organization keep their order. Sending
-   * an event again is harmless: its id is known.
-   * @throws ApiError by HTTP: `refused` when one of the events, or the key, is not accepted
-   * @throws Error when the service or the brokers are not to be had
+   * Sends events. Resolves once the brokers have acknowledged all; each organization's events keep their order. Sending
+   * an event again is harmless, because its id is known.
+   * @throws ApiError by HTTP: `refused` when an event or the key is not accepted
+   * @throws Error when the service or the brokers are unavailable
    */
   send(events: readonly ReadyEvent[]): Promise<void>;
 }

@@ -1,11 +1,11 @@
 import { ulid } from 'ulid';
 import type { NewEvent } from './new-event.js';
 
-/** An event that is on its way: what has its id and its bytes can be sent as often as need be, and is one event. */
+/** An event with its id and its bytes. It can be sent repeatedly and stays one event. */
 export interface ReadyEvent {
   readonly id: string;
   readonly orgId: string;
-  /** `{id, event, occurred_at, org_id, widget_id, data}`, as an ingest request and the inbox topic hold it. */
+  /** `{id, event, occurred_at, org_id, widget_id, data}`, as in an ingest request and in the inbox topic. */
   readonly json: string;
 }
 
@@ -13,7 +13,7 @@ const EVENT_ID = /^evt_[0-9A-Za-z]{16,64}$/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const MAX_EVENT_BYTES = 256 * 1024;
 
-/** The event can never be accepted as it is. Nothing was sent. */
+/** The event is invalid and can never be accepted. Nothing was sent. */
 export class InvalidEventError extends Error {
   override readonly name = 'InvalidEventError';
 }
@@ -33,7 +33,7 @@ export function readyEvent(event: NewEvent): ReadyEvent {
   const { id = `evt_${ulid()}`, org_id, widget_id = null, data } = event;
   if (!EVENT_ID.test(id)) throw new InvalidEventError(`id is not evt_ and 16 to 64 letters and digits: ${id}`);
   if (!UUID.test(org_id)) throw new InvalidEventError(`org_id is not a UUID: ${org_id}`);
-  // Lower case, as it is the key that decides where an organization's events are kept in order.
+  // The key decides the partition, so it must always have the same spelling: lower case.
   const orgId = org_id.toLowerCase();
   const members = { id, event: event.event, occurred_at: occurredAt(event), org_id: orgId, widget_id, data };
   const json = JSON.stringify(members);

@@ -3,15 +3,15 @@ import { batchesOf, type BatchLimits } from '../events/batches.js';
 import type { EventSink } from '../events/event-sink.js';
 import type { ReadyEvent } from '../events/ready-event.js';
 
-/** `apiKey` needs `events:write`: a service key for all organizations, or one organization's own. */
+/** `apiKey` needs `events:write`: a service key for all organizations, or the key of one organization. */
 export type HttpSinkOptions = ApiClientOptions;
 
-/** The limit of the ingest operation, without the frame of the list. */
+/** The limits of the ingest operation, less 64 bytes for the frame of the list. */
 const REQUEST: BatchLimits = { events: 500, bytes: 4 * 1024 * 1024 - 64 };
 
 /**
- * Sends events over HTTP, 500 to a request. It retries requests without a response, with the same ids, so that no event
- * is repeated.
+ * Sends events over HTTP, up to 500 per request. It retries requests without a response, with the same ids, so that no
+ * event is repeated.
  */
 export class HttpSink implements EventSink {
   readonly #api: ApiClient;
@@ -21,7 +21,7 @@ export class HttpSink implements EventSink {
   }
 
   async send(events: readonly ReadyEvent[]): Promise<void> {
-    // One after the other: the order of an organization's events is the order of the requests.
+    // One after the other, because the order of the requests is the order of an organization's events.
     for (const batch of batchesOf(events, REQUEST)) {
       const body = `{"events":[${batch.map(({ json }) => json).join(',')}]}`;
       await this.#api.request({ method: 'POST', path: '/internal/events', body });

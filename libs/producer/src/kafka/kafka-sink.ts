@@ -7,7 +7,7 @@ export interface KafkaSinkOptions {
   readonly kafka: Kafka;
   /** The prefix of the service's topic names; default `gapless`. */
   readonly topicPrefix?: string;
-  /** How often kafkajs tries again before `send` rejects, at least once; 5 times if not given. */
+  /** How often kafkajs retries before `send` rejects, at least once; 5 times by default. */
   readonly retries?: number;
 }
 
@@ -16,14 +16,14 @@ const DEFAULT_RETRIES = 5;
 const REQUEST: BatchLimits = { events: 500, bytes: 512 * 1024 };
 
 /**
- * Appends events to the inbox topic itself, keyed by organization, by an idempotent producer. Nobody answers for what is
- * in them: an event that is not valid goes to the dead-letter topic.
+ * Appends events to the inbox topic itself, keyed by organization, by an idempotent producer. Nothing validates the
+ * events before that, so an invalid event becomes a dead letter.
  */
 export class KafkaSink implements EventSink {
   readonly #options: KafkaSinkOptions;
   #producer: Promise<Producer> | undefined;
   #last: Promise<unknown> = Promise.resolve();
-  /** The partitions that the events on their way belong to. */
+  /** The partitions of the events under way. */
   readonly #places = new Set<number>();
 
   constructor(options: KafkaSinkOptions) {
@@ -31,13 +31,13 @@ export class KafkaSink implements EventSink {
   }
 
   send(events: readonly ReadyEvent[]): Promise<void> {
-    // One request at a time: a producer's sequence numbers have to arrive in their order.
+    // One request at a time, because a producer's sequence numbers must arrive in order.
     const sent = this.#last.then(() => this.#send(events));
     this.#last = sent.catch(() => undefined);
     return sent;
   }
 
-  /** Waits for what is being sent. */
+  /** Waits for the current request. */
   async close(): Promise<void> {
     await this.#last;
     await this.#discard();
@@ -49,8 +49,8 @@ export class KafkaSink implements EventSink {
       const producer = await this.#producer;
       for (const batch of batchesOf(events, REQUEST)) await this.#append(producer, batch);
     } catch (error) {
-      // The brokers may have the records although we got no answer. The same producer would give their sequence numbers
-      // to the next records, and the brokers would drop those as repeats.
+      // The brokers may have the records although we got no answer. The same producer would use their sequence numbers
+      // for the next records, and the brokers would drop those as repeats.
       await this.#discard();
       throw error;
     }
@@ -65,7 +65,7 @@ export class KafkaSink implements EventSink {
       messages: batch.map(({ orgId, json }) => ({ key: orgId, value: json })),
     });
     for (const { partition } of written) this.#places.delete(partition);
-    // When a partition moves to a broker that has answered already, kafkajs takes that answer for this partition, too.
+    // If a partition moves to a broker that has already answered, kafkajs takes that answer for this partition, too.
     if (this.#places.size > 0) throw new Error(`not acknowledged: partitions ${[...this.#places].join(', ')}`);
   }
 
@@ -74,7 +74,7 @@ export class KafkaSink implements EventSink {
       idempotent: true,
       maxInFlightRequests: 1,
       allowAutoTopicCreation: false,
-      // The partitioner of the service, so that an organization has one partition for all producers.
+      // The same partitioner as the service, so that all producers use the same partition for an organization.
       createPartitioner: () => this.#noting(Partitioners.DefaultPartitioner()),
       retry: { retries: this.#options.retries ?? DEFAULT_RETRIES },
     });

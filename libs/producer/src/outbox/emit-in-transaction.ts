@@ -3,12 +3,11 @@ import type { NewEvent } from '../events/new-event.js';
 import { readyEvent } from '../events/ready-event.js';
 
 /**
- * Writes an event to the outbox in the transaction of `manager`: it is emitted if and only if that commits, by an
- * `OutboxRelay`.
+ * Writes an event to the outbox in the transaction of `manager`. If the transaction commits, an `OutboxRelay` emits the
+ * event; otherwise nothing does.
  * @returns the id of the event
  * @throws InvalidEventError
- * @throws Error when `manager` is in no transaction: then the event could be emitted without the change that it
- * describes
+ * @throws Error when `manager` has no transaction: the event could be emitted without the change that it describes
  */
 export async function emitInTransaction(manager: EntityManager, event: NewEvent): Promise<string> {
   if (manager.queryRunner?.isTransactionActive !== true) {

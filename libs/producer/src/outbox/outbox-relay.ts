@@ -11,20 +11,21 @@ export interface OutboxRelayOptions {
   readonly onError: (error: unknown) => void;
   /** Called for an event that the service will never accept. It stays in the table with the reason. */
   readonly onRefused: (eventId: string, error: ApiError) => void;
-  /** How often to look for events when there were none, milliseconds; 200 if not given. */
+  /** How often to look for events while there are none, milliseconds; 200 by default. */
   readonly pollIntervalMs?: number;
 }
 
 const DEFAULT_POLL_INTERVAL_MS = 200;
 
 /**
- * Emits what committed transactions have left in the outbox: each organization's events in order, each at least once,
- * and as one event since its id stays. Any number of relays may run; they share the organizations among each other.
+ * Emits the events that committed transactions have left in the outbox. It emits each organization's events in order.
+ * An event that is sent again keeps its id, so it stays one event. Any number of relays may run; they share the
+ * organizations.
  */
 export class OutboxRelay {
   constructor(private readonly options: OutboxRelayOptions) {}
 
-  /** Relays until the signal is aborted; what is being sent then is brought to its end. */
+  /** Relays until the signal is aborted, and finishes the current batch. */
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0;
     while (!signal.aborted) {
@@ -42,9 +43,9 @@ export class OutboxRelay {
   }
 
   /**
-   * Emits one batch of what waits.
-   * @returns how many events that were; 0 when none waits that no other relay is at
-   * @throws what the sink or the database throws; then all of it waits still
+   * Emits one batch of waiting events.
+   * @returns the number of emitted events; 0 when no event waits, or other relays have all of them
+   * @throws any error of the sink or the database; then the whole batch still waits
    */
   async relay(): Promise<number> {
     return this.options.dataSource.transaction(async (manager) => {
@@ -60,7 +61,7 @@ export class OutboxRelay {
       await removeRows(manager, rows);
     } catch (error) {
       if (!isAboutTheEvents(error)) throw error;
-      // A request is refused whole: one by one, those that are at fault are found.
+      // A request is refused as a whole, so send the events one by one to find the invalid ones.
       if (rows.length > 1) for (const row of rows) await this.#emit(manager, [row]);
       else for (const row of rows) await this.#refuse(manager, row, error);
     }
@@ -73,7 +74,7 @@ export class OutboxRelay {
   }
 }
 
-/** Validation alone is: that a key or an address is wrong is not the events' fault. */
+/** Whether the error is about the events. A wrong key or address, for example, is not. */
 function isAboutTheEvents(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.status === 422 || error.status === 413);
 }

@@ -7,22 +7,19 @@ export interface OutboxRow extends ReadyEvent {
 }
 
 const MAX_ORGS = 100;
-/**
- * Of all organizations together: a batch that is sent twice is recognised by its ids, of which the sequencer remembers
- * the last 256 of each organization at least.
- */
+/** The most events in a batch, over all organizations. */
 const MAX_EVENTS = 250;
 
 /**
- * Takes the next events of organizations that no other relay is at, in the order in which they were written. They stay
- * locked to the end of the transaction.
+ * Takes the next events of organizations that no other relay holds, in the order in which they were written. They stay
+ * locked until the transaction ends.
  *
- * An organization is taken by its first row, which other relays skip; it waits for later rows, which another relay may
- * have taken before a transaction with an earlier row committed. A relay always waits for a later row than its own, so
- * relays never wait for each other in a circle.
+ * The lock on its first row takes an organization; other relays skip that row. For later rows it waits, because another
+ * relay may have taken them before a transaction with an earlier row committed. A relay only waits for rows after its
+ * own, so relays cannot deadlock.
  */
 export async function takeRows(manager: EntityManager): Promise<readonly OutboxRow[]> {
-  // From one organization to the next by the index: a backlog of one of them costs nothing.
+  // Skips from organization to organization by the index, so that the backlog of one costs nothing.
   const heads = await manager.query<readonly { readonly org_id: string; readonly position: string }[]>(
     `with recursive heads as (
        (select org_id, position from gapless_outbox where refused_at is null order by org_id, position limit 1)
@@ -50,12 +47,12 @@ export async function takeRows(manager: EntityManager): Promise<readonly OutboxR
   );
 }
 
-/** The rows are emitted. */
+/** Deletes emitted rows. */
 export async function removeRows(manager: EntityManager, rows: readonly OutboxRow[]): Promise<void> {
   await manager.query('delete from gapless_outbox where position = any($1)', [rows.map(({ position }) => position)]);
 }
 
-/** The service will never accept the row: it stays, with the reason, and blocks nothing. */
+/** Marks a row that the service will never accept. It stays with the reason, and does not block others. */
 export async function refuseRow(manager: EntityManager, row: OutboxRow, reason: string): Promise<void> {
   await manager.query('update gapless_outbox set refused_at = now(), refusal = $2 where position = $1', [
     row.position,

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** The outbox's table, for migrations of one's own; with TypeORM take `GaplessOutbox1700000000000`. */
+/** SQL of the outbox table, to use in your own migrations. With TypeORM, use `GaplessOutbox1700000000000`. */
 export const OUTBOX_TABLE = {
   up: `
     create table gapless_outbox (
@@ -20,7 +20,7 @@ export const OUTBOX_TABLE = {
   `,
 } as const;
 
-/** Makes the outbox's table. */
+/** Creates the outbox table. */
 export class GaplessOutbox1700000000000 implements MigrationInterface {
   readonly name = 'GaplessOutbox1700000000000';
 

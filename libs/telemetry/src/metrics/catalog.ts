@@ -1,10 +1,10 @@
 import type { MetricDefinition } from './metric-definition.js';
 
-/** From one request to a broker or database near by, up to delays that a person notices. */
+/** From one request to a nearby broker or database, up to delays that users notice. */
 const WORK_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-/** From a fast response up to twice the timeout of a delivery. */
+/** From a fast answer up to twice the timeout of a delivery. */
 const PUSH_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
-/** From a pipeline at rest up to one that has to catch up. */
+/** From an idle pipeline up to one that has to catch up. */
 const DELAY_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1_800];
 const RECORDS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000];
 
@@ -254,7 +254,7 @@ export const METRICS = {
 
 type Catalog = typeof METRICS;
 
-/** The metrics of a kind. */
+/** The names of the metrics of a kind. */
 export type MetricName<Kind extends MetricDefinition['kind']> = {
   [Name in keyof Catalog]: Catalog[Name]['kind'] extends Kind ? Name : never;
 }[keyof Catalog];

@@ -1,10 +1,10 @@
-/** The name, kind and labels of a metric, in Prometheus' terms. */
+/** A metric in Prometheus' terms: its kind, help and labels. */
 export interface MetricDefinition {
   readonly kind: 'counter' | 'gauge' | 'histogram';
   /** One sentence, for `/metrics` and for docs/operations.md. */
   readonly help: string;
-  /** Each has few values, which do not grow with what Gapless is used for: never an org, an endpoint, an event. */
+  /** Labels with few values, which do not grow with usage: never an org, an endpoint or an event. */
   readonly labels: readonly string[];
-  /** Upper bounds, of a histogram alone. */
+  /** The upper bounds of a histogram's buckets. */
   readonly buckets?: readonly number[];
 }

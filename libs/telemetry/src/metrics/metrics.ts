@@ -12,12 +12,12 @@ import {
 import { METRICS, type MetricLabels, type MetricName } from './catalog.js';
 import type { MetricDefinition } from './metric-definition.js';
 
-/** A scrape does not wait longer for values that need a query. It reports the last known ones. */
+/** How long a scrape waits for values that need a query, milliseconds. After that it reports the last known ones. */
 const SOURCE_PATIENCE_MS = 2_000;
 
 type Source = () => Promise<void> | void;
 
-/** What another thread of the process measured; it can be sent between threads. */
+/** The metrics of another thread, in a form that can be sent between threads. */
 export type MeasuredMetrics = readonly MetricObjectWithValues<MetricValue<string>>[];
 
 /**
@@ -32,13 +32,13 @@ export class Metrics {
   readonly #threads: (() => Promise<MeasuredMetrics>)[] = [];
   #refreshing: Promise<unknown> | null = null;
 
-  /** Also measures what every Node process has: CPU, memory, the event loop, garbage collection. */
+  /** Also measures the metrics of every Node process: CPU, memory, event loop, garbage collection. */
   measureProcess(): void {
-    // They belong to the process and not to the thread, so one thread reports them.
+    // These metrics belong to the process, so only its main thread reports them.
     if (isMainThread) collectDefaultMetrics({ register: this.#registry });
   }
 
-  /** Counts; by 0 it begins a series, so that its first increase is seen as one. */
+  /** Increases a counter. An increase by 0 starts a series, so that Prometheus sees its first real increase. */
   add<Name extends MetricName<'counter'>>(name: Name, labels: MetricLabels<Name>, by = 1): void {
     let counter = this.#counters.get(name);
     if (counter === undefined) {
@@ -51,7 +51,7 @@ export class Metrics {
   set<Name extends MetricName<'gauge'>>(name: Name, labels: MetricLabels<Name>, value: number): void {
     let gauge = this.#gauges.get(name);
     if (gauge === undefined) {
-      // Of the threads of a process all must be ready; everything else adds up.
+      // A process is ready if all its threads are; other metrics add up.
       const aggregator = name === 'gapless_ready' ? 'min' : 'sum';
       gauge = new Gauge({ ...described(name), aggregator, registers: [this.#registry] });
       this.#gauges.set(name, gauge);
@@ -69,17 +69,17 @@ export class Metrics {
     histogram.observe(labels, value);
   }
 
-  /** Updates gauges before they are reported, so that costly ones cost nothing without a scrape. */
+  /** Updates gauges before each scrape, so that expensive ones cost nothing between scrapes. */
   beforeScrape(source: Source): void {
     this.#sources.push(source);
   }
 
-  /** Adds the metrics of another thread of the process: one process is one scrape. */
+  /** Adds the metrics of another thread, so that one scrape reports the whole process. */
   include(thread: () => Promise<MeasuredMetrics>): void {
     this.#threads.push(thread);
   }
 
-  /** In Prometheus' text format. */
+  /** Returns the metrics in Prometheus' text format. */
   async scrape(): Promise<{ readonly contentType: string; readonly text: string }> {
     const [own, ...others] = await Promise.all([
       this.measured(),
@@ -91,9 +91,9 @@ export class Metrics {
     return { contentType, text: await registry.metrics() };
   }
 
-  /** For the thread that reports. */
+  /** Returns this thread's metrics, for the thread that reports them. */
   async measured(): Promise<MeasuredMetrics> {
-    // One at a time: a source that hangs is not asked again and again.
+    // One refresh at a time, so that a hanging source is not called repeatedly.
     this.#refreshing ??= this.#refresh().finally(() => {
       this.#refreshing = null;
     });
@@ -101,7 +101,7 @@ export class Metrics {
     return this.#registry.getMetricsAsJSON();
   }
 
-  /** A source that fails has logged why. The others are reported anyway. */
+  /** Updates the gauges. A source that fails logs the reason itself; the others are still reported. */
   async #refresh(): Promise<void> {
     await Promise.allSettled(this.#sources.map(async (source) => source()));
   }

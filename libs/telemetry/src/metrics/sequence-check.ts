@@ -1,6 +1,6 @@
 import type { Metrics } from './metrics.js';
 
-/** What a check of the log has found since it began. */
+/** The findings of a check of the log since it began. */
 export interface SequenceFindings {
   readonly checked: number;
   readonly gaps: number;
@@ -13,10 +13,7 @@ export interface SequenceCheck {
   read(): SequenceFindings;
 }
 
-/**
- * Reports what a check has found, from 0 on: it also reports that there is no gap. @param name of the check, as its
- * label
- */
+/** Reports the findings of a check, also while there are none. @param name the check's name, used as label */
 export function measureSequenceCheck(metrics: Metrics, name: string, check: SequenceCheck): void {
   let reported: SequenceFindings = { checked: 0, gaps: 0, repeats: 0, mismatches: 0 };
   metrics.beforeScrape(() => {

@@ -1,14 +1,14 @@
 import { childTraceParent } from './trace-parent.js';
 import type { FinishedSpan, Tracing } from './tracing.js';
 
-/** The members of an event in a span, and those that make it the same when the work is repeated. */
+/** The members of an event that its span holds, and those that give repeated work the same span. */
 export interface TracedEvent {
   readonly orgId: string;
   readonly id: string;
   readonly event: string;
 }
 
-/** The spans of a stage that works on a batch of events: one for each event, all of the batch's time. */
+/** The spans of a stage that works on batches: one for each event, with the times of the batch. */
 export class BatchTrace {
   readonly #spans: Pick<FinishedSpan, 'traceparent' | 'parent' | 'attributes'>[] = [];
 
@@ -19,7 +19,7 @@ export class BatchTrace {
     private readonly startedAtMs: number,
   ) {}
 
-  /** The `traceparent` to pass on instead of the parent; the parent itself without spans. */
+  /** Returns the `traceparent` to pass on; the parent itself if there are no spans. */
   follow(parent: string | null, { orgId, id, event }: TracedEvent): string | null {
     if (!this.tracing.isOn) return parent;
     const traceparent = childTraceParent(parent, {
@@ -32,7 +32,7 @@ export class BatchTrace {
     return traceparent;
   }
 
-  /** Called once all of the work is done. Failed work is repeated, and reported then. */
+  /** Call it once all work is done. Failed work is repeated, and reported then. */
   end(endedAtMs: number): void {
     const { name, startedAtMs } = this;
     for (const span of this.#spans) {

@@ -12,17 +12,17 @@ import { VERSION } from '#libs/domain';
 import { isSampled, parseTraceParent, type TraceParent } from './trace-parent.js';
 import type { FinishedSpan, Tracing, TracingOptions } from './tracing.js';
 
-/** Where OTLP over HTTP takes spans. */
+/** The path at which collectors accept spans, by OTLP over HTTP. */
 const TRACES_PATH = '/v1/traces';
 const EXPORT_TIMEOUT_MS = 5_000;
-/** A process that ends does not wait longer for its collector. */
+/** How long an ending process waits for its collector, milliseconds. */
 const CLOSE_PATIENCE_MS = 2_000;
 
 const KINDS = { server: SpanKind.SERVER, consumer: SpanKind.CONSUMER, client: SpanKind.CLIENT };
 
 /**
- * Sends spans by OpenTelemetry's SDK. Spans are made when the work is over, with ids that were settled when it began:
- * what goes through Kafka needs no context that lives in a process.
+ * Sends spans by OpenTelemetry's SDK. A span is made when its work is over, with an id from when it began. So events
+ * can pass through Kafka without a context in the process.
  */
 export class OpenTelemetry implements Tracing {
   readonly isOn = true;
@@ -34,7 +34,7 @@ export class OpenTelemetry implements Tracing {
     this.#resource = resourceFromAttributes({ 'service.name': serviceName, 'service.version': VERSION });
   }
 
-  /** What the environment says besides (`OTEL_EXPORTER_OTLP_HEADERS`, …), the exporter reads by itself. */
+  /** The exporter itself reads the other variables, such as `OTEL_EXPORTER_OTLP_HEADERS`. */
   static sendingTo(endpoint: string, { serviceName, onFailure }: Omit<TracingOptions, 'endpoint'>): OpenTelemetry {
     const url = `${endpoint.replace(/\/+$/, '')}${TRACES_PATH}`;
     const exporter = new OTLPTraceExporter({ url, timeoutMillis: EXPORT_TIMEOUT_MS });
@@ -61,7 +61,7 @@ export class OpenTelemetry implements Tracing {
       name: span.name,
       kind: KINDS[span.kind],
       spanContext: () => contextOf(self),
-      // A span of another process, as every parent here.
+      // All parents here are spans of other processes.
       ...(parent === undefined ? {} : { parentSpanContext: { ...contextOf(parent), isRemote: true } }),
       startTime: hrTime(span.startedAtMs),
       endTime: hrTime(span.startedAtMs + durationMs),
@@ -81,7 +81,7 @@ export class OpenTelemetry implements Tracing {
   }
 }
 
-/** The SDK keeps failures to itself. */
+/** Reports the exporter's failures, which the SDK would hide. */
 function reporting(exporter: SpanExporter, onFailure: TracingOptions['onFailure']): SpanExporter {
   return {
     export: (spans, done) => {
@@ -98,7 +98,7 @@ function contextOf({ traceId, spanId }: TraceParent): SpanContext {
   return { traceId, spanId, traceFlags: TraceFlags.SAMPLED };
 }
 
-/** Seconds and nanoseconds. */
+/** Converts milliseconds to seconds and nanoseconds. */
 function hrTime(ms: number): HrTime {
   const seconds = Math.trunc(ms / 1_000);
   return [seconds, Math.round((ms - seconds * 1_000) * 1_000_000)];

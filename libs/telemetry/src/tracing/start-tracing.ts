@@ -1,6 +1,6 @@
 import { NO_TRACING, type Tracing, type TracingOptions } from './tracing.js';
 
-/** Spans are sent by OpenTelemetry, which is loaded only when there is where to send them to. */
+/** Starts tracing. It loads OpenTelemetry only if there is a collector. */
 export async function startTracing({ endpoint, ...options }: TracingOptions): Promise<Tracing> {
   if (endpoint === null) return NO_TRACING;
   const { OpenTelemetry } = await import('./open-telemetry.js');

@@ -1,27 +1,27 @@
-/** A piece of work that is over. */
+/** A span of completed work. */
 export interface FinishedSpan {
-  /** One of a few. */
+  /** One of a few fixed names. */
   readonly name: string;
   readonly kind: 'server' | 'consumer' | 'client';
-  /** Its own traceparent: what follows from it was given this as parent. */
+  /** The span's own traceparent, which its children have as parent. */
   readonly traceparent: string;
-  /** The traceparent of what it follows from, `null` where the trace begins. */
+  /** The parent's traceparent; `null` where the trace begins. */
   readonly parent: string | null;
   /** Epoch milliseconds. */
   readonly startedAtMs: number;
   readonly endedAtMs: number;
   readonly attributes: Readonly<Record<string, string | number>>;
-  /** Why it failed, a class of errors and not their text; `null` if it did not. */
+  /** The class of the error, without its text; `null` if the work succeeded. */
   readonly error: string | null;
 }
 
-/** Where spans go. */
+/** Sends spans. */
 export interface Tracing {
-  /** Whether anybody wants spans: if not, none is to be made. */
+  /** Whether spans are collected. If not, make none. */
   readonly isOn: boolean;
-  /** Hands over a span, unless its trace is not sampled. Never throws, never waits. */
+  /** Takes a span, unless its trace is not sampled. Never throws or waits. */
   record(span: FinishedSpan): void;
-  /** Sends what waits, for a short time. */
+  /** Sends waiting spans, within a short time limit. */
   close(): Promise<void>;
 }
 

@@ -6,20 +6,20 @@ import { BLOCKS_IPV4, BLOCKS_IPV6 } from './special-purpose-blocks.js';
 /** Whether a webhook may be sent to an address (contract 6.5). */
 export type AddressClass =
   | { readonly kind: 'public' }
-  /** Not public, but the configuration lets it through. */
+  /** The address is not public, but the configuration allows it. */
   | { readonly kind: 'allowed'; readonly network: Network }
   | Refusal;
 
 export interface Refusal {
   readonly kind: 'refused';
-  /** The CIDR block that decided; empty for what is not an address. */
+  /** The CIDR block that decided; empty if the text is not an address. */
   readonly block: string;
   readonly reason: string;
 }
 
 const PUBLIC: AddressClass = { kind: 'public' };
 
-/** The refusal of an address, its embedded IPv4 addresses judged first. */
+/** Why an address is refused. Its embedded IPv4 addresses are judged first. */
 function refusalOf(address: IpBytes): Refusal | undefined {
   for (const { form, bytes } of embeddedIpv4(address)) {
     const inner = refusalOf(bytes);
@@ -43,16 +43,15 @@ function deniedBy(address: IpBytes, deniedNetworks: readonly Network[]): Network
 }
 
 /**
- * Judges one address: anything that is not globally reachable unicast is refused.
+ * Judges one address. Refuses every address that is not globally reachable unicast, with these exceptions:
  *
- * An allowed network lets through the addresses in it, in their IPv4-mapped spelling too. It does not let through a
- * tunnel to them (NAT64, 6to4, Teredo, ISATAP): that leads to the address of the same digits in *another* network. Such
- * a form passes if the IPv4 addresses inside are public, or if an allowed IPv6 network holds the whole address.
+ * An allowed network allows the addresses in it, also in IPv4-mapped form. It does not allow tunnels to them (NAT64,
+ * 6to4, Teredo, ISATAP), because a tunnel leads to the same digits in *another* network. A tunnel address passes if its
+ * IPv4 addresses are public, or if an allowed IPv6 network holds the whole address.
  *
- * A denied network refuses the addresses in it, and every form that carries one of them, even if an allowed network holds
- * them too.
+ * A denied network refuses its addresses and every form that embeds one, even if an allowed network holds them too.
  *
- * @param address any spelling, or 4 or 16 bytes; what is no address is refused
+ * @param address any spelling, or 4 or 16 bytes; anything else is refused
  */
 export function classifyAddress(
   address: string | IpBytes,

@@ -11,7 +11,7 @@ function startsWith(bytes: IpBytes, ...groups: readonly number[]): boolean {
 }
 
 /**
- * Every IPv4 address that a packet to this IPv6 address can end up at. One address can hold several: Teredo names its
+ * Returns every IPv4 address that a packet to this IPv6 address can reach. There can be several. Teredo holds its
  * server and (obfuscated, RFC 4380) its client, and any prefix can end in an ISATAP interface id (RFC 5214).
  */
 export function embeddedIpv4(bytes: IpBytes): readonly EmbeddedIpv4[] {
@@ -19,7 +19,7 @@ export function embeddedIpv4(bytes: IpBytes): readonly EmbeddedIpv4[] {
   const last = bytes.slice(12);
   if (startsWith(bytes, 0, 0, 0, 0, 0, 0xffff)) return [{ form: 'IPv4-mapped', bytes: last }];
   if (startsWith(bytes, 0, 0, 0, 0, 0xffff, 0)) return [{ form: 'IPv4-translated', bytes: last }];
-  // :: and ::1 are no IPv4-compatible addresses (RFC 4291, section 2.5.5.1).
+  // :: and ::1 are not IPv4-compatible addresses (RFC 4291, section 2.5.5.1).
   if (startsWith(bytes, 0, 0, 0, 0, 0, 0, 0) && (bytes[14] ?? 0) === 0 && (bytes[15] ?? 0) < 2) return [];
   if (startsWith(bytes, 0, 0, 0, 0, 0, 0)) return [{ form: 'IPv4-compatible', bytes: last }];
   if (startsWith(bytes, 0x64, 0xff9b, 0, 0, 0, 0)) return [{ form: 'NAT64', bytes: last }];

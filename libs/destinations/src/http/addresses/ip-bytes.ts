@@ -13,19 +13,19 @@ export interface Block {
 const IPV4_COMPATIBLE = /^::(\d{1,3}(?:\.\d{1,3}){3})$/;
 
 /**
- * Reads any spelling that `inet_aton` or RFC 4291 knows (`127.1`, `0x7f000001`, `::FFFF:127.0.0.1`).
- * An address with a zone (`fe80::1%eth0`) is none: it has a meaning on one machine only.
+ * Reads any spelling that `inet_aton` or RFC 4291 allows (`127.1`, `0x7f000001`, `::FFFF:127.0.0.1`). Returns
+ * `undefined` for an address with a zone (`fe80::1%eth0`), which is valid on one machine only.
  */
 export function parseIp(text: string): IpBytes | undefined {
   if (!text.includes(':')) return ipaddr.IPv4.isValid(text) ? ipaddr.IPv4.parse(text).toByteArray() : undefined;
   if (text.includes('%') || !isIPv6(text)) return undefined;
-  // ipaddr.js reads `::8.8.8.8` as `::ffff:8.8.8.8`, but a socket would be connected to `::808:808`.
+  // ipaddr.js reads `::8.8.8.8` as `::ffff:8.8.8.8`, but a socket would connect to `::808:808`.
   const compatible = IPV4_COMPATIBLE.exec(text)?.[1];
   if (compatible !== undefined) return [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ...compatible.split('.').map(Number)];
   return ipaddr.IPv6.isValid(text) ? ipaddr.IPv6.parse(text).toByteArray() : undefined;
 }
 
-/** The usual spelling: dotted decimal, or RFC 5952. */
+/** Prints an address in its usual spelling: dotted decimal, or RFC 5952. */
 export function formatIp(bytes: IpBytes): string {
   const address = ipaddr.fromByteArray([...bytes]);
   return address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString();

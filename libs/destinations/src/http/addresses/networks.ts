@@ -2,7 +2,7 @@ import { contains, parseBlock, type Block, type IpBytes } from './ip-bytes.js';
 
 /** A network that is allowed though it is not public: one entry of `ALLOWED_PRIVATE_NETWORKS`. */
 export interface Network extends Block {
-  /** As it was written: `10.0.0.0/8`. */
+  /** The entry as written: `10.0.0.0/8`. */
   readonly cidr: string;
 }
 
@@ -15,7 +15,7 @@ function unmapped({ bytes, prefixLength }: Block): Block {
 }
 
 /**
- * Reads `127.0.0.0/8, ::1/128`; nothing at all is no network. Bits after the prefix are ignored (`127.0.0.1/8`).
+ * Reads `127.0.0.0/8, ::1/128`; an empty text gives no networks. Bits after the prefix are ignored (`127.0.0.1/8`).
  * @throws RangeError that names the entry that is not a CIDR block
  */
 export function parseNetworks(text: string): Network[] {
@@ -28,7 +28,7 @@ export function parseNetworks(text: string): Network[] {
   });
 }
 
-/** The first of the networks that holds the address. */
+/** Returns the first network that holds the address. */
 export function networkOf(address: IpBytes, networks: readonly Network[]): Network | undefined {
   return networks.find((network) => contains(network, address));
 }

@@ -1,7 +1,8 @@
 import { parseBlock, type Block } from './ip-bytes.js';
 
 /**
- * A block, whether a webhook may go there, and why (not). Of the blocks that hold an address the smallest one decides.
+ * A block, whether webhooks may be sent there, and the reason. If several blocks hold an address, the smallest one
+ * decides.
  */
 export interface SpecialPurposeBlock extends Block {
   readonly cidr: string;
@@ -19,10 +20,10 @@ const refused = (cidr: string, reason: string): SpecialPurposeBlock => block(cid
 const reachable = (cidr: string, reason: string): SpecialPurposeBlock => block(cidr, true, reason);
 
 /**
- * The IANA IPv4 and IPv6 special-purpose address registries (RFC 6890), multicast, and what lies outside global
- * unicast. `reachable` is the registry's column "Globally Reachable", with two exceptions, both refused: anycast
- * services of the nearest gateway (PCP, TURN, SRP) and identifiers that are no locations (ORCHID, DRIP). Forms that
- * carry an IPv4 address (mapped, NAT64, 6to4, Teredo) are judged by it as well: see `embeddedIpv4`.
+ * The IANA IPv4 and IPv6 special-purpose address registries (RFC 6890), multicast, and addresses outside global
+ * unicast. `reachable` is the registry's column "Globally Reachable", with two exceptions, both refused. They are
+ * anycast services of the nearest gateway (PCP, TURN, SRP) and identifiers that are not locations (ORCHID, DRIP). Forms
+ * that embed an IPv4 address (mapped, NAT64, 6to4, Teredo) are judged by that address as well: see `embeddedIpv4`.
  */
 export const SPECIAL_PURPOSE_BLOCKS: readonly SpecialPurposeBlock[] = [
   reachable('0.0.0.0/0', 'IPv4 unicast'),
@@ -31,7 +32,7 @@ export const SPECIAL_PURPOSE_BLOCKS: readonly SpecialPurposeBlock[] = [
   refused('100.64.0.0/10', 'shared address space of carriers (RFC 6598)'),
   refused('127.0.0.0/8', 'loopback (RFC 1122)'),
   refused('169.254.0.0/16', 'link-local, cloud metadata (RFC 3927)'),
-  // Public by the registry, but in Azure it is the host of the virtual machine: DHCP, DNS and its agent.
+  // Public in the registry, but in Azure it is the virtual machine's host: DHCP, DNS and the agent.
   refused('168.63.129.16/32', 'platform address of Azure'),
   refused('172.16.0.0/12', 'private use (RFC 1918)'),
   refused('192.0.0.0/24', 'IETF protocol assignments (RFC 6890)'),
@@ -91,6 +92,6 @@ export const SPECIAL_PURPOSE_BLOCKS: readonly SpecialPurposeBlock[] = [
 
 const bySize = [...SPECIAL_PURPOSE_BLOCKS].sort((a, b) => b.prefixLength - a.prefixLength);
 
-/** Smallest first, so that the first one that holds an address decides. */
+/** Smallest block first, so that the first match decides. */
 export const BLOCKS_IPV4 = bySize.filter(({ bytes }) => bytes.length === 4);
 export const BLOCKS_IPV6 = bySize.filter(({ bytes }) => bytes.length === 16);

@@ -19,15 +19,15 @@ interface Waiter {
 /** The connections to one origin. */
 interface Lane {
   open: number;
-  /** The one that was used last is last, and is used first: the others may grow old and close. */
+  /** Ordered by last use. The last one is used first, so that the others grow old and close. */
   readonly idle: Connection[];
   readonly waiting: Set<Waiter>;
 }
 
 /**
- * Keeps connections by origin and hands each to one request at a time. undici's own pool is not used: its time limits
- * start before a request has a connection, and its limit on connections cannot distinguish waiting from a slow
- * endpoint.
+ * Keeps connections by origin and hands each to one request at a time. It replaces undici's pool for two reasons.
+ * undici's time limits start before a request has a connection. Its connection limit cannot distinguish waiting from a
+ * slow endpoint.
  */
 export class ConnectionPool {
   readonly #lanes = new Map<string, Lane>();
@@ -37,7 +37,7 @@ export class ConnectionPool {
 
   constructor(readonly options: ConnectionPoolOptions) {}
 
-  /** How many connections there are, to all origins, idle or not. */
+  /** The number of connections to all origins, idle or not. */
   get size(): number {
     let size = 0;
     for (const lane of this.#lanes.values()) size += lane.open;
@@ -45,8 +45,8 @@ export class ConnectionPool {
   }
 
   /**
-   * A connection that is the caller's until it is released; waits while the origin has as many as it may. Never
-   * rejects.
+   * Returns a connection that the caller owns until it releases it. Waits while the origin has its maximum of
+   * connections. Never rejects.
    */
   acquire(url: URL, host: EndpointHost, signal: AbortSignal | undefined): Promise<Acquired> | Acquired {
     if (this.#closing !== undefined) return { kind: 'refused', reason: 'the sender is stopping' };
@@ -72,7 +72,7 @@ export class ConnectionPool {
     });
   }
 
-  /** @param reusable the last answer was read to its end */
+  /** @param reusable whether the last answer was read to its end */
   release(connection: Connection, reusable: boolean): void {
     this.#inUse--;
     const lane = this.#laneOf(connection.url.origin);
@@ -86,7 +86,7 @@ export class ConnectionPool {
     if (this.#inUse === 0) this.#onIdle?.();
   }
 
-  /** Refuses who waits, and resolves when all connections have been released and closed. */
+  /** Refuses waiting requests, and resolves when all connections have been released and closed. */
   close(): Promise<void> {
     this.#closing ??= this.#closeAll();
     return this.#closing;
@@ -126,7 +126,7 @@ export class ConnectionPool {
   #open(lane: Lane, url: URL, host: EndpointHost): Connection | undefined {
     if (lane.open >= this.options.maxConnectionsPerOrigin) return undefined;
     const connection = new Connection(url, host, this.options);
-    // Dropping its last connection, old ones for example, has taken the lane off the map.
+    // Closing the last old connection may have removed the lane from the map.
     this.#lanes.set(url.origin, lane);
     lane.open++;
     this.#inUse++;
@@ -143,7 +143,7 @@ export class ConnectionPool {
     if (at !== -1) lane.idle.splice(at, 1);
     connection.destroy();
     lane.open--;
-    // Origins come and go with their endpoints: none is kept for nothing.
+    // Remove empty lanes, because origins come and go with their endpoints.
     if (lane.open === 0 && lane.waiting.size === 0) this.#lanes.delete(origin);
   }
 }

@@ -16,29 +16,25 @@ export interface ConnectionOptions {
   readonly deniedNetworks?: readonly Network[];
   readonly clock: Clock;
   readonly ca?: string | undefined;
-  /** Makes the connections, in place of this process. */
+  /** If given, connections go through this proxy. */
   readonly proxy?: EgressProxy | undefined;
 }
 
 /** Response headers above this are refused. */
 const MAX_HEADER_BYTES = 16 * 1024;
 /**
- * An idle connection is closed after this long, or a second before the time that the server's `Keep-Alive` header
- * gives. Servers commonly close after 5 s (Node) or more; a POST that meets a closing server is lost and counts as an
- * attempt.
+ * Closes an idle connection after this many milliseconds, or a second before the server's `Keep-Alive` limit. Servers
+ * commonly close after 5 s (Node) or more. A POST that meets a closing server is lost and counts as an attempt.
  */
 const IDLE_MS = 4_000;
 const IDLE_MARGIN_MS = 1_000;
 const MAX_IDLE_MS = 30_000;
 /**
- * How long one of several addresses is tried before the next; well above the round trip to the other side of the world.
+ * How long to try one of several addresses before the next, milliseconds; well above the longest round trip on earth.
  */
 const ADDRESS_ATTEMPT_MS = 1_000;
 
-/**
- * A look-up for `net.connect` that gives what has been looked up and checked before: no name server is asked in
- * between.
- */
+/** Returns a look-up for `net.connect` with fixed addresses, which were checked before. It asks no name server. */
 function pinned(addresses: readonly string[]): LookupFunction {
   const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
   return (_hostname, { all }, callback) => {
@@ -48,8 +44,8 @@ function pinned(addresses: readonly string[]): LookupFunction {
 }
 
 /**
- * One HTTP/1.1 connection to an origin, for one request at a time. The host is looked up and checked when the socket is
- * opened, and the socket goes to an address that was checked.
+ * One HTTP/1.1 connection to an origin, for one request at a time. When it opens the socket, it looks up and checks the
+ * host, and connects to a checked address.
  */
 export class Connection {
   readonly #client: Client;
@@ -70,7 +66,7 @@ export class Connection {
         this.#connect(callback);
       },
       maxHeaderSize: MAX_HEADER_BYTES,
-      // Time is kept by the exchange, in one timer over all phases.
+      // The exchange has one timer for all phases.
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: IDLE_MS,
@@ -98,11 +94,11 @@ export class Connection {
     this.#client.on('disconnect', listener);
   }
 
-  /** Closes the socket at once, whatever it is at. */
+  /** Closes the socket at once, in any state. */
   destroy(): void {
     if (this.#destroyed) return;
     this.#destroyed = true;
-    // A socket that is still connecting is not the client's yet.
+    // The client does not know a socket that is still connecting.
     this.#socket?.destroy();
     this.#ending.abort();
     void this.#client.destroy();
@@ -175,7 +171,7 @@ export class Connection {
     return this.url.protocol === 'https:';
   }
 
-  /** No TLS session is resumed: each connection verifies the certificate again. */
+  /** Does not resume TLS sessions: each connection verifies the certificate again. */
   #tls(name: string | undefined) {
     return {
       ALPNProtocols: ['http/1.1'],

@@ -3,11 +3,11 @@ import { request as requestHttps } from 'node:https';
 import type { Socket } from 'node:net';
 import { errorCode } from '../error-code.js';
 
-/** The proxy cannot be reached, or does not accept us: nothing was sent to the endpoint, which is not to blame. */
+/** The proxy cannot be reached, or refuses Gapless. Nothing was sent, and the endpoint is not to blame. */
 export class EgressProxyAwayError extends Error {
   override readonly name = 'EgressProxyAwayError';
 
-  /** @param isAnswering whether the proxy answers, so that an answer does not show that it is back */
+  /** @param isAnswering whether the proxy answers; if so, an answer alone does not show that it works again */
   constructor(
     message: string,
     readonly isAnswering = false,
@@ -16,32 +16,32 @@ export class EgressProxyAwayError extends Error {
   }
 }
 
-/** The proxy was reached and made no connection to the endpoint. */
+/** The proxy answered, but did not connect to the endpoint. */
 export class EgressProxyRefusal extends Error {
   override readonly name = 'EgressProxyRefusal';
 }
 
 export interface EgressProxyOptions {
-  /** `http:` or `https:`, with user and password if the proxy wants them. */
+  /** `http:` or `https:`, with user and password if the proxy requires them. */
   readonly url: string;
-  /** PEM of the only certificate authorities to trust for the proxy itself, in place of the system's. */
+  /** PEM of the only certificate authorities to trust for the proxy itself, instead of the system's. */
   readonly ca?: string;
-  /** How often it is asked while it is away, milliseconds. Default 1 s. */
+  /** How often to probe the proxy while it is away, milliseconds. Default 1 s. */
   readonly probeEveryMs?: number;
-  /** A proxy that does not answer within this time is away, milliseconds. Default 5 s. */
+  /** How long the proxy may take to answer a probe before it counts as away, milliseconds. Default 5 s. */
   readonly probeTimeoutMs?: number;
-  /** Called when it cannot be reached, with the reason, and with `null` when it can be again. */
+  /** Called with the reason when the proxy goes away, and with `null` when it is back. */
   readonly onChange?: (reason: string | null) => void;
 }
 
-/** Another of the endpoint's addresses may work after these: bad gateway, unavailable, gateway timeout. */
+/** After these statuses, another address of the endpoint may work: bad gateway, unavailable, gateway timeout. */
 const UNREACHED = new Set([502, 503, 504]);
-/** A proxy that answers, and is no help, is tried less often. */
+/** While the proxy answers but does not work, the interval between probes is this many times as long. */
 const ANSWERING_PROBES = 10;
 
 /**
- * An HTTP proxy that all pushes go through, by `CONNECT` to an address that was checked (contract 6.5). An endpoint is not
- * to blame when its operator's proxy is away: attempts wait until it is back.
+ * The HTTP proxy for all pushes. It connects by `CONNECT` to an address that was checked (contract 6.5). While the
+ * proxy is away attempts wait, because the endpoint is not to blame.
  */
 export class EgressProxy {
   readonly #url: URL;
@@ -61,7 +61,7 @@ export class EgressProxy {
     this.#headers = username === '' ? {} : { 'proxy-authorization': `Basic ${Buffer.from(user).toString('base64')}` };
   }
 
-  /** Resolves once it is there, as far as is known, or is to be tried, or the signal is aborted. */
+  /** Resolves once the proxy is back or should be tried, or the signal is aborted. */
   async whenThere(signal: AbortSignal | undefined): Promise<void> {
     if (!this.#isAway || this.#isClosed || signal?.aborted === true) return;
     await new Promise<void>((resolve) => {
@@ -75,7 +75,7 @@ export class EgressProxy {
     });
   }
 
-  /** To be called when it could not be reached: who asks from now on waits until it is back. */
+  /** Call it when the proxy could not be reached. Later requests wait until it is back. */
   isAway(error: EgressProxyAwayError): void {
     if (this.#isAway || this.#isClosed) return;
     this.#turns++;
@@ -84,15 +84,15 @@ export class EgressProxy {
     this.#probeLater(error.isAnswering ? ANSWERING_PROBES : 1);
   }
 
-  /** Begins to watch. @returns what answers whether it has been away at any time since then */
+  /** Starts to watch. @returns a function that says whether the proxy has been away since then */
   watch(): () => boolean {
     const [wasAway, turns] = [this.#isAway, this.#turns];
     return () => wasAway || this.#turns > turns;
   }
 
   /**
-   * Whether it answers at all. A proxy answers a request that is no `CONNECT` at once, if only by closing. So this separates a
-   * dead or frozen proxy from a dead endpoint.
+   * Whether the proxy answers at all. A proxy answers or closes at once if the request is not a `CONNECT`. So this
+   * distinguishes a dead or frozen proxy from a dead endpoint.
    */
   answers(): Promise<boolean> {
     this.#asking ??= this.#ask().finally(() => {
@@ -102,7 +102,7 @@ export class EgressProxy {
   }
 
   /**
-   * A connection to the first of the addresses that the proxy reaches.
+   * Returns a connection to the first address that the proxy can reach.
    * @throws EgressProxyAwayError, EgressProxyRefusal
    */
   async tunnel(addresses: readonly string[], port: number, signal: AbortSignal): Promise<Socket> {
@@ -118,7 +118,7 @@ export class EgressProxy {
     throw new EgressProxyRefusal(`the egress proxy answered ${status}`);
   }
 
-  /** Lets go who waits. */
+  /** Releases all waiting requests. */
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -137,7 +137,7 @@ export class EgressProxy {
           resolve(statusCode);
           return;
         }
-        // Neither TLS nor HTTP begins with the server.
+        // In TLS and HTTP the server never sends first.
         if (head.length > 0) {
           socket.destroy();
           reject(new EgressProxyRefusal('the egress proxy sent bytes before it was asked for any'));
@@ -210,7 +210,7 @@ export class EgressProxy {
       return;
     }
     if (!this.#isAway || this.#isClosed) return;
-    // One that waits tries, too: there may be proxies that answer nothing but `CONNECT`.
+    // Let one waiting request try as well: a proxy may answer nothing but `CONNECT`.
     const [first] = this.#waiting;
     first?.();
     this.#probeLater();

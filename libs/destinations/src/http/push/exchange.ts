@@ -6,21 +6,21 @@ import type { PushOutcome, PushRequest } from './push-attempt.js';
 import { MAX_EXCERPT_BYTES, responseExcerpt } from './response-excerpt.js';
 import { timeoutDetail, transportFailure, type TransportFailure } from './transport-error.js';
 
-/** A body is read up to this; then the connection is dropped (contract 6.3). */
+/** Reads at most this many bytes of a body, then drops the connection (contract 6.3). */
 const MAX_BODY_BYTES = 16 * 1024;
 
 const ABORTED: TransportFailure = { error: 'connect', detail: 'the attempt was ended' };
 
 export interface Exchanged {
   readonly outcome: PushOutcome;
-  /** The answer was read to its end, so the connection can carry another request. */
+  /** Whether the answer was read to its end, so that the connection can carry another request. */
   readonly reusable: boolean;
-  /** Nothing was sent, because the proxy is away. The endpoint is not to blame. */
+  /** Set if nothing was sent because the proxy is away. The endpoint is not to blame. */
   readonly proxyAway?: EgressProxyAwayError;
 }
 
 /**
- * One POST and its answer. Settles once, by whatever comes first: the end of the body, its limit, an error, the time.
+ * One POST and its answer. It settles once: at the end of the body, at its size limit, on an error or on the timeout.
  */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly startedAtMs: number;
@@ -44,7 +44,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(): void {
-    // Nothing to do, but undici recognizes handlers of its current kind by this method.
+    // Empty, but undici recognizes current handlers by this method.
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
@@ -55,7 +55,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#bodyBytes < MAX_EXCERPT_BYTES) {
-      // Copied: the chunk is a view of the whole read, which would be kept with it.
+      // Copy the bytes: the chunk is a view that would keep the whole read in memory.
       this.#excerpt.push(Buffer.from(chunk.subarray(0, MAX_EXCERPT_BYTES + 4)));
     }
     this.#bodyBytes += chunk.length;
@@ -86,7 +86,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#settle(failure, false);
   }
 
-  /** Once a status has come, whatever breaks the rest of the answer does not undo it. */
+  /** Settles the exchange. Once a status has arrived, a later failure does not change it. */
   #settle(failure: TransportFailure, reusable: boolean, proxyAway?: EgressProxyAwayError): void {
     clearTimeout(this.#timer);
     this.request.signal?.removeEventListener('abort', this.#onAbort);
@@ -108,7 +108,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Sends the request over a connection that nobody else uses, and waits for the answer. Never rejects. */
+/** Sends the request over a connection that no other request uses, and waits for the answer. Never rejects. */
 export function exchange(connection: Connection, path: string, request: PushRequest, clock: Clock): Promise<Exchanged> {
   if (request.signal?.aborted === true) {
     const outcome: PushOutcome = { kind: 'failed', ...ABORTED, startedAtMs: clock.now(), durationMs: 0 };

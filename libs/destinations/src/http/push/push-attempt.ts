@@ -2,12 +2,12 @@
 export type PushError = 'timeout' | 'dns' | 'connect' | 'tls' | 'blocked_address';
 
 export type PushOutcome = {
-  /** When the connection (or the request on a kept one) was begun, by the client's clock. */
+  /** When the connection (or the request on a kept one) began, in epoch milliseconds of the client's clock. */
   readonly startedAtMs: number;
 } & (
   | {
       readonly kind: 'answered';
-      /** 200 … 999: what it means is the caller's decision; redirects are not followed. */
+      /** 200 … 999. The caller decides what it means; redirects are not followed. */
       readonly status: number;
       /** From the start of the connection (or of the request on a kept one) to the response headers, milliseconds. */
       readonly durationMs: number;
@@ -17,25 +17,26 @@ export type PushOutcome = {
   | {
       readonly kind: 'failed';
       readonly error: PushError;
-      /** Short, in words for the endpoint's owner; names no address or host but the endpoint's own. */
+      /** A short reason for the endpoint's owner. It names no address or host other than the endpoint's own. */
       readonly detail: string;
       readonly durationMs: number;
     }
 );
 
 export interface PushRequest {
-  /** Checked again here, so that a url that was stored under other rules cannot slip through. */
+  /** Checked again here, because it may have been stored under older rules. */
   readonly url: string;
   /**
-   * Makes the headers when the connection is begun, so that signatures are stamped with the very time that the outcome
-   * reports. `content-length`, `host` and `connection` are set by the client.
+   * Makes the headers when the connection begins, so that the signatures carry the same time as the outcome. The client
+   * sets `content-length`, `host` and `connection`.
    */
   readonly headers: (startedAtMs: number) => Readonly<Record<string, string>>;
   readonly body: Buffer;
   /**
-   * From the start of the connection, the look-up of the name included, to the response headers; also ends the body.
+   * The time limit, from the start of the connection (with the name look-up) to the response headers, milliseconds. It
+   * also limits the body.
    */
   readonly timeoutMs: number;
-  /** Ends the attempt at once, with `connect`: look at the signal before the outcome. */
+  /** Ends the attempt at once, with the error `connect`: check the signal before the outcome. */
   readonly signal?: AbortSignal | undefined;
 }

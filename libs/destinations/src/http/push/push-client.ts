@@ -8,42 +8,42 @@ import type { PushError, PushOutcome, PushRequest } from './push-attempt.js';
 
 export interface PushClient {
   /**
-   * Sends one POST and follows no redirect. Never rejects. Resolves when the answer's body has ended, has reached 16 KiB, or
-   * the time is over. While the egress proxy is away, it waits: that is not part of the time limit. What was on its way
-   * through a proxy that has died is sent again; nothing else ever is.
+   * Sends one POST and follows no redirect. Never rejects. Resolves when the answer's body has ended, has reached 16
+   * KiB, or the time is over. While the egress proxy is away, the POST waits, which does not count towards the time
+   * limit. It sends a request again only if the proxy died during it.
    */
   post(request: PushRequest): Promise<PushOutcome>;
-  /** Takes no more posts, lets those in flight end, and closes all connections. */
+  /** Takes no more posts, lets those in flight finish, and closes all connections. */
   close(): Promise<void>;
 }
 
 export interface PushClientOptions extends EndpointUrlRules {
   readonly resolver: Resolver;
   readonly clock: Clock;
-  /** PEM of the only certificate authorities to trust, in place of the system's. */
+  /** PEM of the only certificate authorities to trust, instead of the system's. */
   readonly ca?: string | undefined;
   /**
-   * Posts beyond this many at one origin wait for a connection, in order; waiting is not part of the time limit.
+   * The most connections to one origin. Further posts wait in order, which does not count towards the time limit.
    * Default 256.
    */
   readonly maxConnectionsPerOrigin?: number | undefined;
   /**
-   * A connection is not used again when it is older than this, milliseconds, so that a changed name takes effect:
-   * addresses are checked when a connection is opened. Default 2 minutes.
+   * A connection older than this is not used again, milliseconds. So a changed name takes effect, because addresses are
+   * checked when a connection is opened. Default 2 minutes.
    */
   readonly maxConnectionAgeMs?: number | undefined;
-  /** Default: none, and nothing in the environment of the process makes one. */
+  /** The proxy for all pushes. Default: none, even if the environment names one. */
   readonly egressProxy?: EgressProxyOptions | undefined;
 }
 
-/** Urls whose check is remembered; what a name stands for is looked up with each connection. */
+/** The number of urls whose check is cached. Each connection still looks the name up. */
 const REMEMBERED_CHECKS = 10_000;
 
 export function createPushClient(options: PushClientOptions): PushClient {
   const { clock, maxConnectionsPerOrigin = 256, maxConnectionAgeMs = 120_000 } = options;
   const proxy = options.egressProxy === undefined ? undefined : new EgressProxy(options.egressProxy);
   let pool: ConnectionPool | undefined;
-  // With it comes undici: who only looks at addresses or headers need not hold that in memory.
+  // Load undici on demand: processes that only check addresses or make headers do not need it in memory.
   const opening = import('./connection-pool.js').then(
     ({ ConnectionPool }) => new ConnectionPool({ ...options, proxy, maxConnectionsPerOrigin, maxConnectionAgeMs }),
   );
@@ -92,7 +92,7 @@ export function createPushClient(options: PushClientOptions): PushClient {
   };
 }
 
-/** Whether a proxy that is dead or frozen looks like this, too. */
+/** Whether a dead or frozen proxy could cause this outcome, too. */
 function mayBeProxy(outcome: PushOutcome): boolean {
   return outcome.kind === 'failed' && (outcome.error === 'timeout' || outcome.error === 'connect');
 }

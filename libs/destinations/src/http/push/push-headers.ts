@@ -2,18 +2,19 @@ import { VERSION, type DueAttempt } from '#libs/domain';
 import { legacySignature, serviceSignature, standardWebhooksSignature } from '#libs/webhook-signature';
 import { attemptTraceParent } from '../../attempt-trace-parent.js';
 
-/** The members of an attempt that its headers depend on. */
+/** The members of an attempt that determine its headers. */
 export type PushedAttempt = Pick<DueAttempt, 'delivery' | 'run' | 'attempt' | 'traceparent' | 'envelope'>;
 
 /** The headers that require the endpoint's secret. */
 export const SIGNATURE_HEADERS = ['x-service-signature', 'x-webhook-signature', 'webhook-signature'] as const;
 
 /**
- * The headers of a push (contract 6.1), signed over the envelope's bytes. A function of its arguments
- * alone, so that the request can be shown later.
- * @param secret of the endpoint, as it is when the attempt is made
- * @param previousSecret the one before it, while both sign; the deprecated header, which has room for one, has this one
- * @param nowMs when the attempt begins, and what the signatures are stamped with: in epoch milliseconds
+ * Returns the headers of a push (contract 6.1), signed over the envelope's bytes. They depend on the arguments alone,
+ * so that the request can be shown later.
+ * @param secret the endpoint's secret at the time of the attempt
+ * @param previousSecret the secret before it, while both sign; the deprecated header, which holds one signature, uses
+ *   this one
+ * @param nowMs when the attempt begins, in epoch milliseconds; the signatures carry this time
  */
 export function pushHeaders(
   due: PushedAttempt,

@@ -3,13 +3,13 @@ export const MAX_EXCERPT_BYTES = 1024;
 
 const decoder = new TextDecoder('utf-8');
 /**
- * All but tab and line feed: PostgreSQL stores no NUL, and the rest would upset a terminal. They include marks that
- * change the direction of writing, because those make a text look like another one.
+ * All control characters except tab and line feed. PostgreSQL stores no NUL, and the others would upset a terminal.
+ * Marks that change the direction of writing are included, because they can disguise a text.
  */
 // eslint-disable-next-line no-control-regex -- control characters are what is looked for
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** The longest start of a text that takes at most `maxBytes` of UTF-8, cut between characters. */
+/** Returns the longest start of the text within `maxBytes` of UTF-8, cut between characters. */
 function cut(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text, 'utf8');
   if (bytes.length <= maxBytes) return text;
@@ -19,13 +19,13 @@ function cut(text: string, maxBytes: number): string {
 }
 
 /**
- * The start of a response body as text that can be shown and stored anywhere. Control characters and invalid UTF-8
- * become U+FFFD: a compressed body is shown as the noise that it is, never unpacked.
+ * Returns the start of a response body as text that is safe to show and store. Control characters and invalid UTF-8
+ * become U+FFFD. A compressed body is not unpacked.
  */
 export function responseExcerpt(chunks: readonly Buffer[]): string {
   if (chunks.length === 0) return '';
   const bytes = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
-  // Four bytes more than fit, so that the character at the cut is whole when it is dropped.
+  // Take four more bytes than fit, so that the character at the cut is complete when it is dropped.
   const text = decoder.decode(bytes.subarray(0, MAX_EXCERPT_BYTES + 4)).replaceAll('\r\n', '\n');
   return cut(text.replace(CONTROLS, '\ufffd'), MAX_EXCERPT_BYTES);
 }

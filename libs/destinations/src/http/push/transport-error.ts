@@ -2,10 +2,10 @@ import { errorCode } from '../error-code.js';
 import { EgressProxyRefusal } from './egress-proxy.js';
 import type { PushError } from './push-attempt.js';
 
-/** How far a connection has come. */
+/** The phase that a connection has reached. */
 export type ConnectionPhase = 'resolving' | 'connecting' | 'securing' | 'open';
 
-/** The look-up gave no address that may be connected to. */
+/** The look-up found no address that may be connected to. */
 export class EndpointAddressError extends Error {
   override readonly name = 'EndpointAddressError';
   constructor(
@@ -21,7 +21,7 @@ export interface TransportFailure {
   readonly detail: string;
 }
 
-/** Words for the codes that owners of endpoints meet; any other code of the network or of TLS is shown as it is. */
+/** Explanations of the codes that endpoint owners meet. Other network or TLS codes are shown unchanged. */
 const WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
   ECONNRESET: 'the connection was reset before the answer',
@@ -45,10 +45,10 @@ const WORDS: Readonly<Record<string, string>> = {
   ERR_SSL_PACKET_LENGTH_TOO_LONG: 'the port does not speak TLS',
 };
 
-/** Errors that break a connection at any time, including the TLS handshake. */
+/** Errors that can break a connection at any time, also during the TLS handshake. */
 const NETWORK_CODES = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_SOCKET']);
 
-/** @param phase how far the connection had come when the error met it */
+/** @param phase the phase of the connection when the error occurred */
 export function transportFailure(cause: unknown, phase: ConnectionPhase): TransportFailure {
   if (cause instanceof EndpointAddressError) return { error: cause.pushError, detail: cause.message };
   if (cause instanceof EgressProxyRefusal) return { error: 'connect', detail: cause.message };
@@ -58,7 +58,7 @@ export function transportFailure(cause: unknown, phase: ConnectionPhase): Transp
   const error = byTls || (phase === 'securing' && !NETWORK_CODES.has(code)) ? 'tls' : 'connect';
   const words = WORDS[code];
   if (words !== undefined) return { error, detail: words };
-  // On an open connection, the other errors come from undici's parser. Not all of them have a code.
+  // On an open connection, all other errors come from undici's parser. Some have no code.
   if (phase === 'open' && !byTls) return { error, detail: 'the answer is not valid HTTP/1.1' };
   return { error, detail: code === '' ? 'the connection failed' : code.toLowerCase() };
 }

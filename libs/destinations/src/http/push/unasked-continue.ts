@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 
 const CONTINUE = 'HTTP/1.1 100';
-/** A `100 Continue` has a line and hardly a header; what is longer is left to the parser to refuse. */
+/** A `100 Continue` is a line with few headers. The parser refuses a longer one. */
 const MAX_HEAD_BYTES = 4096;
 
 function mayBeContinue(bytes: Buffer): boolean {
@@ -9,20 +9,20 @@ function mayBeContinue(bytes: Buffer): boolean {
 }
 
 /**
- * Drops each `100 Continue` before an answer. Any client must skip it, asked for or not (RFC 9110, section 15.2), but
- * undici takes it for a broken answer and closes the connection. All other 1xx answers it skips by itself.
+ * Drops each `100 Continue` before an answer. Any client must skip it, even unasked (RFC 9110, section 15.2), but
+ * undici takes it for a broken answer and closes the connection. undici skips all other 1xx answers itself.
  */
 export class UnaskedContinueFilter {
   #awaitingAnswer = false;
   #held: Buffer | undefined;
 
-  /** To be called when a request is about to be sent. */
+  /** Call it before a request is sent. */
   expectAnswer(): void {
     this.#awaitingAnswer = true;
     this.#held = undefined;
   }
 
-  /** Puts the filter before later readers of the socket. */
+  /** Attaches the filter to the socket, before any other reader. */
   attach(socket: Socket): void {
     const read = socket.read.bind(socket) as (size?: number) => Buffer | null;
     this.#awaitingAnswer = true;
@@ -37,7 +37,7 @@ export class UnaskedContinueFilter {
     };
   }
 
-  /** @returns undefined if nothing is left, or if more bytes are needed */
+  /** @returns undefined if no bytes are left, or if more bytes are needed */
   #withoutContinue(chunk: Buffer): Buffer | undefined {
     let bytes = this.#held === undefined ? chunk : Buffer.concat([this.#held, chunk]);
     this.#held = undefined;

@@ -11,11 +11,11 @@ export interface KeyAndCertificate {
 }
 
 export interface TestCertificates {
-  /** PEM of the authority that signed all but `selfSigned`. */
+  /** PEM of the authority that signed all certificates except `selfSigned`. */
   readonly ca: string;
   /** For `localhost` and 127.0.0.1. */
   readonly valid: KeyAndCertificate;
-  /** For another host. */
+  /** For a host that the test does not use. */
   readonly wrongHost: KeyAndCertificate;
   readonly expired: KeyAndCertificate;
   readonly selfSigned: KeyAndCertificate;
@@ -33,7 +33,7 @@ export function makeCertificates(): TestCertificates {
 
   try {
     openssl('req', '-x509', ...newKey, '-keyout', 'ca.key', '-out', 'ca.pem', '-subj', '/CN=Test CA', '-days', '2');
-    // `x509 -req` takes no dates in the past but by the number of days; `ca` does, and needs its small database.
+    // `x509 -req` takes past dates only as a number of days. `ca` takes dates, but needs its small database.
     writeFileSync(file('index.txt'), '');
     writeFileSync(file('serial'), '01\n');
     writeFileSync(

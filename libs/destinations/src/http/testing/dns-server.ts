@@ -2,25 +2,25 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { decode, encode } from 'dns-packet';
 
-/** The records of a name at the n-th query (from 0) of one of its two record types. */
+/** The records of a name for the n-th query (from 0) of one of its two record types. */
 export type Answers = (asked: number) => readonly string[] | 'silence';
 
 export interface TestDnsServer {
   /** For `createResolver({dnsServers: [address]})`. */
   readonly address: string;
-  /** Each question in the order in which it came: `A hooks.example.com`. */
+  /** The questions in the order received, such as `A hooks.example.com`. */
   readonly questions: readonly string[];
-  /** Gives a name its addresses, IPv4 and IPv6 in one list; a name that was never given any does not exist. */
+  /** Sets the addresses of a name, IPv4 and IPv6 in one list. Names without addresses do not exist. */
   set(name: string, answers: readonly string[] | Answers): void;
   close(): Promise<void>;
 }
 
 const NXDOMAIN = 3;
 const AUTHORITATIVE = 0x0400;
-/** A resolver or a client that cached answers would not notice that they change. */
+/** Long, so that a client that caches answers would miss a change. */
 const TTL_SECONDS = 3600;
 
-/** A name server on a free loopback port (UDP) that answers what the test says. */
+/** Starts a name server on a free loopback port (UDP) that gives the test's answers. */
 export async function startDnsServer(): Promise<TestDnsServer> {
   const socket = createSocket('udp4');
   const zone = new Map<string, Answers>();

@@ -6,7 +6,7 @@ import type { KeyAndCertificate } from './certificates.js';
 
 export interface TestProxy {
   readonly port: number;
-  /** What was asked of it, such as `127.0.0.1:443`. */
+  /** The targets of the `CONNECT` requests, such as `127.0.0.1:443`. */
   readonly asked: readonly string[];
   readonly headers: readonly IncomingMessage['headers'][];
   close(): Promise<void>;
@@ -15,13 +15,13 @@ export interface TestProxy {
 export interface ProxyOptions {
   readonly port?: number;
   readonly tls?: KeyAndCertificate;
-  /** @returns the status of the refusal, 0 to break off without one, `undefined` to connect */
+  /** @returns the status of a refusal, 0 to close without one, `undefined` to connect */
   readonly refuse?: (to: string) => number | undefined;
-  /** Whether requests that are no `CONNECT` get an answer. Default: yes. */
+  /** Whether other requests than `CONNECT` get an answer. Default: yes. */
   readonly answersOthers?: boolean;
 }
 
-/** A proxy on a loopback port. */
+/** Starts a proxy on a loopback port. */
 export async function startProxy({
   port = 0,
   tls,

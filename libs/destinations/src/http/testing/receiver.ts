@@ -3,10 +3,7 @@ import { createServer as createTcpServer, type Server, type Socket } from 'node:
 import { createServer as createTlsServer } from 'node:tls';
 import type { KeyAndCertificate } from './certificates.js';
 
-/**
- * What a receiver does each time that a whole request has come; `request` is its text, `nth` counts from 0 over all
- * connections.
- */
+/** Called for each complete request; `request` is its text, `nth` counts from 0 over all connections. */
 export type Behaviour = (socket: Socket, request: string, nth: number) => void;
 
 export interface TestReceiver {
@@ -15,18 +12,18 @@ export interface TestReceiver {
   readonly connections: () => number;
   /** Sockets that are open now. */
   readonly open: () => number;
-  /** Each request as it came, head and body. */
+  /** The text of each request, head and body. */
   readonly requests: readonly string[];
   close(): Promise<void>;
 }
 
 export interface ReceiverOptions {
   readonly tls?: KeyAndCertificate;
-  /** Called when a connection was made, before any request. */
+  /** Called for each new connection, before any request. */
   readonly onConnection?: (socket: Socket) => void;
 }
 
-/** A server on a free loopback port that speaks in bytes, so that it can break every rule of HTTP. */
+/** Starts a server on a free loopback port. It writes raw bytes, so that it can break every rule of HTTP. */
 export async function startReceiver(
   behaviour: Behaviour,
   { tls, onConnection }: ReceiverOptions = {},
@@ -40,7 +37,7 @@ export async function startReceiver(
     sockets.add(socket);
     let pending = '';
     socket.on('close', () => sockets.delete(socket));
-    // A client that drops a connection is what many tests are about.
+    // Many tests let the client drop the connection.
     socket.on('error', () => undefined);
     socket.on('data', (chunk) => {
       pending += chunk.toString('latin1');

@@ -1,9 +1,9 @@
 import { JSON_SCHEMA_DIALECT, type JsonObject } from './json-schema.js';
 
-/** What differs between the events with the shape of contract 3.3. */
+/** The differences between the events with the shape of contract 3.3. */
 interface ConversationDataRules {
   readonly description: string;
-  /** The status that the event stands for. */
+  /** The conversation's status in the event. */
   readonly status: 'waiting_for_agent' | 'active' | 'abandoned';
   /** The alert threshold that was crossed; `absent`: the member must not be there. */
   readonly stage: 1 | 2 | 'absent';
@@ -60,12 +60,11 @@ function stageProperty(stage: ConversationDataRules['stage']): JsonObject {
 }
 
 /**
- * `data` of the events of contract 3.3, and of the hand-off that they repeat (contract 7.4).
+ * Schema of `data` for the events of contract 3.3, and for the hand-off that they repeat (contract 7.4).
  *
- * The payload alone has to be enough for a notification, so what a notification shows is required. Where the spec is
- * silent the schema is tolerant: a conversation may belong to no widget (null) and to no department (null or absent).
- * Members that the spec does not name are allowed at every level, because `data` has the shape of the REST
- * representation, which may grow.
+ * The payload alone must be enough for a notification, so the members that a notification shows are required. The
+ * schema is tolerant where the spec is silent: a conversation may have no widget (null) and no department (null or
+ * absent). Unknown members are allowed at every level, because the REST representation may grow.
  */
 export function conversationDataSchema(rules: ConversationDataRules): JsonObject {
   const stage = typeof rules.stage === 'number' ? ['stage'] : [];

@@ -5,8 +5,8 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export const JSON_SCHEMA_DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 
 /**
- * The schema of a `data` whose shape the spec leaves to the entity's REST representation.
- * One object per description, so that a validator compiles it once for all the types that share it.
+ * Returns the schema of a `data` whose shape is the entity's REST representation. Call it once per description and
+ * share the result, so that a validator compiles it once.
  */
 export function openObjectSchema(description: string): JsonObject {
   return { $schema: JSON_SCHEMA_DIALECT, type: 'object', description };

@@ -1,9 +1,9 @@
 import { JSON_SCHEMA_DIALECT, type JsonObject } from './json-schema.js';
 
 /**
- * `data` of `lead.created`: the REST shape of a lead (contract 3.4). Members that a visitor may leave out are nullable: a
- * lead from Telegram has no email, and a pre-chat form may not ask for name and company. Further members are allowed,
- * since the REST shape may grow.
+ * `data` of `lead.created`: the REST shape of a lead (contract 3.4). Members that a visitor may leave out are nullable:
+ * a lead from Telegram has no email, and a pre-chat form may not ask for name and company. Unknown members are allowed,
+ * because the REST shape may grow.
  */
 export const leadDataSchema: JsonObject = {
   $schema: JSON_SCHEMA_DIALECT,
