@@ -16,7 +16,7 @@ import { StreamRoom, type HeldText } from './stream-room.js';
 import { withPatience } from './with-patience.js';
 
 /**
- * The interval of keep-alives, and of checks that the key or session is still valid. See Decisions, section 11:
+ * The interval of keep-alive comments, and of checks that the key or session is still valid. See Decisions, section 11:
  * Streaming.
  */
 const KEEP_ALIVE_MS = 15_000;
