@@ -29,4 +29,12 @@ describe('citations of the contract', () => {
   it('name sections that exist', () => {
     expect(citations().filter(({ section }) => !SECTIONS.has(section))).toEqual([]);
   });
+
+  it('are the only ones: what is cited is here', () => {
+    const elsewhere = /\b(?:decisions?|spec(?:ification)?),? (?:section )?\d/i;
+    const files = trackedFiles('apps', 'libs', 'test', 'scripts', 'docs', '*.md').filter(
+      (path) => /\.(tsx?|mts|mjs|md|yml)$/.test(path) && !path.startsWith('test/docs/'),
+    );
+    expect(files.filter((path) => elsewhere.test(readFileSync(join(ROOT, path), 'utf8')))).toEqual([]);
+  });
 });

@@ -13,7 +13,7 @@ export interface IngestLimits {
   readonly maxRequestBytes: number;
 }
 
-/** The limits of Decisions, section 5. */
+/** The limits of contract 5.6. */
 export const INGEST_LIMITS: IngestLimits = {
   maxEvents: 500,
   maxEventBytes: 256 * 1024,

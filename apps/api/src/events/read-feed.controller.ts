@@ -16,8 +16,7 @@ import { StreamRoom, type HeldText } from './stream-room.js';
 import { withPatience } from './with-patience.js';
 
 /**
- * The interval of keep-alive comments, and of checks that the key or session is still valid. See Decisions, section 11:
- * Streaming.
+ * The interval of keep-alive comments, and of checks that the key or session is still valid (contract 5.5).
  */
 const KEEP_ALIVE_MS = 15_000;
 /** A stream holds one page in memory until its client has read nearly all of it, so its pages are small. */

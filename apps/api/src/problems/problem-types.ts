@@ -11,7 +11,7 @@ export const INTERNAL_ERROR = 'internal_error';
 
 export type ProblemCode = ErrorCode | typeof INTERNAL_ERROR;
 
-/** Decisions, section 2: the only place where an error code becomes an HTTP status. */
+/** The only place where an error code becomes an HTTP status (contract 8.1). */
 export const PROBLEM_TYPES: Readonly<Record<ProblemCode, ProblemType>> = {
   malformed_request: { status: 400, title: 'The request cannot be read' },
   missing_api_key: { status: 401, title: 'An API key is required' },

@@ -7,7 +7,7 @@ export interface Emission {
   readonly count: number;
 }
 
-/** The most events and bytes of a request. See Decisions, section 5. */
+/** The most events and bytes of a request (contract 5.6). */
 const MAX_EVENTS = 500;
 const MAX_BYTES = 4 * 1024 * 1024;
 

@@ -6,7 +6,7 @@ import type { Environment } from '#libs/runtime';
 import { LiveChatSimulation, type Happening } from '../simulation/live-chat-simulation.js';
 import { GaplessClient, refusal } from './gapless-client.js';
 
-/** The most events of a request. See Decisions, section 5. */
+/** The most events of a request (contract 5.6). */
 const MAX_EVENTS = 500;
 const DEFAULT_CHATS_PER_MINUTE = 12;
 /** How many different numbers `random` can draw. */

@@ -3,7 +3,7 @@ import { retryAfter } from './retry-schedule.js';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** Spec, section 8. */
+/** Contract 6.4. */
 const SPEC_SCHEDULE = [
   10_000,
   MINUTE_MS,

@@ -6,7 +6,7 @@ const LISTED = parseWidgetId('11111111-1111-4111-8111-111111111111')!;
 const ALSO_LISTED = parseWidgetId('22222222-2222-4222-8222-222222222222')!;
 const OTHER = parseWidgetId('33333333-3333-4333-8333-333333333333')!;
 
-/** Spec, section 6.3. */
+/** Contract 7.3. */
 describe('inWidgetScope', () => {
   it.each([
     ['null', 'a widget', null, OTHER, true],

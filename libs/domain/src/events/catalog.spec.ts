@@ -11,7 +11,7 @@ import {
   type EventType,
 } from './catalog.js';
 
-/** Spec 6.1, family by family. */
+/** Contract 7.1, family by family. */
 const SPEC = {
   conversation: [
     'conversation.created',

@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import type { Answer, Ask } from './http-port.js';
 
-/** Decisions, section 2: which codes a status goes with. */
+/** The codes of each status (contract 8.1). */
 const CODES: Readonly<Record<number, readonly string[]>> = {
   400: ['malformed_request'],
   401: ['missing_api_key', 'invalid_api_key'],
