@@ -20,7 +20,6 @@ beforeEach(async () => {
     resolver: createResolver({ timeoutMs: 1_000 }),
     allowedNetworks: parseNetworks('127.0.0.0/8'),
     clock: systemClock,
-    maxConnectionsPerOrigin: 8,
     maxConnectionAgeMs: 60_000,
   });
 });
@@ -30,15 +29,15 @@ afterEach(async () => {
   await server.close();
 });
 
-async function acquire(port: number): Promise<Connection> {
+function acquire(port: number): Connection {
   const url = new URL(`http://127.0.0.1:${port}/`);
-  const acquired = await pool.acquire(url, { kind: 'ip', address: '127.0.0.1' }, undefined);
+  const acquired = pool.acquire(url, { kind: 'ip', address: '127.0.0.1' }, undefined);
   if (acquired.kind === 'refused') throw new Error(acquired.reason);
   return acquired.connection;
 }
 
 async function post(port: number): Promise<void> {
-  const connection = await acquire(port);
+  const connection = acquire(port);
   const request = { url: '', headers: () => ({}), body: Buffer.from('{}'), timeoutMs: 1_000 };
   const { reusable } = await exchange(connection, '/', request, systemClock);
   pool.release(connection, reusable);

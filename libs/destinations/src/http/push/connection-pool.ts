@@ -2,7 +2,6 @@ import type { EndpointHost } from '../endpoint-url.js';
 import { Connection, type ConnectionOptions } from './connection.js';
 
 export interface ConnectionPoolOptions extends ConnectionOptions {
-  readonly maxConnectionsPerOrigin: number;
   readonly maxConnectionAgeMs: number;
 }
 
@@ -10,27 +9,16 @@ export type Acquired =
   | { readonly kind: 'acquired'; readonly connection: Connection }
   | { readonly kind: 'refused'; readonly reason: string };
 
-interface Waiter {
-  readonly url: URL;
-  readonly host: EndpointHost;
-  readonly settle: (acquired: Acquired) => void;
-}
-
-/** The connections to one origin. */
-interface Lane {
-  open: number;
-  /** Ordered by last use. The last one is used first, so that the others grow old and close. */
-  readonly idle: Connection[];
-  readonly waiting: Set<Waiter>;
-}
-
 /**
- * Keeps connections by origin and hands each to one request at a time. It replaces undici's pool for two reasons.
- * undici's time limits start before a request has a connection. Its connection limit cannot distinguish waiting from a
- * slow endpoint.
+ * Keeps idle connections by origin and gives each to one request at a time. No request waits for one of another: hosts
+ * are shared by many endpoints, and a slow endpoint must not delay the others. The lanes of the dispatcher bound how
+ * many requests there are. undici's pool would let requests wait, and its time limits start before a request has a
+ * connection.
  */
 export class ConnectionPool {
-  readonly #lanes = new Map<string, Lane>();
+  /** Each list is ordered by last use. The last connection is used first, so that the others grow old and close. */
+  readonly #idle = new Map<string, Connection[]>();
+  #idleCount = 0;
   #inUse = 0;
   #closing: Promise<void> | undefined;
   #onIdle: (() => void) | undefined;
@@ -39,111 +27,80 @@ export class ConnectionPool {
 
   /** The number of connections to all origins, idle or not. */
   get size(): number {
-    let size = 0;
-    for (const lane of this.#lanes.values()) size += lane.open;
-    return size;
+    return this.#inUse + this.#idleCount;
   }
 
-  /**
-   * Returns a connection that the caller owns until it releases it. Waits while the origin has its maximum of
-   * connections. Never rejects.
-   */
-  acquire(url: URL, host: EndpointHost, signal: AbortSignal | undefined): Promise<Acquired> | Acquired {
+  /** Returns a connection that the caller owns until it releases it. */
+  acquire(url: URL, host: EndpointHost, signal: AbortSignal | undefined): Acquired {
     if (this.#closing !== undefined) return { kind: 'refused', reason: 'the sender is stopping' };
     if (signal?.aborted === true) return { kind: 'refused', reason: 'the attempt was ended' };
-    const lane = this.#laneOf(url.origin);
-    const connection = this.#takeIdle(lane) ?? this.#open(lane, url, host);
-    if (connection !== undefined) return { kind: 'acquired', connection };
-    return new Promise((resolve) => {
-      const end = (): void => {
-        waiter.settle({ kind: 'refused', reason: 'the attempt was ended' });
-      };
-      const waiter: Waiter = {
-        url,
-        host,
-        settle: (acquired) => {
-          lane.waiting.delete(waiter);
-          signal?.removeEventListener('abort', end);
-          resolve(acquired);
-        },
-      };
-      lane.waiting.add(waiter);
-      signal?.addEventListener('abort', end, { once: true });
-    });
+    this.#inUse++;
+    return { kind: 'acquired', connection: this.#takeIdle(url.origin) ?? this.#open(url, host) };
   }
 
   /** @param reusable whether the last answer was read to its end */
   release(connection: Connection, reusable: boolean): void {
     this.#inUse--;
-    const lane = this.#laneOf(connection.url.origin);
-    if (reusable && this.#closing === undefined) lane.idle.push(connection);
-    else this.#drop(connection);
-    for (const waiter of lane.waiting) {
-      const next = this.#takeIdle(lane) ?? this.#open(lane, waiter.url, waiter.host);
-      if (next === undefined) break;
-      waiter.settle({ kind: 'acquired', connection: next });
-    }
+    if (reusable && this.#closing === undefined) this.#keep(connection);
+    else connection.destroy();
     if (this.#inUse === 0) this.#onIdle?.();
   }
 
-  /** Refuses waiting requests, and resolves when all connections have been released and closed. */
+  /** Resolves when all connections have been released and closed. */
   close(): Promise<void> {
     this.#closing ??= this.#closeAll();
     return this.#closing;
   }
 
   async #closeAll(): Promise<void> {
-    for (const { idle, waiting } of this.#lanes.values()) {
-      for (const waiter of waiting) waiter.settle({ kind: 'refused', reason: 'the sender is stopping' });
-      for (const connection of [...idle]) this.#drop(connection);
-    }
+    for (const idle of [...this.#idle.values()]) for (const connection of [...idle]) this.#drop(connection);
     if (this.#inUse === 0) return;
     await new Promise<void>((resolve) => {
       this.#onIdle = resolve;
     });
   }
 
-  #laneOf(origin: string): Lane {
-    const known = this.#lanes.get(origin);
-    if (known !== undefined) return known;
-    const lane: Lane = { open: 0, idle: [], waiting: new Set() };
-    this.#lanes.set(origin, lane);
-    return lane;
+  #keep(connection: Connection): void {
+    const { origin } = connection.url;
+    const idle = this.#idle.get(origin);
+    if (idle === undefined) this.#idle.set(origin, [connection]);
+    else idle.push(connection);
+    this.#idleCount++;
   }
 
-  #takeIdle(lane: Lane): Connection | undefined {
+  #takeIdle(origin: string): Connection | undefined {
     const { clock, maxConnectionAgeMs } = this.options;
-    for (let connection = lane.idle.pop(); connection !== undefined; connection = lane.idle.pop()) {
-      if (clock.now() - connection.openedAt < maxConnectionAgeMs) {
-        this.#inUse++;
-        return connection;
-      }
-      this.#drop(connection);
+    for (let last = this.#idle.get(origin)?.at(-1); last !== undefined; last = this.#idle.get(origin)?.at(-1)) {
+      this.#forget(last);
+      if (clock.now() - last.openedAt < maxConnectionAgeMs) return last;
+      last.destroy();
     }
     return undefined;
   }
 
-  #open(lane: Lane, url: URL, host: EndpointHost): Connection | undefined {
-    if (lane.open >= this.options.maxConnectionsPerOrigin) return undefined;
+  #open(url: URL, host: EndpointHost): Connection {
     const connection = new Connection(url, host, this.options);
-    // Closing the last old connection may have removed the lane from the map.
-    this.#lanes.set(url.origin, lane);
-    lane.open++;
-    this.#inUse++;
     connection.onDisconnect(() => {
-      if (lane.idle.includes(connection)) this.#drop(connection);
+      this.#drop(connection);
     });
     return connection;
   }
 
+  /** Closes an idle connection; one that is in use belongs to its request. */
   #drop(connection: Connection): void {
+    if (this.#forget(connection)) connection.destroy();
+  }
+
+  /** @returns whether the connection was idle */
+  #forget(connection: Connection): boolean {
     const { origin } = connection.url;
-    const lane = this.#laneOf(origin);
-    const at = lane.idle.indexOf(connection);
-    if (at !== -1) lane.idle.splice(at, 1);
-    connection.destroy();
-    lane.open--;
-    // Remove empty lanes, because origins come and go with their endpoints.
-    if (lane.open === 0 && lane.waiting.size === 0) this.#lanes.delete(origin);
+    const idle = this.#idle.get(origin);
+    const at = idle?.lastIndexOf(connection) ?? -1;
+    if (idle === undefined || at === -1) return false;
+    idle.splice(at, 1);
+    this.#idleCount--;
+    // Remove empty lists, because origins come and go with their endpoints.
+    if (idle.length === 0) this.#idle.delete(origin);
+    return true;
   }
 }

@@ -23,11 +23,6 @@ export interface PushClientOptions extends EndpointUrlRules {
   /** PEM of the only certificate authorities to trust, instead of the system's. */
   readonly ca?: string | undefined;
   /**
-   * The most connections to one origin. Further posts wait in order, which does not count towards the time limit.
-   * Default 256.
-   */
-  readonly maxConnectionsPerOrigin?: number | undefined;
-  /**
    * A connection older than this is not used again, milliseconds. So a changed name takes effect, because addresses are
    * checked when a connection is opened. Default 2 minutes.
    */
@@ -40,12 +35,12 @@ export interface PushClientOptions extends EndpointUrlRules {
 const REMEMBERED_CHECKS = 10_000;
 
 export function createPushClient(options: PushClientOptions): PushClient {
-  const { clock, maxConnectionsPerOrigin = 256, maxConnectionAgeMs = 120_000 } = options;
+  const { clock, maxConnectionAgeMs = 120_000 } = options;
   const proxy = options.egressProxy === undefined ? undefined : new EgressProxy(options.egressProxy);
   let pool: ConnectionPool | undefined;
   // Load undici on demand: processes that only check addresses or make headers do not need it in memory.
   const opening = import('./connection-pool.js').then(
-    ({ ConnectionPool }) => new ConnectionPool({ ...options, proxy, maxConnectionsPerOrigin, maxConnectionAgeMs }),
+    ({ ConnectionPool }) => new ConnectionPool({ ...options, proxy, maxConnectionAgeMs }),
   );
   const checks = new Map<string, EndpointUrlCheck>();
   const check = (url: string) => {
@@ -73,7 +68,7 @@ export function createPushClient(options: PushClientOptions): PushClient {
       const path = checked.url.pathname + checked.url.search;
       for (;;) {
         await proxy?.whenThere(request.signal);
-        const acquired = await pool.acquire(checked.url, checked.host, request.signal);
+        const acquired = pool.acquire(checked.url, checked.host, request.signal);
         if (acquired.kind === 'refused') return failedAtOnce('connect', acquired.reason);
         const { connection } = acquired;
         const hasBeenAway = proxy?.watch();
