@@ -16,7 +16,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'trust-uncertain-write',
     breaks: 'a sequencer trusts a write that may have failed',
     file: 'apps/sequencer/src/sequencer.ts',
-    find: `      // The fold ran ahead of the log, and only the log shows whether the write happened.
+    find: `      // The fold is ahead of the log, and only the log shows whether the write happened.
       this.#states.delete(partition);
 `,
     replace: '',

@@ -115,7 +115,7 @@ export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
     name: 'uncertain-write-trusted',
     breaks: 'a sequencer trusts a write that may have failed',
     file: 'apps/sequencer/src/sequencer.ts',
-    find: `      // The fold ran ahead of the log, and only the log shows whether the write happened.
+    find: `      // The fold is ahead of the log, and only the log shows whether the write happened.
       this.#states.delete(partition);
 `,
     replace: '',
