@@ -13,6 +13,7 @@ const RANKS = [
 
 /** The rooms of large libs, by the same rule. */
 const ROOMS = {
+  'embedded-stack': [['processes'], ['servers'], ['kafka-protocol'], ['kafka', 'postgres']],
   'kafka-log': [
     ['topics'],
     ['kafkajs'],

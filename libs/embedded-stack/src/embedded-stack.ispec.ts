@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 import { Client } from 'pg';
 import { eventually } from '../../../test/support/infrastructure/eventually.js';
 import { DataDirInUseError, startEmbeddedStack, type EmbeddedStack } from './index.js';
-import { childrenOf, identifyProcess, isAlive, type ProcessIdentity } from './process-identity.js';
+import { childrenOf, identifyProcess, isAlive, type ProcessIdentity } from './processes/process-identity.js';
 
 const topic = 'written';
 

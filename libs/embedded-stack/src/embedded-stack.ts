@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { nodeDirectories } from './embedded-kafka-cluster.js';
-import { startEmbeddedKafka } from './embedded-kafka.js';
-import { POSTGRES_STOP_STEPS, startEmbeddedPostgres } from './embedded-postgres.js';
-import { KAFKA_STOP_STEPS } from './kafka-node.js';
-import { endLeftover } from './server-claim.js';
+import { nodeDirectories } from './kafka/embedded-kafka-cluster.js';
+import { startEmbeddedKafka } from './kafka/embedded-kafka.js';
+import { POSTGRES_STOP_STEPS, startEmbeddedPostgres } from './postgres/embedded-postgres.js';
+import { KAFKA_STOP_STEPS } from './kafka/kafka-node.js';
+import { endLeftover } from './servers/server-claim.js';
 
 export interface EmbeddedStack {
   readonly brokers: string;

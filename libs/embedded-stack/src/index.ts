@@ -1,12 +1,12 @@
-export { startEmbeddedKafka, type EmbeddedKafka } from './embedded-kafka.js';
+export { startEmbeddedKafka, type EmbeddedKafka } from './kafka/embedded-kafka.js';
 export {
   startEmbeddedKafkaCluster,
   type EmbeddedKafkaCluster,
   type EmbeddedKafkaNode,
-} from './embedded-kafka-cluster.js';
-export { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded-postgres.js';
+} from './kafka/embedded-kafka-cluster.js';
+export { startEmbeddedPostgres, type EmbeddedPostgres } from './postgres/embedded-postgres.js';
 export { startEmbeddedStack, stopLeftovers, type EmbeddedStack } from './embedded-stack.js';
-export { forgetMembers } from './forget-members.js';
-export { quietPort } from './free-port.js';
-export { KAFKA_JARS } from './kafka-jars.js';
-export { DataDirInUseError } from './server-claim.js';
+export { forgetMembers } from './kafka-protocol/forget-members.js';
+export { quietPort } from './servers/free-port.js';
+export { KAFKA_JARS } from './kafka/kafka-jars.js';
+export { DataDirInUseError } from './servers/server-claim.js';

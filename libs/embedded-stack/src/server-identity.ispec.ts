@@ -8,7 +8,7 @@ import { Kafka, logLevel } from 'kafkajs';
 import { Client } from 'pg';
 import { eventually } from '../../../test/support/infrastructure/eventually.js';
 import { quietPort, startEmbeddedStack, type EmbeddedStack } from './index.js';
-import { isAlive, type ProcessIdentity } from './process-identity.js';
+import { isAlive, type ProcessIdentity } from './processes/process-identity.js';
 
 /** On a busy machine a broker takes its time. */
 const TIMEOUT_MS = 240_000;

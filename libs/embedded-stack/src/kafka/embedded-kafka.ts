@@ -1,4 +1,4 @@
-import { quietPort } from './free-port.js';
+import { quietPort } from '../servers/free-port.js';
 import { newKafkaClusterId } from './kafka-cluster-id.js';
 import { runKafkaNode } from './kafka-node.js';
 

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { membersOf } from '../../../test/support/group-members.js';
-import { eventually } from '../../../test/support/infrastructure/eventually.js';
-import { startEmbeddedKafkaCluster, type EmbeddedKafkaCluster } from './embedded-kafka-cluster.js';
+import { membersOf } from '../../../../test/support/group-members.js';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { startEmbeddedKafkaCluster, type EmbeddedKafkaCluster } from '../kafka/embedded-kafka-cluster.js';
 import { forgetMembers } from './forget-members.js';
 import { askKafka, RequestBody } from './kafka-request.js';
 

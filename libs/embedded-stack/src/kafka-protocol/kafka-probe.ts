@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
-import { errorCode } from './error-code.js';
-import type { WhoAnswers } from './who-answers.js';
+import { errorCode } from '../processes/error-code.js';
+import type { WhoAnswers } from '../servers/who-answers.js';
 
 const METADATA_API = 3;
 const METADATA_VERSION = 5;

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { StopSteps } from './end-process.js';
+import type { StopSteps } from '../processes/end-process.js';
 import { launchOnFreePort, rememberedPort, rememberPort } from './free-port.js';
 import { DirectoryHeldError, PortTakenError } from './launch-errors.js';
 import { claimServer } from './server-claim.js';

@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process';
 import { closeSync, fchmodSync, openSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { endProcess, signalProcess, type StopSteps } from './end-process.js';
+import { endProcess, signalProcess, type StopSteps } from '../processes/end-process.js';
 import { endOf, logTail, rotateLog, textSince } from './log-tail.js';
 import { relaunchReason } from './launch-errors.js';
-import { withPrivateFiles } from './private-files.js';
-import { childrenOf, identifyProcess, type ProcessIdentity } from './process-identity.js';
+import { withPrivateFiles } from '../processes/private-files.js';
+import { childrenOf, identifyProcess, type ProcessIdentity } from '../processes/process-identity.js';
 
 export interface ServerCommand {
   readonly name: string;

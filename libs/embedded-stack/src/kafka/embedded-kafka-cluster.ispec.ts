@@ -3,9 +3,9 @@ import { Kafka, logLevel } from 'kafkajs';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventually } from '../../../test/support/infrastructure/eventually.js';
-import { startEmbeddedKafkaCluster, type EmbeddedKafkaCluster } from './index.js';
-import { kafkaAnswers } from './kafka-probe.js';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { startEmbeddedKafkaCluster, type EmbeddedKafkaCluster } from '../index.js';
+import { kafkaAnswers } from '../kafka-protocol/kafka-probe.js';
 
 const NODES = 3;
 const topic = 'written';

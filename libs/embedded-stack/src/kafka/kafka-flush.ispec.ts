@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Kafka, logLevel } from 'kafkajs';
-import { eventually } from '../../../test/support/infrastructure/eventually.js';
-import { startEmbeddedKafka, type EmbeddedKafka } from './index.js';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { startEmbeddedKafka, type EmbeddedKafka } from '../index.js';
 
 const TIMEOUT_MS = 120_000;
 

@@ -4,14 +4,14 @@ import { existsSync } from 'node:fs';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import type { StopSteps } from './end-process.js';
+import type { StopSteps } from '../processes/end-process.js';
 import { kafkaClusterIdIn } from './kafka-cluster-id.js';
 import { KAFKA_JARS } from './kafka-jars.js';
-import { whoAnswersKafka } from './kafka-probe.js';
+import { whoAnswersKafka } from '../kafka-protocol/kafka-probe.js';
 import { kafkaLogging, kafkaServerProperties, type KafkaPeer } from './kafka-settings.js';
-import { withPrivateFiles } from './private-files.js';
-import { runServer, type RunningServer } from './run-server.js';
-import { serverEnvironment } from './server-process.js';
+import { withPrivateFiles } from '../processes/private-files.js';
+import { runServer, type RunningServer } from '../servers/run-server.js';
+import { serverEnvironment } from '../servers/server-process.js';
 
 /** The nodes of a cluster and its id. */
 export interface KafkaMembership {

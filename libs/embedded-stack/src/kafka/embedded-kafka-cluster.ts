@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { quietPort, rememberedPort, rememberPort } from './free-port.js';
+import { quietPort, rememberedPort, rememberPort } from '../servers/free-port.js';
 import { newKafkaClusterId } from './kafka-cluster-id.js';
 import { runKafkaNode, type KafkaMembership } from './kafka-node.js';
-import type { RunningServer } from './run-server.js';
+import type { RunningServer } from '../servers/run-server.js';
 
 /** One node of a cluster, both broker and controller. It keeps its address and its records while it is stopped. */
 export interface EmbeddedKafkaNode {

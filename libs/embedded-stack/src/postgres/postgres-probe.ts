@@ -2,8 +2,8 @@ import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import { endianness } from 'node:os';
 import { join } from 'node:path';
 import { Client, escapeIdentifier } from 'pg';
-import { errorCode } from './error-code.js';
-import type { WhoAnswers } from './who-answers.js';
+import { errorCode } from '../processes/error-code.js';
+import type { WhoAnswers } from '../servers/who-answers.js';
 
 /** SQLSTATEs of a server that runs but cannot do it yet: it starts or stops, is full, or its template is in use. */
 const NOT_YET = /^(08|57P|53|55006)/;

@@ -13,13 +13,13 @@ import {
 } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { endProcess, type StopSteps } from './end-process.js';
+import { endProcess, type StopSteps } from '../processes/end-process.js';
 import { whoAnswersPostgres } from './postgres-probe.js';
 import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.js';
-import { commandLineOf, identifyProcess, processesIn } from './process-identity.js';
-import { runAsNonRoot, type RunAs } from './run-as.js';
-import { runServer } from './run-server.js';
-import { serverEnvironment } from './server-process.js';
+import { commandLineOf, identifyProcess, processesIn } from '../processes/process-identity.js';
+import { runAsNonRoot, type RunAs } from '../processes/run-as.js';
+import { runServer } from '../servers/run-server.js';
+import { serverEnvironment } from '../servers/server-process.js';
 
 export interface EmbeddedPostgres {
   readonly pid: number | undefined;
