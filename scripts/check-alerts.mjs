@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { ROOT, runMain } from './bootstrap.mjs';
 import { promtool } from './promtool.mjs';
 import { runTool, StepError } from './run-tool.mjs';
@@ -8,6 +9,7 @@ import { runTool, StepError } from './run-tool.mjs';
 const RULES = 'docker/observability/prometheus/alerts.yml';
 const CONFIGURATION = 'docker/observability/prometheus/prometheus.yml';
 const RULE_TESTS = 'docker/observability/prometheus/alerts.test.yml';
+const CATALOG = 'libs/telemetry/src/metrics/catalog.ts';
 const DASHBOARD = 'docker/observability/grafana/gapless.json';
 
 /** @returns {string[]} the names that follow `key` in the file. */
@@ -35,6 +37,18 @@ function queriesAsRules() {
   return JSON.stringify({ groups: [{ name: 'dashboard', rules }] });
 }
 
+/** Every metric of a process, as `/metrics` shows it. */
+async function everyMetric() {
+  const { METRICS, Metrics } = await import(pathToFileURL(join(ROOT, 'dist/libs/telemetry/src/index.js')).href);
+  const metrics = new Metrics();
+  metrics.measureProcess();
+  const report = { counter: 'add', gauge: 'set', histogram: 'observe' };
+  for (const [name, { kind, labels }] of Object.entries(METRICS)) {
+    metrics[report[kind]](name, Object.fromEntries(labels.map((label) => [label, 'any'])), 1);
+  }
+  return (await metrics.scrape()).text;
+}
+
 await runMain(async () => {
   const tool = await promtool(ROOT).catch((error) => {
     // Where things are merged nothing is left out; elsewhere somebody may have no way to get it.
@@ -54,6 +68,12 @@ await runMain(async () => {
     const path = join(directory, 'queries.yml');
     writeFileSync(path, queriesAsRules());
     process.stdout.write(await check(['check', 'rules', path], `Mend the queries of ${DASHBOARD}.`));
+    const scraped = join(directory, 'metrics.txt');
+    writeFileSync(scraped, await everyMetric());
+    await runTool('sh', ['-c', '"$0" check metrics < "$1"', tool, scraped], {
+      cwd: ROOT,
+      advice: `Correct ${CATALOG}.`,
+    });
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

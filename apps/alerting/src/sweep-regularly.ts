@@ -28,7 +28,7 @@ export class SweepRegularly extends RegularWork {
     private readonly kit: StageKit,
   ) {
     super({ everyMs: kit.config.sweepIntervalMs });
-    const { config, topics, clock, logger } = kit;
+    const { config, topics, clock, logger, metrics } = kit;
     const positions = new LogPositions(connection);
     this.#writer = new PartitionWriter(connection);
     this.#sweep = new Sweep({
@@ -53,6 +53,7 @@ export class SweepRegularly extends RegularWork {
       mails: config.smtpUrl !== null,
       clock,
       logger,
+      metrics,
     });
   }
 

@@ -1,6 +1,7 @@
 import { decideAlerts, type Alert, type Clock, type ConversationId, type EventId } from '#libs/domain';
 import type { AlertClaims, AlertClaim, DueQueue } from '#libs/postgres';
 import type { Logger } from '#libs/runtime';
+import type { Metrics } from '#libs/telemetry';
 import type { AlertPublisher } from './alert-publisher.js';
 import type { CaughtUpPartitions } from './caught-up-partitions.js';
 
@@ -15,6 +16,7 @@ export interface SweepDependencies {
   readonly mails: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly metrics: Metrics;
 }
 
 /** The result of a sweep. */
@@ -30,7 +32,9 @@ export interface Swept {
  * sweep.
  */
 export class Sweep {
-  constructor(private readonly use: SweepDependencies) {}
+  constructor(private readonly use: SweepDependencies) {
+    for (const stage of ['1', '2']) use.metrics.add('gapless_alerts_raised_total', { stage }, 0);
+  }
 
   /**
    * Raises alerts as of now, in the partitions whose queues hold every earlier event.
@@ -55,7 +59,7 @@ export class Sweep {
       const due = await this.use.claims.due(partitions, nowMs, BATCH);
       const claims = due.flatMap((queue) => this.#decide(queue, nowMs));
       const raised = await this.use.claims.claim(claims);
-      this.#log(claims, raised);
+      this.#report(claims, raised);
       for (const eventId of raised) all.add(eventId);
       const count = due.reduce((sum, { queue }) => sum + queue.waiting.length, 0);
       // If nothing could be claimed, another process is claiming the same alerts. The next sweep covers the rest.
@@ -75,9 +79,10 @@ export class Sweep {
     });
   }
 
-  #log(claims: readonly AlertClaim[], raised: ReadonlySet<EventId>): void {
+  #report(claims: readonly AlertClaim[], raised: ReadonlySet<EventId>): void {
     for (const alert of claims.flatMap(({ alerts }) => alerts)) {
       if (!raised.has(alert.eventId)) continue;
+      this.use.metrics.add('gapless_alerts_raised_total', { stage: String(alert.stage) });
       this.use.logger.info(
         {
           org_id: alert.orgId,

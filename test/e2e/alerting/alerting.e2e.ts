@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { AlertMails } from '#libs/postgres';
 import { createLogger } from '#libs/runtime';
+import { Metrics } from '#libs/telemetry';
 import { AlertingModule } from '../../../apps/alerting/src/alerting.module.js';
 import { MailRounds } from '../../../apps/alerting/src/mail/mail-rounds.js';
 import { createMailTransport, senderOf } from '../../../apps/alerting/src/mail/mail-transport.js';
@@ -77,7 +78,10 @@ describe('a conversation that nobody answers (contract 7.4)', () => {
       const data = conversationData(conversation, { subject: 'x'.repeat(250 * 1024) });
       await org.happens({ event: 'handed_off', conversation, data });
     }
-    expect((await suite.sweepAfter(61).round()).raised).toBe(40);
+    const metrics = new Metrics();
+    expect((await suite.sweepAfter(61, { metrics }).round()).raised).toBe(40);
+    const { text } = await metrics.scrape();
+    expect(text.match(/(?<=^gapless_alerts_raised_total).*$/gm)).toEqual(['{stage="1"} 40', '{stage="2"} 0']);
     await expectRaised(conversations.map((conversation) => `conversation.queued ${conversation}`));
   });
 
@@ -363,6 +367,7 @@ describe('mails of staff alerts', () => {
     await org.happens({ event: 'handed_off' });
     await suite.sweepAfter(300).round();
     const transport = createMailTransport(url);
+    const metrics = new Metrics();
     const mailsAfter = (seconds: number) =>
       new MailRounds({
         mails: new AlertMails(suite.store),
@@ -370,6 +375,7 @@ describe('mails of staff alerts', () => {
         context: { from: senderOf(url), publicUrl: 'https://gapless.example' },
         clock: { now: () => HANDED_OFF_AT_MS + seconds * 1_000 },
         logger: createLogger('silent', 'test'),
+        metrics,
       }).round();
     // A round leaves out alerts that another transaction holds at that moment.
     const bothAreTriedAfter = async (seconds: number) => {
@@ -391,6 +397,12 @@ describe('mails of staff alerts', () => {
     expect(await mailsAfter(10_000)).toBe(0);
     await transport.close();
     await server.close();
+    const { text } = await metrics.scrape();
+    expect(text.match(/(?<=^gapless_alert_mails_total).*$/gm)).toEqual([
+      '{outcome="sent"} 2',
+      '{outcome="retry"} 4',
+      '{outcome="exhausted"} 0',
+    ]);
 
     const [first, second] = server.mails.toSorted((one, other) =>
       one.headers['subject']!.startsWith('Still') ? 1 : other.headers['subject']!.startsWith('Still') ? -1 : 0,

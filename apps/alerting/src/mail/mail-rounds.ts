@@ -1,6 +1,7 @@
 import { mailRetryDelayMs, type Clock } from '#libs/domain';
 import type { AlertMail, AlertMails, MailOutcome } from '#libs/postgres';
 import type { Logger } from '#libs/runtime';
+import type { Metrics } from '#libs/telemetry';
 import type { MailTransport } from './mail-transport.js';
 import { staffMail, type StaffMailContext } from './staff-mail.js';
 
@@ -8,6 +9,7 @@ const BATCH = 20;
 /** How long a mail is reserved for the process that sends it: longer than its SMTP timeouts let an attempt take. */
 const HELD_MS = 120_000;
 const LONGEST_ERROR = 500;
+const ATTEMPTS = 'gapless_alert_mails_total';
 
 export interface MailRoundsDependencies {
   readonly mails: AlertMails;
@@ -15,6 +17,7 @@ export interface MailRoundsDependencies {
   readonly context: StaffMailContext;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly metrics: Metrics;
 }
 
 /**
@@ -22,7 +25,9 @@ export interface MailRoundsDependencies {
  * server's answer but before the answer is saved, the mail is sent again under the same Message-ID.
  */
 export class MailRounds {
-  constructor(private readonly use: MailRoundsDependencies) {}
+  constructor(private readonly use: MailRoundsDependencies) {
+    for (const outcome of ['sent', 'retry', 'exhausted']) use.metrics.add(ATTEMPTS, { outcome }, 0);
+  }
 
   /** @returns how many mails were tried */
   async round(): Promise<number> {
@@ -41,8 +46,12 @@ export class MailRounds {
     await this.use.mails.settle(mail, outcome);
     const line = { alert_id: mail.alertId, org_id: mail.orgId, attempt: mail.attempt, outcome: outcome.kind };
     if (outcome.kind === 'failed') {
+      this.use.metrics.add(ATTEMPTS, { outcome: outcome.retryAtMs === undefined ? 'exhausted' : 'retry' });
       this.use.logger.warn({ ...line, reason: outcome.error, retry_at_ms: outcome.retryAtMs }, 'alert.not_mailed');
-    } else this.use.logger.info(line, 'alert.mailed');
+    } else {
+      if (outcome.kind === 'sent') this.use.metrics.add(ATTEMPTS, { outcome: 'sent' });
+      this.use.logger.info(line, 'alert.mailed');
+    }
   }
 
   async #send(mail: AlertMail): Promise<MailOutcome> {

@@ -3,6 +3,7 @@ import type { Clock } from '#libs/domain';
 import { AlertMails, Store } from '#libs/postgres';
 import { CLOCK, CONFIG, LOGGER, RegularWork } from '#libs/platform';
 import type { Config, Logger } from '#libs/runtime';
+import { Metrics } from '#libs/telemetry';
 import { MailRounds } from './mail-rounds.js';
 import { createMailTransport, senderOf, type MailTransport } from './mail-transport.js';
 
@@ -20,6 +21,7 @@ export class SendMails extends RegularWork {
     @Inject(CONFIG) { smtpUrl, publicUrl }: Config,
     @Inject(CLOCK) clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
+    metrics: Metrics,
   ) {
     super({ everyMs: ROUND_EVERY_MS });
     this.#transport = smtpUrl === null ? null : createMailTransport(smtpUrl);
@@ -30,6 +32,7 @@ export class SendMails extends RegularWork {
       context: { from: senderOf(smtpUrl), publicUrl },
       clock,
       logger,
+      metrics,
     });
   }
 

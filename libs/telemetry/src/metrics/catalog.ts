@@ -133,7 +133,7 @@ export const METRICS = {
 
   gapless_deliveries_scheduled_total: {
     kind: 'counter',
-    help: 'Deliveries that the router scheduled.',
+    help: 'Deliveries that were found for events of the log.',
     labels: [],
   },
   gapless_router_skipped_total: {
@@ -237,6 +237,17 @@ export const METRICS = {
     kind: 'counter',
     help: 'Rows of disabled (settle) and deleted (remove) endpoints that were updated.',
     labels: ['kind'],
+  },
+
+  gapless_alerts_raised_total: {
+    kind: 'counter',
+    help: 'Alerts for live chats that wait too long, by stage: 1, and 2 for the escalation.',
+    labels: ['stage'],
+  },
+  gapless_alert_mails_total: {
+    kind: 'counter',
+    help: 'Attempts to mail a staff alert, by outcome: sent, retry, or exhausted after the last one.',
+    labels: ['outcome'],
   },
 
   gapless_http_requests_total: {

@@ -30,6 +30,14 @@ describe('the catalog of metrics', () => {
 });
 
 describe('Metrics', () => {
+  it('calls no gauge of a Node process a total, as only counters are', async () => {
+    const metrics = new Metrics();
+    metrics.measureProcess();
+    const { text } = await metrics.scrape();
+    expect(text).toContain('# TYPE nodejs_active_handles gauge\n');
+    expect(text.match(/^# TYPE \w+_total gauge$/gm)).toBeNull();
+  });
+
   it('reports only what was used', async () => {
     const metrics = new Metrics();
     metrics.add('gapless_attempts_total', { outcome: 'delivered', error: 'none' });

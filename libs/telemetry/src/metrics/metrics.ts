@@ -35,7 +35,13 @@ export class Metrics {
   /** Also measures the metrics of every Node process: CPU, memory, event loop, garbage collection. */
   measureProcess(): void {
     // These metrics belong to the process, so only its main thread reports them.
-    if (isMainThread) collectDefaultMetrics({ register: this.#registry });
+    if (!isMainThread) return;
+    collectDefaultMetrics({ register: this.#registry });
+    // Some gauges are named like counters. They are sums of other gauges, which a query can add up.
+    for (const metric of this.#registry.getMetricsAsArray()) {
+      const { name } = metric;
+      if (metric instanceof Gauge && name.endsWith('_total')) this.#registry.removeSingleMetric(name);
+    }
   }
 
   /** Increases a counter. An increase by 0 starts a series, so that Prometheus sees its first real increase. */

@@ -11,6 +11,7 @@ import {
 import type { EventId, OrgId, WidgetId } from '#libs/domain';
 import { TOPICS, type GaplessApp } from '#libs/platform';
 import { createLogger } from '#libs/runtime';
+import { Metrics } from '#libs/telemetry';
 import { AlertPublisher } from '../../../../apps/alerting/src/alert-publisher.js';
 import { AlertingModule } from '../../../../apps/alerting/src/alerting.module.js';
 import { CaughtUpPartitions } from '../../../../apps/alerting/src/caught-up-partitions.js';
@@ -190,6 +191,7 @@ export class AlertingSuite {
       readonly dies?: 'before writing' | 'after writing';
       readonly patienceMs?: number;
       readonly brokers?: string;
+      readonly metrics?: Metrics;
     } = {},
   ): Sweep {
     const logger = createLogger('silent', 'test');
@@ -224,6 +226,7 @@ export class AlertingSuite {
       mails: true,
       clock,
       logger,
+      metrics: how.metrics ?? new Metrics(),
     });
   }
 }
