@@ -29,12 +29,12 @@ const CONSUMES: readonly MetricName[] = ['gapless_batch_records', 'gapless_batch
 const TOLD: Readonly<Record<StageName, readonly MetricName[]>> = {
   api: [...PRODUCES, 'gapless_http_requests_total', 'gapless_http_request_duration_seconds'],
   sequencer: [...PRODUCES, ...CONSUMES, 'gapless_sequencer_repeats_total'],
-  router: [...PRODUCES, ...CONSUMES, 'gapless_deliveries_scheduled_total'],
   dispatcher: [
     ...PRODUCES,
     ...CONSUMES,
     'gapless_consumer_lag_records',
     'gapless_consumer_lag_seconds',
+    'gapless_deliveries_scheduled_total',
     'gapless_attempts_total',
     'gapless_push_duration_seconds',
     'gapless_first_push_delay_seconds',
@@ -58,7 +58,6 @@ const TOLD: Readonly<Record<StageName, readonly MetricName[]>> = {
 const ZERO: Readonly<Record<StageName, readonly MetricName[]>> = {
   api: ['gapless_postgres_queries_waiting', 'gapless_produce_failures_total'],
   sequencer: ['gapless_batch_failures_total', 'gapless_consumer_lag_records', 'gapless_consumer_lag_seconds'],
-  router: ['gapless_batch_failures_total', 'gapless_consumer_lag_records', 'gapless_consumer_lag_seconds'],
   dispatcher: ['gapless_batch_failures_total', 'gapless_attempts_reconciled_total', 'gapless_egress_proxy_away'],
   projector: [
     'gapless_batch_failures_total',
@@ -81,9 +80,9 @@ const GUARDED: readonly MetricName[] = [
 const SHOWN: Readonly<Record<StageName, readonly MetricName[]>> = {
   api: ['gapless_ingest_lag_seconds'],
   sequencer: [...GUARDED, 'gapless_sequencer_old_stamps_total'],
-  router: [...GUARDED, 'gapless_router_skipped_total'],
   dispatcher: [
     ...GUARDED,
+    'gapless_router_skipped_total',
     'gapless_reconciler_endpoints_waiting',
     'gapless_reconciler_failures_total',
     'gapless_reconciler_last_look_timestamp_seconds',

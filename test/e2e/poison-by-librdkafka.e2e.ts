@@ -21,7 +21,7 @@ import { aStageProcess, type StageProcess } from '../support/stage-process.js';
 import { API_HTTP } from '../support/stages.js';
 
 const PARTITIONS = 3;
-const STAGES = ['sequencer', 'router', 'dispatcher', 'projector'];
+const STAGES = ['sequencer', 'dispatcher', 'projector'];
 /** For a machine that is busy otherwise; `npm run test:hostile` measures that it takes less than 5 s. */
 const GOES_ON_WITHIN_MS = 30_000;
 

@@ -86,7 +86,7 @@ describe('brokers that ask who connects', () => {
 
       const api = await gapless!.start([STAGE_MODULES.api], { name: 'api', http: API_HTTP, env: signIn('api') });
       const sasl: Readonly<Record<string, string>> = {
-        router: 'scram-sha-256',
+        sequencer: 'scram-sha-256',
         projector: 'plain',
         dispatcher: 'oauthbearer',
       };

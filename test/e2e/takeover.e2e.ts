@@ -4,7 +4,6 @@ import { Store } from '#libs/postgres';
 import { ApiModule } from '../../apps/api/src/api.module.js';
 import { DispatcherModule } from '../../apps/dispatcher/src/dispatcher.module.js';
 import { ProjectorModule } from '../../apps/projector/src/projector.module.js';
-import { RouterModule } from '../../apps/router/src/router.module.js';
 import { SequencerModule } from '../../apps/sequencer/src/sequencer.module.js';
 import { ApiClient } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
@@ -18,7 +17,6 @@ import { API_HTTP } from '../support/stages.js';
 
 const STAGES: Readonly<Record<string, Type>> = {
   sequencer: SequencerModule,
-  router: RouterModule,
   dispatcher: DispatcherModule,
 };
 /** Enough of them to be on every partition. */

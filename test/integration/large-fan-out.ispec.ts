@@ -3,8 +3,8 @@ import type { OrgId } from '#libs/domain';
 import { Store } from '#libs/postgres';
 import type { GaplessApp } from '#libs/platform';
 import { ApiModule } from '../../apps/api/src/api.module.js';
+import { DispatcherModule } from '../../apps/dispatcher/src/dispatcher.module.js';
 import { ProjectorModule } from '../../apps/projector/src/projector.module.js';
-import { RouterModule } from '../../apps/router/src/router.module.js';
 import { SequencerModule } from '../../apps/sequencer/src/sequencer.module.js';
 import { ApiClient } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
@@ -12,6 +12,7 @@ import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
 import { anOrgId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import { readTopic } from '../support/log-reader.js';
+import { aReceiver } from '../support/receiver.js';
 import { API_HTTP } from '../support/stages.js';
 
 /** Just under what an event may have. */
@@ -25,7 +26,7 @@ let api: ApiClient;
 
 beforeEach(async () => {
   gapless = await aGapless();
-  app = await gapless.start([ApiModule, SequencerModule, ProjectorModule, RouterModule], { http: API_HTTP });
+  app = await gapless.start([ApiModule, SequencerModule, ProjectorModule], { http: API_HTTP });
   orgId = anOrgId();
   api = new ApiClient(app.url, await anApiKey(app.app.get(Store), orgId));
 });
@@ -49,16 +50,21 @@ async function scheduled(): Promise<{ readonly attempts: number; readonly delive
 }
 
 describe('events of the largest size to as many endpoints as an org may have', () => {
-  it('are scheduled for each endpoint, once', async () => {
-    for (let nth = 0; nth < 50; nth++) await api.createWebhook(HOOK);
+  it('are pushed to each endpoint, once', async () => {
+    const receiver = await aReceiver();
+    for (let nth = 0; nth < 50; nth++) await api.createWebhook({ ...HOOK, url: `${receiver.url}/${nth}` });
     await emitLarge(4);
+    await gapless.start([DispatcherModule]);
     await eventually(
-      async () => {
-        expect((await scheduled()).deliveries).toBe(200);
+      () => {
+        expect(receiver.received).toHaveLength(200);
       },
       { timeoutMs: 30_000 },
     );
-    expect((await scheduled()).attempts).toBe(200);
+    expect(
+      new Set(receiver.received.map(({ path, headers }) => `${path} ${String(headers['x-service-sequence'])}`)).size,
+    ).toBe(200);
+    await receiver.close();
   });
 });
 

@@ -7,7 +7,6 @@ import { TOPICS, type GaplessApp } from '#libs/platform';
 import { Identifiers } from '#libs/runtime';
 import { DispatcherModule } from '../../apps/dispatcher/src/dispatcher.module.js';
 import { ProjectorModule } from '../../apps/projector/src/projector.module.js';
-import { RouterModule } from '../../apps/router/src/router.module.js';
 import { SequencerModule } from '../../apps/sequencer/src/sequencer.module.js';
 import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
 import { eventually } from '../support/infrastructure/eventually.js';
@@ -21,7 +20,7 @@ describe('the pipeline', () => {
 
   beforeAll(async () => {
     gapless = await aGapless();
-    app = await gapless.start([SequencerModule, RouterModule, DispatcherModule, ProjectorModule]);
+    app = await gapless.start([SequencerModule, DispatcherModule, ProjectorModule]);
     receiver = await aReceiver();
   });
 

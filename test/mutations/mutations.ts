@@ -101,11 +101,21 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'commit-early',
-    breaks: 'the offset of an attempt moves before the attempt',
+    breaks: 'the offset moves past an attempt that did not end',
     file: 'apps/dispatcher/src/lane-feeder.ts',
-    find: 'const make = (making: Flight) => this.options.make(due, making).then(complete, interrupted);',
-    replace: `complete();
-    const make = (making: Flight) => this.options.make(due, making).then(complete, interrupted);`,
+    find: `      this.options.make(due, making).then(
+        () => {
+          record.close();
+        },
+        (error: unknown) => {
+          this.#interrupted(error);
+        },
+      );
+`,
+    replace: `      this.options.make(due, making).finally(() => {
+        record.close();
+      });
+`,
     caughtBy: {
       project: 'unit',
       file: 'apps/dispatcher/src/lane-feeder.spec.ts',
@@ -160,7 +170,7 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: '',
     caughtBy: {
       project: 'unit',
-      file: 'apps/router/src/route-log.handler.spec.ts',
+      file: 'apps/dispatcher/src/routing/route-log.handler.spec.ts',
       name: 'receives nothing from before it was created, and everything after',
     },
   },
@@ -172,7 +182,7 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: 'return record.offset < place.nextOffset && record.timestampMs < 0;',
     caughtBy: {
       project: 'unit',
-      file: 'apps/router/src/route-log.handler.spec.ts',
+      file: 'apps/dispatcher/src/routing/route-log.handler.spec.ts',
       name: 'routes nothing again that was routed by the router before it',
     },
   },

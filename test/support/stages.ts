@@ -6,13 +6,11 @@ import { ApiModule } from '../../apps/api/src/api.module.js';
 import { apiHttp } from '../../apps/api/src/http/api-http.js';
 import { DispatcherModule } from '../../apps/dispatcher/src/dispatcher.module.js';
 import { ProjectorModule } from '../../apps/projector/src/projector.module.js';
-import { RouterModule } from '../../apps/router/src/router.module.js';
 import { SequencerModule } from '../../apps/sequencer/src/sequencer.module.js';
 
 export const STAGE_MODULES: Readonly<Record<StageName, Type>> = {
   api: ApiModule,
   sequencer: SequencerModule,
-  router: RouterModule,
   dispatcher: DispatcherModule,
   projector: ProjectorModule,
   alerting: AlertingModule,

@@ -7,7 +7,6 @@ describe('the ports of a set', () => {
     expect(usualPorts(3000, 1)).toEqual({
       api: 3000,
       sequencer: 3001,
-      router: 3002,
       dispatcher: 3003,
       projector: 3004,
       alerting: 3005,
@@ -24,7 +23,7 @@ describe('the ports of a set', () => {
       const first = await findPorts(taken, 1, spokenFor);
       const second = await findPorts(taken, 1, spokenFor);
       expect(first.api).not.toBe(taken);
-      expect(new Set([...Object.values(first), ...Object.values(second)]).size).toBe(12);
+      expect(new Set([...Object.values(first), ...Object.values(second)]).size).toBe(10);
     } finally {
       server.close();
     }

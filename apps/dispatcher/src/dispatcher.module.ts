@@ -1,13 +1,28 @@
 import { Module } from '@nestjs/common';
+import { KafkaConnection, LogPositions } from '#libs/kafka-log';
 import { ownAppender } from '#libs/platform';
 import { DispatchAttemptsHandler } from './dispatch-attempts.handler.js';
 import { Dispatcher } from './dispatcher.js';
 import { ForwardRetriesHandler } from './forward-retries.handler.js';
 import { destination } from './destination.provider.js';
 import { ReconcilePending } from './reconcile-pending.js';
+import { LARGE_FROM, RouteLogHandler, ROUTER_LARGE_FROM } from './routing/route-log.handler.js';
+import { RoutedPlaces } from './routing/routed-places.js';
 
 @Module({
-  controllers: [DispatchAttemptsHandler, ForwardRetriesHandler],
-  providers: [ownAppender, destination, Dispatcher, ReconcilePending],
+  controllers: [RouteLogHandler, DispatchAttemptsHandler, ForwardRetriesHandler],
+  providers: [
+    ownAppender,
+    destination,
+    Dispatcher,
+    ReconcilePending,
+    RoutedPlaces,
+    { provide: ROUTER_LARGE_FROM, useValue: LARGE_FROM },
+    {
+      provide: LogPositions,
+      useFactory: (connection: KafkaConnection) => new LogPositions(connection),
+      inject: [KafkaConnection],
+    },
+  ],
 })
 export class DispatcherModule {}

@@ -1,25 +1,28 @@
 import { setMaxListeners } from 'node:events';
 import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
-import { ENDPOINT_SHARE, ORG_SHARE, type Destination } from '#libs/domain';
+import { ENDPOINT_SHARE, ORG_SHARE, type Destination, type DueAttempt } from '#libs/domain';
 import { EndpointDirectory } from '#libs/postgres';
-import { Appender, Appenders, ConsumerSessions, type NewRecord, type StoredRecord } from '#libs/kafka-log';
+import { Appender, Appenders, attemptRecord, ConsumerSessions, factRecord, type NewRecord } from '#libs/kafka-log';
 import { StageKit } from '#libs/platform';
 import { untilItWorks } from '#libs/runtime';
 import { AttemptMaker } from './attempt-maker.js';
 import { DispatchLookup } from './dispatch-lookup.js';
-import { LaneFeeder } from './lane-feeder.js';
+import { LaneFeeder, type OpenRecord } from './lane-feeder.js';
 import { DESTINATION } from './destination.provider.js';
 import { AttentiveClock } from './attentive-clock.js';
 import { Lane, type LaneLimits } from './lane.js';
 import { measureLane } from './measure-lane.js';
 import { RecentAttempts } from './recent-attempts.js';
+import { PendingFacts } from './routing/pending-facts.js';
+import { RoutedPlaces } from './routing/routed-places.js';
 import { YieldingPace } from './yielding-pace.js';
 
+export const ROUTER_GROUP = 'router';
 export const MAIN_GROUP = 'dispatcher';
 export const SLOW_GROUP = 'dispatcher-slow';
 
 /**
- * With 64 attempts at a time, an endpoint that answers in 10 ms gets 6,400 a second. Eight such bursts fit in the lane;
+ * The limits of the lane of first attempts, and of the one of retries and replays. With 64 attempts at a time, an endpoint that answers in 10 ms gets 6,400 a second. Eight such bursts fit in the lane;
  * an endpoint that hangs holds four of its 2,000 places.
  */
 const MAIN_LANE: LaneLimits = {
@@ -50,19 +53,25 @@ const PROJECTION_LAG_MS = 5_000;
 /** Attempts in flight get this long when the process stops. The rest is repeated after the restart. */
 const DRAIN_MS = 4_000;
 
-/** The two lanes that attempts are made in. */
+/**
+ * The three lanes that attempts are made in: first attempts come from the log, retries and replays from the attempts
+ * topic, and what has no room there from the slow topic.
+ */
 @Injectable()
 export class Dispatcher implements BeforeApplicationShutdown {
+  readonly first: LaneFeeder;
   readonly main: LaneFeeder;
   readonly slow: LaneFeeder;
   readonly #ending = new AbortController();
   readonly #clock = new AttentiveClock();
+  readonly #pending: PendingFacts;
 
   constructor(
     directory: EndpointDirectory,
     appenders: Appenders,
-    /** Appends the attempts that move from the main lane to the slow one. */
+    /** Appends the attempts that move to the slow lane. */
     private readonly appender: Appender,
+    private readonly places: RoutedPlaces,
     sessions: ConsumerSessions,
     private readonly kit: StageKit,
     @Inject(DESTINATION) private readonly destination: Destination,
@@ -82,23 +91,39 @@ export class Dispatcher implements BeforeApplicationShutdown {
         recent,
         signal,
       });
+    const firstMaker = aMaker(appenders.open());
     const mainMaker = aMaker(appenders.open());
     const slowMaker = aMaker(appenders.open({ gatherMs: SLOW_GATHER_MS }));
+    this.#pending = new PendingFacts((dues) => this.#append(dues.map((due) => this.#scheduled(due))));
     const dependencies = { appender, sessions, topics, logger, signal };
     const nowMs = () => this.#clock.nowMs();
+    const firstLane = new Lane(MAIN_LANE, nowMs, () => this.first.mayBegin);
     const mainLane = new Lane(MAIN_LANE, nowMs, () => this.main.mayBegin);
-    const yields = () => mainLane.servesModestEndpoints;
+    const yields = () => firstLane.servesModestEndpoints || mainLane.servesModestEndpoints;
     const pace = new YieldingPace(nowMs, yields);
     const slowLane = new Lane(SLOW_LANE, nowMs, () => this.slow.mayBegin && pace.take(), yields);
+    measureLane(metrics, firstLane, 'first');
     measureLane(metrics, mainLane, 'main');
     measureLane(metrics, slowLane, 'slow');
     metrics.add('gapless_attempts_diverted_total', {}, 0);
+    this.first = new LaneFeeder(
+      {
+        group: ROUTER_GROUP,
+        lane: firstLane,
+        make: (due, flight) => firstMaker.make(due, flight).finally(() => this.#pending.end(due)),
+        divert: (due) => this.#divert(due, this.#pending.end(due)),
+        onComplete: (...place) => {
+          places.reached(...place);
+        },
+      },
+      dependencies,
+    );
     this.main = new LaneFeeder(
       {
         group: MAIN_GROUP,
         lane: mainLane,
         make: (due, flight) => mainMaker.make(due, flight),
-        divert: (record) => this.#divert(record),
+        divert: (due) => this.#divert(due, false),
       },
       dependencies,
     );
@@ -112,27 +137,52 @@ export class Dispatcher implements BeforeApplicationShutdown {
     );
   }
 
+  /** Offers the first attempt of a delivery to its lane. @returns whether it has room for the attempt */
+  offerFirst(due: DueAttempt, record: OpenRecord): boolean {
+    if (record.offer(due) === 'share_full') return false;
+    this.#pending.begin(due);
+    return true;
+  }
+
+  /**
+   * Appends first attempts for the slow lane, and shows their deliveries as pending. Retries until Kafka has them.
+   * @param turn names records that take turns with the others
+   */
+  async putAside(dues: readonly DueAttempt[], turn?: string): Promise<void> {
+    const { attemptsSlow } = this.kit.topics;
+    await this.#append(
+      dues.flatMap((due) => [this.#scheduled(due), attemptRecord(attemptsSlow, due)]),
+      turn,
+    );
+  }
+
   /** Runs before the consumers leave their groups, so that attempts that end in time are committed. */
   async beforeApplicationShutdown(): Promise<void> {
-    await Promise.all([this.main.drain(DRAIN_MS), this.slow.drain(DRAIN_MS)]);
+    await Promise.all([this.first, this.main, this.slow].map((feeder) => feeder.drain(DRAIN_MS)));
+    this.#pending.stop();
+    await this.places.save();
     this.#clock.stop();
     this.#ending.abort(new Error('the process ends'));
     await this.destination.close();
   }
 
-  async #divert(record: StoredRecord): Promise<void> {
-    const diverted: NewRecord = {
-      topic: this.kit.topics.attemptsSlow,
-      key: record.key,
-      value: record.value,
-      headers: record.headers,
-    };
-    await untilItWorks(() => this.appender.append([diverted]), {
+  #scheduled({ delivery }: DueAttempt): NewRecord {
+    return factRecord(this.kit.topics.deliveries, { type: 'scheduled', delivery });
+  }
+
+  /** @param isNew whether the delivery is not shown as pending yet */
+  async #divert(due: DueAttempt, isNew: boolean): Promise<void> {
+    if (isNew) await this.putAside([due]);
+    else await this.#append([attemptRecord(this.kit.topics.attemptsSlow, due)]);
+    this.kit.metrics.add('gapless_attempts_diverted_total', {});
+  }
+
+  async #append(records: readonly NewRecord[], turn?: string): Promise<void> {
+    await untilItWorks(() => this.appender.append(records, turn), {
       signal: this.#ending.signal,
       onFailure: (error, failures, waitMs) => {
         this.kit.logger.warn({ err: error, failures, wait_ms: waitMs }, 'dispatcher.waiting');
       },
     });
-    this.kit.metrics.add('gapless_attempts_diverted_total', {});
   }
 }

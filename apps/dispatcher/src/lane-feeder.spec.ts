@@ -56,11 +56,11 @@ function assignAs(generation: number, ...partitions: readonly number[]): void {
   sessions.joined(GROUP, { generation, assigned: { [TOPIC]: partitions }, holdsLease: () => true });
 }
 
-function aFeeder(divert?: (record: StoredRecord) => Promise<void>): LaneFeeder {
+function aFeeder(divert?: (due: DueAttempt) => Promise<void>): LaneFeeder {
   return aFeederIn(new Lane(LIMITS, () => performance.now()), divert);
 }
 
-function aFeederIn(lane: Lane, divert?: (record: StoredRecord) => Promise<void>): LaneFeeder {
+function aFeederIn(lane: Lane, divert?: (due: DueAttempt) => Promise<void>): LaneFeeder {
   return aFeederOf({
     group: GROUP,
     lane,
@@ -187,9 +187,31 @@ describe('attempts that are handed over again after a rebalance', () => {
   it('are made when others have had the partition in between', async () => {
     const feeder = aFeeder();
     await feed(feeder, [record(5), record(6)]);
-    await feed(feeder, [record(30), record(31)]);
+    assignAs(2, 0);
+    await feed(feeder, [record(30), record(31)], 2);
     end(30, 31);
     await expectCommits(`${TOPIC}/0/32`);
+  });
+});
+
+describe('a partition that a member keeps', () => {
+  it('may lack offsets, which takes nothing from what waits', async () => {
+    const feeder = aFeeder();
+    await feed(feeder, [record(5)]);
+    await feed(feeder, [record(30)]);
+    end(30);
+    end(5);
+    await expectCommits(`${TOPIC}/0/31`);
+  });
+
+  it('begins again when its position is moved back', async () => {
+    const feeder = aFeeder();
+    await feed(feeder, [record(5), record(6)]);
+    end(5, 6);
+    await expectCommits(`${TOPIC}/0/7`);
+    await feed(feeder, [record(2)]);
+    end(2);
+    await expectCommits(`${TOPIC}/0/7`, `${TOPIC}/0/3`);
   });
 });
 
@@ -323,20 +345,76 @@ describe('attempts of a partition that was given to another member', () => {
 describe('an endpoint without room', () => {
   const ONE = 1;
 
-  it('diverts the attempts that are too many, in their order, and the offset moves on', async () => {
-    const diverted: number[] = [];
-    const feeder = aFeeder(({ offset }) => {
-      diverted.push(offset);
-      return Promise.resolve();
+  /** The feeder of a lane with an endpoint that has just taken too long to answer. */
+  async function aFeederWithSluggish(diverted: number[]): Promise<{ feeder: LaneFeeder; pass: (ms: number) => void }> {
+    let nowMs = 0;
+    const feeder = aFeederOf({
+      group: GROUP,
+      lane: new Lane(LIMITS, () => nowMs),
+      make: async ({ delivery }, flight) => {
+        made.push(delivery.seq);
+        flight.posting();
+        await new Promise<void>((resolve, reject) => making.set(delivery.seq, { end: resolve, fail: reject }));
+        flight.answered();
+      },
+      divert: ({ delivery }) => {
+        diverted.push(delivery.seq);
+        return Promise.resolve();
+      },
     });
+    await feed(feeder, [record(1, ONE)]);
+    return {
+      feeder,
+      pass: (ms) => {
+        nowMs += ms;
+      },
+    };
+  }
+
+  it('diverts the attempts that are too many if it answers slowly, and the offset moves on', async () => {
+    const diverted: number[] = [];
+    const { feeder, pass } = await aFeederWithSluggish(diverted);
+    pass(5_000);
     await feed(
       feeder,
-      [1, 2, 3, 4, 5].map((seq) => record(seq, ONE)),
+      [2, 3, 4].map((seq) => record(seq, ONE)),
     );
-    expect(made).toEqual([1, 2, 3]);
-    expect(diverted).toEqual([4, 5]);
-    end(1, 2, 3);
-    await expectCommits(`${TOPIC}/0/6`);
+    expect(made).toEqual([1]);
+    expect(diverted).toEqual([2, 3, 4]);
+    end(1);
+    await expectCommits(`${TOPIC}/0/5`);
+  });
+
+  it('diverts what waits for its share once it answers slowly', async () => {
+    const diverted: number[] = [];
+    const { feeder, pass } = await aFeederWithSluggish(diverted);
+    await feed(
+      feeder,
+      [2, 3, 4, 5].map((seq) => record(seq, ONE)),
+    );
+    expect([made, diverted]).toEqual([[1, 2, 3], []]);
+    pass(5_000);
+    await eventually(() => {
+      expect(diverted).toEqual([4, 5]);
+    });
+  });
+
+  it('diverts nothing while it answers quickly, unless too much waits for it', async () => {
+    const diverted: number[] = [];
+    const feeder = aFeeder(({ delivery }) => {
+      diverted.push(delivery.seq);
+      return Promise.resolve();
+    });
+    const large = (seq: number): StoredRecord => ({ ...record(seq, ONE), value: Buffer.alloc(1_500_000, ' ') });
+    await feed(feeder, [1, 2, 3, 4, 5, 6, 7].map(large));
+    expect([made, diverted]).toEqual([
+      [1, 2, 3],
+      [6, 7],
+    ]);
+    end(1, 2);
+    await eventually(() => {
+      expect(made).toEqual([1, 2, 3, 4, 5]);
+    });
   });
 
   it('waits for itself if they cannot be diverted, and blocks no other endpoint of the partition', async () => {

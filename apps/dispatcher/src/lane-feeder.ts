@@ -12,7 +12,7 @@ import {
   type TopicNames,
 } from '#libs/kafka-log';
 import type { Logger } from '#libs/runtime';
-import type { Flight, Lane } from './lane.js';
+import type { Flight, Lane, Offer } from './lane.js';
 import { notAnAttempt } from './not-an-attempt.js';
 
 const COMMIT_EVERY_MS = 250;
@@ -20,6 +20,10 @@ const COMMIT_EVERY_MS = 250;
 const OFFER_EVERY_MS = 10;
 /** Bytes of a partition's attempts that may wait for room. With more, an endpoint without room delays fewer others. */
 const WAITING_BYTES = 4 * 1024 * 1024;
+/** A partition with fewer bytes that wait goes on. */
+const GOES_ON_BYTES = 3 * 1024 * 1024;
+/** Bytes that may wait for the share of an endpoint that answers quickly, before such attempts are diverted. */
+const PATIENT_BYTES = 2 * 1024 * 1024;
 /** How long attempts in flight may delay the release of partitions to other members. */
 const RELEASE_MS = 500;
 /** The longest rest of a partition. Usually a rest ends earlier, when fewer of its attempts wait. */
@@ -34,7 +38,9 @@ export interface LaneFeederOptions {
    * Diverts an attempt whose share has no room. Never rejects. Without it, such attempts wait, and the partition
    * pauses.
    */
-  readonly divert?: (record: StoredRecord) => Promise<void>;
+  readonly divert?: (due: DueAttempt) => Promise<void>;
+  /** Called when everything in the partition before this offset is complete. */
+  readonly onComplete?: (partition: number, nextOffset: number) => void;
 }
 
 export interface LaneFeederDependencies {
@@ -45,9 +51,53 @@ export interface LaneFeederDependencies {
   readonly signal: AbortSignal;
 }
 
+/** What becomes of an offered attempt. */
+type Offered = 'taken' | 'share_full';
+
+/** A record whose offset may be committed once it is closed as often as it was held, and all its attempts have ended. */
+export class OpenRecord {
+  #holds = 1;
+
+  constructor(
+    private readonly onOffer: (attempt: Waiting) => Offered,
+    private readonly onComplete: () => void,
+  ) {}
+
+  /**
+   * Offers an attempt to the lane. If its share is full, and the feeder can divert attempts, the caller must divert it.
+   */
+  offer(due: DueAttempt): Offered {
+    return this.onOffer({ due, record: this });
+  }
+
+  /** Keeps the record open until `close` is called once more. */
+  hold(): void {
+    this.#holds++;
+  }
+
+  close(): void {
+    if (--this.#holds === 0) this.onComplete();
+  }
+}
+
+/** The batch of a handler that opens its records one by one. */
+export interface Intake {
+  /** Lasts as long as this member has the partition without a break. */
+  readonly stay: object;
+  /** Whether the feeder takes no more records, because the process ends. */
+  readonly isOver: boolean;
+  /** Whether the record was opened in this stay. */
+  wasOpened(record: StoredRecord): boolean;
+  open(record: StoredRecord): OpenRecord;
+  /** Ends the stay. Its open records come again, with those after them. */
+  giveUp(): void;
+  /** Returns the result of the batch: the partition rests while too much of it waits. */
+  handled(): Handled;
+}
+
 interface Waiting {
   readonly due: DueAttempt;
-  readonly record: StoredRecord;
+  readonly record: OpenRecord;
 }
 
 /** Attempts that found no room, by endpoint. Looking for room costs one step per endpoint, not per attempt. */
@@ -63,7 +113,7 @@ class WaitingRoom {
     this.bytes += waiting.due.envelope.length;
   }
 
-  /** Whether earlier attempts of the endpoint wait. Later ones must not overtake them. */
+  /** Whether earlier attempts of the endpoint wait, which later ones must not overtake. */
   holds({ delivery }: DueAttempt): boolean {
     return this.#byEndpoint.has(delivery.endpointId);
   }
@@ -93,6 +143,8 @@ interface PartitionFlight {
   readonly waiting: WaitingRoom;
   isResting: boolean;
   committed: number;
+  /** The first offset of the last batch. */
+  handedFrom: number;
   context: BatchContext;
 }
 
@@ -132,25 +184,54 @@ export class LaneFeeder {
 
   /** Returns as soon as each attempt is taken or waits for room, so that other partitions continue. */
   async feed(batch: RecordBatch, context: BatchContext): Promise<Handled> {
-    this.#withdrawLost();
-    const flight = this.#flightOf(batch, context);
+    const intake = this.take(batch, context);
     for (const record of batch.records) {
-      if (this.#draining) return { kind: 'later', nextOffset: record.offset, waitMs: LONGEST_REST_MS };
-      if (record.offset < flight.tracker.next) continue;
+      if (intake.isOver) return leftFrom(record);
+      if (intake.wasOpened(record)) continue;
       const due = readAttemptRecord(record);
       if (due === undefined) {
         await this.use.appender.append([notAnAttempt(this.use.topics, record)]);
         const { topic, partition, offset } = record;
         this.use.logger.warn({ topic, partition, from: offset, records: 1 }, 'dispatcher.dead_letters');
       }
-      flight.tracker.take(record.offset);
-      if (due === undefined) flight.tracker.complete(record.offset);
-      else if (flight.waiting.holds(due) || !this.#offer(flight, { due, record })) flight.waiting.add({ due, record });
+      const open = intake.open(record);
+      if (due !== undefined && open.offer(due) === 'share_full') this.#divert({ due, record: open });
+      open.close();
     }
-    flight.isResting = flight.waiting.bytes > WAITING_BYTES;
-    if (!flight.isResting) return undefined;
-    const nextOffset = (batch.records.at(-1)?.offset ?? 0) + 1;
-    return { kind: 'later', nextOffset, waitMs: LONGEST_REST_MS };
+    return intake.handled();
+  }
+
+  /** Takes a batch whose records the handler opens. Everything before the first one that is not complete is committed. */
+  take(batch: RecordBatch, context: BatchContext): Intake {
+    this.#withdrawLost();
+    const flight = this.#flightOf(batch, context);
+    const { tracker, waiting } = flight;
+    const isDraining = () => this.#draining;
+    return {
+      stay: flight,
+      get isOver() {
+        return isDraining();
+      },
+      wasOpened: ({ offset }) => offset < tracker.next,
+      open: ({ offset }) => {
+        tracker.take(offset);
+        return new OpenRecord(
+          (attempt) => this.#offerOrWait(flight, attempt),
+          () => {
+            tracker.complete(offset);
+          },
+        );
+      },
+      giveUp: () => {
+        if (this.#flights.get(flight.partition) === flight) this.#withdraw(flight);
+      },
+      handled: () => {
+        flight.isResting = waiting.bytes > WAITING_BYTES;
+        if (!flight.isResting) return undefined;
+        const nextOffset = (batch.records.at(-1)?.offset ?? 0) + 1;
+        return { kind: 'later', nextOffset, waitMs: LONGEST_REST_MS };
+      },
+    };
   }
 
   /** Takes no more attempts, waits up to `timeoutMs` for those that the lane holds, and commits. */
@@ -165,11 +246,15 @@ export class LaneFeeder {
     const firstOffset = batch.records[0]?.offset ?? 0;
     const known = this.#flights.get(batch.partition);
     // After a rebalance the partition is fetched from its committed offset. Attempts in flight here come again, and are
-    // not taken again. If the offset is another one, another member had the partition meanwhile.
+    // not taken again. If the offset is another one, another member had the partition meanwhile. A batch that failed
+    // comes again as well. An earlier one comes only if the group's position was moved back.
     const goesOn =
       known !== undefined &&
-      firstOffset <= (known.generation === context.generation ? known.tracker.next : known.committed);
+      (known.generation === context.generation
+        ? firstOffset >= Math.min(known.committed, known.handedFrom)
+        : firstOffset <= known.committed);
     if (goesOn) {
+      known.handedFrom = firstOffset;
       known.context = context;
       if (known.generation !== context.generation) {
         known.generation = context.generation;
@@ -189,33 +274,67 @@ export class LaneFeeder {
       waiting: new WaitingRoom(),
       isResting: false,
       committed: firstOffset,
+      handedFrom: firstOffset,
       context,
     };
     this.#flights.set(partition, flight);
     return flight;
   }
 
-  /** @returns whether the attempt was taken, by this lane or by the one that it is diverted to */
-  #offer(flight: PartitionFlight, attempt: Waiting): boolean {
-    const { tracker, waiting } = flight;
+  #offerOrWait(flight: PartitionFlight, attempt: Waiting): Offered {
+    const { waiting } = flight;
+    const offered = waiting.holds(attempt.due) ? 'share_full' : this.#offer(flight, attempt);
+    if (offered === 'share_full' && !this.#isPatient(flight, attempt.due)) return offered;
+    if (offered !== 'taken') waiting.add(attempt);
+    attempt.record.hold();
+    return 'taken';
+  }
+
+  #offer(flight: PartitionFlight, attempt: Waiting): Offer {
     const { due, record } = attempt;
-    const complete = () => {
-      tracker.complete(record.offset);
-    };
-    // If the end of the process interrupts an attempt, its offset is not committed. The next owner of the partition
-    // makes it.
-    const interrupted = (error: unknown) => {
-      if (!this.use.signal.aborted) this.use.logger.error({ err: error }, 'attempt.interrupted');
-    };
-    const make = (making: Flight) => this.options.make(due, making).then(complete, interrupted);
-    const divert = this.options.divert;
+    const make = (making: Flight) =>
+      this.options.make(due, making).then(
+        () => {
+          record.close();
+        },
+        (error: unknown) => {
+          this.#interrupted(error);
+        },
+      );
     const giveUp = () => {
-      if (divert === undefined) waiting.add(attempt);
-      else void divert(record).then(complete, interrupted);
+      if (this.options.divert === undefined) flight.waiting.add(attempt);
+      else {
+        this.#divert(attempt);
+        record.close();
+      }
     };
-    const offer = this.options.lane.offer(flight, due.delivery, make, giveUp);
-    if (offer === 'share_full' && divert !== undefined) giveUp();
-    return offer === 'taken' || (offer === 'share_full' && divert !== undefined);
+    return this.options.lane.offer(flight, due.delivery, make, giveUp);
+  }
+
+  /** Whether the attempt waits until its share has room. It does not wait behind slow answers if it can be diverted. */
+  #isPatient({ waiting }: PartitionFlight, { delivery }: DueAttempt): boolean {
+    if (this.options.divert === undefined) return true;
+    return waiting.bytes < PATIENT_BYTES && !this.options.lane.isSluggish(delivery.endpointId);
+  }
+
+  #divert({ due, record }: Waiting): void {
+    record.hold();
+    void this.options.divert?.(due).then(
+      () => {
+        record.close();
+      },
+      (error: unknown) => {
+        this.#interrupted(error);
+      },
+    );
+  }
+
+  /**
+   * If the end of the process interrupts an attempt, its offset is not committed. The next owner of the partition makes
+   * it.
+   */
+  #interrupted(error: unknown): void {
+    if (!this.use.signal.aborted) this.use.logger.error({ err: error }, 'attempt.interrupted');
   }
 
   /** Offers waiting attempts in order. An endpoint without room does not block others. */
@@ -224,11 +343,20 @@ export class LaneFeeder {
     if (!this.mayBegin) return;
     this.options.lane.advance();
     for (const flight of this.#flights.values()) {
-      flight.waiting.offer((waiting) => this.#offer(flight, waiting));
-      if (!flight.isResting || flight.waiting.bytes > WAITING_BYTES / 2) continue;
+      flight.waiting.offer((waiting) => this.#isPlaced(flight, waiting));
+      if (!flight.isResting || flight.waiting.bytes > GOES_ON_BYTES) continue;
       flight.isResting = false;
       flight.context.resume(flight.topic, flight.partition);
     }
+  }
+
+  /** @returns whether the attempt was taken, by this lane or by the one that it is diverted to */
+  #isPlaced(flight: PartitionFlight, attempt: Waiting): boolean {
+    const offered = this.#offer(flight, attempt);
+    if (offered !== 'share_full' || this.#isPatient(flight, attempt.due)) return offered === 'taken';
+    this.#divert(attempt);
+    attempt.record.close();
+    return true;
   }
 
   /** Starts no more attempts, and commits those that end soon, so that the next owner repeats fewer. */
@@ -261,6 +389,7 @@ export class LaneFeeder {
     await Promise.all(
       [...this.#flights.values()].map(async (flight) => {
         const { topic, partition, tracker, context } = flight;
+        this.options.onComplete?.(partition, tracker.committable);
         if (tracker.committable === flight.committed) return;
         // Commit only partitions that this member still has in this generation. Others are fetched again from their old
         // offset.
@@ -270,4 +399,9 @@ export class LaneFeeder {
       }),
     );
   }
+}
+
+/** Leaves this record and those after it to the next owner of the partition. */
+function leftFrom({ offset }: StoredRecord): Handled {
+  return { kind: 'later', nextOffset: offset, waitMs: LONGEST_REST_MS };
 }

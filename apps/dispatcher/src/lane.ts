@@ -192,6 +192,10 @@ export class Lane {
     return 'taken';
   }
 
+  isSluggish(endpointId: EndpointId): boolean {
+    return this.#shares.get(endpointId)?.isSluggish(this.nowMs()) === true;
+  }
+
   /** Updates the state of all shares, and gives up attempts that wait for sluggish endpoints. Call this regularly. */
   relieve(): void {
     const nowMs = this.nowMs();

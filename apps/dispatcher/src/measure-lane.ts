@@ -2,7 +2,7 @@ import type { Metrics } from '#libs/telemetry';
 import type { Lane } from './lane.js';
 
 /** Reports how full a lane is. */
-export function measureLane(metrics: Metrics, lane: Lane, name: 'main' | 'slow'): void {
+export function measureLane(metrics: Metrics, lane: Lane, name: 'first' | 'main' | 'slow'): void {
   metrics.beforeScrape(() => {
     metrics.set('gapless_attempts_in_flight', { lane: name }, lane.inFlight);
     metrics.set('gapless_attempts_held', { lane: name }, lane.held);

@@ -50,25 +50,22 @@ export const STAGES = {
     answers: HEALTH,
     howMany: QUICK_TAKEOVER,
   },
-  router: {
-    port: 3002,
-    thread: 'main',
-    consumers: { router: ['log'] },
-    writes: ['deliveries', 'attempts', 'attempts-slow'],
-    answers: HEALTH,
-    howMany: PER_PARTITION,
-  },
   dispatcher: {
     port: 3003,
     thread: 'push',
-    consumers: { dispatcher: ['attempts'], 'dispatcher-slow': ['attempts-slow'], 'dispatcher-retry': ['retry'] },
+    consumers: {
+      router: ['log'],
+      dispatcher: ['attempts'],
+      'dispatcher-slow': ['attempts-slow'],
+      'dispatcher-retry': ['retry'],
+    },
     writes: ['deliveries', 'attempts', 'attempts-slow', 'retry'],
     answers: HEALTH,
     howMany: PER_PARTITION,
   },
   projector: {
     port: 3004,
-    thread: 'push',
+    thread: 'main',
     consumers: { 'projector-feed': ['log'], 'projector-deliveries': ['deliveries'] },
     writes: ['dead-letter'],
     answers: HEALTH,
@@ -97,11 +94,4 @@ export const CONSUMER_GROUPS: readonly string[] = STAGE_NAMES.flatMap((name) => 
  * exception is alerting, which reads the sequencer's log but comes after it. It writes to the inbox, and the log is a
  * public format.
  */
-export const UPGRADE_ORDER: readonly StageName[] = [
-  'projector',
-  'dispatcher',
-  'router',
-  'sequencer',
-  'alerting',
-  'api',
-];
+export const UPGRADE_ORDER: readonly StageName[] = ['projector', 'dispatcher', 'sequencer', 'alerting', 'api'];

@@ -5,6 +5,7 @@ import { request } from 'undici';
 import { AlertClaims, AlertOutbox, ChatQueueProjection, Store } from '#libs/postgres';
 import { Appender, KafkaConnection, LogPositions, PartitionWriter, SEQUENCER_GROUP, topicNames } from '#libs/kafka-log';
 import { createLogger } from '#libs/runtime';
+import { Metrics } from '#libs/telemetry';
 import { AlertPublisher } from '../../../apps/alerting/src/alert-publisher.js';
 import { CaughtUpPartitions } from '../../../apps/alerting/src/caught-up-partitions.js';
 import { Sweep } from '../../../apps/alerting/src/sweep.js';
@@ -130,6 +131,7 @@ class Sweeper {
       mails: false,
       clock,
       logger,
+      metrics: new Metrics(),
     });
   }
 

@@ -4,7 +4,6 @@ import { startGaplessApp, type GaplessApp } from '#libs/platform';
 import { ApiModule } from '../../../apps/api/src/api.module.js';
 import { apiHttp } from '../../../apps/api/src/http/api-http.js';
 import { ProjectorModule } from '../../../apps/projector/src/projector.module.js';
-import { RouterModule } from '../../../apps/router/src/router.module.js';
 import { SequencerModule } from '../../../apps/sequencer/src/sequencer.module.js';
 import { serveOperations } from '../traffic/operations.js';
 import { BENCH_ENVIRONMENT } from './gapless-process.js';
@@ -22,7 +21,7 @@ const operations = {
     running = await startGaplessApp(
       {
         name: 'undispatched',
-        modules: [ApiModule, SequencerModule, RouterModule, ProjectorModule],
+        modules: [ApiModule, SequencerModule, ProjectorModule],
         defaultPort: 0,
         http: apiHttp,
       },

@@ -3,7 +3,6 @@ import { Store } from '#libs/postgres';
 import { ApiModule } from '../../../apps/api/src/api.module.js';
 import { DispatcherModule } from '../../../apps/dispatcher/src/dispatcher.module.js';
 import { ProjectorModule } from '../../../apps/projector/src/projector.module.js';
-import { RouterModule } from '../../../apps/router/src/router.module.js';
 import { SequencerModule } from '../../../apps/sequencer/src/sequencer.module.js';
 import { ApiClient } from '../../support/api-client.js';
 import { anApiKey } from '../../support/api-keys.js';
@@ -56,7 +55,7 @@ function pushes(): ReadonlyMap<string, number> {
 
 describe('a dispatcher that joins another one with much to do', () => {
   it('pushes at most what is in flight once more', async () => {
-    const app = await gapless.start([ApiModule, SequencerModule, RouterModule, ProjectorModule], { http: API_HTTP });
+    const app = await gapless.start([ApiModule, SequencerModule, ProjectorModule], { http: API_HTTP });
     const api = new ApiClient(app.url, await anApiKey(app.app.get(Store), anOrgId()));
     for (const endpoint of oneTo(ENDPOINTS)) {
       await api.createWebhook({ url: `${receiver.url}/${endpoint}`, events: ['ticket.created'] });

@@ -11,11 +11,11 @@ const AWAY_MS = 4_000;
 export const offsetsLost: Fault = {
   name: 'offsets-lost',
   description:
-    'the consumer groups of the router deleted while it is away, then those of all stages; an endpoint is new',
+    'the consumer groups of the dispatcher deleted while it is away, then those of all stages; an endpoint is new',
   limitMs: 240_000,
   async strike(world) {
     await world.pause(HISTORY_MS);
-    await loseOffsets(world, ['router']);
+    await loseOffsets(world, ['dispatcher']);
     await world.traffic.untilFlowing();
     await loseOffsets(
       world,

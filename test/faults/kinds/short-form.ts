@@ -9,7 +9,7 @@ export const shortForm: Fault = {
   description: 'sequencer, dispatcher and projector killed (-9) at once, and the only Kafka broker with them',
   limitMs: 160_000,
   async strike(world) {
-    const victims = world.stages.members.filter(({ stage }) => stage !== 'api' && stage !== 'router');
+    const victims = world.stages.members.filter(({ stage }) => stage !== 'api');
     world.print('sequencer, dispatcher, projector and broker killed');
     await Promise.all([...victims.map((victim) => victim.killAndReplace()), killBroker(world, BROKER_AWAY_MS)]);
   },

@@ -1,4 +1,4 @@
-import type { Destination, EndpointId, EventId } from '#libs/domain';
+import type { Destination, DueAttempt, EventId } from '#libs/domain';
 import type { Network } from '../engine/network.js';
 import type { Random } from '../engine/random.js';
 import type { Trace } from '../engine/trace.js';
@@ -29,16 +29,18 @@ export class Customers {
   constructor(private readonly use: CustomersDependencies) {}
 
   /** @param onPost is called for each attempt that a process begins */
-  destinationOf(onPost: (endpointId: EndpointId, eventId: EventId) => void): Destination {
+  destinationOf(onPost: (due: DueAttempt) => void): Destination {
     const { time, network, ledger } = this.use;
     return {
       close: () => Promise.resolve(),
-      attempt: async ({ delivery: { eventId }, envelope }, { url }, signal) => {
+      attempt: async (due, { url }, signal) => {
+        const { eventId } = due.delivery;
+        const { envelope } = due;
         const endpoint = ledger.endpointsByUrl.get(url);
         if (endpoint === undefined) throw new Error(`nobody has registered ${url}`);
         const { id: endpointId } = endpoint;
         const wallMs = time.wallMs;
-        onPost(endpointId, eventId);
+        onPost(due);
         const startedAtMs = time.nowMs;
         const durationMs = () => Math.round(time.nowMs - startedAtMs);
         const aborted = new Promise<never>((_resolve, reject) => {

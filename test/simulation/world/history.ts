@@ -1,4 +1,4 @@
-import type { EndpointId, EventId, OrgId } from '#libs/domain';
+import type { DueAttempt, OrgId } from '#libs/domain';
 import { forgetOutOfRangeListeners, partitionOf, topicNames, topicPlans } from '#libs/kafka-log';
 import { loadConfig, type Config } from '#libs/runtime';
 import { Network } from '../engine/network.js';
@@ -19,7 +19,7 @@ import { SimulatedProcess, type StageName } from './simulated-process.js';
 import { HttpSubmitter, InboxProducer } from './submitters.js';
 import { unsettled, judge, type Evidence } from './verdict.js';
 
-const ALL_STAGES: readonly StageName[] = ['api', 'sequencer', 'router', 'dispatcher', 'projector'];
+const ALL_STAGES: readonly StageName[] = ['api', 'sequencer', 'dispatcher', 'projector'];
 
 /** How long everything may take to settle once the last fault is over. */
 const SETTLE_MS = 900_000;
@@ -236,8 +236,8 @@ export class History {
       newEventId: () => this.#source.newId(),
       newEndpointId: () => this.#source.newEndpointId(),
       destination: (owner) =>
-        this.#customers.destinationOf((endpointId, eventId) => {
-          this.#assertHeld(owner, endpointId, eventId);
+        this.#customers.destinationOf((due) => {
+          this.#assertHeld(owner, due);
         }),
     });
     this.#processes.push(process);
@@ -245,17 +245,21 @@ export class History {
   }
 
   /** A process that begins an attempt has its partition, or had it a moment ago. */
-  #assertHeld(process: SimulatedProcess, endpointId: EndpointId, eventId: EventId): void {
+  #assertHeld(process: SimulatedProcess, { delivery, run, attempt }: DueAttempt): void {
     const { topics, sessions } = process;
-    const partition = partitionOf(endpointId, this.#config.partitions);
-    const isLost = (
-      [
-        ['dispatcher', topics.attempts],
-        ['dispatcher-slow', topics.attemptsSlow],
-      ] as const
-    ).every(([group, topic]) => sessions.hasLost(group, topic, partition, this.#time.nowMs - WITHDRAWN_MS));
+    const { endpointId, eventId, orgId } = delivery;
+    const lanes: (readonly [group: string, topic: string, key: string])[] = [
+      ['dispatcher', topics.attempts, endpointId],
+      ['dispatcher-slow', topics.attemptsSlow, endpointId],
+    ];
+    // Only first attempts come from the log.
+    if (run === 0 && attempt === 1) lanes.push(['router', topics.log, orgId]);
+    const isLost = lanes.every(([group, topic, key]) => {
+      const partition = partitionOf(key, this.#config.partitions);
+      return sessions.hasLost(group, topic, partition, this.#time.nowMs - WITHDRAWN_MS);
+    });
     if (!isLost) return;
-    const text = `${process.actor.name} pushes ${eventId} to ${endpointId}, of partition ${partition} that it has lost`;
+    const text = `${process.actor.name} pushes ${eventId} to ${endpointId}, of a partition that it has lost`;
     this.#ledger.breaches.push(text);
   }
 

@@ -19,8 +19,8 @@ import { ReconcilePending } from '../../../apps/dispatcher/src/reconcile-pending
 import { ProjectDeliveriesHandler } from '../../../apps/projector/src/project-deliveries.handler.js';
 import { ProjectFeedHandler } from '../../../apps/projector/src/project-feed.handler.js';
 import type { TailCheck } from '../../../apps/projector/src/tail-check.js';
-import { RouteLogHandler } from '../../../apps/router/src/route-log.handler.js';
-import { RoutedPlaces } from '../../../apps/router/src/routed-places.js';
+import { RouteLogHandler } from '../../../apps/dispatcher/src/routing/route-log.handler.js';
+import { RoutedPlaces } from '../../../apps/dispatcher/src/routing/routed-places.js';
 import { SequenceInboxHandler } from '../../../apps/sequencer/src/sequence-inbox.handler.js';
 import { StageKit } from '#libs/platform';
 import { systemClock, type ApiKeyId, type Destination, type EndpointId, type EventId, type OrgId } from '#libs/domain';
@@ -64,7 +64,7 @@ const LARGE_FROM = 5;
 /** How long a client waits for the answer of the api. */
 const HTTP_TIMEOUT_MS = 10_000;
 
-export type StageName = 'api' | 'sequencer' | 'router' | 'dispatcher' | 'projector' | 'alerting';
+export type StageName = 'api' | 'sequencer' | 'dispatcher' | 'projector' | 'alerting';
 
 interface ProcessDependencies {
   readonly time: VirtualTime;
@@ -312,29 +312,14 @@ export class SimulatedProcess {
         case 'sequencer':
           controllers.push(part(new SequenceInboxHandler(connection, appender, store, sessions, kit)));
           break;
-        case 'router':
-          controllers.push(
-            new RouteLogHandler(
-              new EndpointDirectory(store, cipher),
-              appender,
-              part(new RoutedPlaces(store, new RouterPlaces(store), topics, logger)),
-              new LogPositions(connection),
-              kit,
-              LARGE_FROM,
-            ),
-          );
-          break;
         case 'dispatcher': {
+          const directory = new EndpointDirectory(store, cipher);
+          const places = part(new RoutedPlaces(store, new RouterPlaces(store), topics, logger));
           const dispatcher = part(
-            new Dispatcher(
-              new EndpointDirectory(store, cipher),
-              appenders,
-              appender,
-              sessions,
-              kit,
-              this.use.destination(this),
-            ),
+            new Dispatcher(directory, appenders, appender, places, sessions, kit, this.use.destination(this)),
           );
+          const positions = new LogPositions(connection);
+          controllers.push(new RouteLogHandler(directory, dispatcher, places, positions, kit, LARGE_FROM));
           controllers.push(new DispatchAttemptsHandler(dispatcher));
           controllers.push(new ForwardRetriesHandler(appender, kit));
           const overdue = new OverdueDeliveries(store);

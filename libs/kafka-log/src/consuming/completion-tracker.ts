@@ -15,7 +15,8 @@ export class CompletionTracker {
 
   /** Adds an offset, which is at least `next`. Offsets that the topic skips before it count as complete. */
   take(offset: number): void {
-    for (let skipped = this.#taken; skipped < offset; skipped++) this.#done.add(skipped);
+    if (this.#next === this.#taken) this.#next = offset;
+    else for (let skipped = this.#taken; skipped < offset; skipped++) this.#done.add(skipped);
     this.#taken = offset + 1;
     this.#advance();
   }

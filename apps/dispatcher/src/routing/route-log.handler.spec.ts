@@ -1,7 +1,9 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
-import { ENDPOINT_SHARE, parseEventId, parseOrgId, type EndpointId, type RoutedPlace, type Seq } from '#libs/domain';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { parseEventId, parseOrgId, type DueAttempt, type EndpointId, type RoutedPlace, type Seq } from '#libs/domain';
 import { EndpointDirectory, RouterPlaces, type SecretCipher, type Store } from '#libs/postgres';
 import {
+  ConsumerSessions,
   logRecord,
   topicNames,
   type BatchContext,
@@ -11,9 +13,13 @@ import {
 } from '#libs/kafka-log';
 import { Metrics } from '#libs/telemetry';
 import { createLogger } from '#libs/runtime';
-import { anEndpointId } from '../../../test/support/due-attempts.js';
-import { FakeAppender } from '../../../test/support/fake-appender.js';
-import { aStageKit } from '../../../test/support/stage-kit.js';
+import { anEndpointId } from '../../../../test/support/due-attempts.js';
+import { FakeAppender } from '../../../../test/support/fake-appender.js';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { aStageKit } from '../../../../test/support/stage-kit.js';
+import type { Dispatcher } from '../dispatcher.js';
+import { LaneFeeder } from '../lane-feeder.js';
+import { Lane } from '../lane.js';
 import { LARGE_FROM, RouteLogHandler } from './route-log.handler.js';
 import { RoutedPlaces } from './routed-places.js';
 
@@ -25,7 +31,16 @@ const [ALL_TICKETS, LEADS_ONLY] = [anEndpointId(1), anEndpointId(2)];
 const [LATER, RESTED] = [anEndpointId(3), anEndpointId(4)];
 const AT_MS = 1_750_000_000_000;
 
-let appender: FakeAppender;
+/** The most attempts that the lane takes for an endpoint. */
+const ROOM = 200;
+
+/** The attempts that the lane has made, those that were put aside, and what makes them. */
+let made: DueAttempt[];
+let aside: DueAttempt[];
+let first: LaneFeeder;
+const feeders: LaneFeeder[] = [];
+/** Attempts end only when this resolves. */
+let answered: Promise<void>;
 let handler: RouteLogHandler;
 let places: RoutedPlaces;
 let metrics: Metrics;
@@ -52,12 +67,51 @@ beforeEach(() => {
   notRouted = 0;
   largeFrom = LARGE_FROM;
   [isStale, generation] = [false, 1];
+  answered = Promise.resolve();
   startRouter();
 });
 
+afterEach(async () => {
+  for (const feeder of feeders.splice(0)) await feeder.drain(0);
+});
+
+/** A dispatcher whose lane takes a limited number of attempts of each endpoint. */
+function aDispatcher(): Dispatcher {
+  const sessions = new ConsumerSessions();
+  sessions.joined('router', { generation: 1, assigned: { [topics.log]: [0] }, holdsLease: () => true });
+  const [logger, signal] = [createLogger('silent', 'test'), new AbortController().signal];
+  const limits = { held: 5_000, keptForModest: 0, inFlightPerEndpoint: 5_000, heldPerOrg: 5_000 };
+  const lane = new Lane({ ...limits, heldPerEndpoint: 5_000, heldPerSluggishEndpoint: 5_000 }, () => performance.now());
+  first = new LaneFeeder(
+    {
+      group: 'router',
+      lane,
+      make: (due) => {
+        made.push(due);
+        return answered;
+      },
+      onComplete: (...place) => {
+        places.reached(...place);
+      },
+    },
+    { appender: new FakeAppender().asAppender, sessions, topics, logger, signal },
+  );
+  feeders.push(first);
+  return {
+    first,
+    offerFirst: (due, record) =>
+      made.filter(({ delivery }) => delivery.endpointId === due.delivery.endpointId).length < ROOM &&
+      record.offer(due) === 'taken',
+    putAside: (dues) => {
+      aside.push(...dues);
+      return Promise.resolve();
+    },
+  } satisfies Pick<Dispatcher, 'first' | 'offerFirst' | 'putAside'> as unknown as Dispatcher;
+}
+
 /** A router that knows nothing but what is stored. */
 function startRouter(): void {
-  appender = new FakeAppender();
+  [made, aside] = [[], []];
   metrics = new Metrics();
   statements = [];
   saved = [];
@@ -78,7 +132,7 @@ function startRouter(): void {
   places = new RoutedPlaces(store, new RouterPlaces(store), topics, logger);
   handler = new RouteLogHandler(
     new EndpointDirectory(store, {} as unknown as SecretCipher),
-    appender.asAppender,
+    aDispatcher(),
     places,
     { endsBefore: () => Promise.resolve(new Map([[0, notRouted]])) } as unknown as LogPositions,
     aStageKit({ nowMs: AT_MS, topics, metrics }),
@@ -93,6 +147,8 @@ const context = {
   },
   isStale: () => isStale,
   doubt: () => undefined,
+  resume: () => undefined,
+  commit: () => Promise.resolve(),
   seek: (_topic: string, _partition: number, offset: number) => sought.push(offset),
 } as unknown as BatchContext;
 
@@ -133,42 +189,57 @@ function stored(seq: number, event: string, orgId = ORG): StoredRecord {
   };
 }
 
-function countOf(topic: string, key?: string): number {
-  return appender.records.filter((record) => record.topic === topic && (key === undefined || record.key === key))
-    .length;
+function seqsOf(dues: readonly DueAttempt[], endpointId: EndpointId): readonly number[] {
+  return dues.filter(({ delivery }) => delivery.endpointId === endpointId).map(({ delivery }) => delivery.seq);
 }
 
 describe('a batch of the log', () => {
-  it('becomes a scheduled fact and a due attempt for each endpoint that receives the event', async () => {
+  it('becomes the first attempt of a delivery for each endpoint that receives the event', async () => {
     await handle(aBatch(3));
-    expect(countOf(topics.deliveries, ALL_TICKETS)).toBe(3);
-    expect(countOf(topics.attempts, ALL_TICKETS)).toBe(3);
-    expect(countOf(topics.deliveries, LEADS_ONLY)).toBe(1);
-    expect(countOf(topics.attempts, LEADS_ONLY)).toBe(1);
-    expect(countOf(topics.attemptsSlow)).toBe(0);
+    expect(seqsOf(made, ALL_TICKETS)).toEqual([1, 2, 3]);
+    expect(seqsOf(made, LEADS_ONLY)).toEqual([4]);
+    expect(aside).toEqual([]);
+    expect(made[0]).toMatchObject({ run: 0, attempt: 1, dueAtMs: AT_MS + 1, envelope: Buffer.from('{"seq":1}') });
   });
 
-  it('gives an endpoint its share of the main lane, what is beyond it to the slow one, and takes nothing from others', async () => {
-    await handle(aBatch(ENDPOINT_SHARE + 44));
-    expect(countOf(topics.deliveries, ALL_TICKETS)).toBe(ENDPOINT_SHARE + 44);
-    expect(countOf(topics.attempts, ALL_TICKETS)).toBe(ENDPOINT_SHARE);
-    expect(countOf(topics.attemptsSlow, ALL_TICKETS)).toBe(44);
-    expect(countOf(topics.attempts, LEADS_ONLY)).toBe(1);
+  it('is put aside where an endpoint has no room, which takes nothing from others', async () => {
+    await handle(aBatch(ROOM + 44));
+    expect(seqsOf(made, ALL_TICKETS)).toHaveLength(ROOM);
+    expect(seqsOf(aside, ALL_TICKETS)).toHaveLength(44);
+    expect(seqsOf(made, LEADS_ONLY)).toHaveLength(1);
   });
 
   it('is not routed again when it comes again to the same router', async () => {
     await handle(aBatch(2));
     await handle(aBatch(2));
-    expect(appender.records).toHaveLength(6);
+    expect(made).toHaveLength(3);
   });
 
-  it('is routed again when Kafka did not take it', async () => {
-    appender.failures = 1;
-    await expect(handle(aBatch(2))).rejects.toThrow('the brokers are away');
+  it('is left to the next router when the partition is lost while the endpoints are looked up', async () => {
+    isStale = true;
+    expect(await handle(aBatch(2))).toEqual({ kind: 'later', nextOffset: 0, waitMs: 0 });
+    expect(made).toEqual([]);
+  });
+
+  it('counts as routed once its attempts have ended', async () => {
+    let answer: () => void = () => undefined;
+    answered = new Promise((resolve) => (answer = resolve));
     await handle(aBatch(2));
-    expect(countOf(topics.attempts, ALL_TICKETS)).toBe(2);
+    await delay(300);
+    await places.save();
+    expect(saved).toEqual([]);
+    answer();
+    await expectSaved([[topics.log, [0], [3], [AT_MS + 3]]]);
   });
 });
+
+/** Waits until the routed places are saved. */
+async function expectSaved(expected: unknown): Promise<void> {
+  await eventually(async () => {
+    await places.save();
+    expect(saved).toEqual(expected);
+  });
+}
 
 /** The records of tickets with these seqs, one after another. */
 function tickets(from: number, to: number): RecordBatch {
@@ -176,11 +247,11 @@ function tickets(from: number, to: number): RecordBatch {
   return { topic: topics.log, partition: 0, records };
 }
 
-/** Events of an organization with many deliveries, with one of another organization in between. */
-function mixed(from: number, to: number, ofOther: number): RecordBatch {
+/** The nth batch: events of an organization with many deliveries, then the nth event of another organization. */
+function mixed(from: number, to: number, nth: number): RecordBatch {
   const { records, ...batch } = tickets(from, to);
-  const other = { ...stored(ofOther, 'ticket.created', OTHER_ORG), offset: to + ofOther };
-  return { ...batch, records: [...records, other] };
+  const mixedRecords = [...records, stored(nth, 'ticket.created', OTHER_ORG)];
+  return { ...batch, records: mixedRecords.map((record, index) => ({ ...record, offset: nth * 10_000 + index })) };
 }
 
 /** The seqs that were routed to an endpoint, and the rest of the batch. */
@@ -218,40 +289,16 @@ describe('an organization with many deliveries in a batch', () => {
     expect(routedTo(ALL_TICKETS).slice(-2)).toEqual([8, 9]);
   });
 
-  it('is written down as routed when all of it is', async () => {
-    const rest = await handleUnfinished(mixed(1, 5, 1));
-    await places.save();
-    expect(saved).toEqual([]);
-    await rest();
-    await places.save();
-    expect(saved).toHaveLength(1);
-  });
-
-  it('keeps a later batch without it from being written down as routed', async () => {
+  it('keeps its batch, and a later one without it, from being written down as routed', async () => {
     const rest = await handleUnfinished(mixed(1, 5, 1));
     const later = { ...mixed(6, 6, 2), records: mixed(6, 6, 2).records.slice(1) };
-    const restOfLater = await handleUnfinished(later);
+    expect(await handle(later)).toBeUndefined();
     expect(routedTo(LATER)).toEqual([1, 2]);
+    await delay(300);
     await places.save();
     expect(saved).toEqual([]);
     await rest();
-    await restOfLater();
-    expect(await handle({ ...later, records: mixed(7, 7, 3).records.slice(1) })).toBeUndefined();
-    await places.save();
-    expect(saved).toHaveLength(1);
-  });
-
-  it('is routed again from where Kafka did not take it', async () => {
-    const rest = await handleUnfinished(mixed(1, 1_500, 1));
-    const taken = appender.append.bind(appender);
-    let appends = 0;
-    appender.append = (records) =>
-      ++appends === 2 ? Promise.reject(new Error('the brokers are away')) : taken(records);
-    await expect(rest()).rejects.toThrow('the brokers are away');
-    expect(routedTo(ALL_TICKETS).length).toBeGreaterThan(0);
-    await rest();
-    expect(countOf(topics.attempts, ALL_TICKETS) + countOf(topics.attemptsSlow, ALL_TICKETS)).toBe(1_500);
-    expect(countOf(topics.deliveries, ALL_TICKETS)).toBe(1_500);
+    await expectSaved([[topics.log, [0], [20_002], [AT_MS + 5]]]);
   });
 
   it('is left to the next router when the partition is lost, and routed when it comes again', async () => {
@@ -259,21 +306,19 @@ describe('an organization with many deliveries in a batch', () => {
     const rest = await handleUnfinished(batch);
     isStale = true;
     await expect(rest()).rejects.toThrow('no longer');
-    expect(countOf(topics.deliveries, ALL_TICKETS)).toBeLessThan(1_500);
+    expect(routedTo(ALL_TICKETS).length + seqsOf(aside, ALL_TICKETS).length).toBeLessThan(1_500);
     [isStale, generation] = [false, 2];
     await (
       await handleUnfinished(batch)
     )();
-    expect(countOf(topics.deliveries, ALL_TICKETS)).toBe(1_500);
+    expect(new Set([...routedTo(ALL_TICKETS), ...seqsOf(aside, ALL_TICKETS)]).size).toBe(1_500);
   });
 });
 
 const UNKNOWN_OFFSETS = { beganOffset: null, endedOffset: null, endedMs: AT_MS };
 
 function routedTo(endpointId: EndpointId): readonly number[] {
-  return appender.records
-    .filter((record) => record.topic === topics.attempts && record.key === endpointId)
-    .map((record) => (JSON.parse(record.value?.toString() ?? '{}') as { seq: number }).seq);
+  return seqsOf(made, endpointId);
 }
 
 async function skipped(reason: string): Promise<number> {
@@ -326,8 +371,8 @@ describe('while the feed lags the log, an endpoint', () => {
 describe('a router whose group has lost its offsets', () => {
   it('routes nothing again that was routed by the router before it', async () => {
     await handle(tickets(1, 20));
-    await places.save();
-    expect(saved).toEqual([[topics.log, [0], [20], [AT_MS + 20]]]);
+    await expectSaved([[topics.log, [0], [20], [AT_MS + 20]]]);
+    await first.drain(0);
 
     storedPlace = { nextOffset: 20, appendedUntilMs: AT_MS + 20 };
     startRouter();
@@ -335,8 +380,7 @@ describe('a router whose group has lost its offsets', () => {
     await handle(tickets(11, 25));
     expect(routedTo(ALL_TICKETS)).toEqual([21, 22, 23, 24, 25]);
     expect(await skipped('routed_before')).toBe(20);
-    await places.save();
-    expect(saved).toEqual([[topics.log, [0], [25], [AT_MS + 25]]]);
+    await expectSaved([[topics.log, [0], [25], [AT_MS + 25]]]);
   });
 
   it('goes to the end of a long history at once', async () => {
@@ -349,7 +393,7 @@ describe('a router whose group has lost its offsets', () => {
     await handle(tickets(1, 10));
     expect(sought.splice(0)).toEqual([700_000]);
     await handle(tickets(700_001, 700_002));
-    expect(appender.records).toEqual([]);
+    expect(made).toEqual([]);
   });
 
   it('routes what is new in a log that was made again, whatever its offsets are', async () => {
@@ -369,6 +413,7 @@ describe('a router that goes on', () => {
 
   it('writes a place down once, and again when it could not be written', async () => {
     await handle(tickets(1, 5));
+    await delay(300);
     isAway = true;
     await places.save();
     isAway = false;

@@ -11,6 +11,8 @@ const SAVE_EVERY_MS = 5_000;
 interface Partition {
   /** The offset after the last batch; `null` before the first one. */
   expected: number | null;
+  /** The places that the router reaches with each batch, ascending. */
+  ahead: RoutedPlace[];
   /** The place up to which everything was routed, by this router or another one. */
   place: RoutedPlace | undefined;
   isSaved: boolean;
@@ -59,6 +61,8 @@ export class RoutedPlaces extends RegularWork {
     if (known.expected !== firstOffset) {
       const stored = await this.stored.find(topic, partition);
       if (stored !== undefined && stored.appendedUntilMs >= (known.place?.appendedUntilMs ?? 0)) known.place = stored;
+      // Records that come again are begun again.
+      if (firstOffset < (known.expected ?? 0)) known.ahead = [];
     }
     known.expected = (records.at(-1)?.offset ?? 0) + 1;
     const { place } = known;
@@ -68,17 +72,26 @@ export class RoutedPlaces extends RegularWork {
     return { records: left, routedUpTo: left.length === 0 ? place : null };
   }
 
-  /** Notes that everything up to the end of the batch is routed. */
-  handled({ partition, records }: RecordBatch): void {
+  /** Notes the place that the router reaches with this batch. */
+  begin({ partition, records }: RecordBatch): void {
     const known = this.#of(partition);
-    const nextOffset = (records.at(-1)?.offset ?? 0) + 1;
-    if (
-      known.place !== undefined &&
-      records.every((record) => known.place !== undefined && wasRouted(known.place, record))
-    )
-      return;
+    const { place } = known;
+    if (place !== undefined && records.every((record) => wasRouted(place, record))) return;
+    const before = known.ahead.at(-1) ?? place;
     const latestMs = records.reduce((latest, { timestampMs }) => Math.max(latest, timestampMs), 0);
-    known.place = { nextOffset, appendedUntilMs: Math.max(latestMs, known.place?.appendedUntilMs ?? 0) };
+    known.ahead.push({
+      nextOffset: (records.at(-1)?.offset ?? 0) + 1,
+      appendedUntilMs: Math.max(latestMs, before?.appendedUntilMs ?? 0),
+    });
+  }
+
+  /** Notes that everything in the partition before this offset is routed. */
+  reached(partition: number, nextOffset: number): void {
+    const known = this.#of(partition);
+    const reached = known.ahead.findLastIndex((place) => place.nextOffset <= nextOffset);
+    if (reached === -1) return;
+    known.place = known.ahead[reached];
+    known.ahead = known.ahead.slice(reached + 1);
     known.isSaved = false;
   }
 
@@ -102,7 +115,7 @@ export class RoutedPlaces extends RegularWork {
   #of(partition: number): Partition {
     let known = this.#partitions.get(partition);
     if (known === undefined) {
-      known = { expected: null, place: undefined, isSaved: true };
+      known = { expected: null, ahead: [], place: undefined, isSaved: true };
       this.#partitions.set(partition, known);
     }
     return known;

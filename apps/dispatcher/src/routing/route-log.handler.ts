@@ -1,0 +1,271 @@
+import { setImmediate } from 'node:timers/promises';
+import { Controller, Inject } from '@nestjs/common';
+import { Ctx, Payload } from '@nestjs/microservices';
+import {
+  deliveryIdOf,
+  outOfTime,
+  receives,
+  SeqGate,
+  type DueAttempt,
+  type LogEvent,
+  type LoggedPlace,
+  ORG_SHARE,
+  type OrgId,
+  type OutOfTime,
+  type RoutedPlace,
+} from '#libs/domain';
+import { EndpointDirectory, type RoutedSubscriber } from '#libs/postgres';
+import {
+  KafkaBatches,
+  LogPositions,
+  readLogRecord,
+  type BatchContext,
+  type Handled,
+  type RecordBatch,
+} from '#libs/kafka-log';
+import { BatchTrace } from '#libs/telemetry';
+import { StageKit } from '#libs/platform';
+import { Dispatcher, ROUTER_GROUP } from '../dispatcher.js';
+import type { Intake, OpenRecord } from '../lane-feeder.js';
+import { RoutedPlaces } from './routed-places.js';
+
+/** The router skips ahead only over at least this many records. Fewer are read faster than their end is looked up. */
+const SKIP_FROM = 1_000;
+/** Attempts that are put aside at a time. This bounds the memory, and how long the thread is busy. */
+const ASIDE_AT_ONCE = 500;
+/** Attempts that are offered to the lane before other work of the thread runs. */
+const OFFERED_AT_ONCE = 1_000;
+
+/** An organization with at least this many deliveries in a batch is large: others do not wait for it. */
+export const LARGE_FROM = ORG_SHARE;
+/** The injection token of `LARGE_FROM`. */
+export const ROUTER_LARGE_FROM = Symbol('ROUTER_LARGE_FROM');
+
+/** Names the records of large organizations to the appender, so that they take turns with the others. */
+const BEHIND = 'behind';
+
+/** An event of the log that is to be routed. */
+type DueEvent = LogEvent & LoggedPlace & { readonly appendedAtMs: number; readonly record: OpenRecord };
+
+type Subscribers = ReadonlyMap<OrgId, readonly RoutedSubscriber[]>;
+
+/** What the router remembers of a partition while it has it. */
+interface Stay {
+  readonly gate: SeqGate;
+  /** The organizations that each unfinished batch leaves for later. */
+  readonly unfinished: ReadonlySet<OrgId>[];
+}
+
+/** Finds who receives each event of the log, and gives the first attempt of each delivery to the lane of its own. */
+@Controller()
+export class RouteLogHandler {
+  readonly #stays = new WeakMap<object, Stay>();
+
+  constructor(
+    private readonly endpoints: EndpointDirectory,
+    private readonly dispatcher: Dispatcher,
+    private readonly places: RoutedPlaces,
+    private readonly positions: LogPositions,
+    private readonly kit: StageKit,
+    @Inject(ROUTER_LARGE_FROM) private readonly largeFrom: number,
+  ) {
+    const { metrics } = kit;
+    metrics.add('gapless_deliveries_scheduled_total', {}, 0);
+    for (const reason of ['routed_before', 'before_endpoint', 'while_inactive'] as const) {
+      metrics.add('gapless_router_skipped_total', { reason }, 0);
+    }
+  }
+
+  /** Routes a batch. A repeated batch creates the same deliveries, whose attempts are not made again. */
+  @KafkaBatches({ group: ROUTER_GROUP, topics: (names) => [names.log], commits: 'handler' })
+  async handle(@Payload() batch: RecordBatch, @Ctx() context: BatchContext): Promise<Handled> {
+    const { records: unrouted, routedUpTo } = await this.places.unrouted(batch);
+    if (unrouted.length < batch.records.length) this.#leaveOutRouted(batch, batch.records.length - unrouted.length);
+    if (routedUpTo !== null) return this.#skipRouted(batch, routedUpTo, context);
+    const read = unrouted.map((record) => ({ ...readLogRecord(record), offset: record.offset }));
+    const subscribers = await this.#subscribersOf(read);
+    const again = { kind: 'later', nextOffset: batch.records[0]?.offset ?? 0, waitMs: 0 } as const;
+    // Another member may have the partition by now.
+    if (context.isStale()) return again;
+    this.places.begin(batch);
+    const intake = this.dispatcher.first.take(batch, context);
+    if (intake.isOver) return again;
+    const stay = this.#stayOf(intake);
+    const opened = open(batch, intake);
+    const events = read.flatMap((event): DueEvent[] => {
+      const record = opened.get(event.offset);
+      opened.delete(event.offset);
+      return record === undefined ? [] : [{ ...event, record }];
+    });
+    // The rest was routed before.
+    for (const record of opened.values()) record.close();
+    const large = largeOrgs(events, subscribers, { from: this.largeFrom, unfinished: stay.unfinished });
+    const isSmall = ({ orgId }: DueEvent) => !large.has(orgId);
+    await this.#route(events.filter(isSmall), subscribers, stay);
+    const left = events.filter((event) => !isSmall(event));
+    if (left.length === 0) return intake.handled();
+    stay.unfinished.push(large);
+    const rest = async () => {
+      await this.#route(left, subscribers, stay, () => {
+        if (!context.isStale()) return;
+        intake.giveUp();
+        throw new Error("the partition is no longer this router's");
+      });
+      stay.unfinished.splice(stay.unfinished.indexOf(large), 1);
+    };
+    return { kind: 'unfinished', rest };
+  }
+
+  #stayOf(intake: Intake): Stay {
+    let stay = this.#stays.get(intake.stay);
+    if (stay === undefined) {
+      stay = { gate: new SeqGate(), unfinished: [] };
+      this.#stays.set(intake.stay, stay);
+    }
+    return stay;
+  }
+
+  #subscribersOf(events: readonly (LogEvent & LoggedPlace)[]): Promise<Subscribers> {
+    const first = new Map<OrgId, LoggedPlace>();
+    for (const event of events) if (!first.has(event.orgId)) first.set(event.orgId, event);
+    return this.endpoints.subscribersOf(first);
+  }
+
+  /**
+   * Offers the first attempts of all deliveries to their lane. Attempts beyond a share are put aside.
+   * @param goOn given for large organizations, and called in between; throws if this router must not go on
+   */
+  async #route(events: readonly DueEvent[], subscribers: Subscribers, stay: Stay, goOn?: () => void): Promise<void> {
+    if (events.length === 0) return;
+    const sifted = stay.gate.sift(events);
+    const fresh = new Set(sifted.fresh);
+    sifted.remember();
+    const trace = new BatchTrace(this.kit.tracing, 'route', this.kit.clock.now());
+    const leftOut = { before_endpoint: 0, while_inactive: 0 };
+    let offered = 0;
+    let aside: { readonly due: DueAttempt; readonly record: OpenRecord }[] = [];
+    const putAside = async () => {
+      await this.dispatcher.putAside(
+        aside.map(({ due }) => due),
+        goOn === undefined ? undefined : BEHIND,
+      );
+      for (const { record } of aside) record.close();
+      aside = [];
+    };
+    for (const event of events) {
+      if (fresh.has(event)) {
+        const traceparent = trace.follow(event.traceparent, event);
+        for (const { id } of receivers(event, subscribers.get(event.orgId) ?? [], leftOut)) {
+          const due = firstAttempt({ ...event, traceparent }, id);
+          if (!this.dispatcher.offerFirst(due, event.record)) {
+            event.record.hold();
+            aside.push({ due, record: event.record });
+          }
+          offered++;
+          if (aside.length < ASIDE_AT_ONCE && offered % OFFERED_AT_ONCE !== 0) continue;
+          await putAside();
+          // Lets other work of this thread run, such as requests.
+          await setImmediate();
+          goOn?.();
+        }
+      }
+      event.record.close();
+    }
+    if (aside.length > 0) await putAside();
+    trace.end(this.kit.clock.now());
+    this.kit.metrics.add('gapless_deliveries_scheduled_total', {}, offered);
+    this.#count(leftOut);
+  }
+
+  /** Reports events that were routed before: the group lost its offsets, and begins at the start of the log. */
+  #leaveOutRouted({ topic, partition, records }: RecordBatch, events: number): void {
+    this.kit.metrics.add('gapless_router_skipped_total', { reason: 'routed_before' }, events);
+    this.kit.logger.warn({ topic, partition, from: records[0]?.offset, events }, 'router.routed_before');
+  }
+
+  /** Skips the rest of the routed records. Reading them may take hours, in which nothing is pushed. */
+  async #skipRouted(batch: RecordBatch, place: RoutedPlace, context: BatchContext): Promise<Handled> {
+    const { topic, partition, records } = batch;
+    const nextOffset = (records.at(-1)?.offset ?? 0) + 1;
+    const handled = () => {
+      const intake = this.dispatcher.first.take(batch, context);
+      for (const record of open(batch, intake).values()) record.close();
+      return intake.handled();
+    };
+    if (place.nextOffset - nextOffset < SKIP_FROM) return handled();
+    // Both by offset and by time, as in `wasRouted`: in a log that went back, new records have old offsets.
+    const notRouted = await this.positions.endsBefore(topic, place.appendedUntilMs + 1);
+    const target = Math.min(place.nextOffset, notRouted.get(partition) ?? 0);
+    if (context.isStale()) return { kind: 'later', nextOffset: records[0]?.offset ?? 0, waitMs: 0 };
+    if (target <= nextOffset) return handled();
+    this.kit.metrics.add('gapless_router_skipped_total', { reason: 'routed_before' }, target - nextOffset);
+    this.kit.logger.warn({ topic, partition, from: nextOffset, to: target }, 'router.routed_before');
+    handled();
+    context.seek(topic, partition, target);
+    return { kind: 'later', nextOffset: records[0]?.offset ?? 0, waitMs: 0 };
+  }
+
+  #count(leftOut: Readonly<Record<OutOfTime, number>>): void {
+    if (leftOut.before_endpoint + leftOut.while_inactive === 0) return;
+    for (const reason of ['before_endpoint', 'while_inactive'] as const) {
+      this.kit.metrics.add('gapless_router_skipped_total', { reason }, leftOut[reason]);
+    }
+    this.kit.logger.info(leftOut, 'router.left_out');
+  }
+}
+
+/** Opens the records of the batch that this member has not opened before, by offset. */
+function open({ records }: RecordBatch, intake: Intake): Map<number, OpenRecord> {
+  return new Map(
+    records.flatMap((record) => (intake.wasOpened(record) ? [] : [[record.offset, intake.open(record)] as const])),
+  );
+}
+
+function firstAttempt(event: Omit<DueEvent, 'record'>, endpointId: RoutedSubscriber['id']): DueAttempt {
+  const { id: eventId, orgId, seq, appendedAtMs, traceparent, envelope } = event;
+  return {
+    delivery: {
+      deliveryId: deliveryIdOf(eventId, endpointId),
+      endpointId,
+      orgId,
+      eventId,
+      event: event.event,
+      seq,
+      createdAtMs: appendedAtMs,
+    },
+    run: 0,
+    attempt: 1,
+    dueAtMs: appendedAtMs,
+    traceparent,
+    envelope,
+  };
+}
+
+/** Selects the organizations that may have many deliveries, and those whose earlier events are still to be routed. */
+function largeOrgs(
+  events: readonly DueEvent[],
+  subscribers: Subscribers,
+  { from, unfinished }: { readonly from: number; readonly unfinished: readonly ReadonlySet<OrgId>[] },
+): ReadonlySet<OrgId> {
+  const most = new Map<OrgId, number>();
+  for (const { orgId } of events) {
+    most.set(orgId, (most.get(orgId) ?? 0) + (subscribers.get(orgId)?.length ?? 0));
+  }
+  const isLarge = ([orgId, deliveries]: readonly [OrgId, number]) =>
+    deliveries >= from || unfinished.some((orgs) => orgs.has(orgId));
+  return new Set([...most].filter(isLarge).map(([orgId]) => orgId));
+}
+
+/** Selects the endpoints that get the event. @param leftOut counts deliveries that the endpoint's times rule out */
+function receivers(
+  event: LogEvent & LoggedPlace,
+  subscribers: readonly RoutedSubscriber[],
+  leftOut: Record<OutOfTime, number>,
+): readonly RoutedSubscriber[] {
+  return subscribers.filter((subscriber) => {
+    if (!receives(subscriber, event)) return false;
+    const reason = outOfTime(subscriber, event);
+    if (reason !== undefined) leftOut[reason]++;
+    return reason === undefined;
+  });
+}
