@@ -22,5 +22,6 @@ export const GENERATED = [
     hasCheck: true,
   },
   { name: 'vectors', args: built('test/vectors/write-signature-vectors.js', 'test/vectors/signatures.json') },
+  { name: 'deployment', args: built('apps/cli/src/deployment/write-deployment-files.js') },
   { name: 'docs', args: built('apps/cli/src/docs/write-reference-tables.js') },
 ];

@@ -4,5 +4,8 @@ export function outsideClientPaths(root: string): {
   readonly pythonPackages: string;
   readonly pythonKafka: string;
   readonly go: string;
+  readonly hadolint: string;
+  readonly kubernetesTools: string;
+  readonly kubernetesSchemas: string;
 };
 export function goEnvironment(root: string): NodeJS.ProcessEnv;

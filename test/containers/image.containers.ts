@@ -29,7 +29,7 @@ describe('the image', () => {
   });
 
   it('says what a stage lacks, and ends', async () => {
-    const { status, stderr } = await project.runImage(project.image, 'router');
+    const { status, stderr } = await project.runImage(project.image, 'sequencer');
     expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('DATABASE_URL is not set') });
   });
 
@@ -45,7 +45,7 @@ describe('the image', () => {
       SECRET_ENCRYPTION_KEYS: `k:${Buffer.alloc(32).toString('base64')}`,
     };
     const env = Object.entries(settings).flatMap(([name, value]) => ['--env', `${name}=${value}`]);
-    const id = (await project.docker('run', '--detach', ...env, project.image, 'router')).trim();
+    const id = (await project.docker('run', '--detach', ...env, project.image, 'sequencer')).trim();
     try {
       const beganMs = performance.now();
       await project.docker('stop', '--time', '30', id);

@@ -1,34 +1,59 @@
-import { describe, expect, it } from '@jest/globals';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { STAGE_NODE_OPTIONS } from '#libs/local-installation';
+import { STAGE_NAMES } from '#libs/runtime';
+import { runProgram } from '../support/outside-clients.js';
 import { readText } from './support/documents.js';
 import { SECRETS } from './support/environment-problems.js';
-import { stagePorts } from './support/stages.js';
 
-describe('the image', () => {
-  const stages = stagePorts();
-  const launcher = readText('docker/image/gapless');
+let directory: string;
 
-  it('runs every stage by its name', () => {
-    const names = /^ {2}(.*) \| cli\)$/m.exec(launcher)?.[1]?.split(' | ');
-    expect(new Set(names)).toEqual(new Set(stages.keys()));
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'gapless-image-'));
+});
+
+afterEach(() => {
+  rmSync(directory, { recursive: true });
+});
+
+function write(path: string, text: string): string {
+  const file = join(directory, path);
+  mkdirSync(join(file, '..'), { recursive: true });
+  writeFileSync(file, text);
+  chmodSync(file, 0o755);
+  return file;
+}
+
+/** Runs the image's launcher, with these apps in the image. @returns the arguments and variables that Node gets */
+async function launch(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<readonly string[]> {
+  const launcher = write('gapless', readText('docker/image/gapless').replaceAll('/app/', `${directory}/`));
+  write('bin/node', '#!/bin/sh\nprintf "%s\\n" "$@"\nenv\n');
+  for (const app of ['cli', 'reference-consumer', ...STAGE_NAMES]) write(`dist/apps/${app}/src/main.js`, '');
+  const path = `${join(directory, 'bin')}:${process.env['PATH'] ?? ''}`;
+  return (await runProgram(launcher, args, { env: { ...env, PATH: path } })).toString().split('\n');
+}
+
+describe('the launcher of the image', () => {
+  it.each([
+    ...STAGE_NAMES.map((stage) => [stage, stage, []] as const),
+    ['receiver', 'reference-consumer', []] as const,
+    ['migrate', 'cli', ['migrate']] as const,
+  ])('runs %s as the app %s, with the options of a stage', async (name, app, kept) => {
+    const main = join(directory, `dist/apps/${app}/src/main.js`);
+    const expected = [...STAGE_NODE_OPTIONS, main, ...kept, '--flag', 'two words'];
+    const launched = await launch([name, '--flag', 'two words']);
+    expect(launched.slice(0, expected.length)).toEqual(expected);
   });
 
-  it('gives Node the same options as all that starts stages', () => {
-    expect(/^exec node (--.*?) "/m.exec(launcher)?.[1]?.split(' ')).toEqual(STAGE_NODE_OPTIONS);
-    const { scripts } = JSON.parse(readText('package.json')) as { readonly scripts: Readonly<Record<string, string>> };
-    for (const [name, script] of Object.entries(scripts).filter(([name]) => /^start(:|$)/.test(name))) {
-      expect([name, /^exec node (--.*?) scripts/.exec(script)?.[1]?.split(' ')]).toEqual([name, STAGE_NODE_OPTIONS]);
-    }
+  it('runs the command line when it gets no argument', async () => {
+    expect(await launch([])).toContain(join(directory, 'dist/apps/cli/src/main.js'));
   });
 
-  it('takes every secret from a file', () => {
-    const names = /^for name in (.*); do$/m.exec(launcher)?.[1]?.split(' ');
-    expect(new Set(names)).toEqual(new Set(SECRETS));
-  });
-
-  it("looks for every stage's health at its port, and exposes it", () => {
-    const ports = [...stages.values()].sort();
-    expect(/PORT:-([\d ]+)\}/.exec(readText('docker/image/gapless-health'))?.[1]).toBe(ports.join(' '));
-    expect(/^EXPOSE (.*)$/m.exec(readText('docker/Dockerfile'))?.[1]).toBe(ports.join(' '));
+  it('takes every secret from a file', async () => {
+    const file = write('secret', 'value');
+    const launched = await launch([], Object.fromEntries(SECRETS.map((name) => [`${name}_FILE`, file])));
+    expect(launched).toEqual(expect.arrayContaining(SECRETS.map((name) => `${name}=value`)));
   });
 });

@@ -6,7 +6,8 @@ import { KAFKA_JARS } from '#libs/embedded-stack';
 import { goEnvironment, outsideClientPaths } from '../../scripts/outside-clients.mjs';
 
 export const ROOT = resolve(import.meta.dirname, '../..');
-const { kafkaTools, pythonPackages, pythonKafka } = outsideClientPaths(ROOT);
+const { kafkaTools, pythonPackages, pythonKafka, hadolint, kubernetesTools, kubernetesSchemas } =
+  outsideClientPaths(ROOT);
 
 /** Long enough for a compiler on a busy machine. */
 const PATIENCE_MS = 50_000;
@@ -21,7 +22,7 @@ export function runProgram(
     const limits = { encoding: 'buffer' as const, maxBuffer: 64 * 1024 * 1024, timeout: PATIENCE_MS };
     execFile(command, args, { ...limits, ...options }, (error, stdout, stderr) => {
       if (error === null) settle(stdout);
-      else reject(new Error(`${command}: ${error.message}\n${stderr.toString()}`));
+      else reject(new Error(`${command}: ${error.message}\n${stderr.toString()}${stdout.toString()}`));
     });
   });
 }
@@ -46,6 +47,9 @@ export const LACKS = {
   librdkafka: lackOf('python3', '--version') ?? lackOfFile(pythonKafka),
   go: lackOf('go', 'version'),
   java: lackOf('javac', '-version') ?? lackOf('java', '-version') ?? lackOfFile(KAFKA_JARS),
+  hadolint: lackOfFile(hadolint),
+  kubernetesTools: lackOfFile(kubernetesTools) ?? lackOfFile(kubernetesSchemas),
+  pythonYaml: lackOf('python3', '-c', 'import yaml') && 'Python’s yaml is not installed',
   php: lackOf('php', '--version'),
   ruby: lackOf('ruby', '--version'),
 };

@@ -4,9 +4,9 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
-import { KAFKA_JARS } from '../../libs/embedded-stack/src/kafka-jars.js';
-import { kafkaLogging, kafkaServerProperties } from '../../libs/embedded-stack/src/kafka-settings.js';
-import { launchServer } from '../../libs/embedded-stack/src/server-process.js';
+import { KAFKA_JARS } from '../../libs/embedded-stack/src/kafka/kafka-jars.js';
+import { kafkaLogging, kafkaServerProperties } from '../../libs/embedded-stack/src/kafka/kafka-settings.js';
+import { launchServer } from '../../libs/embedded-stack/src/servers/server-process.js';
 import { eventually } from './infrastructure/eventually.js';
 import { runProgram } from './outside-clients.js';
 

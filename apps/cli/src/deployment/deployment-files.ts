@@ -1,0 +1,62 @@
+import { STAGE_NODE_OPTIONS } from '#libs/local-installation';
+import { CONSUMER_GROUPS, SETTINGS, STAGE_NAMES, STAGES, type Setting } from '#libs/runtime';
+import { replaceLines } from './marked-lines.js';
+import { helmStages, helmValues, kustomizeStages } from './stage-manifests.js';
+
+const NODE_OPTIONS = STAGE_NODE_OPTIONS.join(' ');
+const PORTS = STAGE_NAMES.map((stage) => STAGES[stage].port).join(' ');
+
+function secretNames(): string {
+  const settings: readonly Setting<unknown>[] = Object.values(SETTINGS);
+  return settings.flatMap(({ name, isSecret }) => (isSecret ? [name] : [])).join(' ');
+}
+
+/** Returns the services of the stages. The api publishes its port, so each compose file has its own. */
+function composeServices(): readonly string[] {
+  return STAGE_NAMES.filter((stage) => stage !== 'api').flatMap((stage, index) => [
+    ...(index === 0 ? [] : ['']),
+    `${stage}:`,
+    '  <<: *stage',
+    `  command: [${stage}]`,
+  ]);
+}
+
+function scrapeConfigs(): readonly string[] {
+  return STAGE_NAMES.flatMap((stage) => [
+    `- job_name: gapless-${stage}`,
+    `  dns_sd_configs: [{ names: [${stage}], type: A, port: ${STAGES[stage].port}, refresh_interval: 15s }]`,
+  ]);
+}
+
+function missingGroups(): readonly string[] {
+  const absent = CONSUMER_GROUPS.map((group) => `absent(gapless_consumer_lag_records{group="${group}"})`);
+  return ['expr: |', ...absent.map((query, index) => `  ${index === 0 ? '' : 'or '}${query}`)];
+}
+
+function nestProjects(): string {
+  const projects = ['standalone', ...STAGE_NAMES].map((app) => {
+    const root = `"root": "apps/${app}", "sourceRoot": "apps/${app}/src"`;
+    return `\n    "${app}": { "type": "application", ${root} }`;
+  });
+  return `"projects": {${projects.join(',')}\n  }`;
+}
+
+/**
+ * The files that name every stage, or how to run one, and the function that updates each of them. They follow the list of
+ * stages, the settings and Node's options.
+ */
+export const DEPLOYMENT_FILES: Readonly<Record<string, (text: string) => string>> = {
+  'package.json': (text) => text.replace(/("start": "exec node ).*?( scripts)/, `$1${NODE_OPTIONS}$2`),
+  'nest-cli.json': (text) => text.replace(/"projects": \{[^]*?\n {2}\}/, nestProjects()),
+  'docker/Dockerfile': (text) => replaceLines(text, 'ports', [`EXPOSE ${PORTS}`]),
+  'docker/image/gapless': (text) =>
+    replaceLines(text, 'settings and options', [`secrets='${secretNames()}'`, `node_options='${NODE_OPTIONS}'`]),
+  'docker/image/gapless-health': (text) => replaceLines(text, 'ports', [`ports='${PORTS}'`]),
+  'docker/compose.yaml': (text) => replaceLines(text, 'stages', composeServices()),
+  'docker/compose.cluster.yaml': (text) => replaceLines(text, 'stages', composeServices()),
+  'docker/observability/prometheus/prometheus.yml': (text) => replaceLines(text, 'stages', scrapeConfigs()),
+  'docker/observability/prometheus/alerts.yml': (text) => replaceLines(text, 'consumer groups', missingGroups()),
+  'docker/kubernetes/stages.yaml': kustomizeStages,
+  'docker/helm/values.yaml': (text) => replaceLines(text, 'stages', helmValues()),
+  'docker/helm/templates/stages.yaml': helmStages,
+};

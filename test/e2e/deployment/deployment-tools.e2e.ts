@@ -1,0 +1,164 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect } from '@jest/globals';
+import { parseAllDocuments } from 'yaml';
+import { STAGE_NAMES } from '#libs/runtime';
+import { outsideClientPaths } from '../../../scripts/outside-clients.mjs';
+import { environmentProblems } from '../../deployment/support/environment-problems.js';
+import { itUnless, LACKS, runProgram } from '../../support/outside-clients.js';
+import { ROOT } from '../../support/root.js';
+
+interface KubernetesObject {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly [member: string]: unknown;
+}
+
+const { hadolint, kubernetesTools, kubernetesSchemas } = outsideClientPaths(ROOT);
+const KUBERNETES = /[\d.]+$/.exec(kubernetesSchemas)![0];
+const REQUIRED = {
+  'kafka.brokers': 'b1.example.com:9093',
+  'postgres.url': 'postgres://app:a@db.example.com/gapless',
+  'secrets.encryptionKeys': 'k1:AAAA',
+};
+
+let directory: string;
+
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'gapless-manifests-'));
+});
+
+afterAll(() => {
+  rmSync(directory, { recursive: true });
+});
+
+async function run(tool: 'helm' | 'kubeconform' | 'kustomize', ...args: readonly string[]): Promise<string> {
+  return (await runProgram(join(kubernetesTools, tool), args, { cwd: ROOT })).toString();
+}
+
+/** @throws Error with the findings of kubeconform */
+async function checkManifests(manifests: string): Promise<void> {
+  const file = join(directory, 'manifests.yaml');
+  writeFileSync(file, manifests);
+  const schemas = `${kubernetesSchemas}/{{ .ResourceKind }}{{ .KindSuffix }}.json`;
+  await run('kubeconform', '-strict', '-schema-location', schemas, file);
+}
+
+function setting(values: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(values).flatMap(([name, value]) => ['--set', `${name}=${value.replaceAll(',', '\\,')}`]);
+}
+
+function chart(values: Readonly<Record<string, string>>): Promise<string> {
+  return run('helm', 'template', 'mine', 'docker/helm', '--kube-version', KUBERNETES, ...setting(values));
+}
+
+function objectsIn(manifests: string): readonly KubernetesObject[] {
+  return parseAllDocuments(manifests)
+    .map((document) => document.toJS() as KubernetesObject | null)
+    .filter((object) => object !== null);
+}
+
+function named(objects: readonly KubernetesObject[], kind: string, name: string): KubernetesObject | undefined {
+  return objects.find((object) => object.kind === kind && object.metadata.name === name);
+}
+
+describe('the manifests', () => {
+  itUnless(LACKS.kubernetesTools, 'are combined by kustomize, and valid to kubeconform', async () => {
+    const manifests = await run('kustomize', 'build', 'docker/kubernetes');
+    await checkManifests(manifests);
+    await expect(checkManifests(manifests.replace('replicas:', 'replica:'))).rejects.toThrow('replica');
+  });
+});
+
+describe('the Helm chart', () => {
+  itUnless(LACKS.kubernetesTools, 'has no finding of helm lint', async () => {
+    const found = await run(
+      'helm',
+      'lint',
+      '--strict',
+      'docker/helm',
+      '--kube-version',
+      KUBERNETES,
+      ...setting(REQUIRED),
+    );
+    expect(found).toContain('0 chart(s) failed');
+  });
+
+  itUnless(LACKS.kubernetesTools, 'makes the objects of the manifests, valid to kubeconform', async () => {
+    const rendered = await chart(REQUIRED);
+    await checkManifests(rendered);
+    const ours = objectsIn(rendered).map(
+      ({ kind, metadata }) => `${kind} ${metadata.name.replace(/^mine-|-\d$/g, '')}`,
+    );
+    const theirs = objectsIn(await run('kustomize', 'build', 'docker/kubernetes'))
+      .filter(({ kind }) => kind !== 'Namespace')
+      .map(({ kind, metadata }) => `${kind} ${metadata.name.replace(/^gapless-/, '')}`);
+    expect(ours.sort()).toEqual([...theirs, 'Secret secrets'].sort());
+    expect(ours).toEqual(expect.arrayContaining(STAGE_NAMES.map((stage) => `Deployment ${stage}`)));
+  });
+
+  itUnless(LACKS.kubernetesTools, 'takes the addresses and accounts of external servers', async () => {
+    const rendered = await chart({
+      ...REQUIRED,
+      'kafka.brokers': 'b1.example.com:9093,b2.example.com:9093',
+      'kafka.tls': 'true',
+      'kafka.sasl.mechanism': 'scram-sha-512',
+      'kafka.sasl.username': 'gapless',
+      'secrets.more.kafka-password': 'secret',
+      'postgres.ownerUrl': 'postgres://owner:b@db.example.com/gapless',
+    });
+    await checkManifests(rendered);
+    const objects = objectsIn(rendered);
+    const settings = named(objects, 'ConfigMap', 'mine-settings')!['data'] as Readonly<Record<string, string>>;
+    expect(settings).toMatchObject({
+      KAFKA_BROKERS: 'b1.example.com:9093,b2.example.com:9093',
+      KAFKA_TLS: 'true',
+      KAFKA_SASL: 'scram-sha-512',
+      KAFKA_USERNAME: 'gapless',
+      KAFKA_PASSWORD_FILE: '/secrets/kafka-password',
+    });
+    expect(environmentProblems(settings)).toEqual([]);
+    expect(named(objects, 'Secret', 'mine-secrets')?.['stringData']).toEqual({
+      'database-url': REQUIRED['postgres.url'],
+      'owner-database-url': 'postgres://owner:b@db.example.com/gapless',
+      'secret-encryption-keys': REQUIRED['secrets.encryptionKeys'],
+      'kafka-password': 'secret',
+    });
+    const mounted = JSON.stringify(named(objects, 'Deployment', 'mine-sequencer'));
+    expect(mounted).toContain('"key":"kafka-password"');
+    expect(mounted).not.toContain('owner-database-url');
+  });
+
+  itUnless(LACKS.kubernetesTools, 'takes the secrets of an existing Secret', async () => {
+    const rendered = await chart({
+      'kafka.brokers': 'b1.example.com:9092',
+      'secrets.existing': 'ours',
+      'secrets.more.smtp-url': '',
+    });
+    await checkManifests(rendered);
+    const objects = objectsIn(rendered);
+    expect(objects.filter(({ kind }) => kind === 'Secret')).toEqual([]);
+    const mounted = JSON.stringify(named(objects, 'Deployment', 'mine-alerting'));
+    expect(mounted).toContain('"secretName":"ours"');
+    expect(mounted).toContain('"key":"smtp-url"');
+  });
+
+  itUnless(LACKS.kubernetesTools, 'names each required value that is missing', async () => {
+    for (const name of Object.keys(REQUIRED)) {
+      await expect(chart({ ...REQUIRED, [name]: '' })).rejects.toThrow(`Set ${name}`);
+    }
+  });
+});
+
+describe('the Dockerfiles', () => {
+  const files = readdirSync(join(ROOT, 'docker'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('Dockerfile'))
+    .map((name) => join(ROOT, 'docker', name));
+
+  itUnless(LACKS.hadolint, 'have no finding of hadolint', async () => {
+    expect(files.length).toBeGreaterThan(3);
+    const found = await runProgram(hadolint, ['--config', join(ROOT, 'docker/hadolint.yaml'), ...files]);
+    expect(found.toString()).toBe('');
+  });
+});
