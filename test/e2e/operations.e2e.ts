@@ -67,7 +67,13 @@ const ZERO: Readonly<Record<StageName, readonly MetricName[]>> = {
     'gapless_sequence_repeats_total',
     'gapless_sequence_mismatches_total',
   ],
-  alerting: ['gapless_batch_failures_total', 'gapless_consumer_lag_records', 'gapless_consumer_lag_seconds'],
+  alerting: [
+    'gapless_batch_failures_total',
+    'gapless_consumer_lag_records',
+    'gapless_consumer_lag_seconds',
+    'gapless_alerts_raised_total',
+    'gapless_alert_mails_total',
+  ],
 };
 
 const GUARDED: readonly MetricName[] = [

@@ -14,6 +14,9 @@ import { measureSequenceCheck } from '#libs/telemetry';
 import { ProjectionPlace, StageKit } from '#libs/platform';
 import { TailCheck } from './tail-check.js';
 
+/** How long the broker waits for more events, milliseconds. Readers of the feed wait as long for a lone event. */
+const FEED_GATHER_MS = 15;
+
 /** Folds the log into the feed. */
 @Controller()
 export class ProjectFeedHandler {
@@ -37,7 +40,11 @@ export class ProjectFeedHandler {
     });
   }
 
-  @KafkaBatches({ group: 'projector-feed', topics: (names) => [names.log] })
+  @KafkaBatches({
+    group: 'projector-feed',
+    topics: (names) => [names.log],
+    gather: { bytes: 64 * 1024, waitMs: FEED_GATHER_MS },
+  })
   async handle(@Payload() batch: RecordBatch, @Ctx() context: BatchContext): Promise<Handled> {
     const events = batch.records.map((record) => ({ ...readLogRecord(record), offset: record.offset }));
     return this.#place.project(batch, context, (stretch) => this.#projection.apply(stretch, events));

@@ -2,8 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { GaplessError, type ApiKeyId, type Clock } from '#libs/domain';
 import { ApiKeyRecords, isSameSecret, parseApiKey, type ApiKeyCredential } from '#libs/postgres';
 import { CLOCK } from '#libs/platform';
-import { SharedQuery } from '../http/shared-query.js';
 import type { AuthenticatedKey } from './authenticated-key.js';
+import { HeldCredentials } from './held-credentials.js';
 import { KeyUses } from './key-uses.js';
 
 /** Whether the key may be used at the time. */
@@ -14,15 +14,14 @@ export function isInForce(credential: ApiKeyCredential, nowMs: number): boolean 
 /** Finds the key that a caller presents (contract 2.3). */
 @Injectable()
 export class ApiKeyAuthenticator {
-  readonly #credentials: SharedQuery<ApiKeyId, ApiKeyCredential>;
+  readonly #credentials: HeldCredentials;
 
   constructor(
     records: ApiKeyRecords,
     private readonly uses: KeyUses,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {
-    // Nothing is cached: a key that is revoked is refused from the next request on.
-    this.#credentials = new SharedQuery((ids) => records.credentials(ids));
+    this.#credentials = new HeldCredentials((ids) => records.credentials(ids));
   }
 
   /**
@@ -32,7 +31,7 @@ export class ApiKeyAuthenticator {
   async authenticate(text: string): Promise<AuthenticatedKey> {
     const presented = parseApiKey(text);
     if (presented === undefined) throw invalid();
-    const credential = (await this.#credentials.ask([presented.id])).get(presented.id);
+    const credential = await this.#credentials.of(presented.id);
     const nowMs = this.clock.now();
     if (credential === undefined || !isSameSecret(presented.secret, credential.secretSha256)) throw invalid();
     if (!isInForce(credential, nowMs)) throw invalid();
@@ -43,7 +42,7 @@ export class ApiKeyAuthenticator {
 
   /** Whether a key that was authenticated earlier may still be used. */
   async isInForce(id: ApiKeyId): Promise<boolean> {
-    const credential = (await this.#credentials.ask([id])).get(id);
+    const credential = await this.#credentials.of(id);
     return credential !== undefined && isInForce(credential, this.clock.now());
   }
 }

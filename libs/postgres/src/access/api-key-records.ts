@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { IsNull, MoreThan, type QueryRunner } from 'typeorm';
 import type { ApiKeyId, OrgId } from '#libs/domain';
 import { OPERATOR, type AuditActor } from './audit-actor.js';
@@ -41,6 +42,14 @@ export interface ApiKeyCredential {
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
 }
+
+/**
+ * How long a process may go on using credentials that it has read, milliseconds of a monotonic clock from before the
+ * query. Revoking takes a little longer than this, so no process uses the key once the revocation has been confirmed.
+ */
+export const CREDENTIALS_HOLD_MS = 250;
+/** More than the clocks of two processes differ over the hold. */
+const HOLD_MARGIN_MS = 50;
 
 /** Counts the org's valid keys. It locks, so that another request at the limit waits. */
 async function countValid(runner: QueryRunner, { orgId, createdAt }: NewApiKey): Promise<number> {
@@ -109,8 +118,17 @@ export class ApiKeyRecords {
     );
   }
 
-  /** @returns whether the key exists; a key that is revoked already stays unchanged */
+  /**
+   * Returns once no process uses the key any more. A key that is revoked already stays unchanged.
+   * @returns whether the key exists
+   */
   async revoke(id: ApiKeyId, at: Date, orgId?: OrgId): Promise<boolean> {
+    const exists = await this.#revoke(id, at, orgId);
+    if (exists) await delay(CREDENTIALS_HOLD_MS + HOLD_MARGIN_MS);
+    return exists;
+  }
+
+  async #revoke(id: ApiKeyId, at: Date, orgId: OrgId | undefined): Promise<boolean> {
     const ofOrg = orgId === undefined ? { id } : { id, orgId };
     return this.store.transaction(async (runner) => {
       const key = await runner.manager.findOne(ApiKeyEntity, { select: { id: true, orgId: true }, where: ofOrg });

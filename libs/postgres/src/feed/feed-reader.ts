@@ -153,7 +153,8 @@ export class FeedReader {
   /** Looks up events in the feed; `eventKey` makes their keys. */
   async lookUp(keys: readonly EventKey[], logTopic: string): Promise<EventLookUp> {
     // One statement is one snapshot: an event that is not found is not in the log before these offsets.
-    const [row] = await this.store.query<{ known: EventKey[] | null; offsets: string | null }>(
+    const [row] = await this.store.prepared<{ known: EventKey[] | null; offsets: string | null }>(
+      'look_up_events',
       `select
          (
            select array_agg(e.org_id || '/' || e.event_id)
