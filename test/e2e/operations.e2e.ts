@@ -134,6 +134,8 @@ describe('processes, one of each stage, that carry a load with troubles in it', 
       RETRY_SCHEDULE: '500ms,1h',
       AUTO_DISABLE_AFTER: String(AUTO_DISABLE_AFTER),
       SECRET_ENCRYPTION_KEYS: `test:${ENCRYPTION_KEY}`,
+      // No alert is raised, so nothing is sent there.
+      SMTP_URL: 'smtp://127.0.0.1:9',
     });
     orgId = anOrgId();
     const store = aStore(gapless.environment['DATABASE_URL']!);
