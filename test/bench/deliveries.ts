@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Bench } from './bench.js';
 import { figure, latencyFigures, type Figure } from './figures/figure.js';
 import type { GaplessApi, Endpoint } from './system/gapless-api.js';
@@ -16,6 +17,8 @@ const FRESH_WARM_UP_DELIVERIES = 15_000;
 /** What fresh orgs and endpoints take. */
 const WARM_UP_DELIVERIES = 2_000;
 const IN_FLIGHT = 64;
+/** What work leaves to be done later, such as committing offsets and collecting garbage, is a part of what it costs. */
+const QUIET_MS = 12_000;
 
 export interface DeliveriesOptions {
   readonly orgs: number;
@@ -57,17 +60,24 @@ export class Deliveries {
 
   /** @param own the Gapless to work on, if it is not the shared one */
   static async prepare(bench: Bench, options: DeliveriesOptions, own?: GaplessProcess): Promise<Deliveries> {
-    const gapless = own ?? (await bench.gapless());
-    const group = await bench.receiver.open(options.orgs * options.endpointsEach);
-    bench.onEnd(() => group.forget());
-    const deliveries = new Deliveries(bench, gapless, group, options);
-    await deliveries.#register();
+    const deliveries = await Deliveries.prepareCold(bench, options, own);
+    const { gapless } = deliveries;
     const share = EVENT_BYTES / (options.eventBytes ?? EVENT_BYTES);
     const warmUp = Math.ceil(share * (warm.has(gapless) ? WARM_UP_DELIVERIES : FRESH_WARM_UP_DELIVERIES));
     bench.print(`warming up with ${warmUp.toLocaleString('en-US')} deliveries`);
     const requests = Math.ceil(warmUp / options.endpointsEach);
     await deliveries.#publish({ kind: 'burst', requests }, 1);
     warm.add(gapless);
+    return deliveries;
+  }
+
+  /** The same, on a Gapless that has delivered nothing yet if it is fresh. */
+  static async prepareCold(bench: Bench, options: DeliveriesOptions, own?: GaplessProcess): Promise<Deliveries> {
+    const gapless = own ?? (await bench.gapless());
+    const group = await bench.receiver.open(options.orgs * options.endpointsEach);
+    bench.onEnd(() => group.forget());
+    const deliveries = new Deliveries(bench, gapless, group, options);
+    await deliveries.#register();
     return deliveries;
   }
 
@@ -85,7 +95,7 @@ export class Deliveries {
         `${deliveries.toLocaleString('en-US')} deliveries`,
     );
     const pace: Pace = { kind: 'burst', requests: events / eventsEachRequest };
-    const { published, latencies, lastReceivedAt, settledAt, resources, repeats } = await this.#publish(
+    const { published, latencies, lastReceivedAt, settledAt, resources, repeats } = await this.#measure(
       pace,
       eventsEachRequest,
     );
@@ -115,10 +125,11 @@ export class Deliveries {
     };
   }
 
-  /** Single-event requests at a fixed rate. */
+  /** Single-event requests at a fixed rate, and the bare loop right before. */
   async steady(perSecond: number, seconds: number): Promise<readonly Figure[]> {
+    const bareLoop = await this.bench.bareLoop();
     this.bench.print(`${perSecond} events/s for ${seconds} s`);
-    const { published, latencies, lastReceivedAt, resources, repeats } = await this.#publish(
+    const { published, latencies, lastReceivedAt, resources, repeats } = await this.#measure(
       { kind: 'steady', perSecond, forMs: seconds * 1_000 },
       1,
     );
@@ -126,6 +137,7 @@ export class Deliveries {
     return [
       ...latencyFigures('publish to receipt', latencies),
       ...latencyFigures('acknowledgement', published.acknowledgements),
+      figure('bare loop, before', bareLoop, 'requests/s'),
       figure('repeated deliveries', repeats, ''),
       ...resources,
     ];
@@ -151,12 +163,22 @@ export class Deliveries {
     }
   }
 
+  /** Publishes, and measures what it costs, a quiet time after it included. */
+  async #measure(pace: Pace, eventsEachRequest: number) {
+    const { bench } = this;
+    const cost = bench.resources(this.gapless);
+    const results = await this.#publish(pace, eventsEachRequest);
+    const cores = cost.cores();
+    await delay(QUIET_MS, undefined, { signal: bench.signal });
+    const resources = [...cost.costs({ count: results.deliveries, of: 'deliveries' }), ...cores];
+    return { ...results, resources };
+  }
+
   /** Publishes and waits until everything is received and in the delivery log. */
   async #publish(pace: Pace, eventsEachRequest: number) {
     const { bench, group } = this;
     const { endpointsEach, eventBytes } = this.options;
     const { repeats: repeatsBefore } = await group.progress();
-    const cost = bench.resources(this.gapless);
     const published = await bench.load.publish({
       baseUrl: this.gapless.credentials.base_url,
       apiKey: this.#apiKey,
@@ -172,7 +194,6 @@ export class Deliveries {
     await group.untilReceived(this.#expected, bench.signal);
     await this.#untilLogged();
     const settledAt = monotonicMs();
-    const resources = cost.figures({ count: deliveries, of: 'deliveries' });
     const receipts = await group.receipts();
     const { repeats } = await group.progress();
     return {
@@ -180,7 +201,7 @@ export class Deliveries {
       latencies: receipts.latencies(published.sentAt, endpointsEach),
       lastReceivedAt: receipts.lastAt,
       settledAt,
-      resources,
+      deliveries,
       repeats: repeats - repeatsBefore,
     };
   }

@@ -8,6 +8,7 @@ import { backlog } from './scenarios/backlog.js';
 import { burst, orgs } from './scenarios/burst.js';
 import { fanout } from './scenarios/fanout.js';
 import { followers } from './scenarios/followers.js';
+import { fresh } from './scenarios/fresh.js';
 import { growth } from './scenarios/growth.js';
 import { idle } from './scenarios/idle.js';
 import { backloggedNeighbour, isolation, slowNeighbour } from './scenarios/isolation.js';
@@ -25,6 +26,7 @@ import { Session } from './session.js';
 const SCENARIOS: readonly Scenario[] = [
   idle,
   limit,
+  fresh,
   burst,
   orgs,
   fanout,

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -20,11 +20,10 @@ export interface GaplessProcessOptions {
 /** Of the caller's environment: what it takes to run programs, and nothing that configures Gapless. */
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'JAVA_HOME', 'JAVA_TOOL_OPTIONS', 'LANG', 'TZ'];
 
-/** No limit applies, and a benchmark prints no line for each request; everything else is the default. */
+/** No limit applies; everything else is the default. */
 export const BENCH_ENVIRONMENT = {
   NODE_ENV: 'production',
   PORT: '0',
-  LOG_LEVEL: 'warn',
   RATE_LIMIT: '1000000/s',
   RATE_LIMIT_BYTES: '1GiB/s',
 };
@@ -41,7 +40,6 @@ export class GaplessProcess {
   readonly died: AbortSignal;
   readonly #dying = new AbortController();
   readonly #ended: Promise<void>;
-  #output = '';
   #stopping = false;
   #credentials: Credentials | undefined;
 
@@ -51,18 +49,13 @@ export class GaplessProcess {
     private readonly keepsData: boolean,
   ) {
     this.died = this.#dying.signal;
-    for (const stream of [child.stdout, child.stderr]) {
-      stream?.setEncoding('utf8').on('data', (text: string) => {
-        this.#output = (this.#output + text).slice(-OUTPUT_TAIL);
-      });
-    }
     this.#ended = new Promise((resolve) => {
       child.once('error', (error) => {
         this.#dying.abort(error);
         resolve();
       });
       child.once('exit', (code, signal) => {
-        if (!this.#stopping) this.#dying.abort(new Error(`Gapless ended (${signal ?? code ?? ''}):\n${this.#output}`));
+        if (!this.#stopping) this.#dying.abort(new Error(`Gapless ended (${signal ?? code ?? ''}):\n${this.output}`));
         resolve();
       });
     });
@@ -76,10 +69,13 @@ export class GaplessProcess {
     const environment = { ...BENCH_ENVIRONMENT, DATA_DIR: dataDir, ...options.environment };
     const profiling =
       options.cpuProfileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(options.cpuProfileDir)}`];
+    mkdirSync(dataDir, { recursive: true });
+    const output = openSync(outputPath(dataDir), 'a');
     const child = spawn(process.execPath, [...STAGE_NODE_OPTIONS, ...profiling, MAIN], {
       env: { ...Object.fromEntries(inherited), ...environment } as NodeJS.ProcessEnv,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', output, output],
     });
+    closeSync(output);
     const gapless = new GaplessProcess(child, dataDir, options.dataDir !== undefined);
     try {
       await gapless.#untilReady(before, AbortSignal.any([signal, gapless.died]));
@@ -101,7 +97,7 @@ export class GaplessProcess {
 
   /** The end of what it has printed. */
   get output(): string {
-    return this.#output;
+    return readFileSync(outputPath(this.dataDir), 'utf8').slice(-OUTPUT_TAIL);
   }
 
   /** Ends it, its Kafka and its Postgres at once by SIGKILL, as when the machine goes. Its data stays. */
@@ -137,7 +133,7 @@ export class GaplessProcess {
     const deadline = performance.now() + START_LIMIT_MS;
     while (credentialsWrittenAt(this.dataDir) === writtenBefore) {
       signal.throwIfAborted();
-      if (performance.now() > deadline) throw new Error(`Gapless did not get ready:\n${this.#output}`);
+      if (performance.now() > deadline) throw new Error(`Gapless did not get ready:\n${this.output}`);
       await delay(50);
     }
     this.#credentials = JSON.parse(readFileSync(credentialsPath(this.dataDir), 'utf8')) as Credentials;
@@ -152,6 +148,11 @@ export function newDataDir(): string {
 function serverPid(dataDir: string, name: string): number {
   const { server } = JSON.parse(readFileSync(join(dataDir, `${name}.pid`), 'utf8')) as { server: { pid: number } };
   return server.pid;
+}
+
+/** Where its log goes, as it does for users who keep it. */
+function outputPath(dataDir: string): string {
+  return join(dataDir, 'output.log');
 }
 
 function credentialsPath(dataDir: string): string {

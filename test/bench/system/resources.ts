@@ -49,8 +49,13 @@ export class Resources {
     this.#before = readAll(pids);
   }
 
-  /** What it costs until now. @param per what the CPU time is shared among */
+  /** What it costs until now, and how busy the machine was. @param per what the CPU time is shared among */
   figures(per: { readonly count: number; readonly of: string }): readonly Figure[] {
+    return [...this.costs(per), ...this.cores()];
+  }
+
+  /** What it costs until now. @param per what the CPU time is shared among */
+  costs(per: { readonly count: number; readonly of: string }): readonly Figure[] {
     const [before, after] = [this.#before, readAll(this.pids)];
     if (before === undefined || after === undefined) return [figure('CPU and memory', null, '(Linux only)')];
     const { own, kafka, postgres, load, receiver } = secondsBetween(before, after);
@@ -63,7 +68,6 @@ export class Resources {
       perThousand('all servers', own + kafka + postgres),
       perThousand('load generator', load),
       perThousand('receiver', receiver),
-      ...coresFigures(before, after),
       figure('memory, Node stages: before', before.system.own.residentMB, 'MB'),
       figure('memory, Node stages: peak', peakMB(this.pids.gapless), 'MB'),
       figure('memory, Kafka', after.system.kafka.residentMB, 'MB'),
