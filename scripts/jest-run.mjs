@@ -36,6 +36,23 @@ export function runNode(cwd, args, env = process.env) {
   });
 }
 
+/**
+ * Runs Node, and prints its output as a whole when it has ended, so that several can run at the same time.
+ * @param {string} cwd
+ * @param {readonly string[]} args
+ * @returns {Promise<{ passed: boolean, output: string }>}
+ */
+export function runNodeQuietly(cwd, args) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text) => (output += text));
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ passed: code === 0, output }));
+  });
+}
+
 /** How many tests of a jest report passed and failed; a suite that could not even be loaded counts as a failed test. */
 export function countTests(reportFile) {
   // Jest writes none when its own set-up fails.

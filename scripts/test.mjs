@@ -5,7 +5,7 @@ import { performance } from 'node:perf_hooks';
 import { bootstrap, ROOT, runMain } from './bootstrap.mjs';
 import { installChromium } from './chromium.mjs';
 import { GENERATED } from './generated.mjs';
-import { countTests, jest, runNode } from './jest-run.mjs';
+import { countTests, jest, runNode, runNodeQuietly } from './jest-run.mjs';
 import { bringOutsideClients } from './outside-clients.mjs';
 import { StepError } from './run-tool.mjs';
 
@@ -17,23 +17,49 @@ const withServers = (project) => [...jest(ROOT, project), '--forceExit'];
 const ON_TWO_CORES = '--maxWorkers=2';
 const jestReport = (file) => ['--json', `--outputFile=${file}`];
 
-/** In this order: what fails sooner comes first. All are run by Node. */
-const PHASES = [
+/** Checks of the sources. They use one core each, so two of them run at a time; the longest one begins first. */
+const CHECKS = [
   { name: 'eslint', args: node('eslint/bin/eslint.js', '.') },
   { name: 'prettier', args: node('prettier/bin/prettier.cjs', '--check', '.') },
+  { name: 'types', args: node('typescript/bin/tsc', '-p', 'tsconfig.json', '--noEmit') },
+  { name: 'types-dashboard', args: node('typescript/bin/tsc', '-p', 'apps/dashboard/tsconfig.json') },
   { name: 'cspell', args: node('cspell/bin.mjs', '--no-progress', '--no-summary', '--dot') },
   { name: 'depcruise', args: node('dependency-cruiser/bin/dependency-cruise.mjs', 'apps', 'libs') },
   { name: 'knip', args: node('knip/bin/knip.js', '--tsConfig', 'tsconfig.build.json') },
   ...GENERATED.filter(({ hasCheck }) => hasCheck).map(({ name, args }) => ({ name, args: [...args, '--check'] })),
   { name: 'alerts', args: [join(ROOT, 'scripts/check-alerts.mjs')] },
-  { name: 'types', args: node('typescript/bin/tsc', '-p', 'tsconfig.json', '--noEmit') },
-  { name: 'types-dashboard', args: node('typescript/bin/tsc', '-p', 'apps/dashboard/tsconfig.json') },
+];
+const CHECKS_AT_ONCE = 2;
+
+/** In this order: what fails sooner comes first. All are run by Node. */
+const SUITES = [
   { name: 'unit', args: [...jest(ROOT, 'unit'), ON_TWO_CORES], report: jestReport },
   { name: 'simulation', args: [join(ROOT, 'dist/test/simulation/main.js')], report: (file) => ['--report', file] },
   { name: 'integration', args: [...withServers('integration'), ON_TWO_CORES], report: jestReport },
   { name: 'e2e', args: withServers('e2e'), report: jestReport },
   { name: 'browser', args: withServers('browser'), report: jestReport },
 ];
+const PHASES = [...CHECKS, ...SUITES];
+
+/** Runs the checks, and prints the output of each when it has ended. @returns whether all passed */
+async function runChecks(checks, extra) {
+  const left = [...checks];
+  let passedAll = true;
+  const worker = async () => {
+    for (let check = left.shift(); check !== undefined && passedAll; check = left.shift()) {
+      const began = performance.now();
+      const { passed, output } = await runNodeQuietly(ROOT, [...check.args, ...extra]);
+      console.log(`\n=== ${check.name}\n${output}${verdict(check.name, passed, began)}`);
+      passedAll &&= passed;
+    }
+  };
+  await Promise.all(Array.from({ length: CHECKS_AT_ONCE }, worker));
+  return passedAll;
+}
+
+function verdict(name, passed, began) {
+  return `=== ${name} ${passed ? 'passed' : 'FAILED'} in ${((performance.now() - began) / 1000).toFixed(1)} s`;
+}
 
 const HELP = `npm test                      all phases, in this order, up to the first that fails
 npm test -- <phase> [args]    one phase; the arguments go to its tool
@@ -61,25 +87,25 @@ await runMain(async () => {
 
   const reports = mkdtempSync(join(tmpdir(), 'gapless-reports-'));
   const total = { passed: 0, failed: 0 };
-  let broken;
-  for (const { name, args, report } of phases) {
+  const checks = phases.filter((phase) => CHECKS.includes(phase));
+  const suites = phases.filter((phase) => SUITES.includes(phase));
+  let hasFailed = !(await runChecks(checks, extra));
+  for (const { name, args, report } of hasFailed ? [] : suites) {
     if (name === 'e2e') await outsideClients;
     console.log(`\n=== ${name}`);
     const began = performance.now();
     const reportFile = join(reports, `${name}.json`);
-    const passed = await runNode(ROOT, [...args, ...(report === undefined ? [] : report(reportFile)), ...extra]);
-    if (report !== undefined) {
-      const { passed: good, failed: bad } = countTests(reportFile);
-      total.passed += good;
-      total.failed += bad;
-    }
-    console.log(`=== ${name} ${passed ? 'passed' : 'FAILED'} in ${((performance.now() - began) / 1000).toFixed(1)} s`);
+    const passed = await runNode(ROOT, [...args, ...report(reportFile), ...extra]);
+    const { passed: good, failed: bad } = countTests(reportFile);
+    total.passed += good;
+    total.failed += bad;
+    console.log(verdict(name, passed, began));
     if (!passed) {
-      broken = name;
+      hasFailed = true;
       break;
     }
   }
   rmSync(reports, { recursive: true, force: true });
   console.log(`\n${total.passed} passed, ${total.failed} failed`);
-  if (broken !== undefined) process.exitCode = 1;
+  if (hasFailed) process.exitCode = 1;
 });
