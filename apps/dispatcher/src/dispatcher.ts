@@ -162,9 +162,10 @@ export class Dispatcher implements BeforeApplicationShutdown {
   async beforeApplicationShutdown(): Promise<void> {
     await Promise.all([this.first, this.main, this.slow].map((feeder) => feeder.drain(DRAIN_MS)));
     this.#pending.stop();
-    await this.places.save();
     this.#clock.stop();
+    // Before anything that waits for Postgres: attempts that are left would begin late, beside their next owner's.
     this.#ending.abort(new Error('the process ends'));
+    await this.places.save();
     await this.destination.close();
   }
 

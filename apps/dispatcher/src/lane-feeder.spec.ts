@@ -245,6 +245,18 @@ describe('attempts of a partition that was given to another member', () => {
     expect(commits).toEqual([]);
   });
 
+  it('are dropped as soon when this member is about to end', async () => {
+    const { feeder, lane } = await aBusyFeeder();
+    const drained = feeder.drain(60_000);
+    assignAs(2, 1);
+    await eventually(() => {
+      expect(lane.held).toBe(3);
+    });
+    end(1, 2, 3);
+    await drained;
+    expect(made).toEqual([1, 2, 3]);
+  });
+
   it('are not made again when it stays: neither what is in flight nor what waits', async () => {
     const { feeder } = await aBusyFeeder();
     end(1);

@@ -237,8 +237,8 @@ export class LaneFeeder {
   /** Takes no more attempts, waits up to `timeoutMs` for those that the lane holds, and commits. */
   async drain(timeoutMs: number): Promise<void> {
     this.#draining = true;
-    for (const timer of this.#timers) clearInterval(timer);
     await Promise.race([this.options.lane.idle(), delay(timeoutMs, undefined, { ref: false })]);
+    for (const timer of this.#timers) clearInterval(timer);
     await this.#commitAll();
   }
 
@@ -340,7 +340,7 @@ export class LaneFeeder {
   /** Offers waiting attempts in order. An endpoint without room does not block others. */
   #offerWaiting(): void {
     this.#withdrawLost();
-    if (!this.mayBegin) return;
+    if (!this.mayBegin || this.#draining) return;
     this.options.lane.advance();
     for (const flight of this.#flights.values()) {
       flight.waiting.offer((waiting) => this.#isPlaced(flight, waiting));
