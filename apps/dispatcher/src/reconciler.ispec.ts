@@ -203,6 +203,18 @@ describe('the reconciler', () => {
     expect(await attemptRecordsOf(delivery)).toHaveLength(1);
   });
 
+  it('ends a delivery that was begun before its endpoint became inactive', async () => {
+    const delivery = await aPendingDelivery();
+    // Without the projector, which ends what it knows to be pending: the "scheduled" fact came later.
+    await store.query('update endpoints set is_active = false where id = $1', [delivery.endpointId]);
+    expect(await aReconciler({ patienceMs: 20_000 }).round()).toBe(1);
+    await eventually(async () => {
+      const { delivery: row } = await stored(delivery);
+      expect(row).toMatchObject({ status: 'failed', attempts: 0, lastError: 'endpoint_disabled' });
+    });
+    expect(receiver.received).toEqual([]);
+  });
+
   it('leaves an attempt alone that is in flight, when it runs out of patience and when that ends in time', async () => {
     const delivery = await aPendingDelivery();
     const held: ServerResponse[] = [];

@@ -163,8 +163,7 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
       for (const row of tables.deliveries.values()) {
         const { endpointId } = row.ref;
         if (row.status !== 'pending' || endpointId <= String(after)) continue;
-        const isActive = tables.endpoints.get(endpointId)?.is_active === true;
-        const isOverdue = isActive && isDueBefore(tables, row, Number(before));
+        const isOverdue = tables.endpoints.get(endpointId) !== undefined && isDueBefore(tables, row, Number(before));
         overdue.set(endpointId, isOverdue || overdue.get(endpointId) === true);
       }
       return [...overdue]
@@ -202,8 +201,8 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
         if (row === undefined || tables.statusOf(row) !== 'pending') return [];
         const { ref, run, attempts } = row;
         const event = tables.events.get(`${ref.orgId}/${ref.seq}/${ref.createdAtMs}`);
-        const isActive = tables.endpoints.get(ref.endpointId)?.is_active === true;
-        if (event === undefined || !isActive || run !== suspect['run'] || attempts !== suspect['attempts']) return [];
+        const isThere = tables.endpoints.get(ref.endpointId) !== undefined;
+        if (event === undefined || !isThere || run !== suspect['run'] || attempts !== suspect['attempts']) return [];
         return [
           {
             id: ref.deliveryId,

@@ -14,7 +14,7 @@ export interface OverdueAttempt {
 
 /** A part of the endpoints that have pending deliveries. */
 export interface OverdueEndpoints {
-  /** The active endpoints that have an overdue attempt. */
+  /** The endpoints that have an overdue attempt. */
   readonly endpoints: readonly EndpointId[];
   /** The endpoint after which to continue; `null` once all were looked at. */
   readonly next: EndpointId | null;
@@ -59,7 +59,7 @@ export class OverdueDeliveries {
            and d.next_attempt_at < $1
        ) as is_overdue
        from (select id from pending where id is not null limit $3) walked
-       left join endpoints p on p.id = walked.id and p.is_active
+       left join endpoints p on p.id = walked.id
        left join endpoint_endings n on n.endpoint_id = walked.id
        order by walked.id`,
       [before, after ?? '', limit],
@@ -101,7 +101,11 @@ export class OverdueDeliveries {
     }));
   }
 
-  /** Returns the attempts that still have to be made: those of active endpoints and of events within the retention. */
+  /**
+   * Returns the attempts that still have to be made: those of events within the retention. The dispatcher ends those of
+   * inactive endpoints. Such an endpoint has pending deliveries if it became inactive while a dispatcher was away that
+   * had begun them.
+   */
   async stillDue(suspects: readonly OverdueAttempt[]): Promise<readonly DueAttempt[]> {
     const rows = await this.store.query<Row>(
       `select d.id, d.org_id, d.endpoint_id, d.event_id, d.event_type, d.seq, d.created_at, d.run, d.attempts,
@@ -111,7 +115,7 @@ export class OverdueDeliveries {
        cross join lateral (
          select * from deliveries where id = suspect.id and created_at = suspect.created_at limit 1
        ) d
-       join endpoints p on p.id = d.endpoint_id and p.is_active
+       join endpoints p on p.id = d.endpoint_id
        left join endpoint_endings n on n.endpoint_id = d.endpoint_id
        cross join lateral (
          select envelope from events where org_id = d.org_id and seq = d.seq and appended_at = d.created_at limit 1
