@@ -206,7 +206,10 @@ describe('the reconciler', () => {
   it('ends a delivery that was begun before its endpoint became inactive', async () => {
     const delivery = await aPendingDelivery();
     // Without the projector, which ends what it knows to be pending: the "scheduled" fact came later.
-    await store.query('update endpoints set is_active = false where id = $1', [delivery.endpointId]);
+    await store.query(
+      "update endpoints set is_active = false, disabled_at = now(), disabled_reason = 'operator' where id = $1",
+      [delivery.endpointId],
+    );
     expect(await aReconciler({ patienceMs: 20_000 }).round()).toBe(1);
     await eventually(async () => {
       const { delivery: row } = await stored(delivery);
