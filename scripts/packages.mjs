@@ -58,7 +58,9 @@ async function buildPackage(name, entries) {
   await types.write({ dir, format: 'es', ...names('d.cts') });
   await types.close();
 
-  for (const file of ['package.json', 'README.md']) copyFileSync(join(ROOT, 'libs', name, file), join(target, file));
+  for (const file of ['package.json', 'README.md', 'CHANGELOG.md']) {
+    copyFileSync(join(ROOT, 'libs', name, file), join(target, file));
+  }
   copyFileSync(join(ROOT, 'LICENSE'), join(target, 'LICENSE'));
 }
 
@@ -68,6 +70,6 @@ await runMain(async () => {
   for (const [name, entries] of Object.entries(PACKAGES)) {
     await buildPackage(name, entries);
     const cwd = join(ROOT, 'dist/packages');
-    await runTool('npm', ['pack', `./${name}`, '--silent'], { cwd, advice: 'Mend the package, then run this again.' });
+    await runTool('npm', ['pack', `./${name}`, '--silent'], { cwd, advice: 'Fix the package, then run this again.' });
   }
 });

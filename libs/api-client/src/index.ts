@@ -1,3 +1,4 @@
 export * from './api-client.js';
 export * from './api-error.js';
 export * from './back-off.js';
+export * from './safely.js';

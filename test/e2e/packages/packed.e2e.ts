@@ -60,7 +60,13 @@ describe('the packages, packed and installed into an empty project', () => {
   it('hold what is needed, and nothing of what they are made from', () => {
     for (const name of ['consumer', 'producer']) {
       const directory = join(project, 'node_modules/@gapless', name);
-      expect(readdirSync(directory).toSorted()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json']);
+      expect(readdirSync(directory).toSorted()).toEqual([
+        'CHANGELOG.md',
+        'LICENSE',
+        'README.md',
+        'dist',
+        'package.json',
+      ]);
       const extensions = readdirSync(join(directory, 'dist')).map((file) => /\.(d\.c?ts|c?js)$/.exec(file)?.[1]);
       expect(new Set(extensions)).toEqual(new Set(['js', 'cjs', 'd.ts', 'd.cts']));
     }

@@ -19,7 +19,7 @@ export class FeedClient implements Feed {
       path: '/external/events',
       query: {
         since: query.since,
-        limit: query.limit,
+        ...(query.limit === undefined ? {} : { limit: query.limit }),
         ...(query.event === undefined ? {} : { event: query.event }),
         ...(query.widgetId === undefined ? {} : { widget_id: query.widgetId }),
         ...(query.waitSeconds === undefined ? {} : { wait: query.waitSeconds }),
