@@ -18,7 +18,7 @@ export interface ApiClientOptions {
 }
 
 export interface ApiRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT';
   /** The path after `/api/v1`. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number>>;

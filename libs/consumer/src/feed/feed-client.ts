@@ -1,5 +1,6 @@
 import { ApiClient, ApiError, type ApiAnswer, type ApiClientOptions } from '../../../api-client/src/index.js';
 import { isEvent } from '../webhook/read-event.js';
+import { NamedCursor } from './named-cursor.js';
 import type { Feed, FeedPage, FeedQuery, FeedRequestOptions } from './feed.js';
 
 export type FeedClientOptions = Omit<ApiClientOptions, 'retries'>;
@@ -10,6 +11,14 @@ export class FeedClient implements Feed {
 
   constructor(options: FeedClientOptions) {
     this.#api = new ApiClient({ ...options, retries: Number.POSITIVE_INFINITY });
+  }
+
+  /**
+   * Returns the cursor with this name, which Gapless stores for the organization. Each reader has its own.
+   * @param name 1 to 64 letters, digits, dots, underscores and hyphens; begins with a letter or digit
+   */
+  cursor(name: string): NamedCursor {
+    return new NamedCursor(this.#api, name);
   }
 
   async page(query: FeedQuery, options: FeedRequestOptions = {}): Promise<FeedPage> {

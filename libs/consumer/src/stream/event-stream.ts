@@ -168,7 +168,7 @@ export class EventStream<Transaction> {
     const { cursor } = this.#options;
     while (!signal.aborted) {
       if (await this.#handleSome(buffer, signal)) {
-        await this.#untilDone(() => cursor.save(buffer.handled), signal);
+        await this.#untilDone(() => cursor.save(buffer.handled, { signal, retries: 0 }), signal);
         // There may be room for the next page.
         this.#toRead.ring();
       } else {
