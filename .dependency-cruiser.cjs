@@ -7,7 +7,7 @@ const RANKS = [
   ['^libs/telemetry/'],
   ['^libs/(runtime|event-validation|event-types|api-client|destinations|embedded-stack)/'],
   ['^libs/kafka-log/', '^libs/postgres/', '^libs/consumer/', '^libs/producer/'],
-  ['^libs/(platform|local-installation)/'],
+  ['^libs/(platform|local-installation|cli)/'],
   ['^apps/'],
 ];
 
@@ -100,8 +100,11 @@ module.exports = {
       name: 'packages-hold-only-what-is-made-for-them',
       comment: 'What they import of other libs becomes part of them.',
       severity: 'error',
-      from: { path: '^libs/(consumer|producer|api-client)/', pathNot: '\\.i?spec\\.ts$' },
-      to: { path: '^(libs|apps)/', pathNot: '^libs/(consumer|producer|api-client|event-types|webhook-signature)/' },
+      from: { path: '^libs/(consumer|producer|cli|api-client)/', pathNot: '\\.i?spec\\.ts$' },
+      to: {
+        path: '^(libs|apps)/',
+        pathNot: '^libs/(consumer|producer|cli|api-client|event-types|webhook-signature)/',
+      },
     },
     ...TECHNOLOGIES.map(({ name, home }) => ({
       name: `only-one-lib-knows-${name}`,

@@ -15,7 +15,16 @@ const wallClock = [
 ];
 
 export default tseslint.config(
-  { ignores: ['apps/dashboard/src/api/schema.d.ts', 'dist/**', 'node_modules/**', '.data/**', '.cache/**'] },
+  {
+    ignores: [
+      'apps/dashboard/src/api/schema.d.ts',
+      'dist/**',
+      'node_modules/**',
+      '.data/**',
+      '.cache/**',
+      'test/packages/projects/**',
+    ],
+  },
   js.configs.recommended,
   {
     files: ['**/*.ts', '**/*.tsx'],

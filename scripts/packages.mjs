@@ -13,8 +13,12 @@ const PACKAGES = {
     fetch: 'adapters/fetch',
     postgres: 'postgres/index',
   },
+  cli: { gapless: 'gapless' },
   producer: { index: 'index', kafka: 'kafka/kafka-sink', outbox: 'outbox/index' },
 };
+
+/** Packages that are only run. Nobody imports them, so they have neither CommonJS nor types. */
+const PROGRAMS = new Set(['cli']);
 
 /** Libs are reached by relative paths, and become part of the package; everything else its users install. */
 const external = (id) => !id.startsWith('.') && !isAbsolute(id);
@@ -37,7 +41,6 @@ function names(extension) {
 /** Writes what is to be published to `dist/packages/<name>`, from what the compiler has made of the lib. */
 async function buildPackage(name, entries) {
   const { rollup } = await import('rollup');
-  const { dts } = await import('rollup-plugin-dts');
   const target = join(ROOT, 'dist/packages', name);
   const dir = join(target, 'dist');
   rmSync(target, { recursive: true, force: true });
@@ -45,9 +48,19 @@ async function buildPackage(name, entries) {
 
   const code = await rollup({ input: inputs(join(ROOT, 'dist/libs', name, 'src'), 'js', entries), external, onwarn });
   await code.write({ dir, format: 'es', ...names('js') });
-  await code.write({ dir, format: 'cjs', ...names('cjs') });
+  if (!PROGRAMS.has(name)) await code.write({ dir, format: 'cjs', ...names('cjs') });
   await code.close();
+  if (!PROGRAMS.has(name)) await buildTypes(name, entries, dir);
 
+  for (const file of ['package.json', 'README.md', 'CHANGELOG.md']) {
+    copyFileSync(join(ROOT, 'libs', name, file), join(target, file));
+  }
+  copyFileSync(join(ROOT, 'LICENSE'), join(target, 'LICENSE'));
+}
+
+async function buildTypes(name, entries, dir) {
+  const { rollup } = await import('rollup');
+  const { dts } = await import('rollup-plugin-dts');
   const types = await rollup({
     input: inputs(join(ROOT, 'libs', name, 'src'), 'ts', entries),
     external,
@@ -57,9 +70,6 @@ async function buildPackage(name, entries) {
   await types.write({ dir, format: 'es', ...names('d.ts') });
   await types.write({ dir, format: 'es', ...names('d.cts') });
   await types.close();
-
-  for (const file of ['package.json', 'README.md']) copyFileSync(join(ROOT, 'libs', name, file), join(target, file));
-  copyFileSync(join(ROOT, 'LICENSE'), join(target, 'LICENSE'));
 }
 
 // `npm run packages`: builds the npm packages, and packs them as `dist/packages/<name>-<version>.tgz`.
@@ -68,6 +78,6 @@ await runMain(async () => {
   for (const [name, entries] of Object.entries(PACKAGES)) {
     await buildPackage(name, entries);
     const cwd = join(ROOT, 'dist/packages');
-    await runTool('npm', ['pack', `./${name}`, '--silent'], { cwd, advice: 'Mend the package, then run this again.' });
+    await runTool('npm', ['pack', `./${name}`, '--silent'], { cwd, advice: 'Fix the package, then run this again.' });
   }
 });

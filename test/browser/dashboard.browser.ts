@@ -327,6 +327,35 @@ describe('API keys', () => {
   });
 });
 
+describe('the page of feed readers', () => {
+  it('shows who reads the feed, and how far behind', async () => {
+    const { visitor, operator, apiKey } = await aDesk();
+    const { page } = visitor;
+    await visitor.open('/cursors');
+    await visitor.see('No reader stores its position here');
+    await operator.emit(TICKET, TICKET, TICKET);
+    for (const [name, seq] of [
+      ['billing', 1],
+      ['warehouse', 3],
+    ]) {
+      const stored = await fetch(`${suite.app.url}/api/v1/external/cursors/${name}`, {
+        method: 'PUT',
+        headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
+        body: JSON.stringify({ seq }),
+      });
+      expect(stored.status).toBe(200);
+    }
+    await eventually(async () => {
+      await visitor.open('/cursors');
+      const row = page.getByRole('row').filter({ hasText: 'billing' });
+      await row.waitFor();
+      expect(await row.textContent()).toContain('2 events behind');
+    });
+    expect(await page.getByRole('row').filter({ hasText: 'warehouse' }).textContent()).toContain('Caught up');
+    expect(await seriousViolations(page)).toEqual([]);
+  });
+});
+
 describe('the alerts page', () => {
   beforeAll(async () => {
     await suite.gapless.start([AlertingModule], { env: { SWEEP_INTERVAL: '200ms' } });
@@ -384,7 +413,7 @@ describe('every page', () => {
     paths = [
       ...['/', '/endpoints', '/endpoints/new', `/endpoints/${good.id}`, `/endpoints/${good.id}/edit`],
       ...[`/endpoints/${bad.id}`, `/endpoints/${bad.id}/deliveries/${delivery!.id}`],
-      ...['/events', '/events?seq=1', '/alerts', '/keys', '/audit-log', '/samples', '/no-such-page'],
+      ...['/events', '/events?seq=1', '/cursors', '/alerts', '/keys', '/audit-log', '/samples', '/no-such-page'],
     ];
   });
 

@@ -34,6 +34,7 @@ function pagesOf(org: SimulatedOrg): Readonly<Record<string, string>> {
     'events-open': `/events?seq=${org.seq}`,
     alerts: '/alerts',
     keys: '/keys',
+    cursors: '/cursors',
     'audit-log': '/audit-log',
     samples: '/samples',
   };

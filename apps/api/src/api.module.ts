@@ -9,6 +9,7 @@ import { AsyncApiController } from './asyncapi/asyncapi.controller.js';
 import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { ScopeGuard } from './auth/scope.guard.js';
+import { CursorsModule } from './cursors/cursors.module.js';
 import { DashboardModule } from './dashboard/dashboard.module.js';
 import { DeliveriesModule } from './deliveries/deliveries.module.js';
 import { ListEventTypesController } from './event-types/list-event-types.controller.js';
@@ -37,6 +38,7 @@ function problemFilter(store: Store, logger: Logger): ProblemFilter {
     ApiKeysModule,
     AuditModule,
     AuthModule,
+    CursorsModule,
     DashboardModule,
     DeliveriesModule,
     EventsModule,

@@ -88,6 +88,12 @@ const events = createRoute({
   component: lazyRouteComponent(() => import('./pages/events.page.js'), 'EventsPage'),
 });
 
+const cursors = createRoute({
+  getParentRoute: () => inside,
+  path: '/cursors',
+  component: lazyRouteComponent(() => import('./cursors/cursors.page.js'), 'CursorsPage'),
+});
+
 const alerts = createRoute({
   getParentRoute: () => inside,
   path: '/alerts',
@@ -123,6 +129,7 @@ const routes = root.addChildren([
     editEndpoint,
     delivery,
     events,
+    cursors,
     alerts,
     keys,
     auditLog,

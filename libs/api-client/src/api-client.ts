@@ -2,10 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import axios, { type AxiosInstance, type AxiosResponse } from 'axios';
 import { ApiError, apiErrorOf } from './api-error.js';
 import { backOffMs, randomFraction } from './back-off.js';
+import { apiUrlOf } from './api-url.js';
 import { retryAfterMs } from './retry-after.js';
 
 export interface ApiClientOptions {
-  /** The service's base URL, without `/api/v1`. */
+  /** The service's base URL, with or without `/api/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string;
   /** How long to wait for an answer, milliseconds; 10 s by default. */
@@ -17,7 +18,7 @@ export interface ApiClientOptions {
 }
 
 export interface ApiRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT';
   /** The path after `/api/v1`. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number>>;
@@ -50,12 +51,13 @@ export class ApiClient {
   readonly #url: string;
   readonly #apiKey: string;
 
+  /** @throws TypeError for a base URL that is no http or https URL, and for an empty API key */
   constructor(options: ApiClientOptions) {
     this.#http = options.http ?? axios.create();
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     this.#retries = options.retries ?? DEFAULT_RETRIES;
-    this.#url = `${options.baseUrl.replace(/\/+$/, '')}/api/v1`;
-    this.#apiKey = options.apiKey;
+    this.#url = apiUrlOf(options.baseUrl);
+    this.#apiKey = checkedKey(options.apiKey);
   }
 
   /**
@@ -116,4 +118,9 @@ export class ApiClient {
       validateStatus: () => true,
     });
   }
+}
+
+function checkedKey(apiKey: unknown): string {
+  if (typeof apiKey === 'string' && apiKey !== '') return apiKey;
+  throw new TypeError('apiKey is missing or empty');
 }

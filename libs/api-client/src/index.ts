@@ -1,3 +1,5 @@
 export * from './api-client.js';
 export * from './api-error.js';
+export { apiUrlOf } from './api-url.js';
 export * from './back-off.js';
+export * from './safely.js';

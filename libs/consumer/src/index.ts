@@ -8,6 +8,7 @@ export {
 } from '../../webhook-signature/src/index.js';
 export * from './feed/cursor.js';
 export * from './feed/feed.js';
+export type { NamedCursor } from './feed/named-cursor.js';
 export { FeedClient, type FeedClientOptions } from './feed/feed-client.js';
 export { FeedPrunedError, type FeedStart, type OnPruned } from './feed/feed-start.js';
 export * from './feed/read-feed.js';

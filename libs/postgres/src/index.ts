@@ -16,6 +16,7 @@ export * from './endpoints/endpoint-directory.js';
 export * from './endpoints/endpoint-health-reader.js';
 export * from './endpoints/endpoint-records.js';
 export * from './feed/feed-audit.js';
+export * from './feed/feed-cursors.js';
 export * from './feed/feed-page.js';
 export * from './feed/feed-reader.js';
 export * from './feed/feed-repair.js';

@@ -12,6 +12,7 @@ import { EndpointDirectory } from './endpoints/endpoint-directory.js';
 import { EndpointHealthReader } from './endpoints/endpoint-health-reader.js';
 import { EndpointRecords } from './endpoints/endpoint-records.js';
 import { FeedAudit } from './feed/feed-audit.js';
+import { FeedCursors } from './feed/feed-cursors.js';
 import { FeedReader } from './feed/feed-reader.js';
 import { DashboardFigures } from './figures/dashboard-figures.js';
 import { AlertClaims } from './live-chat/alert-claims.js';
@@ -41,6 +42,7 @@ const OVER_THE_STORE: readonly (new (store: Store) => object)[] = [
   EndpointCounts,
   EndpointHealthReader,
   FeedAudit,
+  FeedCursors,
   LiveChatSettingsRecords,
   OverdueDeliveries,
   RouterPlaces,

@@ -59,6 +59,7 @@ export interface Config {
   readonly maxPendingIngestBytes: number;
   readonly maxEndpointsPerOrg: number;
   readonly maxApiKeysPerOrg: number;
+  readonly maxCursorsPerOrg: number;
   /** The most open streams of the feed, per process and per API key in it. */
   readonly maxStreams: number;
   readonly maxStreamsPerKey: number;

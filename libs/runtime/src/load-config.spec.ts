@@ -47,6 +47,7 @@ describe('loadConfig', () => {
       maxPendingIngestBytes: 128 * 1_024 ** 2,
       maxEndpointsPerOrg: 50,
       maxApiKeysPerOrg: 100,
+      maxCursorsPerOrg: 100,
       maxStreams: 1_000,
       maxStreamsPerKey: 200,
       streamMemoryBytes: 16 * 1_024 ** 2,

@@ -239,6 +239,13 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     100_000,
     'how many API keys of an organization may be valid at the same time',
   ),
+  maxCursorsPerOrg: integer(
+    'MAX_CURSORS_PER_ORG',
+    100,
+    1,
+    1_000,
+    'how many named cursors of the feed an organization may have',
+  ),
   maxStreams: integer(
     'MAX_STREAMS',
     1_000,

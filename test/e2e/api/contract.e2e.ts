@@ -3,7 +3,7 @@ import type { ApiKeyId, OrgId } from '#libs/domain';
 import { API_KEY_SCOPES } from '#libs/postgres';
 import { anOrgId } from '../../support/ids.js';
 import { aReceiver, type Receiver } from '../../support/receiver.js';
-import { ApiSuite, posting } from './support/api-suite.js';
+import { ApiSuite, posting, withJson } from './support/api-suite.js';
 import { expectHeaders, type Problem } from './support/expect-answer.js';
 import { OPERATIONS, SESSION_OPERATIONS, type Named } from './support/operations.js';
 
@@ -12,6 +12,7 @@ const UNKNOWN = {
   endpointId: 'whe_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
   deliveryId: 'whd_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
   apiKeyId: 'gk_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
+  cursorName: 'no-such-cursor',
 };
 
 let suite: ApiSuite;
@@ -43,7 +44,12 @@ async function anOrg(orgId: OrgId = anOrgId()): Promise<Org> {
   const test = { method: 'POST', path: `/api/v1/external/webhooks/${endpointId}/test` };
   const { id: deliveryId } = await suite.data<{ id: string }>({ key, ...test }, 202);
   const { id: apiKeyId } = await suite.aKeyWith(orgId);
-  return { key, named: { orgId, endpointUrl: receiver.url, endpointId, deliveryId, apiKeyId } };
+  const cursorName = `reader-of-${orgId}`;
+  await suite.data(
+    { key, ...withJson({ method: 'PUT', path: `/api/v1/external/cursors/${cursorName}` }, { seq: 0 }) },
+    200,
+  );
+  return { key, named: { orgId, endpointUrl: receiver.url, endpointId, deliveryId, apiKeyId, cursorName } };
 }
 
 /** Returns the members of a problem that are the same from request to request. */

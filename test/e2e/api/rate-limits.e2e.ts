@@ -34,6 +34,7 @@ describe('the rate limit (contract 9)', () => {
     endpointId: 'whe_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
     deliveryId: 'whd_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
     apiKeyId: 'gk_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
+    cursorName: 'billing',
   };
 
   it.each(OPERATIONS)('holds for $id, whether it is accepted or refused', async ({ id, ask }) => {

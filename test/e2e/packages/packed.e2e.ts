@@ -1,5 +1,14 @@
 import { execFile } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -8,6 +17,22 @@ import { EVENT_TYPES } from '#libs/consumer';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const SAMPLE = join(import.meta.dirname, 'project/sample.mts');
+const NAMES = ['cli', 'consumer', 'producer'];
+/** What the code of the READMEs takes from the project around it. */
+const AROUND = `
+declare global {
+  const pool: import('pg').Pool;
+  const app: import('express').Express;
+  const stream: import('@gapless/consumer').EventStream<unknown>;
+  const log: { error(...details: unknown[]): void };
+  const signal: AbortSignal;
+  const handle: (event: import('@gapless/consumer').GaplessEvent) => Promise<void>;
+  const ticket: { id: string };
+  const brokers: string[];
+  const [ORG_ID, API_KEY, SERVICE_KEY, SECRET, DATABASE_URL]: string[];
+}
+export {};
+`;
 /** What the sample uses beside the packages: their optional peers, and types. */
 const PEERS = [
   '@nestjs/common',
@@ -33,6 +58,21 @@ async function run(cwd: string, command: string, ...args: readonly string[]): Pr
   }
 }
 
+/** A project that compiles to CommonJS without knowing `exports` finds subpaths by `typesVersions`. */
+const SUBPATHS = ['consumer/express', 'consumer/fetch', 'consumer/postgres', 'producer/kafka', 'producer/outbox']
+  .map((path, index) => `export * as n${index} from '@gapless/${path}';`)
+  .join('\n');
+
+/** Writes each TypeScript block of the package's README to a file of the project. @returns the files */
+function readmeCode(project: string, name: string): readonly string[] {
+  const readme = readFileSync(join(project, 'node_modules/@gapless', name, 'README.md'), 'utf8');
+  return [...readme.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = ''], index) => {
+    const file = `readme-${name}-${index}.mts`;
+    writeFileSync(join(project, file), code);
+    return file;
+  });
+}
+
 describe('the packages, packed and installed into an empty project', () => {
   let project: string;
 
@@ -42,7 +82,7 @@ describe('the packages, packed and installed into an empty project', () => {
     writeFileSync(join(project, 'package.json'), '{"private":true}');
     const packed = join(ROOT, 'dist/packages');
     const tarballs = readdirSync(packed).filter((name) => name.endsWith('.tgz'));
-    expect(tarballs).toHaveLength(2);
+    expect(tarballs).toHaveLength(NAMES.length);
     const quietly = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts', '--omit=peer'];
     await run(project, 'npm', 'install', ...quietly, ...tarballs.map((name) => join(packed, name)));
     for (const peer of PEERS) {
@@ -51,25 +91,44 @@ describe('the packages, packed and installed into an empty project', () => {
       symlinkSync(join(ROOT, 'node_modules', peer), link);
     }
     for (const extension of ['mts', 'cts']) copyFileSync(SAMPLE, join(project, `sample.${extension}`));
-  });
+    writeFileSync(join(project, 'around.d.mts'), AROUND);
+    writeFileSync(join(project, 'subpaths.ts'), SUBPATHS);
+  }, 180_000);
 
   afterAll(() => {
     rmSync(project, { recursive: true, force: true });
   });
 
   it('hold what is needed, and nothing of what they are made from', () => {
-    for (const name of ['consumer', 'producer']) {
+    for (const name of NAMES) {
       const directory = join(project, 'node_modules/@gapless', name);
-      expect(readdirSync(directory).toSorted()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json']);
+      expect(readdirSync(directory).toSorted()).toEqual([
+        'CHANGELOG.md',
+        'LICENSE',
+        'README.md',
+        'dist',
+        'package.json',
+      ]);
       const extensions = readdirSync(join(directory, 'dist')).map((file) => /\.(d\.c?ts|c?js)$/.exec(file)?.[1]);
-      expect(new Set(extensions)).toEqual(new Set(['js', 'cjs', 'd.ts', 'd.cts']));
+      expect(new Set(extensions)).toEqual(new Set(name === 'cli' ? ['js'] : ['js', 'cjs', 'd.ts', 'd.cts']));
+      const { repository, homepage, bugs } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as {
+        repository: unknown;
+        homepage: unknown;
+        bugs: unknown;
+      };
+      expect(repository).toMatchObject({ type: 'git', directory: `libs/${name}` });
+      expect([homepage, bugs]).toEqual([expect.any(String), { url: expect.any(String) as unknown }]);
     }
   });
 
   it('compile in strict mode and run, from ESM and from CommonJS', async () => {
     const strictly = ['--strict', '--module', 'nodenext', '--target', 'es2022', '--types', 'node'];
     const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
-    await run(project, process.execPath, compiler, ...strictly, 'sample.mts', 'sample.cts');
+    const readmes = NAMES.flatMap((name) => readmeCode(project, name));
+    // Each package with a library has some.
+    expect(readmes.length).toBeGreaterThanOrEqual(6);
+    const files = ['sample.mts', 'sample.cts', 'around.d.mts', ...readmes];
+    await run(project, process.execPath, compiler, ...strictly, '--experimentalDecorators', ...files);
     for (const extension of ['mjs', 'cjs']) {
       expect(JSON.parse(await run(project, process.execPath, `sample.${extension}`))).toEqual({
         verdict: true,
@@ -80,5 +139,18 @@ describe('the packages, packed and installed into an empty project', () => {
         isError: true,
       });
     }
+  }, 120_000);
+
+  it('have types for projects that do not know exports', async () => {
+    const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
+    const old = ['--strict', '--module', 'commonjs', '--moduleResolution', 'node10', '--ignoreDeprecations', '6.0'];
+    const rest = ['--target', 'es2022', '--types', 'node', '--skipLibCheck', '--esModuleInterop', '--noEmit'];
+    await run(project, process.execPath, compiler, ...old, ...rest, 'subpaths.ts');
+  });
+
+  it('bring the command line', async () => {
+    const gapless = join(project, 'node_modules/.bin/gapless');
+    expect(await run(project, gapless, '--version')).toBe('0.1.0\n');
+    expect(await run(project, gapless, 'listen', '--help')).toContain('--forward-to <address>');
   });
 });

@@ -120,6 +120,7 @@ export class History {
       smtpUrl: null,
       maxEndpointsPerOrg: 1_000,
       maxApiKeysPerOrg: 1_000,
+      maxCursorsPerOrg: 1_000,
     };
     this.#customers = new Customers({
       time,

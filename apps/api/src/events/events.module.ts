@@ -28,6 +28,6 @@ import { StreamRoom } from './stream-room.js';
     SharedReads,
     StreamRoom,
   ],
-  exports: [RequestTraces],
+  exports: [RequestTraces, SharedReads],
 })
 export class EventsModule {}

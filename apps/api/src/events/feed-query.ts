@@ -1,5 +1,6 @@
 import { isFeedFilter, parseWidgetId, SEQ_NONE, type Seq } from '#libs/domain';
 import type { FeedQuery } from '#libs/postgres';
+import { parseCursorName } from '../cursors/cursor-name.js';
 import { QueryParameters } from '../http/query-parameters.js';
 
 const MAX_LIMIT = 1_000;
@@ -11,6 +12,8 @@ export interface FeedRequest {
   readonly query: FeedQuery;
   /** Whether `since` was given: a stream without it begins at the head. */
   readonly hasSince: boolean;
+  /** The cursor after whose position the page begins. */
+  readonly cursor: string | undefined;
   /** How long to wait for an event when there is none yet; 0: not at all. */
   readonly waitSeconds: number;
 }
@@ -20,8 +23,12 @@ export interface FeedRequest {
  * @throws GaplessError `malformed_request`, `validation_failed`, `unknown_event_type`
  */
 export function parseFeedQuery(query: unknown): FeedRequest {
-  const parameters = new QueryParameters(query, ['since', 'limit', 'event', 'widget_id', 'wait']);
+  const parameters = new QueryParameters(query, ['since', 'cursor', 'limit', 'event', 'widget_id', 'wait']);
   const since = parameters.integer('since', 0, Number.MAX_SAFE_INTEGER);
+  const cursor = parameters.read('cursor', parseCursorName, 'must be the name of a cursor');
+  if (since !== undefined && cursor !== undefined) {
+    parameters.refuse('cursor', 'not_allowed', 'must not be used together with since');
+  }
   const limit = parameters.integer('limit', 1, MAX_LIMIT) ?? DEFAULT_LIMIT;
   const waitSeconds = parameters.integer('wait', 1, MAX_WAIT_SECONDS) ?? 0;
   const event = parameters.text('event');
@@ -38,6 +45,7 @@ export function parseFeedQuery(query: unknown): FeedRequest {
       ...(widgetId === undefined ? {} : { widgetId }),
     },
     hasSince: since !== undefined,
+    cursor,
     waitSeconds,
   };
 }

@@ -2,14 +2,15 @@ import { Readable } from 'node:stream';
 import { Controller, Get, Query, Req, Res, StreamableFile } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiKeyId, OrgId, Seq } from '#libs/domain';
-import type { FeedPage, FeedQuery } from '#libs/postgres';
+import { FeedCursors, type FeedPage, type FeedQuery } from '#libs/postgres';
 import { keyOf, OrgOfKey } from '../auth/authenticated-key.js';
 import { RequestAuthenticator } from '../auth/request-authenticator.js';
 import { RequireScope } from '../auth/require-scope.js';
+import { noSuchCursor } from '../cursors/cursor-name.js';
 import { ReadsQuery } from '../http/refuse-parameters.guard.js';
 import { FeedFollower } from './feed-follower.js';
 import { feedPageHeaders, feedPageJson, STREAM_KEEP_ALIVE, STREAM_START } from './feed-page.presenter.js';
-import { parseFeedQuery, parseLastEventId } from './feed-query.js';
+import { parseFeedQuery, parseLastEventId, type FeedRequest } from './feed-query.js';
 import { OpenStreams } from './open-streams.js';
 import { SharedReads } from './shared-reads.js';
 import { StreamRoom, type HeldText } from './stream-room.js';
@@ -35,6 +36,7 @@ export class ReadFeedController {
     private readonly authenticator: RequestAuthenticator,
     private readonly streams: OpenStreams,
     private readonly room: StreamRoom,
+    private readonly cursors: FeedCursors,
   ) {}
 
   @Get()
@@ -46,7 +48,7 @@ export class ReadFeedController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string | StreamableFile> {
-    const { query, hasSince, waitSeconds } = parseFeedQuery(parameters);
+    const { query, hasSince, waitSeconds } = await this.#fromCursor(orgId, parseFeedQuery(parameters));
     reply.header('vary', 'accept');
     if (wantsStream(request)) {
       const lastEventId = parseLastEventId(request.headers['last-event-id']);
@@ -58,6 +60,14 @@ export class ReadFeedController {
         : await this.follower.pageWhenThere(orgId, query, waitSeconds * 1_000, untilClosed(reply));
     reply.headers(feedPageHeaders(page)).header('content-type', 'application/json; charset=utf-8');
     return feedPageJson(page);
+  }
+
+  /** @throws GaplessError `not_found`: a reader with a misspelled cursor would read everything again */
+  async #fromCursor(orgId: OrgId, request: FeedRequest): Promise<FeedRequest> {
+    if (request.cursor === undefined) return request;
+    const cursor = await this.cursors.read(orgId, request.cursor);
+    if (cursor === undefined) throw noSuchCursor();
+    return { ...request, query: { ...request.query, since: cursor.seq }, hasSince: true };
   }
 
   /** @param since the seq after which the stream begins; `undefined`: at the head */

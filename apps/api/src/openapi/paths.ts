@@ -1,4 +1,5 @@
 import { EVENT_TYPES, isFeedFilter, type JsonObject } from '#libs/domain';
+import { CURSOR_NAME_PATTERN } from '../cursors/cursor-name.js';
 import { dataOf, listOf, operation } from './operation.js';
 import { EVENT_ID, objectOf, ref, UUID } from './schemas.js';
 
@@ -157,6 +158,10 @@ const deliveries: JsonObject = {
       queryParameter('since', 'Only from this created_at on.', TIME),
       queryParameter('until', 'Only before this created_at.', TIME),
       queryParameter('cursor', 'The next_cursor of the page before.', { type: 'string' }),
+      queryParameter('cursor', 'Begin after the position of this cursor. Not together with since.', {
+        type: 'string',
+        pattern: CURSOR_NAME_PATTERN.source,
+      }),
       queryParameter('limit', 'Page size.', { type: 'integer', minimum: 1, maximum: 250, default: 50 }),
     ],
     success: {
@@ -238,7 +243,7 @@ const feed: JsonObject = {
         'text/event-stream': { schema: { type: 'string' } },
       },
     },
-    errors: ['unknown_event_type'],
+    errors: ['unknown_event_type', 'not_found'],
   }),
 };
 
@@ -493,6 +498,56 @@ const storedEvent: JsonObject = {
   }),
 };
 
+const CURSOR = pathParameter('name', 'The name of the cursor.');
+
+const cursors: JsonObject = {
+  get: operation('get', {
+    id: 'listCursors',
+    tag: EVENTS,
+    summary: 'List the cursors',
+    description: 'Shows who reads the feed, and how far behind they are.',
+    scope: 'events:read',
+    success: { status: 200, description: 'At most 1,000 cursors, by name.', content: dataOf(listOf('Cursor')) },
+  }),
+};
+
+const cursor: JsonObject = {
+  get: operation('get', {
+    id: 'getCursor',
+    tag: EVENTS,
+    summary: 'Read a cursor',
+    scope: 'events:read',
+    parameters: [CURSOR],
+    success: { status: 200, description: 'The cursor.', content: dataOf(ref('Cursor')) },
+    errors: ['not_found'],
+  }),
+  put: operation('put', {
+    id: 'putCursor',
+    tag: EVENTS,
+    summary: 'Store the position of a reader',
+    description:
+      'Creates the cursor or moves it. A cursor only moves forward: if it is further already, it stays, and the response ' +
+      'shows where it is. With `expected_seq` it moves to any `seq`, but only from that position.',
+    scope: 'events:read',
+    parameters: [
+      pathParameter('name', '1 to 64 letters, digits, dots, underscores and hyphens. Begins with a letter or digit.'),
+    ],
+    body: { schema: ref('CursorMove'), example: { seq: 4127 } },
+    success: { status: 200, description: 'The cursor as it is now.', content: dataOf(ref('Cursor')) },
+    errors: ['cursor_conflict', 'cursor_limit_reached'],
+  }),
+  delete: operation('delete', {
+    id: 'deleteCursor',
+    tag: EVENTS,
+    summary: 'Delete a cursor',
+    description: 'Its position is forgotten. The events stay in the feed.',
+    scope: 'events:read',
+    parameters: [CURSOR],
+    success: { status: 204, description: 'It is deleted.' },
+    errors: ['not_found'],
+  }),
+};
+
 /** `paths` of the document. */
 export const PATHS: JsonObject = {
   '/api/v1/external/webhooks': webhooks,
@@ -505,6 +560,8 @@ export const PATHS: JsonObject = {
   '/api/v1/external/webhooks/{id}/deliveries/{deliveryId}': delivery,
   '/api/v1/external/webhooks/{id}/deliveries/{deliveryId}/replay': replay,
   '/api/v1/external/events': feed,
+  '/api/v1/external/cursors': cursors,
+  '/api/v1/external/cursors/{name}': cursor,
   '/api/v1/external/event-types': eventTypes,
   '/api/v1/external/api-keys': apiKeys,
   '/api/v1/external/api-keys/{id}': apiKey,

@@ -1,6 +1,8 @@
 import { CATALOG, ENVELOPE_SCHEMA, EVENT_TYPES, isIngestable, type JsonObject } from '#libs/domain';
 import { API_KEY_SCOPES, AUDIT_ACTIONS } from '#libs/postgres';
 import { CreateApiKeyDto } from '../api-keys/api-key.dto.js';
+import { CURSOR_NAME_PATTERN } from '../cursors/cursor-name.js';
+import { MoveCursorDto } from '../cursors/cursor.dto.js';
 import { SignInDto } from '../dashboard/sign-in.dto.js';
 import { RecoverDeliveriesDto } from '../deliveries/recover-deliveries.dto.js';
 import { bodySchema } from '../http/body-schema.js';
@@ -222,6 +224,18 @@ export const SCHEMAS: JsonObject = {
   RecoveryResult: objectOf({ matched: COUNT, scheduled: COUNT }),
   Envelope: envelope,
   NewEvent: newEvent,
+  Cursor: objectOf(
+    {
+      name: { type: 'string', pattern: CURSOR_NAME_PATTERN.source },
+      seq: { ...COUNT, description: 'Every event up to this seq is handled.' },
+      behind: { ...COUNT, description: 'The number of events after it.' },
+      lost: { ...COUNT, description: 'How many of those retention has removed from the feed.' },
+      moved_at: TIMESTAMP,
+      created_at: TIMESTAMP,
+    },
+    'The position of a reader of the feed.',
+  ),
+  CursorMove: bodySchema(MoveCursorDto),
   EventType: objectOf({
     event: { type: 'string', enum: EVENT_TYPES },
     family: { type: 'string', enum: [...new Set(CATALOG.map(({ family }) => family))] },

@@ -23,6 +23,8 @@ describe('a failure of a request', () => {
     ['method_not_allowed', 405],
     ['endpoint_limit_reached', 409],
     ['api_key_limit_reached', 409],
+    ['cursor_limit_reached', 409],
+    ['cursor_conflict', 409],
     ['event_pruned', 409],
     ['idempotency_conflict', 409],
     ['payload_too_large', 413],

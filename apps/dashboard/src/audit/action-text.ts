@@ -13,6 +13,9 @@ const TEXTS: Readonly<Record<AuditEntry['action'], string>> = {
   'api_key.created': 'API key created',
   'api_key.revoked': 'API key revoked',
   'live_chat_settings.changed': 'Live-chat settings changed',
+  'cursor.created': 'Cursor created',
+  'cursor.moved_back': 'Cursor moved back',
+  'cursor.deleted': 'Cursor deleted',
 };
 
 /** Returns the text for an action. */

@@ -30,6 +30,7 @@ const STROKES = {
   menu: 'M2.5 4.5h11M2.5 8h11M2.5 11.5h11',
   send: 'M14 2 7 9M14 2 9.5 14 7 9 2 6.5z',
   shield: 'M8 1.8 13 3.6V8c0 3-2 5.2-5 6.2C5 13.2 3 11 3 8V3.6zM5.7 8l1.6 1.6L10.4 6.4',
+  readers: 'M3 2.5v11M6.5 4.5h7M6.5 8h4.5M6.5 11.5h7',
   recover: 'M2 12.5h12M8 2v7M5 6.2 8 9.2l3-3',
   widget: 'M2.5 3h11v8H8l-3 2.7V11H2.5z',
 } as const;

@@ -19,6 +19,10 @@ import { fastifyWebhook } from './fastify.js';
 import { fetchWebhook } from './fetch.js';
 import { GaplessWebhookModule } from './nest.js';
 
+/** The handler types of Next 16 and of Deno, which pass a context of their own as the second argument. */
+type NextRouteHandler = (request: Request, context: { params: Promise<object> }) => Promise<Response>;
+type DenoHandler = (request: Request, info: { remoteAddr: object; completed: Promise<void> }) => Promise<Response>;
+
 const SECRET = 'whsec_c2VjcmV0';
 const JSON_ECHO = { a: [1] };
 
@@ -154,6 +158,11 @@ describe.each([
     });
   });
 
+  it('answers 204', async () => {
+    app = await start({ secret: SECRET, handle: () => undefined, onError: () => undefined });
+    expect((await push(anEventJson(1))).status).toBe(204);
+  });
+
   it('answers 401 to a signature that does not verify, and leaves the push alone', async () => {
     const began: unknown[] = [];
     app = await start({ secret: SECRET, handle: (event) => void began.push(event), onError: () => undefined });
@@ -201,6 +210,74 @@ describe.each([
     });
     expect(await echo.json()).toEqual(JSON_ECHO);
   });
+});
+
+describe('the adapter for the Fetch standard', () => {
+  const webhook = () => new Webhook({ secret: SECRET, handle: () => undefined, onError: () => undefined });
+
+  function request(): Request {
+    const body = anEventJson(1);
+    const signature = serviceSignature(SECRET, Math.floor(Date.now() / 1_000), Buffer.from(body));
+    return new Request('http://localhost/', { method: 'POST', headers: { 'x-service-signature': signature }, body });
+  }
+
+  it('has the type of handlers in Next and in Deno', async () => {
+    const inNext: NextRouteHandler = fetchWebhook(webhook());
+    const inDeno: DenoHandler = fetchWebhook(webhook());
+    expect((await inNext(request(), { params: Promise.resolve({}) })).status).toBe(204);
+    expect((await inDeno(request(), { remoteAddr: {}, completed: Promise.resolve() })).status).toBe(204);
+  });
+
+  it('lets the runtime wait for the work', async () => {
+    const waits: Promise<unknown>[] = [];
+    await fetchWebhook(webhook())(request(), { waitUntil: (work: Promise<unknown>) => void waits.push(work) });
+    expect(waits).toHaveLength(1);
+    await Promise.all(waits);
+  });
+});
+
+describe('the module for Nest', () => {
+  async function pushTo(url: string): Promise<number> {
+    const body = anEventJson(1);
+    const signature = serviceSignature(SECRET, Math.floor(Date.now() / 1_000), Buffer.from(body));
+    const headers = { 'content-type': 'application/json', 'x-service-signature': signature };
+    return (await fetch(`${url}/hooks`, { method: 'POST', headers, body })).status;
+  }
+
+  it.each(['Express', 'Fastify'])(
+    'has forRoot, and app.close() waits for the pushes being handled, on %s',
+    async (on) => {
+      let finish: () => void = () => undefined;
+      let began = false;
+      const steps: string[] = [];
+      const module = GaplessWebhookModule.forRoot({
+        path: 'hooks',
+        secret: SECRET,
+        handle: async () => {
+          began = true;
+          await new Promise<void>((resolve) => {
+            finish = resolve;
+          });
+          steps.push('handled');
+        },
+        onError: () => undefined,
+      });
+      const adapter = on === 'Express' ? new ExpressAdapter() : new FastifyAdapter();
+      const app = await NestFactory.create(module, adapter, { rawBody: true, logger: false });
+      await app.listen(0, '127.0.0.1');
+      expect(await pushTo(await app.getUrl())).toBe(204);
+      await eventually(() => {
+        expect(began).toBe(true);
+      });
+      const closed = app.close().then(() => void steps.push('closed'));
+      // A close that does not wait is over by then.
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      expect(steps).toEqual([]);
+      finish();
+      await closed;
+      expect(steps).toEqual(['handled', 'closed']);
+    },
+  );
 });
 
 describe('the adapter for Express after a body parser', () => {

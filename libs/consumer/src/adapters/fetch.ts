@@ -1,27 +1,31 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Webhook } from '../webhook/webhook.js';
 
-/** The context of runtimes that stop a request's work once it is answered. Register longer work with `waitUntil`. */
+/** The context of runtimes that stop a request's work once it is answered. Longer work is registered with `waitUntil`. */
 export interface FetchContext {
-  waitUntil?(work: Promise<unknown>): void;
+  waitUntil(work: Promise<unknown>): void;
 }
 
 /**
  * Receives pushes as requests of the Fetch standard: `export const POST = fetchWebhook(webhook)`, or
- * `Deno.serve(fetchWebhook(webhook))`. The work begins after the response. If there is a context, the runtime waits for
- * the work.
+ * `Deno.serve(fetchWebhook(webhook))`. The work begins after the response. If the context has a `waitUntil`, the runtime
+ * waits for the work. Each runtime passes a context of its own, so its type is left open.
  */
-export function fetchWebhook(webhook: Webhook): (request: Request, context?: FetchContext) => Promise<Response> {
+export function fetchWebhook(webhook: Webhook): (request: Request, context?: unknown) => Promise<Response> {
   return async (request, context) => {
     if (request.method !== 'POST') return new Response(null, { status: 405, headers: { Allow: 'POST' } });
     const body = await readBody(request, webhook.maxBodyBytes);
     const reception = await webhook.receive({ body, header: (name) => request.headers.get(name) });
     if (reception.kind === 'taken') {
       const work = nextTurn().then(() => reception.begin());
-      context?.waitUntil?.(work);
+      if (canWait(context)) context.waitUntil(work);
     }
     return new Response(null, { status: reception.status });
   };
+}
+
+function canWait(context: unknown): context is FetchContext {
+  return typeof context === 'object' && context !== null && typeof Reflect.get(context, 'waitUntil') === 'function';
 }
 
 async function readBody(request: Request, maxBytes: number): Promise<Buffer | 'too_large'> {

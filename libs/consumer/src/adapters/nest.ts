@@ -1,15 +1,19 @@
 import type { ServerResponse } from 'node:http';
 import {
   Controller,
+  HttpCode,
   HttpException,
   Inject,
   Module,
   Post,
   Req,
   Res,
+  type BeforeApplicationShutdown,
   type DynamicModule,
   type FactoryProvider,
   type ModuleMetadata,
+  type OnApplicationShutdown,
+  type OnModuleDestroy,
   type Type,
 } from '@nestjs/common';
 import { Webhook, type WebhookOptions } from '../webhook/webhook.js';
@@ -17,7 +21,12 @@ import type { NodeRequest } from './read-body.js';
 
 const WEBHOOK = Symbol('@gapless/consumer webhook');
 
-export interface GaplessWebhookModuleOptions extends Pick<ModuleMetadata, 'imports'> {
+export interface GaplessWebhookModuleOptions extends WebhookOptions {
+  /** Such as `hooks`. */
+  readonly path: string;
+}
+
+export interface GaplessWebhookModuleAsyncOptions extends Pick<ModuleMetadata, 'imports'> {
   /** Such as `hooks`. */
   readonly path: string;
   /** The providers that Nest passes to `useFactory`. */
@@ -32,10 +41,14 @@ type PlatformResponse = ServerResponse | { readonly raw: ServerResponse };
 
 function controllerAt(path: string): Type {
   @Controller(path)
-  class GaplessWebhookController {
+  class GaplessWebhookController implements OnModuleDestroy, BeforeApplicationShutdown, OnApplicationShutdown {
+    /** Pushes from their acceptance until they are handled. */
+    readonly #taken = new Set<Promise<void>>();
+
     constructor(@Inject(WEBHOOK) readonly webhook: Webhook) {}
 
     @Post()
+    @HttpCode(204)
     async receive(
       @Req() request: NodeRequest,
       // With `passthrough`, Nest still sends the answer, and the application's filters and interceptors still run.
@@ -50,7 +63,30 @@ function controllerAt(path: string): Type {
       });
       if (reception.kind === 'refused') throw new HttpException(reception.reason, reception.status);
       const raw = 'raw' in response ? response.raw : response;
-      raw.once('close', () => void reception.begin());
+      const handled = new Promise<void>((resolve) => {
+        raw.once('close', () => {
+          resolve(reception.begin());
+        });
+      }).finally(() => this.#taken.delete(handled));
+      this.#taken.add(handled);
+    }
+
+    // Handlers use other providers, which may close in any of these hooks. Pushes can arrive until the server is closed,
+    // which happens before the last hook.
+    onModuleDestroy(): Promise<void> {
+      return this.#idle();
+    }
+
+    beforeApplicationShutdown(): Promise<void> {
+      return this.#idle();
+    }
+
+    onApplicationShutdown(): Promise<void> {
+      return this.#idle();
+    }
+
+    async #idle(): Promise<void> {
+      while (this.#taken.size > 0) await Promise.all(this.#taken);
     }
   }
   return GaplessWebhookController;
@@ -58,11 +94,16 @@ function controllerAt(path: string): Type {
 
 /**
  * Receives pushes in NestJS, on Express or Fastify. Create the application with `{ rawBody: true }`. On Express, raise
- * the parser's limit as well: `app.useBodyParser('json', { limit: '1mb' })`.
+ * the parser's limit as well: `app.useBodyParser('json', { limit: '1mb' })`. `app.close()` waits for the pushes that are
+ * being handled.
  */
 @Module({})
 export class GaplessWebhookModule {
-  static forRootAsync(options: GaplessWebhookModuleOptions): DynamicModule {
+  static forRoot({ path, ...options }: GaplessWebhookModuleOptions): DynamicModule {
+    return GaplessWebhookModule.forRootAsync({ path, useFactory: () => options });
+  }
+
+  static forRootAsync(options: GaplessWebhookModuleAsyncOptions): DynamicModule {
     const { path, imports = [], inject = [], useFactory } = options;
     return {
       module: GaplessWebhookModule,

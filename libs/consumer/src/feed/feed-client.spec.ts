@@ -51,6 +51,21 @@ describe('the client of the feed', () => {
     ]);
   });
 
+  it('reads pages of the default size', async () => {
+    await feed.page({ since: 4 });
+    expect(requests).toMatchObject([{ url: '/api/v1/external/events?since=4' }]);
+  });
+
+  it.each(['/api/v1', '/api/v1/'])('takes a base URL that ends in %s', async (path) => {
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
+    await new FeedClient({ baseUrl, apiKey: 'gk_1' }).page({ since: 4, limit: 2 });
+    expect(requests).toMatchObject([{ url: '/api/v1/external/events?since=4&limit=2' }]);
+  });
+
+  it.each([undefined, ''])('refuses the API key %j when it is made', (apiKey) => {
+    expect(() => new FeedClient({ baseUrl: 'http://127.0.0.1', apiKey: apiKey! })).toThrow('apiKey is missing');
+  });
+
   it('waits as long as it is asked to before it tries again', async () => {
     answers = [withStatus(429, { 'retry-after': '1' }), withStatus(503, { 'retry-after': '1' })];
     await feed.page({ since: 0, limit: 1 });

@@ -1,5 +1,6 @@
 import { ApiClient, ApiError, type ApiAnswer, type ApiClientOptions } from '../../../api-client/src/index.js';
 import { isEvent } from '../webhook/read-event.js';
+import { NamedCursor } from './named-cursor.js';
 import type { Feed, FeedPage, FeedQuery, FeedRequestOptions } from './feed.js';
 
 export type FeedClientOptions = Omit<ApiClientOptions, 'retries'>;
@@ -12,6 +13,14 @@ export class FeedClient implements Feed {
     this.#api = new ApiClient({ ...options, retries: Number.POSITIVE_INFINITY });
   }
 
+  /**
+   * Returns the cursor with this name, which Gapless stores for the organization. Each reader has its own.
+   * @param name 1 to 64 letters, digits, dots, underscores and hyphens; begins with a letter or digit
+   */
+  cursor(name: string): NamedCursor {
+    return new NamedCursor(this.#api, name);
+  }
+
   async page(query: FeedQuery, options: FeedRequestOptions = {}): Promise<FeedPage> {
     const answer = await this.#api.request({
       ...options,
@@ -19,7 +28,7 @@ export class FeedClient implements Feed {
       path: '/external/events',
       query: {
         since: query.since,
-        limit: query.limit,
+        ...(query.limit === undefined ? {} : { limit: query.limit }),
         ...(query.event === undefined ? {} : { event: query.event }),
         ...(query.widgetId === undefined ? {} : { widget_id: query.widgetId }),
         ...(query.waitSeconds === undefined ? {} : { wait: query.waitSeconds }),

@@ -28,13 +28,13 @@ export async function startingSeq(
   start: FeedStart,
   request: FeedRequestOptions,
 ): Promise<number> {
-  const seq = await cursor.load();
+  const seq = await cursor.load(request);
   if (seq !== undefined) return seq;
   if (typeof start === 'number') return start;
   if (start === 'beginning') return 0;
   const { headSeq } = await feed.page({ since: 0, limit: 1 }, request);
   // Save the start now, so that a process that ends before the first event still resumes here.
-  await cursor.save(headSeq);
+  await cursor.save(headSeq, request);
   return headSeq;
 }
 

@@ -4,8 +4,8 @@ import type { EventType, GaplessEvent } from '../../../event-types/src/index.js'
 export interface FeedQuery {
   /** Return events after this seq; 0 starts at the oldest event. */
   readonly since: number;
-  /** The largest number of events to return; 1 … 1,000. */
-  readonly limit: number;
+  /** The largest number of events to return, 1 … 1,000; 100 by default. */
+  readonly limit?: number | undefined;
   readonly event?: EventType | undefined;
   readonly widgetId?: string | undefined;
   /** How long to wait if there is no event yet, 1 … 30 seconds. Without it, the feed answers at once. */

@@ -47,7 +47,7 @@ export async function* readFeed(options: ReadFeedOptions): AsyncGenerator<readon
       if (last !== undefined) {
         yield page.events;
         since = last.seq;
-        await cursor.save(since);
+        await cursor.save(since, { signal });
       }
       if (isEnd(page, follow) || signal?.aborted === true) return;
     }

@@ -1,19 +1,44 @@
 import type { Pool, PoolClient } from 'pg';
 import type { Dedup, EventKey } from '../stream/dedup.js';
 
+export interface PostgresDedupOptions {
+  /** How long a handled event is remembered, days; 31 by default. Use more than the retention of your feed. */
+  readonly rememberDays?: number;
+}
+
+/** A day more than the feed keeps events: events that the feed no longer holds are neither sent nor replayed. */
+const DEFAULT_REMEMBER_DAYS = 31;
+/** Old rows are deleted once for this many events. */
+const FORGET_EVERY = 100;
+/** More than the rows that are added in the meantime, so that the table shrinks to what is to be remembered. */
+const FORGET_ROWS = 500;
+
 /**
- * Remembers handled events in `gapless_handled_events`. The work gets the client of the transaction that remembers the
+ * Remembers handled events in `gapless_handled_events`, and forgets them by itself after `rememberDays`. The work gets the client of the transaction that remembers the
  * event. Its writes with that client happen once for each event, even after a crash. Work outside the database (a mail,
  * a request) may happen twice.
  */
 export class PostgresDedup implements Dedup<PoolClient> {
+  readonly #rememberDays: number;
+  #untilForgetting = 0;
+
   /** @param consumer a name for the consumer, unique in its database among consumers of the same events */
   constructor(
     private readonly pool: Pool,
     private readonly consumer: string,
-  ) {}
+    options: PostgresDedupOptions = {},
+  ) {
+    this.#rememberDays = options.rememberDays ?? DEFAULT_REMEMBER_DAYS;
+    if (!(this.#rememberDays > 0)) throw new RangeError('rememberDays is not a number above 0');
+  }
 
   async once(event: EventKey, work: (transaction: PoolClient) => Promise<void>): Promise<boolean> {
+    const isNew = await this.#once(event, work);
+    if (isNew) await this.#forgetOld();
+    return isNew;
+  }
+
+  async #once(event: EventKey, work: (transaction: PoolClient) => Promise<void>): Promise<boolean> {
     const client = await this.pool.connect();
     let broken: Error | undefined;
     try {
@@ -32,8 +57,7 @@ export class PostgresDedup implements Dedup<PoolClient> {
   }
 
   /**
-   * Forgets events that were handled before a date. Events older than the feed's retention do not come again, except by
-   * a manual replay.
+   * Forgets events that were handled before a date, all at once.
    * @returns the number of forgotten events
    */
   async forget(before: Date): Promise<number> {
@@ -42,6 +66,23 @@ export class PostgresDedup implements Dedup<PoolClient> {
       [this.consumer, before],
     );
     return rowCount ?? 0;
+  }
+
+  /** Deletes some rows that are too old. The event is handled, so a failure does not concern it: the next turn repeats. */
+  async #forgetOld(): Promise<void> {
+    if (this.#untilForgetting-- > 0) return;
+    this.#untilForgetting = FORGET_EVERY - 1;
+    // Rows that another process is deleting are skipped, so that processes do not wait for each other.
+    await this.pool
+      .query(
+        `delete from gapless_handled_events where ctid = any(array(
+           select ctid from gapless_handled_events
+           where consumer = $1 and handled_at < now() - $2 * interval '1 day'
+           order by handled_at limit ${FORGET_ROWS} for update skip locked
+         ))`,
+        [this.consumer, this.#rememberDays],
+      )
+      .catch(() => undefined);
   }
 
   /** Claims the event. Waits if another open transaction has claimed it. */

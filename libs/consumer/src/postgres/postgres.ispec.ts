@@ -98,6 +98,35 @@ describe("a consumer's place and memory in Postgres", () => {
       expect(await done()).toEqual([5]);
     });
 
+    const ages = (days: number, count: number) =>
+      pool.query(
+        `insert into gapless_handled_events (consumer, org_id, event_id, handled_at)
+         select 'a', gen_random_uuid(), n, now() - $1 * interval '1 day' from generate_series(1, $2) n`,
+        [days, count],
+      );
+    const remembered = async () => {
+      const { rows } = await pool.query<{ readonly count: string }>('select count(*) from gapless_handled_events');
+      return Number(rows[0]?.count);
+    };
+
+    it('forgets by itself what no feed holds any more', async () => {
+      await ages(32, 700);
+      await ages(30, 5);
+      await work(1);
+      expect(await remembered()).toBe(206);
+      for (const seq of oneTo(100)) await work(1 + seq);
+      expect(await remembered()).toBe(106);
+    });
+
+    it('forgets after the days that it is given', async () => {
+      dedup = new PostgresDedup(pool, 'a', { rememberDays: 40 });
+      await ages(39, 3);
+      await ages(41, 3);
+      await work(1);
+      expect(await remembered()).toBe(4);
+      expect(() => new PostgresDedup(pool, 'a', { rememberDays: 0 })).toThrow(RangeError);
+    });
+
     it('forgets what is older than asked for', async () => {
       await work(1);
       await pool.query(`update gapless_handled_events set handled_at = now() - interval '31 days'`);

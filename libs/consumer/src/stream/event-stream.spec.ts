@@ -96,6 +96,27 @@ describe('the stream of an organization', () => {
     expect(seqs()).toEqual(oneTo(7));
   });
 
+  it('goes on when its callbacks throw', async () => {
+    const broken = () => {
+      throw new TypeError('log is undefined');
+    };
+    feed.failures.push(new ApiError('unavailable', 503, 'unavailable', ''));
+    let failures = 1;
+    const stream = aStream({
+      onError: broken,
+      onReady: broken,
+      onGap: broken,
+      handle: ({ seq }) => {
+        if (seq === 2 && failures-- > 0) throw new Error('broken');
+        handled.push(String(seq));
+      },
+    });
+    run(stream);
+    feed.growTo(3);
+    stream.push(anEvent(3));
+    expect(await untilHandled(3)).toEqual(['1', '2', '3']);
+  });
+
   it('finds a last event whose push was lost, at the latest with the next look', async () => {
     run(aStream({ pollIntervalMs: 20 }));
     await eventually(() => {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ApiError, backOffMs, randomFraction } from '../../../api-client/src/index.js';
+import { ApiError, backOffMs, randomFraction, safely } from '../../../api-client/src/index.js';
 import type { GaplessEvent } from '../../../event-types/src/index.js';
 import type { Cursor } from '../feed/cursor.js';
 import { checkPruned, FeedPrunedError, startingSeq, type FeedStart, type OnPruned } from '../feed/feed-start.js';
@@ -73,11 +73,17 @@ export class EventStream<Transaction> {
   readonly #pushed: GaplessEvent[] = [];
   readonly #toHandle = new Bell();
   readonly #toRead = new Bell();
+  readonly #onError: (error: unknown, event?: GaplessEvent) => void;
+  readonly #onReady: (position: number) => void;
+  readonly #onGap: (after: number) => void;
   #buffer: SequenceBuffer<Held> | undefined;
   #behindSinceMs: number | undefined;
 
   constructor(options: EventStreamOptions<Transaction>) {
     this.#options = options;
+    this.#onError = safely('onError', options.onError);
+    this.#onReady = safely('onReady', options.onReady);
+    this.#onGap = safely('onGap', options.onGap);
     this.#pace = {
       patienceMs: options.patienceMs ?? DEFAULT_PACE.patienceMs,
       pollIntervalMs: options.pollIntervalMs ?? DEFAULT_PACE.pollIntervalMs,
@@ -133,13 +139,13 @@ export class EventStream<Transaction> {
 
   /** Returns the buffer, starting at the stored position; `undefined` when aborted before the position is known. */
   async #begin(signal: AbortSignal): Promise<SequenceBuffer<Held> | undefined> {
-    const { feed, cursor, startAt = 'beginning', onReady } = this.#options;
+    const { feed, cursor, startAt = 'beginning' } = this.#options;
     const position = await this.#untilDone(() => startingSeq(feed, cursor, startAt, { signal, retries: 0 }), signal);
     if (position === undefined) return undefined;
     const buffer = new SequenceBuffer<Held>(position, this.#capacity);
     this.#buffer = buffer;
     for (const event of this.#pushed.splice(0)) this.#takePushed(buffer, event);
-    onReady?.(position);
+    this.#onReady(position);
     return buffer;
   }
 
@@ -162,7 +168,7 @@ export class EventStream<Transaction> {
     const { cursor } = this.#options;
     while (!signal.aborted) {
       if (await this.#handleSome(buffer, signal)) {
-        await this.#untilDone(() => cursor.save(buffer.handled), signal);
+        await this.#untilDone(() => cursor.save(buffer.handled, { signal, retries: 0 }), signal);
         // There may be room for the next page.
         this.#toRead.ring();
       } else {
@@ -217,7 +223,7 @@ export class EventStream<Transaction> {
       } catch (error) {
         if (isAborted(signal)) return;
         this.#throwIfFinal(error);
-        this.#options.onError(error);
+        this.#onError(error);
         restUntilMs = performance.now() + backOffMs(++failures, randomFraction());
       }
     }
@@ -226,7 +232,7 @@ export class EventStream<Transaction> {
   /** @returns whether there are more pages */
   async #readPage(buffer: SequenceBuffer<Held>, signal: AbortSignal): Promise<boolean> {
     const since = buffer.frontier;
-    if (buffer.isBehind) this.#options.onGap?.(since);
+    if (buffer.isBehind) this.#onGap(since);
     // Pushes keep arriving during the request. The caller retries it.
     const page = await this.#options.feed.page({ since, limit: PAGE }, { signal, retries: 0 });
     if (page.oldestSeq > since + 1) await this.#skipPruned(buffer, page, signal);
@@ -255,7 +261,7 @@ export class EventStream<Transaction> {
         if (isAborted(signal)) return undefined;
         // An error of the handler is always retried.
         if (event === undefined) this.#throwIfFinal(error);
-        this.#options.onError(error, event);
+        this.#onError(error, event);
         await delay(backOffMs(failures, randomFraction()), undefined, { signal }).catch(() => undefined);
         if (isAborted(signal)) return undefined;
       }

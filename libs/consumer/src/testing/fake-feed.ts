@@ -37,7 +37,7 @@ export class FakeFeed implements Feed {
       });
     }
     const behind = this.events.filter(({ seq }) => seq > query.since);
-    const events = behind.slice(0, query.limit);
+    const events = behind.slice(0, query.limit ?? 100);
     return {
       events,
       nextSeq: behind.length > events.length ? (events.at(-1)?.seq ?? null) : null,

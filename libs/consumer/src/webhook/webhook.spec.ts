@@ -64,6 +64,35 @@ describe('a webhook', () => {
     expect(told).toEqual([['no_secret', new Error('the vault is sealed')]]);
   });
 
+  it.each<[string, unknown]>([
+    ['is empty', ''],
+    ['is missing', undefined],
+    ['is an empty list', []],
+    ['has an empty one beside another', [SECRET, '']],
+  ])('is not made with a secret that %s', (_, secret) => {
+    expect(() => aWebhook({ secret: secret as string })).toThrow('secret is missing or empty');
+  });
+
+  it.each<[string, unknown]>([
+    ['an empty secret', ''],
+    ['no secret', undefined],
+  ])('asks for the push again when the function returns %s', async (_, secret) => {
+    const reasons: unknown[] = [];
+    const webhook = aWebhook({ secret: () => secret as string, onRefused: (...why) => void reasons.push(why) });
+    expect(await webhook.receive(aPush(anEventJson(7), 'x'))).toMatchObject({ status: 503 });
+    expect(reasons).toEqual([['no_secret', expect.objectContaining({ name: 'TypeError' })]]);
+  });
+
+  it('survives callbacks that throw', async () => {
+    const broken = () => {
+      throw new TypeError('log is undefined');
+    };
+    const webhook = aWebhook({ handle: broken, onError: broken, onRefused: broken });
+    expect(await webhook.receive({ ...aPush(), header: () => undefined })).toMatchObject({ status: 401 });
+    const reception = await webhook.receive(aPush());
+    await expect(reception.kind === 'taken' ? reception.begin() : undefined).resolves.toBeUndefined();
+  });
+
   it('reports what the work throws, and is idle once all work is done', async () => {
     const errors: unknown[] = [];
     let fail: (error: Error) => void = () => undefined;

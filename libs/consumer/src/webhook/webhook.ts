@@ -1,6 +1,14 @@
+import { safely } from '../../../api-client/src/index.js';
 import type { GaplessEvent } from '../../../event-types/src/index.js';
 import { verifySignature, type SignatureProblem } from '../../../webhook-signature/src/index.js';
 import { readEvent } from './read-event.js';
+
+/** @throws TypeError when a secret is missing or empty */
+function checkSecrets(secrets: unknown): void {
+  const list: readonly unknown[] = Array.isArray(secrets) ? secrets : [secrets];
+  if (list.length > 0 && list.every((secret) => typeof secret === 'string' && secret !== '')) return;
+  throw new TypeError('secret is missing or empty: pass the signing secret of the endpoint (whsec_…)');
+}
 
 /** Four times the size of the largest event. */
 const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
@@ -24,7 +32,7 @@ export type RefusalReason =
   | 'too_large'
   /** The signature is valid, but the body is not an event. */
   | 'not_an_event'
-  /** The `secret` function failed. */
+  /** The `secret` function failed, or returned an empty secret. */
   | 'no_secret';
 
 export interface WebhookOptions {
@@ -84,9 +92,15 @@ export class Webhook {
   readonly maxBodyBytes: number;
   readonly #options: WebhookOptions;
   readonly #working = new Set<Promise<void>>();
+  readonly #onError: (error: unknown, event: GaplessEvent) => void;
+  readonly #onRefused: (reason: RefusalReason, error?: unknown) => void;
 
+  /** @throws TypeError when there is no secret, or an empty one: everyone can sign with an empty secret */
   constructor(options: WebhookOptions) {
     this.#options = options;
+    if (typeof options.secret !== 'function') checkSecrets(options.secret);
+    this.#onError = safely('onError', options.onError);
+    this.#onRefused = safely('onRefused', options.onRefused);
     this.maxBodyBytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES;
   }
 
@@ -119,11 +133,14 @@ export class Webhook {
 
   async #secret(): Promise<Secrets> {
     const { secret } = this.#options;
-    return typeof secret === 'function' ? secret() : secret;
+    if (typeof secret !== 'function') return secret;
+    const secrets = await secret();
+    checkSecrets(secrets);
+    return secrets;
   }
 
   #refuse(reason: RefusalReason, error?: unknown): Reception {
-    this.#options.onRefused?.(reason, error);
+    this.#onRefused(reason, error);
     return { kind: 'refused', status: statusOf(reason), reason };
   }
 
@@ -137,7 +154,7 @@ export class Webhook {
     try {
       await this.#options.handle(event, push);
     } catch (error) {
-      this.#options.onError(error, event);
+      this.#onError(error, event);
     }
   }
 }

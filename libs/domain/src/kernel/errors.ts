@@ -10,6 +10,8 @@ export const ERROR_CODES = [
   'endpoint_inactive',
   'endpoint_limit_reached',
   'api_key_limit_reached',
+  'cursor_limit_reached',
+  'cursor_conflict',
   'event_pruned',
   'idempotency_conflict',
   'payload_too_large',

@@ -16,6 +16,9 @@ export const AUDIT_ACTIONS = [
   'api_key.created',
   'api_key.revoked',
   'live_chat_settings.changed',
+  'cursor.created',
+  'cursor.moved_back',
+  'cursor.deleted',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

@@ -16,6 +16,7 @@ import { ApiKeyRecords } from '../access/api-key-records.js';
 import { ChatQueueProjection } from '../live-chat/chat-queue-projection.js';
 import { DeliveryProjection } from '../projections/delivery-projection.js';
 import { EndpointRecords } from '../endpoints/endpoint-records.js';
+import { FeedCursors } from '../feed/feed-cursors.js';
 import { FeedProjection } from '../projections/feed-projection.js';
 import { LiveChatSettingsRecords } from '../live-chat/live-chat-settings-records.js';
 import type { Store } from './store.js';
@@ -101,6 +102,13 @@ async function fill(orgId: OrgId, partition: number): Promise<void> {
   );
   await records.delete(orgId, await anEndpoint(store, orgId));
   await aChatWithAnAlert(orgId, partition);
+  await new FeedCursors(store).move(orgId, {
+    name: 'billing',
+    seq: 1 as Seq,
+    expected: undefined,
+    at: new Date(CREATED_AT_MS),
+    limit: 1,
+  });
   await new ApiKeyRecords(store).create({
     id: new Identifiers(systemClock).apiKeyId(),
     orgId,
@@ -140,6 +148,7 @@ describe('row-level security', () => {
       'endpoint_inactive_periods',
       'endpoints',
       'events',
+      'feed_cursors',
       'live_chat_settings',
       'org_heads',
       'waiting_conversations',

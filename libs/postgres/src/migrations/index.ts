@@ -19,6 +19,7 @@ import { LogMoments1700000000057 } from './0057-log-moments.js';
 import { TenantLogin1700000000061 } from './0061-tenant-login.js';
 import { PreviousSecrets1700000000062 } from './0062-previous-secrets.js';
 import { AuditLog1700000000063 } from './0063-audit-log.js';
+import { FeedCursors1700000000077 } from './0077-feed-cursors.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
@@ -42,4 +43,5 @@ export const MIGRATIONS = [
   TenantLogin1700000000061,
   PreviousSecrets1700000000062,
   AuditLog1700000000063,
+  FeedCursors1700000000077,
 ];

@@ -9,4 +9,6 @@ export interface EventSink {
    * @throws Error when the service or the brokers are unavailable
    */
   send(events: readonly ReadyEvent[]): Promise<void>;
+  /** Waits for the requests under way, and closes the connections. Later calls of `send` reject. */
+  close?(): Promise<void>;
 }

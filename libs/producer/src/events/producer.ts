@@ -13,9 +13,14 @@ export class Producer {
    *   their ids.
    */
   async emit(events: NewEvent | readonly NewEvent[]): Promise<readonly string[]> {
-    const ready = (isList(events) ? events : [events]).map(readyEvent);
+    const ready = (isList(events) ? events : [events]).map((event, index) => readyEvent(event, index));
     await this.sink.send(ready);
     return ready.map(({ id }) => id);
+  }
+
+  /** Closes the sink, after the requests under way. */
+  async close(): Promise<void> {
+    await this.sink.close?.();
   }
 }
 

@@ -6,6 +6,12 @@ import { InvalidEventError, readyEvent } from './ready-event.js';
 const ORG = '0F8FAD5B-D9CB-469F-A165-70867728950E';
 const EVENT: NewEvent = { event: 'ticket.created', org_id: ORG, data: { id: 'tkt_1' } };
 
+function circular(): Record<string, unknown> {
+  const data: Record<string, unknown> = {};
+  data['self'] = data;
+  return data;
+}
+
 describe('an event that is to be emitted', () => {
   it('is what the inbox takes', () => {
     const { id, orgId, json } = readyEvent({ ...EVENT, widget_id: '0f9b3c52-6a1e-4d27-9a45-3f0f8c1d7e21' });
@@ -31,9 +37,20 @@ describe('an event that is to be emitted', () => {
     ['an id that is none', { id: 'tkt_1' }],
     ['an organization that is none', { org_id: 'acme' }],
     ['a time that is none', { occurred_at: 'yesterday' }],
+    ['data that is a list', { data: [] as never }],
+    ['data that is missing', { data: undefined as never }],
+    ['a BigInt', { data: { n: 1n } }],
+    ['data that refers to itself', { data: circular() }],
     ['more than 256 KiB', { data: { text: 'x'.repeat(256 * 1024) } }],
   ])('is refused with %s', (_what, change) => {
     expect(() => readyEvent({ ...EVENT, ...change } as NewEvent)).toThrow(InvalidEventError);
+  });
+
+  it('is refused with its place in the list', () => {
+    const refused = () => readyEvent({ ...EVENT, data: { n: 1n } }, 2);
+    expect(refused).toThrow('events[2]: data cannot be written as JSON: Do not know how to serialize a BigInt');
+    expect(refused).toThrow(expect.objectContaining({ name: 'InvalidEventError', index: 2 }));
+    expect(() => readyEvent(null as never, 1)).toThrow('events[1]: is not an object');
   });
 
   it('is of the shape that its type asks for', () => {

@@ -84,6 +84,16 @@ describe('a producer to Kafka itself', () => {
     expect(await numbers(orgId)).toEqual([1, 2, 3, 4]);
   });
 
+  it('closes after the events under way, and takes none afterwards', async () => {
+    const orgId = anOrgId();
+    const producer = aProducer();
+    const underWay = [1, 2].map((n) => producer.emit(anEvent(orgId, n)));
+    await producer.close();
+    await Promise.all(underWay);
+    expect(await numbers(orgId)).toEqual([1, 2]);
+    await expect(producer.emit(anEvent(orgId, 3))).rejects.toThrow('the KafkaSink is closed');
+  });
+
   it('rejects when kafkajs resolves without an answer for one of the partitions', async () => {
     const orgId = anOrgId();
     const kafka = aKafka();

@@ -23,6 +23,7 @@ export class KafkaSink implements EventSink {
   readonly #options: KafkaSinkOptions;
   #producer: Promise<Producer> | undefined;
   #last: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
   /** The partitions of the events under way. */
   readonly #places = new Set<number>();
 
@@ -31,14 +32,16 @@ export class KafkaSink implements EventSink {
   }
 
   send(events: readonly ReadyEvent[]): Promise<void> {
+    if (this.#isClosed) return Promise.reject(new Error('the KafkaSink is closed'));
     // One request at a time, because a producer's sequence numbers must arrive in order.
     const sent = this.#last.then(() => this.#send(events));
     this.#last = sent.catch(() => undefined);
     return sent;
   }
 
-  /** Waits for the current request. */
+  /** Waits for the requests under way, then disconnects. Later calls of `send` reject. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#last;
     await this.#discard();
   }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DataSource, EntityManager } from 'typeorm';
-import { ApiError, backOffMs, randomFraction } from '../../../api-client/src/index.js';
+import { ApiError, backOffMs, randomFraction, safely } from '../../../api-client/src/index.js';
 import type { EventSink } from '../events/event-sink.js';
 import { refuseRow, removeRows, takeRows, type OutboxRow } from './outbox-rows.js';
 
@@ -35,7 +35,7 @@ export class OutboxRelay {
         failures = 0;
         waitMs = relayed > 0 ? 0 : (this.options.pollIntervalMs ?? DEFAULT_POLL_INTERVAL_MS);
       } catch (error) {
-        this.options.onError(error);
+        safely('onError', this.options.onError)(error);
         waitMs = backOffMs(++failures, randomFraction());
       }
       if (waitMs > 0) await delay(waitMs, undefined, { signal }).catch(() => undefined);
@@ -70,7 +70,7 @@ export class OutboxRelay {
   async #refuse(manager: EntityManager, row: OutboxRow, error: ApiError): Promise<void> {
     const reasons = error.problems.map(({ pointer, detail }) => `${pointer} ${detail}`);
     await refuseRow(manager, row, [error.message, ...reasons].join('; '));
-    this.options.onRefused(row.id, error);
+    safely('onRefused', this.options.onRefused)(row.id, error);
   }
 }
 

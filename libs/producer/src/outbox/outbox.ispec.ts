@@ -221,6 +221,28 @@ describe('the outbox', () => {
     await running;
   });
 
+  it('goes on when its callbacks throw', async () => {
+    const orgId = anOrgId();
+    const broken = () => {
+      throw new TypeError('log is undefined');
+    };
+    for (const n of [1, 2]) await change(orgId, n);
+    sink.gate = () => {
+      sink.gate = (events) => {
+        if (events.some((event) => numberOf(event) === 1)) throw new ApiError('refused', 422, 'validation_failed', '');
+      };
+      throw new Error('away');
+    };
+    const relay = new OutboxRelay({ dataSource, sink, onError: broken, onRefused: broken, pollIntervalMs: 5 });
+    const controller = new AbortController();
+    const running = relay.run(controller.signal);
+    await eventually(() => {
+      expect(sink.numbers(orgId)).toEqual([2]);
+    });
+    controller.abort();
+    await running;
+  });
+
   it('has a table that can be taken away', async () => {
     await dataSource.undoLastMigration();
     expect(await dataSource.query(`select to_regclass('gapless_outbox') as found`)).toEqual([{ found: null }]);

@@ -8,7 +8,15 @@ const CODES: Readonly<Record<number, readonly string[]>> = {
   403: ['insufficient_scope', 'csrf_token_invalid'],
   404: ['not_found'],
   405: ['method_not_allowed'],
-  409: ['endpoint_inactive', 'endpoint_limit_reached', 'api_key_limit_reached', 'event_pruned', 'idempotency_conflict'],
+  409: [
+    'endpoint_inactive',
+    'endpoint_limit_reached',
+    'api_key_limit_reached',
+    'cursor_limit_reached',
+    'cursor_conflict',
+    'event_pruned',
+    'idempotency_conflict',
+  ],
   413: ['payload_too_large'],
   415: ['unsupported_media_type'],
   422: [

@@ -10,6 +10,7 @@ export interface Named {
   readonly endpointId: string;
   readonly deliveryId: string;
   readonly apiKeyId: string;
+  readonly cursorName: string;
 }
 
 /** An operation of contract 5.1, 5.4. */
@@ -20,7 +21,7 @@ export interface Operation {
   /** The status of its good answer. */
   readonly status: number;
   /** What in its path is an id. */
-  readonly ids: readonly ('orgId' | 'endpointId' | 'deliveryId' | 'apiKeyId')[];
+  readonly ids: readonly ('orgId' | 'endpointId' | 'deliveryId' | 'apiKeyId' | 'cursorName')[];
   /** A request that is accepted. */
   readonly ask: (named: Named) => Ask;
 }
@@ -28,6 +29,7 @@ export interface Operation {
 const ROOT = '/api/v1/external/webhooks';
 const endpoint = ({ endpointId }: Named) => `${ROOT}/${endpointId}`;
 const org = ({ orgId }: Named) => `/api/v1/internal/orgs/${orgId}`;
+const cursor = ({ cursorName }: Named) => `/api/v1/external/cursors/${cursorName}`;
 const delivery = (named: Named) => `${endpoint(named)}/deliveries/${named.deliveryId}`;
 
 export const OPERATIONS: readonly Operation[] = [
@@ -128,6 +130,34 @@ export const OPERATIONS: readonly Operation[] = [
     status: 200,
     ids: [],
     ask: () => ({ method: 'GET', path: '/api/v1/external/events?since=0&limit=1000&event=test' }),
+  },
+  {
+    id: 'putCursor',
+    scope: 'events:read',
+    status: 200,
+    ids: [],
+    ask: (named) => withJson({ method: 'PUT', path: cursor(named) }, { seq: 0 }),
+  },
+  {
+    id: 'getCursor',
+    scope: 'events:read',
+    status: 200,
+    ids: ['cursorName'],
+    ask: (named) => ({ method: 'GET', path: cursor(named) }),
+  },
+  {
+    id: 'listCursors',
+    scope: 'events:read',
+    status: 200,
+    ids: [],
+    ask: () => ({ method: 'GET', path: '/api/v1/external/cursors' }),
+  },
+  {
+    id: 'deleteCursor',
+    scope: 'events:read',
+    status: 204,
+    ids: ['cursorName'],
+    ask: (named) => ({ method: 'DELETE', path: cursor(named) }),
   },
   {
     id: 'listEventTypes',

@@ -1,0 +1,13 @@
+import type { FeedBounds, FeedCursor } from '#libs/postgres';
+
+/** A cursor, and how far it is behind the feed (contract 5.8). */
+export function cursorJson({ name, seq, createdAt, movedAt }: FeedCursor, { oldestSeq, headSeq }: FeedBounds) {
+  return {
+    name,
+    seq,
+    behind: Math.max(0, headSeq - seq),
+    lost: Math.max(0, oldestSeq - 1 - seq),
+    moved_at: movedAt.toISOString(),
+    created_at: createdAt.toISOString(),
+  };
+}

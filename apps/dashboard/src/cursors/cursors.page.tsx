@@ -1,0 +1,83 @@
+import { useQuery } from '@tanstack/react-query';
+import { useScope } from '../session/use-session.js';
+import { Card } from '../ui/card.js';
+import { FailureNotice, Notice } from '../ui/notice.js';
+import { PageHeader } from '../ui/page-header.js';
+import { SkeletonRows } from '../ui/skeleton.js';
+import { Ago } from '../ui/time.js';
+import { behindText } from './behind-text.js';
+import { cursorsQuery } from './cursors-query.js';
+
+export function CursorsPage() {
+  const mayRead = useScope('events:read');
+  return (
+    <>
+      <PageHeader
+        title="Feed readers"
+        note="The named cursors of this organization: who reads the feed, and how far."
+      />
+      {mayRead ? (
+        <CursorsCard />
+      ) : (
+        <Notice tone="off" icon="events" title="Your key does not read the feed">
+          That takes the scope <code>events:read</code>.
+        </Notice>
+      )}
+    </>
+  );
+}
+
+function CursorsCard() {
+  const { data: cursors, error, refetch } = useQuery(cursorsQuery());
+  if (cursors === undefined) {
+    return (
+      <Card flush>
+        {error === null ? (
+          <SkeletonRows rows={3} rowHeight="3.25rem" />
+        ) : (
+          <div className="card-body">
+            <FailureNotice error={error} onRetry={() => void refetch()} />
+          </div>
+        )}
+      </Card>
+    );
+  }
+  if (cursors.length === 0) {
+    return (
+      <Notice tone="off" icon="events" title="No reader stores its position here">
+        A reader creates its cursor with <code>PUT /external/cursors/:name</code>. Readers with a store of their own are
+        not listed.
+      </Notice>
+    );
+  }
+  return (
+    <Card flush>
+      <table className="table">
+        <thead>
+          <tr>
+            <th scope="col">Reader</th>
+            <th scope="col">Position</th>
+            <th scope="col">Behind</th>
+            <th scope="col" className="wide-only">
+              Moved
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {cursors.map((cursor) => (
+            <tr key={cursor.name}>
+              <td>
+                <code>{cursor.name}</code>
+              </td>
+              <td>#{cursor.seq}</td>
+              <td>{behindText(cursor)}</td>
+              <td className="wide-only muted">
+                <Ago iso={cursor.moved_at} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Card>
+  );
+}

@@ -1,0 +1,68 @@
+import { Command } from 'commander';
+import { FeedClient, MemoryCursor, readFeed, type EventType, type FeedStart } from '../../../consumer/src/index.js';
+import type { CliContext } from '../context.js';
+import { RawEvents } from '../feed/raw-events.js';
+import { readCredentials, type CredentialOptions } from '../settings/credentials.js';
+import { eventLine, printable } from './event-line.js';
+import { eventType, feedStart, urlOption } from './options.js';
+
+interface TailOptions extends CredentialOptions {
+  readonly event?: EventType;
+  readonly from: FeedStart;
+  readonly follow: boolean;
+  readonly json?: boolean;
+}
+
+/** `gapless events`: commands about the feed. */
+export function eventsCommand(context: CliContext): Command {
+  return new Command('events').description('Shows the events of the organization.').addCommand(tailCommand(context));
+}
+
+function tailCommand(context: CliContext): Command {
+  return new Command('tail')
+    .description('Prints events as they come.')
+    .option('--event <type>', 'only this type', eventType)
+    .option('--from <start>', 'head, beginning, or the seq after which to begin', feedStart, 'head')
+    .option('--no-follow', 'end after the newest event')
+    .option('--json', 'print whole events, one on each line')
+    .addOption(urlOption())
+    .addHelpText(
+      'after',
+      `
+The API key needs events:read.
+
+Examples:
+  gapless events tail
+  gapless events tail --from beginning --no-follow --json | jq .data`,
+    )
+    .action(async (options: TailOptions) => {
+      await tail(context, options);
+    });
+}
+
+async function tail(context: CliContext, options: TailOptions): Promise<void> {
+  const { url: baseUrl, apiKey } = await readCredentials(context, options);
+  const raw = new RawEvents();
+  const batches = readFeed({
+    feed: new FeedClient({ baseUrl, apiKey, http: raw.http }),
+    cursor: new MemoryCursor(),
+    startAt: options.from,
+    follow: options.follow,
+    signal: context.interruption(),
+    onPruned: ({ message }) => {
+      context.report(`${message}.`);
+    },
+    ...(options.event === undefined ? {} : { event: options.event }),
+  });
+  for await (const events of batches) {
+    for (const event of events) {
+      // Spaces for line breaks between tokens: one event is one line.
+      const json = () =>
+        raw
+          .bytesOf(event)
+          .toString()
+          .replaceAll(/[\r\n]+/g, ' ');
+      context.print(options.json === true ? (context.isTerminal ? printable(json()) : json()) : eventLine(event));
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import { Command } from 'commander';
+import { FeedClient, readFeed, type EventType, type FeedStart } from '../../../consumer/src/index.js';
+import type { CliContext } from '../context.js';
+import { ListenState } from '../feed/listen-state.js';
+import { RawEvents } from '../feed/raw-events.js';
+import { Forwarder, forwardUrl, type ForwardAttempt } from '../forwarding/forwarder.js';
+import { readCredentials, type CredentialOptions } from '../settings/credentials.js';
+import { eventLine } from './event-line.js';
+import { eventTypes, feedStart, urlOption, wholeNumber } from './options.js';
+
+interface ListenOptions extends CredentialOptions {
+  readonly forwardTo: string;
+  readonly events?: readonly EventType[];
+  readonly secret?: string;
+  readonly from?: FeedStart;
+  readonly maxAttempts?: number;
+  readonly name: string;
+}
+
+/** `gapless listen`: forwards the events of the feed to a server on this machine. */
+export function listenCommand(context: CliContext): Command {
+  return new Command('listen')
+    .description('Forwards events to your server, signed as real pushes, in order, each until it gets a 2xx.')
+    .requiredOption('--forward-to <address>', 'where to send events, such as localhost:3000/webhooks')
+    .option('--events <types>', 'only these types, separated by commas', eventTypes)
+    .option('--from <start>', 'head, beginning or a seq; default: where it stopped, at first head', feedStart)
+    .option('--secret <secret>', 'the signing secret (default: GAPLESS_WEBHOOK_SECRET, or a generated one)')
+    .option('--max-attempts <n>', 'give an event up after so many attempts; default: never', wholeNumber(1))
+    .option('--name <name>', 'keeps several listeners apart, each with its own position', 'default')
+    .addOption(urlOption())
+    .addHelpText(
+      'after',
+      `
+The position is stored after each event. Whether the command is killed or the machine sleeps, the next run continues
+there. An event whose answer was on its way may then come again: deduplicate on its id. The API key needs events:read.
+
+Examples:
+  gapless listen --forward-to localhost:3000/webhooks
+  gapless listen --forward-to localhost:3000/webhooks --events ticket.created,ticket.updated --from beginning`,
+    )
+    .action(async (options: ListenOptions) => {
+      await listen(context, options);
+    });
+}
+
+async function listen(context: CliContext, options: ListenOptions): Promise<void> {
+  const { print, report, now } = context;
+  const url = forwardUrl(options.forwardTo);
+  const credentials = await readCredentials(context, options);
+  const state = await ListenState.open(context, credentials, options.name);
+  const given = options.secret ?? context.environment['GAPLESS_WEBHOOK_SECRET'] ?? '';
+  const secret = given === '' ? state.secret : given;
+  const raw = new RawEvents();
+  const feed = new FeedClient({ baseUrl: credentials.url, apiKey: credentials.apiKey, http: raw.http });
+  const forwarder = new Forwarder({
+    url,
+    secret,
+    now,
+    onAttempt: (attempt) => {
+      print(attemptLine(attempt));
+    },
+    ...(options.maxAttempts === undefined ? {} : { maxAttempts: options.maxAttempts }),
+  });
+  const signal = context.interruption();
+  report(`Forwarding to ${url}`);
+  report(given === '' ? `Signing secret: ${secret}` : 'Signing with the secret that you passed.');
+  const from = options.from ?? (state.seq === undefined ? 'head' : undefined);
+  if (from !== undefined) await state.save(await seqOf(from, feed, signal));
+  // Printed once the position is stored: every later event is forwarded.
+  report(`Waiting for events after #${state.seq ?? 0}.`);
+  const [only, ...others] = options.events ?? [];
+  const batches = readFeed({
+    feed,
+    cursor: state,
+    signal,
+    onPruned: ({ message }) => {
+      report(`Some events are gone, since you were away for longer than the retention: ${message}.`);
+    },
+    ...(only === undefined || others.length > 0 ? {} : { event: only }),
+  });
+  for await (const events of batches) {
+    for (const event of events) {
+      const isWanted = options.events === undefined || options.events.includes(event.event);
+      if (isWanted && !(await forwarder.forward(event, raw.bytesOf(event), signal))) return;
+      if (isWanted) await state.save(event.seq);
+    }
+  }
+}
+
+async function seqOf(start: FeedStart, feed: FeedClient, signal: AbortSignal): Promise<number> {
+  if (typeof start === 'number') return start;
+  return start === 'beginning' ? 0 : (await feed.page({ since: 0, limit: 1 }, { signal })).headSeq;
+}
+
+function attemptLine({ event, attempt, outcome, succeeded, durationMs }: ForwardAttempt): string {
+  const tries = attempt === 1 ? '' : `, attempt ${attempt}`;
+  return `${eventLine(event)}  ${succeeded ? '✓' : '✗'} ${outcome}  ${Math.round(durationMs)} ms${tries}`;
+}

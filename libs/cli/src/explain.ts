@@ -1,0 +1,15 @@
+import { ApiError } from '../../api-client/src/index.js';
+
+/** Returns what is wrong and what to do next. */
+export function explain(error: unknown): string {
+  if (error instanceof ApiError) return explainApi(error);
+  return error instanceof Error ? error.message : String(error);
+}
+
+function explainApi({ status, code, detail, problems }: ApiError): string {
+  if (status === 401) return 'The API key is not valid: it is unknown, revoked or expired. Run `gapless login`.';
+  if (status === undefined) return `Gapless does not answer (${code}): ${detail}. Check the URL and your connection.`;
+  if (status === 404 && code === 'unknown') return 'There is no Gapless at this URL (404). Check --url or GAPLESS_URL.';
+  const lines = problems.map(({ pointer, detail: what }) => `\n  ${pointer}: ${what}`);
+  return `${detail === '' ? `Gapless answered ${status}.` : detail} (${status} ${code})${lines.join('')}`;
+}

@@ -1,0 +1,47 @@
+#!/usr/bin/env node
+import { homedir } from 'node:os';
+import { buffer } from 'node:stream/consumers';
+import { CliError } from './cli-error.js';
+import { explain } from './explain.js';
+import { askHidden } from './hidden-question.js';
+import { gaplessProgram } from './program.js';
+import { VERSION } from './version.js';
+
+function interruption(): AbortSignal {
+  const interrupted = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    // A second signal ends the process at once.
+    process.once(signal, () => {
+      interrupted.abort();
+    });
+  }
+  return interrupted.signal;
+}
+
+// The program that reads the output may close it (`gapless events tail | head`).
+process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+  process.exit(code === 'EPIPE' ? 0 : 1);
+});
+
+try {
+  const program = gaplessProgram(
+    {
+      environment: process.env,
+      home: homedir(),
+      platform: process.platform,
+      isTerminal: process.stdin.isTTY && process.stdout.isTTY,
+      // eslint-disable-next-line no-restricted-syntax -- this is where time comes from
+      now: () => Date.now(),
+      print: (line) => process.stdout.write(`${line}\n`),
+      report: (line) => process.stderr.write(`${line}\n`),
+      readInput: () => buffer(process.stdin),
+      askHidden,
+      interruption,
+    },
+    VERSION,
+  );
+  await program.parseAsync();
+} catch (error) {
+  process.stderr.write(`gapless: ${explain(error)}\n`);
+  process.exitCode = error instanceof CliError ? error.exitCode : 1;
+}

@@ -1,0 +1,323 @@
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../../test/support/infrastructure/eventually.js';
+import { serviceSignature, verifySignature } from '../../webhook-signature/src/index.js';
+import { explain } from './explain.js';
+import { TestMachine } from './testing/a-context.js';
+import { anEnvelope, aPage, TestServer } from './testing/a-service.js';
+
+const CATALOG = JSON.stringify({ data: [{ event: 'ticket.created', example: { id: 'tkt_1' } }] });
+
+let machine: TestMachine;
+let service: TestServer;
+let app: TestServer;
+
+beforeEach(async () => {
+  machine = new TestMachine();
+  [service, app] = await Promise.all([TestServer.start(), TestServer.start()]);
+});
+
+afterEach(() => {
+  machine.stop.abort();
+  machine.leave();
+  service.stop();
+  app.stop();
+});
+
+function loggedIn(): void {
+  machine.environment = { GAPLESS_URL: service.url, GAPLESS_API_KEY: 'gk_1_secret' };
+}
+
+async function failure(run: Promise<void>): Promise<string> {
+  return run.then(
+    () => 'it succeeded',
+    (error: unknown) => explain(error),
+  );
+}
+
+describe('gapless login', () => {
+  const file = () => join(machine.home, '.config/gapless/credentials.json');
+
+  it('checks the key, and stores it where only the user can read it', async () => {
+    machine.input = ' gk_1_secret\n';
+    service.answer = () => ({ status: 200, body: CATALOG });
+    await machine.run('login', '--url', `${service.url}/api/v1/`);
+    expect(service.requests).toMatchObject([
+      { url: '/api/v1/external/event-types', headers: { 'x-api-key': 'gk_1_secret' } },
+    ]);
+    expect(JSON.parse(readFileSync(file(), 'utf8'))).toEqual({ url: service.url, api_key: 'gk_1_secret' });
+    expect(statSync(file()).mode & 0o777).toBe(0o600);
+    expect(statSync(join(machine.home, '.config/gapless')).mode & 0o777).toBe(0o700);
+    await machine.run('logout');
+    expect(existsSync(file())).toBe(false);
+  });
+
+  it('follows XDG_CONFIG_HOME, and keeps an existing file private', async () => {
+    machine.environment = { XDG_CONFIG_HOME: join(machine.home, 'xdg') };
+    machine.input = 'gk_1_secret';
+    service.answer = () => ({ status: 200, body: CATALOG });
+    await machine.run('login', '--url', service.url);
+    await machine.run('login', '--url', service.url);
+    expect(statSync(join(machine.home, 'xdg/gapless/credentials.json')).mode & 0o777).toBe(0o600);
+  });
+
+  it('stores no key that is refused', async () => {
+    machine.input = 'gk_1_wrong';
+    service.answer = () => ({ status: 401, body: '{"code":"invalid_api_key","detail":"no"}' });
+    expect(await failure(machine.run('login', '--url', service.url))).toMatch(
+      /The API key is not valid.*gapless login/,
+    );
+    expect(existsSync(file())).toBe(false);
+  });
+
+  it('asks for a URL that is one', async () => {
+    expect(await failure(machine.run('login'))).toMatch(/Add --url/);
+    expect(await failure(machine.run('login', '--url', 'gapless.example'))).toMatch(/not an http or https URL/);
+  });
+});
+
+describe('the stored key', () => {
+  it('is only sent to the URL that it was stored for', async () => {
+    machine.input = 'gk_1_secret';
+    service.answer = () => ({ status: 200, body: CATALOG });
+    await machine.run('login', '--url', service.url);
+    const tail = machine.run('events', 'tail', '--url', app.url, '--no-follow');
+    expect(await failure(tail)).toMatch(/no API key for .*gapless login --url/);
+    expect(app.requests).toEqual([]);
+  });
+
+  it('is missing before the login', async () => {
+    expect(await failure(machine.run('events', 'tail'))).toMatch(/Run `gapless login`/);
+  });
+});
+
+describe('gapless events tail', () => {
+  beforeEach(loggedIn);
+
+  it('prints each event on a line, or whole as it is stored', async () => {
+    service.answer = () => aPage([anEnvelope(1), anEnvelope(2)]);
+    await machine.run('events', 'tail', '--from', 'beginning', '--no-follow');
+    expect(machine.printed).toEqual([
+      '#1  ticket.created  evt_00000000000000000000000001',
+      '#2  ticket.created  evt_00000000000000000000000002',
+    ]);
+    await machine.run('events', 'tail', '--from', 'beginning', '--no-follow', '--json');
+    expect(machine.printed.slice(2)).toEqual([anEnvelope(1), anEnvelope(2)]);
+  });
+
+  it('prints nothing that controls the terminal', async () => {
+    service.answer = () => aPage([anEnvelope(1).replace('evt_0', 'evt_\u009b2J')]);
+    await machine.run('events', 'tail', '--from', 'beginning', '--no-follow');
+    expect(machine.printed.join('')).not.toContain('\u009b');
+  });
+
+  it('suggests types for one that is misspelled', async () => {
+    const tail = machine.run('events', 'tail', '--event', 'ticket.create');
+    expect(await failure(tail)).toMatch(/There is no event type ticket.create. Did you mean .*ticket.created/);
+  });
+});
+
+describe('gapless listen', () => {
+  let envelopes: string[];
+
+  beforeEach(() => {
+    loggedIn();
+    envelopes = [1, 2, 3].map((seq) => anEnvelope(seq));
+    service.answer = ({ url }) => {
+      const since = Number(new URLSearchParams(url.split('?')[1]).get('since'));
+      const page = aPage(envelopes.slice(since));
+      return { ...page, status: 200 };
+    };
+  });
+
+  const listen = (...args: readonly string[]) => {
+    machine.stop = new AbortController();
+    return machine.run('listen', '--forward-to', `${app.url.replace('http://', '')}/hooks`, ...args);
+  };
+  const forwarded = () => app.requests.map(({ headers }) => Number(headers['x-service-sequence']));
+  const untilForwarded = (count: number) =>
+    eventually(() => {
+      expect(app.requests.length).toBeGreaterThanOrEqual(count);
+    });
+
+  it('forwards the stored bytes, signed as a real push', async () => {
+    const listening = listen('--from', 'beginning', '--secret', 'whsec_c2VjcmV0');
+    await untilForwarded(3);
+    machine.stop.abort();
+    await listening;
+    expect(app.requests.map(({ body }) => body)).toEqual(envelopes);
+    const [{ headers, body, url, method }] = app.requests as [(typeof app.requests)[number]];
+    expect([method, url]).toEqual(['POST', '/hooks']);
+    const header = headers['x-service-signature'] as string;
+    expect(verifySignature({ body, header, secret: 'whsec_c2VjcmV0', now: machine.nowMs })).toMatchObject({
+      valid: true,
+    });
+    expect(headers).toMatchObject({
+      'content-type': 'application/json',
+      'x-service-event': 'ticket.created',
+      'x-service-event-id': 'evt_00000000000000000000000001',
+      'x-service-attempt': '1',
+      'webhook-id': 'evt_00000000000000000000000001',
+    });
+    expect(headers['x-service-delivery-id']).toMatch(/^whd_[0-9A-HJKMNP-TV-Z]{26}$/);
+    expect(machine.printed[0]).toMatch(/^#1 {2}ticket.created {2}evt_0+1 {2}✓ 204 {2}\d+ ms$/);
+  });
+
+  it('continues where it stopped, with the same generated secret', async () => {
+    let listening = listen('--from', 'beginning');
+    await untilForwarded(3);
+    machine.stop.abort();
+    await listening;
+    envelopes.push(anEnvelope(4));
+    listening = listen();
+    await untilForwarded(4);
+    machine.stop.abort();
+    await listening;
+    expect(forwarded()).toEqual([1, 2, 3, 4]);
+    const secrets = machine.reported.filter((line) => line.startsWith('Signing secret: whsec_'));
+    expect(secrets).toHaveLength(2);
+    expect(new Set(secrets).size).toBe(1);
+    expect(machine.reported).toContain('Waiting for events after #3.');
+    const directory = join(machine.home, '.local/state/gapless/listen');
+    for (const file of readdirSync(directory)) expect(statSync(join(directory, file)).mode & 0o777).toBe(0o600);
+  });
+
+  it('tries an event again until it is accepted, and sends none before it', async () => {
+    let failures = 2;
+    app.answer = ({ headers }) => ({ status: headers['x-service-sequence'] === '2' && failures-- > 0 ? 500 : 200 });
+    const listening = listen('--from', 'beginning');
+    await untilForwarded(5);
+    machine.stop.abort();
+    await listening;
+    expect(forwarded()).toEqual([1, 2, 2, 2, 3]);
+    expect(app.requests.map(({ headers }) => headers['x-service-attempt'])).toEqual(['1', '1', '2', '3', '1']);
+  });
+
+  it('gives an event up after --max-attempts', async () => {
+    app.answer = ({ headers }) => ({ status: headers['x-service-sequence'] === '1' ? 500 : 200 });
+    const listening = listen('--from', 'beginning', '--max-attempts', '1');
+    await untilForwarded(3);
+    machine.stop.abort();
+    await listening;
+    expect(forwarded()).toEqual([1, 2, 3]);
+  });
+
+  it('forwards only the types that were chosen', async () => {
+    envelopes = [anEnvelope(1), anEnvelope(2, 'ticket.updated'), anEnvelope(3, 'lead.created')];
+    const listening = listen('--from', 'beginning', '--events', 'ticket.created,lead.created');
+    await untilForwarded(2);
+    machine.stop.abort();
+    await listening;
+    expect(forwarded()).toEqual([1, 3]);
+  });
+
+  it('ends at once while it waits for the server', async () => {
+    app.answer = () => ({ status: 500 });
+    const listening = listen('--from', 'beginning');
+    await untilForwarded(1);
+    machine.stop.abort();
+    await listening;
+    expect(forwarded()).toEqual([1]);
+  });
+
+  it('says so when its state is damaged', async () => {
+    const listening = listen('--from', 'beginning');
+    await untilForwarded(3);
+    machine.stop.abort();
+    await listening;
+    const directory = join(machine.home, '.local/state/gapless/listen');
+    for (const file of readdirSync(directory)) writeFileSync(join(directory, file), '{');
+    expect(await failure(listen())).toMatch(/is damaged. Delete it/);
+  });
+
+  it.each(['ftp://localhost', 'http://'])('does not forward to %s', async (address) => {
+    expect(await failure(machine.run('listen', '--forward-to', address))).toMatch(/not an address to forward to/);
+  });
+});
+
+describe('gapless trigger', () => {
+  beforeEach(() => {
+    loggedIn();
+    service.answer = ({ method }) => (method === 'GET' ? { status: 200, body: CATALOG } : { status: 202, body: '{}' });
+  });
+
+  it('emits an event with the example data of its type', async () => {
+    await machine.run('trigger', 'ticket.created');
+    const emitted = service.requests.find(({ method }) => method === 'POST');
+    expect(emitted?.url).toBe('/api/v1/internal/events');
+    const { events } = JSON.parse(emitted?.body ?? '') as { events: { id: string }[] };
+    expect(events).toMatchObject([{ event: 'ticket.created', widget_id: null, data: { id: 'tkt_1' } }]);
+    expect(events[0]?.id).toMatch(/^evt_[0-9A-Za-z]{16,64}$/);
+    expect(machine.printed).toEqual([`${events[0]?.id}  ticket.created`]);
+  });
+
+  it('takes other data from standard input, and refuses what is no JSON', async () => {
+    machine.input = '{"id":"tkt_2"}';
+    await machine.run('trigger', 'ticket.created', '--data', '-');
+    expect(service.requests.at(-1)?.body).toContain('"data":{"id":"tkt_2"}');
+    machine.input = '{';
+    expect(await failure(machine.run('trigger', 'ticket.created', '--data', '-'))).toMatch(
+      /Standard input is not JSON/,
+    );
+  });
+
+  it('says what to do if the key may not emit', async () => {
+    service.answer = ({ method }) =>
+      method === 'GET'
+        ? { status: 200, body: CATALOG }
+        : { status: 403, body: '{"code":"insufficient_scope","detail":"no"}' };
+    expect(await failure(machine.run('trigger', 'ticket.created'))).toMatch(
+      /lacks the scope events:write.*--forward-to/,
+    );
+  });
+
+  it('sends the event to a server only', async () => {
+    await machine.run('trigger', 'ticket.created', '--forward-to', app.url, '--secret', 'whsec_c2VjcmV0');
+    const [{ body, headers }] = app.requests as [(typeof app.requests)[number]];
+    const header = headers['x-service-signature'] as string;
+    expect(verifySignature({ body, header, secret: 'whsec_c2VjcmV0', now: machine.nowMs })).toMatchObject({
+      valid: true,
+    });
+    expect(JSON.parse(body)).toMatchObject({ event: 'ticket.created', data: { id: 'tkt_1' } });
+    expect(service.requests.map(({ method }) => method)).toEqual(['GET']);
+    app.answer = () => ({ status: 500 });
+    const failing = machine.run('trigger', 'ticket.created', '--forward-to', app.url, '--secret', 'whsec_c2VjcmV0');
+    expect(await failure(failing)).toMatch(/did not accept the event: 500/);
+  });
+});
+
+describe('gapless verify-signature', () => {
+  const secret = 'whsec_c2VjcmV0';
+  const header = (seconds = 1_772_442_764) => serviceSignature(secret, seconds, Buffer.from('{"a": 1.0}'));
+
+  beforeEach(() => {
+    machine.input = '{"a": 1.0}';
+  });
+
+  it('accepts a signature of these bytes', async () => {
+    await machine.run('verify-signature', '--secret', secret, '--header', header());
+    expect(machine.printed).toEqual(['The signature is valid. It was made at 2026-03-02T09:12:44.000Z.']);
+  });
+
+  it.each([
+    ['mismatch', 'whsec_b3RoZXI=', header(), /Pass the raw bytes/],
+    ['expired', secret, header(1_700_000_000), /--tolerance/],
+    ['malformed', secret, 't=1', /t=<unix seconds>,v1=<hex>/],
+    ['missing', secret, '', /X-Service-Signature/],
+  ])('explains %s', async (reason, with_, value, advice) => {
+    const message = await failure(machine.run('verify-signature', '--secret', with_, '--header', value));
+    expect(message).toContain(`The signature is not valid (${reason}).`);
+    expect(message).toMatch(advice);
+  });
+});
+
+describe('every command', () => {
+  it.each([[], ['login'], ['logout'], ['listen'], ['trigger'], ['events'], ['events', 'tail'], ['verify-signature']])(
+    'has --help: gapless %s %s',
+    async (...command) => {
+      await failure(machine.run(...command.filter((word) => typeof word === 'string'), '--help'));
+      expect(machine.printed.join('')).toMatch(/^Usage: gapless/);
+    },
+  );
+});

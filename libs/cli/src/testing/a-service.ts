@@ -1,0 +1,63 @@
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface TestRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+export type TestAnswer = { readonly status: number; readonly body?: string };
+
+/** An HTTP server that keeps its requests. */
+export class TestServer {
+  readonly requests: TestRequest[] = [];
+  /** Answers each request. */
+  answer: (request: TestRequest) => TestAnswer = () => ({ status: 204 });
+  readonly #server: Server;
+
+  private constructor() {
+    this.#server = createServer((request, response) => {
+      let body = '';
+      request.setEncoding('utf8').on('data', (chunk: string) => {
+        body += chunk;
+      });
+      request.on('end', () => {
+        const asked = { method: request.method ?? '', url: request.url ?? '', headers: request.headers, body };
+        this.requests.push(asked);
+        const { status, body: text } = this.answer(asked);
+        response.writeHead(status, { 'content-type': 'application/json' }).end(text);
+      });
+    });
+  }
+
+  static async start(): Promise<TestServer> {
+    const server = new TestServer();
+    await new Promise<void>((resolve) => server.#server.listen(0, '127.0.0.1', resolve));
+    return server;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  stop(): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+}
+
+/** A page of the feed with these envelopes, in these very characters. */
+export function aPage(envelopes: readonly string[]): TestAnswer {
+  return { status: 200, body: `{"data":[${envelopes.join(',')}],"next_seq":null}` };
+}
+
+/** The JSON of an event. Parsing and printing it again would change its spelling. */
+export function anEnvelope(seq: number, event = 'ticket.created'): string {
+  const at = '2026-03-02T09:12:44.000Z';
+  return (
+    `{"id":"evt_${String(seq).padStart(26, '0')}","seq":${seq},"event":"${event}","occurred_at":"${at}",` +
+    `"timestamp":"${at}","org_id":"0f8fad5b-d9cb-469f-a165-70867728950e","widget_id":null,"data":{"n": 1.0,"t":"]}\\"é"}}`
+  );
+}

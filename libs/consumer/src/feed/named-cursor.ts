@@ -1,0 +1,42 @@
+import { ApiError, type ApiClient } from '../../../api-client/src/index.js';
+import type { Cursor, CursorRequestOptions } from './cursor.js';
+
+/**
+ * A cursor that Gapless itself stores (contract 5.8), so that the reader needs no database. It never goes back, so a
+ * process that was frozen cannot undo another's progress. `FeedClient.cursor` makes it.
+ */
+export class NamedCursor implements Cursor {
+  readonly #api: ApiClient;
+  readonly #path: string;
+
+  constructor(
+    api: ApiClient,
+    readonly name: string,
+  ) {
+    this.#api = api;
+    this.#path = `/external/cursors/${encodeURIComponent(name)}`;
+  }
+
+  /** @throws ApiError */
+  async load(options: CursorRequestOptions = {}): Promise<number | undefined> {
+    try {
+      const { body } = await this.#api.request({ ...options, method: 'GET', path: this.#path });
+      return seqOf(body);
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404 && error.code === 'not_found') return undefined;
+      throw error;
+    }
+  }
+
+  /** @throws ApiError `refused` for a name that is not allowed, and when the organization has too many cursors */
+  async save(seq: number, options: CursorRequestOptions = {}): Promise<void> {
+    await this.#api.request({ ...options, method: 'PUT', path: this.#path, body: JSON.stringify({ seq }) });
+  }
+}
+
+/** @throws ApiError when the answer is not a cursor */
+function seqOf(body: unknown): number {
+  const { data } = (body ?? {}) as { readonly data?: { readonly seq?: unknown } };
+  if (typeof data?.seq === 'number') return data.seq;
+  throw new ApiError('refused', 200, 'unknown', 'the response is not a cursor: check the base url');
+}
