@@ -36,8 +36,8 @@ export interface FeedEvent {
 /** The channel that announces each new head of an org, as `<org id>:<seq>`. */
 export const HEADS_CHANNEL = 'gapless_heads';
 
-/** The number of orgs whose heads are cached; others are read again. */
-const REMEMBERED_ORGS = 100_000;
+/** The number of orgs of a partition whose heads are cached; others are read again. */
+const REMEMBERED_ORGS = 20_000;
 
 /**
  * Writes all rows of a batch in one statement, which is its own transaction. The envelopes come as one value, which
@@ -61,6 +61,12 @@ const APPLY = `
   )
   select (select count(*) from moved) as moved, (select count(*) from notified) as notified`;
 
+/** The heads of a partition's orgs in Postgres; valid until another process moves the partition's offset. */
+class Heads {
+  readonly gate = new SeqGate();
+  readonly known = new Set<OrgId>();
+}
+
 /** Returns the start of each envelope in their concatenation. Postgres counts from 1. */
 function firstBytes(events: readonly FeedEvent[]): readonly number[] {
   let next = 1;
@@ -78,9 +84,8 @@ function firstBytes(events: readonly FeedEvent[]): readonly number[] {
 export class FeedProjection implements SequenceCheck {
   readonly #partitions: DayPartitions;
   readonly #offsets: ProjectionOffsets;
-  /** The heads in Postgres; valid until another process moves an offset of this projection. */
-  #gate = new SeqGate();
-  readonly #gated = new Set<OrgId>();
+  /** By topic and partition: partitions are projected at the same time, and must not forget each other's heads. */
+  readonly #heads = new Map<string, Heads>();
   #findings: SequenceFindings = { checked: 0, gaps: 0, repeats: 0, mismatches: 0 };
 
   /**
@@ -103,19 +108,19 @@ export class FeedProjection implements SequenceCheck {
       const place = await this.#offsets.place(stretch);
       if (place.kind === 'behind') {
         // The database may have gone back, and the heads with it.
-        this.#forgetHeads();
+        this.#forgetHeads(stretch);
         return place;
       }
       if (place.kind === 'done') {
         // Another process stored the batch, or this one did without getting the answer. So the cached heads are too
         // old.
-        this.#forgetHeads();
+        this.#forgetHeads(stretch);
         return applied(stretch, stretch.nextOffset);
       }
-      if (!place.continues) this.#forgetHeads();
+      if (!place.continues) this.#forgetHeads(stretch);
       const unseen = events.filter((event) => event.offset >= place.expected);
-      await this.#loadHeads(unseen);
-      const sifted = this.#gate.sift(unseen);
+      const { gate } = await this.#headsOf(stretch, unseen);
+      const sifted = gate.sift(unseen);
       if (await this.#write(stretch, place.expected, sifted.fresh)) {
         sifted.remember();
         this.#note(unseen, sifted);
@@ -142,21 +147,28 @@ export class FeedProjection implements SequenceCheck {
     for (const gap of gaps) this.onGap(gap);
   }
 
-  async #loadHeads(events: readonly FeedEvent[]): Promise<void> {
-    if (this.#gated.size > REMEMBERED_ORGS) this.#forgetHeads();
-    const unknown = [...new Set(events.map((event) => event.orgId))].filter((orgId) => !this.#gated.has(orgId));
-    if (unknown.length === 0) return;
+  /** Returns the heads of the partition, with those of the events' orgs. */
+  async #headsOf({ topic, partition }: Stretch, events: readonly FeedEvent[]): Promise<Heads> {
+    const key = `${topic}/${partition}`;
+    let heads = this.#heads.get(key);
+    if (heads === undefined || heads.known.size > REMEMBERED_ORGS) {
+      heads = new Heads();
+      this.#heads.set(key, heads);
+    }
+    const { gate, known } = heads;
+    const unknown = [...new Set(events.map((event) => event.orgId))].filter((orgId) => !known.has(orgId));
+    if (unknown.length === 0) return heads;
     const rows = await this.store.query<{ org_id: OrgId; last_seq: string }>(
       'select org_id, last_seq from org_heads where org_id = any($1)',
       [unknown],
     );
-    for (const row of rows) this.#gate.resume(row.org_id, seqFromText(row.last_seq));
-    for (const orgId of unknown) this.#gated.add(orgId);
+    for (const row of rows) gate.resume(row.org_id, seqFromText(row.last_seq));
+    for (const orgId of unknown) known.add(orgId);
+    return heads;
   }
 
-  #forgetHeads(): void {
-    this.#gate = new SeqGate();
-    this.#gated.clear();
+  #forgetHeads({ topic, partition }: Stretch): void {
+    this.#heads.delete(`${topic}/${partition}`);
   }
 
   /** @returns whether the offset was the expected one; if not, nothing was written */
