@@ -2,8 +2,8 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GaplessError } from '#libs/domain';
 import { Metrics } from '#libs/telemetry';
-import { LOGGER } from '#libs/platform';
-import type { Logger } from '#libs/runtime';
+import { CONFIG, LOGGER } from '#libs/platform';
+import type { Config, Logger } from '#libs/runtime';
 import { nameActors } from '../audit/actor.decorator.js';
 import { authenticateRequests } from '../auth/authenticate-requests.js';
 import { refuseForgeries } from '../auth/refuse-forgeries.js';
@@ -15,6 +15,7 @@ import { allowedMethods } from '../openapi/allowed-methods.js';
 import { serveDocs } from '../openapi/serve-docs.js';
 import { logAccess } from './access-log.js';
 import { Callers } from './callers.js';
+import { limitUnreadAnswers } from './limit-unread-answers.js';
 import { measureRequests } from './measure-requests.js';
 import { applyBodyLimits } from './operation-limits.js';
 
@@ -49,6 +50,7 @@ export function configureApi(app: NestFastifyApplication): void {
   applyBodyLimits(instance);
   authenticateRequests(instance, app.get(RequestAuthenticator));
   limitRequests(instance, app.get(RateLimits));
+  limitUnreadAnswers(instance, app.get<Config>(CONFIG).streamMemoryBytes);
   refuseForgeries(instance);
   nameActors(instance, app.get(Callers));
   logAccess(instance, app.get<Logger>(LOGGER));

@@ -222,6 +222,7 @@ export class BatchConsumer {
     this.#stopping = true;
     if (this.#restart !== null) clearTimeout(this.#restart);
     if (this.#watching !== null) clearInterval(this.#watching);
+    this.#guard.giveUp();
     if (this.#consumer !== null) await this.#finish(this.#consumer);
     await this.#consumer?.disconnect();
     this.#failing.clear();

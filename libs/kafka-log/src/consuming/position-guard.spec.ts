@@ -12,14 +12,17 @@ const COMMITTED: Position = { next: 6, anchor: null };
 let committed: Position | undefined;
 let end: number;
 
-function aGuard(): PositionGuard {
+function aGuard(isAway = () => false): PositionGuard {
   const metrics = new Metrics();
   const logger = createLogger('silent', 'test');
   const health = new HealthBoard();
   const connection = {
     metrics,
     interruptions: 0,
-    withAdmin: () => Promise.resolve([{ partition: 0, low: '0', high: String(end), offset: String(end) }]),
+    withAdmin: () =>
+      isAway()
+        ? Promise.reject(new Error('Kafka is away'))
+        : Promise.resolve([{ partition: 0, low: '0', high: String(end), offset: String(end) }]),
   } as unknown as KafkaConnection;
   return new PositionGuard({
     connection,
@@ -66,6 +69,16 @@ describe('PositionGuard', () => {
     end = 6;
     await lookAgain(guard);
     expect(await guard.admits(TOPIC, 0)).toBe(true);
+    await guard.stop();
+  });
+
+  it('lets nobody wait for a check while Kafka is away and the consumer stops', async () => {
+    [committed, end] = [COMMITTED, 6];
+    const guard = aGuard(() => true);
+    guard.assigned({ [TOPIC]: [0] });
+    const admitted = guard.admits(TOPIC, 0);
+    guard.giveUp();
+    expect(await admitted).toBe(false);
     await guard.stop();
   });
 

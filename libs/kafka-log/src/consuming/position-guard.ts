@@ -107,9 +107,15 @@ export class PositionGuard {
     this.use.health.forget(this.#part);
   }
 
+  /** Lets nobody wait for a check any more, because the consumer stops: what is not checked yet is not admitted. */
+  giveUp(): void {
+    this.#stopping.abort();
+    for (const { settled } of this.#standings.values()) settled.resolve();
+  }
+
   /** Ends checking. Resolves once no request to the brokers is under way. */
   async stop(): Promise<void> {
-    this.#stopping.abort();
+    this.giveUp();
     this.released();
     await this.#checking;
   }
@@ -199,6 +205,7 @@ export class PositionGuard {
         failures = 0;
         this.use.health.forget(this.#part);
       } catch (error) {
+        if (this.#stopping.signal.aborted) return;
         if (generation !== this.#generation) continue;
         const waitMs = backOffMs(++failures);
         const reason = error instanceof Error ? error.message : String(error);

@@ -1,0 +1,60 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { GaplessError } from '#libs/domain';
+import '../auth/authenticated-key.js';
+import { FairRoom } from './fair-room.js';
+
+/** Smaller answers do not count: sockets hold as much by themselves. */
+const SMALL_BYTES = 64 * 1024;
+/** A connection is closed when its client reads nothing of an answer for this long, milliseconds. */
+const PATIENCE_MS = 60_000;
+
+/**
+ * Limits the memory of large answers that callers have asked for and do not read, such as pages of the feed, for each key
+ * and in total. Beyond it, further requests of that key are refused until it has read some.
+ * @param maxBytes of all answers together
+ */
+export function limitUnreadAnswers(instance: FastifyInstance, maxBytes: number): void {
+  const room = new FairRoom(maxBytes);
+  const isFull = (caller: string) => room.held(caller) > 0 && room.held(caller) >= room.allowed(caller);
+  // Before an answer is made, since making it takes memory, too.
+  instance.addHook('preHandler', (request, _reply, done) => {
+    done(isFull(callerOf(request)) ? tooManyUnread() : undefined);
+  });
+  instance.addHook('onSend', (request, reply, payload, done) => {
+    if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) {
+      done(null, payload);
+      return;
+    }
+    const bytes = Buffer.byteLength(payload);
+    if (bytes < SMALL_BYTES) {
+      done(null, payload);
+      return;
+    }
+    const caller = callerOf(request);
+    // A caller that has read everything may always get one answer.
+    if (room.held(caller) > 0 && room.held(caller) + bytes > room.allowed(caller)) {
+      done(tooManyUnread());
+      return;
+    }
+    room.add(caller, bytes);
+    reply.raw.once('close', () => {
+      room.add(caller, -bytes);
+    });
+    reply.raw.setTimeout(PATIENCE_MS, () => {
+      reply.raw.destroy();
+    });
+    done(null, payload);
+  });
+}
+
+function callerOf({ apiKey, ip }: FastifyRequest): string {
+  return apiKey?.id ?? ip;
+}
+
+function tooManyUnread(): GaplessError {
+  return new GaplessError(
+    'rate_limited',
+    'Read the answers that you have asked for first: too many bytes of them wait for you. Nothing was read; try again.',
+    { retryAfterSeconds: 1 },
+  );
+}
