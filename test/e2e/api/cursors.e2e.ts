@@ -47,7 +47,7 @@ const put = (key: string, name: string, body: object) => ({
 const get = (key: string, path: string) => ({ key, method: 'GET', path });
 
 describe('a cursor (contract 5.8)', () => {
-  it('stores a position, shows how far behind it is, and is deleted', async () => {
+  it('stores a position, shows its distance from the head, and is deleted', async () => {
     const { key } = await anOrg(5);
     expect(await suite.refusal(get(key, `${CURSORS}/billing`))).toMatchObject({ code: 'not_found' });
     const cursor = await suite.data<Cursor>(put(key, 'billing', { seq: 2 }), 200);

@@ -1,6 +1,6 @@
 import type { FeedBounds, FeedCursor } from '#libs/postgres';
 
-/** A cursor, and how far it is behind the feed (contract 5.8). */
+/** A cursor with its distance from the head of the feed (contract 5.8). */
 export function cursorJson({ name, seq, createdAt, movedAt }: FeedCursor, { oldestSeq, headSeq }: FeedBounds) {
   return {
     name,
