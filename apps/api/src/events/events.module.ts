@@ -30,6 +30,6 @@ import { StreamRoom } from './stream-room.js';
     StreamPages,
     StreamRoom,
   ],
-  exports: [RequestTraces, SharedReads],
+  exports: [FeedFollower, OpenStreams, RequestTraces, SharedReads, StreamPages],
 })
 export class EventsModule {}
