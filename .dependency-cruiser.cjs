@@ -2,7 +2,7 @@
 const RANKS = [
   ['^libs/domain/src/kernel/', '^libs/webhook-signature/'],
   ['^libs/domain/src/events/'],
-  ['^libs/domain/src/(delivery|sequencing|alerting)/'],
+  ['^libs/domain/src/(delivery|sequencing|alerting|mcp)/'],
   ['^libs/domain/src/index\\.ts$'],
   ['^libs/telemetry/'],
   ['^libs/(runtime|event-validation|event-types|api-client|destinations|embedded-stack)/'],

@@ -19,7 +19,13 @@ const shared = {
   extensionsToTreatAsEsm: ['.ts'],
   testEnvironment: 'node',
   testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  moduleNameMapper: {
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+    // Clients of MCP import them. Their own condition `source` leads to TypeScript that no one transforms.
+    '^eventsource$': '<rootDir>/node_modules/eventsource/dist/index.js',
+    '^eventsource-parser$': '<rootDir>/node_modules/eventsource-parser/dist/index.js',
+    '^eventsource-parser/stream$': '<rootDir>/node_modules/eventsource-parser/dist/stream.js',
+  },
   modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.data', '<rootDir>/.cache'],
 };
 

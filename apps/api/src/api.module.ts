@@ -17,6 +17,7 @@ import { EventsModule } from './events/events.module.js';
 import { DescribeProblemController } from './http/describe-problem.controller.js';
 import { RefuseParametersGuard } from './http/refuse-parameters.guard.js';
 import { LiveChatModule } from './live-chat/live-chat.module.js';
+import { McpModule } from './mcp/mcp.module.js';
 import { OpenApiController } from './openapi/openapi.controller.js';
 import { WebhooksModule } from './webhooks/webhooks.module.js';
 
@@ -43,6 +44,7 @@ function problemFilter(store: Store, logger: Logger): ProblemFilter {
     DeliveriesModule,
     EventsModule,
     LiveChatModule,
+    McpModule,
     WebhooksModule,
   ],
   controllers: [AsyncApiController, DescribeProblemController, ListEventTypesController, OpenApiController],

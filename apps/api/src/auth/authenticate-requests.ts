@@ -6,16 +6,26 @@ import './sign-in.decorator.js';
 
 /** Every path under this one requires a key. */
 const AUTHENTICATED = '/api/';
+/** The path of agents, which send their key as clients of MCP do. */
+const AGENTS = '/mcp';
 
 /**
- * Checks the key or the session of every request for a route below `/api/`, before its body is read. The scope guard
- * checks what it may do. The route's pattern decides, because a path can be spelled in many ways.
+ * Checks the key or the session of every request for a route below `/api/`, and the key of every request for `/mcp`,
+ * before its body is read. The scope guard checks what it may do. The route's pattern decides, because a path can be
+ * spelled in many ways.
  */
 export function authenticateRequests(instance: FastifyInstance, authenticator: RequestAuthenticator): void {
   instance.decorateRequest('apiKey', null);
   instance.decorateRequest('session', null);
-  instance.addHook('onRequest', async (request) => {
+  instance.addHook('onRequest', async (request, reply) => {
     const { url, config } = request.routeOptions;
+    if (url === AGENTS) {
+      // A request that is refused needs this header (RFC 9110, 15.5.2).
+      reply.header('www-authenticate', 'Bearer realm="Gapless"');
+      request.apiKey = await authenticator.authenticateAgent(request);
+      reply.removeHeader('www-authenticate');
+      return;
+    }
     if (request.is404 || url?.startsWith(AUTHENTICATED) !== true || config.signsIn === true) return;
     const { key, session } = await authenticator.authenticate(request);
     request.apiKey = key;

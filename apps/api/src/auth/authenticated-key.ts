@@ -13,7 +13,7 @@ export interface AuthenticatedKey {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** `null` outside of `/api/`. */
+    /** `null` outside of `/api/` and `/mcp`. */
     apiKey: AuthenticatedKey | null;
   }
 }

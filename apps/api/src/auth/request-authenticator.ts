@@ -8,6 +8,14 @@ import type { DashboardSession } from './dashboard-session.js';
 import { DashboardSessions } from './dashboard-sessions.js';
 import { sessionTokenIn } from './session-token.js';
 
+const BEARER = /^Bearer +(\S+) *$/i;
+
+function keyIn({ headers }: FastifyRequest): string | undefined {
+  const header = headers['x-api-key'];
+  const key = Array.isArray(header) ? header.join() : header;
+  return key === '' ? undefined : key;
+}
+
 /** The caller of a request. It always has a key, from the request or from its dashboard session. */
 export interface Authenticated {
   readonly key: AuthenticatedKey;
@@ -28,12 +36,21 @@ export class RequestAuthenticator {
    *   for a key that is unknown, revoked or expired alike
    */
   async authenticate(request: FastifyRequest): Promise<Authenticated> {
-    const header = request.headers['x-api-key'];
-    const key = Array.isArray(header) ? header.join() : header;
-    if (key !== undefined && key !== '') return { key: await this.keys.authenticate(key), session: null };
+    const key = keyIn(request);
+    if (key !== undefined) return { key: await this.keys.authenticate(key), session: null };
     const token = sessionTokenIn(request.headers.cookie, this.callers.isSecure(request));
     if (token !== undefined) return this.sessions.resume(token);
     throw new GaplessError('missing_api_key', 'Send an API key in the X-Api-Key header.');
+  }
+
+  /**
+   * Identifies an agent by `X-Api-Key`, or otherwise by `Authorization: Bearer`. Cookies do not count.
+   * @throws GaplessError `missing_api_key`, `invalid_api_key`
+   */
+  async authenticateAgent(request: FastifyRequest): Promise<AuthenticatedKey> {
+    const key = keyIn(request) ?? BEARER.exec(request.headers.authorization ?? '')?.[1];
+    if (key === undefined) throw new GaplessError('missing_api_key', 'Send an API key as a Bearer token.');
+    return this.keys.authenticate(key);
   }
 
   /** Whether the key or the session of an earlier request is still valid. */

@@ -4,12 +4,14 @@ import { GetDeliveryController } from './get-delivery.controller.js';
 import { ListDeliveriesController } from './list-deliveries.controller.js';
 import { ProjectedDelivery } from './projected-delivery.js';
 import { RecoverDeliveriesController } from './recover-deliveries.controller.js';
+import { Recoveries } from './recoveries.js';
 import { ReplayDeliveryController } from './replay-delivery.controller.js';
+import { Replays } from './replays.js';
 
 @Module({
   imports: [IdempotencyModule],
   controllers: [ListDeliveriesController, GetDeliveryController, ReplayDeliveryController, RecoverDeliveriesController],
-  providers: [ProjectedDelivery],
-  exports: [ProjectedDelivery],
+  providers: [ProjectedDelivery, Recoveries, Replays],
+  exports: [ProjectedDelivery, Recoveries, Replays],
 })
 export class DeliveriesModule {}

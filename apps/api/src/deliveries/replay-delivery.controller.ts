@@ -1,43 +1,19 @@
-import { Controller, HttpCode, Inject, Param, Post } from '@nestjs/common';
-import {
-  GaplessError,
-  replayAtMs,
-  type Clock,
-  type DeliveryId,
-  type EndpointId,
-  type OrgId,
-  type Replayed,
-} from '#libs/domain';
-import { AuditLog, DeliveryLog, EndpointRecords, type AuditActor } from '#libs/postgres';
-import { Appender, type TopicNames } from '#libs/kafka-log';
-import { CLOCK, CONFIG, TOPICS } from '#libs/platform';
-import type { Config } from '#libs/runtime';
+import { Controller, HttpCode, Param, Post } from '@nestjs/common';
+import type { DeliveryId, EndpointId, OrgId } from '#libs/domain';
+import type { AuditActor } from '#libs/postgres';
 import { Actor } from '../audit/actor.decorator.js';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
-import { EndpointIdPipe, noSuchEndpoint } from '../webhooks/endpoint-id.pipe.js';
-import { refuseInactive } from '../webhooks/refuse-inactive.js';
+import { EndpointIdPipe } from '../webhooks/endpoint-id.pipe.js';
 import { Idempotent } from '../idempotency/idempotent.decorator.js';
-import { appendOrRefuse } from './append-or-refuse.js';
-import { DeliveryIdPipe, noSuchDelivery } from './delivery-id.pipe.js';
+import { DeliveryIdPipe } from './delivery-id.pipe.js';
 import { deliveryJson } from './delivery.presenter.js';
-import { ProjectedDelivery } from './projected-delivery.js';
-import { replayRecords } from './replay.js';
-import { requestedDelivery } from './requested-delivery.js';
+import { Replays } from './replays.js';
 
 /** `POST /external/webhooks/:id/deliveries/:deliveryId/replay`: re-sends a stored delivery (contract 4.1, 5.1). */
 @Controller('api/v1/external/webhooks/:id/deliveries/:deliveryId/replay')
 export class ReplayDeliveryController {
-  constructor(
-    private readonly endpoints: EndpointRecords,
-    private readonly log: DeliveryLog,
-    private readonly audit: AuditLog,
-    private readonly appender: Appender,
-    private readonly projected: ProjectedDelivery,
-    @Inject(CONFIG) private readonly config: Config,
-    @Inject(TOPICS) private readonly topics: TopicNames,
-    @Inject(CLOCK) private readonly clock: Clock,
-  ) {}
+  constructor(private readonly replays: Replays) {}
 
   @Post()
   @Idempotent()
@@ -49,32 +25,6 @@ export class ReplayDeliveryController {
     @Param('deliveryId', DeliveryIdPipe) deliveryId: DeliveryId,
     @Actor() actor: AuditActor,
   ) {
-    const endpoint = await this.endpoints.find(orgId, id);
-    if (endpoint === undefined) throw noSuchEndpoint();
-    const delivery = await this.log.find(orgId, id, deliveryId);
-    if (delivery === undefined) throw noSuchDelivery();
-    refuseInactive(endpoint);
-    const envelope = await this.log.keptEnvelope(
-      orgId,
-      delivery.seq,
-      new Date(this.clock.now() - this.config.retentionMs),
-    );
-    if (envelope === undefined) {
-      throw new GaplessError('event_pruned', 'The event is older than the retention, so it cannot be sent again.');
-    }
-    const lastAttemptEndMs = await this.log.lastAttemptEndMs(orgId, delivery);
-    const nowMs = this.clock.now();
-    const replayed: Replayed = {
-      type: 'replayed',
-      delivery,
-      run: delivery.run + 1,
-      atMs: replayAtMs(nowMs, delivery.createdAtMs, lastAttemptEndMs),
-    };
-    // The audit entry comes first, so that nothing is sent again without one.
-    const details = { endpoint_id: id };
-    await this.audit.append(actor, { orgId, action: 'delivery.replayed', target: deliveryId, details });
-    await appendOrRefuse(this.appender, replayRecords(this.topics, replayed, envelope, nowMs));
-    await this.projected.of(orgId, id, deliveryId, replayed.run);
-    return { data: deliveryJson(requestedDelivery(delivery, replayed)) };
+    return { data: deliveryJson(await this.replays.replay(orgId, id, deliveryId, actor)) };
   }
 }

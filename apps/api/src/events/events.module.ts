@@ -12,6 +12,7 @@ import { PendingIngest } from './pending-ingest.js';
 import { ReadFeedController } from './read-feed.controller.js';
 import { RequestTraces } from './request-traces.js';
 import { SharedReads } from './shared-reads.js';
+import { StreamPages } from './stream-pages.js';
 import { StreamRoom } from './stream-room.js';
 
 @Module({
@@ -26,8 +27,9 @@ import { StreamRoom } from './stream-room.js';
     PendingIngest,
     RequestTraces,
     SharedReads,
+    StreamPages,
     StreamRoom,
   ],
-  exports: [RequestTraces, SharedReads],
+  exports: [FeedFollower, OpenStreams, RequestTraces, SharedReads, StreamPages],
 })
 export class EventsModule {}

@@ -9,7 +9,7 @@ import { SharedReads } from './shared-reads.js';
 type PagePlace = Pick<FeedPage, 'isEmpty' | 'nextSeq' | 'headSeq'>;
 
 /** Returns the reader's position after the page. Events up to the head that are not on the page did not match the query. */
-function positionAfter(query: FeedQuery, page: PagePlace): Seq {
+export function positionAfter(query: FeedQuery, page: PagePlace): Seq {
   if (page.nextSeq !== null) return page.nextSeq;
   return page.headSeq > query.since ? page.headSeq : query.since;
 }

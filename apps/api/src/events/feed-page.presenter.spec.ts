@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Seq } from '#libs/domain';
 import { ENVELOPE_SEPARATOR, FeedPage } from '#libs/postgres';
-import { feedPageJson, feedPageStream } from './feed-page.presenter.js';
+import { eventsOfStream, feedPageJson, feedPageStream } from './feed-page.presenter.js';
 
 function aPage(envelopes: readonly string[], nextSeq: number | null = null): FeedPage {
   return new FeedPage({
@@ -34,5 +34,14 @@ describe('a page of the feed', () => {
     const text = feedPageStream(aPage(['{"a":\n1,\r\n"b":\r2}'])).toString();
     const lines = text.split('\n').filter((line) => line.startsWith('data: '));
     expect(JSON.parse(lines.map((line) => line.slice('data: '.length)).join('\n'))).toEqual({ a: 1, b: 2 });
+  });
+
+  it('is read from its stream, event by event', () => {
+    const envelopes = ['{"a":"\\ndata: "}', '{"b":\r\n[ 1.0 ]}', '{"ü":"😀"}'];
+    expect([...eventsOfStream(feedPageStream(aPage(envelopes)))]).toEqual([
+      { seq: 1, event: 'ticket.created', envelope: envelopes[0] },
+      { seq: 2, event: 'ticket.created', envelope: '{"b":\n[ 1.0 ]}' },
+      { seq: 3, event: 'ticket.created', envelope: envelopes[2] },
+    ]);
   });
 });

@@ -1,3 +1,4 @@
+import { seqFromText } from '#libs/domain';
 import type { FeedItem, FeedPage } from '#libs/postgres';
 
 /**
@@ -32,4 +33,22 @@ export function feedPageStream(page: FeedPage): Buffer {
 /** JSON has line breaks only between tokens. A line break would end the field, so each one starts a new `data` line. */
 function serverSentEvent({ seq, event, envelope }: FeedItem): readonly string[] {
   return [`id: ${seq}\nevent: ${event}\ndata: `, envelope.replaceAll(/\r\n|\r|\n/g, '\ndata: '), '\n\n'];
+}
+
+const EVENT_END = '\n\n';
+const ID = 'id: ';
+const DATA = '\ndata: ';
+
+/**
+ * Yields the events of a text of `feedPageStream`, one by one, so that a stream of another form can share the text. A
+ * line break between the tokens of an envelope becomes a line feed.
+ */
+export function* eventsOfStream(text: Buffer): Generator<FeedItem, void, undefined> {
+  for (let at = 0; at < text.length;) {
+    const end = text.indexOf(EVENT_END, at);
+    const [marks = '', ...lines] = text.toString('utf8', at, end).split(DATA);
+    const [id = '', event = ''] = marks.split('\nevent: ');
+    yield { seq: seqFromText(id.slice(ID.length)), event, envelope: lines.join('\n') };
+    at = end + EVENT_END.length;
+  }
 }

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { EventId, OrgId, Seq, WidgetId } from '#libs/domain';
-import { FeedProjection, Store } from '#libs/postgres';
+import { FeedProjection, FeedReader, Store } from '#libs/postgres';
 import { KafkaConnection, readPartitions, type StoredRecord } from '#libs/kafka-log';
 import type { GaplessApp } from '#libs/platform';
 import { ApiClient } from '../../../../test/support/api-client.js';
@@ -188,6 +188,26 @@ describe('the feed', () => {
     ])('are refused for %s', async (query, status, code) => {
       const response = await (await anOrgWith()).get(query);
       expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([status, code]);
+    });
+  });
+
+  describe('the seq before a time', () => {
+    it('is found between two seqs, wherever the time is', async () => {
+      const now = Date.now();
+      // Seq n was appended 10 - n hours ago.
+      const hours = Array.from({ length: 9 }, (_, index) => ({ appendedAtMs: now - (9 - index) * 3_600_000 }));
+      const org = await anOrgWith(...hours);
+      const before = (hoursAgo: number, after = 0, head = 9) =>
+        app.app.get(FeedReader).seqBefore(org.id, new Date(now - hoursAgo * 3_600_000), after as Seq, head as Seq);
+      for (let n = 1; n <= 9; n++) {
+        expect([n, await before(10 - n)]).toEqual([n, n - 1]);
+        expect([n, await before(9.5 - n)]).toEqual([n, n]);
+      }
+      expect(await before(100)).toBe(0);
+      expect(await before(-1)).toBe(9);
+      expect(await before(100, 4)).toBe(4);
+      expect(await before(-1, 9)).toBe(9);
+      expect(await before(-1, 12)).toBe(12);
     });
   });
 

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { Controller, Get, Query, Req, Res, StreamableFile } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ApiKeyId, OrgId, Seq } from '#libs/domain';
-import { FeedCursors, type FeedPage, type FeedQuery } from '#libs/postgres';
+import type { OrgId, Seq } from '#libs/domain';
+import { FeedCursors, type FeedQuery } from '#libs/postgres';
 import { keyOf, OrgOfKey } from '../auth/authenticated-key.js';
 import { RequestAuthenticator } from '../auth/request-authenticator.js';
 import { RequireScope } from '../auth/require-scope.js';
@@ -13,15 +13,15 @@ import { feedPageHeaders, feedPageJson, STREAM_KEEP_ALIVE, STREAM_START } from '
 import { parseFeedQuery, parseLastEventId, type FeedRequest } from './feed-query.js';
 import { OpenStreams } from './open-streams.js';
 import { SharedReads } from './shared-reads.js';
-import { StreamRoom, type HeldText } from './stream-room.js';
+import { StreamPages, type StreamPage } from './stream-pages.js';
+import type { HeldText } from './stream-room.js';
+import { untilClosed } from './until-closed.js';
 import { withPatience } from './with-patience.js';
 
 /**
  * The interval of keep-alive comments, and of checks that the key or session is still valid (contract 5.5).
  */
 const KEEP_ALIVE_MS = 15_000;
-/** A stream holds one page in memory until its client has read nearly all of it, so its pages are small. */
-const STREAM_PAGE_BYTES = 128 * 1024;
 /** The most bytes that a connection gets at a time. */
 const PIECE_BYTES = 16 * 1024;
 /** A stream is closed if its client reads nothing for this long. The client resumes with `Last-Event-ID`. */
@@ -35,7 +35,7 @@ export class ReadFeedController {
     private readonly follower: FeedFollower,
     private readonly authenticator: RequestAuthenticator,
     private readonly streams: OpenStreams,
-    private readonly room: StreamRoom,
+    private readonly pages: StreamPages,
     private readonly cursors: FeedCursors,
   ) {}
 
@@ -88,33 +88,14 @@ export class ReadFeedController {
     reply.headers(feedPageHeaders({ oldestSeq, headSeq }));
     reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no');
     const signal = untilClosed(reply);
-    const followed = { ...query, since: since ?? headSeq, maxBytes: STREAM_PAGE_BYTES };
-    const read = (asked: FeedQuery) => this.#readForStream(orgId, key, asked, signal);
+    const followed = { ...query, since: since ?? headSeq };
+    const read = (asked: FeedQuery) => this.pages.read(orgId, key, asked, signal);
     const pages = this.follower.follow(orgId, followed, read, KEEP_ALIVE_MS, signal);
     const text = Readable.from(
       withPatience(this.#pieces(pages, request), STREAM_PATIENCE_MS, () => reply.raw.destroy()),
       { objectMode: false, highWaterMark: PIECE_BYTES },
     );
     return new StreamableFile(text, { type: 'text/event-stream; charset=utf-8' });
-  }
-
-  /** Reads the page when there is room for it. While a stream waits for room, it holds nothing. */
-  async #readForStream(orgId: OrgId, key: ApiKeyId, query: FeedQuery, signal: AbortSignal): Promise<StreamPage> {
-    for (let bytes = STREAM_PAGE_BYTES; ;) {
-      await this.room.wait(key, bytes, signal);
-      if (signal.aborted) return { isEmpty: true, nextSeq: null, headSeq: query.since, held: null };
-      const read = await this.#readIfRoom(orgId, key, query);
-      if (typeof read !== 'number') return read;
-      bytes = read;
-    }
-  }
-
-  /** @returns the page, or its size in bytes if there is no room for it */
-  async #readIfRoom(orgId: OrgId, key: ApiKeyId, query: FeedQuery): Promise<StreamPage | number> {
-    const page = await this.reads.page(orgId, query);
-    const { isEmpty, nextSeq, headSeq } = page;
-    const held = isEmpty ? null : this.room.hold(key, page);
-    return typeof held === 'number' ? held : { isEmpty, nextSeq, headSeq, held };
   }
 
   async *#pieces(
@@ -128,11 +109,6 @@ export class ReadFeedController {
       else return;
     }
   }
-}
-
-/** A page without its text, which is in `held`. */
-interface StreamPage extends Pick<FeedPage, 'isEmpty' | 'nextSeq' | 'headSeq'> {
-  readonly held: HeldText | null;
 }
 
 /** Yields small copies, so that bytes that are not sent yet do not keep the whole page in memory. */
@@ -150,13 +126,4 @@ function* piecesOf(held: HeldText | null): Generator<Buffer, void, undefined> {
 function wantsStream(request: FastifyRequest): boolean {
   const accepted = request.headers.accept ?? '';
   return accepted.split(',').some((range) => range.split(';', 1)[0]?.trim().toLowerCase() === 'text/event-stream');
-}
-
-/** Returns a signal that is aborted when the response ends, complete or because the caller is gone. */
-function untilClosed(reply: FastifyReply): AbortSignal {
-  const closed = new AbortController();
-  reply.raw.once('close', () => {
-    closed.abort();
-  });
-  return closed.signal;
 }

@@ -25,6 +25,9 @@ const NO_CONTENT_POLICY = {
   directives: { defaultSrc: "'none'", frameAncestors: "'none'", baseUri: "'none'", formAction: "'none'" },
 };
 
+/** The paths whose answers belong to one caller. */
+const NOT_STORED = /^\/(api\/|mcp$)/;
+
 /** Sets up the hooks of every request, before Nest registers its routes. */
 export function configureApi(app: NestFastifyApplication): void {
   app.useSecurityHeaders({
@@ -42,7 +45,7 @@ export function configureApi(app: NestFastifyApplication): void {
   const instance = app.getHttpAdapter().getInstance();
   instance.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
-    if (request.routeOptions.url?.startsWith('/api/') === true) reply.header('cache-control', 'no-store');
+    if (NOT_STORED.test(request.routeOptions.url ?? '')) reply.header('cache-control', 'no-store');
     done();
   });
   instance.addHook('onRequest', refuseWithoutHost);

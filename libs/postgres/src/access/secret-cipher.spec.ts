@@ -26,6 +26,14 @@ describe('SecretCipher', () => {
     expect(new SecretCipher(NEW).decrypt(rotated.encrypt(SECRET))).toBe(SECRET);
   });
 
+  it('derives a key from each key and for each purpose, the same every time', () => {
+    const [fromNew, fromOld, ...others] = new SecretCipher(`${NEW},${OLD}`).keysFor('cursors');
+    expect(others).toEqual([]);
+    expect(new SecretCipher(OLD).keysFor('cursors')).toEqual([fromOld]);
+    expect(fromNew).not.toEqual(fromOld);
+    expect(new SecretCipher(NEW).keysFor('others')).not.toEqual([fromNew]);
+  });
+
   it('names the key that is missing', () => {
     const before = new SecretCipher(OLD).encrypt(SECRET);
     expect(() => new SecretCipher(NEW).decrypt(before)).toThrow(/2025/);

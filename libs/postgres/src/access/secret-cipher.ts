@@ -1,7 +1,8 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
+const DERIVED_KEY_BYTES = 32;
 
 /** A stored secret was encrypted with a key that is not configured, or no longer. */
 export class UnknownKeyError extends Error {
@@ -30,6 +31,14 @@ export class SecretCipher {
   get currentPrefix(): Buffer {
     const id = Buffer.from(this.#currentId);
     return Buffer.concat([Buffer.of(id.length), id]);
+  }
+
+  /**
+   * Returns a key for another purpose from each key of the list, in its order. A derived key shows nothing about the
+   * key that it comes from.
+   */
+  keysFor(purpose: string): readonly Buffer[] {
+    return [...this.#keys.values()].map((key) => Buffer.from(hkdfSync('sha256', key, '', purpose, DERIVED_KEY_BYTES)));
   }
 
   encrypt(text: string): Buffer {

@@ -84,6 +84,26 @@ function pageSql(filters: string): string {
     ) page`;
 }
 
+/**
+ * A binary search, because the events of a large org have no index by time. Events are appended in the order of their
+ * seq. Every event up to `low` is older, and every event from `high` on is not. Parameters: org, time, after, head.
+ */
+const SEQ_BEFORE = `
+  with recursive search (low, high) as (
+    select $3::bigint, $4::bigint + 1
+    union all
+    select case when is_older then middle else low end, case when is_older then high else middle end
+    from search
+    cross join lateral (select (low + high) / 2 as middle) half
+    cross join lateral (
+      select not exists (
+        select from events where org_id = $1 and seq = middle and appended_at >= $2
+      ) as is_older
+    ) looked
+    where high - low > 1
+  )
+  select greatest(max(low), $3) as seq from search`;
+
 function marksOf({ seqs, types }: FeedPageRow): readonly Pick<FeedItem, 'seq' | 'event'>[] {
   const events = types?.split(' ') ?? [];
   return seqs?.split(' ').map((seq, index) => ({ seq: seqFromText(seq), event: events[index] ?? '' })) ?? [];
@@ -148,6 +168,32 @@ export class FeedReader {
     );
     const headSeq = seqFromText(row?.head ?? '0');
     return { headSeq, oldestSeq: oldestOf(row?.oldest ?? null, headSeq) };
+  }
+
+  /**
+   * Returns the seq after which the org's events were appended at that time or later. It looks between two seqs, of
+   * which the later one may be the head.
+   * @returns at least `after`, at most `head`
+   */
+  async seqBefore(orgId: OrgId, appendedAt: Date, after: Seq, head: Seq): Promise<Seq> {
+    const [row] = await this.store.preparedForOrg<{ seq: string }>(orgId, 'feed-seq-before', SEQ_BEFORE, [
+      orgId,
+      appendedAt,
+      after,
+      head,
+    ]);
+    return seqFromText(row?.seq ?? String(after));
+  }
+
+  /** Returns the seq of the event; `undefined` if it is not there yet, or past retention. */
+  async seqOf(orgId: OrgId, id: EventId, nowMs: number): Promise<Seq | undefined> {
+    const [row] = await this.store.preparedForOrg<{ seq: string }>(
+      orgId,
+      'feed-seq-of',
+      'select seq from events where org_id = $1 and event_id = $2 and appended_at >= $3 limit 1',
+      [orgId, id, new Date(nowMs - this.retentionMs)],
+    );
+    return row === undefined ? undefined : seqFromText(row.seq);
   }
 
   /** Looks up events in the feed; `eventKey` makes their keys. */

@@ -1,0 +1,70 @@
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  GaplessError,
+  replayAtMs,
+  type Clock,
+  type DeliveryId,
+  type EndpointId,
+  type OrgId,
+  type Replayed,
+} from '#libs/domain';
+import { AuditLog, DeliveryLog, EndpointRecords, type AuditActor, type DeliveryRecord } from '#libs/postgres';
+import { Appender, type TopicNames } from '#libs/kafka-log';
+import { CLOCK, CONFIG, TOPICS } from '#libs/platform';
+import type { Config } from '#libs/runtime';
+import { noSuchEndpoint } from '../webhooks/endpoint-id.pipe.js';
+import { refuseInactive } from '../webhooks/refuse-inactive.js';
+import { appendOrRefuse } from './append-or-refuse.js';
+import { noSuchDelivery } from './delivery-id.pipe.js';
+import { ProjectedDelivery } from './projected-delivery.js';
+import { replayRecords } from './replay.js';
+import { requestedDelivery } from './requested-delivery.js';
+
+/** Re-sends stored deliveries (contract 4.1, 5.1). */
+@Injectable()
+export class Replays {
+  constructor(
+    private readonly endpoints: EndpointRecords,
+    private readonly log: DeliveryLog,
+    private readonly audit: AuditLog,
+    private readonly appender: Appender,
+    private readonly projected: ProjectedDelivery,
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(TOPICS) private readonly topics: TopicNames,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /**
+   * @returns the delivery as the request leaves it
+   * @throws GaplessError `not_found`, `endpoint_inactive`, `event_pruned`, `unavailable`
+   */
+  async replay(orgId: OrgId, id: EndpointId, deliveryId: DeliveryId, actor: AuditActor): Promise<DeliveryRecord> {
+    const endpoint = await this.endpoints.find(orgId, id);
+    if (endpoint === undefined) throw noSuchEndpoint();
+    const delivery = await this.log.find(orgId, id, deliveryId);
+    if (delivery === undefined) throw noSuchDelivery();
+    refuseInactive(endpoint);
+    const envelope = await this.log.keptEnvelope(
+      orgId,
+      delivery.seq,
+      new Date(this.clock.now() - this.config.retentionMs),
+    );
+    if (envelope === undefined) {
+      throw new GaplessError('event_pruned', 'The event is older than the retention, so it cannot be sent again.');
+    }
+    const lastAttemptEndMs = await this.log.lastAttemptEndMs(orgId, delivery);
+    const nowMs = this.clock.now();
+    const replayed: Replayed = {
+      type: 'replayed',
+      delivery,
+      run: delivery.run + 1,
+      atMs: replayAtMs(nowMs, delivery.createdAtMs, lastAttemptEndMs),
+    };
+    // The audit entry comes first, so that nothing is sent again without one.
+    const details = { endpoint_id: id };
+    await this.audit.append(actor, { orgId, action: 'delivery.replayed', target: deliveryId, details });
+    await appendOrRefuse(this.appender, replayRecords(this.topics, replayed, envelope, nowMs));
+    await this.projected.of(orgId, id, deliveryId, replayed.run);
+    return requestedDelivery(delivery, replayed);
+  }
+}

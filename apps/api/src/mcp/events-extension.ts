@@ -1,0 +1,97 @@
+import {
+  SUBSCRIPTION_ID_META_KEY,
+  type McpServer,
+  type Result,
+  type ServerCapabilities,
+  type ServerContext,
+  type StandardSchemaV1,
+} from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import { EVENT_DESCRIPTORS, mcpError } from '#libs/domain';
+import type { Exchange } from './exchange.js';
+import type { PollEvents } from './poll-events.js';
+import { protocolError, type Refusals } from './refusal.js';
+import type { StreamEvents } from './stream-events.js';
+
+const EXTENSION = 'io.modelcontextprotocol/events';
+
+const subscription = {
+  name: z.string().max(100),
+  arguments: z.record(z.string(), z.unknown()).optional(),
+  cursor: z.string().max(200).nullish(),
+  maxAgeMs: z.number().int().min(0).optional(),
+};
+const LIST_PARAMS = z.object({ cursor: z.string().nullish() }).optional();
+const POLL_PARAMS = z.object({ ...subscription, maxEvents: z.number().int().min(1).optional() });
+const STREAM_PARAMS = z.object(subscription);
+const WEBHOOK_PARAMS = z.unknown();
+
+export interface EventHandlers {
+  readonly poll: PollEvents;
+  readonly stream: StreamEvents;
+  readonly refusals: Refusals;
+}
+
+/**
+ * Adds the MCP Events extension (SEP-3415) to a server of the official SDK, which has no part of it. It also serves
+ * clients of earlier protocol revisions, because deployed clients use the extension there.
+ */
+export function addEvents(server: McpServer, exchange: Exchange, handlers: EventHandlers): void {
+  const { poll, stream, refusals } = handlers;
+  // Clients of the draft read `events`; clients of the extension read `extensions`.
+  const capabilities: ServerCapabilities & { readonly events: object } = {
+    events: {},
+    extensions: { [EXTENSION]: {} },
+  };
+  server.server.registerCapabilities(capabilities);
+
+  function handle<Params extends StandardSchemaV1>(
+    method: string,
+    params: Params,
+    act: (given: StandardSchemaV1.InferOutput<Params>, context: ServerContext) => Promise<object>,
+  ): void {
+    server.server.setRequestHandler(method, { params }, async (given, context): Promise<Result> => {
+      try {
+        requireScope(exchange);
+        return { ...(await act(given, context)) };
+      } catch (error) {
+        throw refusals.protocolError(error, exchange.actor.requestId);
+      }
+    });
+  }
+
+  handle('events/list', LIST_PARAMS, (given) => {
+    const cursor = given?.cursor ?? null;
+    if (cursor === null) return Promise.resolve({ events: EVENT_DESCRIPTORS });
+    throw protocolError(mcpError('InvalidParams', 'The list has one page, so there is no cursor.'));
+  });
+  handle('events/poll', POLL_PARAMS, (given) => poll.poll(exchange, given));
+  handle('events/stream', STREAM_PARAMS, async (given, { mcpReq: { id, notify } }) => {
+    const _meta = { [SUBSCRIPTION_ID_META_KEY]: id };
+    for await (const { method, params } of stream.stream(exchange, given)) {
+      const merged = { ...params, _meta: { ...(params['_meta'] as object | undefined), ..._meta } };
+      await exchange.send(() => notify({ method, params: merged }));
+    }
+    return { _meta };
+  });
+  for (const method of ['events/subscribe', 'events/unsubscribe']) {
+    handle(method, WEBHOOK_PARAMS, () => {
+      throw protocolError(
+        mcpError('Unsupported', 'Register an endpoint to receive webhooks; here, use events/poll or events/stream.', {
+          feature: 'deliveryMode',
+          value: 'webhook',
+        }),
+      );
+    });
+  }
+}
+
+function requireScope({ key }: Exchange): void {
+  if (key.scopes.includes('events:read')) return;
+  throw protocolError(
+    mcpError('Forbidden', 'The API key lacks the scope events:read.', {
+      reason: 'insufficient_scope',
+      scope: 'events:read',
+    }),
+  );
+}

@@ -1,0 +1,37 @@
+import { Module } from '@nestjs/common';
+import { AuthModule } from '../auth/auth.module.js';
+import { DeliveriesModule } from '../deliveries/deliveries.module.js';
+import { EventsModule } from '../events/events.module.js';
+import { McpController } from './mcp.controller.js';
+import { SIGNERS } from './mcp-keys.js';
+import { PollEvents } from './poll-events.js';
+import { Refusals } from './refusal.js';
+import { StreamEvents } from './stream-events.js';
+import { Subscriptions } from './subscription.js';
+import { AgentTools } from './tools/agent-tools.js';
+import { ExplainDeliveryTool } from './tools/explain-delivery.tool.js';
+import { ListEndpointsTool } from './tools/list-endpoints.tool.js';
+import { ListWaitingTool } from './tools/list-waiting.tool.js';
+import { ReadEventsTool } from './tools/read-events.tool.js';
+import { RecoverEndpointTool } from './tools/recover-endpoint.tool.js';
+import { ReplayDeliveryTool } from './tools/replay-delivery.tool.js';
+
+@Module({
+  imports: [AuthModule, DeliveriesModule, EventsModule],
+  controllers: [McpController],
+  providers: [
+    ...SIGNERS,
+    AgentTools,
+    ExplainDeliveryTool,
+    ListEndpointsTool,
+    ListWaitingTool,
+    PollEvents,
+    ReadEventsTool,
+    RecoverEndpointTool,
+    Refusals,
+    ReplayDeliveryTool,
+    StreamEvents,
+    Subscriptions,
+  ],
+})
+export class McpModule {}

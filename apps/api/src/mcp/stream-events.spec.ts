@@ -1,0 +1,126 @@
+import { describe, expect, it } from '@jest/globals';
+import { EventCursors, type ApiKeyId, type OrgId, type Seq } from '#libs/domain';
+import { FeedPage, type FeedQuery } from '#libs/postgres';
+import type { AuditActor } from '#libs/postgres';
+import type { FeedFollower } from '../events/feed-follower.js';
+import { feedPageStream } from '../events/feed-page.presenter.js';
+import { OpenStreams } from '../events/open-streams.js';
+import type { StreamPage, StreamPages } from '../events/stream-pages.js';
+import { Exchange } from './exchange.js';
+import { StreamEvents, type StreamMessage } from './stream-events.js';
+import type { Subscriptions } from './subscription.js';
+
+const ORG = '0d1c6f4e-0000-4000-8000-000000000001' as OrgId;
+const cursors = new EventCursors([Buffer.alloc(32)]);
+const at = (seq: number) => cursors.at(ORG, seq as Seq);
+let released = 0;
+
+/** A page with the events of these seqs, of a feed from `oldestSeq` to `headSeq`. */
+function aPage(seqs: readonly number[], oldestSeq: number, headSeq: number): StreamPage {
+  const envelopes = seqs.map((seq) =>
+    JSON.stringify({ id: `evt_${seq}`, occurred_at: '2026-10-01T00:00:00Z', widget_id: null, data: { seq } }),
+  );
+  const bounds = { oldestSeq: oldestSeq as Seq, headSeq: headSeq as Seq, nextSeq: null };
+  const page = new FeedPage({
+    ...bounds,
+    count: seqs.length,
+    envelopes: envelopes.join('\x1e'),
+    marks: () => seqs.map((seq) => ({ seq: seq as Seq, event: 'ticket.created' })),
+  });
+  const release = () => {
+    released++;
+  };
+  const held = seqs.length === 0 ? null : { text: feedPageStream(page), release };
+  return { ...bounds, isEmpty: seqs.length === 0, held };
+}
+
+/** The messages of a stream that continues after seq 5, and whose reads give these pages; `null` is a beat. */
+async function messagesOf(
+  steps: readonly (StreamPage | null)[],
+  { isInForce = true, begins = { since: 5 as Seq, isTruncated: false } } = {},
+): Promise<readonly StreamMessage[]> {
+  const pages = { read: () => Promise.reject(new Error('not asked')) } as unknown as StreamPages;
+  const follower = {
+    async *follow(_: OrgId, asked: FeedQuery, read: (query: FeedQuery) => Promise<StreamPage>) {
+      for (const step of steps) {
+        if (step === null) yield null;
+        else {
+          pages.read = () => Promise.resolve(step);
+          const page = await read(asked);
+          if (!page.isEmpty) yield page;
+        }
+      }
+    },
+  } as unknown as FeedFollower;
+  const subscriptions = { begin: () => Promise.resolve({ filter: { event: 'ticket.created' }, ...begins }) };
+  const streams = new OpenStreams({ maxStreams: 1, maxStreamsPerKey: 1 });
+  const events = new StreamEvents(subscriptions as unknown as Subscriptions, follower, streams, pages, cursors);
+  const key = { id: 'gk_1' as ApiKeyId, orgId: ORG, scopes: [], expiresAt: null };
+  const inForce = () => Promise.resolve(isInForce);
+  const exchange = new Exchange(ORG, key, {} as AuditActor, inForce, new AbortController().signal);
+  const messages: StreamMessage[] = [];
+  for await (const message of events.stream(exchange, { name: 'ticket.created' })) messages.push(message);
+  // The place is free again.
+  streams.open(ORG, key.id);
+  return messages;
+}
+
+const short = ({ method, params }: StreamMessage) => [method.split('/').at(-1), params['cursor'], params['truncated']];
+
+describe('a stream', () => {
+  it('confirms first, then has each event with its cursor', async () => {
+    released = 0;
+    const messages = await messagesOf([aPage([6, 9], 1, 10)]);
+    expect(messages.map(short)).toEqual([
+      ['active', at(5), false],
+      ['event', at(6), undefined],
+      ['event', at(9), undefined],
+    ]);
+    expect(messages[1]?.params).toMatchObject({
+      eventId: 'evt_6',
+      name: 'ticket.created',
+      timestamp: '2026-10-01T00:00:00Z',
+      _meta: { 'gapless/seq': 6, 'gapless/untrusted': true },
+    });
+    expect(released).toBe(1);
+  });
+
+  it('has heartbeats with the position that it has checked, also when nothing matches', async () => {
+    const messages = await messagesOf([null, aPage([], 1, 40), null]);
+    expect(messages.map(short)).toEqual([
+      ['active', at(5), false],
+      ['heartbeat', at(5), undefined],
+      ['heartbeat', at(40), undefined],
+    ]);
+  });
+
+  it('says that it begins after a gap', async () => {
+    const messages = await messagesOf([], { begins: { since: 7 as Seq, isTruncated: true } });
+    expect(messages.map(short)).toEqual([['active', at(7), true]]);
+  });
+
+  it('confirms again after a gap, before the next event', async () => {
+    expect((await messagesOf([aPage([12], 12, 12)])).map(short)).toEqual([
+      ['active', at(5), false],
+      ['active', at(11), true],
+      ['event', at(12), undefined],
+    ]);
+  });
+
+  it('reports a gap after which nothing matches', async () => {
+    expect((await messagesOf([aPage([], 12, 20), null])).map(short)).toEqual([
+      ['active', at(5), false],
+      ['active', at(11), true],
+      ['heartbeat', at(20), undefined],
+    ]);
+  });
+
+  it('ends once the key is revoked', async () => {
+    const messages = await messagesOf([null, aPage([6], 1, 6)], { isInForce: false });
+    expect(messages.map(short)).toEqual([
+      ['active', at(5), false],
+      ['terminated', undefined, undefined],
+    ]);
+    expect(messages[1]?.params['error']).toMatchObject({ code: -32_024, data: { reason: 'Access revoked' } });
+  });
+});

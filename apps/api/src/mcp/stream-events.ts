@@ -1,0 +1,84 @@
+import { Injectable } from '@nestjs/common';
+import { EventCursors, mcpError, startAfter, type Seq } from '#libs/domain';
+import type { FeedQuery } from '#libs/postgres';
+import { FeedFollower, positionAfter } from '../events/feed-follower.js';
+import { eventsOfStream } from '../events/feed-page.presenter.js';
+import { OpenStreams } from '../events/open-streams.js';
+import { StreamPages } from '../events/stream-pages.js';
+import { eventOccurrence } from './event-occurrence.js';
+import type { Exchange } from './exchange.js';
+import { Subscriptions, type SubscriptionParams } from './subscription.js';
+
+/** The extension wants a heartbeat every 30 s at least. With each of them, the key is checked again. */
+const HEARTBEAT_MS = 15_000;
+const PAGE_EVENTS = 100;
+const NOTHING = Buffer.alloc(0);
+
+/** A message of the stream, without the id of its subscription. */
+export interface StreamMessage {
+  readonly method: `notifications/events/${'active' | 'event' | 'heartbeat' | 'terminated'}`;
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+/** `events/stream`: the events after a cursor, as they come. */
+@Injectable()
+export class StreamEvents {
+  constructor(
+    private readonly subscriptions: Subscriptions,
+    private readonly follower: FeedFollower,
+    private readonly streams: OpenStreams,
+    private readonly pages: StreamPages,
+    private readonly cursors: EventCursors,
+  ) {}
+
+  /**
+   * Yields the messages of the stream until the client is gone, the key is revoked or the process ends.
+   * @throws ProtocolError, or GaplessError `rate_limited`, before the first message
+   */
+  async *stream(exchange: Exchange, params: SubscriptionParams): AsyncGenerator<StreamMessage, void, undefined> {
+    const close = this.streams.open(exchange.orgId, exchange.key.id);
+    try {
+      yield* this.#messages(exchange, params);
+    } finally {
+      close();
+    }
+  }
+
+  async *#messages(exchange: Exchange, params: SubscriptionParams): AsyncGenerator<StreamMessage, void, undefined> {
+    const { orgId, key, verbatim, signal } = exchange;
+    const { filter, since, isTruncated } = await this.subscriptions.begin(orgId, params);
+    yield this.#active(exchange, since, isTruncated);
+    const state: { checkedTo: Seq; gapTo: Seq | null } = { checkedTo: since, gapTo: null };
+    const read = async (query: FeedQuery) => {
+      const page = await this.pages.read(orgId, key.id, query, signal);
+      const gap = startAfter(query.since, page.oldestSeq);
+      if (gap.isTruncated) state.gapTo = gap.since;
+      state.checkedTo = positionAfter(query, page);
+      return page;
+    };
+    const followed = { ...filter, since, limit: PAGE_EVENTS };
+    for await (const page of this.follower.follow(orgId, followed, read, HEARTBEAT_MS, signal)) {
+      try {
+        if (state.gapTo !== null) yield this.#active(exchange, state.gapTo, true);
+        state.gapTo = null;
+        for (const item of eventsOfStream(page?.held?.text ?? NOTHING)) {
+          const params = { ...eventOccurrence(item, verbatim), cursor: this.cursors.at(orgId, item.seq) };
+          yield { method: 'notifications/events/event', params };
+        }
+      } finally {
+        page?.held?.release();
+      }
+      if (page !== null) continue;
+      if (!(await exchange.isInForce())) {
+        const error = mcpError('Forbidden', 'The API key is revoked or expired.', { reason: 'Access revoked' });
+        yield { method: 'notifications/events/terminated', params: { error } };
+        return;
+      }
+      yield { method: 'notifications/events/heartbeat', params: { cursor: this.cursors.at(orgId, state.checkedTo) } };
+    }
+  }
+
+  #active({ orgId }: Exchange, since: Seq, truncated: boolean): StreamMessage {
+    return { method: 'notifications/events/active', params: { cursor: this.cursors.at(orgId, since), truncated } };
+  }
+}

@@ -1,0 +1,42 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { z } from 'zod';
+import type { Clock } from '#libs/domain';
+import { CLOCK } from '#libs/platform';
+import { EndpointHealthReader, EndpointRecords } from '#libs/postgres';
+import { webhookHealthJson, webhookJson } from '../../webhooks/webhook.presenter.js';
+import { agentTool, READS, untrusted } from './tool.js';
+
+const MAX_ENDPOINTS = 50;
+
+@Injectable()
+export class ListEndpointsTool {
+  constructor(
+    private readonly endpoints: EndpointRecords,
+    private readonly health: EndpointHealthReader,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  readonly tool = agentTool({
+    name: 'list_endpoints',
+    title: 'List webhook endpoints',
+    description:
+      'Lists the webhook endpoints with their health, oldest first. To read on, call it with after set to the last id.',
+    scopes: ['webhooks:read'],
+    input: z.object({
+      after: z.string().max(100).optional().describe('The id of the endpoint after which the list continues.'),
+      limit: z.number().int().min(1).max(MAX_ENDPOINTS).default(20),
+    }),
+    annotations: READS,
+    run: async ({ orgId }, { after, limit }) => {
+      const all = await this.endpoints.list(orgId);
+      const from = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1;
+      const listed = all.slice(from, from + limit);
+      const shown: object[] = [];
+      for (const endpoint of listed) {
+        const health = await this.health.read(orgId, endpoint.id, this.clock.now());
+        shown.push({ ...webhookJson(endpoint), health: webhookHealthJson(endpoint, health) });
+      }
+      return untrusted(JSON.stringify({ endpoints: shown, has_more: from + limit < all.length }));
+    },
+  });
+}

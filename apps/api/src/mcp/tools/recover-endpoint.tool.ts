@@ -1,0 +1,51 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { z } from 'zod';
+import { Confirmations, GaplessError, parseEndpointId, type Clock } from '#libs/domain';
+import { CLOCK } from '#libs/platform';
+import { RECOVERY_KINDS } from '#libs/postgres';
+import { RecoverDeliveriesDto } from '../../deliveries/recover-deliveries.dto.js';
+import { Recoveries } from '../../deliveries/recoveries.js';
+import { readDto } from '../../http/json-body.decorator.js';
+import { noSuchEndpoint } from '../../webhooks/endpoint-id.pipe.js';
+import { agentTool, own } from './tool.js';
+
+@Injectable()
+export class RecoverEndpointTool {
+  constructor(
+    private readonly recoveries: Recoveries,
+    private readonly confirmations: Confirmations,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  readonly tool = agentTool({
+    name: 'recover_endpoint',
+    title: 'Recover an endpoint',
+    description:
+      'Re-sends what failed, or what the endpoint missed while it was inactive. The first call sends nothing: it returns the number of events and a confirmation. The second call, with the same arguments and the confirmation, sends them.',
+    scopes: ['webhooks:write'],
+    input: z.object({
+      endpoint_id: z.string().max(100),
+      since_seq: z.number().int().min(0).optional().describe('Events with a greater seq. Set this or since.'),
+      since: z.string().max(40).optional().describe('Events appended at this time or later, RFC 3339.'),
+      until: z.string().max(40).optional().describe('Events appended before this time, RFC 3339.'),
+      status: z.enum(RECOVERY_KINDS).optional().describe('Default: failed and missed.'),
+      confirmation: z.string().max(100).optional().describe('From the first call. It is valid for 10 minutes.'),
+    }),
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
+    run: async ({ orgId, actor }, { endpoint_id, confirmation, ...range }) => {
+      const endpointId = parseEndpointId(endpoint_id);
+      if (endpointId === undefined) throw noSuchEndpoint();
+      const { since_seq = null, since = null, until = null, status = null } = range;
+      const parts = [orgId, endpointId, since_seq, since, until, status];
+      const nowMs = this.clock.now();
+      if (confirmation !== undefined && !this.confirmations.isValid(confirmation, parts, nowMs)) {
+        throw new GaplessError('validation_failed', 'The confirmation is over, or is one of other arguments.');
+      }
+      const isDryRun = confirmation === undefined;
+      const body = readDto(Buffer.from(JSON.stringify({ ...range, dry_run: isDryRun })), RecoverDeliveriesDto);
+      const recovered = await this.recoveries.recover(orgId, endpointId, body, actor);
+      if (!isDryRun) return own({ dry_run: false, ...recovered });
+      return own({ dry_run: true, matched: recovered.matched, confirmation: this.confirmations.of(parts, nowMs) });
+    },
+  });
+}

@@ -1,0 +1,45 @@
+import { CATALOG, type CatalogEntry, type JsonObject } from '../events/index.js';
+
+/** How a subscriber can receive events of a type. */
+export type DeliveryMode = 'poll' | 'push';
+
+/** An event type as `events/list` shows it. */
+export interface EventDescriptor {
+  readonly name: string;
+  readonly description: string;
+  readonly delivery: readonly DeliveryMode[];
+  readonly inputSchema: JsonObject;
+  readonly payloadSchema: JsonObject;
+}
+
+const WIDGET_ID: JsonObject = {
+  type: 'string',
+  format: 'uuid',
+  description: 'Only events of this widget. Default: every widget, and events without one.',
+};
+
+function descriptorOf({ event, description, scope, schema }: CatalogEntry): EventDescriptor {
+  return {
+    name: event,
+    description,
+    delivery: ['poll', 'push'],
+    inputSchema: {
+      type: 'object',
+      properties: scope === 'widget' ? { widget_id: WIDGET_ID } : {},
+      additionalProperties: false,
+    },
+    payloadSchema: schema,
+  };
+}
+
+/** Every event type that occurs, in the catalog's order. */
+export const EVENT_DESCRIPTORS: readonly EventDescriptor[] = CATALOG.filter(({ deprecated }) => !deprecated).map(
+  descriptorOf,
+);
+
+const NAMES: ReadonlySet<string> = new Set(EVENT_DESCRIPTORS.map(({ name }) => name));
+
+/** Whether clients can subscribe to the type. */
+export function isEventName(name: string): boolean {
+  return NAMES.has(name);
+}
