@@ -19,6 +19,7 @@ import { RefuseParametersGuard } from './http/refuse-parameters.guard.js';
 import { LiveChatModule } from './live-chat/live-chat.module.js';
 import { McpModule } from './mcp/mcp.module.js';
 import { OpenApiController } from './openapi/openapi.controller.js';
+import { SigningKeySetController } from './webhooks/signing-key-set.controller.js';
 import { WebhooksModule } from './webhooks/webhooks.module.js';
 
 function problemFilter(store: Store, logger: Logger): ProblemFilter {
@@ -47,7 +48,13 @@ function problemFilter(store: Store, logger: Logger): ProblemFilter {
     McpModule,
     WebhooksModule,
   ],
-  controllers: [AsyncApiController, DescribeProblemController, ListEventTypesController, OpenApiController],
+  controllers: [
+    AsyncApiController,
+    DescribeProblemController,
+    ListEventTypesController,
+    OpenApiController,
+    SigningKeySetController,
+  ],
   providers: [
     // The scope guard comes first: a key without the scope learns nothing more about the operation.
     { provide: APP_GUARD, useClass: ScopeGuard },

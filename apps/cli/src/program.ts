@@ -9,6 +9,7 @@ import { keysCommand, type CliContext } from './keys.command.js';
 import { rebuildCommand } from './rebuild/rebuild.command.js';
 import { repairCommand } from './repair/repair.command.js';
 import { secretsCommand } from './secrets/secrets.command.js';
+import { signingKeysCommand } from './signing-keys/signing-keys.command.js';
 import { verifyCommand } from './verify/verify.command.js';
 
 /** The command line: `gapless <command>`. */
@@ -27,6 +28,7 @@ export function gaplessProgram(context: CliContext & TailContext & MigrateContex
     .addCommand(rebuildCommand(context))
     .addCommand(repairCommand(context))
     .addCommand(secretsCommand(context))
+    .addCommand(signingKeysCommand(context))
     .addCommand(migrateCommand(context))
     .addCommand(configCommand(context));
 }

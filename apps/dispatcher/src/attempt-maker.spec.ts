@@ -49,13 +49,14 @@ beforeEach(() => {
   });
 });
 
-function aMaker(attempt: Destination['attempt']): AttemptMaker {
+function aMaker(attempt: Destination['attempt'], isForPaced = false): AttemptMaker {
   return new AttemptMaker({
     kit: aStageKit({ nowMs: NOW_MS, config: { retrySchedule: SCHEDULE }, topics, metrics }),
     lookup: { find: () => Promise.resolve(found) } as unknown as DispatchLookup,
     destination: { attempt, close: () => Promise.resolve() },
     appender: appender.asAppender,
     recent: new RecentAttempts(15_000, () => NOW_MS),
+    isForPaced,
     signal: ending.signal,
   });
 }
@@ -210,7 +211,7 @@ describe('an attempt whose partition is another member’s by now', () => {
   it('is not sent any more', async () => {
     const flight = new Flight(() => 0);
     const made = maker.make(due, flight);
-    flight.isWithdrawn = true;
+    flight.withdraw();
     await made;
     expect(posts).toEqual([]);
     expect(appender.records).toEqual([]);
@@ -276,5 +277,36 @@ describe('an attempt and the troubles around it', () => {
     });
     await expect(interrupted.make(due, new Flight(() => 0))).rejects.toBe(reason);
     expect(appender.records).toEqual([]);
+  });
+});
+
+describe('an attempt to a paced endpoint', () => {
+  const paced: Target = { ...TARGET, settings: { maxPerSecond: 5 } };
+
+  it('is left to the delivery log, in which its delivery then is', async () => {
+    found = { kind: 'target', target: paced };
+    await make({ ...due, run: 0, attempt: 1 });
+    expect(posts).toEqual([]);
+    expect(facts()).toEqual([{ type: 'scheduled', delivery: due.delivery }]);
+    appender.appends.length = 0;
+    await make({ ...due, run: 0, attempt: 2 });
+    expect(appender.records).toEqual([]);
+  });
+
+  it('is made by the pump, which passes on those of endpoints that are not paced any more', async () => {
+    const pump = aMaker((attempt, target) => {
+      posts.push([attempt, target]);
+      return Promise.resolve(outcome);
+    }, true);
+    found = { kind: 'target', target: paced };
+    await pump.make(due, new Flight(() => 0));
+    expect(posts).toEqual([[due, paced]]);
+    appender.appends.length = 0;
+    found = { kind: 'target', target: TARGET };
+    const other = { ...due, attempt: 2 };
+    await pump.make(other, new Flight(() => 0));
+    expect(posts).toHaveLength(1);
+    expect(appender.records.map(({ topic }) => topic)).toEqual([topics.attempts]);
+    expect(attemptOf(appender.records[0]!)).toEqual(other);
   });
 });

@@ -2,6 +2,7 @@ import {
   attemptLeadMs,
   decideAfterAttempt,
   errorText,
+  isPaced,
   type DeliveryFact,
   type Destination,
   type DueAttempt,
@@ -23,6 +24,8 @@ export interface AttemptMakerDependencies {
   readonly destination: Destination;
   readonly appender: Appender;
   readonly recent: RecentAttempts;
+  /** Whether this makes the attempts of endpoints that limit them, and no others. */
+  readonly isForPaced: boolean;
   /** Aborted when the process ends. Attempts in flight are then made again later. */
   readonly signal: AbortSignal;
 }
@@ -33,9 +36,10 @@ export class AttemptMaker {
 
   /**
    * Resolves once every record that follows from the attempt is in Kafka, so that its offset may be committed.
+   * @param onSent called when the request is on its way
    * @throws the signal's reason when the process ends first
    */
-  async make(due: DueAttempt, flight: Flight): Promise<void> {
+  async make(due: DueAttempt, flight: Flight, onSent?: () => void): Promise<void> {
     const found = await this.use.lookup.find(due);
     // The current owner of the partition makes the attempt.
     if (flight.isWithdrawn) return;
@@ -50,17 +54,27 @@ export class AttemptMaker {
         ]);
         return;
       case 'target':
-        await this.use.recent.once(due, () => this.#push(due, found.target, flight));
+        if (isPaced(found.target.settings) !== this.use.isForPaced) {
+          await this.#leave(due);
+        } else await this.use.recent.once(due, () => this.#push(due, found.target, flight, onSent));
     }
   }
 
-  async #push(due: DueAttempt, target: Target, flight: Flight): Promise<void> {
+  /** Leaves the attempt to the others. Attempts of paced endpoints are only in the delivery log. */
+  async #leave(due: DueAttempt): Promise<void> {
+    if (this.use.isForPaced) await this.#append([attemptRecord(this.use.kit.topics.attempts, due)]);
+    else if (due.run === 0 && due.attempt === 1) {
+      await this.#append([this.#fact({ type: 'scheduled', delivery: due.delivery })]);
+    }
+  }
+
+  async #push(due: DueAttempt, target: Target, flight: Flight, onSent?: () => void): Promise<void> {
     const { topics, config, metrics, tracing, logger } = this.use.kit;
     flight.posting();
-    const outcome = await this.use.destination.attempt(due, target, this.use.signal);
+    const outcome = await this.use.destination.attempt(due, target, this.use.signal, onSent);
     flight.answered();
     this.use.signal.throwIfAborted();
-    const after = decideAfterAttempt(due.attempt, outcome, config.retrySchedule);
+    const after = decideAfterAttempt(due.attempt, outcome, config.retrySchedule, target.settings);
     const leadMs = attemptLeadMs(due, outcome.startedAtMs);
     const error = outcome.error === null ? null : errorText(outcome.error);
     const records = [
@@ -78,14 +92,16 @@ export class AttemptMaker {
         responseExcerpt: outcome.response?.excerpt ?? null,
         next: after.kind,
         nextAttemptAtMs: after.kind === 'retry' ? after.dueAtMs + leadMs : null,
+        ...(after.kind === 'exhausted' && after.disables === true ? { disables: true } : {}),
       }),
     ];
     const retryTopic = after.kind === 'retry' ? topics.retry[after.tier - 1] : undefined;
     if (after.kind === 'retry' && retryTopic !== undefined) {
-      records.push(attemptRecord(retryTopic, { ...due, attempt: due.attempt + 1, dueAtMs: after.dueAtMs, leadMs }));
+      const next = { ...due, attempt: due.attempt + 1, dueAtMs: after.dueAtMs, leadMs };
+      records.push(attemptRecord(retryTopic, next, after.waitUntilMs));
     }
     await this.#append(records);
-    measureAttempt(metrics, due, outcome, after);
+    measureAttempt(metrics, due, outcome, after, this.use.isForPaced);
     traceAttempt(tracing, due, outcome, after);
     logger.info(
       {

@@ -1,8 +1,17 @@
 import { setMaxListeners } from 'node:events';
-import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { ENDPOINT_SHARE, ORG_SHARE, type Destination, type DueAttempt } from '#libs/domain';
-import { EndpointDirectory } from '#libs/postgres';
-import { Appender, Appenders, attemptRecord, ConsumerSessions, factRecord, type NewRecord } from '#libs/kafka-log';
+import { EndpointDirectory, OverdueDeliveries, PacedEndpoints } from '#libs/postgres';
+import {
+  Appender,
+  Appenders,
+  attemptRecord,
+  ConsumerSessions,
+  factRecord,
+  LogPositions,
+  partitionOf,
+  type NewRecord,
+} from '#libs/kafka-log';
 import { StageKit } from '#libs/platform';
 import { untilItWorks } from '#libs/runtime';
 import { AttemptMaker } from './attempt-maker.js';
@@ -11,7 +20,9 @@ import { LaneFeeder, type OpenRecord } from './lane-feeder.js';
 import { DESTINATION } from './destination.provider.js';
 import { AttentiveClock } from './attentive-clock.js';
 import { Lane, type LaneLimits } from './lane.js';
-import { measureLane } from './measure-lane.js';
+import { measureLane, measurePump } from './measure-lane.js';
+import { PacedPartitions, type PacedSession } from './pacing/paced-partitions.js';
+import { PacedPump } from './pacing/paced-pump.js';
 import { RecentAttempts } from './recent-attempts.js';
 import { PendingFacts } from './routing/pending-facts.js';
 import { RoutedPlaces } from './routing/routed-places.js';
@@ -55,18 +66,25 @@ const PROJECTION_LAG_MS = 5_000;
 /** Attempts in flight get this long when the process stops. The rest is repeated after the restart. */
 const DRAIN_MS = 4_000;
 
+/** A first attempt that is not made from the log. */
+export interface AsideAttempt {
+  readonly due: DueAttempt;
+  readonly isPaced: boolean;
+}
+
 /**
  * The three lanes that attempts are made in: first attempts come from the log, retries and replays from the attempts
  * topic, and what has no room there from the slow topic.
  */
 @Injectable()
-export class Dispatcher implements BeforeApplicationShutdown {
+export class Dispatcher implements OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly first: LaneFeeder;
   readonly main: LaneFeeder;
   readonly slow: LaneFeeder;
   readonly #ending = new AbortController();
   readonly #clock = new AttentiveClock();
   readonly #pending: PendingFacts;
+  readonly #paced: PacedPump;
 
   constructor(
     directory: EndpointDirectory,
@@ -74,7 +92,10 @@ export class Dispatcher implements BeforeApplicationShutdown {
     /** Appends the attempts that move to the slow lane. */
     private readonly appender: Appender,
     private readonly places: RoutedPlaces,
-    sessions: ConsumerSessions,
+    private readonly sessions: ConsumerSessions,
+    pacedEndpoints: PacedEndpoints,
+    overdue: OverdueDeliveries,
+    positions: LogPositions,
     private readonly kit: StageKit,
     @Inject(DESTINATION) private readonly destination: Destination,
   ) {
@@ -84,18 +105,21 @@ export class Dispatcher implements BeforeApplicationShutdown {
     setMaxListeners(0, signal);
     const recent = new RecentAttempts(config.deliveryTimeoutMs + PROJECTION_LAG_MS, () => clock.now());
     // Each lane has its own look-ups and appends, and does not wait for those of the other.
-    const aMaker = (outcomes: Appender) =>
+    const aMaker = (outcomes: Appender, isForPaced = false) =>
       new AttemptMaker({
         kit,
         lookup: new DispatchLookup(directory, logger, signal),
         destination,
         appender: outcomes,
         recent,
+        isForPaced,
         signal,
       });
     const firstMaker = aMaker(appenders.open({ gatherMs: FIRST_GATHER_MS }));
     const mainMaker = aMaker(appenders.open());
-    const slowMaker = aMaker(appenders.open({ gatherMs: SLOW_GATHER_MS }));
+    const slowOutcomes = appenders.open({ gatherMs: SLOW_GATHER_MS });
+    const slowMaker = aMaker(slowOutcomes);
+    const pacedMaker = aMaker(slowOutcomes, true);
     this.#pending = new PendingFacts((dues) => this.#append(dues.map((due) => this.#scheduled(due))));
     const dependencies = { appender, sessions, topics, logger, signal };
     const nowMs = () => this.#clock.nowMs();
@@ -137,6 +161,25 @@ export class Dispatcher implements BeforeApplicationShutdown {
       },
       dependencies,
     );
+    const session = () => this.#pacedSession();
+    this.#paced = new PacedPump({
+      endpoints: pacedEndpoints,
+      overdue,
+      partitions: new PacedPartitions({
+        session,
+        attemptMs: config.deliveryTimeoutMs,
+        factsEnd: () => positions.ends(topics.deliveries),
+        projectedTo: () => overdue.projectedUpTo('deliveries', topics.deliveries),
+        nowMs: () => performance.now(),
+      }),
+      partitionOf: (id) => partitionOf(id, config.partitions),
+      make: (due, flight, onSent) => pacedMaker.make(due, flight, onSent),
+      generation: () => session()?.generation,
+      clockMs: () => clock.now(),
+      nowMs: () => performance.now(),
+      logger,
+    });
+    measurePump(metrics, this.#paced);
   }
 
   /** Offers the first attempt of a delivery to its lane. @returns whether it has room for the attempt */
@@ -147,20 +190,35 @@ export class Dispatcher implements BeforeApplicationShutdown {
   }
 
   /**
-   * Appends first attempts for the slow lane, and shows their deliveries as pending. Retries until Kafka has them.
+   * Appends first attempts for the slow lane, and shows their deliveries as pending. Those of paced endpoints wait in the
+   * delivery log alone. Retries until Kafka has them.
    * @param turn names records that take turns with the others
    */
-  async putAside(dues: readonly DueAttempt[], turn?: string): Promise<void> {
+  async putAside(dues: readonly AsideAttempt[], turn?: string): Promise<void> {
     const { attemptsSlow } = this.kit.topics;
     await this.#append(
-      dues.flatMap((due) => [this.#scheduled(due), attemptRecord(attemptsSlow, due)]),
+      dues.flatMap(({ due, isPaced }) => [
+        this.#scheduled(due),
+        ...(isPaced ? [] : [attemptRecord(attemptsSlow, due)]),
+      ]),
       turn,
     );
   }
 
+  /** The partitions of the slow lane. Their owner also paces their endpoints. */
+  #pacedSession(): PacedSession | undefined {
+    const session = this.slow.mayBegin ? this.sessions.of(SLOW_GROUP) : undefined;
+    if (session === undefined) return undefined;
+    return { generation: session.generation, partitions: session.assigned[this.kit.topics.attemptsSlow] ?? [] };
+  }
+
+  onApplicationBootstrap(): void {
+    void this.#paced.run();
+  }
+
   /** Runs before the consumers leave their groups, so that attempts that end in time are committed. */
   async beforeApplicationShutdown(): Promise<void> {
-    await Promise.all([this.first, this.main, this.slow].map((feeder) => feeder.drain(DRAIN_MS)));
+    await Promise.all([this.first, this.main, this.slow, this.#paced].map((part) => part.drain(DRAIN_MS)));
     this.#pending.stop();
     this.#clock.stop();
     // Before anything that waits for Postgres: attempts that are left would begin late, beside their next owner's.
@@ -175,7 +233,7 @@ export class Dispatcher implements BeforeApplicationShutdown {
 
   /** @param isNew whether the delivery is not shown as pending yet */
   async #divert(due: DueAttempt, isNew: boolean): Promise<void> {
-    if (isNew) await this.putAside([due]);
+    if (isNew) await this.putAside([{ due, isPaced: false }]);
     else await this.#append([attemptRecord(this.kit.topics.attemptsSlow, due)]);
     this.kit.metrics.add('gapless_attempts_diverted_total', {});
   }

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { topicNames, type Handled } from '#libs/kafka-log';
+import type { DueAttempt } from '#libs/domain';
+import { attemptRecord, topicNames, waitsUntilMs, type Handled, type NewRecord } from '#libs/kafka-log';
 import { aDueAttempt, attemptOf, storedAttempt } from '../../../test/support/due-attempts.js';
 import { FakeAppender } from '../../../test/support/fake-appender.js';
 import { aStageKit } from '../../../test/support/stage-kit.js';
@@ -12,7 +13,10 @@ const retryTopic = topics.retry[0]!;
 let appender: FakeAppender;
 
 function aHandler(): ForwardRetriesHandler {
-  return new ForwardRetriesHandler(appender.asAppender, aStageKit({ nowMs: NOW_MS, topics }));
+  return new ForwardRetriesHandler(
+    appender.asAppender,
+    aStageKit({ nowMs: NOW_MS, topics, config: { retrySchedule: [10_000, 60_000] } }),
+  );
 }
 
 beforeEach(() => {
@@ -26,6 +30,15 @@ function handle(...dueAtMs: readonly number[]): Promise<Handled> {
   );
   const handler = aHandler();
   return handler.handle({ topic: retryTopic, partition: 0, records });
+}
+
+/** The headers of an attempt that waits in a topic for a part of its time. */
+function hop(due: DueAttempt, waitUntilMs: number): Readonly<Record<string, string>> {
+  return attemptRecord(retryTopic, due, waitUntilMs).headers as Readonly<Record<string, string>>;
+}
+
+function asStored({ headers }: NewRecord) {
+  return { ...storedAttempt(aDueAttempt(), 0), headers: headers as Readonly<Record<string, string>> };
 }
 
 function forwarded(): readonly (number | undefined)[] {
@@ -50,6 +63,16 @@ describe('a batch of retries', () => {
   it('hands nothing over while the first is not due', async () => {
     expect(await handle(NOW_MS + 1, NOW_MS + 2)).toEqual({ kind: 'later', nextOffset: 100, waitMs: 1 });
     expect(appender.records).toEqual([]);
+  });
+
+  it('passes one that has to wait longer on to the longest tier that fits, and never to the lane', async () => {
+    const due = aDueAttempt(1, undefined, { attempt: 2, dueAtMs: NOW_MS + 75_000 });
+    const record = { ...storedAttempt(due, 100, retryTopic), headers: hop(due, NOW_MS - 3) };
+    await aHandler().handle({ topic: retryTopic, partition: 0, records: [record] });
+    const [next] = appender.records;
+    expect(next?.topic).toBe(topics.retry[1]);
+    expect(attemptOf(next!)).toEqual(due);
+    expect(waitsUntilMs(asStored(next!))).toBe(NOW_MS + 60_000);
   });
 
   it('never hands one over before an earlier one', async () => {

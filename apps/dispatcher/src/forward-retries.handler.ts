@@ -1,13 +1,17 @@
 import { Controller } from '@nestjs/common';
 import { Payload } from '@nestjs/microservices';
+import { nextHop, type DueAttempt } from '#libs/domain';
 import {
   Appender,
-  dueAtMs,
   formerRetryTopics,
   KafkaBatches,
+  attemptRecord,
   readAttemptRecord,
+  waitsUntilMs,
   type Handled,
+  type NewRecord,
   type RecordBatch,
+  type StoredRecord,
 } from '#libs/kafka-log';
 import { StageKit } from '#libs/platform';
 import { notAnAttempt } from './not-an-attempt.js';
@@ -15,7 +19,7 @@ import { notAnAttempt } from './not-an-attempt.js';
 export const RETRY_GROUP = 'dispatcher-retry';
 
 /**
- * Passes retries on when they are due. All retries of a topic wait equally long, so the first one of a partition is due
+ * Passes retries on when they are due. All retries of a topic wait equally long, or a moment less, so the first one of a partition is due
  * first: the partition rests until then. Topics of earlier schedules are read as well, so that a changed schedule loses
  * no retry.
  */
@@ -30,29 +34,44 @@ export class ForwardRetriesHandler {
   async handle(@Payload() batch: RecordBatch): Promise<Handled> {
     const { topics, clock, logger, metrics } = this.kit;
     const nowMs = clock.now();
-    const waiting = batch.records.find((record) => dueAtMs(record) > nowMs);
+    const waiting = batch.records.find((record) => waitsUntilMs(record) > nowMs);
     const due =
       waiting === undefined ? batch.records : batch.records.filter((record) => record.offset < waiting.offset);
     // Do not pass records on unchecked: other producers than the dispatcher may have written them.
-    const foreign = new Set(due.filter((record) => readAttemptRecord(record) === undefined));
+    const foreign: StoredRecord[] = [];
     await this.appender.append(
       due.map((record) => {
-        if (foreign.has(record)) return notAnAttempt(topics, record);
-        const { key, value, headers } = record;
-        return { topic: topics.attempts, key, value, headers };
+        const attempt = readAttemptRecord(record);
+        if (attempt === undefined) {
+          foreign.push(record);
+          return notAnAttempt(topics, record);
+        }
+        return this.#waitsOn(attempt, nowMs) ?? { ...passedOn(record), topic: topics.attempts };
       }),
     );
-    if (foreign.size > 0) {
+    if (foreign.length > 0) {
       const { topic, partition } = batch;
-      const [from] = [...foreign].map(({ offset }) => offset);
-      logger.warn({ topic, partition, from, records: foreign.size }, 'dispatcher.dead_letters');
+      const from = foreign[0]?.offset;
+      logger.warn({ topic, partition, from, records: foreign.length }, 'dispatcher.dead_letters');
     }
     const [first] = due;
     if (first !== undefined) {
-      const lateMs = Math.max(0, clock.now() - dueAtMs(first));
+      const lateMs = Math.max(0, clock.now() - waitsUntilMs(first));
       metrics.observe('gapless_retry_lateness_seconds', {}, lateMs / 1_000);
     }
     if (waiting === undefined) return undefined;
-    return { kind: 'later', nextOffset: waiting.offset, waitMs: dueAtMs(waiting) - nowMs };
+    return { kind: 'later', nextOffset: waiting.offset, waitMs: waitsUntilMs(waiting) - nowMs };
   }
+  /** Returns the record of an attempt that has to wait longer than one topic can; `undefined` if it is due. */
+  #waitsOn(attempt: DueAttempt, nowMs: number): NewRecord | undefined {
+    const { config, topics } = this.kit;
+    if (attempt.dueAtMs <= nowMs) return undefined;
+    const { tier, waitMs } = nextHop(config.retrySchedule, attempt.dueAtMs - nowMs);
+    const topic = topics.retry[tier - 1];
+    return topic === undefined ? undefined : attemptRecord(topic, attempt, nowMs + waitMs);
+  }
+}
+
+function passedOn({ key, value, headers }: StoredRecord): Omit<NewRecord, 'topic'> {
+  return { key, value, headers };
 }

@@ -38,10 +38,7 @@ export class Flight {
   #postingSinceMs: number | null = null;
   /** How long the endpoint took to answer. */
   answeredAfterMs = 0;
-  /**
-   * Whether the partition belongs to another owner by now. The attempt must then not be sent, unless it already was.
-   */
-  isWithdrawn = false;
+  #isWithdrawn = false;
 
   constructor(
     private readonly nowMs: () => number,
@@ -49,6 +46,17 @@ export class Flight {
     /** The owner that offered the attempt. */
     readonly owner?: object,
   ) {}
+
+  /**
+   * Whether the partition belongs to another owner by now. The attempt must then not be sent, unless it already was.
+   */
+  get isWithdrawn(): boolean {
+    return this.#isWithdrawn;
+  }
+
+  withdraw(): void {
+    this.#isWithdrawn = true;
+  }
 
   /** Call this before the POST, and `answered` after it. */
   posting(): void {
@@ -224,7 +232,7 @@ export class Lane {
       const dropped = share.waiting.length - kept.length;
       share.waiting.splice(0, Infinity, ...kept);
       for (let left = dropped; left > 0; left--) this.#release(share);
-      for (const flight of share.inFlight) flight.isWithdrawn ||= flight.owner === owner;
+      for (const flight of share.inFlight) if (flight.owner === owner) flight.withdraw();
     }
   }
 

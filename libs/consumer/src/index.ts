@@ -1,10 +1,14 @@
 export { ApiError, type ApiErrorKind, type ApiProblem } from '../../api-client/src/index.js';
 export * from '../../event-types/src/index.js';
 export {
+  publicKeysOf,
   verifySignature,
+  verifyStandardSignature,
   type SignatureProblem,
   type SignatureVerdict,
+  type SigningKeySet,
   type VerifySignatureOptions,
+  type VerifyStandardSignatureOptions,
 } from '../../webhook-signature/src/index.js';
 export * from './feed/cursor.js';
 export * from './feed/feed.js';

@@ -46,8 +46,8 @@ export class Destinations implements Destination {
     this.#opened = new ByKind((kind) => kind.open(context));
   }
 
-  attempt(due: DueAttempt, target: Target, signal: AbortSignal): Promise<AttemptOutcome> {
-    return this.#opened.of(target.url).attempt(due, target, signal);
+  attempt(due: DueAttempt, target: Target, signal: AbortSignal, onSent?: () => void): Promise<AttemptOutcome> {
+    return this.#opened.of(target.url).attempt(due, target, signal, onSent);
   }
 
   async close(): Promise<void> {

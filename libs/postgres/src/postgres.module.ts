@@ -4,13 +4,16 @@ import { AuditLog } from './access/audit-log.js';
 import { DashboardSessionRecords } from './access/dashboard-session-records.js';
 import { IdempotencyRecords } from './access/idempotency-records.js';
 import { SecretCipher } from './access/secret-cipher.js';
+import { SigningKeys } from './access/signing-keys.js';
 import { Store } from './connection/store.js';
 import { DeliveryLog } from './deliveries/delivery-log.js';
+import { EventAnswers } from './deliveries/event-answers.js';
 import { OverdueDeliveries } from './deliveries/overdue-deliveries.js';
 import { RecoverySource } from './deliveries/recovery-source.js';
 import { EndpointDirectory } from './endpoints/endpoint-directory.js';
 import { EndpointHealthReader } from './endpoints/endpoint-health-reader.js';
 import { EndpointRecords } from './endpoints/endpoint-records.js';
+import { PacedEndpoints } from './endpoints/paced-endpoints.js';
 import { FeedAudit } from './feed/feed-audit.js';
 import { FeedCursors } from './feed/feed-cursors.js';
 import { FeedReader } from './feed/feed-reader.js';
@@ -45,12 +48,14 @@ const OVER_THE_STORE: readonly (new (store: Store) => object)[] = [
   FeedCursors,
   LiveChatSettingsRecords,
   OverdueDeliveries,
+  PacedEndpoints,
   RouterPlaces,
 ];
 const WITH_SECRETS: readonly (new (store: Store, cipher: SecretCipher) => object)[] = [
   EndpointDirectory,
   EndpointRecords,
   IdempotencyRecords,
+  SigningKeys,
 ];
 const WITHIN_RETENTION: readonly (new (store: Store, retentionMs: number) => object)[] = [FeedReader, RecoverySource];
 
@@ -73,6 +78,7 @@ export class PostgresModule {
       { provide: SecretCipher, useValue: cipher },
       ...OVER_THE_STORE.map((one) => ({ provide: one, useValue: new one(store) })),
       ...WITH_SECRETS.map((one) => ({ provide: one, useValue: new one(store, cipher) })),
+      { provide: EventAnswers, useValue: new EventAnswers(store, new DeliveryLog(store)) },
       ...WITHIN_RETENTION.map((one) => ({ provide: one, useValue: new one(store, retentionMs) })),
     ];
     return { module: PostgresModule, global: true, providers: [...providers], exports: [...providers] };

@@ -1,3 +1,4 @@
+export { asymmetricSignature } from './asymmetric-signature.js';
 export { legacySignature, serviceSignature } from './service-signature.js';
 export { standardWebhooksSignature } from './standard-webhooks-signature.js';
 export {
@@ -6,3 +7,9 @@ export {
   type SignatureVerdict,
   type VerifySignatureOptions,
 } from './verify-signature.js';
+export {
+  publicKeysOf,
+  verifyStandardSignature,
+  type SigningKeySet,
+  type VerifyStandardSignatureOptions,
+} from './verify-standard-signature.js';

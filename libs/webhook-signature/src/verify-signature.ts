@@ -68,6 +68,16 @@ function nowSeconds(now: Date | number | undefined): number {
   return Math.floor(time > MAX_SECONDS ? time / 1000 : time);
 }
 
+/** Whether a timestamp in seconds is too far from now. */
+export function isExpired(
+  timestamp: number,
+  toleranceSeconds: number | undefined,
+  now: Date | number | undefined,
+): boolean {
+  // This form also refuses a tolerance or a time that is not a number.
+  return !(Math.abs(nowSeconds(now) - timestamp) <= (toleranceSeconds ?? DEFAULT_TOLERANCE_SECONDS));
+}
+
 function matches(secrets: readonly unknown[], body: Buffer | string, { timestamp, digests }: ParsedSignature): boolean {
   const given = digests.map((digest) => Buffer.from(digest, 'latin1'));
   let matched = false;
@@ -90,10 +100,7 @@ function verify({ body, header, secret, toleranceSeconds, now }: VerifySignature
   const parsed = typeof value === 'string' && headers.length === 1 ? parseSignature(value) : undefined;
   if (parsed === undefined) return { valid: false, reason: 'malformed' };
   const timestamp = Number(parsed.timestamp);
-  // This form also refuses a tolerance or a time that is not a number.
-  if (!(Math.abs(nowSeconds(now) - timestamp) <= (toleranceSeconds ?? DEFAULT_TOLERANCE_SECONDS))) {
-    return { valid: false, reason: 'expired' };
-  }
+  if (isExpired(timestamp, toleranceSeconds, now)) return { valid: false, reason: 'expired' };
   const secrets = Array.isArray(secret) ? (secret as readonly string[]) : [secret];
   return matches(secrets, body, parsed) ? { valid: true, timestamp } : { valid: false, reason: 'mismatch' };
 }

@@ -145,6 +145,8 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
           url: endpoint?.url ?? null,
           secret_ciphertext: Buffer.from('whsec_simulated'),
           previous_secret_ciphertext: null,
+          delivery_settings: endpoint?.delivery_settings ?? null,
+          custom_headers_ciphertext: null,
           is_active: endpoint?.is_active ?? null,
           activation: endpoint?.activation ?? null,
           run: delivery?.run ?? null,
@@ -163,7 +165,9 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
       for (const row of tables.deliveries.values()) {
         const { endpointId } = row.ref;
         if (row.status !== 'pending' || endpointId <= String(after)) continue;
-        const isOverdue = tables.endpoints.get(endpointId) !== undefined && isDueBefore(tables, row, Number(before));
+        const endpoint = tables.endpoints.get(endpointId);
+        const mayWait = endpoint?.is_paced === true && endpoint.is_active;
+        const isOverdue = endpoint !== undefined && !mayWait && isDueBefore(tables, row, Number(before));
         overdue.set(endpointId, isOverdue || overdue.get(endpointId) === true);
       }
       return [...overdue]

@@ -1,4 +1,4 @@
-import type { EndpointId, OrgId } from '#libs/domain';
+import type { DeliverySettings, EndpointId, OrgId } from '#libs/domain';
 import type { Meaning } from './statements.js';
 import type { EndpointRow, Tables } from './tables.js';
 
@@ -15,6 +15,7 @@ function asSelected(tables: Tables, row: EndpointRow) {
     description: null,
     events: [...row.events],
     widget_ids: null,
+    custom_headers_shown: null,
     disabled_at: null,
     disabled_reason: null,
     created_at: new Date(row.created_at_ms),
@@ -61,13 +62,15 @@ export const ENDPOINT_STATEMENTS: readonly Meaning[] = [
     isSeenWhenCommitted: true,
     sign: /^simulated: insert the endpoint/,
     act: (tables, _statement, [values]) => {
-      const { id, orgId, url, events, receivesFromOffset, createdAt } = values as {
+      const { id, orgId, url, events, receivesFromOffset, createdAt, ...delivery } = values as {
         readonly id: EndpointId;
         readonly orgId: OrgId;
         readonly url: string;
         readonly events: readonly string[];
         readonly receivesFromOffset: string | null;
         readonly createdAt: Date;
+        readonly deliverySettings: Partial<DeliverySettings> | null;
+        readonly isPaced: boolean;
       };
       const row: EndpointRow = {
         id,
@@ -76,6 +79,8 @@ export const ENDPOINT_STATEMENTS: readonly Meaning[] = [
         events,
         is_active: true,
         activation: 1,
+        delivery_settings: delivery.deliverySettings,
+        is_paced: delivery.isPaced,
         created_at_ms: createdAt.getTime(),
         receives_after_seq: headOf(tables, orgId),
         receives_from_offset: receivesFromOffset === null ? null : Number(receivesFromOffset),
@@ -88,8 +93,20 @@ export const ENDPOINT_STATEMENTS: readonly Meaning[] = [
   {
     name: 'update endpoint',
     domain: 'endpoints',
+    isSeenWhenCommitted: true,
     sign: /^simulated: update plain members/,
-    act: () => [],
+    act: (tables, _statement, [where, values]) => {
+      const { deliverySettings, isPaced } = values as {
+        readonly deliverySettings?: Partial<DeliverySettings> | null;
+        readonly isPaced?: boolean;
+      };
+      if (deliverySettings === undefined || isPaced === undefined) return [];
+      switched(tables, (where as { readonly id: string }).id, {
+        delivery_settings: deliverySettings,
+        is_paced: isPaced,
+      });
+      return [];
+    },
   },
   {
     name: 'note who changed it',
@@ -180,6 +197,16 @@ export const ENDPOINT_STATEMENTS: readonly Meaning[] = [
     },
   },
   {
+    name: 'paced endpoints',
+    domain: null,
+    sign: /from endpoints where is_paced and is_active/,
+    act: (tables) =>
+      tables.endpoints
+        .values()
+        .filter(({ is_paced, is_active }) => is_paced && is_active)
+        .map(({ id, delivery_settings }) => ({ id, delivery_settings })),
+  },
+  {
     name: 'subscribers',
     domain: null,
     sign: /as asked\(org_id, from_seq(, from_offset)?\)\s+join endpoints e/,
@@ -205,6 +232,7 @@ export const ENDPOINT_STATEMENTS: readonly Meaning[] = [
           receives_after_seq: String(row.receives_after_seq),
           receives_from_offset: row.receives_from_offset === null ? null : String(row.receives_from_offset),
           created_ms: String(row.created_at_ms),
+          is_paced: row.is_paced,
           inactive: inactive.length === 0 ? null : inactive,
         };
       });

@@ -3,6 +3,7 @@ import type {
   ConversationId,
   DeliveryId,
   DeliveryRef,
+  DeliverySettings,
   EndpointId,
   EventId,
   OrgId,
@@ -56,6 +57,8 @@ export interface EndpointRow {
   readonly events: readonly string[];
   readonly is_active: boolean;
   readonly activation: number;
+  readonly delivery_settings: Partial<DeliverySettings> | null;
+  readonly is_paced: boolean;
   readonly created_at_ms: number;
   /** The org's latest event in the feed when it was created. */
   readonly receives_after_seq: number;

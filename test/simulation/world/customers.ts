@@ -28,8 +28,11 @@ export class Customers {
 
   constructor(private readonly use: CustomersDependencies) {}
 
-  /** @param onPost is called for each attempt that a process begins */
-  destinationOf(onPost: (due: DueAttempt) => void): Destination {
+  /**
+   * @param onPost is called for each attempt that a process begins
+   * @param isAlive whether the process is alive: the attempts of one that is not have ended
+   */
+  destinationOf(onPost: (due: DueAttempt) => void, isAlive: () => boolean): Destination {
     const { time, network, ledger } = this.use;
     return {
       close: () => Promise.resolve(),
@@ -41,6 +44,8 @@ export class Customers {
         const { id: endpointId } = endpoint;
         const wallMs = time.wallMs;
         onPost(due);
+        const flight = () => isAlive();
+        this.#begin(endpoint, flight);
         const startedAtMs = time.nowMs;
         const durationMs = () => Math.round(time.nowMs - startedAtMs);
         const aborted = new Promise<never>((_resolve, reject) => {
@@ -64,9 +69,18 @@ export class Customers {
           const kind = isRefused || signal.aborted ? 'connect' : 'timeout';
           const failed = { kind, detail: kind } as const;
           return { startedAtMs: wallMs, durationMs: durationMs(), response: null, error: failed, attributes: {} };
+        } finally {
+          endpoint.inFlight.delete(flight);
         }
       },
     };
+  }
+
+  #begin({ id, inFlight, pace }: LedgerEndpoint, flight: () => boolean): void {
+    inFlight.add(flight);
+    const most = [...inFlight].filter((isAlive) => isAlive()).length;
+    if (pace.maxInFlight === null || most <= pace.maxInFlight) return;
+    this.use.ledger.breaches.push(`${id} has ${most} attempts in flight, and allows ${pace.maxInFlight}`);
   }
 
   #receive(endpoint: LedgerEndpoint, eventId: EventId, body: Buffer, answer: (status: number) => void): void {

@@ -13,7 +13,7 @@ import { Operator } from './operator.js';
 import { Customers, type Mood } from './customers.js';
 import { EventSource } from './event-source.js';
 import { FAULT_NAMES, FaultPlan, type FaultName } from './faults.js';
-import { Ledger } from './ledger.js';
+import { Ledger, type Pace } from './ledger.js';
 import type { LogLine } from './recorded-logger.js';
 import { SimulatedProcess, type StageName } from './simulated-process.js';
 import { HttpSubmitter, InboxProducer } from './submitters.js';
@@ -72,6 +72,7 @@ const ALARMING = new Set([
 export class History {
   readonly #time = new VirtualTime();
   readonly #plan: Random;
+  readonly #paces: Random;
   readonly #trace: Trace;
   readonly #ledger = new Ledger();
   readonly #network: Network;
@@ -90,6 +91,7 @@ export class History {
     const { seed } = options;
     const stream = (nth: number) => new Random(seed, nth);
     this.#plan = stream(1);
+    this.#paces = stream(7);
     const time = this.#time;
     liveIn({ time, random: stream(2) });
     this.#trace = new Trace(time, options.onTrace);
@@ -237,9 +239,12 @@ export class History {
       newEventId: () => this.#source.newId(),
       newEndpointId: () => this.#source.newEndpointId(),
       destination: (owner) =>
-        this.#customers.destinationOf((due) => {
-          this.#assertHeld(owner, due);
-        }),
+        this.#customers.destinationOf(
+          (due) => {
+            this.#assertHeld(owner, due);
+          },
+          () => owner.actor.isAlive,
+        ),
     });
     this.#processes.push(process);
     process.start();
@@ -354,7 +359,7 @@ export class History {
     const moods: readonly Mood[] = ['answers', 'answers', 'is slow', 'fails at times', 'fails', 'hangs'];
     for (const orgId of this.#orgIds) {
       for (let count = plan.int(0, 2); count > 0; count--) {
-        const operator = this.#operatorOf(orgId);
+        const operator = this.#operatorOf(orgId, this.#aPace());
         const createdAtMs = plan.chance(0.6) ? 0 : plan.between(0, endMs);
         operator.create(createdAtMs);
         if (plan.chance(0.3)) {
@@ -376,10 +381,19 @@ export class History {
     this.#time.schedule(atMs - this.#time.nowMs, this.#chance, act);
   }
 
-  #operatorOf(orgId: OrgId): Operator {
+  /** Most endpoints have no limits. */
+  #aPace(): Pace {
+    const paces = this.#paces;
+    if (!paces.chance(0.25)) return { maxPerSecond: null, maxInFlight: null };
+    const maxPerSecond = paces.chance(0.7) ? paces.int(1, 6) : null;
+    return { maxPerSecond, maxInFlight: maxPerSecond === null || paces.chance(0.3) ? paces.int(1, 3) : null };
+  }
+
+  #operatorOf(orgId: OrgId, pace?: Pace): Operator {
     const { log } = topicNames(this.#config.topicPrefix, this.#config.retrySchedule);
     const partition = partitionOf(orgId, this.#config.partitions);
-    const operator = new Operator(`hook-${this.#operators.length + 1}`, orgId, {
+    const name = `hook-${this.#operators.length + 1}`;
+    const use = {
       time: this.#time,
       random: this.#plan,
       trace: this.#trace,
@@ -390,7 +404,8 @@ export class History {
         committed: this.#broker.group('sim-router').offsets.get(`${log}/${partition}`)?.offset ?? 0,
         handedOver: this.#broker.handedOver('sim-router', log, partition),
       }),
-    });
+    };
+    const operator = new Operator(name, orgId, use, pace);
     this.#operators.push(operator);
     return operator;
   }

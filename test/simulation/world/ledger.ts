@@ -1,4 +1,4 @@
-import type { EndpointId, EventId, OrgId } from '#libs/domain';
+import type { DeliverySettings, EndpointId, EventId, OrgId } from '#libs/domain';
 import type { KeptRecord } from '../kafka/partition-log.js';
 import { TICKET_TYPES } from './event-source.js';
 
@@ -33,6 +33,9 @@ export interface InactiveTime {
   owed: { readonly from: number; readonly handedOver: number } | null;
 }
 
+/** The limits of an endpoint, as its operator has set them. */
+export type Pace = Pick<DeliverySettings, 'maxPerSecond' | 'maxInFlight'>;
+
 export interface LedgerEndpoint {
   readonly id: EndpointId;
   readonly orgId: OrgId;
@@ -45,6 +48,9 @@ export interface LedgerEndpoint {
   owedFrom: number | null;
   readonly inactive: InactiveTime[];
   readonly receipts: Receipt[];
+  readonly pace: Pace;
+  /** For each attempt that is in flight, whether its process is alive. */
+  readonly inFlight: Set<() => boolean>;
 }
 
 /** What became of a partition that lost records. */
@@ -62,7 +68,7 @@ export class Ledger {
   readonly endpoints = new Map<EndpointId, LedgerEndpoint>();
   readonly endpointsByUrl = new Map<string, LedgerEndpoint>();
   /** The endpoints that were asked for, by their urls. */
-  readonly asked = new Map<string, Pick<LedgerEndpoint, 'mood' | 'createdFrom'>>();
+  readonly asked = new Map<string, Pick<LedgerEndpoint, 'mood' | 'createdFrom' | 'pace'>>();
   /** What went against a promise while it happened. */
   readonly breaches: string[] = [];
   /** The partitions that lost records, as `topic/partition`. */
@@ -80,7 +86,8 @@ export class Ledger {
     const asked = this.asked.get(url);
     if (asked === undefined || this.endpoints.has(id)) return;
     const events = [...TICKET_TYPES];
-    const created: LedgerEndpoint = { id, orgId, events, ...asked, owedFrom: null, inactive: [], receipts: [] };
+    const none = { owedFrom: null, inactive: [], receipts: [], inFlight: new Set<() => boolean>() };
+    const created: LedgerEndpoint = { id, orgId, events, ...asked, ...none };
     this.endpoints.set(id, created);
     this.endpointsByUrl.set(url, created);
   }

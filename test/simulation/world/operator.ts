@@ -4,7 +4,7 @@ import type { Random } from '../engine/random.js';
 import type { Trace } from '../engine/trace.js';
 import { Actor, type VirtualTime } from '../engine/virtual-time.js';
 import { TICKET_TYPES } from './event-source.js';
-import type { Ledger, LedgerEndpoint } from './ledger.js';
+import type { Ledger, LedgerEndpoint, Pace } from './ledger.js';
 import type { SimulatedProcess } from './simulated-process.js';
 
 export interface OperatorDependencies {
@@ -20,6 +20,8 @@ export interface OperatorDependencies {
   readonly routed: (orgId: OrgId) => { readonly committed: number; readonly handedOver: number };
 }
 
+const NO_PACE: Pace = { maxPerSecond: null, maxInFlight: null };
+
 /** One endpoint of a customer, as its operator sees it: each request is made until it is answered. */
 export class Operator {
   readonly #actor: Actor;
@@ -34,6 +36,7 @@ export class Operator {
     readonly name: string,
     private readonly orgId: OrgId,
     private readonly use: OperatorDependencies,
+    private readonly pace: Pace = NO_PACE,
   ) {
     this.#actor = new Actor(`operator ${name}`);
   }
@@ -68,8 +71,10 @@ export class Operator {
     const id = await this.#untilAnswered((api) => {
       // Another endpoint each time: an operator that gets no answer does not know whether there is one.
       const url = `https://${this.name}-${++this.#requests}.example.com/`;
-      ledger.asked.set(url, { mood: this.name, createdFrom: logEnd(this.orgId) });
-      return api.createEndpoint(this.orgId, { url, events: TICKET_TYPES });
+      const { maxPerSecond, maxInFlight } = this.pace;
+      ledger.asked.set(url, { mood: this.name, createdFrom: logEnd(this.orgId), pace: this.pace });
+      const pace = { max_per_second: maxPerSecond, max_in_flight: maxInFlight };
+      return api.createEndpoint(this.orgId, { url, events: TICKET_TYPES, ...pace });
     });
     this.#endpoint = ledger.endpoints.get(id) ?? null;
     if (this.#endpoint !== null) this.#endpoint.owedFrom = logEnd(this.orgId);

@@ -32,8 +32,10 @@ import {
   EndpointRecords,
   FeedReader,
   OverdueDeliveries,
+  PacedEndpoints,
   RouterPlaces,
   type SecretCipher,
+  type SigningKeys,
   type Store,
 } from '#libs/postgres';
 import {
@@ -302,10 +304,11 @@ export class SimulatedProcess {
           const urls = { check: () => Promise.resolve() } as unknown as EndpointUrlCheck;
           const log = new LogMoments(connection, topics, config);
           const identifiers = { endpointId: newEndpointId } as unknown as Identifiers;
+          const signingKeys = { ensure: () => Promise.resolve() } as unknown as SigningKeys;
           this.#api = {
             ingest,
-            create: new CreateWebhookController(endpoints, urls, log, identifiers, config, clock),
-            update: new UpdateWebhookController(endpoints, urls, log, appender, topics, clock),
+            create: new CreateWebhookController(endpoints, urls, log, identifiers, signingKeys, config, clock),
+            update: new UpdateWebhookController(endpoints, urls, log, signingKeys, appender, topics, clock),
           };
           break;
         }
@@ -314,15 +317,26 @@ export class SimulatedProcess {
           break;
         case 'dispatcher': {
           const directory = new EndpointDirectory(store, cipher);
+          const positions = new LogPositions(connection);
+          const overdue = new OverdueDeliveries(store);
           const places = part(new RoutedPlaces(store, new RouterPlaces(store), topics, logger));
           const dispatcher = part(
-            new Dispatcher(directory, appenders, appender, places, sessions, kit, this.use.destination(this)),
+            new Dispatcher(
+              directory,
+              appenders,
+              appender,
+              places,
+              sessions,
+              new PacedEndpoints(store),
+              overdue,
+              positions,
+              kit,
+              this.use.destination(this),
+            ),
           );
-          const positions = new LogPositions(connection);
           controllers.push(new RouteLogHandler(directory, dispatcher, places, positions, kit, LARGE_FROM));
           controllers.push(new DispatchAttemptsHandler(dispatcher));
           controllers.push(new ForwardRetriesHandler(appender, kit));
-          const overdue = new OverdueDeliveries(store);
           part(new ReconcilePending(overdue, connection, appender, sessions, kit));
           break;
         }

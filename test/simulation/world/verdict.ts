@@ -208,6 +208,21 @@ function checkDeliveries(evidence: Evidence, log: readonly Logged[], problems: s
   }
 }
 
+const SECOND_MS = 1_000;
+/** Times are sums of fractions. */
+const ROUNDING_MS = 1e-3;
+
+/** Whether an endpoint got more within a second than its limit. */
+function checkPace({ ledger }: Evidence, problems: string[]): void {
+  for (const { id, receipts, pace } of ledger.endpoints.values()) {
+    const limit = pace.maxPerSecond;
+    if (limit === null) continue;
+    const times = receipts.map(({ atMs }) => atMs).sort((one, other) => one - other);
+    const broken = times.find((atMs, index) => (times[index + limit] ?? Infinity) - atMs < SECOND_MS - ROUNDING_MS);
+    if (broken !== undefined) problems.push(`${id} got more than ${limit} within the second from ${broken}`);
+  }
+}
+
 /** What can be said once everything has settled: each line is a broken promise. */
 export function judge(evidence: Evidence): readonly string[] {
   const problems = [...evidence.ledger.breaches];
@@ -215,6 +230,7 @@ export function judge(evidence: Evidence): readonly string[] {
   checkLedger(evidence, log, problems);
   checkFeed(evidence, log, problems);
   checkDeliveries(evidence, log, problems);
+  checkPace(evidence, problems);
   return problems;
 }
 

@@ -7,7 +7,8 @@ import { CLOCK } from '#libs/platform';
 import { keyOf, OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { shownTime } from '../deliveries/delivery.presenter.js';
-import { noSuchEvent, SeqPipe } from './seq.pipe.js';
+import { noSuchEvent } from '../events/event-id.pipe.js';
+import { SeqPipe } from './seq.pipe.js';
 
 function eventDeliveryJson(delivery: EventDelivery) {
   return {

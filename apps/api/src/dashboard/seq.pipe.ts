@@ -1,12 +1,8 @@
 import type { PipeTransform } from '@nestjs/common';
-import { GaplessError, seqFromText, type Seq } from '#libs/domain';
+import { seqFromText, type Seq } from '#libs/domain';
+import { noSuchEvent } from '../events/event-id.pipe.js';
 
 const SEQ = /^[1-9]\d{0,15}$/;
-
-/** The same error for a seq that is malformed, not assigned yet, or past retention. */
-export function noSuchEvent(): GaplessError {
-  return new GaplessError('not_found', 'There is no such event.');
-}
 
 /** Reads the `:seq` of a path. */
 export class SeqPipe implements PipeTransform<unknown, Seq> {

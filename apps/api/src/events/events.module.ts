@@ -5,6 +5,7 @@ import { RateLimitsModule } from '../rate-limits/rate-limits.module.js';
 import { CheckedIds } from './checked-ids.js';
 import { FeedFollower } from './feed-follower.js';
 import { FeedHeads } from './feed-heads.js';
+import { GetEventController } from './get-event.controller.js';
 import { IngestEventsController } from './ingest-events.controller.js';
 import { IngestLag } from './ingest-lag.js';
 import { OpenStreams } from './open-streams.js';
@@ -17,7 +18,7 @@ import { StreamRoom } from './stream-room.js';
 
 @Module({
   imports: [AuthModule, IdempotencyModule, RateLimitsModule],
-  controllers: [IngestEventsController, ReadFeedController],
+  controllers: [GetEventController, IngestEventsController, ReadFeedController],
   providers: [
     CheckedIds,
     FeedFollower,

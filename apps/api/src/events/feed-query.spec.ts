@@ -23,7 +23,7 @@ describe('the query of the feed', () => {
   it('is read', () => {
     const query = { since: '4127', limit: '1000', event: 'test', widget_id: WIDGET.toUpperCase(), wait: '30' };
     expect(parseFeedQuery(query)).toEqual({
-      query: { since: 4127, limit: 1000, event: 'test', widgetId: WIDGET },
+      query: { since: 4127, limit: 1000, events: ['test'], widgetId: WIDGET },
       hasSince: true,
       waitSeconds: 30,
     });
@@ -67,7 +67,27 @@ describe('the query of the feed', () => {
   it('filters by a type of the catalog alone', () => {
     expect(refusal({ event: 'ticket.exploded' }).code).toBe('unknown_event_type');
     expect(refusal({ event: 'constructor' }).code).toBe('unknown_event_type');
-    expect(parseFeedQuery({ event: 'lead.captured' }).query.event).toBe('lead.captured');
+    expect(parseFeedQuery({ event: 'lead.captured' }).query.events).toEqual(['lead.captured']);
+  });
+
+  it('may name several types', () => {
+    const event = ['ticket.reply', 'test', 'ticket.reply', ''];
+    expect(parseFeedQuery({ event }).query.events).toEqual(['ticket.reply', 'test']);
+    expect(refusal({ event: ['test', 'ticket.exploded'] }).code).toBe('unknown_event_type');
+  });
+
+  it('may look back, but not wait then', () => {
+    expect(parseFeedQuery({ until: '9', order: 'desc' }).query).toEqual({
+      since: 0,
+      limit: 100,
+      until: 9,
+      isDescending: true,
+    });
+    expect(parseFeedQuery({ order: 'asc' })).toEqual(parseFeedQuery({}));
+    expect(refusal({ order: 'newest' }).problems).toMatchObject([{ pointer: '#/order', code: 'not_allowed' }]);
+    for (const query of [{ until: '9' }, { order: 'desc' }]) {
+      expect(refusal({ ...query, wait: '1' }).problems).toMatchObject([{ pointer: '#/wait', code: 'not_allowed' }]);
+    }
   });
 
   it('cannot read a widget that is not a UUID', () => {

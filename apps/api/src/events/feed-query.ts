@@ -23,17 +23,26 @@ export interface FeedRequest {
  * @throws GaplessError `malformed_request`, `validation_failed`, `unknown_event_type`
  */
 export function parseFeedQuery(query: unknown): FeedRequest {
-  const parameters = new QueryParameters(query, ['since', 'cursor', 'limit', 'event', 'widget_id', 'wait']);
+  const parameters = new QueryParameters(
+    query,
+    ['since', 'cursor', 'until', 'limit', 'event', 'widget_id', 'wait', 'order'],
+    ['event'],
+  );
   const since = parameters.integer('since', 0, Number.MAX_SAFE_INTEGER);
+  const until = parameters.integer('until', 0, Number.MAX_SAFE_INTEGER);
   const cursor = parameters.read('cursor', parseCursorName, 'must be the name of a cursor');
   if (since !== undefined && cursor !== undefined) {
     parameters.refuse('cursor', 'not_allowed', 'must not be used together with since');
   }
   const limit = parameters.integer('limit', 1, MAX_LIMIT) ?? DEFAULT_LIMIT;
   const waitSeconds = parameters.integer('wait', 1, MAX_WAIT_SECONDS) ?? 0;
-  const event = parameters.text('event');
-  if (event !== undefined && !isFeedFilter(event)) {
-    parameters.refuse('event', 'unknown_event_type', 'is not an event type');
+  const events = [...new Set(parameters.texts('event'))];
+  if (!events.every(isFeedFilter)) parameters.refuse('event', 'unknown_event_type', 'is not an event type');
+  const order = parameters.text('order') ?? 'asc';
+  if (order !== 'asc' && order !== 'desc') parameters.refuse('order', 'not_allowed', 'must be asc or desc');
+  // Only the future can be waited for.
+  if (waitSeconds > 0 && (order === 'desc' || until !== undefined)) {
+    parameters.refuse('wait', 'not_allowed', 'must not be combined with until or order=desc');
   }
   const widgetId = parameters.read('widget_id', parseWidgetId, 'must be a UUID');
   parameters.throwIfAny();
@@ -41,13 +50,23 @@ export function parseFeedQuery(query: unknown): FeedRequest {
     query: {
       since: (since ?? SEQ_NONE) as Seq,
       limit,
-      ...(event === undefined ? {} : { event }),
+      ...(until === undefined ? {} : { until: until as Seq }),
+      ...(events.length === 0 ? {} : { events }),
       ...(widgetId === undefined ? {} : { widgetId }),
+      ...(order === 'desc' ? { isDescending: true } : {}),
     },
     hasSince: since !== undefined,
     cursor,
     waitSeconds,
   };
+}
+
+/** @throws GaplessError `validation_failed` if the query looks back, which a stream cannot */
+export function refuseLookBack({ until, isDescending }: FeedQuery): void {
+  const names = [...(until === undefined ? [] : ['until']), ...(isDescending === true ? ['order'] : [])];
+  const parameters = new QueryParameters({}, []);
+  for (const name of names) parameters.refuse(name, 'not_allowed', 'must not be given for a stream');
+  parameters.throwIfAny();
 }
 
 /**

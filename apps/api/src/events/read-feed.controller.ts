@@ -10,7 +10,7 @@ import { noSuchCursor } from '../cursors/cursor-name.js';
 import { ReadsQuery } from '../http/refuse-parameters.guard.js';
 import { FeedFollower } from './feed-follower.js';
 import { feedPageHeaders, feedPageJson, STREAM_KEEP_ALIVE, STREAM_START } from './feed-page.presenter.js';
-import { parseFeedQuery, parseLastEventId, type FeedRequest } from './feed-query.js';
+import { parseFeedQuery, parseLastEventId, refuseLookBack, type FeedRequest } from './feed-query.js';
 import { OpenStreams } from './open-streams.js';
 import { SharedReads } from './shared-reads.js';
 import { StreamPages, type StreamPage } from './stream-pages.js';
@@ -51,6 +51,7 @@ export class ReadFeedController {
     const { query, hasSince, waitSeconds } = await this.#fromCursor(orgId, parseFeedQuery(parameters));
     reply.header('vary', 'accept');
     if (wantsStream(request)) {
+      refuseLookBack(query);
       const lastEventId = parseLastEventId(request.headers['last-event-id']);
       return this.#stream(orgId, query, lastEventId ?? (hasSince ? query.since : undefined), request, reply);
     }

@@ -19,8 +19,8 @@ export class SharedReads {
 
   /** Returns the page as of the call, or a later one. */
   page(orgId: OrgId, query: FeedQuery): Promise<FeedPage> {
-    const { since, limit, event = '', widgetId = '', maxBytes = '' } = query;
-    const name = [orgId, since, limit, event, widgetId, maxBytes].join(' ');
+    const { since, until = '', limit, events = [], widgetId = '', maxBytes = '', isDescending = false } = query;
+    const name = [orgId, since, until, limit, events.join(','), widgetId, maxBytes, isDescending].join(' ');
     return shared(this.#pages, name, () => this.feed.page(orgId, query, this.clock.now()));
   }
 

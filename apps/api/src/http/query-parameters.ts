@@ -10,13 +10,18 @@ const DECIMAL_INTEGER = /^(?:0|-?[1-9]\d*)$/;
  */
 export class QueryParameters {
   readonly #values = new Map<string, string>();
+  readonly #lists = new Map<string, readonly string[]>();
   readonly #unreadable: FieldProblem[] = [];
   readonly #problems: FieldProblem[] = [];
 
-  /** @param query the query as Fastify parsed it: a member for each parameter, with an array if it is repeated */
-  constructor(query: unknown, known: readonly string[]) {
+  /**
+   * @param query the query as Fastify parsed it: a member for each parameter, with an array if it is repeated
+   * @param repeatable the known parameters that may be repeated
+   */
+  constructor(query: unknown, known: readonly string[], repeatable: readonly string[] = []) {
     for (const [name, value] of Object.entries(query as Record<string, unknown>)) {
       if (!known.includes(name)) this.refuse(name, 'unknown_parameter', 'is not a parameter of this operation');
+      else if (repeatable.includes(name)) this.#lists.set(name, listOf(value));
       else if (typeof value !== 'string') this.refuse(name, 'repeated', 'must not be repeated');
       else if (value !== '') this.#values.set(name, value);
     }
@@ -24,6 +29,11 @@ export class QueryParameters {
 
   text(name: string): string | undefined {
     return this.#values.get(name);
+  }
+
+  /** Returns the values of a parameter that may be repeated, without empty ones. */
+  texts(name: string): readonly string[] {
+    return this.#lists.get(name) ?? [];
   }
 
   integer(name: string, min: number, max: number): number | undefined {
@@ -61,4 +71,8 @@ export class QueryParameters {
     if (unreadable !== undefined) throw errorOf('malformed_request', [unreadable, ...others]);
     throwIfInvalid(this.#problems);
   }
+}
+
+function listOf(value: unknown): readonly string[] {
+  return [value].flat().filter((text): text is string => typeof text === 'string' && text !== '');
 }

@@ -221,9 +221,30 @@ const feed: JsonObject = {
         maximum: Number.MAX_SAFE_INTEGER,
       }),
       queryParameter('limit', 'Page size.', { type: 'integer', minimum: 1, maximum: 1_000, default: 100 }),
-      queryParameter('event', 'Only this type.', { type: 'string', enum: EVENT_TYPES.filter(isFeedFilter) }),
+      queryParameter('until', 'Events up to this seq.', {
+        type: 'integer',
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+      }),
+      queryParameter('order', '`desc`: newest first. Pass `next_seq` as the next `until`.', {
+        type: 'string',
+        enum: ['asc', 'desc'],
+        default: 'asc',
+      }),
+      {
+        ...queryParameter('event', 'Only this type; repeat it for several.', {
+          type: 'array',
+          items: { type: 'string', enum: EVENT_TYPES.filter(isFeedFilter) },
+        }),
+        style: 'form',
+        explode: true,
+      },
       queryParameter('widget_id', 'Only events of this widget.', UUID),
-      queryParameter('wait', 'Seconds to wait for an event.', { type: 'integer', minimum: 1, maximum: 30 }),
+      queryParameter('wait', 'Seconds to wait for an event; not with `until` or `order=desc`.', {
+        type: 'integer',
+        minimum: 1,
+        maximum: 30,
+      }),
       {
         name: 'Last-Event-ID',
         in: 'header',
@@ -244,6 +265,33 @@ const feed: JsonObject = {
       },
     },
     errors: ['unknown_event_type', 'not_found'],
+  }),
+};
+
+const EVENT = pathParameter('id', 'The id of the event.');
+
+const event: JsonObject = {
+  get: operation('get', {
+    id: 'getEvent',
+    tag: EVENTS,
+    summary: 'Read an event',
+    scope: 'events:read',
+    parameters: [EVENT],
+    success: { status: 200, description: 'The envelope.', content: dataOf(ref('Envelope')) },
+    errors: ['not_found'],
+  }),
+};
+
+const eventDeliveries: JsonObject = {
+  get: operation('get', {
+    id: 'listEventDeliveries',
+    tag: DELIVERIES,
+    summary: 'Read what became of an event at each endpoint',
+    description: 'One answer for each endpoint that exists now, oldest first.',
+    scope: 'webhooks:read',
+    parameters: [EVENT],
+    success: { status: 200, description: 'The answers.', content: dataOf(listOf('EventAnswer')) },
+    errors: ['not_found'],
   }),
 };
 
@@ -562,6 +610,8 @@ export const PATHS: JsonObject = {
   '/api/v1/external/events': feed,
   '/api/v1/external/cursors': cursors,
   '/api/v1/external/cursors/{name}': cursor,
+  '/api/v1/external/events/{id}': event,
+  '/api/v1/external/events/{id}/deliveries': eventDeliveries,
   '/api/v1/external/event-types': eventTypes,
   '/api/v1/external/api-keys': apiKeys,
   '/api/v1/external/api-keys/{id}': apiKey,

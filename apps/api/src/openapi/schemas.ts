@@ -9,6 +9,14 @@ import { bodySchema } from '../http/body-schema.js';
 import { absentOrNull } from '../http/member-rules.js';
 import { LiveChatSettingsDto, staffAlerts } from '../live-chat/live-chat-settings.dto.js';
 import { PROBLEM_TYPES } from '../problems/problem-types.js';
+import {
+  goneDisables,
+  legacySignature,
+  numberInFlight,
+  ratePerSecond,
+  retryAfterRespect,
+  signatureKinds,
+} from '../webhooks/delivery-members.js';
 import { RotateSecretDto } from '../webhooks/rotate-secret.dto.js';
 import {
   endpointDescription,
@@ -67,6 +75,18 @@ const webhook = {
   failure_count: { ...COUNT, description: 'Failed attempts in a row, over all deliveries. A success resets it to 0.' },
   last_triggered_at: MAYBE_TIMESTAMP,
   created_at: TIMESTAMP,
+  header_names: {
+    type: 'array',
+    items: { type: 'string' },
+    description: 'The names of the additional headers. Their values are never shown.',
+  },
+  auth_type: { type: ['string', 'null'], enum: ['basic', 'bearer', null], description: 'The kind of `auth`.' },
+  legacy_signature: legacySignature.schema,
+  signatures: signatureKinds.schema,
+  respect_retry_after: retryAfterRespect.schema,
+  disable_on_gone: goneDisables.schema,
+  max_per_second: absentOrNull(ratePerSecond).schema,
+  max_in_flight: absentOrNull(numberInFlight).schema,
 };
 
 const delivery = {
@@ -176,6 +196,26 @@ export const SCHEMAS: JsonObject = {
   NewWebhook: bodySchema(CreateWebhookDto),
   WebhookChange: bodySchema(UpdateWebhookDto),
   Delivery: objectOf(delivery, 'What became of an event on its way to an endpoint.'),
+  EventAnswer: objectOf(
+    {
+      endpoint_id: ENDPOINT_ID,
+      endpoint_name: MAYBE_TEXT,
+      url: { type: 'string', description: 'Of the endpoint as it is now.' },
+      answer: {
+        type: 'string',
+        enum: [
+          ...['delivered', 'pending', 'failed'],
+          ...['not_subscribed', 'out_of_scope', 'inactive', 'not_yet_created'],
+        ],
+        description:
+          'The status of the delivery, or why there is none. `pending` without a delivery: a dispatcher has not come to the ' +
+          'event yet. Without a delivery, the present events and widgets of the endpoint count.',
+      },
+      inactive_since: { ...MAYBE_TIMESTAMP, description: 'Only with `inactive`.' },
+      delivery: { anyOf: [ref('Delivery'), { type: 'null' }] },
+    },
+    'What became of an event at one endpoint.',
+  ),
   DeliveryWithLog: objectOf({
     ...delivery,
     endpoint_id: ENDPOINT_ID,

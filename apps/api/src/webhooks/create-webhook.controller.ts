@@ -1,6 +1,6 @@
 import { Controller, Inject, Post } from '@nestjs/common';
 import { GaplessError, type Clock, type OrgId } from '#libs/domain';
-import { EndpointRecords, type AuditActor } from '#libs/postgres';
+import { EndpointRecords, SigningKeys, type AuditActor } from '#libs/postgres';
 import { CLOCK, CONFIG } from '#libs/platform';
 import { Identifiers, type Config } from '#libs/runtime';
 import { Actor } from '../audit/actor.decorator.js';
@@ -11,7 +11,7 @@ import { JsonBody } from '../http/json-body.decorator.js';
 import { EndpointUrlCheck } from './endpoint-url-check.js';
 import { LogMoments } from './log-moments.js';
 import { newSigningSecret } from './signing-secret.js';
-import { CreateWebhookDto, widgetIdsOf } from './webhook.dto.js';
+import { CreateWebhookDto, deliveryChangesOf, widgetIdsOf } from './webhook.dto.js';
 import { webhookWithSecretJson } from './webhook.presenter.js';
 
 /** `POST /external/webhooks`: registers an endpoint, and shows its secret in this response only (contract 5.1, 5.2). */
@@ -22,6 +22,7 @@ export class CreateWebhookController {
     private readonly urls: EndpointUrlCheck,
     private readonly log: LogMoments,
     private readonly identifiers: Identifiers,
+    private readonly signingKeys: SigningKeys,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -35,6 +36,8 @@ export class CreateWebhookController {
     @Actor() actor: AuditActor,
   ) {
     await this.urls.check(body.url);
+    // Published from now on, and not only from the first push on.
+    if (body.signatures?.includes('ed25519') === true) await this.signingKeys.ensure();
     const secret = newSigningSecret();
     const limit = this.config.maxEndpointsPerOrg;
     const logEnd = await this.log.endOf(orgId);
@@ -50,6 +53,7 @@ export class CreateWebhookController {
         secret,
         createdAt: new Date(this.clock.now()),
         logEnd,
+        ...deliveryChangesOf(body),
       },
       limit,
     );

@@ -1,16 +1,17 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
-import { EndpointRecords } from '#libs/postgres';
+import { EndpointRecords, SigningKeys } from '#libs/postgres';
 import { CLOCK, LOGGER, RegularWork } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
 
 const EVERY_MS = 60 * 1_000;
 
-/** Deletes secrets whose overlap is over. Every process may do so. */
+/** Deletes secrets and signing keys whose overlap is over. Every process may do so. */
 @Injectable()
 export class PreviousSecretPruner extends RegularWork {
   constructor(
     private readonly endpoints: EndpointRecords,
+    private readonly signingKeys: SigningKeys,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
@@ -18,7 +19,8 @@ export class PreviousSecretPruner extends RegularWork {
   }
 
   protected async act(): Promise<undefined> {
-    const pruned = await this.endpoints.forgetPreviousSecrets(new Date(this.clock.now()));
+    const secrets = await this.endpoints.forgetPreviousSecrets(new Date(this.clock.now()));
+    const pruned = secrets + (await this.signingKeys.forget());
     if (pruned > 0) this.logger.info({ pruned }, 'secrets.pruned');
   }
 

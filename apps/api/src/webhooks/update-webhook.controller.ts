@@ -1,6 +1,6 @@
 import { Controller, Inject, Param, Patch } from '@nestjs/common';
 import type { Clock, EndpointId, OrgId } from '#libs/domain';
-import { EndpointRecords, type EndpointChanges, type AuditActor } from '#libs/postgres';
+import { EndpointRecords, SigningKeys, type EndpointChanges, type AuditActor } from '#libs/postgres';
 import { Appender, factRecord, type TopicNames } from '#libs/kafka-log';
 import { CLOCK, TOPICS } from '#libs/platform';
 import { Actor } from '../audit/actor.decorator.js';
@@ -11,7 +11,7 @@ import { JsonBody } from '../http/json-body.decorator.js';
 import { EndpointIdPipe, noSuchEndpoint } from './endpoint-id.pipe.js';
 import { EndpointUrlCheck } from './endpoint-url-check.js';
 import { LogMoments } from './log-moments.js';
-import { UpdateWebhookDto, widgetIdsOf } from './webhook.dto.js';
+import { deliveryChangesOf, UpdateWebhookDto, widgetIdsOf } from './webhook.dto.js';
 import { webhookJson } from './webhook.presenter.js';
 
 function changesOf(body: UpdateWebhookDto, isActive: EndpointChanges['isActive']): EndpointChanges {
@@ -21,6 +21,7 @@ function changesOf(body: UpdateWebhookDto, isActive: EndpointChanges['isActive']
     ...(body.name === undefined ? {} : { name: body.name }),
     ...(body.description === undefined ? {} : { description: body.description }),
     ...(body.widget_ids === undefined ? {} : { widgetIds: widgetIdsOf(body.widget_ids) }),
+    ...deliveryChangesOf(body),
     ...(isActive === undefined ? {} : { isActive }),
   };
 }
@@ -32,6 +33,7 @@ export class UpdateWebhookController {
     private readonly endpoints: EndpointRecords,
     private readonly urls: EndpointUrlCheck,
     private readonly log: LogMoments,
+    private readonly signingKeys: SigningKeys,
     private readonly appender: Appender,
     @Inject(TOPICS) private readonly topics: TopicNames,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -47,6 +49,7 @@ export class UpdateWebhookController {
   ) {
     if ((await this.endpoints.find(orgId, id)) === undefined) throw noSuchEndpoint();
     if (body.url !== undefined) await this.urls.check(body.url);
+    if (body.signatures?.includes('ed25519') === true) await this.signingKeys.ensure();
     const { is_active: becomes } = body;
     const isActive = becomes === undefined ? undefined : { becomes, logEnd: await this.log.endOf(orgId) };
     const atMs = this.clock.now();

@@ -1,6 +1,25 @@
-import { parseWidgetId, type WidgetId } from '#libs/domain';
+import {
+  parseWidgetId,
+  SIGNATURE_KINDS,
+  type CustomHeadersChange,
+  type DeliverySettings,
+  type EndpointAuth,
+  type SignatureKind,
+  type WidgetId,
+} from '#libs/domain';
 import { Checked } from '../http/checked.decorator.js';
 import { absentOr, absentOrNull, required } from '../http/member-rules.js';
+import {
+  changedHeaders,
+  endpointAuth,
+  goneDisables,
+  legacySignature,
+  newHeaders,
+  numberInFlight,
+  ratePerSecond,
+  retryAfterRespect,
+  signatureKinds,
+} from './delivery-members.js';
 import {
   activity,
   endpointDescription,
@@ -26,6 +45,30 @@ export class CreateWebhookDto {
 
   @Checked(absentOrNull(widgetIds))
   readonly widget_ids?: readonly string[] | null;
+
+  @Checked(absentOrNull(newHeaders))
+  readonly headers?: Readonly<Record<string, string>> | null;
+
+  @Checked(absentOrNull(endpointAuth))
+  readonly auth?: EndpointAuth | null;
+
+  @Checked(absentOr(legacySignature))
+  readonly legacy_signature?: boolean;
+
+  @Checked(absentOr(signatureKinds))
+  readonly signatures?: readonly SignatureKind[];
+
+  @Checked(absentOr(retryAfterRespect))
+  readonly respect_retry_after?: boolean;
+
+  @Checked(absentOr(goneDisables))
+  readonly disable_on_gone?: boolean;
+
+  @Checked(absentOrNull(ratePerSecond))
+  readonly max_per_second?: number | null;
+
+  @Checked(absentOrNull(numberInFlight))
+  readonly max_in_flight?: number | null;
 }
 
 /**
@@ -50,6 +93,57 @@ export class UpdateWebhookDto {
 
   @Checked(absentOr(activity))
   readonly is_active?: boolean;
+
+  @Checked(absentOrNull(changedHeaders))
+  readonly headers?: Readonly<Record<string, string | null>> | null;
+
+  @Checked(absentOrNull(endpointAuth))
+  readonly auth?: EndpointAuth | null;
+
+  @Checked(absentOr(legacySignature))
+  readonly legacy_signature?: boolean;
+
+  @Checked(absentOr(signatureKinds))
+  readonly signatures?: readonly SignatureKind[];
+
+  @Checked(absentOr(retryAfterRespect))
+  readonly respect_retry_after?: boolean;
+
+  @Checked(absentOr(goneDisables))
+  readonly disable_on_gone?: boolean;
+
+  @Checked(absentOrNull(ratePerSecond))
+  readonly max_per_second?: number | null;
+
+  @Checked(absentOrNull(numberInFlight))
+  readonly max_in_flight?: number | null;
+}
+
+/** Returns the members that concern delivery, if there are any. */
+export function deliveryChangesOf(body: CreateWebhookDto | UpdateWebhookDto): {
+  readonly settings?: Partial<DeliverySettings>;
+  readonly customHeaders?: CustomHeadersChange;
+} {
+  const settings: Partial<DeliverySettings> = {
+    ...(body.legacy_signature === undefined ? {} : { legacySignature: body.legacy_signature }),
+    ...(body.signatures === undefined ? {} : { signatures: inOrder(body.signatures) }),
+    ...(body.respect_retry_after === undefined ? {} : { respectRetryAfter: body.respect_retry_after }),
+    ...(body.disable_on_gone === undefined ? {} : { disableOnGone: body.disable_on_gone }),
+    ...(body.max_per_second === undefined ? {} : { maxPerSecond: body.max_per_second }),
+    ...(body.max_in_flight === undefined ? {} : { maxInFlight: body.max_in_flight }),
+  };
+  const customHeaders: CustomHeadersChange = {
+    ...(body.headers === undefined ? {} : { headers: body.headers }),
+    ...(body.auth === undefined ? {} : { auth: body.auth }),
+  };
+  return {
+    ...(Object.keys(settings).length === 0 ? {} : { settings }),
+    ...(Object.keys(customHeaders).length === 0 ? {} : { customHeaders }),
+  };
+}
+
+function inOrder(kinds: readonly SignatureKind[]): readonly SignatureKind[] {
+  return SIGNATURE_KINDS.filter((kind) => kinds.includes(kind));
 }
 
 /** Returns the widgets in canonical spelling, without repeats. */

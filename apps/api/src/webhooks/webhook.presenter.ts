@@ -12,9 +12,18 @@ export interface WebhookJson {
   readonly failure_count: number;
   readonly last_triggered_at: string | null;
   readonly created_at: string;
+  readonly header_names: readonly string[];
+  readonly auth_type: 'basic' | 'bearer' | null;
+  readonly legacy_signature: boolean;
+  readonly signatures: readonly string[];
+  readonly respect_retry_after: boolean;
+  readonly disable_on_gone: boolean;
+  readonly max_per_second: number | null;
+  readonly max_in_flight: number | null;
 }
 
 export function webhookJson(endpoint: EndpointRecord): WebhookJson {
+  const { settings, shownHeaders } = endpoint;
   return {
     id: endpoint.id,
     name: endpoint.name,
@@ -26,6 +35,14 @@ export function webhookJson(endpoint: EndpointRecord): WebhookJson {
     failure_count: endpoint.failureCount,
     last_triggered_at: isoTime(endpoint.lastTriggeredAt),
     created_at: endpoint.createdAt.toISOString(),
+    header_names: shownHeaders?.names ?? [],
+    auth_type: shownHeaders?.auth ?? null,
+    legacy_signature: settings.legacySignature,
+    signatures: settings.signatures,
+    respect_retry_after: settings.respectRetryAfter,
+    disable_on_gone: settings.disableOnGone,
+    max_per_second: settings.maxPerSecond,
+    max_in_flight: settings.maxInFlight,
   };
 }
 

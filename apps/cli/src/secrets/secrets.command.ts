@@ -1,10 +1,8 @@
-import { readFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { SecretCipher, SecretRotation, UnknownKeyError, type RotatedSecrets } from '#libs/postgres';
-import { loadConfig, type Environment } from '#libs/runtime';
+import type { Environment } from '#libs/runtime';
 import { CliError } from '../cli-error.js';
-import { findDatabaseUrl } from '../database-url.js';
+import { encryptionKeys } from './encryption-keys.js';
 import { withStore } from '../with-store.js';
 
 const HELP = `
@@ -19,7 +17,9 @@ export function secretsCommand(
   const secrets = new Command('secrets').description('manage stored secrets');
   secrets
     .command('rotate')
-    .description('encrypt all endpoint secrets and stored answers with the first key of SECRET_ENCRYPTION_KEYS')
+    .description(
+      'encrypt all endpoint secrets, signing keys and stored answers with the first key of SECRET_ENCRYPTION_KEYS',
+    )
     .option('--json', 'print JSON')
     .addHelpText('after', HELP)
     .action(async ({ json }: { readonly json?: boolean }) => {
@@ -28,7 +28,7 @@ export function secretsCommand(
       context.print(
         json === true
           ? JSON.stringify(rotated)
-          : `encrypted again: ${rotated.endpoints} endpoint secrets, ${rotated.idempotency_keys} stored answers`,
+          : `encrypted again: ${rotated.endpoints} endpoint secrets, ${rotated.idempotency_keys} stored answers, ${rotated.signing_keys} signing keys`,
       );
     });
   return secrets;
@@ -40,29 +40,5 @@ async function explained(work: Promise<RotatedSecrets>): Promise<RotatedSecrets>
   } catch (error) {
     if (error instanceof UnknownKeyError) throw new CliError(`${error.message}; add it after the first one`);
     throw error;
-  }
-}
-
-/**
- * Returns the keys of the environment, otherwise those of the embedded servers. They are checked as in every process.
- */
-async function encryptionKeys(environment: Environment): Promise<string> {
-  const given = environment['SECRET_ENCRYPTION_KEYS']?.trim() || (await embeddedKeys(environment));
-  const { secretEncryptionKeys } = loadConfig({
-    // The command does not use Kafka.
-    KAFKA_BROKERS: 'none:0',
-    ...environment,
-    DATABASE_URL: await findDatabaseUrl(environment),
-    SECRET_ENCRYPTION_KEYS: given,
-  });
-  return secretEncryptionKeys;
-}
-
-async function embeddedKeys(environment: Environment): Promise<string> {
-  const path = resolve(join(environment['DATA_DIR']?.trim() || '.data', 'secret-encryption-keys'));
-  try {
-    return (await readFile(path, 'utf8')).trim();
-  } catch {
-    throw new CliError(`no keys: SECRET_ENCRYPTION_KEYS is not set, and ${path} does not exist (npm start writes it)`);
   }
 }

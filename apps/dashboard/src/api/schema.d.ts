@@ -284,6 +284,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/external/events/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an event
+         * @description Scope: `events:read`.
+         */
+        get: operations["getEvent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/external/events/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what became of an event at each endpoint
+         * @description One answer for each endpoint that exists now, oldest first.
+         *
+         *     Scope: `webhooks:read`.
+         */
+        get: operations["listEventDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/external/event-types": {
         parameters: {
             query?: never;
@@ -1413,6 +1455,25 @@ export interface components {
             last_triggered_at: string | null;
             /** Format: date-time */
             created_at: string;
+            /** @description The names of the additional headers. Their values are never shown. */
+            header_names: string[];
+            /**
+             * @description The kind of `auth`.
+             * @enum {string|null}
+             */
+            auth_type: "basic" | "bearer" | null;
+            /** @description Whether `X-Webhook-Signature` is sent. Default true. */
+            legacy_signature: boolean;
+            /** @description What signs pushes. hmac always does. ed25519 adds a `v1a` signature to `webhook-signature`, by the keys of `/.well-known/jwks.json`. Default [hmac]. */
+            signatures: ("hmac" | "ed25519")[];
+            /** @description Whether `Retry-After` of a 429 or 503 moves the next attempt later, by 6 hours at most. Default false. */
+            respect_retry_after: boolean;
+            /** @description Whether a 410 fails the delivery and disables the endpoint at once. Default false. */
+            disable_on_gone: boolean;
+            /** @description The most attempts in any second. Default null: no limit. */
+            max_per_second: number | null;
+            /** @description The most attempts at the same time. Default null: no limit of its own. */
+            max_in_flight: number | null;
         };
         WebhookWithSecret: {
             id: string;
@@ -1437,6 +1498,25 @@ export interface components {
             last_triggered_at: string | null;
             /** Format: date-time */
             created_at: string;
+            /** @description The names of the additional headers. Their values are never shown. */
+            header_names: string[];
+            /**
+             * @description The kind of `auth`.
+             * @enum {string|null}
+             */
+            auth_type: "basic" | "bearer" | null;
+            /** @description Whether `X-Webhook-Signature` is sent. Default true. */
+            legacy_signature: boolean;
+            /** @description What signs pushes. hmac always does. ed25519 adds a `v1a` signature to `webhook-signature`, by the keys of `/.well-known/jwks.json`. Default [hmac]. */
+            signatures: ("hmac" | "ed25519")[];
+            /** @description Whether `Retry-After` of a 429 or 503 moves the next attempt later, by 6 hours at most. Default false. */
+            respect_retry_after: boolean;
+            /** @description Whether a 410 fails the delivery and disables the endpoint at once. Default false. */
+            disable_on_gone: boolean;
+            /** @description The most attempts in any second. Default null: no limit. */
+            max_per_second: number | null;
+            /** @description The most attempts at the same time. Default null: no limit of its own. */
+            max_in_flight: number | null;
             /** @description The signing secret. Shown only in this response. */
             secret: string;
         };
@@ -1446,7 +1526,7 @@ export interface components {
             /** Format: date-time */
             at: string;
             /** @enum {string} */
-            action: "endpoint.created" | "endpoint.changed" | "endpoint.enabled" | "endpoint.disabled" | "endpoint.deleted" | "endpoint.secret_rotated" | "endpoint.overlap_ended" | "delivery.replayed" | "deliveries.recovered" | "api_key.created" | "api_key.revoked" | "live_chat_settings.changed" | "cursor.created" | "cursor.moved_back" | "cursor.deleted";
+            action: "endpoint.created" | "endpoint.changed" | "endpoint.enabled" | "endpoint.disabled" | "endpoint.deleted" | "endpoint.secret_rotated" | "endpoint.overlap_ended" | "delivery.replayed" | "deliveries.recovered" | "api_key.created" | "api_key.revoked" | "live_chat_settings.changed" | "cursor.created" | "cursor.moved_back" | "cursor.deleted" | "signing_key.rotated";
             /** @description The id of what was changed. */
             target: string;
             /**
@@ -1495,6 +1575,25 @@ export interface components {
             last_triggered_at: string | null;
             /** Format: date-time */
             created_at: string;
+            /** @description The names of the additional headers. Their values are never shown. */
+            header_names: string[];
+            /**
+             * @description The kind of `auth`.
+             * @enum {string|null}
+             */
+            auth_type: "basic" | "bearer" | null;
+            /** @description Whether `X-Webhook-Signature` is sent. Default true. */
+            legacy_signature: boolean;
+            /** @description What signs pushes. hmac always does. ed25519 adds a `v1a` signature to `webhook-signature`, by the keys of `/.well-known/jwks.json`. Default [hmac]. */
+            signatures: ("hmac" | "ed25519")[];
+            /** @description Whether `Retry-After` of a 429 or 503 moves the next attempt later, by 6 hours at most. Default false. */
+            respect_retry_after: boolean;
+            /** @description Whether a 410 fails the delivery and disables the endpoint at once. Default false. */
+            disable_on_gone: boolean;
+            /** @description The most attempts in any second. Default null: no limit. */
+            max_per_second: number | null;
+            /** @description The most attempts at the same time. Default null: no limit of its own. */
+            max_in_flight: number | null;
             /** @description The signing secret. Shown only in this response. */
             secret: string;
             /**
@@ -1526,6 +1625,25 @@ export interface components {
             last_triggered_at: string | null;
             /** Format: date-time */
             created_at: string;
+            /** @description The names of the additional headers. Their values are never shown. */
+            header_names: string[];
+            /**
+             * @description The kind of `auth`.
+             * @enum {string|null}
+             */
+            auth_type: "basic" | "bearer" | null;
+            /** @description Whether `X-Webhook-Signature` is sent. Default true. */
+            legacy_signature: boolean;
+            /** @description What signs pushes. hmac always does. ed25519 adds a `v1a` signature to `webhook-signature`, by the keys of `/.well-known/jwks.json`. Default [hmac]. */
+            signatures: ("hmac" | "ed25519")[];
+            /** @description Whether `Retry-After` of a 429 or 503 moves the next attempt later, by 6 hours at most. Default false. */
+            respect_retry_after: boolean;
+            /** @description Whether a 410 fails the delivery and disables the endpoint at once. Default false. */
+            disable_on_gone: boolean;
+            /** @description The most attempts in any second. Default null: no limit. */
+            max_per_second: number | null;
+            /** @description The most attempts at the same time. Default null: no limit of its own. */
+            max_in_flight: number | null;
             health: {
                 /** @enum {string} */
                 status: "healthy" | "failing" | "disabled";
@@ -1560,6 +1678,33 @@ export interface components {
             description?: string | null;
             /** @description null: all widgets and org-wide events. []: only org-wide events. A list: these widgets and org-wide events. */
             widget_ids?: string[] | null;
+            /** @description Headers to send with each push, at most 20. Values are stored encrypted and never shown. Names that Gapless or the connection sets are refused. */
+            headers?: {
+                [key: string]: string;
+            } | null;
+            /** @description Sends an Authorization header with each push. Stored encrypted and never shown; a user name has no colon. */
+            auth?: (Record<string, never> | null) & ({
+                /** @constant */
+                type: "basic";
+                username: string;
+                password: string;
+            } | {
+                /** @constant */
+                type: "bearer";
+                token: string;
+            });
+            /** @description Whether `X-Webhook-Signature` is sent. Default true. */
+            legacy_signature?: boolean;
+            /** @description What signs pushes. hmac always does. ed25519 adds a `v1a` signature to `webhook-signature`, by the keys of `/.well-known/jwks.json`. Default [hmac]. */
+            signatures?: ("hmac" | "ed25519")[];
+            /** @description Whether `Retry-After` of a 429 or 503 moves the next attempt later, by 6 hours at most. Default false. */
+            respect_retry_after?: boolean;
+            /** @description Whether a 410 fails the delivery and disables the endpoint at once. Default false. */
+            disable_on_gone?: boolean;
+            /** @description The most attempts in any second. Default null: no limit. */
+            max_per_second?: number | null;
+            /** @description The most attempts at the same time. Default null: no limit of its own. */
+            max_in_flight?: number | null;
         };
         WebhookChange: {
             /**
@@ -1577,6 +1722,33 @@ export interface components {
             widget_ids?: string[] | null;
             /** @description true enables the endpoint again, with failure_count 0. */
             is_active?: boolean;
+            /** @description Headers to add or replace; null removes one. null in place of the object removes all. Headers that are not named stay. */
+            headers?: {
+                [key: string]: string | null;
+            } | null;
+            /** @description Sends an Authorization header with each push. Stored encrypted and never shown; a user name has no colon. */
+            auth?: (Record<string, never> | null) & ({
+                /** @constant */
+                type: "basic";
+                username: string;
+                password: string;
+            } | {
+                /** @constant */
+                type: "bearer";
+                token: string;
+            });
+            /** @description Whether `X-Webhook-Signature` is sent. Default true. */
+            legacy_signature?: boolean;
+            /** @description What signs pushes. hmac always does. ed25519 adds a `v1a` signature to `webhook-signature`, by the keys of `/.well-known/jwks.json`. Default [hmac]. */
+            signatures?: ("hmac" | "ed25519")[];
+            /** @description Whether `Retry-After` of a 429 or 503 moves the next attempt later, by 6 hours at most. Default false. */
+            respect_retry_after?: boolean;
+            /** @description Whether a 410 fails the delivery and disables the endpoint at once. Default false. */
+            disable_on_gone?: boolean;
+            /** @description The most attempts in any second. Default null: no limit. */
+            max_per_second?: number | null;
+            /** @description The most attempts at the same time. Default null: no limit of its own. */
+            max_in_flight?: number | null;
         };
         /** @description What became of an event on its way to an endpoint. */
         Delivery: {
@@ -1597,6 +1769,24 @@ export interface components {
             delivered_at: string | null;
             /** Format: date-time */
             created_at: string;
+        };
+        /** @description What became of an event at one endpoint. */
+        EventAnswer: {
+            endpoint_id: string;
+            endpoint_name: string | null;
+            /** @description Of the endpoint as it is now. */
+            url: string;
+            /**
+             * @description The status of the delivery, or why there is none. `pending` without a delivery: a dispatcher has not come to the event yet. Without a delivery, the present events and widgets of the endpoint count.
+             * @enum {string}
+             */
+            answer: "delivered" | "pending" | "failed" | "not_subscribed" | "out_of_scope" | "inactive" | "not_yet_created";
+            /**
+             * Format: date-time
+             * @description Only with `inactive`.
+             */
+            inactive_since: string | null;
+            delivery: components["schemas"]["Delivery"] | null;
         };
         DeliveryWithLog: {
             id: string;
@@ -3507,11 +3697,15 @@ export interface operations {
                 since?: number;
                 /** @description Page size. */
                 limit?: number;
-                /** @description Only this type. */
-                event?: "conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "test";
+                /** @description Events up to this seq. */
+                until?: number;
+                /** @description `desc`: newest first. Pass `next_seq` as the next `until`. */
+                order?: "asc" | "desc";
+                /** @description Only this type; repeat it for several. */
+                event?: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "test")[];
                 /** @description Only events of this widget. */
                 widget_id?: string;
-                /** @description Seconds to wait for an event. */
+                /** @description Seconds to wait for an event; not with `until` or `order=desc`. */
                 wait?: number;
             };
             header?: {
@@ -3996,6 +4190,200 @@ export interface operations {
             };
             /** @description `unsupported_media_type`: The body is not JSON. */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `validation_failed`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: The service is unavailable. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the event. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The envelope. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Envelope"];
+                    };
+                };
+            };
+            /** @description `malformed_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_api_key`: The API key is not valid.
+             *
+             *     `missing_api_key`: An API key is required.
+             */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `insufficient_scope`: The API key does not allow this. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `validation_failed`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: The service is unavailable. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listEventDeliveries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the event. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answers. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["EventAnswer"][];
+                    };
+                };
+            };
+            /** @description `malformed_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_api_key`: The API key is not valid.
+             *
+             *     `missing_api_key`: An API key is required.
+             */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `insufficient_scope`: The API key does not allow this. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: Not found. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

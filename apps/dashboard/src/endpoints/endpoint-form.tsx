@@ -5,6 +5,14 @@ import { Button } from '../ui/button.js';
 import { Card } from '../ui/card.js';
 import { TextArea, TextField } from '../ui/field.js';
 import { FailureNotice } from '../ui/notice.js';
+import { DeliveryFields } from './delivery/delivery-fields.js';
+import {
+  deliveryChange,
+  deliveryDraft,
+  USUAL_DELIVERY,
+  type DeliveryChange,
+  type ShownDelivery,
+} from './delivery/delivery-draft.js';
 import { EventPicker } from './event-picker.js';
 import { ScopePicker } from './scope-picker.js';
 import { parseWidgetScope, widgetScopeDraft } from './widget-scope.js';
@@ -17,14 +25,17 @@ export type EndpointDraft = Pick<NewEndpoint, 'url' | 'events'> & {
   readonly widget_ids: string[] | null;
 };
 
+/** The values that are submitted. Delivery settings that were not changed are missing. */
+export type SubmittedEndpoint = EndpointDraft & DeliveryChange;
+
 interface EndpointFormProps {
-  readonly initial: EndpointDraft;
+  readonly initial: EndpointDraft & Partial<ShownDelivery>;
   readonly submitText: string;
   readonly busy: boolean;
   /** Why the api refused the last submission. */
   readonly failure: unknown;
   readonly cancel: ReactNode;
-  readonly onSubmit: (endpoint: EndpointDraft) => void;
+  readonly onSubmit: (endpoint: SubmittedEndpoint) => void;
 }
 
 const URL_CODES = new Set(['url_not_https', 'url_private_network', 'url_unresolvable', 'url_invalid']);
@@ -35,6 +46,8 @@ export function EndpointForm({ initial, submitText, busy, failure, cancel, onSub
   const [description, setDescription] = useState(initial.description ?? '');
   const [events, setEvents] = useState<ReadonlySet<string>>(() => new Set(initial.events));
   const [scope, setScope] = useState(() => widgetScopeDraft(initial.widget_ids));
+  const shownDelivery = { ...USUAL_DELIVERY, ...initial };
+  const [delivery, setDelivery] = useState(() => deliveryDraft(shownDelivery));
   const [isTried, setTried] = useState(false);
   const parsedScope = parseWidgetScope(scope);
   const eventsProblem = events.size === 0 ? 'Choose at least one event type.' : undefined;
@@ -50,6 +63,7 @@ export function EndpointForm({ initial, submitText, busy, failure, cancel, onSub
       description: description.trim() === '' ? null : description.trim(),
       events: [...events] as EndpointDraft['events'],
       widget_ids: parsedScope.widgetIds,
+      ...deliveryChange(delivery, shownDelivery),
     });
   };
 
@@ -105,6 +119,7 @@ export function EndpointForm({ initial, submitText, busy, failure, cancel, onSub
             onChange={setScope}
             error={isTried && parsedScope.kind === 'wrong' ? parsedScope.reason : refused.widgetIds}
           />
+          <DeliveryFields draft={delivery} shown={shownDelivery} onChange={setDelivery} problemOf={refused.delivery} />
         </div>
       </Card>
       <div className="form-actions">
@@ -117,11 +132,14 @@ export function EndpointForm({ initial, submitText, busy, failure, cancel, onSub
   );
 }
 
+const DELIVERY_MEMBERS = ['headers', 'auth', 'max_per_second', 'max_in_flight', 'signatures'];
+
 /** Returns the problems that the api found, by field. */
 function refusals(failure: unknown) {
   const nothing = { url: undefined, name: undefined, description: undefined, events: undefined, widgetIds: undefined };
-  if (failure === null || failure === undefined) return { ...nothing, other: undefined };
-  if (!(failure instanceof ApiProblem)) return { ...nothing, other: failure };
+  const noDelivery = (): string | undefined => undefined;
+  if (failure === null || failure === undefined) return { ...nothing, delivery: noDelivery, other: undefined };
+  if (!(failure instanceof ApiProblem)) return { ...nothing, delivery: noDelivery, other: failure };
   const found = {
     url: URL_CODES.has(failure.code) ? failure.message : failure.problemOf('url'),
     name: failure.problemOf('name'),
@@ -129,6 +147,9 @@ function refusals(failure: unknown) {
     events: failure.problemOf('events'),
     widgetIds: failure.problemOf('widget_ids'),
   };
-  const isPlaced = Object.values(found).some((problem) => problem !== undefined);
-  return { ...found, other: isPlaced ? undefined : failure };
+  const delivery = (member: string) => failure.problemOf(member);
+  const isPlaced = [...Object.values(found), ...DELIVERY_MEMBERS.map(delivery)].some(
+    (problem) => problem !== undefined,
+  );
+  return { ...found, delivery, other: isPlaced ? undefined : failure };
 }

@@ -33,7 +33,10 @@ import './endpoint.css';
 const route = getRouteApi('/inside/endpoints/$endpointId');
 
 const BACK = { link: { to: '/endpoints' }, text: 'Endpoints' } as const;
-const AUTO_DISABLED = 'consecutive_failures';
+const AUTO_DISABLED: Readonly<Record<string, string>> = {
+  consecutive_failures: 'Disabled automatically: too many failed attempts in a row',
+  gone: 'Disabled automatically: the endpoint answered 410 Gone',
+};
 
 export function EndpointPage() {
   const { endpointId } = route.useParams();
@@ -117,12 +120,13 @@ function DisabledNotice({
 }) {
   const mayWrite = useScope('webhooks:write');
   const { disabled_at: at, disabled_reason: reason, last_error: lastError } = endpoint.health;
-  const isAutomatic = reason === AUTO_DISABLED;
+  const automatically = AUTO_DISABLED[reason ?? ''];
+  const isAutomatic = automatically !== undefined;
   return (
     <Notice
       tone={isAutomatic ? 'bad' : 'off'}
       icon="pause"
-      title={isAutomatic ? 'Disabled automatically: too many failed attempts in a row' : 'Paused: receives no pushes'}
+      title={automatically ?? 'Paused: receives no pushes'}
       actions={
         <Button look="solid" icon="recover" disabled={!mayWrite} onClick={onRecover}>
           Enable and recover …

@@ -102,8 +102,8 @@ function aDispatcher(): Dispatcher {
     offerFirst: (due, record) =>
       made.filter(({ delivery }) => delivery.endpointId === due.delivery.endpointId).length < ROOM &&
       record.offer(due) === 'taken',
-    putAside: (dues) => {
-      aside.push(...dues);
+    putAside: (attempts) => {
+      aside.push(...attempts.map(({ due }) => due));
       return Promise.resolve();
     },
   } satisfies Pick<Dispatcher, 'first' | 'offerFirst' | 'putAside'> as unknown as Dispatcher;

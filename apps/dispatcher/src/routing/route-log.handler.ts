@@ -25,7 +25,7 @@ import {
 } from '#libs/kafka-log';
 import { BatchTrace } from '#libs/telemetry';
 import { StageKit } from '#libs/platform';
-import { Dispatcher, ROUTER_GROUP } from '../dispatcher.js';
+import { Dispatcher, ROUTER_GROUP, type AsideAttempt } from '../dispatcher.js';
 import type { Intake, OpenRecord } from '../lane-feeder.js';
 import { RoutedPlaces } from './routed-places.js';
 
@@ -143,23 +143,20 @@ export class RouteLogHandler {
     const trace = new BatchTrace(this.kit.tracing, 'route', this.kit.clock.now());
     const leftOut = { before_endpoint: 0, while_inactive: 0 };
     let offered = 0;
-    let aside: { readonly due: DueAttempt; readonly record: OpenRecord }[] = [];
+    let aside: (AsideAttempt & { readonly record: OpenRecord })[] = [];
     const putAside = async () => {
-      await this.dispatcher.putAside(
-        aside.map(({ due }) => due),
-        goOn === undefined ? undefined : BEHIND,
-      );
+      await this.dispatcher.putAside(aside, goOn === undefined ? undefined : BEHIND);
       for (const { record } of aside) record.close();
       aside = [];
     };
     for (const event of events) {
       if (fresh.has(event)) {
         const traceparent = trace.follow(event.traceparent, event);
-        for (const { id } of receivers(event, subscribers.get(event.orgId) ?? [], leftOut)) {
+        for (const { id, isPaced } of receivers(event, subscribers.get(event.orgId) ?? [], leftOut)) {
           const due = firstAttempt({ ...event, traceparent }, id);
-          if (!this.dispatcher.offerFirst(due, event.record)) {
+          if (isPaced || !this.dispatcher.offerFirst(due, event.record)) {
             event.record.hold();
-            aside.push({ due, record: event.record });
+            aside.push({ due, isPaced, record: event.record });
           }
           offered++;
           if (aside.length < ASIDE_AT_ONCE && offered % OFFERED_AT_ONCE !== 0) continue;

@@ -9,13 +9,14 @@ export class HttpDestination implements Destination {
     private readonly timeoutMs: number,
   ) {}
 
-  async attempt(due: DueAttempt, target: Target, signal: AbortSignal): Promise<AttemptOutcome> {
+  async attempt(due: DueAttempt, target: Target, signal: AbortSignal, onSent?: () => void): Promise<AttemptOutcome> {
     const outcome = await this.client.post({
       url: target.url,
-      headers: (startedAtMs) => pushHeaders(due, target.secret, startedAtMs, target.previousSecret),
+      headers: (startedAtMs) => pushHeaders(due, target.secret, startedAtMs, target.previousSecret, target),
       body: due.envelope,
       timeoutMs: this.timeoutMs,
       signal,
+      onSent,
     });
     const { startedAtMs, durationMs } = outcome;
     const method = { 'http.request.method': 'POST' };
@@ -23,12 +24,12 @@ export class HttpDestination implements Destination {
       const error = { kind: outcome.error, detail: outcome.detail };
       return { startedAtMs, durationMs, response: null, error, attributes: method };
     }
-    const { status, responseExcerpt: excerpt } = outcome;
+    const { status, responseExcerpt: excerpt, retryAfterMs } = outcome;
     const succeeded = status >= 200 && status <= 299;
     return {
       startedAtMs,
       durationMs,
-      response: { code: status, excerpt },
+      response: { code: status, excerpt, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
       error: succeeded ? null : { kind: 'http_status', detail: String(status) },
       attributes: { ...method, 'http.response.status_code': status },
     };

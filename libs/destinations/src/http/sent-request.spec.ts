@@ -17,6 +17,9 @@ const target = (change: Partial<DatedTarget> = {}): DatedTarget => ({
   secretChangedAt: null,
   previousSecret: null,
   previousSecretUntil: null,
+  settings: {},
+  shownHeaders: null,
+  settingsChangedAt: null,
   ...change,
 });
 
@@ -114,5 +117,37 @@ describe('the request of the latest attempt', () => {
     expect(sentRequest(aDelivery(), target({ ...during, previousSecret: null }), true)?.signature_note).toMatch(
       /second secret/,
     );
+  });
+
+  it('names additional headers without their values, and leaves out what the endpoint does not want', () => {
+    const shownHeaders = { names: ['X-Tenant'], auth: 'bearer' } as const;
+    const { headers, signature_note } = sentRequest(
+      aDelivery(),
+      target({ shownHeaders, settings: { legacySignature: false } }),
+      true,
+    )!;
+    expect(headers).toMatchObject({ 'x-tenant': null, authorization: null });
+    expect(headers).not.toHaveProperty('x-webhook-signature');
+    expect(headers['x-service-signature']).toMatch(/^t=/);
+    expect(signature_note).toBeNull();
+  });
+
+  it('does not guess what settings it was sent with', () => {
+    const changed = { shownHeaders: { names: ['X-New'], auth: null }, settingsChangedAt: before(4_000) } as const;
+    const { headers, signature_note } = sentRequest(aDelivery(), target(changed), true)!;
+    expect(headers).not.toHaveProperty('x-new');
+    for (const name of SIGNATURE_HEADERS) expect(headers[name]).toBeNull();
+    expect(signature_note).toMatch(/settings/);
+  });
+
+  it('does not show an Ed25519 signature, which only the private key makes', () => {
+    const { headers, signature_note } = sentRequest(
+      aDelivery(),
+      target({ settings: { signatures: ['hmac', 'ed25519'] } }),
+      true,
+    )!;
+    expect(headers['webhook-signature']).toBeNull();
+    expect(headers['x-service-signature']).toMatch(/^t=/);
+    expect(signature_note).toMatch(/Ed25519/);
   });
 });

@@ -19,8 +19,16 @@ function previousSecretAt({ previousSecret, previousSecretUntil }: DatedTarget, 
   return previousSecret;
 }
 
-function noteOnSignatures(showSignatures: boolean, isSecretKnown: boolean, isOverlapKnown: boolean): string | null {
+function noteOnSignatures(
+  showSignatures: boolean,
+  isSecretKnown: boolean,
+  isOverlapKnown: boolean,
+  areSettingsKnown: boolean,
+): string | null {
   if (!showSignatures) return 'Signatures are shown only to keys with the scope webhooks:write.';
+  if (!areSettingsKnown) {
+    return 'The delivery settings of the endpoint have changed since this attempt, or right before it: its signatures and additional headers are not known any more.';
+  }
   if (isSecretKnown && !isOverlapKnown) {
     return 'A second secret signed this attempt, or may have, and is not kept: its signatures are not known any more.';
   }
@@ -48,9 +56,18 @@ export function sentRequest(
   const isUrlKnown = isAsThen(target.urlChangedAt, at);
   const isSecretKnown = isAsThen(target.secretChangedAt, at);
   const previousSecret = previousSecretAt(target, at);
-  const signatureNote = noteOnSignatures(showSignatures, isSecretKnown, previousSecret !== undefined);
+  const areSettingsKnown = isAsThen(target.settingsChangedAt, at);
+  const signatureNote = noteOnSignatures(showSignatures, isSecretKnown, previousSecret !== undefined, areSettingsKnown);
+  const { settings, shownHeaders } = target;
+  // Public keys do not rebuild a signature.
+  const isAsymmetric = signatureNote === null && settings.signatures?.includes('ed25519') === true;
+  const made = pushHeaders(pushed, target.secret, at.getTime(), previousSecret ?? null, { settings });
   const unknown = [
-    ...(signatureNote === null ? [] : SIGNATURE_HEADERS),
+    ...(signatureNote === null ? [] : SIGNATURE_HEADERS.filter((name) => !areSettingsKnown || name in made)),
+    ...(isAsymmetric ? ['webhook-signature'] : []),
+    // The values of additional headers are never shown.
+    ...(areSettingsKnown ? (shownHeaders?.names ?? []) : []).map((name) => name.toLowerCase()),
+    ...(areSettingsKnown && shownHeaders?.auth ? ['authorization'] : []),
     // A routed event carries its producer's trace, which is not known here. A replay's trace follows from the event.
     ...(run > 0 ? [] : ['traceparent']),
   ];
@@ -59,10 +76,10 @@ export function sentRequest(
     url: isUrlKnown ? target.url : null,
     url_note: isUrlKnown ? null : 'The url of the endpoint has changed since this attempt, or right before it.',
     headers: {
-      ...pushHeaders(pushed, target.secret, at.getTime(), previousSecret ?? null),
+      ...made,
       ...Object.fromEntries(unknown.map((name) => [name, null])),
     },
-    signature_note: signatureNote,
+    signature_note: isAsymmetric ? 'A header with an Ed25519 signature is not shown.' : signatureNote,
     body: envelope,
   };
 }

@@ -45,6 +45,8 @@ export interface AttemptOutcome {
     readonly code: number;
     /** The start of the response, 1 KB at most. */
     readonly excerpt: string;
+    /** How long the response asks to wait, if it does, milliseconds. */
+    readonly retryAfterMs?: number;
   } | null;
   /** `null` exactly when the delivery is accepted. */
   readonly error: { readonly kind: AttemptError; readonly detail: string } | null;

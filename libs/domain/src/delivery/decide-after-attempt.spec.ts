@@ -43,4 +43,41 @@ describe('errorText', () => {
     expect(errorText({ kind: 'http_status', detail: '503' })).toBe('http_status: 503');
     expect(errorText({ kind: 'timeout', detail: '' })).toBe('timeout');
   });
+
+  describe('of an endpoint with settings of its own', () => {
+    const answered = (code: number, retryAfterMs?: number): AttemptOutcome => ({
+      ...anOutcome({ kind: 'http_status', detail: String(code) }),
+      response: { code, excerpt: '', ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
+    });
+    const respects = { respectRetryAfter: true };
+
+    it('retries later if the answer asks for it, through the tiers that wait so long', () => {
+      const after = decideAfterAttempt(1, answered(503, 70_000), SCHEDULE, respects);
+      expect(after).toEqual({ kind: 'retry', tier: 2, dueAtMs: 75_700, waitUntilMs: 65_700 });
+    });
+
+    it('never retries earlier than the schedule, and not later than 6 hours', () => {
+      const usual = { kind: 'retry', tier: 2, dueAtMs: 65_700 };
+      expect(decideAfterAttempt(2, answered(429, 1_000), SCHEDULE, respects)).toEqual(usual);
+      expect(decideAfterAttempt(2, answered(429), SCHEDULE, respects)).toEqual(usual);
+      expect(decideAfterAttempt(1, answered(429, 10 ** 12), SCHEDULE, respects)).toMatchObject({
+        dueAtMs: 5_700 + 6 * 3_600_000,
+      });
+    });
+
+    it('does neither unless the endpoint says so', () => {
+      expect(decideAfterAttempt(1, answered(503, 70_000), SCHEDULE)).toEqual({
+        kind: 'retry',
+        tier: 1,
+        dueAtMs: 15_700,
+      });
+      expect(decideAfterAttempt(1, answered(410), SCHEDULE).kind).toBe('retry');
+    });
+
+    it('ends with a 410 if the endpoint says so', () => {
+      const gone = { disableOnGone: true };
+      expect(decideAfterAttempt(1, answered(410), SCHEDULE, gone)).toEqual({ kind: 'exhausted', disables: true });
+      expect(decideAfterAttempt(1, answered(404), SCHEDULE, gone).kind).toBe('retry');
+    });
+  });
 });

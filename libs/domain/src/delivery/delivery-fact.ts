@@ -32,6 +32,8 @@ export interface Attempted {
   readonly next: 'delivered' | 'retry' | 'exhausted';
   /** The time in the delivery log: never before the end of this attempt. */
   readonly nextAttemptAtMs: number | null;
+  /** Set if the response disables the endpoint. */
+  readonly disables?: true;
 }
 
 /** An operator replayed the stored delivery (contract 4.1). */

@@ -1,4 +1,7 @@
+import type { KeyObject } from 'node:crypto';
 import type { AttemptOutcome, DueAttempt } from './attempt.js';
+import type { ShownHeaders } from './custom-headers.js';
+import type { DeliverySettings } from './delivery-settings.js';
 
 /** The current url and secrets of an endpoint. */
 export interface Target {
@@ -7,6 +10,12 @@ export interface Target {
   /** The secret before it, while both sign. */
   readonly previousSecret: string | null;
   readonly activation: number;
+  /** The settings that differ from the defaults; missing if none does. */
+  readonly settings?: Partial<DeliverySettings>;
+  /** Additional headers by name in lower case; missing if there are none. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The installation's private Ed25519 keys that sign, the current one first; missing if the endpoint has none. */
+  readonly signingKeys?: readonly KeyObject[];
 }
 
 /** The url and secrets of an endpoint, and since when they apply: `null` for since its creation. */
@@ -19,12 +28,21 @@ export interface DatedTarget {
   readonly previousSecret: string | null;
   /** Until when the previous secret signs or signed; `null` if it stopped at once. */
   readonly previousSecretUntil: Date | null;
+  /** The settings that differ from the defaults. */
+  readonly settings: Partial<DeliverySettings>;
+  readonly shownHeaders: ShownHeaders | null;
+  /** When the settings or the additional headers last changed. */
+  readonly settingsChangedAt: Date | null;
 }
 
 /** Sends deliveries to the urls of endpoints. */
 export interface Destination {
-  /** Makes one attempt. Never rejects: an error is part of the outcome. @param signal ends the attempt at once */
-  attempt(due: DueAttempt, target: Target, signal: AbortSignal): Promise<AttemptOutcome>;
+  /**
+   * Makes one attempt. Never rejects: an error is part of the outcome.
+   * @param signal ends the attempt at once
+   * @param onSent called when the request is on its way over an open connection
+   */
+  attempt(due: DueAttempt, target: Target, signal: AbortSignal, onSent?: () => void): Promise<AttemptOutcome>;
   /** Takes no more attempts, lets those under way finish, and closes all connections. */
   close(): Promise<void>;
 }

@@ -45,6 +45,6 @@ export function foldHealth(
   const failureCount = failed ? before + 1 : 0;
   return {
     health: { ...seen, activation: fact.activation, failureCount },
-    disables: failureCount >= autoDisableAfter,
+    disables: failureCount >= autoDisableAfter || fact.disables === true,
   };
 }

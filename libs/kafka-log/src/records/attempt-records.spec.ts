@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { deliveryIdOf, parseEndpointId, parseEventId, parseOrgId, type DueAttempt, type Seq } from '#libs/domain';
 import { asStored } from '../testing/as-stored.js';
-import { attemptRecord, dueAtMs, readAttemptRecord } from './attempt-records.js';
+import { attemptRecord, readAttemptRecord, waitsUntilMs } from './attempt-records.js';
 
 const eventId = parseEventId('evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG')!;
 const endpointId = parseEndpointId(`whe_${'E'.repeat(26)}`)!;
@@ -42,13 +42,20 @@ describe('a record of an attempt', () => {
     expect(RECORD.value).toBe(DUE.envelope);
   });
 
+  it.each([0, 7])('may wait in a topic for a part of its time, with a lead of %i', (leadMs) => {
+    const due = leadMs === 0 ? DUE : { ...DUE, leadMs };
+    const record = asStored(attemptRecord('retry', due, DUE.dueAtMs - 5_000));
+    expect(waitsUntilMs(record)).toBe(DUE.dueAtMs - 5_000);
+    expect(readAttemptRecord(record)).toEqual(due);
+  });
+
   it('says when it is due', () => {
-    expect(dueAtMs(asStored(RECORD))).toBe(DUE.dueAtMs);
+    expect(waitsUntilMs(asStored(RECORD))).toBe(DUE.dueAtMs);
   });
 
   it('is none, and due at once, without its header', () => {
     expect(readAttemptRecord(asStored({ ...RECORD, headers: {} }))).toBeUndefined();
-    expect(dueAtMs(asStored({ ...RECORD, headers: {} }))).toBe(0);
+    expect(waitsUntilMs(asStored({ ...RECORD, headers: {} }))).toBe(0);
   });
 
   it.each([

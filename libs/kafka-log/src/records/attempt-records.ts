@@ -4,23 +4,27 @@ import type { NewRecord, StoredRecord } from './record.js';
 /** Holds all parts of an attempt except its envelope. One header, because each header costs time at both ends. */
 const ATTEMPT_HEADER = 'attempt';
 
-/** The header's JSON: delivery id, org id, event id, event type, seq, created at, run, attempt, due at, traceparent, lead. */
+/**
+ * The header's JSON: delivery id, org id, event id, event type, seq, created at, run, attempt, waits until,
+ * traceparent, lead, due at. The last ones are missing if the lead is 0, and if the attempt is due when it has waited.
+ */
 type AttemptTuple = readonly [
   ...[string, string, string, string, number, number, number, number, number, string | null],
-  ...(readonly [] | readonly [number]),
+  ...(readonly [] | readonly [number] | readonly [number, number]),
 ];
-const DUE_AT_PLACE = 8;
+const WAITS_UNTIL_PLACE = 8;
 
 /**
  * Makes a record of the attempts and retry topics, keyed by endpoint id. Its value is the stored envelope, unchanged.
  */
-export function attemptRecord(topic: string, due: DueAttempt): NewRecord {
+export function attemptRecord(topic: string, due: DueAttempt, waitUntilMs = due.dueAtMs): NewRecord {
   const { delivery, run, attempt, dueAtMs, traceparent, leadMs = 0 } = due;
   const { deliveryId, orgId, eventId, event, seq, createdAtMs } = delivery;
-  const lead = leadMs === 0 ? ([] as const) : ([leadMs] as const);
+  const rest =
+    waitUntilMs === dueAtMs ? (leadMs === 0 ? ([] as const) : ([leadMs] as const)) : ([leadMs, dueAtMs] as const);
   const tuple: AttemptTuple = [
-    ...([deliveryId, orgId, eventId, event, seq, createdAtMs, run, attempt, dueAtMs, traceparent] as const),
-    ...lead,
+    ...([deliveryId, orgId, eventId, event, seq, createdAtMs, run, attempt, waitUntilMs, traceparent] as const),
+    ...rest,
   ];
   return {
     topic,
@@ -45,10 +49,11 @@ function readTuple(text: string | undefined): readonly unknown[] {
 }
 
 /**
- * Returns when the attempt is due, in epoch milliseconds, without reading the rest; 0 if the record is not an attempt.
+ * Returns until when the attempt waits in its topic, in epoch milliseconds, without reading the rest; 0 if the record is not
+ * an attempt.
  */
-export function dueAtMs(record: StoredRecord): number {
-  return natural(readTuple(record.headers[ATTEMPT_HEADER])[DUE_AT_PLACE]) ?? 0;
+export function waitsUntilMs(record: StoredRecord): number {
+  return natural(readTuple(record.headers[ATTEMPT_HEADER])[WAITS_UNTIL_PLACE]) ?? 0;
 }
 
 /** Returns `undefined` if the record is not an attempt. */
@@ -57,9 +62,10 @@ export function readAttemptRecord(record: StoredRecord): DueAttempt | undefined 
   const endpointId = parseEndpointId(record.key?.toString());
   const [deliveryId, orgId, eventId] = [parseDeliveryId(tuple[0]), parseOrgId(tuple[1]), parseEventId(tuple[2])];
   const event = tuple[3];
-  const [seq, createdAtMs, run, attempt, dueAtMs] = tuple.slice(4, 9).map(natural);
+  const [seq, createdAtMs, run, attempt, waitUntilMs] = tuple.slice(4, 9).map(natural);
   const traceparent = tuple[9];
-  const leadMs = natural(tuple[10]);
+  const leadMs = natural(tuple[10]) || undefined;
+  const dueAtMs = natural(tuple[11]) ?? waitUntilMs;
   if (
     deliveryId === undefined ||
     endpointId === undefined ||

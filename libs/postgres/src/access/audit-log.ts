@@ -19,12 +19,13 @@ export const AUDIT_ACTIONS = [
   'cursor.created',
   'cursor.moved_back',
   'cursor.deleted',
+  'signing_key.rotated',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /** A change without its actor. The details hold no secrets. */
 export interface AuditedChange {
-  /** `null` for changes of service keys. */
+  /** `null` for changes of service keys and of the installation. */
   readonly orgId: OrgId | null;
   readonly action: AuditAction;
   /** The id of the changed object. */

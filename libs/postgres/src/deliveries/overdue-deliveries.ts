@@ -14,7 +14,7 @@ export interface OverdueAttempt {
 
 /** A part of the endpoints that have pending deliveries. */
 export interface OverdueEndpoints {
-  /** The endpoints that have an overdue attempt. */
+  /** The endpoints that have an overdue attempt, without those that are paced: their attempts may wait. */
   readonly endpoints: readonly EndpointId[];
   /** The endpoint after which to continue; `null` once all were looked at. */
   readonly next: EndpointId | null;
@@ -59,7 +59,7 @@ export class OverdueDeliveries {
            and d.next_attempt_at < $1
        ) as is_overdue
        from (select id from pending where id is not null limit $3) walked
-       left join endpoints p on p.id = walked.id
+       left join endpoints p on p.id = walked.id and not (p.is_paced and p.is_active)
        left join endpoint_endings n on n.endpoint_id = walked.id
        order by walked.id`,
       [before, after ?? '', limit],

@@ -1,5 +1,9 @@
+import type { KeyObject } from 'node:crypto';
 import {
+  sentHeaders,
   seqFromText,
+  type CustomHeaders,
+  type DeliverySettings,
   type DeliveryStatus,
   type DueAttempt,
   type EndpointId,
@@ -13,11 +17,12 @@ import {
   type WidgetId,
 } from '#libs/domain';
 import type { SecretCipher } from '../access/secret-cipher.js';
+import { SigningKeys } from '../access/signing-keys.js';
 import { IS_ENDED } from '../projections/seen-deliveries.js';
 import type { Store } from '../connection/store.js';
 
 /** An endpoint that events are routed to. */
-export type RoutedSubscriber = Subscriber & ReceivingTimes;
+export type RoutedSubscriber = Subscriber & ReceivingTimes & { readonly isPaced: boolean };
 
 interface InactiveRow {
   /** `null` if only the offset is known. */
@@ -43,6 +48,8 @@ interface DispatchRow {
   readonly previous_secret_ciphertext: Buffer | null;
   readonly is_active: boolean;
   readonly activation: number;
+  readonly delivery_settings: Partial<DeliverySettings> | null;
+  readonly custom_headers_ciphertext: Buffer | null;
   readonly run: number | null;
   readonly attempts: number;
   readonly status: DeliveryStatus;
@@ -60,11 +67,14 @@ function isSuperseded(due: DueAttempt, row: DispatchRow): boolean {
 export class EndpointDirectory {
   /** A cache of deciphered secrets, by ciphertext. A ciphertext never changes its meaning. */
   readonly #deciphered = new Map<string, string>();
+  readonly #signingKeys: SigningKeys;
 
   constructor(
     private readonly store: Store,
     private readonly cipher: SecretCipher,
-  ) {}
+  ) {
+    this.#signingKeys = new SigningKeys(store, cipher);
+  }
 
   /**
    * Returns the active endpoints of each org, with the times in which they receive.
@@ -81,11 +91,12 @@ export class EndpointDirectory {
       receives_after_seq: string;
       receives_from_offset: string | null;
       created_ms: string;
+      is_paced: boolean;
       inactive: InactiveRow[] | null;
     }>(
       'subscribers',
       `select e.id, e.org_id, e.events, e.widget_ids, e.receives_after_seq, e.receives_from_offset,
-         (extract(epoch from e.created_at) * 1000)::bigint as created_ms, p.inactive
+         (extract(epoch from e.created_at) * 1000)::bigint as created_ms, e.is_paced, p.inactive
        from unnest($1::uuid[], $2::bigint[], $3::bigint[]) as asked(org_id, from_seq, from_offset)
        join endpoints e on e.org_id = asked.org_id
        left join lateral (
@@ -107,6 +118,7 @@ export class EndpointDirectory {
       subscribers.push({
         id: row.id,
         isActive: true,
+        isPaced: row.is_paced,
         events: row.events,
         widgetIds: row.widget_ids,
         created: {
@@ -125,7 +137,7 @@ export class EndpointDirectory {
   async lookUp(attempts: readonly DueAttempt[]): Promise<readonly DispatchLookupResult[]> {
     const rows = await this.store.prepared<DispatchRow>(
       'look_up_attempts',
-      `select e.url, e.secret_ciphertext, e.is_active, e.activation,
+      `select e.url, e.secret_ciphertext, e.is_active, e.activation, e.delivery_settings, e.custom_headers_ciphertext,
          case when e.previous_secret_until > now() then e.previous_secret_ciphertext end as previous_secret_ciphertext, d.run, d.attempts, d.status, ${IS_ENDED} as is_ended
        from unnest($1::text[], $2::text[], $3::bigint[]) with ordinality as due(endpoint_id, delivery_id, created_ms, place)
        left join endpoints e on e.id = due.endpoint_id
@@ -141,6 +153,8 @@ export class EndpointDirectory {
         attempts.map(({ delivery }) => delivery.createdAtMs),
       ],
     );
+    const isAsymmetric = rows.some(({ delivery_settings: settings }) => signsAsymmetrically(settings));
+    const signingKeys = isAsymmetric ? await this.#signingKeys.signing() : [];
     return attempts.map((due, index): DispatchLookupResult => {
       const row = rows[index];
       if (row === undefined || row.url === null) return { kind: 'gone' };
@@ -154,9 +168,21 @@ export class EndpointDirectory {
           secret: this.#secret(row.secret_ciphertext),
           previousSecret: previous === null ? null : this.#secret(previous),
           activation: row.activation,
+          ...this.#choices(row, signingKeys),
         },
       };
     });
+  }
+
+  #choices(
+    { delivery_settings: settings, custom_headers_ciphertext: headers }: DispatchRow,
+    signingKeys: readonly KeyObject[],
+  ): Pick<Target, 'settings' | 'headers' | 'signingKeys'> {
+    return {
+      ...(settings === null ? {} : { settings }),
+      ...(headers === null ? {} : { headers: sentHeaders(JSON.parse(this.#secret(headers)) as CustomHeaders) }),
+      ...(signsAsymmetrically(settings) ? { signingKeys } : {}),
+    };
   }
 
   #secret(ciphertext: Buffer): string {
@@ -169,6 +195,10 @@ export class EndpointDirectory {
     }
     return secret;
   }
+}
+
+function signsAsymmetrically(settings: Partial<DeliverySettings> | null): boolean {
+  return settings?.signatures?.includes('ed25519') === true;
 }
 
 function toPeriod(row: InactiveRow): InactivePeriod {

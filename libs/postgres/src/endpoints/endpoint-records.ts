@@ -1,4 +1,20 @@
-import type { DatedTarget, EndpointId, OrgId, WidgetId } from '#libs/domain';
+import {
+  changedSettings,
+  changeHeaders,
+  DEFAULT_DELIVERY_SETTINGS,
+  GaplessError,
+  isPaced,
+  NO_CUSTOM_HEADERS,
+  shownHeaders,
+  type CustomHeaders,
+  type CustomHeadersChange,
+  type DatedTarget,
+  type DeliverySettings,
+  type EndpointId,
+  type OrgId,
+  type ShownHeaders,
+  type WidgetId,
+} from '#libs/domain';
 import type { QueryRunner } from 'typeorm';
 import { OPERATOR, type AuditActor } from '../access/audit-actor.js';
 import { appendAudit } from '../access/audit-log.js';
@@ -24,6 +40,9 @@ export interface EndpointRecord {
   readonly previousSecretUntil: Date | null;
   readonly lastTriggeredAt: Date | null;
   readonly createdAt: Date;
+  readonly settings: DeliverySettings;
+  /** The names of additional headers; never their values. */
+  readonly shownHeaders: ShownHeaders | null;
 }
 
 export interface NewEndpoint {
@@ -38,6 +57,9 @@ export interface NewEndpoint {
   readonly createdAt: Date;
   /** The end of the org's partition of the log. The endpoint does not receive earlier records. */
   readonly logEnd: number;
+  /** Settings that differ from the defaults. */
+  readonly settings?: Partial<DeliverySettings>;
+  readonly customHeaders?: CustomHeadersChange;
 }
 
 /** The members of an endpoint that can change. Missing members stay unchanged. */
@@ -47,6 +69,8 @@ export interface EndpointChanges {
   readonly url?: string;
   readonly events?: readonly string[];
   readonly widgetIds?: readonly WidgetId[] | null;
+  readonly settings?: Partial<DeliverySettings>;
+  readonly customHeaders?: CustomHeadersChange;
   /** Whether the endpoint receives events, from this end of the org's partition of the log on. */
   readonly isActive?: { readonly becomes: boolean; readonly logEnd: number };
 }
@@ -67,12 +91,15 @@ interface EndpointRow {
   readonly previous_secret_until: Date | null;
   readonly last_triggered_at: Date | null;
   readonly created_at: Date;
+  readonly delivery_settings: Partial<DeliverySettings> | null;
+  readonly custom_headers_shown: ShownHeaders | null;
 }
 
 /** Failures of an earlier activation do not count: after enabling, the count is 0 again (contract 4.2). */
 const SELECT = `
   select e.id, e.org_id, e.name, e.description, e.url, e.events, e.widget_ids, e.is_active, e.activation, e.disabled_at,
-    e.disabled_reason, e.created_at, e.previous_secret_until, h.last_triggered_at,
+    e.disabled_reason, e.created_at, e.previous_secret_until, e.delivery_settings, e.custom_headers_shown,
+    h.last_triggered_at,
     case when h.activation = e.activation then h.failure_count end as failure_count
   from endpoints e left join endpoint_health h on h.endpoint_id = e.id`;
 
@@ -93,7 +120,35 @@ function toRecord(row: EndpointRow): EndpointRecord {
     previousSecretUntil: row.previous_secret_until,
     lastTriggeredAt: row.last_triggered_at,
     createdAt: row.created_at,
+    settings: { ...DEFAULT_DELIVERY_SETTINGS, ...row.delivery_settings },
+    shownHeaders: row.custom_headers_shown,
   };
+}
+
+/** The columns of delivery settings. */
+function settingsColumns(settings: DeliverySettings) {
+  return { deliverySettings: changedSettings(settings), isPaced: isPaced(settings) };
+}
+
+function isSameSet(one: readonly string[] | null, other: readonly string[] | null): boolean {
+  return String(one?.toSorted() ?? null) === String(other?.toSorted() ?? null) && (one === null) === (other === null);
+}
+
+/** Whether the changes select other events than before. */
+function changesSubscription(before: EndpointRow, { events, widgetIds }: EndpointChanges): boolean {
+  return (
+    (events !== undefined && !isSameSet(events, before.events)) ||
+    (widgetIds !== undefined && !isSameSet(widgetIds, before.widget_ids))
+  );
+}
+
+function isSameOrigin(url: string, other: string): boolean {
+  return URL.canParse(url) && URL.canParse(other) && new URL(url).origin === new URL(other).origin;
+}
+
+function refusedHeaders(member: string, detail: string): GaplessError {
+  const problems = [{ pointer: `#/${member}`, code: 'not_allowed', detail }];
+  return new GaplessError('validation_failed', `#/${member}: ${detail}`, { problems });
 }
 
 /** An org's endpoints, as its operators manage them. */
@@ -129,7 +184,7 @@ export class EndpointRecords {
     return this.store.forOrg(orgId, async (runner) => {
       const found = await runner.manager.findOneBy(EndpointEntity, { id });
       if (found === null) return undefined;
-      const { url, urlChangedAt, secretCiphertext, secretChangedAt } = found;
+      const { url, urlChangedAt, secretCiphertext, secretChangedAt, deliverySettings, deliveryChangedAt } = found;
       const { previousSecretCiphertext: previous, previousSecretUntil } = found;
       return {
         url,
@@ -138,12 +193,18 @@ export class EndpointRecords {
         secretChangedAt,
         previousSecret: previous === null ? null : this.cipher.decrypt(previous),
         previousSecretUntil,
+        settings: deliverySettings ?? {},
+        shownHeaders: found.customHeadersShown,
+        settingsChangedAt: deliveryChangedAt,
       };
     });
   }
 
   /** @returns `limit_reached`, without creating anything, when the org has `limit` endpoints already */
   async create(endpoint: NewEndpoint, limit: number): Promise<EndpointRecord | 'limit_reached'> {
+    const settings = { ...DEFAULT_DELIVERY_SETTINGS, ...endpoint.settings };
+    const custom = this.#changedHeaders(NO_CUSTOM_HEADERS, endpoint.customHeaders ?? {});
+    const shown = custom?.customHeadersShown ?? null;
     return this.store.forOrg(endpoint.orgId, async (runner) => {
       // Two requests at the limit must not both succeed.
       await runner.query(`select pg_advisory_xact_lock(hashtextextended('endpoints of ' || $1, 0))`, [endpoint.orgId]);
@@ -163,12 +224,18 @@ export class EndpointRecords {
         // Excludes earlier events by seq and by offset: the feed may lag, and the log may be created again.
         receivesAfterSeq: () => `coalesce((select last_seq from org_heads where org_id = '${endpoint.orgId}'), 0)`,
         receivesFromOffset: String(endpoint.logEnd),
+        ...settingsColumns(settings),
+        ...custom,
       });
       await appendAudit(runner, this.actor, {
         orgId: endpoint.orgId,
         action: 'endpoint.created',
         target: endpoint.id,
-        details: { url: endpoint.url },
+        details: {
+          url: endpoint.url,
+          ...(endpoint.settings === undefined ? {} : { delivery: changedSettings(settings) ?? {} }),
+          ...(shown === null ? {} : { headers: shown.names, auth: shown.auth }),
+        },
       });
       return {
         id: endpoint.id,
@@ -186,6 +253,8 @@ export class EndpointRecords {
         failureCount: 0,
         previousSecretUntil: null,
         lastTriggeredAt: null,
+        settings,
+        shownHeaders: shown,
       };
     });
   }
@@ -206,7 +275,8 @@ export class EndpointRecords {
     return this.store.forOrg(orgId, async (runner) => {
       const [before] = (await runner.query(`${SELECT} where e.id = $1 for no key update of e`, [id])) as EndpointRow[];
       if (before === undefined) return undefined;
-      const { isActive, widgetIds, events, ...plain } = changes;
+      const { isActive, widgetIds, events, settings, customHeaders, ...plain } = changes;
+      const custom = await this.#changeHeaders(runner, before, changes.url, customHeaders ?? {});
       await runner.manager.update(
         EndpointEntity,
         { id },
@@ -215,6 +285,12 @@ export class EndpointRecords {
           ...(plain.url === undefined || plain.url === before.url ? {} : { urlChangedAt: at }),
           ...(events === undefined ? {} : { events: [...events] }),
           ...(widgetIds === undefined ? {} : { widgetIds: widgetIds === null ? null : [...widgetIds] }),
+          ...(settings === undefined
+            ? {}
+            : settingsColumns({ ...DEFAULT_DELIVERY_SETTINGS, ...before.delivery_settings, ...settings })),
+          ...(changesSubscription(before, changes) ? { subscriptionChangedAt: at } : {}),
+          ...custom,
+          ...(settings === undefined && custom === undefined ? {} : { deliveryChangedAt: at }),
           // An update without members would not be valid SQL.
           id,
         },
@@ -222,7 +298,14 @@ export class EndpointRecords {
       const switches = isActive !== undefined && isActive.becomes !== before.is_active;
       const changed = Object.keys(changes).filter((name) => name !== 'isActive');
       if (changed.length > 0) {
-        const details = { changed, ...(plain.url === undefined ? {} : { url: plain.url }) };
+        const details = {
+          changed,
+          ...(plain.url === undefined ? {} : { url: plain.url }),
+          ...(settings === undefined ? {} : { delivery: settings }),
+          ...(custom === undefined
+            ? {}
+            : { headers: custom.customHeadersShown?.names ?? [], auth: custom.customHeadersShown?.auth ?? null }),
+        };
         await appendAudit(runner, this.actor, { orgId, action: 'endpoint.changed', target: id, details });
       }
       if (switches) {
@@ -240,6 +323,43 @@ export class EndpointRecords {
       if (switches && !isActive.becomes) await beforeCommit(record);
       return record;
     });
+  }
+
+  /**
+   * Returns the columns of changed headers; `undefined` if they do not change. Headers are secrets of the server that
+   * they were given for: if the url moves to another origin, they have to be given again.
+   */
+  async #changeHeaders(runner: QueryRunner, before: EndpointRow, url: string | undefined, change: CustomHeadersChange) {
+    const shown = before.custom_headers_shown;
+    if (shown === null) return this.#changedHeaders(NO_CUSTOM_HEADERS, change);
+    if (url !== undefined && !isSameOrigin(url, before.url)) {
+      const isGiven =
+        (shown.names.length === 0 || change.headers !== undefined) &&
+        (shown.auth === null || change.auth !== undefined);
+      if (isGiven) return this.#changedHeaders(NO_CUSTOM_HEADERS, { headers: null, auth: null, ...change });
+      throw refusedHeaders('url', 'is another server: give headers and auth again, or null to send none');
+    }
+    if (change.headers === undefined && change.auth === undefined) return undefined;
+    const [row] = (await runner.query('select custom_headers_ciphertext as ciphertext from endpoints where id = $1', [
+      before.id,
+    ])) as { ciphertext: Buffer }[];
+    const stored =
+      row === undefined ? NO_CUSTOM_HEADERS : (JSON.parse(this.cipher.decrypt(row.ciphertext)) as CustomHeaders);
+    return this.#changedHeaders(stored, change);
+  }
+
+  /** @throws GaplessError `validation_failed` */
+  #changedHeaders(before: CustomHeaders, change: CustomHeadersChange) {
+    if (change.headers === undefined && change.auth === undefined) return undefined;
+    const changed = changeHeaders(before, change);
+    if (!changed.ok) throw refusedHeaders(changed.member, changed.detail);
+    const shown = shownHeaders(changed.custom);
+    if (shown.names.length === 0 && shown.auth === null)
+      return { customHeadersCiphertext: null, customHeadersShown: null };
+    return {
+      customHeadersCiphertext: this.cipher.encrypt(JSON.stringify(changed.custom)),
+      customHeadersShown: shown,
+    };
   }
 
   /**

@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { EndpointId, OrgId, WidgetId } from '#libs/domain';
+import type { DeliverySettings, EndpointId, OrgId, ShownHeaders, WidgetId } from '#libs/domain';
 
 /** A registered webhook endpoint (contract 3.1). Its failure count and last trigger are projections of its attempts. */
 @Entity({ name: 'endpoints' })
@@ -57,6 +57,29 @@ export class EndpointEntity {
   /** When the url was last changed; `null` if it is the first one. */
   @Column({ name: 'url_changed_at', type: 'timestamptz', nullable: true })
   urlChangedAt!: Date | null;
+
+  /** The delivery settings that differ from the defaults; `null` if none does. */
+  @Column({ name: 'delivery_settings', type: 'jsonb', nullable: true })
+  deliverySettings!: Partial<DeliverySettings> | null;
+
+  /** The additional headers as JSON, encrypted by `SecretCipher`. */
+  @Column({ name: 'custom_headers_ciphertext', type: 'bytea', nullable: true })
+  customHeadersCiphertext!: Buffer | null;
+
+  @Column({ name: 'custom_headers_shown', type: 'jsonb', nullable: true })
+  customHeadersShown!: ShownHeaders | null;
+
+  /** When the delivery settings or the additional headers last changed. */
+  @Column({ name: 'delivery_changed_at', type: 'timestamptz', nullable: true })
+  deliveryChangedAt!: Date | null;
+
+  /** Whether the settings limit the endpoint's attempts. */
+  @Column({ name: 'is_paced', type: 'boolean', default: false })
+  isPaced!: boolean;
+
+  /** When the events or widgets last changed; `null` if never. */
+  @Column({ name: 'subscription_changed_at', type: 'timestamptz', nullable: true })
+  subscriptionChangedAt!: Date | null;
 
   /** The seq of the org's latest event when the endpoint was created. The driver returns a `bigint` as text. */
   @Column({ name: 'receives_after_seq', type: 'bigint', default: 0 })

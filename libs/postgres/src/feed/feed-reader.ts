@@ -6,7 +6,12 @@ export interface FeedQuery {
   readonly since: Seq;
   /** 1 … 1000 */
   readonly limit: number;
-  readonly event?: string;
+  /** The last seq to return. */
+  readonly until?: Seq;
+  /** Only these types; not empty. */
+  readonly events?: readonly string[];
+  /** Whether the page begins with the newest event. Then `nextSeq` is the `until` of the next page. */
+  readonly isDescending?: boolean;
   readonly widgetId?: WidgetId;
   /** The largest size of a page, bytes. A larger event comes alone. Default 8 MiB. */
   readonly maxBytes?: number;
@@ -17,6 +22,13 @@ export interface FeedEntry {
   readonly id: EventId;
   readonly appendedAt: Date;
   readonly envelope: Buffer;
+}
+
+/** One event with the members that decide who receives it. */
+export interface FoundEvent extends FeedEntry {
+  readonly seq: Seq;
+  readonly event: string;
+  readonly widgetId: WidgetId | null;
 }
 
 /** Identifies an event across all orgs: `<org id>/<event id>`. */
@@ -55,7 +67,14 @@ const PAGE_BYTES = 8 * 1024 * 1024;
  * than reading them. It reads one event more than requested to see whether more follow. convert_from avoids hexadecimal
  * text. Parameters: org, since, the oldest time that is served, limit, bytes.
  */
-function pageSql(filters: string): string {
+function pageSql(filters: string, types: 'any' | 'one' | 'several' = 'any', order: 'asc' | 'desc' = 'asc'): string {
+  const found = (type: string) => `select seq, event_type, envelope from events
+            where org_id = $1 and seq > $2 and appended_at >= $3 ${type} ${filters}
+            order by seq ${order} limit $4 + 1`;
+  // Each type has a range of the index, in the order of the page.
+  const several = `select found.* from unnest($6::text[]) as wanted(type)
+            cross join lateral (${found('and event_type = wanted.type')}) found
+            order by seq ${order} limit $4 + 1`;
   return `
     select
       (select last_seq from org_heads where org_id = $1) as head,
@@ -65,20 +84,18 @@ function pageSql(filters: string): string {
       select
         count(*)::int as found,
         (count(*) filter (where is_served))::int as served,
-        max(seq) filter (where is_served) as last,
-        convert_from(string_agg(envelope, '\\x1e' order by seq) filter (where is_served), 'UTF8') as envelopes,
-        string_agg(seq::text, ' ' order by seq) filter (where is_served) as seqs,
-        string_agg(event_type, ' ' order by seq) filter (where is_served) as types
+        ${order === 'asc' ? 'max' : 'min'}(seq) filter (where is_served) as last,
+        convert_from(string_agg(envelope, '\\x1e' order by seq ${order}) filter (where is_served), 'UTF8') as envelopes,
+        string_agg(seq::text, ' ' order by seq ${order}) filter (where is_served) as seqs,
+        string_agg(event_type, ' ' order by seq ${order}) filter (where is_served) as types
       from (
         select seq, event_type, envelope, place <= $4 and (place = 1 or weight <= $5) as is_served
         from (
           select seq, event_type, envelope, row_number() over w as place, sum(octet_length(envelope)) over w as weight
           from (
-            select seq, event_type, envelope from events
-            where org_id = $1 and seq > $2 and appended_at >= $3 ${filters}
-            order by seq limit $4 + 1
+            ${types === 'several' ? several : found(types === 'one' ? 'and event_type = $6' : '')}
           ) found
-          window w as (order by seq rows unbounded preceding)
+          window w as (order by seq ${order} rows unbounded preceding)
         ) weighed
       ) marked
     ) page`;
@@ -115,6 +132,11 @@ function oldestOf(stored: string | null, headSeq: Seq): Seq {
   return headSeq === SEQ_NONE ? SEQ_NONE : nextSeq(headSeq);
 }
 
+/** Returns where the next page begins: after the last event, or with the one before it. */
+function nextOf(last: Seq, isDescending: boolean): Seq {
+  return isDescending ? ((last - 1) as Seq) : last;
+}
+
 /** Reads the feed (contract 5.4). */
 export class FeedReader {
   /** @param retentionMs events that were appended longer ago are not served, even if they are still stored */
@@ -127,15 +149,26 @@ export class FeedReader {
     const from = new Date(nowMs - this.retentionMs);
     const parameters: unknown[] = [orgId, query.since, from, query.limit, query.maxBytes ?? PAGE_BYTES];
     const filters: string[] = [];
-    if (query.event !== undefined) filters.push(`and event_type = $${parameters.push(query.event)}`);
-    if (query.widgetId !== undefined) filters.push(`and widget_id = $${parameters.push(query.widgetId)}`);
-    const name = `feed-page${query.event === undefined ? '' : '-event'}${query.widgetId === undefined ? '' : '-widget'}`;
-    const [row] = await this.store.preparedForOrg<FeedPageRow>(orgId, name, pageSql(filters.join(' ')), parameters);
+    const { events = [], widgetId, until, isDescending = false } = query;
+    const types = events.length === 0 ? 'any' : events.length === 1 ? 'one' : 'several';
+    if (types !== 'any') parameters.push(types === 'one' ? events[0] : events);
+    if (widgetId !== undefined) filters.push(`and widget_id = $${parameters.push(widgetId)}`);
+    if (until !== undefined) filters.push(`and seq <= $${parameters.push(until)}`);
+    const order = isDescending ? 'desc' : 'asc';
+    const parts = [
+      types,
+      order,
+      ...(widgetId === undefined ? [] : ['widget']),
+      ...(until === undefined ? [] : ['until']),
+    ];
+    const name = `feed-page-${parts.join('-')}`;
+    const sql = pageSql(filters.join(' '), types, order);
+    const [row] = await this.store.preparedForOrg<FeedPageRow>(orgId, name, sql, parameters);
     if (row === undefined) throw new Error('an aggregate without a row');
     const headSeq = seqFromText(row.head ?? '0');
     return new FeedPage({
       count: row.served,
-      nextSeq: row.last !== null && row.found > row.served ? seqFromText(row.last) : null,
+      nextSeq: row.last !== null && row.found > row.served ? nextOf(seqFromText(row.last), isDescending) : null,
       oldestSeq: oldestOf(row.oldest, headSeq),
       headSeq,
       envelopes: row.envelopes ?? '',
@@ -151,6 +184,26 @@ export class FeedReader {
         [orgId, seq, new Date(nowMs - this.retentionMs)],
       )) as { event_id: EventId; appended_at: Date; envelope: Buffer }[];
       return row === undefined ? undefined : { id: row.event_id, appendedAt: row.appended_at, envelope: row.envelope };
+    });
+  }
+
+  /** Returns the event of that id; `undefined` if it is not there, or past retention. */
+  async findById(orgId: OrgId, id: EventId, nowMs: number): Promise<FoundEvent | undefined> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const [row] = (await runner.query(
+        `select seq, event_type, widget_id, appended_at, envelope from events
+         where org_id = $1 and event_id = $2 and appended_at >= $3`,
+        [orgId, id, new Date(nowMs - this.retentionMs)],
+      )) as { seq: string; event_type: string; widget_id: WidgetId | null; appended_at: Date; envelope: Buffer }[];
+      if (row === undefined) return undefined;
+      return {
+        id,
+        seq: seqFromText(row.seq),
+        event: row.event_type,
+        widgetId: row.widget_id,
+        appendedAt: row.appended_at,
+        envelope: row.envelope,
+      };
     });
   }
 

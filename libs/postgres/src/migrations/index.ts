@@ -20,6 +20,9 @@ import { TenantLogin1700000000061 } from './0061-tenant-login.js';
 import { PreviousSecrets1700000000062 } from './0062-previous-secrets.js';
 import { AuditLog1700000000063 } from './0063-audit-log.js';
 import { FeedCursors1700000000077 } from './0077-feed-cursors.js';
+import { DeliverySettings1700000000080 } from './0080-delivery-settings.js';
+import { SigningKeys1700000000081 } from './0081-signing-keys.js';
+import { SubscriptionChanges1700000000082 } from './0082-subscription-changes.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
@@ -44,4 +47,7 @@ export const MIGRATIONS = [
   PreviousSecrets1700000000062,
   AuditLog1700000000063,
   FeedCursors1700000000077,
+  DeliverySettings1700000000080,
+  SigningKeys1700000000081,
+  SubscriptionChanges1700000000082,
 ];

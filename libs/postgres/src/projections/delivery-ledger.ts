@@ -13,12 +13,13 @@ import {
   type OrgId,
 } from '#libs/domain';
 
-/** An endpoint that has failed too often in a row (contract 4.2). */
+/** An endpoint that has failed too often in a row, or says that it is gone (contract 4.2). */
 interface AutoDisabled {
   readonly endpointId: EndpointId;
   readonly orgId: OrgId;
   readonly activation: number;
   readonly atMs: number;
+  readonly reason: 'consecutive_failures' | 'gone';
 }
 
 /** The rows that a batch of facts changes: first as loaded, then as folded. */
@@ -54,6 +55,7 @@ export class DeliveryLedger {
       orgId,
       activation: fact.activation,
       atMs: fact.startedAtMs + fact.durationMs,
+      reason: fact.disables === true ? 'gone' : 'consecutive_failures',
     });
     this.#endPendingOf(endpointId, orgId);
   }

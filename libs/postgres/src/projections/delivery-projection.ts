@@ -151,16 +151,16 @@ async function disableEndpoints(
   ledger: DeliveryLedger,
   logEnds: ReadonlyMap<OrgId, number>,
 ): Promise<void> {
-  for (const { endpointId, orgId, activation, atMs } of ledger.autoDisabled) {
+  for (const { endpointId, orgId, activation, atMs, reason } of ledger.autoDisabled) {
     await runner.query(
       `with disabled as (
-         update endpoints set is_active = false, disabled_at = $3, disabled_reason = 'consecutive_failures'
+         update endpoints set is_active = false, disabled_at = $3, disabled_reason = $5
          where id = $1 and activation = $2 and is_active
          returning id, org_id, activation, disabled_at
        )
        insert into endpoint_inactive_periods (endpoint_id, org_id, activation, began_at, began_after_seq, began_offset)
        select disabled.*, (select last_seq from org_heads h where h.org_id = disabled.org_id), $4::bigint from disabled`,
-      [endpointId, activation, new Date(atMs), logEnds.get(orgId) ?? null],
+      [endpointId, activation, new Date(atMs), logEnds.get(orgId) ?? null, reason],
     );
   }
 }

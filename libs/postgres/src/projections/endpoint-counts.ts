@@ -11,8 +11,8 @@ export class EndpointCounts {
     const [row] = await this.store.prepared<Readonly<Record<EndpointState, number>>>(
       'count_endpoints',
       `select (count(*) filter (where is_active))::int as active,
-         (count(*) filter (where not is_active and disabled_reason = 'consecutive_failures'))::int as disabled_by_failures,
-         (count(*) filter (where not is_active and disabled_reason <> 'consecutive_failures'))::int as disabled_by_operator
+         (count(*) filter (where not is_active and disabled_reason <> 'operator'))::int as disabled_by_failures,
+         (count(*) filter (where not is_active and disabled_reason = 'operator'))::int as disabled_by_operator
        from endpoints`,
       [],
     );

@@ -3,11 +3,15 @@ import type { Clock } from '#libs/domain';
 import type { Connection } from './connection.js';
 import { EgressProxyAwayError } from './egress-proxy.js';
 import type { PushOutcome, PushRequest } from './push-attempt.js';
+import { retryAfterMs } from './retry-after.js';
 import { MAX_EXCERPT_BYTES, responseExcerpt } from './response-excerpt.js';
 import { timeoutDetail, transportFailure, type TransportFailure } from './transport-error.js';
 
 /** Reads at most this many bytes of a body, then drops the connection (contract 6.3). */
 const MAX_BODY_BYTES = 16 * 1024;
+
+/** The statuses whose `Retry-After` counts. */
+const MAY_ASK_TO_WAIT: readonly number[] = [429, 503];
 
 const ABORTED: TransportFailure = { error: 'connect', detail: 'the attempt was ended' };
 
@@ -27,6 +31,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #timer: NodeJS.Timeout;
   #status: number | undefined;
   #durationMs = 0;
+  #retryAfterMs: number | undefined;
   #bodyBytes = 0;
   readonly #excerpt: Buffer[] = [];
 
@@ -44,13 +49,18 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(): void {
-    // Empty, but undici recognizes current handlers by this method.
+    this.request.onSent?.();
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
     if (status < 200) return;
     this.#status = status;
     this.#durationMs = this.#elapsedMs();
+    if (MAY_ASK_TO_WAIT.includes(status)) this.#retryAfterMs = retryAfterMs(headers['retry-after'], this.clock.now());
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -100,6 +110,7 @@ class Exchange implements Dispatcher.DispatchHandler {
               status: this.#status,
               durationMs: this.#durationMs,
               responseExcerpt: responseExcerpt(this.#excerpt),
+              ...(this.#retryAfterMs === undefined ? {} : { retryAfterMs: this.#retryAfterMs }),
             },
       reusable: reusable && this.#status !== undefined,
       ...(proxyAway === undefined ? {} : { proxyAway }),

@@ -13,6 +13,8 @@ export type PushOutcome = {
       readonly durationMs: number;
       /** The start of the body, as text of at most 1 KiB of UTF-8 without control characters. */
       readonly responseExcerpt: string;
+      /** `Retry-After` of a 429 or 503, milliseconds; missing without a valid one. */
+      readonly retryAfterMs?: number;
     }
   | {
       readonly kind: 'failed';
@@ -37,6 +39,8 @@ export interface PushRequest {
    * also limits the body.
    */
   readonly timeoutMs: number;
+  /** Called when the request is written to a connection that is open. */
+  readonly onSent?: (() => void) | undefined;
   /** Ends the attempt at once, with the error `connect`: check the signal before the outcome. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -1,7 +1,8 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, generateKeyPairSync, verify } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import {
   deliveryIdOf,
+  isReservedHeader,
   parseEndpointId,
   parseEventId,
   parseOrgId,
@@ -9,7 +10,7 @@ import {
   type DueAttempt,
   type Seq,
 } from '#libs/domain';
-import { verifySignature } from '#libs/webhook-signature';
+import { publicKeysOf, verifySignature, verifyStandardSignature } from '#libs/webhook-signature';
 import { Webhook } from 'standardwebhooks';
 import { pushHeaders } from './push-headers.js';
 
@@ -91,6 +92,40 @@ describe('pushHeaders', () => {
     const headers = pushHeaders(DUE, SECRET, Date.now());
     expect(new Webhook(SECRET).verify(DUE.envelope.toString(), headers)).toEqual({ data: { n: 1, t: 'ä' } });
     expect(() => new Webhook(SECRET).verify('{}', headers)).toThrow();
+  });
+
+  it('have a v1a signature of each signing key beside v1, which Node and the consumer verify', () => {
+    const [key, old] = [generateKeyPairSync('ed25519'), generateKeyPairSync('ed25519')];
+    const signingKeys = [key.privateKey, old.privateKey];
+    const nowMs = Date.now();
+    const headers = pushHeaders(DUE, SECRET, nowMs, null, { signingKeys });
+    const [v1, ...v1a] = headers['webhook-signature']!.split(' ');
+    expect(v1).toBe(pushHeaders(DUE, SECRET, nowMs)['webhook-signature']);
+    const message = Buffer.from(`${eventId}.${Math.floor(nowMs / 1_000)}.${DUE.envelope.toString()}`);
+    for (const [index, { publicKey }] of [key, old].entries()) {
+      expect(v1a[index]).toMatch(/^v1a,/);
+      expect(verify(null, message, publicKey, Buffer.from(v1a[index]!.slice(4), 'base64'))).toBe(true);
+      const keys = publicKeysOf({ keys: [publicKey.export({ format: 'jwk' })] });
+      const header = (name: string) => headers[name];
+      expect(verifyStandardSignature({ body: DUE.envelope, header, keys }).valid).toBe(true);
+    }
+    // A library that knows only v1 passes over the rest.
+    expect(new Webhook(SECRET).verify(DUE.envelope.toString(), headers)).toBeTruthy();
+  });
+
+  it('are those that an endpoint cannot choose', () => {
+    expect(Object.keys(pushHeaders(DUE, SECRET, NOW_MS)).filter((name) => !isReservedHeader(name))).toEqual([]);
+  });
+
+  it('have the additional headers of the endpoint, and no legacy signature if it wants none', () => {
+    const usual = pushHeaders(DUE, SECRET, NOW_MS);
+    const rest = Object.fromEntries(Object.entries(usual).filter(([name]) => name !== 'x-webhook-signature'));
+    const choices = {
+      settings: { legacySignature: false },
+      headers: { 'x-tenant': 'acme', authorization: 'Bearer 1' },
+    };
+    expect(pushHeaders(DUE, SECRET, NOW_MS, null, choices)).toEqual({ ...rest, ...choices.headers });
+    expect(pushHeaders(DUE, SECRET, NOW_MS, null, { settings: {} })).toEqual(usual);
   });
 
   it('have a fresh timestamp and signature for each attempt, of a replay too', () => {

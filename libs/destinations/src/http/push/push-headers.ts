@@ -1,5 +1,10 @@
-import { VERSION, type DueAttempt } from '#libs/domain';
-import { legacySignature, serviceSignature, standardWebhooksSignature } from '#libs/webhook-signature';
+import { VERSION, type DueAttempt, type Target } from '#libs/domain';
+import {
+  asymmetricSignature,
+  legacySignature,
+  serviceSignature,
+  standardWebhooksSignature,
+} from '#libs/webhook-signature';
 import { attemptTraceParent } from '../../attempt-trace-parent.js';
 
 /** The members of an attempt that determine its headers. */
@@ -7,6 +12,9 @@ export type PushedAttempt = Pick<DueAttempt, 'delivery' | 'run' | 'attempt' | 't
 
 /** The headers that require the endpoint's secret. */
 export const SIGNATURE_HEADERS = ['x-service-signature', 'x-webhook-signature', 'webhook-signature'] as const;
+
+/** The choices of an endpoint that differ from the defaults. */
+export type PushChoices = Pick<Target, 'settings' | 'headers' | 'signingKeys'>;
 
 /**
  * Returns the headers of a push (contract 6.1), signed over the envelope's bytes. They depend on the arguments alone,
@@ -21,6 +29,7 @@ export function pushHeaders(
   secret: string,
   nowMs: number,
   previousSecret: string | null = null,
+  { settings, headers, signingKeys }: PushChoices = {},
 ): Record<string, string> {
   const { delivery, envelope } = due;
   const secrets = previousSecret === null ? [secret] : [secret, previousSecret];
@@ -34,12 +43,16 @@ export function pushHeaders(
     'x-service-delivery-id': delivery.deliveryId,
     'x-service-sequence': String(delivery.seq),
     'x-service-attempt': String(due.attempt),
-    'x-webhook-signature': legacySignature(previousSecret ?? secret, envelope),
+    ...(settings?.legacySignature === false
+      ? {}
+      : { 'x-webhook-signature': legacySignature(previousSecret ?? secret, envelope) }),
     'webhook-id': delivery.eventId,
     'webhook-timestamp': String(timestamp),
-    'webhook-signature': secrets
-      .map((each) => standardWebhooksSignature(each, delivery.eventId, timestamp, envelope))
-      .join(' '),
+    'webhook-signature': [
+      ...secrets.map((each) => standardWebhooksSignature(each, delivery.eventId, timestamp, envelope)),
+      ...(signingKeys ?? []).map((key) => asymmetricSignature(key, delivery.eventId, timestamp, envelope)),
+    ].join(' '),
     traceparent: attemptTraceParent(due),
+    ...headers,
   };
 }

@@ -1,0 +1,53 @@
+import { Controller, Get, Header, Inject, Param } from '@nestjs/common';
+import type { Clock, EventId, OrgId } from '#libs/domain';
+import { EventAnswers, FeedReader, type EventAnswer } from '#libs/postgres';
+import { CLOCK } from '#libs/platform';
+import { OrgOfKey } from '../auth/authenticated-key.js';
+import { RequireScope } from '../auth/require-scope.js';
+import { deliveryJson } from '../deliveries/delivery.presenter.js';
+import { EventIdPipe, noSuchEvent } from './event-id.pipe.js';
+
+/** `answer` is the delivery's status, or why there is none. */
+function answerJson({ endpointId, endpointName, url, outcome }: EventAnswer) {
+  const hasDelivery = 'deliveryId' in outcome;
+  return {
+    endpoint_id: endpointId,
+    endpoint_name: endpointName,
+    url,
+    answer: hasDelivery ? outcome.status : outcome.answer,
+    inactive_since: !hasDelivery && outcome.answer === 'inactive' ? outcome.since.toISOString() : null,
+    delivery: hasDelivery ? deliveryJson(outcome) : null,
+  };
+}
+
+/** `GET /external/events/:id` and `…/deliveries`: one event, and what became of it at each endpoint (contract 5.10). */
+@Controller('api/v1/external/events/:id')
+export class GetEventController {
+  constructor(
+    private readonly feed: FeedReader,
+    private readonly answers: EventAnswers,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /** Copies the stored envelope unchanged. */
+  @Get()
+  @RequireScope('events:read')
+  @Header('content-type', 'application/json; charset=utf-8')
+  async get(@OrgOfKey() orgId: OrgId, @Param('id', EventIdPipe) id: EventId): Promise<string> {
+    const { envelope } = await this.#find(orgId, id);
+    return `{"data":${envelope.toString()}}`;
+  }
+
+  @Get('deliveries')
+  @RequireScope('webhooks:read')
+  async deliveries(@OrgOfKey() orgId: OrgId, @Param('id', EventIdPipe) id: EventId) {
+    const event = await this.#find(orgId, id);
+    return { data: (await this.answers.of(orgId, id, event)).map(answerJson) };
+  }
+
+  async #find(orgId: OrgId, id: EventId) {
+    const event = await this.feed.findById(orgId, id, this.clock.now());
+    if (event === undefined) throw noSuchEvent();
+    return event;
+  }
+}

@@ -1,0 +1,174 @@
+import {
+  isReservedHeader,
+  MAX_CUSTOM_HEADERS,
+  MAX_HEADER_NAME,
+  MAX_HEADER_VALUE,
+  SIGNATURE_KINDS,
+  type JsonObject,
+} from '#libs/domain';
+import type { MemberRule } from '../http/checked.decorator.js';
+import { memberPointer } from '../http/validation-error.js';
+import { aBoolean, anArrayOf, anIntegerOf, described, oneOf, problem } from '../http/member-rules.js';
+
+/** RFC 9110, 5.6.2. */
+const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** Visible ASCII characters, with spaces between them. */
+const HEADER_VALUE = /^[!-~](?:[ !-~]*[!-~])?$/;
+const VISIBLE_ASCII = /^[!-~]+$/;
+/** Anything but control characters. A user name has no colon (RFC 7617). */
+// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+const USERNAME = /^[^\u0000-\u001f\u007f:\p{Surrogate}]*$/u;
+// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+const PASSWORD = /^[^\u0000-\u001f\u007f\p{Surrogate}]*$/u;
+
+const MAX_USERNAME = 255;
+const MAX_CREDENTIAL = 2_048;
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function headerProblems(name: string, value: unknown, mayBeNull: boolean) {
+  const pointer = memberPointer(name).slice(1);
+  if (name.length > MAX_HEADER_NAME || !HEADER_NAME.test(name)) {
+    return [problem('invalid_format', `must have a header name of at most ${MAX_HEADER_NAME} characters`, pointer)];
+  }
+  if (isReservedHeader(name))
+    return [problem('not_allowed', 'is a header that Gapless or the connection sets', pointer)];
+  if (value === null && mayBeNull) return [];
+  if (typeof value !== 'string') return [problem('wrong_type', 'must be a string', pointer)];
+  if (value.length <= MAX_HEADER_VALUE && HEADER_VALUE.test(value)) return [];
+  const detail = `must be 1 to ${MAX_HEADER_VALUE} visible ASCII characters, with spaces only between them`;
+  return [problem('invalid_format', detail, pointer)];
+}
+
+/** @param mayBeNull whether null removes a header */
+function headersRule(mayBeNull: boolean): MemberRule {
+  const value: JsonObject = { maxLength: MAX_HEADER_VALUE, pattern: HEADER_VALUE.source };
+  return {
+    schema: {
+      type: 'object',
+      maxProperties: MAX_CUSTOM_HEADERS,
+      propertyNames: { maxLength: MAX_HEADER_NAME, pattern: HEADER_NAME.source },
+      additionalProperties: { type: mayBeNull ? ['string', 'null'] : 'string', ...value },
+    },
+    check: (headers) => {
+      if (!isObject(headers)) return [problem('wrong_type', 'must be an object of header names and values')];
+      const names = Object.keys(headers);
+      if (names.length > MAX_CUSTOM_HEADERS) {
+        return [problem('out_of_range', `must have at most ${MAX_CUSTOM_HEADERS} headers`)];
+      }
+      const lower = names.map((name) => name.toLowerCase());
+      return names.flatMap((name, index) =>
+        lower.indexOf(name.toLowerCase()) === index
+          ? headerProblems(name, headers[name], mayBeNull)
+          : [problem('not_allowed', 'is there already', memberPointer(name).slice(1))],
+      );
+    },
+  };
+}
+
+export const newHeaders = described(headersRule(false), {
+  description:
+    'Headers to send with each push, at most 20. Values are stored encrypted and never shown. Names that Gapless or the connection sets are refused.',
+});
+
+export const changedHeaders = described(headersRule(true), {
+  description:
+    'Headers to add or replace; null removes one. null in place of the object removes all. Headers that are not named stay.',
+});
+
+function aCredential(name: string, pattern: RegExp, maxLength: number, value: unknown) {
+  if (typeof value !== 'string') return [problem('wrong_type', 'must be a string', `/${name}`)];
+  if (value.length <= maxLength && pattern.test(value)) return [];
+  const detail = `must be at most ${maxLength} characters of the allowed kind`;
+  return [problem('invalid_format', detail, `/${name}`)];
+}
+
+const AUTH_MEMBERS: Readonly<Record<string, readonly string[]>> = {
+  basic: ['type', 'username', 'password'],
+  bearer: ['type', 'token'],
+};
+
+export const endpointAuth: MemberRule = {
+  schema: {
+    type: 'object',
+    description:
+      'Sends an Authorization header with each push. Stored encrypted and never shown; a user name has no colon.',
+    oneOf: [
+      {
+        type: 'object',
+        additionalProperties: false,
+        required: ['type', 'username', 'password'],
+        properties: {
+          type: { type: 'string', const: 'basic' },
+          username: { type: 'string', maxLength: MAX_USERNAME },
+          password: { type: 'string', maxLength: MAX_CREDENTIAL },
+        },
+      },
+      {
+        type: 'object',
+        additionalProperties: false,
+        required: ['type', 'token'],
+        properties: {
+          type: { type: 'string', const: 'bearer' },
+          token: { type: 'string', minLength: 1, maxLength: MAX_CREDENTIAL, pattern: VISIBLE_ASCII.source },
+        },
+      },
+    ],
+  },
+  check: (auth) => {
+    if (!isObject(auth)) return [problem('wrong_type', 'must be an object')];
+    const members = Object.hasOwn(AUTH_MEMBERS, String(auth['type'])) ? AUTH_MEMBERS[String(auth['type'])] : undefined;
+    if (typeof auth['type'] !== 'string' || members === undefined) {
+      return [problem('not_allowed', 'must be basic or bearer', '/type')];
+    }
+    const unknown = Object.keys(auth).filter((name) => !members.includes(name));
+    return [
+      ...(unknown.length > 0 ? [problem('unknown_member', `may hold ${members.join(' and ')} alone`)] : []),
+      ...(auth['type'] === 'bearer'
+        ? aCredential('token', VISIBLE_ASCII, MAX_CREDENTIAL, auth['token'])
+        : [
+            ...aCredential('username', USERNAME, MAX_USERNAME, auth['username']),
+            ...aCredential('password', PASSWORD, MAX_CREDENTIAL, auth['password']),
+          ]),
+    ];
+  },
+};
+
+export const legacySignature = described(aBoolean, {
+  description: 'Whether `X-Webhook-Signature` is sent. Default true.',
+});
+
+const someSignatures = anArrayOf(oneOf(SIGNATURE_KINDS), { minItems: 1, uniqueItems: true, of: 'kinds of signatures' });
+
+export const signatureKinds = described(
+  {
+    schema: { ...someSignatures.schema, contains: { const: 'hmac' } },
+    check: (kinds) => {
+      const found = someSignatures.check(kinds);
+      if (found.length > 0 || (kinds as readonly string[]).includes('hmac')) return found;
+      return [problem('not_allowed', 'must hold hmac')];
+    },
+  },
+  {
+    description:
+      'What signs pushes. hmac always does. ed25519 adds a `v1a` signature to `webhook-signature`, by the keys of `/.well-known/jwks.json`. Default [hmac].',
+  },
+);
+
+export const retryAfterRespect = described(aBoolean, {
+  description: 'Whether `Retry-After` of a 429 or 503 moves the next attempt later, by 6 hours at most. Default false.',
+});
+
+export const goneDisables = described(aBoolean, {
+  description: 'Whether a 410 fails the delivery and disables the endpoint at once. Default false.',
+});
+
+export const ratePerSecond = described(anIntegerOf(1, 10_000), {
+  description: 'The most attempts in any second. Default null: no limit.',
+});
+
+export const numberInFlight = described(anIntegerOf(1, 1_000), {
+  description: 'The most attempts at the same time. Default null: no limit of its own.',
+});

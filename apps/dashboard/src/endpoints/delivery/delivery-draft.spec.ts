@@ -1,0 +1,49 @@
+import { describe, expect, it } from '@jest/globals';
+import { deliveryChange, deliveryDraft, isUnusual, USUAL_DELIVERY, type ShownDelivery } from './delivery-draft.js';
+
+const SHOWN: ShownDelivery = {
+  ...USUAL_DELIVERY,
+  header_names: ['X-Tenant'],
+  auth_type: 'basic',
+  max_per_second: 5,
+  legacy_signature: false,
+};
+
+describe('the delivery settings of the form', () => {
+  it.each([USUAL_DELIVERY, SHOWN])('change nothing until somebody changes them', (shown) => {
+    expect(deliveryChange(deliveryDraft(shown), shown)).toEqual({});
+  });
+
+  it('send only what was changed', () => {
+    const draft = { ...deliveryDraft(SHOWN), maxPerSecond: '', maxInFlight: '3', isAsymmetric: true };
+    expect(deliveryChange(draft, SHOWN)).toEqual({
+      max_per_second: null,
+      max_in_flight: 3,
+      signatures: ['hmac', 'ed25519'],
+    });
+  });
+
+  it('set and remove headers line by line', () => {
+    const headers = 'X-Env: prod:1\n\n x-tenant :  \n';
+    expect(deliveryChange({ ...deliveryDraft(SHOWN), headers }, SHOWN)).toEqual({
+      headers: { 'X-Env': 'prod:1', 'x-tenant': null },
+    });
+  });
+
+  it('set, replace and remove the authentication', () => {
+    const draft = deliveryDraft(SHOWN);
+    expect(draft.auth).toBe('unchanged');
+    expect(deliveryChange({ ...draft, auth: 'none' }, SHOWN)).toEqual({ auth: null });
+    expect(deliveryChange({ ...draft, auth: 'bearer', secret: 'abc' }, SHOWN)).toEqual({
+      auth: { type: 'bearer', token: 'abc' },
+    });
+    const basic = { ...deliveryDraft(USUAL_DELIVERY), auth: 'basic', username: 'u', secret: 'p' } as const;
+    expect(deliveryChange(basic, USUAL_DELIVERY)).toEqual({ auth: { type: 'basic', username: 'u', password: 'p' } });
+  });
+
+  it('are folded unless the endpoint has some', () => {
+    expect(isUnusual(USUAL_DELIVERY)).toBe(false);
+    expect(isUnusual(SHOWN)).toBe(true);
+    expect(isUnusual({ ...USUAL_DELIVERY, header_names: ['X-A'] })).toBe(true);
+  });
+});

@@ -1,0 +1,125 @@
+import type { Endpoint, EndpointChange } from '../../api/resources.js';
+
+/** The delivery settings of an endpoint as they are shown. */
+export type ShownDelivery = Pick<
+  Endpoint,
+  | 'header_names'
+  | 'auth_type'
+  | 'legacy_signature'
+  | 'signatures'
+  | 'respect_retry_after'
+  | 'disable_on_gone'
+  | 'max_per_second'
+  | 'max_in_flight'
+>;
+
+/** The members of a request that concern delivery. */
+export type DeliveryChange = Pick<
+  EndpointChange,
+  | 'headers'
+  | 'auth'
+  | 'legacy_signature'
+  | 'signatures'
+  | 'respect_retry_after'
+  | 'disable_on_gone'
+  | 'max_per_second'
+  | 'max_in_flight'
+>;
+
+export const USUAL_DELIVERY: ShownDelivery = {
+  header_names: [],
+  auth_type: null,
+  legacy_signature: true,
+  signatures: ['hmac'],
+  respect_retry_after: false,
+  disable_on_gone: false,
+  max_per_second: null,
+  max_in_flight: null,
+};
+
+/** The fields of the form as they are typed. */
+export interface DeliveryDraft {
+  readonly maxPerSecond: string;
+  readonly maxInFlight: string;
+  readonly respectsRetryAfter: boolean;
+  readonly disablesOnGone: boolean;
+  readonly sendsLegacySignature: boolean;
+  readonly isAsymmetric: boolean;
+  /** A line `Name: value` for each header to set, and `Name:` for each to remove. */
+  readonly headers: string;
+  readonly auth: 'unchanged' | 'none' | 'basic' | 'bearer';
+  readonly username: string;
+  readonly secret: string;
+}
+
+export function deliveryDraft(shown: ShownDelivery): DeliveryDraft {
+  return {
+    maxPerSecond: shown.max_per_second?.toString() ?? '',
+    maxInFlight: shown.max_in_flight?.toString() ?? '',
+    respectsRetryAfter: shown.respect_retry_after,
+    disablesOnGone: shown.disable_on_gone,
+    sendsLegacySignature: shown.legacy_signature,
+    isAsymmetric: shown.signatures.includes('ed25519'),
+    headers: '',
+    auth: shown.auth_type === null ? 'none' : 'unchanged',
+    username: '',
+    secret: '',
+  };
+}
+
+/** Whether the endpoint differs from the defaults. */
+export function isUnusual(shown: ShownDelivery): boolean {
+  if (shown.header_names.length > 0) return true;
+  return JSON.stringify(deliveryDraft(shown)) !== JSON.stringify(deliveryDraft(USUAL_DELIVERY));
+}
+
+/** Returns the members that differ from what is stored. */
+export function deliveryChange(draft: DeliveryDraft, shown: ShownDelivery): DeliveryChange {
+  const before = deliveryDraft(shown);
+  const headers = headersOf(draft.headers);
+  return {
+    ...(draft.maxPerSecond === before.maxPerSecond ? {} : { max_per_second: limitOf(draft.maxPerSecond) }),
+    ...(draft.maxInFlight === before.maxInFlight ? {} : { max_in_flight: limitOf(draft.maxInFlight) }),
+    ...(draft.respectsRetryAfter === before.respectsRetryAfter
+      ? {}
+      : { respect_retry_after: draft.respectsRetryAfter }),
+    ...(draft.disablesOnGone === before.disablesOnGone ? {} : { disable_on_gone: draft.disablesOnGone }),
+    ...(draft.sendsLegacySignature === before.sendsLegacySignature
+      ? {}
+      : { legacy_signature: draft.sendsLegacySignature }),
+    ...(draft.isAsymmetric === before.isAsymmetric
+      ? {}
+      : { signatures: draft.isAsymmetric ? ['hmac', 'ed25519'] : ['hmac'] }),
+    ...(Object.keys(headers).length === 0 ? {} : { headers }),
+    ...authOf(draft, shown),
+  };
+}
+
+/** The api says what is wrong with a text that is not a number. */
+function limitOf(text: string): number | null {
+  return text.trim() === '' ? null : Number(text);
+}
+
+function headersOf(text: string): Record<string, string | null> {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  return Object.fromEntries(
+    lines.map((line) => {
+      const [name = '', ...rest] = line.split(':');
+      const value = rest.join(':').trim();
+      return [name.trim(), value === '' ? null : value];
+    }),
+  );
+}
+
+function authOf({ auth, username, secret }: DeliveryDraft, shown: ShownDelivery): Pick<DeliveryChange, 'auth'> {
+  switch (auth) {
+    case 'unchanged':
+      return {};
+    case 'none':
+      return shown.auth_type === null ? {} : { auth: null };
+    case 'basic':
+      return { auth: { type: 'basic', username, password: secret } };
+    case 'bearer':
+      return { auth: { type: 'bearer', token: secret } };
+  }
+}

@@ -1,0 +1,138 @@
+import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field.js';
+import { isUnusual, type DeliveryDraft, type ShownDelivery } from './delivery-draft.js';
+import './delivery-fields.css';
+
+interface DeliveryFieldsProps {
+  readonly draft: DeliveryDraft;
+  /** The settings as they are stored. */
+  readonly shown: ShownDelivery;
+  readonly onChange: (draft: DeliveryDraft) => void;
+  /** Returns the problem that the api found with a member of the request. */
+  readonly problemOf: (member: string) => string | undefined;
+}
+
+/** What most endpoints never need, folded. */
+export function DeliveryFields({ draft, shown, onChange, problemOf }: DeliveryFieldsProps) {
+  const change = (part: Partial<DeliveryDraft>) => {
+    onChange({ ...draft, ...part });
+  };
+  const isRefused = ['headers', 'auth', 'max_per_second', 'max_in_flight'].some(
+    (name) => problemOf(name) !== undefined,
+  );
+  return (
+    <details className="delivery-fields" open={isUnusual(shown) || isRefused}>
+      <summary>Delivery</summary>
+      <div className="delivery-fields-body">
+        <div className="columns-2">
+          <TextField
+            label="At most per second"
+            inputMode="numeric"
+            placeholder="No limit"
+            value={draft.maxPerSecond}
+            onChange={(event) => {
+              change({ maxPerSecond: event.target.value });
+            }}
+            error={problemOf('max_per_second')}
+          />
+          <TextField
+            label="At most at the same time"
+            inputMode="numeric"
+            placeholder="No limit"
+            value={draft.maxInFlight}
+            onChange={(event) => {
+              change({ maxInFlight: event.target.value });
+            }}
+            error={problemOf('max_in_flight')}
+          />
+        </div>
+        <Checkbox
+          checked={draft.respectsRetryAfter}
+          onChange={(event) => {
+            change({ respectsRetryAfter: event.target.checked });
+          }}
+          hint="Retry-After of a 429 or 503 moves the next attempt later."
+        >
+          Respect Retry-After
+        </Checkbox>
+        <Checkbox
+          checked={draft.disablesOnGone}
+          onChange={(event) => {
+            change({ disablesOnGone: event.target.checked });
+          }}
+        >
+          Disable the endpoint when it answers 410 Gone
+        </Checkbox>
+        <Checkbox
+          checked={draft.isAsymmetric}
+          onChange={(event) => {
+            change({ isAsymmetric: event.target.checked });
+          }}
+          hint="A second signature in webhook-signature, by the keys of /.well-known/jwks.json."
+        >
+          Sign with Ed25519, too
+        </Checkbox>
+        <Checkbox
+          checked={draft.sendsLegacySignature}
+          onChange={(event) => {
+            change({ sendsLegacySignature: event.target.checked });
+          }}
+        >
+          Send the deprecated X-Webhook-Signature
+        </Checkbox>
+        <TextArea
+          label="Additional headers"
+          rows={2}
+          className="mono"
+          placeholder="X-Tenant: acme"
+          value={draft.headers}
+          onChange={(event) => {
+            change({ headers: event.target.value });
+          }}
+          hint={headersHint(shown.header_names)}
+          error={problemOf('headers')}
+        />
+        <SelectField
+          label="Authorization"
+          value={draft.auth}
+          onChange={(event) => {
+            change({ auth: event.target.value as DeliveryDraft['auth'] });
+          }}
+          error={problemOf('auth')}
+        >
+          {shown.auth_type !== null && <option value="unchanged">Unchanged ({shown.auth_type})</option>}
+          <option value="none">None</option>
+          <option value="basic">Basic</option>
+          <option value="bearer">Bearer</option>
+        </SelectField>
+        {(draft.auth === 'basic' || draft.auth === 'bearer') && (
+          <div className="columns-2">
+            {draft.auth === 'basic' && (
+              <TextField
+                label="User name"
+                autoComplete="off"
+                value={draft.username}
+                onChange={(event) => {
+                  change({ username: event.target.value });
+                }}
+              />
+            )}
+            <TextField
+              label={draft.auth === 'basic' ? 'Password' : 'Token'}
+              type="password"
+              autoComplete="new-password"
+              value={draft.secret}
+              onChange={(event) => {
+                change({ secret: event.target.value });
+              }}
+            />
+          </div>
+        )}
+      </div>
+    </details>
+  );
+}
+
+function headersHint(names: readonly string[]): string {
+  const rule = 'One per line. Values are never shown again.';
+  return names.length === 0 ? rule : `${rule} Sent now: ${names.join(', ')}. A name without a value removes it.`;
+}

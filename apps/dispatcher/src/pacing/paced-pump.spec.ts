@@ -1,0 +1,158 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { DueAttempt, EndpointId } from '#libs/domain';
+import type { OverdueAttempt, PacedEndpoint } from '#libs/postgres';
+import { aDueAttempt, anEndpointId } from '../../../../test/support/due-attempts.js';
+import { aStageKit } from '../../../../test/support/stage-kit.js';
+import type { Flight } from '../lane.js';
+import { PacedPump } from './paced-pump.js';
+
+interface Made {
+  readonly due: DueAttempt;
+  readonly flight: Flight;
+  /** Lets the endpoint answer, and the outcome be projected. */
+  readonly end: () => void;
+}
+
+const endpointId = anEndpointId();
+let nowMs: number;
+let generation: number | undefined;
+let ready: ReadonlySet<number>;
+let listed: PacedEndpoint[];
+/** The attempts that look due. */
+let waiting: DueAttempt[];
+let made: Made[];
+let pump: PacedPump;
+
+const limits = (change: Partial<PacedEndpoint>): PacedEndpoint => ({
+  id: endpointId,
+  maxPerSecond: null,
+  maxInFlight: null,
+  ...change,
+});
+
+function overdueOf({ delivery, run, attempt }: DueAttempt): OverdueAttempt {
+  const { deliveryId, createdAtMs } = delivery;
+  const createdAt = new Date(createdAtMs);
+  return { deliveryId, endpointId: delivery.endpointId, createdAt, run, attempts: attempt - 1 };
+}
+
+beforeEach(() => {
+  nowMs = 0;
+  generation = 1;
+  ready = new Set([0]);
+  listed = [limits({ maxPerSecond: 2 })];
+  waiting = Array.from({ length: 10 }, (_, nth) => aDueAttempt(nth + 1, endpointId));
+  made = [];
+  pump = new PacedPump({
+    endpoints: { list: () => Promise.resolve(listed) },
+    overdue: {
+      suspects: (ids: readonly EndpointId[], _before, perEndpoint) =>
+        Promise.resolve(
+          ids.flatMap((id) =>
+            waiting
+              .filter(({ delivery }) => delivery.endpointId === id)
+              .slice(0, perEndpoint)
+              .map(overdueOf),
+          ),
+        ),
+      stillDue: (suspects) =>
+        Promise.resolve(
+          suspects.flatMap(
+            ({ deliveryId }) => waiting.find(({ delivery }) => delivery.deliveryId === deliveryId) ?? [],
+          ),
+        ),
+    },
+    partitions: { ready: () => Promise.resolve(ready) },
+    partitionOf: () => 0,
+    make: (due, flight, onSent) => {
+      flight.posting();
+      onSent();
+      return new Promise((resolve) => {
+        const end = () => {
+          flight.answered();
+          waiting = waiting.filter((one) => one !== due);
+          resolve();
+        };
+        made.push({ due, flight, end });
+      });
+    },
+    generation: () => generation,
+    clockMs: () => nowMs,
+    nowMs: () => nowMs,
+    logger: aStageKit({ nowMs: 0 }).logger,
+  });
+});
+
+async function roundAt(atMs: number): Promise<readonly number[]> {
+  nowMs = atMs;
+  const before = made.length;
+  await pump.round();
+  return made.slice(before).map(({ due }) => due.delivery.seq);
+}
+
+async function endAll(): Promise<void> {
+  for (const { end } of made) end();
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('a paced endpoint', () => {
+  it('gets as many as its limit within a second, longest overdue first', async () => {
+    expect(await roundAt(0)).toEqual([1, 2]);
+    nowMs = 50;
+    await endAll();
+    expect(await roundAt(1_000)).toEqual([]);
+    expect(await roundAt(1_100)).toEqual([3, 4]);
+  });
+
+  it('gets none twice while its outcome is not projected', async () => {
+    listed = [limits({ maxInFlight: 3 })];
+    expect(await roundAt(0)).toEqual([1, 2, 3]);
+    const stored = waiting;
+    await endAll();
+    waiting = stored;
+    expect(await roundAt(300)).toEqual([4, 5, 6]);
+  });
+
+  it('has at most its limit in flight', async () => {
+    listed = [limits({ maxInFlight: 2 })];
+    expect(await roundAt(0)).toEqual([1, 2]);
+    expect(await roundAt(5_000)).toEqual([]);
+    made[0]!.end();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await roundAt(5_100)).toEqual([3]);
+  });
+
+  it('gets nothing from a process that does not own its partition, or not yet', async () => {
+    ready = new Set();
+    expect(await roundAt(0)).toEqual([]);
+    ready = new Set([0]);
+    generation = undefined;
+    expect(await roundAt(300)).toEqual([]);
+    generation = 1;
+    expect(await roundAt(600)).toEqual([1, 2]);
+    // An attempt that is not sent yet is withdrawn as soon as the assignment changes.
+    expect(made[0]!.flight.isWithdrawn).toBe(false);
+    generation = 2;
+    expect(made[0]!.flight.isWithdrawn).toBe(true);
+  });
+
+  it('whose limits are removed gets what still waits, which is passed on, and is then forgotten', async () => {
+    await roundAt(0);
+    listed = [];
+    nowMs = 100;
+    await endAll();
+    expect(await roundAt(1_200)).toEqual([3, 4]);
+    await endAll();
+    waiting = [];
+    await roundAt(2_500);
+    waiting = [aDueAttempt(99, endpointId)];
+    expect(await roundAt(4_000)).toEqual([]);
+  });
+
+  it('does not block another one', async () => {
+    const other = anEndpointId(2);
+    listed = [limits({ maxPerSecond: 1 }), { ...limits({ maxPerSecond: 5 }), id: other }];
+    waiting.push(...Array.from({ length: 3 }, (_, nth) => aDueAttempt(nth + 50, other)));
+    expect(await roundAt(0)).toEqual([1, 50, 51, 52]);
+  });
+});

@@ -1,0 +1,253 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { DueAttempt, EndpointId } from '#libs/domain';
+import type { OverdueAttempt, OverdueDeliveries, PacedEndpoint, PacedEndpoints } from '#libs/postgres';
+import type { Logger } from '#libs/runtime';
+import { Flight } from '../lane.js';
+import type { PacedPartitions } from './paced-partitions.js';
+import { SentWindow, type Slot } from './sent-window.js';
+
+/** How often attempts are begun. */
+const ROUND_EVERY_MS = 50;
+/** How often the endpoints are read. A changed limit takes effect within this time. */
+const LIST_EVERY_MS = 1_000;
+/** How often to look for attempts of an endpoint that had none. */
+const LOOK_EVERY_MS = 200;
+const AFTER_FAILURE_MS = 1_000;
+/** Attempts in flight to an endpoint without a limit of its own … */
+const IN_FLIGHT_PER_ENDPOINT = 64;
+/** … and while many are in flight to all of them: endpoints that hang leave room for the others. */
+const IN_FLIGHT_WHILE_CROWDED = 4;
+const CROWDED_FROM = 500;
+/** Attempts that are read with their bytes at a time. */
+const READ_AT_ONCE = 100;
+/** Attempts of an endpoint whose outcomes are not projected yet. With more, it waits for the projection. */
+const TAKEN_PER_ENDPOINT = 2_000;
+
+export interface PacedPumpDependencies {
+  readonly endpoints: Pick<PacedEndpoints, 'list'>;
+  readonly overdue: Pick<OverdueDeliveries, 'suspects' | 'stillDue'>;
+  readonly partitions: Pick<PacedPartitions, 'ready'>;
+  readonly partitionOf: (id: EndpointId) => number;
+  /** Makes an attempt, or passes it on if its endpoint is not paced any more. Rejects only when the process ends. */
+  readonly make: (due: DueAttempt, flight: Flight, onSent: () => void) => Promise<void>;
+  /** The assignment in which attempts may begin now; `undefined` while they may not. */
+  readonly generation: () => number | undefined;
+  /** The clock of the delivery log. */
+  readonly clockMs: () => number;
+  /** Monotonic milliseconds. */
+  readonly nowMs: () => number;
+  readonly logger: Logger;
+}
+
+/** The attempts of one endpoint. */
+class PacedShare {
+  readonly window: SentWindow;
+  /** Attempts that were begun and may still look due: `true` while they are in flight. */
+  readonly taken = new Map<string, boolean>();
+  inFlight = 0;
+  lookAtMs = -Infinity;
+
+  constructor(
+    public limits: PacedEndpoint,
+    nowMs: () => number,
+  ) {
+    this.window = new SentWindow(nowMs);
+  }
+
+  /** How many attempts may begin now. */
+  room(isCrowded: boolean): number {
+    const { maxPerSecond, maxInFlight } = this.limits;
+    const most = maxInFlight ?? (isCrowded ? IN_FLIGHT_WHILE_CROWDED : IN_FLIGHT_PER_ENDPOINT);
+    const inWindow = maxPerSecond === null ? Infinity : maxPerSecond - this.window.counted;
+    return Math.min(most - this.inFlight, inWindow, TAKEN_PER_ENDPOINT - this.taken.size);
+  }
+}
+
+function keyOf({ deliveryId, run, attempts }: OverdueAttempt): string {
+  return `${deliveryId}/${run}/${attempts}`;
+}
+
+/**
+ * Makes the attempts of endpoints that limit them, each when its endpoint has room. What waits is nowhere but in the
+ * delivery log, so any number may wait. All attempts of an endpoint are made by one process: the owner of its partition
+ * of the slow lane, which counts them.
+ */
+export class PacedPump {
+  readonly #shares = new Map<EndpointId, PacedShare>();
+  /** Endpoints that were paced, and may have attempts that wait here. */
+  readonly #former = new Set<EndpointId>();
+  readonly #underWay = new Set<Promise<void>>();
+  #listedAtMs = -Infinity;
+  #inFlight = 0;
+  #isEnding = false;
+
+  constructor(private readonly use: PacedPumpDependencies) {}
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  get held(): number {
+    return this.#underWay.size;
+  }
+
+  /** Runs until `drain` is called. */
+  async run(): Promise<void> {
+    while (!this.#isEnding) {
+      try {
+        await this.round();
+        await delay(this.#shares.size === 0 ? LIST_EVERY_MS : ROUND_EVERY_MS, undefined, { ref: false });
+      } catch (error) {
+        this.use.logger.warn({ err: error }, 'dispatcher.pace_waits');
+        await delay(AFTER_FAILURE_MS, undefined, { ref: false });
+      }
+    }
+  }
+
+  /** Begins no more attempts, and waits up to `timeoutMs` for those in flight. */
+  async drain(timeoutMs: number): Promise<void> {
+    this.#isEnding = true;
+    await Promise.race([Promise.allSettled(this.#underWay), delay(timeoutMs, undefined, { ref: false })]);
+  }
+
+  /** Begins the attempts that have room. */
+  async round(): Promise<void> {
+    const nowMs = this.use.nowMs();
+    if (nowMs - this.#listedAtMs >= LIST_EVERY_MS) await this.#list(nowMs);
+    if (this.#shares.size === 0 || this.use.generation() === undefined) return;
+    const ready = await this.use.partitions.ready();
+    const asked = [...this.#shares].filter(
+      ([id, share]) =>
+        share.lookAtMs <= nowMs && ready.has(this.use.partitionOf(id)) && share.room(this.#isCrowded) > 0,
+    );
+    if (asked.length === 0) return;
+    await this.#begin(await this.#pick(new Map(asked), nowMs));
+  }
+
+  get #isCrowded(): boolean {
+    return this.#inFlight >= CROWDED_FROM;
+  }
+
+  async #list(nowMs: number): Promise<void> {
+    const paced = new Map((await this.use.endpoints.list()).map((endpoint) => [endpoint.id, endpoint]));
+    this.#listedAtMs = nowMs;
+    for (const [id, limits] of paced) {
+      const share = this.#shares.get(id);
+      if (share === undefined) this.#shares.set(id, new PacedShare(limits, this.use.nowMs));
+      else share.limits = limits;
+      // What was passed on while it was not paced waits here again.
+      if (this.#former.delete(id)) share?.taken.clear();
+    }
+    for (const id of this.#shares.keys()) if (!paced.has(id)) this.#former.add(id);
+  }
+
+  /** Picks the attempts that have waited longest, as many as have room. */
+  async #pick(asked: ReadonlyMap<EndpointId, PacedShare>, nowMs: number): Promise<readonly OverdueAttempt[]> {
+    let most = 0;
+    for (const share of asked.values()) {
+      most = Math.max(most, Math.min(READ_AT_ONCE, share.room(this.#isCrowded)) + share.taken.size);
+    }
+    const due = await this.use.overdue.suspects([...asked.keys()], new Date(this.use.clockMs()), most);
+    const byEndpoint = new Map<EndpointId, OverdueAttempt[]>();
+    for (const attempt of due) {
+      const found = byEndpoint.get(attempt.endpointId);
+      if (found === undefined) byEndpoint.set(attempt.endpointId, [attempt]);
+      else found.push(attempt);
+    }
+    const picked: OverdueAttempt[] = [];
+    for (const [id, share] of asked) {
+      const found = byEndpoint.get(id) ?? [];
+      const fresh = found.filter((attempt) => !share.taken.has(keyOf(attempt)));
+      forgetProjected(share, found);
+      share.lookAtMs = fresh.length === 0 ? nowMs + LOOK_EVERY_MS : nowMs;
+      if (found.length === 0 && this.#former.has(id) && share.inFlight === 0) {
+        this.#former.delete(id);
+        this.#shares.delete(id);
+      }
+      picked.push(...fresh.slice(0, Math.max(0, share.room(this.#isCrowded))));
+    }
+    return picked;
+  }
+
+  async #begin(picked: readonly OverdueAttempt[]): Promise<void> {
+    for (let from = 0; from < picked.length; from += READ_AT_ONCE) {
+      const dues = await this.use.overdue.stillDue(picked.slice(from, from + READ_AT_ONCE));
+      // The partition may belong to another process by now.
+      const ready = await this.use.partitions.ready();
+      const generation = this.use.generation();
+      if (this.#isEnding || generation === undefined) return;
+      for (const due of dues) {
+        const share = this.#shares.get(due.delivery.endpointId);
+        if (share === undefined || !ready.has(this.use.partitionOf(due.delivery.endpointId))) continue;
+        if (share.room(this.#isCrowded) > 0) this.#make(due, share, generation);
+      }
+    }
+  }
+
+  #make(due: DueAttempt, share: PacedShare, generation: number): void {
+    const { delivery, run, attempt } = due;
+    const key = keyOf({ deliveryId: delivery.deliveryId, run, attempts: attempt - 1 } as OverdueAttempt);
+    const slot = share.window.begin();
+    share.taken.set(key, true);
+    share.inFlight++;
+    this.#inFlight++;
+    const flight = new EndingFlight(slot, this.use.nowMs, {
+      isLost: () => this.use.generation() !== generation,
+      onOver: () => {
+        share.inFlight--;
+        this.#inFlight--;
+      },
+    });
+    const made = this.use
+      .make(due, flight, () => {
+        slot.sent();
+      })
+      .catch(() => undefined)
+      .finally(() => {
+        flight.over();
+        share.taken.set(key, false);
+        this.#underWay.delete(made);
+      });
+    this.#underWay.add(made);
+  }
+}
+
+/** A flight that leaves its slot when the endpoint has answered, or when it was not sent. */
+class EndingFlight extends Flight {
+  #isOver = false;
+
+  constructor(
+    private readonly slot: Slot,
+    nowMs: () => number,
+    private readonly hooks: { readonly isLost: () => boolean; readonly onOver: () => void },
+  ) {
+    super(nowMs);
+  }
+
+  override get isWithdrawn(): boolean {
+    return this.hooks.isLost();
+  }
+
+  override answered(): void {
+    super.answered();
+    this.slot.ended();
+    this.#end();
+  }
+
+  over(): void {
+    this.slot.dropped();
+    this.#end();
+  }
+
+  #end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.hooks.onOver();
+  }
+}
+
+/** Forgets the attempts that have ended and do not look due any more. */
+function forgetProjected(share: PacedShare, due: readonly OverdueAttempt[]): void {
+  const stillDue = new Set(due.map(keyOf));
+  for (const [key, isInFlight] of share.taken) if (!isInFlight && !stillDue.has(key)) share.taken.delete(key);
+}

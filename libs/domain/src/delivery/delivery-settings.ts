@@ -1,0 +1,40 @@
+export const SIGNATURE_KINDS = ['hmac', 'ed25519'] as const;
+export type SignatureKind = (typeof SIGNATURE_KINDS)[number];
+
+/** How an endpoint receives its deliveries (contract 3.6). */
+export interface DeliverySettings {
+  /** Whether `X-Webhook-Signature` is sent. */
+  readonly legacySignature: boolean;
+  /** What signs pushes. `hmac` always does. */
+  readonly signatures: readonly SignatureKind[];
+  /** Whether `Retry-After` of a 429 or 503 moves the next attempt later. */
+  readonly respectRetryAfter: boolean;
+  /** Whether a 410 disables the endpoint at once. */
+  readonly disableOnGone: boolean;
+  /** The most attempts in any second; `null` for no limit. */
+  readonly maxPerSecond: number | null;
+  /** The most attempts at the same time; `null` for no limit. */
+  readonly maxInFlight: number | null;
+}
+
+export const DEFAULT_DELIVERY_SETTINGS: DeliverySettings = {
+  legacySignature: true,
+  signatures: ['hmac'],
+  respectRetryAfter: false,
+  disableOnGone: false,
+  maxPerSecond: null,
+  maxInFlight: null,
+};
+
+/** Whether the endpoint limits its attempts. @param settings those that differ from the defaults */
+export function isPaced({ maxPerSecond, maxInFlight }: Partial<DeliverySettings> = {}): boolean {
+  return (maxPerSecond ?? maxInFlight ?? null) !== null;
+}
+
+/** Returns the settings that differ from the defaults; `null` if none does. */
+export function changedSettings(settings: DeliverySettings): Partial<DeliverySettings> | null {
+  const changed = Object.entries(settings).filter(
+    ([name, value]) => String(value) !== String(DEFAULT_DELIVERY_SETTINGS[name as keyof DeliverySettings]),
+  );
+  return changed.length === 0 ? null : Object.fromEntries(changed);
+}

@@ -1,0 +1,73 @@
+import { describe, expect, it } from '@jest/globals';
+import type { EndpointId, Seq, WidgetId } from '../kernel/index.js';
+import { whyNotDelivered, type AskedEvent, type EndpointHistory, type StoredInactivity } from './why-not-delivered.js';
+
+const at = (second: number) => new Date(Date.UTC(2026, 5, 1, 12, 0, second));
+const WIDGET = '0f8fad5b-d9cb-469f-a165-70867728950e' as WidgetId;
+
+function anEndpoint(change: Partial<EndpointHistory> = {}): EndpointHistory {
+  return {
+    id: `whe_${'E'.repeat(26)}` as EndpointId,
+    isActive: true,
+    events: ['ticket.created'],
+    widgetIds: null,
+    createdAt: at(10),
+    receivesAfterSeq: 5 as Seq,
+    subscriptionChangedAt: null,
+    inactivity: [],
+    ...change,
+  };
+}
+
+function anEvent(change: Partial<AskedEvent> = {}): AskedEvent {
+  return { event: 'ticket.created', widgetId: null, seq: 8 as Seq, appendedAt: at(20), ...change };
+}
+
+const inactive = (
+  beganAt: number,
+  endedAt: number | null,
+  change: Partial<StoredInactivity> = {},
+): StoredInactivity => ({
+  beganAt: at(beganAt),
+  beganAfterSeq: null,
+  endedAt: endedAt === null ? null : at(endedAt),
+  endedAfterSeq: null,
+  ...change,
+});
+
+describe('an endpoint without a delivery of an event', () => {
+  it.each<[string, EndpointHistory, AskedEvent, string]>([
+    ['is waiting for it', anEndpoint(), anEvent(), 'pending'],
+    ['came later, by seq', anEndpoint(), anEvent({ seq: 5 as Seq }), 'not_yet_created'],
+    ['came later, by time', anEndpoint(), anEvent({ appendedAt: at(9) }), 'not_yet_created'],
+    ['wants other types', anEndpoint({ events: ['ticket.reply'] }), anEvent(), 'not_subscribed'],
+    ['is not the one that was tested', anEndpoint(), anEvent({ event: 'test' }), 'not_subscribed'],
+    ['wants other widgets', anEndpoint({ widgetIds: [] }), anEvent({ widgetId: WIDGET }), 'out_of_scope'],
+    ['gets org-wide events all the same', anEndpoint({ widgetIds: [] }), anEvent(), 'pending'],
+    ['subscribed later', anEndpoint({ subscriptionChangedAt: at(25) }), anEvent(), 'not_subscribed'],
+    ['subscribed before', anEndpoint({ subscriptionChangedAt: at(15) }), anEvent(), 'pending'],
+    ['is inactive', anEndpoint({ inactivity: [inactive(15, null)] }), anEvent(), 'inactive'],
+    ['became inactive later', anEndpoint({ inactivity: [inactive(25, null)] }), anEvent(), 'pending'],
+    ['was inactive', anEndpoint({ inactivity: [inactive(15, 25)] }), anEvent(), 'inactive'],
+    ['was inactive before', anEndpoint({ inactivity: [inactive(12, 15)] }), anEvent(), 'pending'],
+    [
+      'was inactive by seq, whatever the clocks say',
+      anEndpoint({ inactivity: [inactive(21, 22, { beganAfterSeq: 7 as Seq, endedAfterSeq: 8 as Seq })] }),
+      anEvent(),
+      'inactive',
+    ],
+    [
+      'is not said to be inactive for what it does not want',
+      anEndpoint({ events: ['ticket.reply'], inactivity: [inactive(15, null)] }),
+      anEvent(),
+      'not_subscribed',
+    ],
+  ])('%s', (_case, endpoint, event, answer) => {
+    expect(whyNotDelivered(endpoint, event)).toMatchObject({ answer });
+  });
+
+  it('says since when it is inactive', () => {
+    const endpoint = anEndpoint({ inactivity: [inactive(12, 15), inactive(18, null)] });
+    expect(whyNotDelivered(endpoint, anEvent())).toEqual({ answer: 'inactive', since: at(18) });
+  });
+});

@@ -1,0 +1,444 @@
+import { createPublicKey, verify } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
+import { SecretCipher, SigningKeys, Store } from '#libs/postgres';
+import { publicKeysOf, verifyStandardSignature, type SigningKeySet } from '#libs/webhook-signature';
+import { DispatcherModule } from '../../../apps/dispatcher/src/dispatcher.module.js';
+import { eventually } from '../../support/infrastructure/eventually.js';
+import type { Received, Receiver } from '../../support/receiver.js';
+import { always } from './support/answers.js';
+import { DeliverySuite } from './support/delivery-suite.js';
+import type { EndpointWithSecret, Operator } from './support/operator.js';
+import { headerOf, isSignedWith } from './support/pushes.js';
+
+let suite: DeliverySuite;
+
+beforeAll(async () => {
+  suite = await DeliverySuite.start({ RETRY_SCHEDULE: '1s,2s', DELIVERY_TIMEOUT: '2s' });
+  await suite.gapless.start([DispatcherModule], { name: 'second' });
+});
+
+afterAll(() => suite.stop());
+
+interface Subscribed {
+  readonly operator: Operator;
+  readonly receiver: Receiver;
+  readonly endpoint: EndpointWithSecret;
+}
+
+async function aSubscriber(settings: object, answer: Receiver['answer'] = always(200)): Promise<Subscribed> {
+  const operator = await suite.anOperator();
+  const receiver = await suite.aReceiver(answer);
+  const endpoint = await operator.register({ url: receiver.url, events: ['ticket.created'], ...settings });
+  return { operator, receiver, endpoint };
+}
+
+/** Returns the push of a new event. */
+async function pushed({ operator, receiver }: Subscribed): Promise<Received> {
+  const before = receiver.received.length;
+  await operator.emit({ event: 'ticket.created', data: {} });
+  return eventually(() => {
+    expect(receiver.received.length).toBe(before + 1);
+    return receiver.received[before]!;
+  });
+}
+
+describe('additional headers', () => {
+  const headers = { 'X-Tenant': 'acme-value', 'X-Env': 'prod-value' };
+  const auth = { type: 'basic', username: 'gap', password: 'hidden-value' };
+  const BASIC = Buffer.from('gap:hidden-value').toString('base64');
+
+  it.concurrent('are sent with each push, and their values are shown nowhere', async () => {
+    const to = await aSubscriber({ headers, auth });
+    expect(to.endpoint).toMatchObject({ header_names: ['X-Tenant', 'X-Env'], auth_type: 'basic' });
+    const push = await pushed(to);
+    expect(push.headers).toMatchObject({
+      'x-tenant': 'acme-value',
+      'x-env': 'prod-value',
+      authorization: `Basic ${BASIC}`,
+    });
+    expect(isSignedWith(to.endpoint.secret, push)).toBe(true);
+    const [delivery] = await eventually(async () => {
+      const found = await to.operator.deliveries(to.endpoint.id);
+      expect(found).toMatchObject([{ status: 'delivered' }]);
+      return found;
+    });
+    const shown = JSON.stringify([
+      to.endpoint,
+      await to.operator.endpoint(to.endpoint.id),
+      await to.operator.deliveryText(to.endpoint.id, delivery!.id),
+      await suite.query('select * from audit_log where org_id = $1', [to.operator.orgId]),
+      await suite.query('select encode(custom_headers_ciphertext, $2) from endpoints where id = $1', [
+        to.endpoint.id,
+        'escape',
+      ]),
+    ]);
+    expect(shown).toContain('X-Tenant');
+    for (const secret of ['acme-value', 'prod-value', 'hidden-value', BASIC]) {
+      expect(shown).not.toContain(secret);
+    }
+  });
+
+  it.concurrent('are changed one by one', async () => {
+    const to = await aSubscriber({ headers });
+    const changed = await to.operator.change(to.endpoint.id, {
+      headers: { 'x-tenant': 'other', 'X-Env': null },
+      auth: { type: 'bearer', token: 'abc' },
+    });
+    expect(changed).toMatchObject({ header_names: ['x-tenant'], auth_type: 'bearer' });
+    const push = await pushed(to);
+    expect(push.headers).toMatchObject({ 'x-tenant': 'other', authorization: 'Bearer abc' });
+    expect(push.headers).not.toHaveProperty('x-env');
+    expect(await to.operator.change(to.endpoint.id, { headers: null, auth: null })).toMatchObject({
+      header_names: [],
+      auth_type: null,
+    });
+    expect((await pushed(to)).headers).not.toHaveProperty('authorization');
+  });
+
+  it.concurrent('are not carried to another server', async () => {
+    const to = await aSubscriber({ headers });
+    const { url } = await suite.aReceiver();
+    const path = `/external/webhooks/${to.endpoint.id}`;
+    expect(await to.operator.refusal('PATCH', path, { url })).toMatchObject({
+      status: 422,
+      errors: [{ pointer: '#/url' }],
+    });
+    const own = `${to.receiver.url}/other-path`;
+    expect(await to.operator.change(to.endpoint.id, { url: own })).toMatchObject({
+      header_names: ['X-Tenant', 'X-Env'],
+    });
+    expect(await to.operator.change(to.endpoint.id, { url, headers: { 'X-New': '1' } })).toMatchObject({
+      header_names: ['X-New'],
+    });
+  });
+
+  it.concurrent.each<[string, object, string]>([
+    ['one that Gapless sets', { headers: { 'X-Service-Signature': 'v' } }, '#/headers/X-Service-Signature'],
+    ['one of the connection', { headers: { 'transfer-encoding': 'chunked' } }, '#/headers/transfer-encoding'],
+    ['a second request', { headers: { 'X-A': 'v\r\nHost: evil' } }, '#/headers/X-A'],
+    ['a name that is none', { headers: { 'X A': 'v' } }, '#/headers/X%20A'],
+    ['a name twice', { headers: { 'X-A': 'v', 'x-a': 'w' } }, '#/headers/x-a'],
+    ['a value that is none', { headers: { 'X-A': 1 } }, '#/headers/X-A'],
+    [
+      '21 headers',
+      { headers: Object.fromEntries(Array.from({ length: 21 }, (_, nth) => [`X-${nth}`, 'v'])) },
+      '#/headers',
+    ],
+    ['a user name with a colon', { auth: { type: 'basic', username: 'a:b', password: '' } }, '#/auth/username'],
+    ['a token with a break', { auth: { type: 'bearer', token: 'a\nb' } }, '#/auth/token'],
+    ['another kind', { auth: { type: 'digest' } }, '#/auth/type'],
+    ['no hmac', { signatures: ['ed25519'] }, '#/signatures'],
+    ['a pace of 0', { max_per_second: 0 }, '#/max_per_second'],
+  ])('refuse %s', async (_case, settings, pointer) => {
+    const operator = await suite.anOperator();
+    const body = { url: 'http://127.0.0.1:9/hooks', events: ['ticket.created'], ...settings };
+    expect(await operator.refusal('POST', '/external/webhooks', body)).toMatchObject({
+      status: 422,
+      code: 'validation_failed',
+      errors: [{ pointer }],
+    });
+  });
+});
+
+describe('signatures', () => {
+  async function keySet(): Promise<SigningKeySet> {
+    const response = await fetch(`${suite.app.url}/.well-known/jwks.json`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toMatch(/^application\/jwk-set\+json/);
+    return (await response.json()) as SigningKeySet;
+  }
+
+  const isVerified = (push: Received, keys: string | readonly string[]) =>
+    verifyStandardSignature({ body: push.body, header: (name) => push.headers[name], keys }).valid;
+
+  it.concurrent('leave the legacy header out', async () => {
+    const push = await pushed(await aSubscriber({ legacy_signature: false }));
+    expect(push.headers).not.toHaveProperty('x-webhook-signature');
+    expect(headerOf(push, 'x-service-signature')).toMatch(/^t=\d+,v1=[0-9a-f]{64}$/);
+  });
+
+  it.concurrent('are also asymmetric, by published keys that are rotated with an overlap', async () => {
+    const to = await aSubscriber({ signatures: ['ed25519', 'hmac'] });
+    expect(to.endpoint).toMatchObject({ signatures: ['hmac', 'ed25519'] });
+    const first = await keySet();
+    expect(first.keys).toHaveLength(1);
+    const push = await pushed(to);
+    expect(isSignedWith(to.endpoint.secret, push)).toBe(true);
+    expect(isVerified(push, publicKeysOf(first))).toBe(true);
+    expect(isVerified(push, to.endpoint.secret)).toBe(true);
+    const text = push.body.toString();
+    expect(new Webhook(to.endpoint.secret).verify(text, push.headers as Record<string, string>)).toBeTruthy();
+    // As someone without our package verifies.
+    const key = createPublicKey({ key: { ...first.keys[0]! }, format: 'jwk' });
+    const [, v1a = ''] = headerOf(push, 'webhook-signature').split(' v1a,');
+    const message = `${headerOf(push, 'webhook-id')}.${headerOf(push, 'webhook-timestamp')}.${text}`;
+    expect(verify(null, Buffer.from(message), key, Buffer.from(v1a, 'base64'))).toBe(true);
+
+    const { app } = suite.app;
+    const keys = new SigningKeys(app.get(Store), app.get(SecretCipher));
+    await keys.rotate(3_600);
+    const both = await eventually(async () => {
+      const found = await keySet();
+      expect(found.keys).toHaveLength(2);
+      return found;
+    });
+    const overlapping = await pushed(to);
+    for (const one of publicKeysOf(both)) expect(isVerified(overlapping, one)).toBe(true);
+    await keys.rotate(0);
+    const after = await pushed(to);
+    expect(publicKeysOf(both).some((one) => isVerified(after, one))).toBe(false);
+    await eventually(async () => {
+      expect(isVerified(after, publicKeysOf(await keySet()))).toBe(true);
+    });
+  });
+
+  it.concurrent('are by default those of every push, and no others', async () => {
+    const push = await pushed(await aSubscriber({}));
+    expect(headerOf(push, 'webhook-signature')).toMatch(/^v1,[A-Za-z0-9+/]{43}=$/);
+    expect(headerOf(push, 'x-webhook-signature')).toMatch(/^[0-9a-f]{64}$/);
+  });
+});
+
+/** Returns the largest number of pushes within a second. */
+function mostWithinASecond(pushes: readonly Received[]): number {
+  const times = pushes.map(({ atMs }) => atMs).sort((one, other) => one - other);
+  return Math.max(...times.map((atMs) => times.filter((time) => time >= atMs && time < atMs + 1_000).length));
+}
+
+const eventsOf = (count: number) => Array.from({ length: count }, () => ({ event: 'ticket.created', data: {} }));
+
+describe('the pace of an endpoint', () => {
+  it.concurrent(
+    'is never above max_per_second, with retries, two dispatchers and one that joins; what waits is pending',
+    async () => {
+      let pushes = 0;
+      const to = await aSubscriber({ max_per_second: 15 }, (_request, response) =>
+        response.writeHead(pushes++ % 5 === 0 ? 503 : 200).end(),
+      );
+      await to.operator.emit(...eventsOf(60));
+      await eventually(() => {
+        expect(to.receiver.received.length).toBeGreaterThan(5);
+      });
+      const { health } = await to.operator.endpoint(to.endpoint.id);
+      expect(health.pending).toBeGreaterThan(30);
+      const joining = await suite.gapless.start([DispatcherModule], { name: 'third' });
+      const deliveries = await eventually(
+        async () => {
+          const found = await to.operator.deliveries(to.endpoint.id);
+          expect(found.filter(({ status }) => status === 'delivered')).toHaveLength(60);
+          return found;
+        },
+        { timeoutMs: 30_000 },
+      );
+      await joining.stop();
+      expect(mostWithinASecond(to.receiver.received)).toBeLessThanOrEqual(15);
+      const attempts = deliveries.reduce((sum, delivery) => sum + delivery.attempts, 0);
+      expect(attempts).toBeGreaterThan(60);
+      expect(to.receiver.received).toHaveLength(attempts);
+    },
+    60_000,
+  );
+
+  it.concurrent('is never above max_in_flight', async () => {
+    let [open, most] = [0, 0];
+    const to = await aSubscriber({ max_in_flight: 3 }, (_request, response) => {
+      most = Math.max(most, ++open);
+      setTimeout(() => {
+        open--;
+        response.end();
+      }, 50);
+    });
+    await to.operator.emit(...eventsOf(30));
+    await eventually(
+      async () => {
+        expect((await to.operator.deliveries(to.endpoint.id)).map(({ status }) => status)).toEqual(
+          Array.from({ length: 30 }, () => 'delivered'),
+        );
+      },
+      { timeoutMs: 20_000 },
+    );
+    expect(to.receiver.received).toHaveLength(30);
+    expect(most).toBe(3);
+  });
+
+  it.concurrent('is as before once its limits are removed', async () => {
+    const to = await aSubscriber({ max_per_second: 1 });
+    await to.operator.emit(...eventsOf(40));
+    await eventually(
+      () => {
+        expect(to.receiver.received.length).toBeGreaterThan(1);
+      },
+      { timeoutMs: 20_000 },
+    );
+    expect(await to.operator.change(to.endpoint.id, { max_per_second: null })).toMatchObject({ max_per_second: null });
+    await eventually(() => {
+      expect(to.receiver.received).toHaveLength(40);
+    });
+    await pushed(to);
+  });
+
+  it.concurrent('holds for replays and tests as well', async () => {
+    const to = await aSubscriber({ max_per_second: 5, max_in_flight: 1 });
+    await to.operator.test(to.endpoint.id);
+    const [first] = await eventually(
+      async () => {
+        const found = await to.operator.deliveries(to.endpoint.id);
+        expect(found).toMatchObject([{ status: 'delivered' }]);
+        return found;
+      },
+      { timeoutMs: 20_000 },
+    );
+    await to.operator.replay(to.endpoint.id, first!.id);
+    await eventually(() => {
+      expect(to.receiver.received).toHaveLength(2);
+    });
+  });
+});
+
+describe('an answer', () => {
+  it.concurrent('with Retry-After moves the next attempt later, never earlier', async () => {
+    const answers = [{ 'retry-after': '3' }, { 'retry-after': '1' }];
+    let pushes = 0;
+    const answer: Receiver['answer'] = (_request, response) => {
+      const headers = answers[pushes++];
+      response.writeHead(headers === undefined ? 200 : 503, headers).end();
+    };
+    const to = await aSubscriber({ respect_retry_after: true }, answer);
+    await to.operator.emit(...eventsOf(1));
+    const waiting = await eventually(async () => {
+      const [found] = await to.operator.deliveries(to.endpoint.id);
+      expect(found).toMatchObject({ attempts: 1, status: 'pending' });
+      return found!;
+    });
+    await eventually(
+      () => {
+        expect(to.receiver.received).toHaveLength(3);
+      },
+      { timeoutMs: 15_000 },
+    );
+    const [first, second, third] = to.receiver.received.map(({ atMs }) => atMs) as [number, number, number];
+    expect(Date.parse(waiting.next_attempt_at!)).toBeGreaterThanOrEqual(first + 3_000 - 5);
+    expect(second - first).toBeGreaterThanOrEqual(3_000 - 5);
+    expect(second - first).toBeLessThan(5_000);
+    // The schedule says 2 s.
+    expect(third - second).toBeGreaterThanOrEqual(2_000 - 5);
+  });
+
+  it.concurrent('410 disables an endpoint that says so, and no other', async () => {
+    const [gone, other] = [
+      await aSubscriber({ disable_on_gone: true }, always(410)),
+      await aSubscriber({}, always(410)),
+    ];
+    for (const to of [gone, other]) await to.operator.emit(...eventsOf(1));
+    await eventually(async () => {
+      expect(await gone.operator.endpoint(gone.endpoint.id)).toMatchObject({
+        is_active: false,
+        failure_count: 1,
+        health: { status: 'disabled', disabled_reason: 'gone' },
+      });
+      expect(await gone.operator.deliveries(gone.endpoint.id)).toMatchObject([
+        { status: 'failed', attempts: 1, last_error: 'http_status: 410' },
+      ]);
+    });
+    await eventually(() => {
+      expect(other.receiver.received.length).toBeGreaterThan(1);
+    });
+    expect(gone.receiver.received).toHaveLength(1);
+    expect(await other.operator.endpoint(other.endpoint.id)).toMatchObject({ is_active: true });
+    expect(await gone.operator.change(gone.endpoint.id, { is_active: true })).toMatchObject({ is_active: true });
+  });
+});
+
+describe('an event', () => {
+  async function read<T>({ api }: Operator, path: string): Promise<T> {
+    const { status, text } = await api.request('GET', path);
+    expect([status, text]).toEqual([200, text]);
+    return JSON.parse(text) as T;
+  }
+
+  interface Page {
+    readonly data: readonly { readonly id: string; readonly seq: number; readonly event: string }[];
+    readonly next_seq: number | null;
+  }
+
+  it.concurrent('is found in the feed by several types, up to a seq, and newest first', async () => {
+    const operator = await suite.anOperator();
+    const types = ['ticket.created', 'ticket.reply', 'ticket.updated'];
+    const ids = await operator.emit(
+      ...types.flatMap((event) => [
+        { event, data: {} },
+        { event, data: {} },
+      ]),
+    );
+    const page = (query: string) => read<Page>(operator, `/external/events?${query}`);
+    const seqs = async (query: string) => {
+      const { data, next_seq } = await page(query);
+      return [data.map(({ seq }) => seq), next_seq];
+    };
+    await eventually(async () => {
+      expect((await page('')).data).toHaveLength(6);
+    });
+    expect(await seqs('event=ticket.reply&event=ticket.created')).toEqual([[1, 2, 3, 4], null]);
+    expect(await seqs('event=ticket.updated&event=ticket.created&limit=3')).toEqual([[1, 2, 5], 5]);
+    expect(await seqs('event=ticket.updated&event=ticket.created&limit=3&since=5')).toEqual([[6], null]);
+    expect(await seqs('until=4&since=1')).toEqual([[2, 3, 4], null]);
+    expect(await seqs('order=desc&limit=4')).toEqual([[6, 5, 4, 3], 2]);
+    expect(await seqs('order=desc&limit=4&until=2')).toEqual([[2, 1], null]);
+    expect(await seqs('order=desc&event=ticket.created&event=ticket.reply&limit=1&until=3')).toEqual([[3], 2]);
+    const { text } = await operator.api.request('GET', `/external/events/${ids[2]!}`);
+    const all = await operator.api.request('GET', '/external/events?since=2&until=3');
+    expect(`[${text.slice('{"data":'.length, -1)}]`).toBe(
+      all.text.slice('{"data":'.length, -',"next_seq":null}'.length),
+    );
+    expect((await read<{ data: { seq: number } }>(operator, `/external/events/${ids[2]!}`)).data.seq).toBe(3);
+    const stranger = await suite.anOperator();
+    for (const path of [
+      `/external/events/${ids[2]!}`,
+      `/external/events/${ids[2]!}/deliveries`,
+      '/external/events/evt_1',
+    ]) {
+      expect(await stranger.refusal('GET', path)).toMatchObject({ status: 404, code: 'not_found' });
+    }
+  });
+
+  it.concurrent('has one answer for each endpoint: the delivery, or why there is none', async () => {
+    const operator = await suite.anOperator();
+    const receiver = await suite.aReceiver(always(200));
+    const failing = await suite.aReceiver(always(500));
+    const register = (body: object) => operator.register({ url: receiver.url, events: ['ticket.created'], ...body });
+    const widget = '0f8fad5b-d9cb-469f-a165-70867728950e';
+    await register({ name: 'delivered' });
+    await register({ name: 'pending', url: failing.url });
+    await register({ name: 'not_subscribed', events: ['ticket.reply'] });
+    await register({ name: 'out_of_scope', widget_ids: [] });
+    const inactive = await register({ name: 'inactive' });
+    await operator.change(inactive.id, { is_active: false });
+    const later = await register({ name: 'not_subscribed', events: ['ticket.reply'] });
+    const [id] = await operator.emit({ event: 'ticket.created', widget_id: widget, data: {} });
+    interface Answers {
+      readonly data: readonly {
+        readonly endpoint_name: string;
+        readonly answer: string;
+        readonly inactive_since: string | null;
+        readonly delivery: { readonly event_id: string } | null;
+      }[];
+    }
+    const answers = () => read<Answers>(operator, `/external/events/${id!}/deliveries`);
+    await eventually(async () => {
+      const found = await answers().catch(() => ({ data: [] }));
+      expect(found.data[0]).toMatchObject({ answer: 'delivered' });
+      expect(found.data[1]).toMatchObject({ answer: 'pending', delivery: { status: 'pending' } });
+    });
+    // Too late for this event.
+    await operator.change(later.id, { events: ['ticket.created'] });
+    await register({ name: 'not_yet_created' });
+    const { data } = await answers();
+    expect(data.map(({ answer }) => answer)).toEqual(data.map(({ endpoint_name }) => endpoint_name));
+    expect(data).toHaveLength((await operator.endpoints()).length);
+    for (const { answer, delivery, inactive_since } of data) {
+      expect(delivery?.event_id ?? null).toBe(['delivered', 'pending'].includes(answer) ? id : null);
+      expect(inactive_since !== null).toBe(answer === 'inactive');
+    }
+  });
+});
