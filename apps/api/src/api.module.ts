@@ -17,6 +17,8 @@ import { DescribeProblemController } from './http/describe-problem.controller.js
 import { RefuseParametersGuard } from './http/refuse-parameters.guard.js';
 import { LiveChatModule } from './live-chat/live-chat.module.js';
 import { OpenApiController } from './openapi/openapi.controller.js';
+import { OrgsModule } from './orgs/orgs.module.js';
+import { PortalModule } from './portal/portal.module.js';
 import { WebhooksModule } from './webhooks/webhooks.module.js';
 
 function problemFilter(store: Store, logger: Logger): ProblemFilter {
@@ -41,6 +43,8 @@ function problemFilter(store: Store, logger: Logger): ProblemFilter {
     DeliveriesModule,
     EventsModule,
     LiveChatModule,
+    OrgsModule,
+    PortalModule,
     WebhooksModule,
   ],
   controllers: [AsyncApiController, DescribeProblemController, ListEventTypesController, OpenApiController],

@@ -94,6 +94,12 @@ const alerts = createRoute({
   component: lazyRouteComponent(() => import('./pages/alerts.page.js'), 'AlertsPage'),
 });
 
+const catalog = createRoute({
+  getParentRoute: () => inside,
+  path: '/catalog',
+  component: lazyRouteComponent(() => import('./pages/catalog.page.js'), 'CatalogPage'),
+});
+
 const keys = createRoute({
   getParentRoute: () => inside,
   path: '/keys',
@@ -123,6 +129,7 @@ const routes = root.addChildren([
     editEndpoint,
     delivery,
     events,
+    catalog,
     alerts,
     keys,
     auditLog,

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { Controller, Get, Query, Req, Res, StreamableFile } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ApiKeyId, OrgId, Seq } from '#libs/domain';
+import type { OrgId, Seq } from '#libs/domain';
 import type { FeedPage, FeedQuery } from '#libs/postgres';
 import { keyOf, OrgOfKey } from '../auth/authenticated-key.js';
 import { RequestAuthenticator } from '../auth/request-authenticator.js';
@@ -68,7 +68,7 @@ export class ReadFeedController {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<StreamableFile> {
-    const key = keyOf(request).id;
+    const key = keyOf(request).quota;
     // If the stream is refused, its connection is closed, since it would only take memory.
     reply.header('connection', 'close');
     reply.raw.once('close', this.streams.open(orgId, key));
@@ -89,7 +89,7 @@ export class ReadFeedController {
   }
 
   /** Reads the page when there is room for it. While a stream waits for room, it holds nothing. */
-  async #readForStream(orgId: OrgId, key: ApiKeyId, query: FeedQuery, signal: AbortSignal): Promise<StreamPage> {
+  async #readForStream(orgId: OrgId, key: string, query: FeedQuery, signal: AbortSignal): Promise<StreamPage> {
     for (let bytes = STREAM_PAGE_BYTES; ;) {
       await this.room.wait(key, bytes, signal);
       if (signal.aborted) return { isEmpty: true, nextSeq: null, headSeq: query.since, held: null };
@@ -100,7 +100,7 @@ export class ReadFeedController {
   }
 
   /** @returns the page, or its size in bytes if there is no room for it */
-  async #readIfRoom(orgId: OrgId, key: ApiKeyId, query: FeedQuery): Promise<StreamPage | number> {
+  async #readIfRoom(orgId: OrgId, key: string, query: FeedQuery): Promise<StreamPage | number> {
     const page = await this.reads.page(orgId, query);
     const { isEmpty, nextSeq, headSeq } = page;
     const held = isEmpty ? null : this.room.hold(key, page);

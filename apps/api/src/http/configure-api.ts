@@ -2,8 +2,8 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GaplessError } from '#libs/domain';
 import { Metrics } from '#libs/telemetry';
-import { LOGGER } from '#libs/platform';
-import type { Logger } from '#libs/runtime';
+import { CONFIG, LOGGER } from '#libs/platform';
+import type { Config, Logger } from '#libs/runtime';
 import { nameActors } from '../audit/actor.decorator.js';
 import { authenticateRequests } from '../auth/authenticate-requests.js';
 import { refuseForgeries } from '../auth/refuse-forgeries.js';
@@ -54,7 +54,7 @@ export function configureApi(app: NestFastifyApplication): void {
   logAccess(instance, app.get<Logger>(LOGGER));
   measureRequests(instance, app.get(Metrics));
   serveDocs(instance);
-  serveDashboard(instance);
+  serveDashboard(instance, app.get<Config>(CONFIG));
 }
 
 /** Refuses HTTP/1.1 requests without a host (RFC 9112, 3.2). */

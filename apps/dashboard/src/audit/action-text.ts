@@ -13,6 +13,10 @@ const TEXTS: Readonly<Record<AuditEntry['action'], string>> = {
   'api_key.created': 'API key created',
   'api_key.revoked': 'API key revoked',
   'live_chat_settings.changed': 'Live-chat settings changed',
+  'org.put': 'Organization record set',
+  'org.deleted': 'Organization deleted',
+  'portal_session.created': 'Portal link created',
+  'portal_session.opened': 'Portal opened',
 };
 
 /** Returns the text for an action. */

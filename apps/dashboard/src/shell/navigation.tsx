@@ -11,6 +11,7 @@ const PLACES: readonly Place[] = [
   { link: { to: '/', activeOptions: { exact: true } }, icon: 'overview', text: 'Overview' },
   { link: { to: '/endpoints' }, icon: 'endpoint', text: 'Endpoints' },
   { link: { to: '/events' }, icon: 'events', text: 'Events' },
+  { link: { to: '/catalog' }, icon: 'catalog', text: 'Event catalog' },
   { link: { to: '/alerts' }, icon: 'bell', text: 'Live-chat alerts' },
   { link: { to: '/keys' }, icon: 'key', text: 'API keys' },
   { link: { to: '/audit-log' }, icon: 'shield', text: 'Audit log' },

@@ -13,6 +13,7 @@ export interface ApiKeyRecord {
   readonly id: ApiKeyId;
   /** `null` for a service key. */
   readonly orgId: OrgId | null;
+  readonly name: string | null;
   readonly scopes: readonly string[];
   readonly createdAt: Date;
   readonly expiresAt: Date | null;
@@ -24,6 +25,8 @@ export interface NewApiKey {
   readonly id: ApiKeyId;
   /** `null` for a service key. */
   readonly orgId: OrgId | null;
+  /** What the key is for, as people call it; default: no name. */
+  readonly name?: string | null;
   readonly scopes: readonly ApiKeyScope[];
   /** `API_KEY_SECRET_BYTES` random bytes. */
   readonly secret: Buffer;
@@ -76,6 +79,7 @@ export class ApiKeyRecords {
       await runner.manager.insert(ApiKeyEntity, {
         id: key.id,
         orgId: key.orgId,
+        name: key.name ?? null,
         scopes: [...key.scopes],
         secretSha256: sha256OfSecret(key.secret.toString('base64url')),
         createdAt: key.createdAt,
@@ -85,7 +89,11 @@ export class ApiKeyRecords {
         orgId: key.orgId,
         action: 'api_key.created',
         target: key.id,
-        details: { scopes: key.scopes, expires_at: key.expiresAt?.toISOString() ?? null },
+        details: {
+          ...(key.name === undefined || key.name === null ? {} : { name: key.name }),
+          scopes: key.scopes,
+          expires_at: key.expiresAt?.toISOString() ?? null,
+        },
       });
       return text;
     });
@@ -99,7 +107,7 @@ export class ApiKeyRecords {
     const condition = orgId === undefined ? 'true' : orgId === null ? 'org_id is null' : 'org_id = $2';
     return this.store.query<ApiKeyRecord>(
       `select * from (
-         select id, org_id as "orgId", scopes, created_at as "createdAt", expires_at as "expiresAt",
+         select id, org_id as "orgId", name, scopes, created_at as "createdAt", expires_at as "expiresAt",
            revoked_at as "revokedAt", last_used_at as "lastUsedAt"
          from api_keys where ${condition}
          order by (revoked_at is null and (expires_at is null or expires_at > now())) desc, created_at desc, id desc

@@ -19,6 +19,9 @@ import { LogMoments1700000000057 } from './0057-log-moments.js';
 import { TenantLogin1700000000061 } from './0061-tenant-login.js';
 import { PreviousSecrets1700000000062 } from './0062-previous-secrets.js';
 import { AuditLog1700000000063 } from './0063-audit-log.js';
+import { Orgs1700000000070 } from './0070-orgs.js';
+import { OrgDays1700000000071 } from './0071-org-days.js';
+import { PortalSessions1700000000072 } from './0072-portal-sessions.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
@@ -42,4 +45,7 @@ export const MIGRATIONS = [
   TenantLogin1700000000061,
   PreviousSecrets1700000000062,
   AuditLog1700000000063,
+  Orgs1700000000070,
+  OrgDays1700000000071,
+  PortalSessions1700000000072,
 ];
