@@ -141,17 +141,21 @@ describe('the portal in a page of another origin', () => {
     await asBackend('PUT', other, { name: 'Other' });
     const [myLink, othersLink] = [await aLink(mine), await aLink(other)];
     const visitor = await aVisitor();
-    const frame = await embed(visitor.page, myLink);
-    await frame.getByText('Mine · Ada').waitFor();
-    await visitor.page.reload();
-    await frame.getByText('Mine · Ada').waitFor();
+    // In a tab of its own: this browser, as others in private windows, stores nothing in frames of other sites.
+    const { page } = visitor;
+    await page.goto(myLink);
+    await page.getByText('Mine · Ada').waitFor();
+    await page.reload();
+    await page.getByText('Mine · Ada').waitFor();
 
     // Another user signs in to the product in the same tab.
-    await (await embed(visitor.page, othersLink)).getByText('Other · Ada').waitFor();
+    await page.goto(othersLink);
+    await page.getByText('Other · Ada').waitFor();
     const thief = await aVisitor();
     await (await embed(thief.page, myLink)).getByText('This session has ended').waitFor();
     // In the tab of the other session, too: the old link shows neither the old session nor the other one.
-    await (await embed(visitor.page, myLink)).getByText('This session has ended').waitFor();
+    await page.goto(myLink);
+    await page.getByText('This session has ended').waitFor();
     for (const each of [visitor, thief]) dropRefusals(each);
   });
 
