@@ -27,6 +27,7 @@ const ROOMS = {
     ['connection'],
     ['access', 'projections'],
     ['deliveries', 'endpoints', 'feed', 'figures', 'live-chat'],
+    ['orgs'],
   ],
 };
 

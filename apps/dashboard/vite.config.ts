@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { defineConfig } from 'vite';
 
 /** The address of the api that `npm run dev:dashboard` uses. */
@@ -13,6 +14,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {
+      input: ['index.html', 'portal.html'].map((page) => join(import.meta.dirname, page)),
       onLog(level, log, print) {
         // These directives are for servers that render React. There is none here.
         if (log.code !== 'MODULE_LEVEL_DIRECTIVE') print(level, log);

@@ -1,6 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { systemClock, type OrgId } from '#libs/domain';
-import { API_KEY_SCOPES, API_KEY_SECRET_BYTES, ApiKeyRecords, isServiceKeyScope, type Store } from '#libs/postgres';
+import {
+  API_KEY_SCOPES,
+  API_KEY_SECRET_BYTES,
+  ApiKeyRecords,
+  isServiceKeyScope,
+  ORG_KEY_SCOPES,
+  type Store,
+} from '#libs/postgres';
 import { Identifiers } from '#libs/runtime';
 
 const identifiers = new Identifiers(systemClock);
@@ -10,7 +17,7 @@ export async function anApiKey(store: Store, orgId: OrgId | null): Promise<strin
   return new ApiKeyRecords(store).create({
     id: identifiers.apiKeyId(),
     orgId,
-    scopes: orgId === null ? API_KEY_SCOPES.filter(isServiceKeyScope) : API_KEY_SCOPES,
+    scopes: orgId === null ? API_KEY_SCOPES.filter(isServiceKeyScope) : ORG_KEY_SCOPES,
     secret: randomBytes(API_KEY_SECRET_BYTES),
     createdAt: new Date(),
     expiresAt: null,

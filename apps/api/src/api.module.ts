@@ -19,6 +19,8 @@ import { RefuseParametersGuard } from './http/refuse-parameters.guard.js';
 import { LiveChatModule } from './live-chat/live-chat.module.js';
 import { McpModule } from './mcp/mcp.module.js';
 import { OpenApiController } from './openapi/openapi.controller.js';
+import { OrgsModule } from './orgs/orgs.module.js';
+import { PortalModule } from './portal/portal.module.js';
 import { SigningKeySetController } from './webhooks/signing-key-set.controller.js';
 import { WebhooksModule } from './webhooks/webhooks.module.js';
 
@@ -46,6 +48,8 @@ function problemFilter(store: Store, logger: Logger): ProblemFilter {
     EventsModule,
     LiveChatModule,
     McpModule,
+    OrgsModule,
+    PortalModule,
     WebhooksModule,
   ],
   controllers: [

@@ -21,11 +21,17 @@ describe('keys create', () => {
     },
   );
 
+  it('makes a service key that manages organizations and their keys', () => {
+    const scopes = ['orgs:write', 'keys:write'];
+    expect(readNewKeyRequest({ scopes: scopes.join() }, NOW_MS)).toMatchObject({ orgId: null, scopes });
+  });
+
   it.each([
     [{ org: 'acme', scopes: 'events:read' }, /--org acme: expected a UUID/],
     [{ org: ORG, service: true, scopes: 'events:write' }, /exclude each other/],
     [{ org: ORG, scopes: 'events:delete' }, /unknown scope events:delete/],
     [{ org: ORG, scopes: '' }, /a scope is empty/],
+    [{ org: ORG, scopes: 'orgs:write' }, /only a service key can have orgs:write/],
     [{ scopes: 'events:read' }, /a service key cannot have events:read/],
     [{ org: ORG, scopes: 'events:read', expires: 'soon' }, /--expires soon/],
     [{ org: ORG, scopes: 'events:read', expires: '999999999d' }, /--expires 999999999d/],

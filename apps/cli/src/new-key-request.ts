@@ -1,5 +1,5 @@
 import { parseOrgId, type OrgId } from '#libs/domain';
-import { API_KEY_SCOPES, isApiKeyScope, isServiceKeyScope, type ApiKeyScope } from '#libs/postgres';
+import { API_KEY_SCOPES, isApiKeyScope, isOrgKeyScope, isServiceKeyScope, type ApiKeyScope } from '#libs/postgres';
 import { parseDuration } from '#libs/runtime';
 import { CliError } from './cli-error.js';
 
@@ -39,6 +39,9 @@ function readScopes(text: string, orgId: OrgId | null): readonly ApiKeyScope[] {
     }
     if (orgId === null && !isServiceKeyScope(name)) {
       throw new CliError(`--scopes: a service key cannot have ${name}; set --org`);
+    }
+    if (orgId !== null && !isOrgKeyScope(name)) {
+      throw new CliError(`--scopes: only a service key can have ${name}; leave out --org`);
     }
     return name;
   });

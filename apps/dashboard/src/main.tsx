@@ -3,8 +3,8 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { ApiProblem } from './api/api-problem.js';
 import { whenSessionEnds } from './api/client.js';
+import { mayBeAskedAgain } from './api/retries.js';
 import { dashboardRouter } from './router.js';
 import { forgetSession } from './session/session.js';
 import { chosenTheme, showTheme } from './theme/theme.js';
@@ -14,18 +14,7 @@ import './styles/base.css';
 import './styles/layout.css';
 import './ui/table.css';
 
-const MAX_RETRIES = 2;
-
-const queries = new QueryClient({
-  defaultOptions: {
-    queries: {
-      staleTime: 2_000,
-      // A refused request would be refused again. A server that could not be reached may be back for the next one.
-      retry: (failures, error) =>
-        failures < MAX_RETRIES && !(error instanceof ApiProblem && error.status < 500 && error.status !== 429),
-    },
-  },
-});
+const queries = new QueryClient({ defaultOptions: { queries: { staleTime: 2_000, retry: mayBeAskedAgain } } });
 const router = dashboardRouter(queries);
 
 whenSessionEnds(() => {

@@ -100,6 +100,12 @@ const alerts = createRoute({
   component: lazyRouteComponent(() => import('./pages/alerts.page.js'), 'AlertsPage'),
 });
 
+const catalog = createRoute({
+  getParentRoute: () => inside,
+  path: '/catalog',
+  component: lazyRouteComponent(() => import('./pages/catalog.page.js'), 'CatalogPage'),
+});
+
 const keys = createRoute({
   getParentRoute: () => inside,
   path: '/keys',
@@ -130,6 +136,7 @@ const routes = root.addChildren([
     delivery,
     events,
     cursors,
+    catalog,
     alerts,
     keys,
     auditLog,

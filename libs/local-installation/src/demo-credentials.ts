@@ -6,6 +6,8 @@ import {
   API_KEY_SCOPES,
   API_KEY_SECRET_BYTES,
   ApiKeyRecords,
+  isServiceKeyScope,
+  ORG_KEY_SCOPES,
   parseApiKey,
   type ApiKeyScope,
   type Store,
@@ -22,7 +24,7 @@ export interface Credentials {
   readonly database_url: string;
 }
 
-const SERVICE_SCOPES: readonly ApiKeyScope[] = ['events:write', 'settings:read', 'settings:write'];
+const SERVICE_SCOPES: readonly ApiKeyScope[] = API_KEY_SCOPES.filter(isServiceKeyScope);
 
 async function readEarlier(path: string): Promise<Partial<Credentials>> {
   try {
@@ -64,7 +66,7 @@ export async function writeCredentials(
   const credentials: Credentials = {
     base_url: reachable.base_url,
     org_id: orgId,
-    api_key: await keep(earlier.api_key, orgId, API_KEY_SCOPES),
+    api_key: await keep(earlier.api_key, orgId, ORG_KEY_SCOPES),
     service_key: await keep(earlier.service_key, null, SERVICE_SCOPES),
     kafka_brokers: reachable.kafka_brokers,
     database_url: reachable.database_url,

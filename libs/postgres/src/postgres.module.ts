@@ -3,6 +3,7 @@ import { ApiKeyRecords } from './access/api-key-records.js';
 import { AuditLog } from './access/audit-log.js';
 import { DashboardSessionRecords } from './access/dashboard-session-records.js';
 import { IdempotencyRecords } from './access/idempotency-records.js';
+import { PortalSessionRecords } from './access/portal-session-records.js';
 import { SecretCipher } from './access/secret-cipher.js';
 import { SigningKeys } from './access/signing-keys.js';
 import { Store } from './connection/store.js';
@@ -24,6 +25,8 @@ import { AlertOutbox } from './live-chat/alert-outbox.js';
 import { ChatQueueProjection } from './live-chat/chat-queue-projection.js';
 import { ChatQueueReader } from './live-chat/chat-queue-reader.js';
 import { LiveChatSettingsRecords } from './live-chat/live-chat-settings-records.js';
+import { OrgRecords } from './orgs/org-records.js';
+import { OrgStatistics } from './orgs/org-statistics.js';
 import { Backlogs } from './projections/backlogs.js';
 import { DayPartitions } from './projections/day-partitions.js';
 import { EndpointCounts } from './projections/endpoint-counts.js';
@@ -47,8 +50,11 @@ const OVER_THE_STORE: readonly (new (store: Store) => object)[] = [
   FeedAudit,
   FeedCursors,
   LiveChatSettingsRecords,
+  OrgRecords,
+  OrgStatistics,
   OverdueDeliveries,
   PacedEndpoints,
+  PortalSessionRecords,
   RouterPlaces,
 ];
 const WITH_SECRETS: readonly (new (store: Store, cipher: SecretCipher) => object)[] = [

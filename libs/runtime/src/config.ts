@@ -68,6 +68,12 @@ export interface Config {
   readonly dnsServers: readonly string[];
   readonly smtpUrl: string | null;
   readonly publicUrl: string | null;
+  /** The origins whose pages may embed the portal. */
+  readonly portalOrigins: readonly string[];
+  readonly portalName: string | null;
+  readonly portalLogoUrl: string | null;
+  /** A colour, `#rrggbb`. */
+  readonly portalAccent: string | null;
   /** CIDRs; read by the api. */
   readonly trustedProxies: string;
   readonly logLevel: string;

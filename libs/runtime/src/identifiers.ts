@@ -1,5 +1,5 @@
 import { monotonicFactory } from 'ulid';
-import type { ApiKeyId, Clock, EndpointId, EventId } from '#libs/domain';
+import type { ApiKeyId, Clock, EndpointId, EventId, PortalSessionId } from '#libs/domain';
 import { RandomPool } from './random-pool.js';
 
 /** Makes time-ordered ids (contract 2.1): a prefix and a ULID. */
@@ -17,5 +17,9 @@ export class Identifiers {
 
   apiKeyId(): ApiKeyId {
     return `gk_${this.#ulid(this.clock.now())}` as ApiKeyId;
+  }
+
+  portalSessionId(): PortalSessionId {
+    return `gps_${this.#ulid(this.clock.now())}` as PortalSessionId;
   }
 }

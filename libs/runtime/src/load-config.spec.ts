@@ -54,6 +54,10 @@ describe('loadConfig', () => {
       dnsServers: [],
       smtpUrl: null,
       publicUrl: null,
+      portalOrigins: [],
+      portalName: null,
+      portalLogoUrl: null,
+      portalAccent: null,
       logLevel: 'info',
       otlpEndpoint: null,
     });
@@ -102,6 +106,14 @@ describe('loadConfig', () => {
     });
   });
 
+  it('reads how the portal looks, and who may embed it', () => {
+    const origins = 'https://app.example.com, https://*.example.org:8443,http://localhost:5173';
+    expect(loadConfig({ ...REQUIRED, PORTAL_ORIGINS: origins, PORTAL_ACCENT: '#7A1FA2' })).toMatchObject({
+      portalOrigins: ['https://app.example.com', 'https://*.example.org:8443', 'http://localhost:5173'],
+      portalAccent: '#7a1fa2',
+    });
+  });
+
   it('takes a variable that is set to nothing as unset', () => {
     expect(loadConfig({ ...REQUIRED, PORT: '', RETENTION: ' ' })).toEqual(loadConfig(REQUIRED));
   });
@@ -132,6 +144,15 @@ describe('loadConfig', () => {
     ['DATABASE_URL', 'localhost:5432'],
     ['KAFKA_BROKERS', 'kafka'],
     ['KAFKA_BROKERS', 'kafka:9092,'],
+    ['PORTAL_ORIGINS', 'https://app.example.com/'],
+    ['PORTAL_ORIGINS', 'app.example.com'],
+    ['PORTAL_ORIGINS', '*'],
+    ['PORTAL_ORIGINS', "https://a.example.com; script-src 'unsafe-inline'"],
+    ['PORTAL_ORIGINS', 'https://a.*.com'],
+    ['PORTAL_NAME', 'x'.repeat(61)],
+    ['PORTAL_LOGO_URL', 'http://cdn.example.com/logo.svg'],
+    ['PORTAL_ACCENT', 'purple'],
+    ['PORTAL_ACCENT', '#ffcc00'],
     ['PORT', '-1'],
     ['PORT', '3000.5'],
     ['PARTITIONS', '0'],

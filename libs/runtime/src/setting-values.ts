@@ -56,3 +56,28 @@ export function parseEncryptionKeys(text: string): string | undefined {
   });
   return valid ? text : undefined;
 }
+
+const ORIGIN = /^https?:\/\/(?:\*\.)?[a-z\d](?:[a-z\d.-]*[a-z\d])?(?::\d{1,5})?$/i;
+
+/** Parses origins as browsers compare them: without a path. The first label of the host may be `*`. */
+export function parseOrigins(text: string): readonly string[] | undefined {
+  const origins = text.split(',').map((origin) => origin.trim());
+  return origins.every((origin) => ORIGIN.test(origin)) ? origins : undefined;
+}
+
+/** The contrast that people need to read text (WCAG 2, level AA). */
+const READABLE_CONTRAST = 4.5;
+
+/** Returns the relative luminance of a colour (WCAG 2), from 0 for black to 1 for white. */
+function luminance(hex: string): number {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5]
+    .map((at) => Number.parseInt(hex.slice(at, at + 2), 16) / 255)
+    .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+/** Parses `#rrggbb`. Returns `undefined` also for a colour on which white text cannot be read. */
+export function parseAccent(text: string): string | undefined {
+  if (!/^#[\da-f]{6}$/i.test(text)) return undefined;
+  return 1.05 / (luminance(text) + 0.05) >= READABLE_CONTRAST ? text.toLowerCase() : undefined;
+}

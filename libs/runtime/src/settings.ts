@@ -3,11 +3,13 @@ import { parseDuration } from './duration.js';
 import type { Setting, WhenUnset } from './setting.js';
 import { STAGE_NAMES, STAGES } from './stages.js';
 import {
+  parseAccent,
   parseBoolean,
   parseByteRate,
   parseEncryptionKeys,
   parseHostPorts,
   parseInteger,
+  parseOrigins,
   parseRate,
   parseSchedule,
   parseSize,
@@ -310,6 +312,32 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     'PUBLIC_URL',
     ['http:', 'https:'],
     'the URL of this Gapless, for links in mails; with `https:`, `X-Forwarded-Proto` decides whether cookies are `Secure`',
+  ),
+  portalOrigins: setting<readonly string[]>(
+    'PORTAL_ORIGINS',
+    { kind: 'absent', value: [] },
+    'origins such as https://app.example.com, comma-separated',
+    parseOrigins,
+    'the origins whose pages may embed the customer portal; `https://*.example.com` for all hosts of a domain',
+  ),
+  portalName: setting<string | null>(
+    'PORTAL_NAME',
+    ABSENT,
+    'a name of at most 60 characters',
+    (text) => (text.length <= 60 ? text : undefined),
+    'the name that the customer portal shows; if unset, none',
+  ),
+  portalLogoUrl: optionalUrl(
+    'PORTAL_LOGO_URL',
+    ['https:'],
+    'the url of the logo in the customer portal; if unset, none',
+  ),
+  portalAccent: setting<string | null>(
+    'PORTAL_ACCENT',
+    ABSENT,
+    'a colour such as #2f5bd8, dark enough for white text on it',
+    parseAccent,
+    'the colour of buttons and links in the customer portal, such as `#2f5bd8`; white text on it must be readable',
   ),
   trustedProxies: setting(
     'TRUSTED_PROXIES',

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApiKeyId, OrgId } from '#libs/domain';
-import { API_KEY_SCOPES } from '#libs/postgres';
+import { ORG_KEY_SCOPES } from '#libs/postgres';
 import { anOrgId } from '../../support/ids.js';
 import { aReceiver, type Receiver } from '../../support/receiver.js';
 import { ApiSuite, posting, withJson } from './support/api-suite.js';
 import { expectHeaders, type Problem } from './support/expect-answer.js';
-import { OPERATIONS, SESSION_OPERATIONS, type Named } from './support/operations.js';
+import { OPERATIONS, ORGANIZATION_OPERATIONS, SESSION_OPERATIONS, type Named } from './support/operations.js';
 
 const UNKNOWN = {
   orgId: anOrgId(),
@@ -78,7 +78,7 @@ describe.each(OPERATIONS)('$id', ({ id, scope, status, ids, ask }) => {
     const { orgId } = org.named;
     const revoked = await suite.aKeyWith(orgId);
     await suite.keys.revoke(revoked.id as ApiKeyId, new Date());
-    const expired = await suite.aKeyWith(orgId, API_KEY_SCOPES, new Date(Date.now() - 1));
+    const expired = await suite.aKeyWith(orgId, ORG_KEY_SCOPES, new Date(Date.now() - 1));
     const wrong = `${org.key.slice(0, -1)}${org.key.endsWith('A') ? 'Q' : 'A'}`;
     const unknown = org.key.replace(/^gk_[^_]+/, UNKNOWN.apiKeyId);
     const problems = await Promise.all(
@@ -90,7 +90,7 @@ describe.each(OPERATIONS)('$id', ({ id, scope, status, ids, ask }) => {
   });
 
   it('names the scope that a key lacks', async () => {
-    const others = API_KEY_SCOPES.filter((other) => other !== scope);
+    const others = ORG_KEY_SCOPES.filter((other) => other !== scope);
     const answer = suite.ask({ ...ask(org.named), key: (await suite.aKeyWith(org.named.orgId, others)).key });
     if (scope === 'any') {
       expect((await answer).status).toBe(status);
@@ -180,7 +180,7 @@ describe('rate limit headers (contract 9)', () => {
 describe('the answers of this suite', () => {
   it('are of every operation that is described, its good answer included', () => {
     expect(suite.described.operations.map(({ operationId }) => operationId).toSorted()).toEqual(
-      [...OPERATIONS.map(({ id }) => id), ...SESSION_OPERATIONS].toSorted(),
+      [...OPERATIONS.map(({ id }) => id), ...SESSION_OPERATIONS, ...ORGANIZATION_OPERATIONS].toSorted(),
     );
     for (const { id, status } of OPERATIONS) expect([...suite.described.statusesOf(id)]).toContain(status);
   });

@@ -4,6 +4,7 @@ import { startDnsServer, type TestDnsServer } from '../../../libs/destinations/s
 import { anOrgId, aWidgetId } from '../../support/ids.js';
 import { aReceiver, type Receiver } from '../../support/receiver.js';
 import { ApiSuite, posting } from './support/api-suite.js';
+import { ORGANIZATION_OPERATIONS } from './support/operations.js';
 import { expectProblem } from './support/expect-answer.js';
 import type { Ask } from './support/http-port.js';
 
@@ -20,6 +21,7 @@ const orgId = anOrgId();
 /** The ids that a request can name, by its parameter; `mortal` ones are deleted now and then. */
 const named = { endpoints: [] as string[], deliveries: [] as string[], mortal: [] as string[] };
 const keys: string[] = [];
+const FOR_SERVICES: ReadonlySet<string> = new Set(ORGANIZATION_OPERATIONS.filter((id) => id.includes('Organization')));
 
 beforeAll(async () => {
   receiver = await aReceiver();
@@ -195,6 +197,24 @@ const anEvent = someOf(
   },
   ['event', 'data'],
 );
+const organization = someOf(
+  {
+    name: mostly(fc.string({ minLength: 1, maxLength: 130 })),
+    widgets: mostly(fc.option(fc.array(someOf({ id: mostly(fc.uuid()), name: mostly(junkText) }), { maxLength: 3 }))),
+    metadata: mostly(fc.option(fc.dictionary(junkText, mostly(junkText), { maxKeys: 4 }))),
+  },
+  ['name'],
+);
+const portalSession = someOf(
+  {
+    scopes: mostly(fc.uniqueArray(scope, { minLength: 1, maxLength: 2 })),
+    expires_in: mostly(fc.option(someSeconds)),
+    return_url: mostly(fc.option(url)),
+    user_label: mostly(fc.option(junkText)),
+  },
+  ['scopes'],
+);
+const linkToken = someOf({ link_token: mostly(junkText) }, ['link_token']);
 const signIn = someOf({ api_key: mostly(someKey) }, ['api_key']);
 const submission = someOf({ events: mostly(fc.array(mostly(anEvent), { minLength: 1, maxLength: 3 })) }, ['events']);
 
@@ -204,6 +224,10 @@ const bodies = fc.record({
   updateWebhook: webhookChange,
   recoverDeliveries: recovery,
   createApiKey: apiKey,
+  createOrganizationApiKey: apiKey,
+  putOrganization: organization,
+  createPortalSession: portalSession,
+  openPortalSession: linkToken,
   openDashboardSession: signIn,
   ingestEvents: submission,
   putLiveChatSettings: liveChatSettings,
@@ -269,13 +293,20 @@ const ask: fc.Arbitrary<Ask> = fc
       const asked = method ?? operation.method;
       const at = (pool: readonly string[], position: number) => junk?.[position] ?? pool[index % pool.length]!;
       const path = template
-        .replace('{orgId}', junk?.[1] ?? orgId)
+        .replace('{orgId}', junk?.[1] ?? (asked === 'DELETE' && template.endsWith('{orgId}') ? anOrgId() : orgId))
         .replace('{id}', at(asked === 'DELETE' ? named.mortal : named.endpoints, 0))
         .replace('{seq}', junk?.[0] ?? String(index))
         .replace('{deliveryId}', at(named.deliveries, 1));
       const own = operationId in shaped ? text(shaped[operationId as keyof typeof shaped]) : undefined;
       const body = rest.junk === undefined ? own : rest.junk.body;
-      return { method: asked, path: `${path}${search}`, headers: given, ...(body === undefined ? {} : { body }) };
+      // Most keys are of an organization. These operations take a service key.
+      const key = FOR_SERVICES.has(operationId) && index % 4 > 0 ? { 'x-api-key': keys[1]! } : {};
+      return {
+        method: asked,
+        path: `${path}${search}`,
+        headers: { ...given, ...key },
+        ...(body === undefined ? {} : { body }),
+      };
     },
   );
 

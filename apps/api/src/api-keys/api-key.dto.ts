@@ -1,8 +1,8 @@
-import { API_KEY_SCOPES, type ApiKeyScope } from '#libs/postgres';
+import { ORG_KEY_SCOPES, type ApiKeyScope } from '#libs/postgres';
 import { Checked } from '../http/checked.decorator.js';
-import { absentOrNull, anArrayOf, aTimestamp, oneOf, required } from '../http/member-rules.js';
+import { absentOrNull, aNameOf, anArrayOf, aTimestamp, oneOf, required } from '../http/member-rules.js';
 
-const someScopes = anArrayOf(oneOf(API_KEY_SCOPES), { minItems: 1, uniqueItems: true, of: 'scopes' });
+const someScopes = anArrayOf(oneOf(ORG_KEY_SCOPES), { minItems: 1, uniqueItems: true, of: 'scopes' });
 
 /** The body of `POST /external/api-keys`. */
 export class CreateApiKeyDto {
@@ -12,4 +12,8 @@ export class CreateApiKeyDto {
   /** Absent or null: the key expires with the key that requests it, or never if that key does not expire. */
   @Checked(absentOrNull(aTimestamp))
   readonly expires_at?: string | null;
+
+  /** What the key is for, as people call it. */
+  @Checked(absentOrNull(aNameOf(120)))
+  readonly name?: string | null;
 }

@@ -5,6 +5,7 @@ export function apiKeyJson(key: ApiKeyRecord) {
   return {
     id: key.id,
     org_id: key.orgId,
+    name: key.name,
     scopes: key.scopes,
     created_at: key.createdAt.toISOString(),
     expires_at: key.expiresAt?.toISOString() ?? null,

@@ -1,10 +1,15 @@
 import { GaplessError } from '#libs/domain';
 import type { ApiKeyScope } from '#libs/postgres';
-import type { AuthenticatedKey } from '../auth/authenticated-key.js';
 
 /** The scopes and expiry of a new key. */
 export interface Grant {
   readonly scopes: readonly ApiKeyScope[];
+  readonly expiresAt: Date | null;
+}
+
+/** The part of a key that limits what it can grant. */
+export interface Granting {
+  readonly scopes: readonly string[];
   readonly expiresAt: Date | null;
 }
 
@@ -14,7 +19,7 @@ export interface Grant {
  * @throws GaplessError `insufficient_scope` for scopes that the key lacks; `validation_failed` for an expiry in the
  *   past or after the key's own
  */
-export function decideGrant(by: AuthenticatedKey, wanted: Grant, nowMs: number): Grant {
+export function decideGrant(by: Granting, wanted: Grant, nowMs: number): Grant {
   const lacking = wanted.scopes.filter((scope) => !by.scopes.includes(scope));
   if (lacking.length > 0) {
     throw new GaplessError('insufficient_scope', `The API key lacks the scope ${lacking.join(', ')}.`);

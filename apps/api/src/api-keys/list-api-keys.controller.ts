@@ -6,7 +6,7 @@ import { RequireScope } from '../auth/require-scope.js';
 import { apiKeyJson } from './api-key.presenter.js';
 
 /** The most keys that are listed, because revoked keys are kept. */
-const LISTED = 1_000;
+export const LISTED_KEYS = 1_000;
 
 /**
  * `GET /external/api-keys`: lists the keys of the caller's org, including revoked ones, oldest first (contract 2.3).
@@ -18,7 +18,7 @@ export class ListApiKeysController {
   @Get()
   @RequireScope('keys:write')
   async list(@OrgOfKey() orgId: OrgId) {
-    const keys = await this.keys.list(orgId, LISTED);
+    const keys = await this.keys.list(orgId, LISTED_KEYS);
     return { data: keys.map(apiKeyJson) };
   }
 }

@@ -19,6 +19,7 @@ function entryJson(entry: AuditEntry) {
     actor: entry.actor,
     key_id: entry.keyId,
     session: entry.session,
+    user_label: entry.userLabel,
     address: entry.address,
     request_id: entry.requestId,
     details: entry.details,

@@ -7,7 +7,7 @@ import { HeldCredentials } from './held-credentials.js';
 import { KeyUses } from './key-uses.js';
 
 /** Whether the key may be used at the time. */
-export function isInForce(credential: ApiKeyCredential, nowMs: number): boolean {
+export function isInForce(credential: Pick<ApiKeyCredential, 'revokedAt' | 'expiresAt'>, nowMs: number): boolean {
   return credential.revokedAt === null && (credential.expiresAt === null || credential.expiresAt.getTime() > nowMs);
 }
 
@@ -28,7 +28,7 @@ export class ApiKeyAuthenticator {
    * @param text the whole key, as its owner got it
    * @throws GaplessError `invalid_api_key` for a key that is unknown, revoked or expired alike
    */
-  async authenticate(text: string): Promise<AuthenticatedKey> {
+  async authenticate(text: string): Promise<AuthenticatedKey & { readonly id: ApiKeyId }> {
     const presented = parseApiKey(text);
     if (presented === undefined) throw invalid();
     const credential = await this.#credentials.of(presented.id);
@@ -37,7 +37,7 @@ export class ApiKeyAuthenticator {
     if (!isInForce(credential, nowMs)) throw invalid();
     this.uses.note(credential.id, nowMs);
     const { id, orgId, scopes, expiresAt } = credential;
-    return { id, orgId, scopes, expiresAt };
+    return { id, quota: id, orgId, scopes, expiresAt };
   }
 
   /** Whether a key that was authenticated earlier may still be used. */

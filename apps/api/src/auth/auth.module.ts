@@ -1,12 +1,13 @@
 import { Module } from '@nestjs/common';
 import { Callers } from '../http/callers.js';
+import { PortalSessions } from '../portal/portal-sessions.js';
 import { ApiKeyAuthenticator } from './api-key-authenticator.js';
 import { DashboardSessions } from './dashboard-sessions.js';
 import { KeyUses } from './key-uses.js';
 import { RequestAuthenticator } from './request-authenticator.js';
 
 @Module({
-  providers: [KeyUses, ApiKeyAuthenticator, DashboardSessions, RequestAuthenticator, Callers],
-  exports: [ApiKeyAuthenticator, DashboardSessions, RequestAuthenticator, Callers],
+  providers: [KeyUses, ApiKeyAuthenticator, DashboardSessions, PortalSessions, RequestAuthenticator, Callers],
+  exports: [ApiKeyAuthenticator, DashboardSessions, PortalSessions, RequestAuthenticator, Callers],
 })
 export class AuthModule {}

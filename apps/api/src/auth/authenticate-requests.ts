@@ -1,8 +1,13 @@
 import type { FastifyInstance } from 'fastify';
+import { GaplessError } from '#libs/domain';
 import './authenticated-key.js';
 import './dashboard-session.js';
+import '../portal/portal-sessions.js';
 import type { RequestAuthenticator } from './request-authenticator.js';
 import './sign-in.decorator.js';
+
+/** A body that takes longer than this is slow, milliseconds. */
+const SLOW_BODY_MS = 1_000;
 
 /** Every path under this one requires a key. */
 const AUTHENTICATED = '/api/';
@@ -17,6 +22,7 @@ const AGENTS = '/mcp';
 export function authenticateRequests(instance: FastifyInstance, authenticator: RequestAuthenticator): void {
   instance.decorateRequest('apiKey', null);
   instance.decorateRequest('session', null);
+  instance.decorateRequest('portal', null);
   instance.addHook('onRequest', async (request, reply) => {
     const { url, config } = request.routeOptions;
     if (url === AGENTS) {
@@ -27,8 +33,16 @@ export function authenticateRequests(instance: FastifyInstance, authenticator: R
       return;
     }
     if (request.is404 || url?.startsWith(AUTHENTICATED) !== true || config.signsIn === true) return;
-    const { key, session } = await authenticator.authenticate(request);
+    const { key, session, portal } = await authenticator.authenticate(request);
     request.apiKey = key;
     request.session = session;
+    request.portal = portal;
+  });
+  // A caller could begin a request, and send the rest of its body after its key was revoked.
+  instance.addHook('preValidation', async (request, reply) => {
+    if (request.apiKey === null || reply.elapsedTime < SLOW_BODY_MS) return;
+    if (!(await authenticator.isInForce(request))) {
+      throw new GaplessError('invalid_api_key', 'The API key is unknown, revoked or expired.');
+    }
   });
 }

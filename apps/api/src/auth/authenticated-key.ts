@@ -1,13 +1,16 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { GaplessError, type ApiKeyId, type OrgId } from '#libs/domain';
+import { GaplessError, type ApiKeyId, type OrgId, type PortalSessionId } from '#libs/domain';
 
-/** The API key of a request, after it was checked. */
+/** The API key of a request, or the portal session that acts as one, after it was checked. */
 export interface AuthenticatedKey {
-  readonly id: ApiKeyId;
+  readonly id: ApiKeyId | PortalSessionId;
+  /** Whose rate limits and streams the request counts for. The portal sessions of an org share one quota. */
+  readonly quota: string;
   /** `null` for a service key. */
   readonly orgId: OrgId | null;
   readonly scopes: readonly string[];
+  /** The latest expiry of keys that it creates. */
   readonly expiresAt: Date | null;
 }
 

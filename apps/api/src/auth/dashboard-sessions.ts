@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { GaplessError, type Clock } from '#libs/domain';
+import { GaplessError, type ApiKeyId, type Clock } from '#libs/domain';
 import { DashboardSessionRecords, type SessionName, type StoredDashboardSession } from '#libs/postgres';
 import { CLOCK } from '#libs/platform';
 import { SharedQuery } from '../http/shared-query.js';
@@ -27,7 +27,9 @@ export class DashboardSessions {
   }
 
   /** @returns the token of a new session, which cannot be read again */
-  async open(key: AuthenticatedKey): Promise<{ readonly token: string; readonly session: DashboardSession }> {
+  async open(
+    key: AuthenticatedKey & { readonly id: ApiKeyId },
+  ): Promise<{ readonly token: string; readonly session: DashboardSession }> {
     const token = newSessionToken();
     const nowMs = this.clock.now();
     const expiresAtMs = Math.min(nowMs + LIFETIME_MS, key.expiresAt?.getTime() ?? Infinity);
@@ -50,7 +52,7 @@ export class DashboardSessions {
     }
     const { id, orgId, scopes, expiresAt } = stored.key;
     this.uses.note(id, nowMs);
-    return { key: { id, orgId, scopes, expiresAt }, session: sessionOf(token, stored.expiresAt) };
+    return { key: { id, quota: id, orgId, scopes, expiresAt }, session: sessionOf(token, stored.expiresAt) };
   }
 
   /** Whether an earlier session is still open. */

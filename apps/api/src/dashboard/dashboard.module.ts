@@ -5,6 +5,7 @@ import { LiveChatAlerts } from './live-chat-alerts.js';
 import { ProjectionLag } from './projection-lag.js';
 import { ReadActivityController } from './read-activity.controller.js';
 import { ReadEventController } from './read-event.controller.js';
+import { ReadOrganizationController } from './read-organization.controller.js';
 import { ReadOverviewController } from './read-overview.controller.js';
 import { ReadSessionController } from './read-session.controller.js';
 import { ShortMemory } from './short-memory.js';
@@ -21,7 +22,9 @@ import { WindowCounts } from './window-counts.js';
     ReadOverviewController,
     ReadActivityController,
     ReadEventController,
+    ReadOrganizationController,
   ],
   providers: [LiveChatAlerts, ProjectionLag, ShortMemory, WindowCounts],
+  exports: [LiveChatAlerts, ProjectionLag, ShortMemory],
 })
 export class DashboardModule {}

@@ -56,7 +56,7 @@ function sumByBucket(
   return sums;
 }
 
-function endpointsByStatus(endpoints: readonly EndpointRecord[]): Record<EndpointStatus, number> {
+export function endpointsByStatus(endpoints: readonly EndpointRecord[]): Record<EndpointStatus, number> {
   const counts: Record<EndpointStatus, number> = { healthy: 0, failing: 0, disabled: 0 };
   for (const endpoint of endpoints) counts[endpointStatus(endpoint)]++;
   return counts;

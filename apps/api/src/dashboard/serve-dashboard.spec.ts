@@ -4,9 +4,14 @@ import { join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fastify, { type FastifyInstance } from 'fastify';
-import { serveDashboard } from './serve-dashboard.js';
+import { serveDashboard, type PortalPageSettings } from './serve-dashboard.js';
 
 const PAGE = '<!doctype html><title>Gapless</title>';
+const PORTAL_PAGE = '<!doctype html><title>Portal</title>';
+const PORTAL: PortalPageSettings = {
+  portalOrigins: ['https://app.example.com', 'https://*.example.org'],
+  portalLogoUrl: 'https://cdn.example.com/logo.svg',
+};
 const SCRIPT = 'export const answer = 42;\n'.repeat(50);
 
 let directory: string;
@@ -17,6 +22,7 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'gapless-dashboard-'));
   await mkdir(join(directory, 'assets'));
   await writeFile(join(directory, 'index.html'), PAGE);
+  await writeFile(join(directory, 'portal.html'), PORTAL_PAGE);
   await writeFile(join(directory, 'favicon.svg'), '<svg/>');
   await writeFile(join(directory, '.secret.txt'), 'not for anybody');
   await writeFile(join(directory, 'assets/index-3f2a.js'), SCRIPT);
@@ -30,11 +36,16 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-function aServer(root: string): FastifyInstance {
+function aServer(root: string, portal: PortalPageSettings = PORTAL): FastifyInstance {
   const server = fastify();
+  // As Nest sets the security headers of all responses.
+  server.addHook('onRequest', (_request, reply, done) => {
+    reply.raw.setHeader('x-frame-options', 'DENY');
+    done();
+  });
   server.setNotFoundHandler((_request, reply) => reply.status(404).send('nothing'));
   server.get('/problems/:code', () => 'a problem');
-  serveDashboard(server, root);
+  serveDashboard(server, portal, root);
   return server;
 }
 
@@ -106,6 +117,31 @@ describe('the files of the dashboard', () => {
     const answer = await get(path);
     expect([answer.status, await answer.text()]).toEqual([404, 'nothing']);
     expect(answer.headers.get('cache-control')).toBeNull();
+  });
+
+  it('let the pages of PORTAL_ORIGINS alone frame the portal, and nothing else', async () => {
+    for (const path of ['/portal', '/portal/endpoints/whe_1']) {
+      const answer = await get(path);
+      expect([answer.status, await answer.text()]).toEqual([200, PORTAL_PAGE]);
+      const policy = String(answer.headers.get('content-security-policy')).split('; ');
+      expect(policy).toContain('frame-ancestors https://app.example.com https://*.example.org');
+      expect(policy).toContain("img-src 'self' data: https://cdn.example.com");
+      expect(policy).toContain("script-src 'self'");
+      expect(answer.headers.get('x-frame-options')).toBeNull();
+    }
+    for (const path of ['/', '/portals', '/assets/index-3f2a.js']) {
+      const answer = await get(path);
+      expect(answer.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+      expect(answer.headers.get('x-frame-options')).toBe('DENY');
+    }
+  });
+
+  it('let nobody frame the portal without PORTAL_ORIGINS', async () => {
+    const server = aServer(directory, { portalOrigins: [], portalLogoUrl: null });
+    const answer = await fetch(`${await server.listen({ port: 0 })}/portal`, { headers: { connection: 'close' } });
+    expect(answer.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+    expect(answer.headers.get('x-frame-options')).toBe('DENY');
+    await server.close();
   });
 
   it('leave what another part answers to that', async () => {

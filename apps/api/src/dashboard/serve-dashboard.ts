@@ -2,23 +2,33 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance } from 'fastify';
+import type { Config } from '#libs/runtime';
 
 /**
- * Pages run only scripts of this service, connect only to it, and cannot be framed. For styles that components set on
+ * Pages run only scripts of this service and connect only to it. No page can be framed but the portal, by `PORTAL_ORIGINS`. For styles that components set on
  * their elements, see ADR 19.
  */
-const PAGE_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "font-src 'self'",
-  "connect-src 'self'",
-  "manifest-src 'self'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-  "form-action 'none'",
-].join('; ');
+function pagePolicy({ ancestors, images }: { readonly ancestors: readonly string[]; readonly images: string }): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    `img-src 'self' data:${images}`,
+    "font-src 'self'",
+    "connect-src 'self'",
+    "manifest-src 'self'",
+    `frame-ancestors ${ancestors.length === 0 ? "'none'" : ancestors.join(' ')}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ');
+}
+
+const PAGE_POLICY = pagePolicy({ ancestors: [], images: '' });
+
+/** The settings of the customer portal that its page depends on. */
+export type PortalPageSettings = Pick<Config, 'portalOrigins' | 'portalLogoUrl'>;
+
+const NOT_EMBEDDED: PortalPageSettings = { portalOrigins: [], portalLogoUrl: null };
 
 /** Paths of other parts of the service. No page is served there, even if no operation matches. */
 const NOT_PAGES: ReadonlySet<string> = new Set([
@@ -30,6 +40,9 @@ const NOT_PAGES: ReadonlySet<string> = new Set([
   'metrics',
   'problems',
 ]);
+
+/** Pages that isolate themselves from other origins may embed the portal, too. */
+const EMBEDDABLE = ['cross-origin-resource-policy', 'cross-origin'] as const;
 
 /** The name of a file that Vite builds. Other paths with a dot match no file; pages have no dot. */
 const FILE = /^(?:[\w-][\w.-]*\/)*[\w-][\w.-]*$/;
@@ -56,10 +69,19 @@ function builtDashboard(directory = import.meta.dirname): string {
 }
 
 /**
- * Serves the dashboard's files, and its page for every other path that no other part serves.
+ * Serves the dashboard's files, the portal's page below `/portal`, and the dashboard's page for every other path that no
+ * other part serves.
  * @param directory the output of Vite; clients that accept compressed files get those
  */
-export function serveDashboard(instance: FastifyInstance, directory = builtDashboard()): void {
+export function serveDashboard(
+  instance: FastifyInstance,
+  { portalOrigins, portalLogoUrl }: PortalPageSettings = NOT_EMBEDDED,
+  directory = builtDashboard(),
+): void {
+  const portalPolicy = pagePolicy({
+    ancestors: portalOrigins,
+    images: portalLogoUrl === null ? '' : ` ${new URL(portalLogoUrl).origin}`,
+  });
   const hashed = join(directory, HASHED);
   void instance.register(fastifyStatic, {
     root: directory,
@@ -81,7 +103,16 @@ export function serveDashboard(instance: FastifyInstance, directory = builtDashb
     }
     reply.header('content-security-policy', PAGE_POLICY).header('vary', 'accept-encoding');
     if (isFile) return reply.sendFile(path);
-    if (existsSync(join(directory, 'index.html'))) return reply.sendFile('index.html');
+    const page = first === 'portal' ? 'portal.html' : 'index.html';
+    if (first === 'portal') {
+      reply.header('content-security-policy', portalPolicy);
+      if (portalOrigins.length > 0) {
+        // It knows no list of origins. The security headers are set on Node's response, before Fastify's.
+        reply.raw.removeHeader('x-frame-options');
+        reply.header(...EMBEDDABLE);
+      }
+    }
+    if (existsSync(join(directory, page))) return reply.sendFile(page);
     return reply.status(503).header('cache-control', 'no-store').type('text/plain; charset=utf-8').send(NOT_BUILT);
   });
 }

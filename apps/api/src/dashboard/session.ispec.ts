@@ -341,7 +341,13 @@ describe('a session', () => {
     const { id, key } = await aKey();
     const signedIn = await signIn(key);
     const { cookie, session } = signedIn;
-    const asked = { headers: { cookie }, socket: {}, apiKey: null, session: null } as unknown as FastifyRequest;
+    const asked = {
+      headers: { cookie },
+      socket: {},
+      apiKey: null,
+      session: null,
+      portal: null,
+    } as unknown as FastifyRequest;
     const authenticator = app.app.get(RequestAuthenticator);
     const authenticated = await authenticator.authenticate(asked);
     const streaming = { ...asked, apiKey: authenticated.key, session: authenticated.session } as FastifyRequest;

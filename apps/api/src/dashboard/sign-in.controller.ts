@@ -1,6 +1,6 @@
 import { Controller, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { GaplessError, type Clock } from '#libs/domain';
+import { GaplessError, type ApiKeyId, type Clock } from '#libs/domain';
 import { parseApiKey } from '#libs/postgres';
 import { CLOCK, LOGGER } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
@@ -16,6 +16,8 @@ import { RateLimits } from '../rate-limits/rate-limits.js';
 import { LiveChatAlerts } from './live-chat-alerts.js';
 import { orgOf, sessionJson } from './session.presenter.js';
 import { SignInDto } from './sign-in.dto.js';
+
+type SignedInKey = AuthenticatedKey & { readonly id: ApiKeyId };
 
 /** `POST /dashboard/session`: signs in with an API key, for a working day. */
 @Controller('api/v1/dashboard/session')
@@ -52,7 +54,7 @@ export class SignInController {
    * Counts failed attempts by address, and by the key id that they name. A valid key is accepted after any number of
    * them, so nobody can lock out others. Unknown callers get no quota headers (contract 9).
    */
-  async #authenticate(apiKey: string, request: FastifyRequest, reply: FastifyReply): Promise<AuthenticatedKey> {
+  async #authenticate(apiKey: string, request: FastifyRequest, reply: FastifyReply): Promise<SignedInKey> {
     try {
       return await this.authenticator.authenticate(apiKey);
     } catch (error) {

@@ -62,7 +62,7 @@ export class IngestEventsController {
     const key = keyOf(request);
     const submitted = parseSubmission(body, { orgOfKey: key.orgId, nowMs: this.clock.now(), limits: INGEST_LIMITS });
     // The request was already counted as one event.
-    if (submitted.length > 1) await this.rateLimits.count('events', key.id, submitted.length - 1, reply);
+    if (submitted.length > 1) await this.rateLimits.count('events', key.quota, submitted.length - 1, reply);
     const events = submitted.map((event, index) => ({ ...event, id: event.id ?? this.#newId(seed, index) }));
     // A new id that only this request can have need not be looked up.
     const mayBeKnown = seed === null ? events.filter((_, index) => submitted[index]?.id) : events;
@@ -70,7 +70,7 @@ export class IngestEventsController {
     const caller = key.orgId ?? key.id;
     await this.pending.whileWaiting(caller, body.length, async () => {
       let checks: ReadonlyMap<EventKey, IdCheck> | undefined;
-      for await (const part of this.pace.inTurn(key.id, events, body.length)) {
+      for await (const part of this.pace.inTurn(key.quota, events, body.length)) {
         // Check every id before the first append: a refused request appends nothing.
         checks ??= await this.checkedIds.check(mayBeKnown);
         await this.#append(this.#recordsOf(part, checks, traceparent), caller);

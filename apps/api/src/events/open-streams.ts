@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { GaplessError, type ApiKeyId, type OrgId } from '#libs/domain';
+import { GaplessError, type OrgId } from '#libs/domain';
 import { CONFIG } from '#libs/platform';
 import type { Config } from '#libs/runtime';
 
@@ -9,7 +9,7 @@ const RETRY_AFTER_SECONDS = 5;
 /** Counts the open streams of this process. Each of them holds a page and a connection. */
 @Injectable()
 export class OpenStreams {
-  readonly #byKey = new Map<ApiKeyId, number>();
+  readonly #byKey = new Map<string, number>();
   readonly #byOrg = new Map<OrgId, number>();
   #total = 0;
 
@@ -21,7 +21,7 @@ export class OpenStreams {
    * @returns a function that closes the stream; a second call does nothing
    * @throws GaplessError `rate_limited` if the key, its org or the process is at its limit
    */
-  open(orgId: OrgId, key: ApiKeyId): () => void {
+  open(orgId: OrgId, key: string): () => void {
     const { maxStreams, maxStreamsPerKey } = this.config;
     const ofKey = this.#byKey.get(key) ?? 0;
     if (ofKey >= maxStreamsPerKey) {

@@ -79,7 +79,7 @@ export class ReadFeedController {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<StreamableFile> {
-    const key = keyOf(request).id;
+    const key = keyOf(request).quota;
     // If the stream is refused, its connection is closed, since it would only take memory.
     reply.header('connection', 'close');
     reply.raw.once('close', this.streams.open(orgId, key));

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { ApiKeyId, OrgId } from '#libs/domain';
+import type { OrgId } from '#libs/domain';
 import type { FeedPage, FeedQuery } from '#libs/postgres';
 import { SharedReads } from './shared-reads.js';
 import { StreamRoom, type HeldText } from './stream-room.js';
@@ -24,7 +24,7 @@ export class StreamPages {
    * Reads the page when there is room for it. While a stream waits for room, it holds nothing. Once the signal is
    * aborted, it returns an empty page.
    */
-  async read(orgId: OrgId, key: ApiKeyId, query: FeedQuery, signal: AbortSignal): Promise<StreamPage> {
+  async read(orgId: OrgId, key: string, query: FeedQuery, signal: AbortSignal): Promise<StreamPage> {
     const bounded = { ...query, maxBytes: STREAM_PAGE_BYTES };
     for (let bytes = STREAM_PAGE_BYTES; ;) {
       await this.room.wait(key, bytes, signal);
@@ -38,7 +38,7 @@ export class StreamPages {
   }
 
   /** @returns the page, or its size in bytes if there is no room for it */
-  async #readIfRoom(orgId: OrgId, key: ApiKeyId, query: FeedQuery): Promise<StreamPage | number> {
+  async #readIfRoom(orgId: OrgId, key: string, query: FeedQuery): Promise<StreamPage | number> {
     const page = await this.reads.page(orgId, query);
     const { isEmpty, nextSeq, oldestSeq, headSeq } = page;
     const held = isEmpty ? null : this.room.hold(key, page);

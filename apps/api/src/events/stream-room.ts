@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { ApiKeyId } from '#libs/domain';
 import type { FeedPage } from '#libs/postgres';
 import { CONFIG } from '#libs/platform';
 import type { Config } from '#libs/runtime';
@@ -19,7 +18,7 @@ interface Shared {
 }
 
 interface Waiting {
-  readonly key: ApiKeyId;
+  readonly key: string;
   readonly bytes: number;
   readonly wake: () => void;
 }
@@ -39,7 +38,7 @@ export class StreamRoom {
   }
 
   /** @returns the held page, or its size in bytes if there is no room for it now */
-  hold(key: ApiKeyId, page: FeedPage): HeldText | number {
+  hold(key: string, page: FeedPage): HeldText | number {
     const shared = this.#shared.get(page) ?? { text: feedPageStream(page), holders: 0 };
     const bytes = shared.text.length;
     if (shared.holders === 0) {
@@ -60,7 +59,7 @@ export class StreamRoom {
   }
 
   /** Resolves once there may be room for this many bytes, or the signal is aborted. */
-  async wait(key: ApiKeyId, bytes: number, signal: AbortSignal): Promise<void> {
+  async wait(key: string, bytes: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted || this.#fits(key, bytes)) return;
     await new Promise<void>((resolve) => {
       const wake = () => {
@@ -74,14 +73,14 @@ export class StreamRoom {
     });
   }
 
-  #fits(key: ApiKeyId, bytes: number): boolean {
+  #fits(key: string, bytes: number): boolean {
     const held = this.#room.held(key);
     return held === 0 || held + bytes <= this.#room.allowed(key);
   }
 
   /** Wakes only the streams that there is room for, because each has to read its page again. */
   #wakeFitting(): void {
-    const woken = new Map<ApiKeyId, number>();
+    const woken = new Map<string, number>();
     for (const { key, bytes, wake } of this.#waiting) {
       const before = woken.get(key) ?? 0;
       if (before === 0 ? !this.#fits(key, bytes) : !this.#fits(key, before + bytes)) continue;

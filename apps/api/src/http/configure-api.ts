@@ -59,7 +59,7 @@ export function configureApi(app: NestFastifyApplication): void {
   logAccess(instance, app.get<Logger>(LOGGER));
   measureRequests(instance, app.get(Metrics));
   serveDocs(instance);
-  serveDashboard(instance);
+  serveDashboard(instance, app.get<Config>(CONFIG));
 }
 
 /** Refuses HTTP/1.1 requests without a host (RFC 9112, 3.2). */

@@ -48,7 +48,7 @@ export function limitUnreadAnswers(instance: FastifyInstance, maxBytes: number):
 }
 
 function callerOf({ apiKey, ip }: FastifyRequest): string {
-  return apiKey?.id ?? ip;
+  return apiKey?.quota ?? ip;
 }
 
 function tooManyUnread(): GaplessError {

@@ -59,6 +59,19 @@ export function aTextOf(maxLength: number): MemberRule {
   };
 }
 
+/** A text that shows something. @param maxLength in characters, as a reader counts them */
+export function aNameOf(maxLength: number): MemberRule {
+  const text = aTextOf(maxLength);
+  return {
+    schema: { ...text.schema, minLength: 1 },
+    check: (value) => {
+      const found = text.check(value);
+      if (found.length > 0 || typeof value !== 'string') return found;
+      return value.trim() === '' ? [problem('out_of_range', 'must not be empty')] : [];
+    },
+  };
+}
+
 export const aBoolean: MemberRule = {
   schema: { type: 'boolean' },
   check: (value) => (typeof value === 'boolean' ? [] : [problem('wrong_type', 'must be true or false')]),

@@ -55,13 +55,13 @@ async function messagesOf(
   const subscriptions = { begin: () => Promise.resolve({ filter: { event: 'ticket.created' }, ...begins }) };
   const streams = new OpenStreams({ maxStreams: 1, maxStreamsPerKey: 1 });
   const events = new StreamEvents(subscriptions as unknown as Subscriptions, follower, streams, pages, cursors);
-  const key = { id: 'gk_1' as ApiKeyId, orgId: ORG, scopes: [], expiresAt: null };
+  const key = { id: 'gk_1' as ApiKeyId, quota: 'gk_1', orgId: ORG, scopes: [], expiresAt: null };
   const inForce = () => Promise.resolve(isInForce);
   const exchange = new Exchange(ORG, key, {} as AuditActor, inForce, new AbortController().signal);
   const messages: StreamMessage[] = [];
   for await (const message of events.stream(exchange, { name: 'ticket.created' })) messages.push(message);
   // The place is free again.
-  streams.open(ORG, key.id);
+  streams.open(ORG, key.quota);
   return messages;
 }
 

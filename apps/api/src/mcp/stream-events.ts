@@ -36,7 +36,7 @@ export class StreamEvents {
    * @throws ProtocolError, or GaplessError `rate_limited`, before the first message
    */
   async *stream(exchange: Exchange, params: SubscriptionParams): AsyncGenerator<StreamMessage, void, undefined> {
-    const close = this.streams.open(exchange.orgId, exchange.key.id);
+    const close = this.streams.open(exchange.orgId, exchange.key.quota);
     try {
       yield* this.#messages(exchange, params);
     } finally {
@@ -50,7 +50,7 @@ export class StreamEvents {
     yield this.#active(exchange, since, isTruncated);
     const state: { checkedTo: Seq; gapTo: Seq | null } = { checkedTo: since, gapTo: null };
     const read = async (query: FeedQuery) => {
-      const page = await this.pages.read(orgId, key.id, query, signal);
+      const page = await this.pages.read(orgId, key.quota, query, signal);
       const gap = startAfter(query.since, page.oldestSeq);
       if (gap.isTruncated) state.gapTo = gap.since;
       state.checkedTo = positionAfter(query, page);

@@ -24,6 +24,8 @@ export const OPENAPI_DOCUMENT: JsonObject = {
     { name: 'Webhook endpoints', description: 'The URLs that receive pushes.' },
     { name: 'Deliveries', description: 'The state and attempts of each push.' },
     { name: 'API keys', description: 'Keys and their scopes.' },
+    { name: 'Organizations', description: 'Records, keys and statistics of organizations, for your backend.' },
+    { name: 'Portal', description: 'Sessions of the customer portal.' },
     { name: 'Dashboard', description: 'Signing in, and the data of its pages.' },
     { name: 'For product services', description: 'Operations that submit events.' },
     { name: 'Live chat', description: 'Unanswered conversations.' },
@@ -40,6 +42,11 @@ export const OPENAPI_DOCUMENT: JsonObject = {
         name: 'gapless_session',
         description:
           'A dashboard session, with the rights of its key. By https its name is `__Host-gapless_session`. A key in `X-Api-Key` takes precedence.',
+      },
+      portal: {
+        type: 'http',
+        scheme: 'bearer',
+        description: 'The token of a portal session, with the scopes that it was given.',
       },
       csrfToken: {
         type: 'apiKey',

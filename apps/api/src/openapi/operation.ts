@@ -11,8 +11,13 @@ export interface OperationSketch {
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;
-  /** The scope that the key needs. `session` reads the caller's dashboard session, `sign_in` creates it. */
-  readonly scope: KeyRequirement | 'session' | 'sign_in';
+  /**
+   * The scope that the key needs. `session` reads the caller's dashboard session, `sign_in` creates it; `portal` reads
+   * the caller's portal session.
+   */
+  readonly scope: KeyRequirement | 'session' | 'portal' | 'sign_in';
+  /** Whether only service keys are accepted. */
+  readonly isForServices?: boolean;
   readonly parameters?: readonly JsonObject[];
   readonly body?: { readonly schema: JsonObject; readonly example?: JsonObject; readonly isOptional?: boolean };
   /** Whether an `Idempotency-Key` is honoured. */
@@ -61,11 +66,12 @@ export const listOf = (name: string): JsonObject => ({ type: 'array', items: ref
 
 /** Returns the complete operation of the document. */
 export function operation(method: 'get' | 'post' | 'put' | 'patch' | 'delete', sketch: OperationSketch): JsonObject {
+  const isForServices = sketch.isForServices === true;
   const codes = new Set([
     ...EVERYWHERE,
     ...(sketch.scope === 'sign_in' ? [] : WITH_CALLER),
-    ...(sketch.scope === 'any' || sketch.scope === 'session' ? [] : WITH_SCOPE),
-    ...(method === 'get' || sketch.scope === 'sign_in' ? [] : BY_COOKIE),
+    ...(sketch.scope === 'any' || sketch.scope === 'session' || sketch.scope === 'portal' ? [] : WITH_SCOPE),
+    ...(method === 'get' || sketch.scope === 'sign_in' || isForServices ? [] : BY_COOKIE),
     ...(sketch.parameters === undefined ? [] : WITH_PARAMETERS),
     ...(method === 'get' ? [] : REFUSED_BODY),
     ...(sketch.body === undefined ? [] : WITH_BODY),
@@ -80,9 +86,9 @@ export function operation(method: 'get' | 'post' | 'put' | 'patch' | 'delete', s
     summary: sketch.summary,
     description: [
       ...(sketch.description === undefined ? [] : [sketch.description]),
-      ...requirementText(sketch.scope),
+      ...requirementText(sketch.scope, isForServices),
     ].join('\n\n'),
-    security: securityOf(method, sketch.scope),
+    security: isForServices ? [{ apiKey: [] }] : securityOf(method, sketch.scope),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(sketch.body === undefined
       ? {}
@@ -104,16 +110,20 @@ export function operation(method: 'get' | 'post' | 'put' | 'patch' | 'delete', s
   };
 }
 
-function requirementText(scope: OperationSketch['scope']): readonly string[] {
-  if (scope === 'session' || scope === 'sign_in') return [];
-  return [scope === 'any' ? 'Any valid key.' : `Scope: \`${scope}\`.`];
+function requirementText(scope: OperationSketch['scope'], isForServices: boolean): readonly string[] {
+  if (scope === 'session' || scope === 'portal' || scope === 'sign_in') return [];
+  return [scope === 'any' ? 'Any valid key.' : `Scope: \`${scope}\`${isForServices ? ', of a service key' : ''}.`];
 }
 
-/** Returns the ways to authenticate: by key or by cookie. With the cookie, unsafe methods also need the CSRF token. */
+/**
+ * Returns the ways to authenticate: by key, by the dashboard's cookie or by the portal's token. With the cookie, unsafe
+ * methods also need the CSRF token.
+ */
 function securityOf(method: string, scope: OperationSketch['scope']): readonly JsonObject[] {
   if (scope === 'sign_in') return [];
   const session = method === 'get' ? { session: [] } : { session: [], csrfToken: [] };
-  return scope === 'session' ? [session] : [{ apiKey: [] }, session];
+  if (scope === 'portal') return [{ portal: [] }];
+  return scope === 'session' ? [session] : [{ apiKey: [] }, session, { portal: [] }];
 }
 
 /** Returns one response for each status, which names its error codes. */

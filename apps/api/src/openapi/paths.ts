@@ -7,6 +7,8 @@ const ENDPOINTS = 'Webhook endpoints';
 const DELIVERIES = 'Deliveries';
 const EVENTS = 'Events';
 const KEYS = 'API keys';
+const ORGANIZATIONS = 'Organizations';
+const PORTAL = 'Portal';
 const DASHBOARD = 'Dashboard';
 const INTERNAL = 'For product services';
 const LIVE_CHAT = 'Live chat';
@@ -22,6 +24,7 @@ function queryParameter(name: string, description: string, schema: JsonObject): 
 const ENDPOINT = pathParameter('id', 'The id of the endpoint.');
 const DELIVERY = pathParameter('deliveryId', 'The id of the delivery.');
 const ORG = pathParameter('orgId', 'The organization; for a key that is bound to one, its own.');
+const MANAGED_ORG = pathParameter('orgId', 'The organization.');
 const TIME: JsonObject = { type: 'string', format: 'date-time' };
 const URL_ERRORS = ['url_invalid', 'url_not_https', 'url_private_network', 'url_unresolvable'] as const;
 
@@ -596,6 +599,210 @@ const cursor: JsonObject = {
   }),
 };
 
+const orgs: JsonObject = {
+  get: operation('get', {
+    id: 'listOrganizations',
+    tag: ORGANIZATIONS,
+    summary: 'List the organizations that have records',
+    scope: 'orgs:write',
+    isForServices: true,
+    parameters: [
+      queryParameter('cursor', 'The `next_cursor` of the page before.', { type: 'string' }),
+      queryParameter('limit', 'How many at most.', { type: 'integer', minimum: 1, maximum: 100, default: 50 }),
+    ],
+    success: {
+      status: 200,
+      description: 'By id.',
+      content: {
+        'application/json': {
+          schema: objectOf({ data: listOf('ListedOrganization'), next_cursor: { type: ['string', 'null'] } }),
+        },
+      },
+    },
+  }),
+};
+
+const org: JsonObject = {
+  put: operation('put', {
+    id: 'putOrganization',
+    tag: ORGANIZATIONS,
+    summary: 'Create or replace the record of an organization',
+    description: 'The dashboard and the portal show the names. An organization works without a record.',
+    scope: 'orgs:write',
+    isForServices: true,
+    parameters: [MANAGED_ORG],
+    body: {
+      schema: ref('NewOrganization'),
+      example: {
+        name: 'Acme',
+        widgets: [{ id: '6f1ab7a4-5b0a-4a4e-9c8e-0b1c2d3e4f50', name: 'Shop' }],
+        metadata: { plan: 'pro' },
+      },
+    },
+    success: { status: 200, description: 'The record.', content: dataOf(ref('Organization')) },
+    errors: ['not_found'],
+  }),
+  get: operation('get', {
+    id: 'getOrganization',
+    tag: ORGANIZATIONS,
+    summary: 'Read the record of an organization',
+    scope: 'orgs:write',
+    isForServices: true,
+    parameters: [MANAGED_ORG],
+    success: { status: 200, description: 'The record.', content: dataOf(ref('Organization')) },
+    errors: ['not_found'],
+  }),
+  delete: operation('delete', {
+    id: 'deleteOrganization',
+    tag: ORGANIZATIONS,
+    summary: 'Delete an organization',
+    description:
+      'Its endpoints, keys and sessions end at once. Its events leave with retention, and its audit log with its own. ' +
+      'Later events of the organization get the next seq.',
+    scope: 'orgs:write',
+    isForServices: true,
+    parameters: [MANAGED_ORG],
+    success: { status: 204, description: 'It is deleted.' },
+    errors: ['not_found'],
+  }),
+};
+
+const orgApiKeys: JsonObject = {
+  get: operation('get', {
+    id: 'listOrganizationApiKeys',
+    tag: ORGANIZATIONS,
+    summary: 'List the keys of an organization',
+    scope: 'keys:write',
+    isForServices: true,
+    parameters: [MANAGED_ORG],
+    success: {
+      status: 200,
+      description: 'Oldest first, also expired and revoked ones. At most 1,000: valid ones come before others.',
+      content: dataOf(listOf('ApiKey')),
+    },
+    errors: ['not_found'],
+  }),
+  post: operation('post', {
+    id: 'createOrganizationApiKey',
+    tag: ORGANIZATIONS,
+    summary: 'Create a key of an organization',
+    description: 'Any scope of an organization’s key, and any expiry. Only this response contains the new key.',
+    scope: 'keys:write',
+    isForServices: true,
+    parameters: [MANAGED_ORG],
+    body: {
+      schema: ref('NewApiKey'),
+      example: { name: 'Data warehouse', scopes: ['events:read'], expires_at: null },
+    },
+    idempotent: true,
+    success: { status: 201, description: 'The key.', content: dataOf(ref('ApiKeyWithSecret')) },
+    errors: ['not_found', 'api_key_limit_reached'],
+  }),
+};
+
+const orgApiKey: JsonObject = {
+  delete: operation('delete', {
+    id: 'revokeOrganizationApiKey',
+    tag: ORGANIZATIONS,
+    summary: 'Revoke a key of an organization',
+    description: 'The key stops working with the next request.',
+    scope: 'keys:write',
+    isForServices: true,
+    parameters: [MANAGED_ORG, pathParameter('id', 'The id of the key, which is its start.')],
+    success: { status: 204, description: 'It is revoked.' },
+    errors: ['not_found'],
+  }),
+};
+
+const orgStatistics: JsonObject = {
+  get: operation('get', {
+    id: 'readOrganizationStatistics',
+    tag: ORGANIZATIONS,
+    summary: 'Read what an organization used, by day',
+    description: 'May be 10 s old. What cannot be counted in about 5 s is null, and is counted on by the next request.',
+    scope: 'orgs:write',
+    isForServices: true,
+    parameters: [
+      MANAGED_ORG,
+      queryParameter('days', 'How many days, today included.', {
+        type: 'integer',
+        minimum: 1,
+        maximum: 31,
+        default: 7,
+      }),
+    ],
+    success: { status: 200, description: 'The figures.', content: dataOf(ref('OrganizationStatistics')) },
+    errors: ['not_found'],
+  }),
+};
+
+const portalSessions: JsonObject = {
+  post: operation('post', {
+    id: 'createPortalSession',
+    tag: PORTAL,
+    summary: 'Make a link to the portal',
+    description: 'The link opens the portal once, within 15 minutes, for this organization and these scopes.',
+    scope: 'orgs:write',
+    isForServices: true,
+    parameters: [MANAGED_ORG],
+    body: {
+      schema: ref('NewPortalSession'),
+      example: {
+        scopes: ['webhooks:read', 'webhooks:write', 'events:read'],
+        expires_in: 3_600,
+        return_url: 'https://app.example.com/settings',
+        user_label: 'ada@acme.example',
+      },
+    },
+    idempotent: true,
+    success: { status: 201, description: 'The link.', content: dataOf(ref('PortalLink')) },
+    errors: ['not_found'],
+  }),
+};
+
+const portal: JsonObject = {
+  post: operation('post', {
+    id: 'openPortalSession',
+    tag: PORTAL,
+    summary: 'Exchange the token of a link for the token of its session',
+    description: 'A link works once. After 30 failed tries in a minute from one address, wrong tokens get 429.',
+    scope: 'sign_in',
+    body: { schema: ref('LinkToken'), example: { link_token: 'gpl_<token>' } },
+    success: {
+      status: 200,
+      description: 'The session. Send its token as `Authorization: Bearer <token>`.',
+      content: dataOf(objectOf({ token: { type: 'string' }, session: ref('PortalSession') })),
+    },
+  }),
+  get: operation('get', {
+    id: 'readPortalSession',
+    tag: PORTAL,
+    summary: 'Read the session',
+    scope: 'portal',
+    success: { status: 200, description: 'The session.', content: dataOf(ref('PortalSession')) },
+    errors: ['not_found'],
+  }),
+  delete: operation('delete', {
+    id: 'closePortalSession',
+    tag: PORTAL,
+    summary: 'End the session',
+    scope: 'portal',
+    success: { status: 204, description: 'It is over.' },
+    errors: ['not_found'],
+  }),
+};
+
+const organizationNames: JsonObject = {
+  get: operation('get', {
+    id: 'readOrganizationNames',
+    tag: DASHBOARD,
+    summary: 'Read the names of the organization and its widgets',
+    scope: 'any',
+    success: { status: 200, description: 'The names.', content: dataOf(ref('OrganizationNames')) },
+    errors: ['insufficient_scope'],
+  }),
+};
+
 /** `paths` of the document. */
 export const PATHS: JsonObject = {
   '/api/v1/external/webhooks': webhooks,
@@ -617,10 +824,18 @@ export const PATHS: JsonObject = {
   '/api/v1/external/api-keys/{id}': apiKey,
   '/api/v1/external/audit-log': auditLog,
   '/api/v1/dashboard/session': session,
+  '/api/v1/dashboard/organization': organizationNames,
   '/api/v1/dashboard/overview': overview,
   '/api/v1/dashboard/activity': activity,
   '/api/v1/dashboard/events/{seq}': storedEvent,
   '/api/v1/internal/events': ingest,
+  '/api/v1/internal/orgs': orgs,
+  '/api/v1/internal/orgs/{orgId}': org,
+  '/api/v1/internal/orgs/{orgId}/api-keys': orgApiKeys,
+  '/api/v1/internal/orgs/{orgId}/api-keys/{id}': orgApiKey,
+  '/api/v1/internal/orgs/{orgId}/statistics': orgStatistics,
+  '/api/v1/internal/orgs/{orgId}/portal-sessions': portalSessions,
+  '/api/v1/portal/session': portal,
   '/api/v1/internal/orgs/{orgId}/live-chat-settings': liveChatSettings,
   '/api/v1/internal/orgs/{orgId}/waiting-conversations': waitingConversations,
   '/api/v1/internal/orgs/{orgId}/alerts': alerts,

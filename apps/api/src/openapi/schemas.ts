@@ -1,5 +1,5 @@
 import { CATALOG, ENVELOPE_SCHEMA, EVENT_TYPES, isIngestable, type JsonObject } from '#libs/domain';
-import { API_KEY_SCOPES, AUDIT_ACTIONS } from '#libs/postgres';
+import { AUDIT_ACTIONS, ORG_KEY_SCOPES } from '#libs/postgres';
 import { CreateApiKeyDto } from '../api-keys/api-key.dto.js';
 import { CURSOR_NAME_PATTERN } from '../cursors/cursor-name.js';
 import { MoveCursorDto } from '../cursors/cursor.dto.js';
@@ -8,6 +8,8 @@ import { RecoverDeliveriesDto } from '../deliveries/recover-deliveries.dto.js';
 import { bodySchema } from '../http/body-schema.js';
 import { absentOrNull } from '../http/member-rules.js';
 import { LiveChatSettingsDto, staffAlerts } from '../live-chat/live-chat-settings.dto.js';
+import { PutOrgDto } from '../orgs/org.dto.js';
+import { CreatePortalSessionDto, OpenPortalSessionDto, PORTAL_SCOPES } from '../portal/portal-session.dto.js';
 import { PROBLEM_TYPES } from '../problems/problem-types.js';
 import {
   goneDisables,
@@ -116,7 +118,8 @@ const envelope: JsonObject = {
 const apiKey = {
   id: { type: 'string', pattern: '^gk_[0-9A-HJKMNP-TV-Z]{26}$' },
   org_id: { type: ['string', 'null'], format: 'uuid' },
-  scopes: { type: 'array', items: { type: 'string', enum: API_KEY_SCOPES } },
+  name: { ...MAYBE_TEXT, description: 'What the key is for, as people call it.' },
+  scopes: { type: 'array', items: { type: 'string', enum: ORG_KEY_SCOPES } },
   created_at: TIMESTAMP,
   expires_at: MAYBE_TIMESTAMP,
   revoked_at: MAYBE_TIMESTAMP,
@@ -149,6 +152,27 @@ const MAYBE_NAMED: JsonObject = {
 };
 const CONVERSATION_ID: JsonObject = { type: 'string', maxLength: 255 };
 
+const newOrg = bodySchema(PutOrgDto);
+
+const listedOrg = {
+  org_id: UUID,
+  name: propertiesOf(newOrg)['name'] as JsonObject,
+  metadata: { type: 'object', additionalProperties: { type: 'string' } },
+  created_at: TIMESTAMP,
+  updated_at: TIMESTAMP,
+};
+
+const WIDGETS: JsonObject = { type: 'array', items: objectOf({ id: UUID, name: { type: 'string' } }) };
+
+const portalSession = {
+  id: { type: 'string', pattern: '^gps_[0-9A-HJKMNP-TV-Z]{26}$' },
+  org_id: UUID,
+  scopes: { type: 'array', items: { type: 'string', enum: PORTAL_SCOPES } },
+  user_label: MAYBE_TEXT,
+  return_url: MAYBE_TEXT,
+  expires_at: TIMESTAMP,
+};
+
 const newLiveChatSettings = bodySchema(LiveChatSettingsDto);
 
 /** `components.schemas` of the document. */
@@ -162,11 +186,12 @@ export const SCHEMAS: JsonObject = {
     target: { type: 'string', description: 'The id of what was changed.' },
     actor: {
       type: 'string',
-      enum: ['api_key', 'dashboard', 'operator'],
+      enum: ['api_key', 'dashboard', 'portal', 'operator'],
       description: 'operator: the command line, or Gapless itself.',
     },
-    key_id: MAYBE_TEXT,
-    session: { ...MAYBE_TEXT, description: 'Distinguishes the dashboard sessions of a key.' },
+    key_id: { ...MAYBE_TEXT, description: 'For the portal, the service key that made the session.' },
+    session: { ...MAYBE_TEXT, description: 'Distinguishes the sessions of a key.' },
+    user_label: { ...MAYBE_TEXT, description: 'The user of the portal.' },
     address: { ...MAYBE_TEXT, description: 'The address of the caller.' },
     request_id: MAYBE_TEXT,
     details: { type: 'object', additionalProperties: true, description: 'What was changed. It has no secrets.' },
@@ -333,6 +358,55 @@ export const SCHEMAS: JsonObject = {
     'Who is signed in to the dashboard.',
   ),
   NewSession: bodySchema(SignInDto),
+  Organization: objectOf({ ...listedOrg, widgets: WIDGETS }, 'An organization as a record of your backend.'),
+  ListedOrganization: objectOf(listedOrg, 'An organization without its widgets.'),
+  NewOrganization: newOrg,
+  OrganizationNames: objectOf(
+    { org_id: UUID, name: MAYBE_TEXT, widgets: WIDGETS },
+    'The names of the organization and its widgets, if your backend has set them.',
+  ),
+  OrganizationStatistics: objectOf({
+    as_of: TIMESTAMP,
+    head_seq: { ...COUNT, description: 'The seq of the newest event. 0 without events.' },
+    oldest_seq: { ...COUNT, description: 'The seq of the oldest event in the feed. 0 without events.' },
+    projection_lag_seconds: {
+      type: ['integer', 'null'],
+      minimum: 0,
+      description: 'The response counts everything older than this. null: the brokers do not respond.',
+    },
+    endpoints: objectOf({ healthy: COUNT, failing: COUNT, disabled: COUNT }),
+    pending: { ...COUNT, description: 'Deliveries that wait for their next attempt.' },
+    oldest_pending_at: { ...MAYBE_TIMESTAMP, description: 'When the event of the oldest of them was appended.' },
+    days: {
+      type: 'array',
+      minItems: 1,
+      maxItems: 31,
+      description: 'Days in UTC, oldest first. The last one is not over yet.',
+      items: objectOf({
+        day: { type: 'string', format: 'date' },
+        events: { ...COUNT, description: 'Events that were appended on the day.' },
+        bytes: {
+          ...MAYBE_INTEGER,
+          minimum: 0,
+          description: 'The size of their envelopes. null while it is being counted: ask again.',
+        },
+        delivered: { ...MAYBE_INTEGER, minimum: 0, description: 'Attempts of the day that succeeded.' },
+        failed_attempts: { ...MAYBE_INTEGER, minimum: 0, description: 'Attempts of the day that failed.' },
+      }),
+    },
+  }),
+  NewPortalSession: bodySchema(CreatePortalSessionDto),
+  PortalLink: objectOf({
+    ...portalSession,
+    url: { type: 'string', format: 'uri', description: 'Opens the portal once. Shown only in this response.' },
+    link_expires_at: { ...TIMESTAMP, description: 'After 15 minutes, or with the session.' },
+  }),
+  LinkToken: bodySchema(OpenPortalSessionDto),
+  PortalSession: objectOf({
+    ...portalSession,
+    live_chat_alerts: { type: 'boolean', description: 'Whether the operations of live-chat alerts are served here.' },
+    branding: objectOf({ name: MAYBE_TEXT, logo_url: MAYBE_TEXT, accent: MAYBE_TEXT }),
+  }),
   Overview: objectOf(
     {
       as_of: TIMESTAMP,

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
-import type { ApiKeyId } from '#libs/domain';
 import { CONFIG } from '#libs/platform';
 import type { Config } from '#libs/runtime';
 import { EVENTS_PER_REQUEST, WINDOW_SECONDS } from './rate-limits.js';
@@ -31,7 +30,7 @@ export class IngestPace {
   readonly #msPerByte: number;
   readonly #atOnce: Load;
   /** When the turns of a key's earlier requests end; milliseconds of a monotonic clock. */
-  readonly #overAt = new Map<ApiKeyId, number>();
+  readonly #overAt = new Map<string, number>();
   #requests = 0;
 
   constructor(@Inject(CONFIG) config: Pick<Config, 'rateLimitPerSecond' | 'rateLimitBytesPerSecond'>) {
@@ -48,7 +47,7 @@ export class IngestPace {
    * @param bytes the size of the whole request
    */
   async *inTurn<Event>(
-    key: ApiKeyId,
+    key: string,
     events: readonly Event[],
     bytes: number,
   ): AsyncGenerator<readonly Event[], void, undefined> {
@@ -65,7 +64,7 @@ export class IngestPace {
   }
 
   /** @returns when the turn of a request begins, and how long it takes, in milliseconds */
-  take(key: ApiKeyId, { events, bytes }: Load, nowMs: number): { readonly inMs: number; readonly takesMs: number } {
+  take(key: string, { events, bytes }: Load, nowMs: number): { readonly inMs: number; readonly takesMs: number } {
     if (++this.#requests % FORGET_EVERY === 0) this.#forget(nowMs);
     const beginsAt = Math.max(this.#overAt.get(key) ?? nowMs, nowMs);
     // A request with more than the quota of a window is counted as the whole quota.

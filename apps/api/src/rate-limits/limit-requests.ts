@@ -10,14 +10,14 @@ import type { RateLimits } from './rate-limits.js';
 export function limitRequests(instance: FastifyInstance, limits: RateLimits): void {
   instance.addHook('onRequest', async (request, reply) => {
     if (request.apiKey === null) return;
-    await limits.count(request.routeOptions.config.limits?.countedAs ?? 'requests', request.apiKey.id, 1, reply);
+    await limits.count(request.routeOptions.config.limits?.countedAs ?? 'requests', request.apiKey.quota, 1, reply);
     const bytes = declaredBytes(request);
-    if (bytes > 0) await limits.count('bytes', request.apiKey.id, bytes, reply);
+    if (bytes > 0) await limits.count('bytes', request.apiKey.quota, bytes, reply);
   });
   instance.addHook('preValidation', async (request, reply) => {
     const { apiKey, body } = request;
     if (apiKey === null || !Buffer.isBuffer(body) || declaredBytes(request) > 0) return;
-    await limits.count('bytes', apiKey.id, body.length, reply);
+    await limits.count('bytes', apiKey.quota, body.length, reply);
   });
 }
 

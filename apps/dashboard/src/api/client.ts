@@ -6,10 +6,20 @@ const SAFE_METHODS = new Set(['GET', 'HEAD']);
 
 /** The part of the session that requests need: set at sign-in, empty when signed out. */
 let csrfToken: string | null = null;
+/** The token of a portal session. The dashboard has none: its session is a cookie. */
+let bearer: string | null = null;
 let onSessionEnd: () => void = () => undefined;
 
 export function setCsrfToken(token: string | null): void {
   csrfToken = token;
+}
+
+export function setBearerToken(token: string | null): void {
+  bearer = token;
+}
+
+export function bearerToken(): string | null {
+  return bearer;
 }
 
 /** @param listener called when the api no longer accepts the session */
@@ -20,10 +30,11 @@ export function whenSessionEnds(listener: () => void): void {
 const withSession: Middleware = {
   onRequest({ request }) {
     if (csrfToken !== null && !SAFE_METHODS.has(request.method)) request.headers.set('X-CSRF-Token', csrfToken);
+    if (bearer !== null) request.headers.set('Authorization', `Bearer ${bearer}`);
     return request;
   },
   onResponse({ response }) {
-    if (response.status === 401 && csrfToken !== null) onSessionEnd();
+    if (response.status === 401 && (csrfToken ?? bearer) !== null) onSessionEnd();
   },
 };
 

@@ -112,6 +112,15 @@ export function eventQuery(seq: number) {
   });
 }
 
+/** The names of the organization and its widgets, if the product's backend has set them. */
+export function organizationQuery() {
+  return queryOptions({
+    queryKey: ['organization'],
+    queryFn: () => dataOf(api.GET('/api/v1/dashboard/organization')),
+    staleTime: 60_000,
+  });
+}
+
 export function apiKeysQuery() {
   return queryOptions({
     queryKey: ['api-keys'],

@@ -5,6 +5,8 @@ type Schemas = components['schemas'];
 
 export type Session = Schemas['Session'];
 export type Scope = Session['scopes'][number];
+export type PortalSession = Schemas['PortalSession'];
+export type OrganizationNames = Schemas['OrganizationNames'];
 export type Overview = Schemas['Overview'];
 export type Activity = Schemas['Activity'];
 export type Endpoint = Schemas['Webhook'];

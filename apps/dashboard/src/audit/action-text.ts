@@ -16,6 +16,10 @@ const TEXTS: Readonly<Record<AuditEntry['action'], string>> = {
   'cursor.created': 'Cursor created',
   'cursor.moved_back': 'Cursor moved back',
   'cursor.deleted': 'Cursor deleted',
+  'org.put': 'Organization record set',
+  'org.deleted': 'Organization deleted',
+  'portal_session.created': 'Portal link created',
+  'portal_session.opened': 'Portal opened',
 };
 
 /** Returns the text for an action. */

@@ -4,6 +4,7 @@ import { ApiProblem } from '../api/api-problem.js';
 import { eventQuery } from '../api/queries.js';
 import type { StoredEvent } from '../api/resources.js';
 import { hostOf } from '../endpoints/endpoint-title.js';
+import { WidgetName } from '../names/widget-name.js';
 import { Card } from '../ui/card.js';
 import { CodeBlock } from '../ui/code-block.js';
 import { CopyIcon } from '../ui/copy-button.js';
@@ -52,7 +53,7 @@ export function EventDetail({ seq }: { readonly seq: number }) {
             <Time iso={stored.appended_at} />
           </Datum>
           <Datum name="Widget">
-            {envelope.widget_id === null ? 'None: org-wide' : <code>{envelope.widget_id}</code>}
+            {envelope.widget_id === null ? 'None: org-wide' : <WidgetName id={envelope.widget_id} />}
           </Datum>
           <Datum name="SHA-256">
             <code className="muted">{sha256}</code>

@@ -1,4 +1,6 @@
 import { api, bodyOf } from '../api/client.js';
+import { openEventStream } from '../api/event-source.js';
+import type { EventStream } from '../api/event-stream.js';
 import { apiProblem } from '../api/api-problem.js';
 import type { Envelope } from '../api/resources.js';
 import type { ReadFeed } from './read-backwards.js';
@@ -43,13 +45,13 @@ interface FollowOptions {
 /** Follows the feed as a stream until the returned function is called. After a break, it continues where it was. */
 export function followFeed({ filter, since, types, onEvent, onState }: FollowOptions): () => void {
   let last = since;
-  let source: EventSource;
+  let source: EventStream;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const open = () => {
     const query = new URLSearchParams({ since: String(last) });
     if (filter.event !== undefined) query.set('event', filter.event);
     if (filter.widget !== undefined) query.set('widget_id', filter.widget);
-    source = new EventSource(`/api/v1/external/events?${query.toString()}`);
+    source = openEventStream(`/api/v1/external/events?${query.toString()}`);
     source.onopen = () => {
       onState('live');
     };

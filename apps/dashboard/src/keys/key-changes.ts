@@ -6,8 +6,11 @@ import type { Scope } from '../api/resources.js';
 export function useCreateKey() {
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: (body: { readonly scopes: Scope[]; readonly expires_at: string | null }) =>
-      dataOf(api.POST('/api/v1/external/api-keys', { body })),
+    mutationFn: (body: {
+      readonly name: string | null;
+      readonly scopes: Scope[];
+      readonly expires_at: string | null;
+    }) => dataOf(api.POST('/api/v1/external/api-keys', { body })),
     onSuccess: () => {
       void queries.invalidateQueries(apiKeysQuery());
     },

@@ -4,7 +4,7 @@ import { useSession } from '../session/use-session.js';
 import { browserClock } from '../time/clock.js';
 import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
-import { Checkbox, SelectField } from '../ui/field.js';
+import { Checkbox, SelectField, TextField } from '../ui/field.js';
 import { FailureNotice } from '../ui/notice.js';
 import { useCreateKey } from './key-changes.js';
 import { SCOPE_MEANINGS, SCOPES } from './scope-meanings.js';
@@ -28,12 +28,16 @@ export function NewKeyDialog({ onClose, onCreated }: NewKeyDialogProps) {
   const { scopes: own } = useSession();
   const [scopes, setScopes] = useState<ReadonlySet<Scope>>(() => new Set(['events:read']));
   const [days, setDays] = useState(90);
+  const [name, setName] = useState('');
   const creating = useCreateKey();
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
     if (scopes.size === 0) return;
     const expires = days === 0 ? null : new Date(browserClock.now() + days * DAY_MS).toISOString();
-    creating.mutate({ scopes: [...scopes], expires_at: expires }, { onSuccess: onCreated });
+    creating.mutate(
+      { name: name.trim() === '' ? null : name.trim(), scopes: [...scopes], expires_at: expires },
+      { onSuccess: onCreated },
+    );
   };
   return (
     <Dialog
@@ -58,6 +62,15 @@ export function NewKeyDialog({ onClose, onCreated }: NewKeyDialogProps) {
       }
     >
       <form id={FORM} onSubmit={submit} className="stack">
+        <TextField
+          label="Name"
+          hint="What it is for. Optional."
+          maxLength={120}
+          value={name}
+          onChange={(event) => {
+            setName(event.target.value);
+          }}
+        />
         <fieldset className="stack-tight">
           <legend className="legend">Scopes</legend>
           {SCOPES.map((scope) => (

@@ -21,7 +21,8 @@ export function RevokeKeyDialog({ apiKey, isOwn, onClose }: RevokeKeyDialogProps
       title="Revoke this API key?"
       description={
         <p>
-          Whatever uses <code>{apiKey.id}</code> is refused from its next request on. There is no way back.
+          Whatever uses {apiKey.name === null ? <code>{apiKey.id}</code> : <strong>{apiKey.name}</strong>} is refused
+          from its next request on. There is no way back.
         </p>
       }
       actions={

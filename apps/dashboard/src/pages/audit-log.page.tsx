@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { auditLogQuery } from '../api/queries.js';
 import type { AuditEntry } from '../api/resources.js';
 import { actionText, detailsText } from '../audit/action-text.js';
+import { useKeyNames } from '../names/use-key-names.js';
 import { useScope } from '../session/use-session.js';
 import { Button } from '../ui/button.js';
 import { Card } from '../ui/card.js';
@@ -86,8 +87,23 @@ function AuditCard() {
   );
 }
 
+/** How a change was made, where that is not by a key. */
+const WAYS: Readonly<Record<AuditEntry['actor'], string | null>> = {
+  api_key: null,
+  dashboard: 'by the dashboard',
+  portal: 'by the portal',
+  operator: null,
+};
+
+function Actor({ entry, keyName }: { readonly entry: AuditEntry; readonly keyName: string | undefined }) {
+  if (entry.user_label !== null) return entry.user_label;
+  if (entry.key_id === null) return 'operator';
+  return keyName === undefined ? <code>{entry.key_id}</code> : <span title={entry.key_id}>{keyName}</span>;
+}
+
 function AuditRow({ entry }: { readonly entry: AuditEntry }) {
   const details = detailsText(entry.details);
+  const names = useKeyNames();
   return (
     <tr>
       <td className="muted">
@@ -95,15 +111,19 @@ function AuditRow({ entry }: { readonly entry: AuditEntry }) {
       </td>
       <td>
         {actionText(entry.action)}
-        <code className="audit-note">{entry.target}</code>
+        {names.has(entry.target) ? (
+          <span className="audit-note" title={entry.target}>
+            {names.get(entry.target)}
+          </span>
+        ) : (
+          <code className="audit-note">{entry.target}</code>
+        )}
         {details !== '' && <span className="audit-note muted">{details}</span>}
       </td>
       <td className="wide-only">
-        {entry.key_id === null ? 'operator' : <code>{entry.key_id}</code>}
+        <Actor entry={entry} keyName={entry.key_id === null ? undefined : names.get(entry.key_id)} />
         <span className="audit-note muted">
-          {[entry.actor === 'dashboard' ? 'by the dashboard' : null, entry.address]
-            .filter((text) => text !== null)
-            .join(', ')}
+          {[WAYS[entry.actor], entry.address].filter((text) => text !== null).join(', ')}
         </span>
       </td>
     </tr>

@@ -14,6 +14,7 @@ import { familiesOf } from '../endpoints/event-families.js';
 import { RecoverDialog } from '../endpoints/recover-dialog.js';
 import { scopeText } from '../endpoints/subscription-text.js';
 import { TestResult } from '../endpoints/test-result.js';
+import { WidgetName } from '../names/widget-name.js';
 import { useScope } from '../session/use-session.js';
 import { millisecondsText } from '../time/time-text.js';
 import { Button } from '../ui/button.js';
@@ -252,11 +253,11 @@ function SettingsCard({ endpoint }: { readonly endpoint: EndpointWithHealth }) {
           {scopeText(endpoint.widget_ids)}
           {endpoint.widget_ids !== null && endpoint.widget_ids.length > 0 && (
             <details>
-              <summary>Show the ids</summary>
+              <summary>Show the widgets</summary>
               {endpoint.widget_ids.map((id) => (
-                <code key={id} className="widget-id">
-                  {id}
-                </code>
+                <span key={id} className="widget-id">
+                  <WidgetName id={id} />
+                </span>
               ))}
             </details>
           )}

@@ -139,6 +139,7 @@ function KeyRow({ apiKey, isOwn, state, onRevoke }: KeyRowProps) {
   return (
     <tr>
       <td>
+        {apiKey.name !== null && <strong className="key-name">{apiKey.name}</strong>}
         <code className="key-id">{apiKey.id}</code>
         <span className="key-note">
           {isOwn && <Badge tone="accent">this session</Badge>}
@@ -167,7 +168,7 @@ function KeyRow({ apiKey, isOwn, state, onRevoke }: KeyRowProps) {
         {state === 'active' && (
           <Button
             look="ghost"
-            aria-label={`Revoke ${apiKey.id}`}
+            aria-label={`Revoke ${apiKey.name ?? apiKey.id}`}
             onClick={() => {
               onRevoke(apiKey);
             }}

@@ -1,7 +1,8 @@
-import { useQueryClient } from '@tanstack/react-query';
-import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Outlet, useNavigate } from '@tanstack/react-router';
 import { Dialog } from '@base-ui/react/dialog';
-import { useEffect, useRef, useState } from 'react';
+import { useState } from 'react';
+import { organizationQuery } from '../api/queries.js';
 import { signOut } from '../session/session.js';
 import { useSession } from '../session/use-session.js';
 import { Button, IconButton } from '../ui/button.js';
@@ -9,6 +10,7 @@ import { toastFailure } from '../ui/toasts.js';
 import { Brand } from './brand.js';
 import { Navigation } from './navigation.js';
 import { ThemeSwitch } from './theme-switch.js';
+import { useFocusOnNavigation } from './use-focus-on-navigation.js';
 import './shell.css';
 
 /** The frame of every page that needs a sign-in. */
@@ -35,20 +37,9 @@ export function Shell() {
   );
 }
 
-/** Moves the focus to the beginning of a new page, for keyboards and screen readers. */
-function useFocusOnNavigation() {
-  const main = useRef<HTMLElement>(null);
-  const path = useRouterState({ select: ({ location }) => location.pathname });
-  const shown = useRef(path);
-  useEffect(() => {
-    if (shown.current !== path) main.current?.focus({ preventScroll: true });
-    shown.current = path;
-  }, [path]);
-  return main;
-}
-
 function Account() {
   const session = useSession();
+  const { data: organization } = useQuery(organizationQuery());
   const queries = useQueryClient();
   const navigate = useNavigate();
   const leave = () => {
@@ -59,8 +50,8 @@ function Account() {
   return (
     <div className="account">
       <p className="account-label">Organization</p>
-      <p className="account-org mono" title={session.org_id}>
-        {session.org_id}
+      <p className={organization?.name === null ? 'account-org mono' : 'account-org'} title={session.org_id}>
+        {organization?.name ?? session.org_id}
       </p>
       <div className="account-actions">
         <Button look="ghost" icon="leave" onClick={leave}>

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { ApiProblem, failureText } from '../api/api-problem.js';
+import { productName } from '../portal/product-name.js';
 import { Button } from './button.js';
 import { Icon, type IconName } from './icon.js';
 import type { Tone } from './status-badge.js';
@@ -68,7 +69,7 @@ function titleOf(error: unknown): string {
     case 429:
       return 'Too many requests';
     default:
-      return error.status >= 500 ? 'Gapless is unavailable at the moment' : 'The request was refused';
+      return error.status >= 500 ? `${productName()} is unavailable at the moment` : 'The request was refused';
   }
 }
 

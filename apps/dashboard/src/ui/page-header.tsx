@@ -1,5 +1,6 @@
 import { useEffect, type ReactNode } from 'react';
 import { Link, type LinkProps } from '@tanstack/react-router';
+import { productName } from '../portal/product-name.js';
 import { Icon } from './icon.js';
 import './page-header.css';
 
@@ -14,7 +15,7 @@ interface PageHeaderProps {
 
 export function PageHeader({ title, badge, note, back, actions }: PageHeaderProps) {
   useEffect(() => {
-    document.title = `${title} · Gapless`;
+    document.title = `${title} · ${productName()}`;
   }, [title]);
   return (
     <header className="page-header">

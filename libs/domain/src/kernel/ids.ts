@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Brand } from './brand.js';
 
-/** A lower-case UUID: the organization. Gapless stores no records of organizations. */
+/** A lower-case UUID: the organization. It may have a record, but needs none. */
 export type OrgId = Brand<string, 'OrgId'>;
 /** A lower-case UUID: the owning widget of an event. */
 export type WidgetId = Brand<string, 'WidgetId'>;
@@ -13,6 +13,8 @@ export type EndpointId = Brand<string, 'EndpointId'>;
 export type DeliveryId = Brand<string, 'DeliveryId'>;
 /** `gk_` + ULID. */
 export type ApiKeyId = Brand<string, 'ApiKeyId'>;
+/** `gps_` + ULID: a session of the customer portal. */
+export type PortalSessionId = Brand<string, 'PortalSessionId'>;
 /** A conversation's id, as the product services spell it: up to 255 characters, without control characters. */
 export type ConversationId = Brand<string, 'ConversationId'>;
 /** `alr_` + 26 characters of base32: a staff alert. */

@@ -14,6 +14,7 @@ export interface ApiKeyRecord {
   readonly id: ApiKeyId;
   /** `null` for a service key. */
   readonly orgId: OrgId | null;
+  readonly name: string | null;
   readonly scopes: readonly string[];
   readonly createdAt: Date;
   readonly expiresAt: Date | null;
@@ -25,6 +26,8 @@ export interface NewApiKey {
   readonly id: ApiKeyId;
   /** `null` for a service key. */
   readonly orgId: OrgId | null;
+  /** What the key is for, as people call it; default: no name. */
+  readonly name?: string | null;
   readonly scopes: readonly ApiKeyScope[];
   /** `API_KEY_SECRET_BYTES` random bytes. */
   readonly secret: Buffer;
@@ -50,6 +53,11 @@ export interface ApiKeyCredential {
 export const CREDENTIALS_HOLD_MS = 250;
 /** More than the clocks of two processes differ over the hold. */
 const HOLD_MARGIN_MS = 50;
+
+/** Resolves once every process has forgotten the credentials that it read before this call. */
+export async function untilKeysAreForgotten(): Promise<void> {
+  await delay(CREDENTIALS_HOLD_MS + HOLD_MARGIN_MS);
+}
 
 /** Counts the org's valid keys. It locks, so that another request at the limit waits. */
 async function countValid(runner: QueryRunner, { orgId, createdAt }: NewApiKey): Promise<number> {
@@ -85,6 +93,7 @@ export class ApiKeyRecords {
       await runner.manager.insert(ApiKeyEntity, {
         id: key.id,
         orgId: key.orgId,
+        name: key.name ?? null,
         scopes: [...key.scopes],
         secretSha256: sha256OfSecret(key.secret.toString('base64url')),
         createdAt: key.createdAt,
@@ -94,7 +103,11 @@ export class ApiKeyRecords {
         orgId: key.orgId,
         action: 'api_key.created',
         target: key.id,
-        details: { scopes: key.scopes, expires_at: key.expiresAt?.toISOString() ?? null },
+        details: {
+          ...(key.name === undefined || key.name === null ? {} : { name: key.name }),
+          scopes: key.scopes,
+          expires_at: key.expiresAt?.toISOString() ?? null,
+        },
       });
       return text;
     });
@@ -108,7 +121,7 @@ export class ApiKeyRecords {
     const condition = orgId === undefined ? 'true' : orgId === null ? 'org_id is null' : 'org_id = $2';
     return this.store.query<ApiKeyRecord>(
       `select * from (
-         select id, org_id as "orgId", scopes, created_at as "createdAt", expires_at as "expiresAt",
+         select id, org_id as "orgId", name, scopes, created_at as "createdAt", expires_at as "expiresAt",
            revoked_at as "revokedAt", last_used_at as "lastUsedAt"
          from api_keys where ${condition}
          order by (revoked_at is null and (expires_at is null or expires_at > now())) desc, created_at desc, id desc
@@ -124,7 +137,7 @@ export class ApiKeyRecords {
    */
   async revoke(id: ApiKeyId, at: Date, orgId?: OrgId): Promise<boolean> {
     const exists = await this.#revoke(id, at, orgId);
-    if (exists) await delay(CREDENTIALS_HOLD_MS + HOLD_MARGIN_MS);
+    if (exists) await untilKeysAreForgotten();
     return exists;
   }
 

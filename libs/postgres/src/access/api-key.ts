@@ -10,15 +10,30 @@ export const API_KEY_SCOPES = [
   'settings:read',
   'settings:write',
   'keys:write',
+  'orgs:write',
 ] as const;
 
 export type ApiKeyScope = (typeof API_KEY_SCOPES)[number];
 
-/** The scopes of keys without an org. Product services use them to submit events and manage settings for any org. */
-const SERVICE_KEY_SCOPES: ReadonlySet<ApiKeyScope> = new Set(['events:write', 'settings:read', 'settings:write']);
+/** The scopes of keys with an org. */
+export const ORG_KEY_SCOPES: readonly ApiKeyScope[] = API_KEY_SCOPES.filter((scope) => scope !== 'orgs:write');
+
+/** The scopes of keys without an org. Product services use them to submit events and to manage any org. */
+const SERVICE_KEY_SCOPES: ReadonlySet<ApiKeyScope> = new Set([
+  'events:write',
+  'settings:read',
+  'settings:write',
+  'keys:write',
+  'orgs:write',
+]);
 
 export function isApiKeyScope(text: string): text is ApiKeyScope {
   return (API_KEY_SCOPES as readonly string[]).includes(text);
+}
+
+/** Whether a key with an org may hold the scope. */
+export function isOrgKeyScope(scope: ApiKeyScope): boolean {
+  return ORG_KEY_SCOPES.includes(scope);
 }
 
 /** Whether a key without an org may hold the scope. */

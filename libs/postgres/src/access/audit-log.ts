@@ -20,6 +20,10 @@ export const AUDIT_ACTIONS = [
   'cursor.moved_back',
   'cursor.deleted',
   'signing_key.rotated',
+  'org.put',
+  'org.deleted',
+  'portal_session.created',
+  'portal_session.opened',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
@@ -37,9 +41,10 @@ export interface AuditEntry extends AuditPlace {
   readonly at: Date;
   readonly action: AuditAction;
   readonly target: string;
-  readonly actor: 'api_key' | 'dashboard' | 'operator';
+  readonly actor: 'api_key' | 'dashboard' | 'portal' | 'operator';
   readonly keyId: string | null;
   readonly session: string | null;
+  readonly userLabel: string | null;
   readonly address: string | null;
   readonly requestId: string | null;
   readonly details: Readonly<Record<string, unknown>>;
@@ -60,6 +65,7 @@ interface AuditRow {
   readonly actor: AuditEntry['actor'];
   readonly key_id: string | null;
   readonly session: string | null;
+  readonly user_label: string | null;
   readonly address: string | null;
   readonly request_id: string | null;
   readonly details: Readonly<Record<string, unknown>>;
@@ -71,8 +77,8 @@ const PRUNE_ROWS = 5_000;
 /** Appends an entry in the same transaction as the change. */
 export async function appendAudit(runner: QueryRunner, actor: AuditActor | null, change: AuditedChange): Promise<void> {
   await runner.query(
-    `insert into audit_log (org_id, action, target, actor, key_id, session, address, request_id, details)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    `insert into audit_log (org_id, action, target, actor, key_id, session, user_label, address, request_id, details)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
     [
       change.orgId,
       change.action,
@@ -80,6 +86,7 @@ export async function appendAudit(runner: QueryRunner, actor: AuditActor | null,
       actor?.kind ?? 'operator',
       actor?.keyId ?? null,
       actor?.session ?? null,
+      actor?.userLabel ?? null,
       actor?.address ?? null,
       actor?.requestId ?? null,
       JSON.stringify(change.details ?? {}),
@@ -106,7 +113,7 @@ export class AuditLog {
       async (runner) =>
         (await runner.query(
           `select id, at, (extract(epoch from at) * 1000000)::bigint as at_micros, action, target, actor, key_id, session,
-             address, request_id, details
+             user_label, address, request_id, details
            from audit_log where org_id = $1
              and ($2::bigint is null or (at, id) < ('epoch'::timestamptz + $2::bigint * interval '1 microsecond', $3::uuid))
            order by at desc, id desc limit $4`,
@@ -122,6 +129,7 @@ export class AuditLog {
       actor: row.actor,
       keyId: row.key_id,
       session: row.session,
+      userLabel: row.user_label,
       address: row.address,
       requestId: row.request_id,
       details: row.details,

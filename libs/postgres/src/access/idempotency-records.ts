@@ -1,10 +1,10 @@
-import type { ApiKeyId } from '#libs/domain';
+import type { ApiKeyId, PortalSessionId } from '#libs/domain';
 import type { SecretCipher } from './secret-cipher.js';
 import type { Store } from '../connection/store.js';
 
 /** A request that takes effect once, even if it is repeated. */
 export interface IdempotentRequest {
-  readonly apiKeyId: ApiKeyId;
+  readonly apiKeyId: ApiKeyId | PortalSessionId;
   readonly path: string;
   /** The caller's `Idempotency-Key`. */
   readonly key: string;

@@ -11,6 +11,9 @@ export class ApiKeyEntity {
   @Column({ name: 'org_id', type: 'uuid', nullable: true })
   orgId!: OrgId | null;
 
+  @Column({ type: 'text', nullable: true })
+  name!: string | null;
+
   @Column({ type: 'text', array: true })
   scopes!: string[];
 

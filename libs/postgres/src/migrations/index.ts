@@ -19,6 +19,9 @@ import { LogMoments1700000000057 } from './0057-log-moments.js';
 import { TenantLogin1700000000061 } from './0061-tenant-login.js';
 import { PreviousSecrets1700000000062 } from './0062-previous-secrets.js';
 import { AuditLog1700000000063 } from './0063-audit-log.js';
+import { Orgs1700000000070 } from './0070-orgs.js';
+import { OrgDays1700000000071 } from './0071-org-days.js';
+import { PortalSessions1700000000072 } from './0072-portal-sessions.js';
 import { FeedCursors1700000000077 } from './0077-feed-cursors.js';
 import { DeliverySettings1700000000080 } from './0080-delivery-settings.js';
 import { SigningKeys1700000000081 } from './0081-signing-keys.js';
@@ -46,6 +49,9 @@ export const MIGRATIONS = [
   TenantLogin1700000000061,
   PreviousSecrets1700000000062,
   AuditLog1700000000063,
+  Orgs1700000000070,
+  OrgDays1700000000071,
+  PortalSessions1700000000072,
   FeedCursors1700000000077,
   DeliverySettings1700000000080,
   SigningKeys1700000000081,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Type } from '@nestjs/common';
 import { systemClock, type OrgId } from '#libs/domain';
-import { API_KEY_SCOPES, API_KEY_SECRET_BYTES, ApiKeyRecords, Store, type ApiKeyScope } from '#libs/postgres';
+import { API_KEY_SECRET_BYTES, ApiKeyRecords, ORG_KEY_SCOPES, Store, type ApiKeyScope } from '#libs/postgres';
 import type { GaplessApp } from '#libs/platform';
 import { Identifiers } from '#libs/runtime';
 import { anApiKey } from '../../../support/api-keys.js';
@@ -14,9 +14,10 @@ import { HttpPort, type Answer, type Ask } from './http-port.js';
 const identifiers = new Identifiers(systemClock);
 
 /** What of an operation is counted, where it is not its requests by key. */
-const COUNTED: Readonly<Record<string, 'events' | 'sign_ins'>> = {
+const COUNTED: Readonly<Record<string, 'events' | 'sign_ins' | 'nothing'>> = {
   ingestEvents: 'events',
   openDashboardSession: 'sign_ins',
+  openPortalSession: 'nothing',
 };
 
 /** A request and who makes it: `null` is nobody. */
@@ -69,7 +70,7 @@ export class ApiSuite {
 
   async aKeyWith(
     orgId: OrgId | null,
-    scopes: readonly ApiKeyScope[] = API_KEY_SCOPES,
+    scopes: readonly ApiKeyScope[] = ORG_KEY_SCOPES,
     expiresAt: Date | null = null,
   ): Promise<{ readonly id: string; readonly key: string }> {
     const id = identifiers.apiKeyId();

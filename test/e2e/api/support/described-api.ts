@@ -55,6 +55,7 @@ export class DescribedApi {
     );
     this.#ajv.addFormat('uuid', /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
     this.#ajv.addFormat('date-time', { validate: (text: string) => parseTimestamp(text) !== undefined });
+    this.#ajv.addFormat('date', /^\d{4}-\d{2}-\d{2}$/);
     this.#ajv.addFormat('uri', { validate: (text: string) => URL.canParse(text) });
     this.#ajv.addFormat('uri-reference', { validate: (text: string) => URL.canParse(text, 'http://a/') });
     this.#ajv.addSchema(closed(document) as object, 'openapi');

@@ -254,5 +254,22 @@ export const OPERATIONS: readonly Operation[] = [
   },
 ];
 
+/** Operations for service keys, and about the names and the portal of an org: `organizations.e2e.ts` shows them. */
+export const ORGANIZATION_OPERATIONS = [
+  'listOrganizations',
+  'putOrganization',
+  'getOrganization',
+  'deleteOrganization',
+  'listOrganizationApiKeys',
+  'createOrganizationApiKey',
+  'revokeOrganizationApiKey',
+  'readOrganizationStatistics',
+  'readOrganizationNames',
+  'createPortalSession',
+  'openPortalSession',
+  'readPortalSession',
+  'closePortalSession',
+] as const;
+
 /** Operations about who is signed in to the dashboard: not by key, so that nothing of the above can be said of them. */
 export const SESSION_OPERATIONS = ['openDashboardSession', 'readDashboardSession', 'closeDashboardSession'] as const;

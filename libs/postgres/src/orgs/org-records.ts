@@ -1,0 +1,188 @@
+import type { QueryRunner } from 'typeorm';
+import { DEFAULT_LIVE_CHAT_SETTINGS, type OrgId, type WidgetId } from '#libs/domain';
+import { OPERATOR, type AuditActor } from '../access/audit-actor.js';
+import { appendAudit } from '../access/audit-log.js';
+import { untilKeysAreForgotten } from '../access/api-key-records.js';
+import type { Store } from '../connection/store.js';
+
+/** A widget's name for display. */
+export interface NamedWidget {
+  readonly id: WidgetId;
+  readonly name: string;
+}
+
+/** The members of an organization that the product's backend sets. */
+export interface OrgMembers {
+  readonly name: string;
+  readonly widgets: readonly NamedWidget[];
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** An organization as a record. An organization works without one. */
+export interface OrgRecord extends OrgMembers {
+  readonly orgId: OrgId;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+/** An organization in a list, without its widgets. */
+export type ListedOrg = Omit<OrgRecord, 'widgets'>;
+
+interface OrgRow {
+  readonly org_id: OrgId;
+  readonly name: string;
+  readonly widgets: readonly NamedWidget[];
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+}
+
+const COLUMNS = 'org_id, name, widgets, metadata, created_at, updated_at';
+
+function toRecord(row: OrgRow): OrgRecord {
+  const { name, widgets, metadata } = row;
+  return { orgId: row.org_id, name, widgets, metadata, createdAt: row.created_at, updatedAt: row.updated_at };
+}
+
+/** Waits for requests that create endpoints or keys of the org, and makes later ones wait. */
+async function lockCreations(runner: QueryRunner, orgId: OrgId): Promise<void> {
+  for (const what of ['endpoints of ', 'api keys of ']) {
+    await runner.query('select pg_advisory_xact_lock(hashtextextended($1::text || $2::text, 0))', [what, orgId]);
+  }
+}
+
+/** The organizations, as the product's backend manages them. */
+export class OrgRecords {
+  constructor(
+    private readonly store: Store,
+    private readonly actor: AuditActor | null = OPERATOR,
+  ) {}
+
+  /** Returns the same records, with changes logged in the name of `actor` instead of the operator. */
+  by(actor: AuditActor): OrgRecords {
+    return new OrgRecords(this.store, actor);
+  }
+
+  async find(orgId: OrgId): Promise<OrgRecord | undefined> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const [row] = (await runner.query(`select ${COLUMNS} from orgs where org_id = $1`, [orgId])) as OrgRow[];
+      return row === undefined ? undefined : toRecord(row);
+    });
+  }
+
+  /** Lists records of all orgs by id, from the one after `after` on. */
+  async list({ limit, after }: { readonly limit: number; readonly after?: OrgId }): Promise<readonly ListedOrg[]> {
+    const rows = await this.store.query<Omit<OrgRow, 'widgets'>>(
+      `select org_id, name, metadata, created_at, updated_at from orgs
+       where org_id > coalesce($1::uuid, '00000000-0000-0000-0000-000000000000') order by org_id limit $2`,
+      [after ?? null, limit],
+    );
+    return rows.map((row) => ({
+      orgId: row.org_id,
+      name: row.name,
+      metadata: row.metadata,
+      createdAt: row.created_at,
+      updatedAt: row.updated_at,
+    }));
+  }
+
+  /** Creates the record, or replaces all of its members. */
+  async put(orgId: OrgId, { name, widgets, metadata }: OrgMembers, at: Date): Promise<OrgRecord> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const [row] = (await runner.query(
+        `insert into orgs (${COLUMNS}) values ($1, $2, $3, $4, $5, $5)
+         on conflict (org_id) do update
+         set name = excluded.name, widgets = excluded.widgets, metadata = excluded.metadata, updated_at = excluded.updated_at
+         returning ${COLUMNS}`,
+        [orgId, name, JSON.stringify(widgets), JSON.stringify(metadata), at],
+      )) as OrgRow[];
+      if (row === undefined) throw new Error('the organization was not stored');
+      const details = { name, widgets: widgets.length };
+      await appendAudit(runner, this.actor, { orgId, action: 'org.put', target: orgId, details });
+      return toRecord(row);
+    });
+  }
+
+  /**
+   * Deletes everything of the org but its history: events leave with retention, and the audit log with its own.
+   * Endpoints and keys end with the transaction. Delivery history is removed later, as for a single endpoint.
+   * Returns once no process uses its keys any more.
+   * @returns whether there was a record, an endpoint, a key or settings
+   */
+  async delete(orgId: OrgId): Promise<boolean> {
+    const existed = await this.#delete(orgId);
+    if (existed) await untilKeysAreForgotten();
+    return existed;
+  }
+
+  async #delete(orgId: OrgId): Promise<boolean> {
+    return this.store.transaction(async (runner) => {
+      await lockCreations(runner, orgId);
+      const endpoints = await deleteEndpoints(runner, orgId);
+      const keys = await deleteKeys(runner, orgId);
+      const settings = await deleteLiveChat(runner, orgId);
+      for (const table of ['org_days', 'feed_cursors']) {
+        await runner.query(`delete from ${table} where org_id = $1`, [orgId]);
+      }
+      const [, records] = (await runner.query('delete from orgs where org_id = $1', [orgId])) as [unknown, number];
+      if (endpoints + keys + settings + records === 0) return false;
+      await appendAudit(runner, this.actor, {
+        orgId,
+        action: 'org.deleted',
+        target: orgId,
+        details: { endpoints, api_keys: keys },
+      });
+      return true;
+    });
+  }
+}
+
+/** @returns the number of endpoints */
+async function deleteEndpoints(runner: QueryRunner, orgId: OrgId): Promise<number> {
+  // As for a single endpoint, the projector adds nothing after this: it locks the rows while it writes history.
+  const [rows] = (await runner.query('delete from endpoints where org_id = $1 returning id', [orgId])) as [
+    { readonly id: string }[],
+    number,
+  ];
+  const ids = rows.map(({ id }) => id);
+  for (const table of ['endpoint_health', 'endpoint_endings']) {
+    await runner.query(`delete from ${table} where endpoint_id = any($1::text[])`, [ids]);
+  }
+  await runner.query(
+    'insert into deleted_endpoints (endpoint_id, org_id, deleted_at) select id, $2, now() from unnest($1::text[]) as gone(id)',
+    [ids, orgId],
+  );
+  return ids.length;
+}
+
+/** Deletes keys, sessions of either kind, and answers that are kept for them. @returns the number of keys */
+async function deleteKeys(runner: QueryRunner, orgId: OrgId): Promise<number> {
+  const [sessions] = (await runner.query('delete from portal_sessions where org_id = $1 returning id', [orgId])) as [
+    { readonly id: string }[],
+    number,
+  ];
+  const [keys] = (await runner.query('delete from api_keys where org_id = $1 returning id', [orgId])) as [
+    { readonly id: string }[],
+    number,
+  ];
+  const callers = [...sessions, ...keys].map(({ id }) => id);
+  await runner.query('delete from idempotency_keys where api_key_id = any($1::text[])', [callers]);
+  return keys.length;
+}
+
+/** Deletes settings, waiting chats and alerts, so that no sweep raises another. @returns the number of settings */
+async function deleteLiveChat(runner: QueryRunner, orgId: OrgId): Promise<number> {
+  const { firstAlertSeconds, secondAlertSeconds } = DEFAULT_LIVE_CHAT_SETTINGS;
+  // The row stays, because it says how far the log has been read. It comes first, because it locks the queue.
+  await runner.query(
+    'update chat_queues set waiting = 0, first_alert_seconds = $2, second_alert_seconds = $3 where org_id = $1',
+    [orgId, firstAlertSeconds, secondAlertSeconds],
+  );
+  await runner.query('delete from waiting_conversations where org_id = $1', [orgId]);
+  await runner.query('delete from alerts where org_id = $1', [orgId]);
+  const [, settings] = (await runner.query('delete from live_chat_settings where org_id = $1', [orgId])) as [
+    unknown,
+    number,
+  ];
+  return settings;
+}

@@ -1,0 +1,223 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser, FrameLocator, Page } from 'playwright-core';
+import type { OrgId } from '#libs/domain';
+import { Store } from '#libs/postgres';
+import { DeliverySuite } from '../e2e/delivery/support/delivery-suite.js';
+import { anApiKey } from '../support/api-keys.js';
+import { anOrgId, aWidgetId } from '../support/ids.js';
+import { eventually } from '../support/infrastructure/eventually.js';
+import { aBrowser } from './support/a-browser.js';
+import { seriousViolations } from './support/accessibility.js';
+import { Visitor } from './support/visitor.js';
+
+/** Where to keep what the portal looks like; nowhere by default. */
+const SCREENSHOTS = process.env['PORTAL_SCREENSHOTS'];
+
+let suite: DeliverySuite;
+let browser: Browser;
+let service: string;
+let customers: Server;
+const visitors: Visitor[] = [];
+
+/** The product's page: another origin than the portal's, which is what `localhost` is to `127.0.0.1`. */
+let productUrl: string;
+
+beforeAll(async () => {
+  // Only frames the link that its own address has.
+  customers = createServer((request, response) => {
+    const link = new URL(request.url ?? '/', 'http://product').searchParams.get('link') ?? '';
+    response.setHeader('content-type', 'text/html; charset=utf-8');
+    response.end(`<!doctype html><html lang="en"><title>Product</title><body style="margin:0;background:#fff8e7">
+      <h1 style="font:600 20px sans-serif;margin:16px">Acme settings</h1>
+      <iframe title="Webhooks" src="${link.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}" style="border:0;width:100%;height:800px"></iframe>`);
+  });
+  await new Promise<void>((resolve) => customers.listen(0, '127.0.0.1', resolve));
+  productUrl = `http://localhost:${(customers.address() as AddressInfo).port}`;
+  [suite, browser] = await Promise.all([
+    DeliverySuite.start({ PORTAL_ORIGINS: productUrl, PORTAL_NAME: 'Acme Events', PORTAL_ACCENT: '#7a1fa2' }),
+    aBrowser(),
+  ]);
+  service = await anApiKey(suite.app.app.get(Store), null);
+});
+
+afterEach(async () => {
+  const complaints = visitors.flatMap((visitor) => visitor.complaints);
+  await Promise.all(visitors.splice(0).map((visitor) => visitor.leave()));
+  expect(complaints).toEqual([]);
+});
+
+afterAll(async () => {
+  await browser.close();
+  await suite.stop();
+  await new Promise((resolve) => customers.close(resolve));
+});
+
+async function asBackend<T>(method: string, path: string, body: object): Promise<T> {
+  const response = await fetch(`${suite.app.url}/api/v1/internal/orgs/${path}`, {
+    method,
+    headers: { 'x-api-key': service, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  expect(response.status).toBeLessThan(300);
+  return ((await response.json()) as { data: T }).data;
+}
+
+const ALL = ['webhooks:read', 'webhooks:write', 'events:read'];
+
+async function aLink(orgId: OrgId, scopes: readonly string[] = ALL): Promise<string> {
+  const body = { scopes, return_url: `${productUrl}/`, user_label: 'Ada' };
+  return (await asBackend<{ url: string }>('POST', `${orgId}/portal-sessions`, body)).url;
+}
+
+async function aVisitor(width?: number): Promise<Visitor> {
+  const visitor = await Visitor.come(browser, suite.app.url, width === undefined ? {} : { width });
+  visitors.push(visitor);
+  return visitor;
+}
+
+async function embed(page: Page, link: string): Promise<FrameLocator> {
+  await page.goto(`${productUrl}/?link=${encodeURIComponent(link)}`);
+  return page.frameLocator('iframe');
+}
+
+async function keepScreenshot(page: Page, name: string): Promise<void> {
+  if (SCREENSHOTS !== undefined) await page.screenshot({ path: `${SCREENSHOTS}/${name}.png`, fullPage: true });
+}
+
+const heading = (frame: FrameLocator | Page, name: string) =>
+  frame.getByRole('heading', { name, exact: true, level: 1 });
+const link = (frame: FrameLocator | Page, name: string) => frame.getByRole('link', { name, exact: true });
+
+describe('the portal in a page of another origin', () => {
+  it('lets a customer register an endpoint, test it, and see events arrive, without a cookie', async () => {
+    const orgId = anOrgId();
+    const widgetId = aWidgetId();
+    await asBackend('PUT', orgId, { name: 'Customer Ltd', widgets: [{ id: widgetId, name: 'Shop window' }] });
+    const receiver = await suite.aReceiver();
+    const visitor = await aVisitor();
+    const frame = await embed(visitor.page, await aLink(orgId));
+
+    await heading(frame, 'Endpoints').waitFor();
+    await frame.getByText('Acme Events').waitFor();
+    await frame.getByText('Customer Ltd · Ada').waitFor();
+    for (const absent of ['API keys', 'Live-chat alerts', 'Audit log', 'Overview']) {
+      expect(await link(frame, absent).count()).toBe(0);
+    }
+    await link(frame, 'New endpoint').first().click();
+    await frame.getByLabel('URL').fill(receiver.url);
+    await frame.getByLabel('Search event types').fill('ticket.created');
+    await frame.getByRole('checkbox', { name: /^ticket\.created / }).check();
+    await frame.getByRole('button', { name: 'Create endpoint' }).click();
+    await frame.getByLabel('I have stored the secret').check();
+    await frame.getByRole('button', { name: 'Done' }).click();
+    await frame.getByRole('button', { name: 'Send test' }).click();
+    await frame.getByText('Test delivered').waitFor();
+    expect(receiver.received[0]?.headers['x-service-event']).toBe('test');
+    await keepScreenshot(visitor.page, 'portal-endpoint');
+
+    await link(frame, 'Events').click();
+    await frame.getByText('Live', { exact: true }).waitFor();
+    const operator = await suite.anOperator(orgId);
+    await operator.api.emit([
+      { event: 'ticket.created', widget_id: widgetId, data: { id: 'tkt_7', subject: 'Parcel' } },
+    ]);
+    await frame.getByText('Parcel').click();
+    await frame.getByText('Shop window').waitFor();
+    await keepScreenshot(visitor.page, 'portal-events');
+
+    await link(frame, 'Event catalog').click();
+    await frame.getByText('ticket.created', { exact: true }).click();
+    await frame.getByText('Example of data: ticket.created').waitFor();
+    await keepScreenshot(visitor.page, 'portal-catalog');
+    expect(await visitor.context.cookies()).toEqual([]);
+    expect(await link(frame, 'Back').getAttribute('target')).toBe('_top');
+  });
+
+  it('goes on when its page is loaded again, and shows no session to anyone with an old link', async () => {
+    const [mine, other] = [anOrgId(), anOrgId()];
+    await asBackend('PUT', mine, { name: 'Mine' });
+    await asBackend('PUT', other, { name: 'Other' });
+    const [myLink, othersLink] = [await aLink(mine), await aLink(other)];
+    const visitor = await aVisitor();
+    // In a tab of its own: this browser, as others in private windows, stores nothing in frames of other sites.
+    const { page } = visitor;
+    await page.goto(myLink);
+    await page.getByText('Mine · Ada').waitFor();
+    await page.reload();
+    await page.getByText('Mine · Ada').waitFor();
+
+    // Another user signs in to the product in the same tab.
+    await page.goto(othersLink);
+    await page.getByText('Other · Ada').waitFor();
+    const thief = await aVisitor();
+    await (await embed(thief.page, myLink)).getByText('This session has ended').waitFor();
+    // In the tab of the other session, too: the old link shows neither the old session nor the other one.
+    await page.goto(myLink);
+    await page.getByText('This session has ended').waitFor();
+    for (const each of [visitor, thief]) dropRefusals(each);
+  });
+
+  it('is refused in a page of any other origin, and the dashboard in all', async () => {
+    const visitor = await aVisitor();
+    const stranger = productUrl.replace('localhost', '[::1]');
+    const framed = async (origin: string, path: string) => {
+      const answer = await fetch(`${suite.app.url}${path}`);
+      const policy = answer.headers.get('content-security-policy') ?? '';
+      return policy.includes(`frame-ancestors ${origin};`);
+    };
+    expect(await framed(productUrl, '/portal')).toBe(true);
+    expect(await framed(stranger, '/portal')).toBe(false);
+    await visitor.page.goto(`${productUrl}/?link=${encodeURIComponent(`${suite.app.url}/sign-in`)}`);
+    await visitor.page.locator('iframe').waitFor();
+    await eventually(() => {
+      expect(visitor.complaints.join()).toMatch(/frame-ancestors 'none'/);
+    });
+    expect(await visitor.page.frameLocator('iframe').getByText('Sign in').count()).toBe(0);
+    visitor.complaints.splice(0);
+  });
+
+  it('ends where it is, with words, when the session ends', async () => {
+    const orgId = anOrgId();
+    const visitor = await aVisitor();
+    const frame = await embed(visitor.page, await aLink(orgId));
+    await heading(frame, 'Endpoints').waitFor();
+    await suite.query('delete from portal_sessions where org_id = $1', [orgId]);
+    await frame.getByText('This session has ended').waitFor();
+    dropRefusals(visitor);
+  });
+});
+
+describe('the portal', () => {
+  it('shows pages by the scopes of the session alone', async () => {
+    const visitor = await aVisitor();
+    await visitor.page.goto(await aLink(anOrgId(), ['events:read', 'keys:write', 'settings:read']));
+    await heading(visitor.page, 'Events').waitFor();
+    for (const there of ['API keys', 'Live-chat alerts', 'Audit log']) await link(visitor.page, there).waitFor();
+    expect(await link(visitor.page, 'Endpoints').count()).toBe(0);
+    expect(visitor.page.url()).not.toContain('gpl_');
+  });
+
+  it.each([
+    ['light', 1_280],
+    ['dark', 1_280],
+    ['light', 390],
+  ] as const)('keeps nobody out, in %s and %i pixels wide', async (theme, width) => {
+    const visitor = await Visitor.come(browser, suite.app.url, { theme, width });
+    visitors.push(visitor);
+    await visitor.page.goto(await aLink(anOrgId()));
+    for (const page of ['Endpoints', 'Events', 'Event catalog']) {
+      await link(visitor.page, page).click();
+      await heading(visitor.page, page).waitFor();
+      expect([page, await seriousViolations(visitor.page)]).toEqual([page, []]);
+    }
+    await keepScreenshot(visitor.page, `portal-${theme}-${width}`);
+  });
+});
+
+/** The browser itself complains about each 401, which is what these tests are about. */
+function dropRefusals(visitor: Visitor): void {
+  const others = visitor.complaints.filter((complaint) => !complaint.includes('401'));
+  visitor.complaints.splice(0, Infinity, ...others);
+}
