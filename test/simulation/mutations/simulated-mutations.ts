@@ -138,7 +138,7 @@ export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
     name: 'heads-kept',
     breaks: 'a projector does not notice that a batch was stored without its knowledge',
     file: 'libs/postgres/src/projections/feed-projection.ts',
-    find: `        this.#forgetHeads();
+    find: `        this.#forgetHeads(stretch);
         return applied(stretch, stretch.nextOffset);`,
     replace: '        return applied(stretch, stretch.nextOffset);',
   },

@@ -28,9 +28,18 @@ export function absentOr({ check, schema }: MemberRule): MemberRule {
 
 /** A member that may be left out, and may be null. */
 export function absentOrNull({ check, schema }: MemberRule): MemberRule {
-  const { type, enum: values, ...rest } = schema as JsonObject & { readonly enum?: readonly string[] };
+  const {
+    type,
+    enum: values,
+    oneOf: kinds,
+    ...rest
+  } = schema as JsonObject & { readonly enum?: readonly string[]; readonly oneOf?: readonly JsonObject[] };
   return {
-    schema: { type: [type, 'null'], ...(values === undefined ? {} : { enum: [...values, null] }), ...rest },
+    schema: {
+      ...(kinds === undefined ? { type: [type, 'null'] } : { oneOf: [...kinds, { type: 'null' }] }),
+      ...(values === undefined ? {} : { enum: [...values, null] }),
+      ...rest,
+    },
     check: (value) => (value === undefined || value === null ? [] : check(value)),
   };
 }

@@ -92,7 +92,6 @@ const AUTH_MEMBERS: Readonly<Record<string, readonly string[]>> = {
 
 export const endpointAuth: MemberRule = {
   schema: {
-    type: 'object',
     description:
       'Sends an Authorization header with each push. Stored encrypted and never shown; a user name has no colon.',
     oneOf: [

@@ -1872,7 +1872,7 @@ export interface components {
                 [key: string]: string;
             } | null;
             /** @description Sends an Authorization header with each push. Stored encrypted and never shown; a user name has no colon. */
-            auth?: (Record<string, never> | null) & ({
+            auth?: {
                 /** @constant */
                 type: "basic";
                 username: string;
@@ -1881,7 +1881,7 @@ export interface components {
                 /** @constant */
                 type: "bearer";
                 token: string;
-            });
+            } | null;
             /** @description Whether `X-Webhook-Signature` is sent. Default true. */
             legacy_signature?: boolean;
             /** @description What signs pushes. hmac always does. ed25519 adds a `v1a` signature to `webhook-signature`, by the keys of `/.well-known/jwks.json`. Default [hmac]. */
@@ -1916,7 +1916,7 @@ export interface components {
                 [key: string]: string | null;
             } | null;
             /** @description Sends an Authorization header with each push. Stored encrypted and never shown; a user name has no colon. */
-            auth?: (Record<string, never> | null) & ({
+            auth?: {
                 /** @constant */
                 type: "basic";
                 username: string;
@@ -1925,7 +1925,7 @@ export interface components {
                 /** @constant */
                 type: "bearer";
                 token: string;
-            });
+            } | null;
             /** @description Whether `X-Webhook-Signature` is sent. Default true. */
             legacy_signature?: boolean;
             /** @description What signs pushes. hmac always does. ed25519 adds a `v1a` signature to `webhook-signature`, by the keys of `/.well-known/jwks.json`. Default [hmac]. */

@@ -16,6 +16,7 @@ const TEXTS: Readonly<Record<AuditEntry['action'], string>> = {
   'cursor.created': 'Cursor created',
   'cursor.moved_back': 'Cursor moved back',
   'cursor.deleted': 'Cursor deleted',
+  'signing_key.rotated': 'Signing key replaced',
   'org.put': 'Organization record set',
   'org.deleted': 'Organization deleted',
   'portal_session.created': 'Portal link created',

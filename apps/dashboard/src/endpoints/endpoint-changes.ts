@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { api, dataOf, done } from '../api/client.js';
 import type { EndpointChange, NewEndpoint, Recovery } from '../api/resources.js';
+import type { SubmittedEndpoint } from './endpoint-form.js';
 
 /** Requests everything again that shows endpoints or their deliveries. */
 function useRefresh() {
@@ -15,7 +16,12 @@ function useRefresh() {
 export function useCreateEndpoint() {
   const refresh = useRefresh();
   return useMutation({
-    mutationFn: (body: NewEndpoint) => dataOf(api.POST('/api/v1/external/webhooks', { body })),
+    mutationFn: ({ headers, ...endpoint }: SubmittedEndpoint) => {
+      // A header without a value would be removed from an endpoint that has it.
+      const given = Object.entries(headers ?? {}).flatMap(([name, value]) => (value === null ? [] : [[name, value]]));
+      const body: NewEndpoint = { ...endpoint, headers: Object.fromEntries(given) as Record<string, string> };
+      return dataOf(api.POST('/api/v1/external/webhooks', { body }));
+    },
     onSuccess: () => {
       void refresh();
     },

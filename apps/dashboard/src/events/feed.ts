@@ -14,7 +14,12 @@ export interface FeedFilter {
 export function feedReader({ event, widget }: FeedFilter): ReadFeed<Envelope> {
   return async (since, limit) => {
     // The api decides whether there is such a type.
-    const query = { since, limit, event: event as Envelope['event'] | undefined, widget_id: widget };
+    const query = {
+      since,
+      limit,
+      event: event === undefined ? undefined : [event as Envelope['event']],
+      widget_id: widget,
+    };
     const page = await bodyOf(api.GET('/api/v1/external/events', { params: { query } }));
     // The description also has the text of the stream, which is sent only on request.
     if (typeof page === 'string') throw new TypeError('the feed was answered as a stream');
