@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApiKeyId, OrgId } from '#libs/domain';
 import { ORG_KEY_SCOPES } from '#libs/postgres';
 import { anOrgId } from '../../support/ids.js';
+import { eventually } from '../../support/infrastructure/eventually.js';
 import { aReceiver, type Receiver } from '../../support/receiver.js';
 import { ApiSuite, posting, withJson } from './support/api-suite.js';
 import { expectHeaders, type Problem } from './support/expect-answer.js';
@@ -13,6 +14,7 @@ const UNKNOWN = {
   deliveryId: 'whd_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
   apiKeyId: 'gk_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
   cursorName: 'no-such-cursor',
+  eventId: 'evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
 };
 
 let suite: ApiSuite;
@@ -42,14 +44,18 @@ async function anOrg(orgId: OrgId = anOrgId()): Promise<Org> {
     201,
   );
   const test = { method: 'POST', path: `/api/v1/external/webhooks/${endpointId}/test` };
-  const { id: deliveryId } = await suite.data<{ id: string }>({ key, ...test }, 202);
+  const { id: deliveryId, event_id: eventId } = await suite.data<{ id: string; event_id: string }>(
+    { key, ...test },
+    202,
+  );
+  await eventually(() => suite.data({ key, method: 'GET', path: `/api/v1/external/events/${eventId}` }, 200));
   const { id: apiKeyId } = await suite.aKeyWith(orgId);
   const cursorName = `reader-of-${orgId}`;
   await suite.data(
     { key, ...withJson({ method: 'PUT', path: `/api/v1/external/cursors/${cursorName}` }, { seq: 0 }) },
     200,
   );
-  return { key, named: { orgId, endpointUrl: receiver.url, endpointId, deliveryId, apiKeyId, cursorName } };
+  return { key, named: { orgId, endpointUrl: receiver.url, endpointId, deliveryId, apiKeyId, cursorName, eventId } };
 }
 
 /** Returns the members of a problem that are the same from request to request. */

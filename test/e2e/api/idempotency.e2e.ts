@@ -11,7 +11,15 @@ const FEED = '/api/v1/external/events?limit=1000';
 const POSTS = OPERATIONS.filter(({ ask }) => ask(nothing()).method === 'POST');
 
 function nothing(): Named {
-  return { orgId: anOrgId(), endpointUrl: '', endpointId: '', deliveryId: '', apiKeyId: '', cursorName: '' };
+  return {
+    orgId: anOrgId(),
+    endpointUrl: '',
+    endpointId: '',
+    deliveryId: '',
+    apiKeyId: '',
+    cursorName: '',
+    eventId: '',
+  };
 }
 
 let suite: ApiSuite;
@@ -39,7 +47,10 @@ async function anOrg(): Promise<Org> {
   const { id: endpointId } = await suite.data<{ id: string }>({ key, ...posting(WEBHOOKS, hook) }, 201);
   const test = { key, method: 'POST', path: `${WEBHOOKS}/${endpointId}/test` };
   const { id: deliveryId } = await suite.data<{ id: string }>(test, 202);
-  return { key, named: { orgId, endpointUrl: receiver.url, endpointId, deliveryId, apiKeyId: '', cursorName: '' } };
+  return {
+    key,
+    named: { orgId, endpointUrl: receiver.url, endpointId, deliveryId, apiKeyId: '', cursorName: '', eventId: '' },
+  };
 }
 
 const keyed = (ask: KeyedAsk, idempotencyKey: string): KeyedAsk => ({

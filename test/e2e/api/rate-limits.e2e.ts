@@ -35,6 +35,7 @@ describe('the rate limit (contract 9)', () => {
     deliveryId: 'whd_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
     apiKeyId: 'gk_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
     cursorName: 'billing',
+    eventId: 'evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
   };
 
   it.each(OPERATIONS)('holds for $id, whether it is accepted or refused', async ({ id, ask }) => {

@@ -182,7 +182,8 @@ describe('the feed', () => {
       ['?since=1e3', 400, 'malformed_request'],
       ['?widget_id=x', 400, 'malformed_request'],
       ['?event=nope', 422, 'unknown_event_type'],
-      ['?cursor=1', 422, 'validation_failed'],
+      ['?cursor=1', 404, 'not_found'],
+      ['?offset=1', 422, 'validation_failed'],
       ['?limit=1&limit=2', 422, 'validation_failed'],
       ['?wait=31', 422, 'validation_failed'],
     ])('are refused for %s', async (query, status, code) => {

@@ -52,7 +52,7 @@ async function messagesOf(
       }
     },
   } as unknown as FeedFollower;
-  const subscriptions = { begin: () => Promise.resolve({ filter: { event: 'ticket.created' }, ...begins }) };
+  const subscriptions = { begin: () => Promise.resolve({ filter: { events: ['ticket.created'] }, ...begins }) };
   const streams = new OpenStreams({ maxStreams: 1, maxStreamsPerKey: 1 });
   const events = new StreamEvents(subscriptions as unknown as Subscriptions, follower, streams, pages, cursors);
   const key = { id: 'gk_1' as ApiKeyId, quota: 'gk_1', orgId: ORG, scopes: [], expiresAt: null };

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { EventCursors, isEventName, mcpError, readEventArguments, startAfter } from '#libs/domain';
-import type { Clock, OrgId, Seq, SubscriptionStart, WidgetId } from '#libs/domain';
+import type { Clock, OrgId, Seq, SubscriptionStart } from '#libs/domain';
 import { CLOCK } from '#libs/platform';
-import { FeedReader } from '#libs/postgres';
+import { FeedReader, type FeedQuery } from '#libs/postgres';
 import { SharedReads } from '../events/shared-reads.js';
 import { protocolError } from './refusal.js';
 
@@ -17,7 +17,7 @@ export interface SubscriptionParams {
 /** A valid subscription, and where it begins. */
 export interface Subscription extends SubscriptionStart {
   readonly orgId: OrgId;
-  readonly filter: { readonly event: string; readonly widgetId?: WidgetId };
+  readonly filter: Pick<FeedQuery, 'events' | 'widgetId'>;
   /** Whether the client has no position yet. */
   readonly isNew: boolean;
 }
@@ -39,7 +39,7 @@ export class Subscriptions {
       throw protocolError(mcpError('NotFound', 'There is no such event type.', { kind: 'event' }));
     const given = readEventArguments(name, params.arguments ?? {});
     if (given.kind === 'invalid') throw protocolError(mcpError('InvalidParams', given.detail));
-    const filter = { event: name, ...(given.widgetId === undefined ? {} : { widgetId: given.widgetId }) };
+    const filter = { events: [name], ...(given.widgetId === undefined ? {} : { widgetId: given.widgetId }) };
     const asked = this.#asked(orgId, params.cursor ?? null);
     const { oldestSeq, headSeq } = await this.reads.bounds(orgId);
     if (asked === null) return { orgId, filter, since: headSeq, isTruncated: false, isNew: true };

@@ -11,6 +11,8 @@ export interface Named {
   readonly deliveryId: string;
   readonly apiKeyId: string;
   readonly cursorName: string;
+  /** An event in the feed. */
+  readonly eventId: string;
 }
 
 /** An operation of contract 5.1, 5.4. */
@@ -21,7 +23,7 @@ export interface Operation {
   /** The status of its good answer. */
   readonly status: number;
   /** What in its path is an id. */
-  readonly ids: readonly ('orgId' | 'endpointId' | 'deliveryId' | 'apiKeyId' | 'cursorName')[];
+  readonly ids: readonly ('orgId' | 'endpointId' | 'deliveryId' | 'apiKeyId' | 'cursorName' | 'eventId')[];
   /** A request that is accepted. */
   readonly ask: (named: Named) => Ask;
 }
@@ -30,6 +32,7 @@ const ROOT = '/api/v1/external/webhooks';
 const endpoint = ({ endpointId }: Named) => `${ROOT}/${endpointId}`;
 const org = ({ orgId }: Named) => `/api/v1/internal/orgs/${orgId}`;
 const cursor = ({ cursorName }: Named) => `/api/v1/external/cursors/${cursorName}`;
+const event = ({ eventId }: Named) => `/api/v1/external/events/${eventId}`;
 const delivery = (named: Named) => `${endpoint(named)}/deliveries/${named.deliveryId}`;
 
 export const OPERATIONS: readonly Operation[] = [
@@ -130,6 +133,20 @@ export const OPERATIONS: readonly Operation[] = [
     status: 200,
     ids: [],
     ask: () => ({ method: 'GET', path: '/api/v1/external/events?since=0&limit=1000&event=test' }),
+  },
+  {
+    id: 'getEvent',
+    scope: 'events:read',
+    status: 200,
+    ids: ['eventId'],
+    ask: (named) => ({ method: 'GET', path: event(named) }),
+  },
+  {
+    id: 'listEventDeliveries',
+    scope: 'webhooks:read',
+    status: 200,
+    ids: ['eventId'],
+    ask: (named) => ({ method: 'GET', path: `${event(named)}/deliveries` }),
   },
   {
     id: 'putCursor',

@@ -42,7 +42,7 @@ export class ReadEventsTool {
         since: since as Seq,
         limit,
         maxBytes: PAGE_BYTES,
-        ...(event === undefined ? {} : { event }),
+        ...(event === undefined ? {} : { events: [event] }),
         ...(widgetId === undefined ? {} : { widgetId }),
       });
       const bounds = { next_seq: page.nextSeq, oldest_seq: page.oldestSeq, head_seq: page.headSeq };
