@@ -18,13 +18,14 @@ let made: number;
 beforeEach(async () => {
   [sockets, made] = [[], 0];
   app = fastify();
-  limitUnreadAnswers(app, 3 * ANSWER_BYTES);
+  limitUnreadAnswers(app, 2 * ANSWER_BYTES);
   app.setErrorHandler((error: GaplessError, _request, reply) => reply.code(429).send({ code: error.code }));
   app.get(PATH, () => {
     made++;
     return 'x'.repeat(ANSWER_BYTES);
   });
   app.get('/small', () => 'x');
+  app.post('/small', () => 'x');
   await app.listen({ port: 0, host: '127.0.0.1' });
   port = (app.server.address() as AddressInfo).port;
 });
@@ -44,8 +45,8 @@ async function askWithoutReading(): Promise<Socket> {
   return socket;
 }
 
-async function statusOf(path: string): Promise<number> {
-  const response = await fetch(`http://127.0.0.1:${port}${path}`);
+async function statusOf(path: string, method = 'GET'): Promise<number> {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, { method });
   await response.arrayBuffer();
   return response.status;
 }
@@ -74,6 +75,14 @@ describe('answers that a caller does not read', () => {
       expect(await statusOf(PATH)).toBe(200);
     });
     expect(await statusOf(PATH)).toBe(200);
+  });
+
+  it('keep nobody from writing', async () => {
+    for (let n = 0; n < 3; n++) await askWithoutReading();
+    await eventually(async () => {
+      expect(await statusOf('/small')).toBe(429);
+    });
+    expect(await statusOf('/small', 'POST')).toBe(200);
   });
 
   it('do not count if they are small', async () => {

@@ -10,15 +10,15 @@ const PATIENCE_MS = 60_000;
 
 /**
  * Limits the memory of large answers that callers have asked for and do not read, such as pages of the feed, for each key
- * and in total. Beyond it, further requests of that key are refused until it has read some.
+ * and in total. Beyond it, that key can read nothing more until it has read some.
  * @param maxBytes of all answers together
  */
 export function limitUnreadAnswers(instance: FastifyInstance, maxBytes: number): void {
   const room = new FairRoom(maxBytes);
   const isFull = (caller: string) => room.held(caller) > 0 && room.held(caller) >= room.allowed(caller);
-  // Before an answer is made, since making it takes memory, too.
+  // Before an answer is made, since making it takes memory, too. What a caller writes does not wait for what it reads.
   instance.addHook('preHandler', (request, _reply, done) => {
-    done(isFull(callerOf(request)) ? tooManyUnread() : undefined);
+    done(request.method === 'GET' && isFull(callerOf(request)) ? tooManyUnread() : undefined);
   });
   instance.addHook('onSend', (request, reply, payload, done) => {
     if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) {
