@@ -314,13 +314,16 @@ describe('whatever happens in between', () => {
       'select log_partition from waiting_conversations where org_id = $1 limit 1',
       [org.orgId],
     );
-    await suite.store.query('delete from waiting_conversations');
-    await suite.store.query('delete from chat_queues');
-    if (all) await suite.store.query('delete from alerts');
-    await suite.store.query(
-      `update projection_offsets set next_offset = 0 where projection = 'alerting' and partition = $1`,
-      [place?.log_partition],
-    );
+    await suite.store.transaction(async (runner) => {
+      // The fold moves this row first, so it folds nothing in between.
+      await runner.query(
+        `update projection_offsets set next_offset = 0 where projection = 'alerting' and partition = $1`,
+        [place?.log_partition],
+      );
+      await runner.query('delete from waiting_conversations');
+      await runner.query('delete from chat_queues');
+      if (all) await runner.query('delete from alerts');
+    });
     await org.happens({ event: 'handed_off', conversation: 'cnv_3', afterSeconds: 200 });
     await suite.sweepAfter(100).round();
     expect(await org.list<QueueJson>('waiting-conversations')).toMatchObject({
