@@ -1,11 +1,16 @@
 import { seqFromText } from '#libs/domain';
 import type { FeedItem, FeedPage } from '#libs/postgres';
 
+/** Pages may have megabytes, and readers that share one share its text, too. */
+const texts = new WeakMap<FeedPage, string>();
+
 /**
  * Returns the page as JSON (contract 5.1). The stored envelopes are inserted unchanged, never parsed and printed again.
  */
 export function feedPageJson(page: FeedPage): string {
-  return `{"data":[${page.elements}],"next_seq":${page.nextSeq ?? 'null'}}`;
+  const text = texts.get(page) ?? `{"data":[${page.elements}],"next_seq":${page.nextSeq ?? 'null'}}`;
+  texts.set(page, text);
+  return text;
 }
 
 /** Returns headers with the first and last seq of the feed (contract 5.4). */

@@ -2,13 +2,19 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Clock, OrgId } from '#libs/domain';
 import { FeedReader, type FeedBounds, type FeedPage, type FeedQuery } from '#libs/postgres';
 import { CLOCK } from '#libs/platform';
+import { Turns } from './turns.js';
+
+/** A page has up to 8 MB, and several times that while it is made. */
+const PAGES_AT_A_TIME = 4;
 
 /**
- * Reads the feed. Readers that ask for the same page of an org in the same turn of the event loop share one read. So
- * thousands of readers that one event wakes cost one query.
+ * Reads the feed. Readers that ask for the same page of an org before it is begun share one read. So thousands of readers
+ * that one event wakes cost one query. An org's pages are made a few at a time, which bounds the memory that its readers
+ * can take.
  */
 @Injectable()
 export class SharedReads {
+  readonly #pageTurns = new Turns<OrgId>(PAGES_AT_A_TIME);
   readonly #pages = new Map<string, Promise<FeedPage>>();
   readonly #bounds = new Map<OrgId, Promise<FeedBounds>>();
 
@@ -21,24 +27,41 @@ export class SharedReads {
   page(orgId: OrgId, query: FeedQuery): Promise<FeedPage> {
     const { since, until = '', limit, events = [], widgetId = '', maxBytes = '', isDescending = false } = query;
     const name = [orgId, since, until, limit, events.join(','), widgetId, maxBytes, isDescending].join(' ');
-    return shared(this.#pages, name, () => this.feed.page(orgId, query, this.clock.now()));
+    return shared(
+      this.#pages,
+      name,
+      () => this.feed.page(orgId, query, this.clock.now()),
+      (read) => this.#pageTurns.of(orgId, read),
+    );
   }
 
   /** Returns the bounds of the feed as of the call, or later ones. */
   bounds(orgId: OrgId): Promise<FeedBounds> {
-    return shared(this.#bounds, orgId, () => this.feed.bounds(orgId, this.clock.now()));
+    return shared(
+      this.#bounds,
+      orgId,
+      () => this.feed.bounds(orgId, this.clock.now()),
+      (read) => read(),
+    );
   }
 }
 
-function shared<Name, Read>(notBegun: Map<Name, Promise<Read>>, name: Name, read: () => Promise<Read>): Promise<Read> {
+function shared<Name, Read>(
+  notBegun: Map<Name, Promise<Read>>,
+  name: Name,
+  read: () => Promise<Read>,
+  whenItsTurn: (begin: () => Promise<Read>) => Promise<Read>,
+): Promise<Read> {
   const other = notBegun.get(name);
   if (other !== undefined) return other;
   const mine = new Promise<void>((resolve) => {
     setImmediate(resolve);
-  }).then(() => {
-    notBegun.delete(name);
-    return read();
-  });
+  }).then(() =>
+    whenItsTurn(() => {
+      notBegun.delete(name);
+      return read();
+    }),
+  );
   notBegun.set(name, mine);
   return mine;
 }
