@@ -3,6 +3,7 @@ import type { Position } from '#libs/domain';
 import { Metrics } from '#libs/telemetry';
 import { createLogger, HealthBoard } from '#libs/runtime';
 import type { KafkaConnection } from '../connection/kafka-connection.js';
+import type { StoredRecord } from '../records/record.js';
 import { PositionGuard } from './position-guard.js';
 import { StoppedPartitions } from './stopped-partitions.js';
 
@@ -87,6 +88,21 @@ describe('PositionGuard', () => {
     committed = undefined;
     await lookAgain(guard);
     expect(await guard.admits(TOPIC, 0)).toBe(false);
+    await guard.stop();
+  });
+
+  it('stops when records are gone that it was given in an earlier assignment and has not committed', async () => {
+    jest.useFakeTimers();
+    [committed, end] = [COMMITTED, 9];
+    const guard = aGuard();
+    guard.assigned({ [TOPIC]: [0] });
+    expect(await guard.admits(TOPIC, 0)).toBe(true);
+    guard.seen(TOPIC, 0, { offset: 8, timestampMs: 0 } as StoredRecord);
+    end = 7;
+    guard.assigned({ [TOPIC]: [0] });
+    const admitted = guard.admits(TOPIC, 0);
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect(await admitted).toBe(false);
     await guard.stop();
   });
 

@@ -38,6 +38,8 @@ interface Standing {
   readonly partition: number;
   /** This member's latest position; `null` while only the source knows it. */
   position: Position | null;
+  /** This member's latest position in earlier assignments. Its handler may still know the records before it. */
+  remembered: Position | null;
   /** The source's last answer. A group that loses its offsets forgets what it stopped for. */
   sourced: Position | undefined;
   /** The last records of the batches that are not committed yet. */
@@ -69,6 +71,8 @@ function aSettlement(): Settlement {
  */
 export class PositionGuard {
   readonly #standings = new Map<string, Standing>();
+  /** This member's latest positions in the partitions that it has had, by topic and partition. */
+  readonly #remembered = new Map<string, Position>();
   #generation = 0;
   #interruptions = 0;
   #checking: Promise<void> | null = null;
@@ -80,6 +84,10 @@ export class PositionGuard {
   }
 
   assigned(assignment: Readonly<Record<string, readonly number[]>>): void {
+    for (const [key, { position, remembered }] of this.#standings) {
+      const latest = furthest(position, remembered);
+      if (latest !== null) this.#remembered.set(key, latest);
+    }
     this.released();
     this.#interruptions = this.use.connection.interruptions;
     for (const [topic, partitions] of Object.entries(assignment)) {
@@ -88,6 +96,7 @@ export class PositionGuard {
           topic,
           partition,
           position: null,
+          remembered: this.#remembered.get(`${topic}/${partition}`) ?? null,
           sourced: undefined,
           anchors: [],
           state: 'unchecked',
@@ -168,7 +177,8 @@ export class PositionGuard {
   doubt(topic: string, partition: number): void {
     const standing = this.#standings.get(`${topic}/${partition}`);
     if (standing === undefined || standing.state === 'stopped') return;
-    standing.position = null;
+    [standing.position, standing.remembered] = [null, null];
+    this.#remembered.delete(`${topic}/${partition}`);
     this.#doubt([standing]);
   }
 
@@ -190,9 +200,7 @@ export class PositionGuard {
 
   async #check(): Promise<void> {
     if (this.#checking !== null) return this.#checking;
-    this.#checking = this.#checkUntilKnown().finally(() => {
-      this.#checking = null;
-    });
+    this.#checking = this.#checkUntilKnown();
     return this.#checking;
   }
 
@@ -205,7 +213,7 @@ export class PositionGuard {
         failures = 0;
         this.use.health.forget(this.#part);
       } catch (error) {
-        if (this.#stopping.signal.aborted) return;
+        if (this.#stopping.signal.aborted) break;
         if (generation !== this.#generation) continue;
         const waitMs = backOffMs(++failures);
         const reason = error instanceof Error ? error.message : String(error);
@@ -214,6 +222,8 @@ export class PositionGuard {
         await this.#rest(waitMs);
       }
     }
+    // At once, so that what becomes unchecked from here on begins a new check.
+    this.#checking = null;
   }
 
   /** Waits for that long, or until checking ends. */
@@ -252,7 +262,7 @@ export class PositionGuard {
       standings.flatMap((standing) => {
         const { partition, position, asked } = standing;
         standing.sourced = sourced.get(partition) ?? standing.sourced;
-        const known = position ?? standing.sourced;
+        const known = position ?? furthest(standing.sourced ?? null, standing.remembered) ?? undefined;
         if (known === undefined) return asked === null ? [] : [[partition, { next: asked, anchor: null }] as const];
         return [[partition, { ...known, next: asked ?? known.next }] as const];
       }),
@@ -292,6 +302,10 @@ export class PositionGuard {
   get #part(): string {
     return `${this.use.groupId} positions`;
   }
+}
+
+function furthest(one: Position | null, other: Position | null): Position | null {
+  return one === null || (other !== null && other.next > one.next) ? other : one;
 }
 
 function wentBack(
