@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import { setPriority } from 'node:os';
 import { join } from 'node:path';
 
 /**
@@ -40,11 +41,13 @@ export function runNode(cwd, args, env = process.env) {
  * Runs Node, and prints its output as a whole when it has ended, so that several can run at the same time.
  * @param {string} cwd
  * @param {readonly string[]} args
+ * @param {number} priority as `os.setPriority` takes it
  * @returns {Promise<{ passed: boolean, output: string }>}
  */
-export function runNodeQuietly(cwd, args) {
+export function runNodeQuietly(cwd, args, priority) {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+    if (child.pid !== undefined) setPriority(child.pid, priority);
     let output = '';
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding('utf8').on('data', (text) => (output += text));

@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { bootstrap, ROOT, runMain } from './bootstrap.mjs';
@@ -17,10 +17,13 @@ const withServers = (project) => [...jest(ROOT, project), '--forceExit'];
 const ON_TWO_CORES = '--maxWorkers=2';
 const jestReport = (file) => ['--json', `--outputFile=${file}`];
 
-/** Checks of the sources. They use one core each, so two of them run at a time; the longest one begins first. */
+/**
+ * Checks of the sources. They use one core each, so two of them run at a time. Those marked `besideE2e` take as long as all
+ * others together. In a run of all phases they share the time of the end-to-end tests, which mostly wait.
+ */
 const CHECKS = [
-  { name: 'eslint', args: node('eslint/bin/eslint.js', '.') },
-  { name: 'prettier', args: node('prettier/bin/prettier.cjs', '--check', '.') },
+  { name: 'eslint', args: node('eslint/bin/eslint.js', '.'), besideE2e: true },
+  { name: 'prettier', args: node('prettier/bin/prettier.cjs', '--check', '.'), besideE2e: true },
   { name: 'types', args: node('typescript/bin/tsc', '-p', 'tsconfig.json', '--noEmit') },
   { name: 'types-dashboard', args: node('typescript/bin/tsc', '-p', 'apps/dashboard/tsconfig.json') },
   { name: 'cspell', args: node('cspell/bin.mjs', '--no-progress', '--no-summary', '--dot') },
@@ -30,6 +33,7 @@ const CHECKS = [
   { name: 'alerts', args: [join(ROOT, 'scripts/check-alerts.mjs')] },
 ];
 const CHECKS_AT_ONCE = 2;
+const { PRIORITY_NORMAL: NORMAL, PRIORITY_LOW: LOW } = constants.priority;
 
 /** In this order: what fails sooner comes first. All are run by Node. */
 const SUITES = [
@@ -42,18 +46,18 @@ const SUITES = [
 const PHASES = [...CHECKS, ...SUITES];
 
 /** Runs the checks, and prints the output of each when it has ended. @returns whether all passed */
-async function runChecks(checks, extra) {
+async function runChecks(checks, extra, { atOnce, priority } = { atOnce: CHECKS_AT_ONCE, priority: NORMAL }) {
   const left = [...checks];
   let passedAll = true;
   const worker = async () => {
     for (let check = left.shift(); check !== undefined && passedAll; check = left.shift()) {
       const began = performance.now();
-      const { passed, output } = await runNodeQuietly(ROOT, [...check.args, ...extra]);
+      const { passed, output } = await runNodeQuietly(ROOT, [...check.args, ...extra], priority);
       console.log(`\n=== ${check.name}\n${output}${verdict(check.name, passed, began)}`);
       passedAll &&= passed;
     }
   };
-  await Promise.all(Array.from({ length: CHECKS_AT_ONCE }, worker));
+  await Promise.all(Array.from({ length: atOnce }, worker));
   return passedAll;
 }
 
@@ -61,7 +65,7 @@ function verdict(name, passed, began) {
   return `=== ${name} ${passed ? 'passed' : 'FAILED'} in ${((performance.now() - began) / 1000).toFixed(1)} s`;
 }
 
-const HELP = `npm test                      all phases, in this order, up to the first that fails
+const HELP = `npm test                      all phases, up to the first that fails
 npm test -- <phase> [args]    one phase; the arguments go to its tool
 
 Phases: ${PHASES.map(({ name }) => name).join(', ')}
@@ -87,11 +91,17 @@ await runMain(async () => {
 
   const reports = mkdtempSync(join(tmpdir(), 'gapless-reports-'));
   const total = { passed: 0, failed: 0 };
+  const isBeside = ({ besideE2e = false }) => besideE2e && wanted === undefined;
   const checks = phases.filter((phase) => CHECKS.includes(phase));
   const suites = phases.filter((phase) => SUITES.includes(phase));
-  let hasFailed = !(await runChecks(checks, extra));
+  const first = checks.filter((check) => !isBeside(check));
+  let hasFailed = !(await runChecks(first, extra));
+  let beside;
   for (const { name, args, report } of hasFailed ? [] : suites) {
-    if (name === 'e2e') await outsideClients;
+    if (name === 'e2e') {
+      await outsideClients;
+      beside = runChecks(checks.filter(isBeside), extra, { atOnce: 1, priority: LOW });
+    }
     console.log(`\n=== ${name}`);
     const began = performance.now();
     const reportFile = join(reports, `${name}.json`);
@@ -105,6 +115,7 @@ await runMain(async () => {
       break;
     }
   }
+  if ((await beside) === false) hasFailed = true;
   rmSync(reports, { recursive: true, force: true });
   console.log(`\n${total.passed} passed, ${total.failed} failed`);
   if (hasFailed) process.exitCode = 1;
