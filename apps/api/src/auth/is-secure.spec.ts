@@ -15,6 +15,7 @@ describe('isSecure', () => {
 
   it('believes a proxy where the service is known to be reached by https', () => {
     expect(isSecure(by('http', 'https'), at('https://gapless.example.com'))).toBe(true);
+    expect(isSecure(by('http', 'HTTPS'), at('https://gapless.example.com'))).toBe(true);
     expect(isSecure(by('http', 'https, http'), at('https://gapless.example.com'))).toBe(true);
     expect(isSecure(by('http', 'http, https'), at('https://gapless.example.com'))).toBe(false);
     expect(isSecure(by('http'), at('https://gapless.example.com'))).toBe(false);

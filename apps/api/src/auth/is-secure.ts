@@ -12,5 +12,5 @@ export function isSecure(
   if (!by.byProxy && by.publicUrl?.startsWith('https:') !== true) return false;
   const forwarded = headers['x-forwarded-proto'];
   // Each proxy of a chain appends a value. The first one is from the proxy that the caller reached.
-  return typeof forwarded === 'string' && forwarded.split(',', 1)[0]?.trim() === 'https';
+  return typeof forwarded === 'string' && forwarded.split(',', 1)[0]?.trim().toLowerCase() === 'https';
 }
