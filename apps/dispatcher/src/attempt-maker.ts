@@ -1,6 +1,7 @@
 import {
   attemptLeadMs,
   decideAfterAttempt,
+  decideAfterCallback,
   errorText,
   isPaced,
   type DeliveryFact,
@@ -74,7 +75,10 @@ export class AttemptMaker {
     const outcome = await this.use.destination.attempt(due, target, this.use.signal, onSent);
     flight.answered();
     this.use.signal.throwIfAborted();
-    const after = decideAfterAttempt(due.attempt, outcome, config.retrySchedule, target.settings);
+    const after =
+      target.mcp === undefined
+        ? decideAfterAttempt(due.attempt, outcome, config.retrySchedule, target.settings)
+        : decideAfterCallback(due.attempt, outcome, config.retrySchedule);
     const leadMs = attemptLeadMs(due, outcome.startedAtMs);
     const error = outcome.error === null ? null : errorText(outcome.error);
     const records = [

@@ -7,4 +7,5 @@ export type {
 } from './destination-kind.js';
 export { Destinations, kindOf, urlCheck } from './destinations.js';
 export * from './http/addresses/index.js';
+export { openCallbackClient, type CallbackClient, type CallbackOutcome } from './http/callback-client.js';
 export { attemptTraceParent } from './attempt-trace-parent.js';

@@ -32,6 +32,8 @@ export * from './live-chat/alert-outbox.js';
 export * from './live-chat/chat-queue-projection.js';
 export * from './live-chat/chat-queue-reader.js';
 export * from './live-chat/live-chat-settings-records.js';
+export * from './mcp/mcp-subscriptions.js';
+export * from './mcp/mcp-upkeep.js';
 export * from './orgs/org-records.js';
 export * from './orgs/org-statistics.js';
 export { PostgresModule } from './postgres.module.js';

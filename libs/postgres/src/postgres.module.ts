@@ -25,6 +25,8 @@ import { AlertOutbox } from './live-chat/alert-outbox.js';
 import { ChatQueueProjection } from './live-chat/chat-queue-projection.js';
 import { ChatQueueReader } from './live-chat/chat-queue-reader.js';
 import { LiveChatSettingsRecords } from './live-chat/live-chat-settings-records.js';
+import { McpSubscriptions } from './mcp/mcp-subscriptions.js';
+import { McpUpkeep } from './mcp/mcp-upkeep.js';
 import { OrgRecords } from './orgs/org-records.js';
 import { OrgStatistics } from './orgs/org-statistics.js';
 import { Backlogs } from './projections/backlogs.js';
@@ -61,6 +63,8 @@ const WITH_SECRETS: readonly (new (store: Store, cipher: SecretCipher) => object
   EndpointDirectory,
   EndpointRecords,
   IdempotencyRecords,
+  McpSubscriptions,
+  McpUpkeep,
   SigningKeys,
 ];
 const WITHIN_RETENTION: readonly (new (store: Store, retentionMs: number) => object)[] = [FeedReader, RecoverySource];

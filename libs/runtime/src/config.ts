@@ -60,6 +60,7 @@ export interface Config {
   readonly maxEndpointsPerOrg: number;
   readonly maxApiKeysPerOrg: number;
   readonly maxCursorsPerOrg: number;
+  readonly maxMcpSubscriptionsPerOrg: number;
   /** The most open streams of the feed, per process and per API key in it. */
   readonly maxStreams: number;
   readonly maxStreamsPerKey: number;

@@ -48,6 +48,7 @@ describe('loadConfig', () => {
       maxEndpointsPerOrg: 50,
       maxApiKeysPerOrg: 100,
       maxCursorsPerOrg: 100,
+      maxMcpSubscriptionsPerOrg: 100,
       maxStreams: 1_000,
       maxStreamsPerKey: 200,
       streamMemoryBytes: 16 * 1_024 ** 2,

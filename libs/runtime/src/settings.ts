@@ -248,6 +248,13 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     1_000,
     'how many named cursors of the feed an organization may have',
   ),
+  maxMcpSubscriptionsPerOrg: integer(
+    'MAX_MCP_SUBSCRIPTIONS_PER_ORG',
+    100,
+    1,
+    10_000,
+    'how many webhook subscriptions the agents of an organization may have',
+  ),
   maxStreams: integer(
     'MAX_STREAMS',
     1_000,

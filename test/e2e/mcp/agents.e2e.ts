@@ -67,7 +67,7 @@ describe('a client of the official SDK', () => {
     expect(events.map(({ name, payloadSchema }) => [name, payloadSchema])).toEqual(
       occurring.map(({ event, schema }) => [event, schema]),
     );
-    expect(new Set(events.flatMap(({ delivery }) => delivery))).toEqual(new Set(['poll', 'push']));
+    expect(new Set(events.flatMap(({ delivery }) => delivery))).toEqual(new Set(['poll', 'push', 'webhook']));
     await agent.close();
   });
 
@@ -180,12 +180,6 @@ describe('a client of the official SDK', () => {
     const { agent } = await anOrg();
     const listening = await agent.response('subscriptions/listen', { notifications: { toolsListChanged: true } });
     expect(await listening.json()).toMatchObject({ error: { code: -32_603 } });
-  });
-
-  it('cannot register webhooks', async () => {
-    const { agent } = await anOrg();
-    const { error } = await agent.refusal('events/subscribe', { name: 'ticket.created' });
-    expect(error).toMatchObject({ code: -32_026, data: { feature: 'deliveryMode', value: 'webhook' } });
   });
 });
 

@@ -123,6 +123,7 @@ export class History {
       maxEndpointsPerOrg: 1_000,
       maxApiKeysPerOrg: 1_000,
       maxCursorsPerOrg: 1_000,
+      maxMcpSubscriptionsPerOrg: 1_000,
     };
     this.#customers = new Customers({
       time,

@@ -12,6 +12,7 @@ import type { Exchange } from './exchange.js';
 import type { PollEvents } from './poll-events.js';
 import { protocolError, type Refusals } from './refusal.js';
 import type { StreamEvents } from './stream-events.js';
+import type { SubscribeWebhooks } from './webhooks/subscribe-webhooks.js';
 
 const EXTENSION = 'io.modelcontextprotocol/events';
 
@@ -24,11 +25,22 @@ const subscription = {
 const LIST_PARAMS = z.object({ cursor: z.string().nullish() }).optional();
 const POLL_PARAMS = z.object({ ...subscription, maxEvents: z.number().int().min(1).optional() });
 const STREAM_PARAMS = z.object(subscription);
-const WEBHOOK_PARAMS = z.unknown();
+const CALLBACK_URL = z.string().max(2_048);
+const SUBSCRIBE_PARAMS = z.object({
+  ...subscription,
+  delivery: z.object({ mode: z.string().max(100).optional(), url: CALLBACK_URL, secret: z.string().max(200) }),
+  ttlMs: z.number().nullish(),
+});
+const UNSUBSCRIBE_PARAMS = z.object({
+  name: subscription.name,
+  arguments: subscription.arguments,
+  delivery: z.object({ url: CALLBACK_URL }),
+});
 
 export interface EventHandlers {
   readonly poll: PollEvents;
   readonly stream: StreamEvents;
+  readonly webhooks: SubscribeWebhooks;
   readonly refusals: Refusals;
 }
 
@@ -37,7 +49,7 @@ export interface EventHandlers {
  * clients of earlier protocol revisions, because deployed clients use the extension there.
  */
 export function addEvents(server: McpServer, exchange: Exchange, handlers: EventHandlers): void {
-  const { poll, stream, refusals } = handlers;
+  const { poll, stream, webhooks, refusals } = handlers;
   // Clients of the draft read `events`; clients of the extension read `extensions`.
   const capabilities: ServerCapabilities & { readonly events: object } = {
     events: {},
@@ -74,16 +86,8 @@ export function addEvents(server: McpServer, exchange: Exchange, handlers: Event
     }
     return { _meta };
   });
-  for (const method of ['events/subscribe', 'events/unsubscribe']) {
-    handle(method, WEBHOOK_PARAMS, () => {
-      throw protocolError(
-        mcpError('Unsupported', 'Register an endpoint to receive webhooks; here, use events/poll or events/stream.', {
-          feature: 'deliveryMode',
-          value: 'webhook',
-        }),
-      );
-    });
-  }
+  handle('events/subscribe', SUBSCRIBE_PARAMS, (given) => webhooks.subscribe(exchange, given));
+  handle('events/unsubscribe', UNSUBSCRIBE_PARAMS, (given) => webhooks.unsubscribe(exchange, given));
 }
 
 function requireScope({ key }: Exchange): void {

@@ -15,13 +15,20 @@ import { ListWaitingTool } from './tools/list-waiting.tool.js';
 import { ReadEventsTool } from './tools/read-events.tool.js';
 import { RecoverEndpointTool } from './tools/recover-endpoint.tool.js';
 import { ReplayDeliveryTool } from './tools/replay-delivery.tool.js';
+import { CallbackClients } from './webhooks/callback-clients.js';
+import { CallbackVerifier } from './webhooks/callback-verifier.js';
+import { SubscribeWebhooks } from './webhooks/subscribe-webhooks.js';
+import { SubscriptionUpkeep } from './webhooks/subscription-upkeep.js';
+import { WebhooksModule } from '../webhooks/webhooks.module.js';
 
 @Module({
-  imports: [AuthModule, DeliveriesModule, EventsModule],
+  imports: [AuthModule, DeliveriesModule, EventsModule, WebhooksModule],
   controllers: [McpController],
   providers: [
     ...SIGNERS,
     AgentTools,
+    CallbackClients,
+    CallbackVerifier,
     ExplainDeliveryTool,
     ListEndpointsTool,
     ListWaitingTool,
@@ -32,6 +39,8 @@ import { ReplayDeliveryTool } from './tools/replay-delivery.tool.js';
     ReplayDeliveryTool,
     StreamEvents,
     Subscriptions,
+    SubscribeWebhooks,
+    SubscriptionUpkeep,
   ],
 })
 export class McpModule {}

@@ -13,6 +13,10 @@ const NAMES: Readonly<Partial<Record<Failure['code'], McpErrorName>>> = {
   malformed_request: 'InvalidParams',
   validation_failed: 'InvalidParams',
   unknown_event_type: 'InvalidParams',
+  url_invalid: 'InvalidParams',
+  url_not_https: 'InvalidParams',
+  url_private_network: 'InvalidParams',
+  url_unresolvable: 'InvalidParams',
 };
 
 export function protocolError({ code, message, data }: McpError): ProtocolError {

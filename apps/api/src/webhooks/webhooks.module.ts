@@ -27,5 +27,6 @@ import { UpdateWebhookController } from './update-webhook.controller.js';
     TestWebhookController,
   ],
   providers: [EndpointUrlCheck, LogMoments, PreviousSecretPruner],
+  exports: [EndpointUrlCheck, LogMoments],
 })
 export class WebhooksModule {}

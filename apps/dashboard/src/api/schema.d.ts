@@ -1712,7 +1712,7 @@ export interface components {
             /** Format: date-time */
             at: string;
             /** @enum {string} */
-            action: "endpoint.created" | "endpoint.changed" | "endpoint.enabled" | "endpoint.disabled" | "endpoint.deleted" | "endpoint.secret_rotated" | "endpoint.overlap_ended" | "delivery.replayed" | "deliveries.recovered" | "api_key.created" | "api_key.revoked" | "live_chat_settings.changed" | "cursor.created" | "cursor.moved_back" | "cursor.deleted" | "signing_key.rotated" | "org.put" | "org.deleted" | "portal_session.created" | "portal_session.opened";
+            action: "endpoint.created" | "endpoint.changed" | "endpoint.enabled" | "endpoint.disabled" | "endpoint.deleted" | "endpoint.secret_rotated" | "endpoint.overlap_ended" | "delivery.replayed" | "deliveries.recovered" | "api_key.created" | "api_key.revoked" | "live_chat_settings.changed" | "cursor.created" | "cursor.moved_back" | "cursor.deleted" | "mcp_subscription.created" | "mcp_subscription.secret_rotated" | "mcp_subscription.ended" | "signing_key.rotated" | "org.put" | "org.deleted" | "portal_session.created" | "portal_session.opened";
             /** @description The id of what was changed. */
             target: string;
             /**

@@ -1,6 +1,8 @@
-import type { AttemptOutcome, Destination, DueAttempt, Target } from '#libs/domain';
+import { webhookBody, type AttemptOutcome, type Destination, type DueAttempt, type Target } from '#libs/domain';
+import { attemptTraceParent } from '../attempt-trace-parent.js';
+import type { PushRequest } from './push/push-attempt.js';
 import type { PushClient } from './push/push-client.js';
-import { pushHeaders } from './push/push-headers.js';
+import { callbackHeaders, pushHeaders } from './push/push-headers.js';
 
 /** Pushes events as signed POSTs. Any 2xx in time accepts the delivery (contract 6.3). */
 export class HttpDestination implements Destination {
@@ -12,8 +14,7 @@ export class HttpDestination implements Destination {
   async attempt(due: DueAttempt, target: Target, signal: AbortSignal, onSent?: () => void): Promise<AttemptOutcome> {
     const outcome = await this.client.post({
       url: target.url,
-      headers: (startedAtMs) => pushHeaders(due, target.secret, startedAtMs, target.previousSecret, target),
-      body: due.envelope,
+      ...messageOf(due, target),
       timeoutMs: this.timeoutMs,
       signal,
       onSent,
@@ -38,4 +39,16 @@ export class HttpDestination implements Destination {
   close(): Promise<void> {
     return this.client.close();
   }
+}
+
+function messageOf(due: DueAttempt, target: Target): Pick<PushRequest, 'headers' | 'body'> {
+  const { secret, previousSecret, mcp } = target;
+  if (mcp === undefined) {
+    return { headers: (atMs) => pushHeaders(due, secret, atMs, previousSecret, target), body: due.envelope };
+  }
+  const body = webhookBody(due.envelope, mcp.cursor);
+  const secrets = previousSecret === null ? [secret] : [secret, previousSecret];
+  const message = { subscriptionId: mcp.subscriptionId, id: due.delivery.eventId, body, secrets };
+  const traceparent = attemptTraceParent(due);
+  return { headers: (atMs) => ({ ...callbackHeaders(message, atMs), traceparent }), body };
 }

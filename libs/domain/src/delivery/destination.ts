@@ -3,6 +3,13 @@ import type { AttemptOutcome, DueAttempt } from './attempt.js';
 import type { ShownHeaders } from './custom-headers.js';
 import type { DeliverySettings } from './delivery-settings.js';
 
+/** How an MCP subscription receives its events. */
+export interface McpTarget {
+  readonly subscriptionId: string;
+  /** A position before which every event of the subscription is acknowledged or given up. */
+  readonly cursor: string;
+}
+
 /** The current url and secrets of an endpoint. */
 export interface Target {
   readonly url: string;
@@ -14,6 +21,8 @@ export interface Target {
   readonly settings?: Partial<DeliverySettings>;
   /** Additional headers by name in lower case; missing if there are none. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Missing unless the endpoint is an MCP subscription. */
+  readonly mcp?: McpTarget;
   /** The installation's private Ed25519 keys that sign, the current one first; missing if the endpoint has none. */
   readonly signingKeys?: readonly KeyObject[];
 }

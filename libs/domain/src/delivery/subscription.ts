@@ -7,6 +7,8 @@ export interface Subscriber {
   readonly isActive: boolean;
   readonly events: readonly string[];
   readonly widgetIds: WidgetScope;
+  /** Whether a list of widgets leaves out events without a widget, too. */
+  readonly isExact?: boolean;
 }
 
 /** The members of an event that decide which endpoints receive it. */
@@ -24,5 +26,6 @@ export interface Routable {
 export function receives(endpoint: Subscriber, event: Routable): boolean {
   if (!endpoint.isActive) return false;
   if (event.targetEndpoint !== null) return event.targetEndpoint === endpoint.id;
+  if (endpoint.isExact === true && endpoint.widgetIds !== null && event.widgetId === null) return false;
   return endpoint.events.includes(event.event) && inWidgetScope(endpoint.widgetIds, event.widgetId);
 }

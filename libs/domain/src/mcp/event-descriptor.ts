@@ -1,7 +1,7 @@
 import { CATALOG, type CatalogEntry, type JsonObject } from '../events/index.js';
 
 /** How a subscriber can receive events of a type. */
-export type DeliveryMode = 'poll' | 'push';
+export type DeliveryMode = 'poll' | 'push' | 'webhook';
 
 /** An event type as `events/list` shows it. */
 export interface EventDescriptor {
@@ -22,7 +22,7 @@ function descriptorOf({ event, description, scope, schema }: CatalogEntry): Even
   return {
     name: event,
     description,
-    delivery: ['poll', 'push'],
+    delivery: ['poll', 'push', 'webhook'],
     inputSchema: {
       type: 'object',
       properties: scope === 'widget' ? { widget_id: WIDGET_ID } : {},

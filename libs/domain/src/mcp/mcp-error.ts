@@ -6,6 +6,7 @@ export const MCP_ERROR_CODES = {
   Forbidden: -32_024,
   ResourceExhausted: -32_025,
   Unsupported: -32_026,
+  CallbackEndpointError: -32_027,
 } as const;
 
 export type McpErrorName = keyof typeof MCP_ERROR_CODES;

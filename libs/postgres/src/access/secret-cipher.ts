@@ -4,6 +4,9 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const DERIVED_KEY_BYTES = 32;
 
+/** The purpose of the keys that sign cursors of events for agents. */
+export const EVENT_CURSOR_KEYS = 'mcp-event-cursors';
+
 /** A stored secret was encrypted with a key that is not configured, or no longer. */
 export class UnknownKeyError extends Error {
   override readonly name = 'UnknownKeyError';

@@ -19,6 +19,7 @@ import { EndpointRecords } from '../endpoints/endpoint-records.js';
 import { FeedCursors } from '../feed/feed-cursors.js';
 import { FeedProjection } from '../projections/feed-projection.js';
 import { LiveChatSettingsRecords } from '../live-chat/live-chat-settings-records.js';
+import { McpSubscriptions } from '../mcp/mcp-subscriptions.js';
 import { OrgRecords } from '../orgs/org-records.js';
 import { OrgStatistics } from '../orgs/org-statistics.js';
 import type { Store } from './store.js';
@@ -114,6 +115,28 @@ async function fill(orgId: OrgId, partition: number): Promise<void> {
     limit: 1,
   });
   const at = new Date(CREATED_AT_MS);
+  const url = 'https://agent.example/';
+  const subscriptions = new McpSubscriptions(store, aCipher());
+  await subscriptions.verified(orgId, 'gk_1', url, at);
+  await subscriptions.subscribe(
+    {
+      id: `sub_${orgId}`,
+      orgId,
+      endpointId: new Identifiers(systemClock).endpointId(),
+      keyId: 'gk_1',
+      url,
+      name: 'ticket.created',
+      arguments: {},
+      widgetId: null,
+      secret: 'whsec_',
+      grantedUntil: null,
+      since: 1 as Seq,
+      at,
+      overlapsUntil: at,
+      keptSince: at,
+    },
+    1,
+  );
   await new OrgRecords(store).put(orgId, { name: 'Acme', widgets: [], metadata: {} }, at);
   const today = { startMs: Date.UTC(2026, 5, 1), count: 1, settledMs: 0 };
   await new OrgStatistics(store).byDay(orgId, today, () => 0);
@@ -158,6 +181,8 @@ describe('row-level security', () => {
       'events',
       'feed_cursors',
       'live_chat_settings',
+      'mcp_subscriptions',
+      'mcp_verified_callbacks',
       'org_days',
       'org_heads',
       'orgs',
@@ -223,7 +248,7 @@ describe('row-level security', () => {
       'the request failed',
     );
     const rows = await Promise.all(Array.from({ length: 20 }, () => store.query('select 1 from endpoints')));
-    expect(new Set(rows.map((found) => found.length))).toEqual(new Set([2]));
+    expect(new Set(rows.map((found) => found.length))).toEqual(new Set([4]));
   });
 
   it('hides the days of partitioned tables and what belongs to no org', async () => {

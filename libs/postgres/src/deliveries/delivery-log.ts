@@ -121,7 +121,9 @@ export class DeliveryLog {
   /** Returns the deliveries of an event to existing endpoints, in the order of their registration. */
   async ofEvent(orgId: OrgId, eventId: EventId, appendedAt: Date): Promise<readonly EventDelivery[]> {
     return this.store.forOrg(orgId, async (runner) => {
-      const endpoints = (await runner.query('select id, name, url from endpoints order by created_at, id')) as {
+      const endpoints = (await runner.query(
+        `select id, name, url from endpoints where kind = 'webhook' order by created_at, id`,
+      )) as {
         id: EndpointId;
         name: string | null;
         url: string;

@@ -79,7 +79,7 @@ export class EventAnswers {
              where endpoint_id = e.id and (began_at <= $1 or began_after_seq < $2)
                and (ended_at is null or ended_at > $1 or ended_after_seq >= $2)
            ) p on true
-           order by e.created_at, e.id`,
+           where e.kind = 'webhook' order by e.created_at, e.id`,
           [appendedAt, seq],
         )) as EndpointRow[],
     );

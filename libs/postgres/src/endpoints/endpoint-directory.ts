@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import {
+  EventCursors,
   sentHeaders,
   seqFromText,
   type CustomHeaders,
@@ -16,10 +17,12 @@ import {
   type Target,
   type WidgetId,
 } from '#libs/domain';
-import type { SecretCipher } from '../access/secret-cipher.js';
+import { EVENT_CURSOR_KEYS, type SecretCipher } from '../access/secret-cipher.js';
 import { SigningKeys } from '../access/signing-keys.js';
 import { IS_ENDED } from '../projections/seen-deliveries.js';
 import type { Store } from '../connection/store.js';
+import type { EndpointKind } from '../entities/endpoint.entity.js';
+import { IS_IN_FORCE } from '../mcp/in-force.js';
 
 /** An endpoint that events are routed to. */
 export type RoutedSubscriber = Subscriber & ReceivingTimes & { readonly isPaced: boolean };
@@ -50,6 +53,11 @@ interface DispatchRow {
   readonly activation: number;
   readonly delivery_settings: Partial<DeliverySettings> | null;
   readonly custom_headers_ciphertext: Buffer | null;
+  /** `null` unless the endpoint is an MCP subscription, as the next three. */
+  readonly subscription_id: string | null;
+  readonly org_id: OrgId;
+  readonly watermark_seq: string;
+  readonly is_in_force: boolean;
   readonly run: number | null;
   readonly attempts: number;
   readonly status: DeliveryStatus;
@@ -68,6 +76,8 @@ export class EndpointDirectory {
   /** A cache of deciphered secrets, by ciphertext. A ciphertext never changes its meaning. */
   readonly #deciphered = new Map<string, string>();
   readonly #signingKeys: SigningKeys;
+  /** Made with the first subscription of an agent; the router needs none. */
+  #cursors: EventCursors | undefined;
 
   constructor(
     private readonly store: Store,
@@ -86,6 +96,7 @@ export class EndpointDirectory {
     const rows = await this.store.prepared<{
       id: EndpointId;
       org_id: OrgId;
+      kind: EndpointKind;
       events: string[];
       widget_ids: WidgetId[] | null;
       receives_after_seq: string;
@@ -95,7 +106,7 @@ export class EndpointDirectory {
       inactive: InactiveRow[] | null;
     }>(
       'subscribers',
-      `select e.id, e.org_id, e.events, e.widget_ids, e.receives_after_seq, e.receives_from_offset,
+      `select e.id, e.org_id, e.kind, e.events, e.widget_ids, e.receives_after_seq, e.receives_from_offset,
          (extract(epoch from e.created_at) * 1000)::bigint as created_ms, e.is_paced, p.inactive
        from unnest($1::uuid[], $2::bigint[], $3::bigint[]) as asked(org_id, from_seq, from_offset)
        join endpoints e on e.org_id = asked.org_id
@@ -121,6 +132,7 @@ export class EndpointDirectory {
         isPaced: row.is_paced,
         events: row.events,
         widgetIds: row.widget_ids,
+        ...(row.kind === 'mcp' ? { isExact: true } : {}),
         created: {
           afterSeq: seqFromText(row.receives_after_seq),
           endOffset: row.receives_from_offset === null ? null : Number(row.receives_from_offset),
@@ -138,9 +150,12 @@ export class EndpointDirectory {
     const rows = await this.store.prepared<DispatchRow>(
       'look_up_attempts',
       `select e.url, e.secret_ciphertext, e.is_active, e.activation, e.delivery_settings, e.custom_headers_ciphertext,
-         case when e.previous_secret_until > now() then e.previous_secret_ciphertext end as previous_secret_ciphertext, d.run, d.attempts, d.status, ${IS_ENDED} as is_ended
+         case when e.previous_secret_until > now() then e.previous_secret_ciphertext end as previous_secret_ciphertext,
+         m.id as subscription_id, m.org_id, m.watermark_seq, ${IS_IN_FORCE} as is_in_force, d.run, d.attempts, d.status, ${IS_ENDED} as is_ended
        from unnest($1::text[], $2::text[], $3::bigint[]) with ordinality as due(endpoint_id, delivery_id, created_ms, place)
        left join endpoints e on e.id = due.endpoint_id
+       left join mcp_subscriptions m on m.endpoint_id = e.id
+       left join api_keys k on k.id = m.key_id
        left join endpoint_endings n on n.endpoint_id = due.endpoint_id
        left join lateral (
          select run, attempts, status, endings from deliveries
@@ -159,7 +174,8 @@ export class EndpointDirectory {
       const row = rows[index];
       if (row === undefined || row.url === null) return { kind: 'gone' };
       if (isSuperseded(due, row)) return { kind: 'superseded' };
-      if (!row.is_active) return { kind: 'inactive' };
+      const isSubscription = row.subscription_id !== null;
+      if (!row.is_active || (isSubscription && !row.is_in_force)) return { kind: 'inactive' };
       const previous = row.previous_secret_ciphertext;
       return {
         kind: 'target',
@@ -167,11 +183,18 @@ export class EndpointDirectory {
           url: row.url,
           secret: this.#secret(row.secret_ciphertext),
           previousSecret: previous === null ? null : this.#secret(previous),
-          activation: row.activation,
+          activation: isSubscription ? UNCOUNTED_ACTIVATION : row.activation,
+          ...this.#mcpTarget(row),
           ...this.#choices(row, signingKeys),
         },
       };
     });
+  }
+
+  #mcpTarget({ subscription_id: subscriptionId, org_id: orgId, watermark_seq: seq }: DispatchRow): Pick<Target, 'mcp'> {
+    if (subscriptionId === null) return {};
+    this.#cursors ??= new EventCursors(this.cipher.keysFor(EVENT_CURSOR_KEYS));
+    return { mcp: { subscriptionId, cursor: this.#cursors.at(orgId, seqFromText(seq)) } };
   }
 
   #choices(
@@ -209,5 +232,8 @@ function toPeriod(row: InactiveRow): InactivePeriod {
 }
 
 const NO_SEQ = 0 as Seq;
+
+/** Attempts of activation 0 never disable an endpoint: an MCP subscription is suspended by its rate of failures. */
+const UNCOUNTED_ACTIVATION = 0;
 
 const DECIPHERED_LIMIT = 10_000;

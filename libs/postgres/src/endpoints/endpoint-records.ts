@@ -101,7 +101,8 @@ const SELECT = `
     e.disabled_reason, e.created_at, e.previous_secret_until, e.delivery_settings, e.custom_headers_shown,
     h.last_triggered_at,
     case when h.activation = e.activation then h.failure_count end as failure_count
-  from endpoints e left join endpoint_health h on h.endpoint_id = e.id`;
+  from endpoints e left join endpoint_health h on h.endpoint_id = e.id
+  where e.kind = 'webhook'`;
 
 function toRecord(row: EndpointRow): EndpointRecord {
   return {
@@ -174,7 +175,7 @@ export class EndpointRecords {
 
   async find(orgId: OrgId, id: EndpointId): Promise<EndpointRecord | undefined> {
     return this.store.forOrg(orgId, async (runner) => {
-      const [row] = (await runner.query(`${SELECT} where e.id = $1`, [id])) as EndpointRow[];
+      const [row] = (await runner.query(`${SELECT} and e.id = $1`, [id])) as EndpointRow[];
       return row === undefined ? undefined : toRecord(row);
     });
   }
@@ -182,7 +183,7 @@ export class EndpointRecords {
   /** Returns the url and the secrets of an endpoint. Use secrets to sign, never show them. */
   async pushTarget(orgId: OrgId, id: EndpointId): Promise<DatedTarget | undefined> {
     return this.store.forOrg(orgId, async (runner) => {
-      const found = await runner.manager.findOneBy(EndpointEntity, { id });
+      const found = await runner.manager.findOneBy(EndpointEntity, { id, kind: 'webhook' });
       if (found === null) return undefined;
       const { url, urlChangedAt, secretCiphertext, secretChangedAt, deliverySettings, deliveryChangedAt } = found;
       const { previousSecretCiphertext: previous, previousSecretUntil } = found;
@@ -208,7 +209,7 @@ export class EndpointRecords {
     return this.store.forOrg(endpoint.orgId, async (runner) => {
       // Two requests at the limit must not both succeed.
       await runner.query(`select pg_advisory_xact_lock(hashtextextended('endpoints of ' || $1, 0))`, [endpoint.orgId]);
-      if ((await runner.manager.count(EndpointEntity)) >= limit) return 'limit_reached';
+      if ((await runner.manager.countBy(EndpointEntity, { kind: 'webhook' })) >= limit) return 'limit_reached';
       await runner.manager.insert(EndpointEntity, {
         id: endpoint.id,
         orgId: endpoint.orgId,
@@ -273,7 +274,7 @@ export class EndpointRecords {
     beforeCommit: (endpoint: EndpointRecord) => Promise<void>,
   ): Promise<EndpointRecord | undefined> {
     return this.store.forOrg(orgId, async (runner) => {
-      const [before] = (await runner.query(`${SELECT} where e.id = $1 for no key update of e`, [id])) as EndpointRow[];
+      const [before] = (await runner.query(`${SELECT} and e.id = $1 for no key update of e`, [id])) as EndpointRow[];
       if (before === undefined) return undefined;
       const { isActive, widgetIds, events, settings, customHeaders, ...plain } = changes;
       const custom = await this.#changeHeaders(runner, before, changes.url, customHeaders ?? {});
@@ -317,7 +318,7 @@ export class EndpointRecords {
       }
       if (switches && isActive.becomes) await this.#enable(runner, id, at, isActive.logEnd);
       if (switches && !isActive.becomes) await this.#disable(runner, id, at, isActive.logEnd);
-      const [after] = (await runner.query(`${SELECT} where e.id = $1`, [id])) as EndpointRow[];
+      const [after] = (await runner.query(`${SELECT} and e.id = $1`, [id])) as EndpointRow[];
       if (after === undefined) return undefined;
       const record = toRecord(after);
       if (switches && !isActive.becomes) await beforeCommit(record);
@@ -376,7 +377,7 @@ export class EndpointRecords {
       const previous = overlapsUntil === null ? null : () => 'secret_ciphertext';
       await runner.manager.update(
         EndpointEntity,
-        { id },
+        { id, kind: 'webhook' },
         {
           secretCiphertext: this.cipher.encrypt(secret),
           secretChangedAt: at,
@@ -384,7 +385,7 @@ export class EndpointRecords {
           previousSecretUntil: overlapsUntil,
         },
       );
-      const [row] = (await runner.query(`${SELECT} where e.id = $1`, [id])) as EndpointRow[];
+      const [row] = (await runner.query(`${SELECT} and e.id = $1`, [id])) as EndpointRow[];
       if (row === undefined) return undefined;
       const details = { overlaps_until: overlapsUntil?.toISOString() ?? null };
       await appendAudit(runner, this.actor, { orgId, action: 'endpoint.secret_rotated', target: id, details });
@@ -397,11 +398,11 @@ export class EndpointRecords {
     return this.store.forOrg(orgId, async (runner) => {
       const [, ended] = (await runner.query(
         `update endpoints set previous_secret_ciphertext = null, previous_secret_until = least(previous_secret_until, $2)
-         where id = $1 and previous_secret_ciphertext is not null`,
+         where id = $1 and kind = 'webhook' and previous_secret_ciphertext is not null`,
         [id, at],
       )) as [unknown, number];
       if (ended > 0) await appendAudit(runner, this.actor, { orgId, action: 'endpoint.overlap_ended', target: id });
-      return runner.manager.existsBy(EndpointEntity, { id });
+      return runner.manager.existsBy(EndpointEntity, { id, kind: 'webhook' });
     });
   }
 
@@ -454,7 +455,7 @@ export class EndpointRecords {
   async delete(orgId: OrgId, id: EndpointId): Promise<boolean> {
     return this.store.forOrg(orgId, async (runner) => {
       // The projector holds a key-share lock on the row while it writes history, so it adds nothing after this.
-      const deleted = await runner.manager.delete(EndpointEntity, { id });
+      const deleted = await runner.manager.delete(EndpointEntity, { id, kind: 'webhook' });
       if ((deleted.affected ?? 0) === 0) return false;
       for (const table of ['endpoint_health', 'endpoint_endings']) {
         await runner.query(`delete from ${table} where endpoint_id = $1`, [id]);

@@ -1,11 +1,17 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { DeliverySettings, EndpointId, OrgId, ShownHeaders, WidgetId } from '#libs/domain';
 
+/** `mcp`: an agent's subscription, which only the MCP Events extension shows and changes. */
+export type EndpointKind = 'webhook' | 'mcp';
+
 /** A registered webhook endpoint (contract 3.1). Its failure count and last trigger are projections of its attempts. */
 @Entity({ name: 'endpoints' })
 export class EndpointEntity {
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'endpoints_pkey' })
   id!: EndpointId;
+
+  @Column({ type: 'text', default: 'webhook' })
+  kind!: EndpointKind;
 
   @Column({ name: 'org_id', type: 'uuid' })
   orgId!: OrgId;

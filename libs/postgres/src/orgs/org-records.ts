@@ -121,7 +121,7 @@ export class OrgRecords {
       const endpoints = await deleteEndpoints(runner, orgId);
       const keys = await deleteKeys(runner, orgId);
       const settings = await deleteLiveChat(runner, orgId);
-      for (const table of ['org_days', 'feed_cursors']) {
+      for (const table of ['org_days', 'feed_cursors', 'mcp_verified_callbacks']) {
         await runner.query(`delete from ${table} where org_id = $1`, [orgId]);
       }
       const [, records] = (await runner.query('delete from orgs where org_id = $1', [orgId])) as [unknown, number];

@@ -13,7 +13,7 @@ export class EndpointCounts {
       `select (count(*) filter (where is_active))::int as active,
          (count(*) filter (where not is_active and disabled_reason <> 'operator'))::int as disabled_by_failures,
          (count(*) filter (where not is_active and disabled_reason = 'operator'))::int as disabled_by_operator
-       from endpoints`,
+       from endpoints where kind = 'webhook'`,
       [],
     );
     return row ?? { active: 0, disabled_by_failures: 0, disabled_by_operator: 0 };

@@ -64,9 +64,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#bodyBytes < MAX_EXCERPT_BYTES) {
+    if (this.#bodyBytes < this.#excerptBytes) {
       // Copy the bytes: the chunk is a view that would keep the whole read in memory.
-      this.#excerpt.push(Buffer.from(chunk.subarray(0, MAX_EXCERPT_BYTES + 4)));
+      this.#excerpt.push(Buffer.from(chunk.subarray(0, this.#excerptBytes + 4)));
     }
     this.#bodyBytes += chunk.length;
     if (this.#bodyBytes > MAX_BODY_BYTES) this.#end({ error: 'connect', detail: 'the body is too long' });
@@ -87,6 +87,10 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #onAbort = (): void => {
     this.#end(ABORTED);
   };
+
+  get #excerptBytes(): number {
+    return this.request.excerptBytes ?? MAX_EXCERPT_BYTES;
+  }
 
   #elapsedMs(): number {
     return Math.max(0, this.clock.now() - this.startedAtMs);
@@ -109,7 +113,7 @@ class Exchange implements Dispatcher.DispatchHandler {
               startedAtMs: this.startedAtMs,
               status: this.#status,
               durationMs: this.#durationMs,
-              responseExcerpt: responseExcerpt(this.#excerpt),
+              responseExcerpt: responseExcerpt(this.#excerpt, this.#excerptBytes),
               ...(this.#retryAfterMs === undefined ? {} : { retryAfterMs: this.#retryAfterMs }),
             },
       reusable: reusable && this.#status !== undefined,
@@ -128,6 +132,7 @@ export function exchange(connection: Connection, path: string, request: PushRequ
   return new Promise((resolve) => {
     const handler = new Exchange(connection, request, clock, resolve);
     const headers = request.headers(handler.startedAtMs);
-    connection.dispatch({ path, method: 'POST', headers, body: request.body }, handler);
+    const { method = 'POST' } = request;
+    connection.dispatch({ path, method, headers, body: method === 'GET' ? null : request.body }, handler);
   });
 }

@@ -33,7 +33,11 @@ export interface PushRequest {
    * sets `content-length`, `host` and `connection`.
    */
   readonly headers: (startedAtMs: number) => Readonly<Record<string, string>>;
+  /** Default: `POST`. A `GET` has no body. */
+  readonly method?: 'GET' | 'POST';
   readonly body: Buffer;
+  /** The length of the response's excerpt, bytes. Default 1 KiB. */
+  readonly excerptBytes?: number;
   /**
    * The time limit, from the start of the connection (with the name look-up) to the response headers, milliseconds. It
    * also limits the body.

@@ -7,6 +7,31 @@ import {
 } from '#libs/webhook-signature';
 import { attemptTraceParent } from '../../attempt-trace-parent.js';
 
+/** A message to the callback of an MCP subscription. */
+export interface CallbackMessage {
+  readonly subscriptionId: string;
+  /** The event's id, or `msg_<type>_…` of a message that is no event. */
+  readonly id: string;
+  readonly body: Buffer;
+  readonly secrets: readonly string[];
+}
+
+/** Returns the headers of a POST to the callback of an MCP subscription, by the MCP Events extension. */
+export function callbackHeaders(
+  { subscriptionId, id, body, secrets }: CallbackMessage,
+  nowMs: number,
+): Record<string, string> {
+  const timestamp = Math.floor(nowMs / 1_000);
+  return {
+    'content-type': 'application/json',
+    'user-agent': `Gapless/${VERSION}`,
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': secrets.map((each) => standardWebhooksSignature(each, id, timestamp, body)).join(' '),
+    'x-mcp-subscription-id': subscriptionId,
+  };
+}
+
 /** The members of an attempt that determine its headers. */
 export type PushedAttempt = Pick<DueAttempt, 'delivery' | 'run' | 'attempt' | 'traceparent' | 'envelope'>;
 

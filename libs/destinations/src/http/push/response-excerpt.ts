@@ -22,10 +22,10 @@ function cut(text: string, maxBytes: number): string {
  * Returns the start of a response body as text that is safe to show and store. Control characters and invalid UTF-8
  * become U+FFFD. A compressed body is not unpacked.
  */
-export function responseExcerpt(chunks: readonly Buffer[]): string {
+export function responseExcerpt(chunks: readonly Buffer[], maxBytes = MAX_EXCERPT_BYTES): string {
   if (chunks.length === 0) return '';
   const bytes = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
   // Take four more bytes than fit, so that the character at the cut is complete when it is dropped.
-  const text = decoder.decode(bytes.subarray(0, MAX_EXCERPT_BYTES + 4)).replaceAll('\r\n', '\n');
-  return cut(text.replace(CONTROLS, '\ufffd'), MAX_EXCERPT_BYTES);
+  const text = decoder.decode(bytes.subarray(0, maxBytes + 4)).replaceAll('\r\n', '\n');
+  return cut(text.replace(CONTROLS, '\ufffd'), maxBytes);
 }

@@ -1,0 +1,161 @@
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  deliveryIdOf,
+  EVENT_DESCRIPTORS,
+  EventCursors,
+  mcpError,
+  replayAtMs,
+  type Clock,
+  type ControlEnvelope,
+} from '#libs/domain';
+import { Appender, attemptRecord, factRecord, partitionOf, type NewRecord, type TopicNames } from '#libs/kafka-log';
+import { CLOCK, CONFIG, LOGGER, RegularWork, TOPICS } from '#libs/platform';
+import { McpUpkeep, projectedUpTo, Store, type LateEvent, type LateSubscription, type McpNotice } from '#libs/postgres';
+import type { Config, Logger } from '#libs/runtime';
+import { replayRecords } from '../../deliveries/replay.js';
+import { LogMoments } from '../../webhooks/log-moments.js';
+import { CallbackClients } from './callback-clients.js';
+
+const EVERY_MS = 1_000;
+/** Slower work is done every so many times. */
+const SLOW_EVERY = 2;
+/** Events that are sent late at a time, of one subscription: a few megabytes at most for events of the usual size. */
+const LATE_EVENTS = 100;
+const PATIENCE_MS = 2_000;
+/** The waits after attempts to say something to a subscriber, milliseconds. */
+const NOTICE_WAITS_MS = [10_000, 60_000, 300_000];
+
+const NAMES = EVENT_DESCRIPTORS.map(({ name }) => name);
+const ERRORS = {
+  revoked: mcpError('Forbidden', 'The API key is revoked or expired.', { reason: 'Access revoked' }),
+  removed: mcpError('NotFound', 'There is no such event type any more.', { kind: 'event' }),
+  failing: mcpError('CallbackEndpointError', 'Deliveries have failed for long.', { reason: 'http_5xx' }),
+};
+
+/**
+ * Keeps webhook subscriptions in order: ends and expires them, sends events that the router does not send, moves
+ * watermarks, and says what subscribers have to know. One process at a time does this.
+ */
+@Injectable()
+export class SubscriptionUpkeep extends RegularWork {
+  #times = 0;
+  readonly #sending = new Set<Promise<void>>();
+
+  constructor(
+    private readonly upkeep: McpUpkeep,
+    private readonly store: Store,
+    private readonly callbacks: CallbackClients,
+    private readonly cursors: EventCursors,
+    private readonly log: LogMoments,
+    private readonly appender: Appender,
+    @Inject(TOPICS) private readonly topics: TopicNames,
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {
+    super({ everyMs: EVERY_MS });
+  }
+
+  override async beforeApplicationShutdown(): Promise<void> {
+    await super.beforeApplicationShutdown();
+    await Promise.all(this.#sending);
+  }
+
+  protected async act(signal: AbortSignal): Promise<undefined> {
+    await this.upkeep.exclusively(async () => {
+      if (this.#times++ % SLOW_EVERY === 0) await this.#keepInOrder();
+      for (const late of await this.upkeep.late()) {
+        if (signal.aborted) return;
+        await this.#catchUp(late);
+      }
+      for (const notice of await this.upkeep.claimNotices(NOTICE_WAITS_MS)) this.#send(notice);
+    });
+  }
+
+  protected failed(error: unknown): void {
+    this.logger.warn({ err: error }, 'mcp.upkeep_failed');
+  }
+
+  get #keptSince(): Date {
+    return new Date(this.clock.now() - this.config.retentionMs);
+  }
+
+  async #keepInOrder(): Promise<void> {
+    const ended = await this.upkeep.end(NAMES, ERRORS);
+    const expired = await this.upkeep.expire();
+    const suspended = await this.upkeep.suspend();
+    const gaps = await this.upkeep.advance(this.#keptSince);
+    if (ended + expired + suspended + gaps > 0) {
+      this.logger.info({ ended, expired, suspended, gaps }, 'mcp.subscriptions_changed');
+    }
+  }
+
+  /**
+   * Sends events that came before the router knew the subscription. The end of the log is asked for after the
+   * subscription was stored: the router sees every later event together with the subscription. An event that the
+   * router has sent, too, has the same delivery, whose attempt is not made again.
+   */
+  async #catchUp(late: LateSubscription): Promise<void> {
+    if (late.catchUpOffset === null) {
+      await this.upkeep.routedFrom(late, await this.log.endOf(late.orgId, PATIENCE_MS));
+      return;
+    }
+    if (late.catchUpToSeq === null) {
+      const projected = await projectedUpTo(this.store, 'feed', this.topics.log);
+      const partition = partitionOf(late.orgId, this.config.partitions);
+      if ((projected.get(partition) ?? 0) >= late.catchUpOffset) await this.upkeep.catchUpToHead(late);
+      return;
+    }
+    const events = await this.upkeep.lateEvents(late, this.#keptSince, LATE_EVENTS);
+    const records = events.flatMap((event) => this.#records(late, event));
+    if (records.length > 0) await this.appender.append(records);
+    const last = events.at(-1);
+    const isAll = last === undefined || events.length < LATE_EVENTS;
+    await this.upkeep.caughtUp(late, isAll ? late.catchUpToSeq : last.seq);
+  }
+
+  #records({ orgId, endpointId }: LateSubscription, event: LateEvent): readonly NewRecord[] {
+    const { eventId, seq, createdAtMs, envelope } = event;
+    const delivery = {
+      deliveryId: deliveryIdOf(eventId, endpointId),
+      endpointId,
+      orgId,
+      eventId,
+      event: event.event,
+      seq,
+      createdAtMs,
+    };
+    const nowMs = this.clock.now();
+    if (event.delivery === null) {
+      const due = { delivery, run: 0, attempt: 1, dueAtMs: nowMs, traceparent: null, envelope };
+      return [
+        factRecord(this.topics.deliveries, { type: 'scheduled', delivery }),
+        attemptRecord(this.topics.attempts, due),
+      ];
+    }
+    const { run, status, lastError } = event.delivery;
+    // Only what ended with a suspension is sent again.
+    if (status !== 'failed' || lastError !== 'endpoint_disabled') return [];
+    const atMs = replayAtMs(nowMs, createdAtMs, null);
+    return replayRecords(this.topics, { type: 'replayed', delivery, run: run + 1, atMs }, envelope, nowMs);
+  }
+
+  #send(notice: McpNotice): void {
+    const sending = this.#say(notice).catch((error: unknown) => {
+      this.failed(error);
+    });
+    this.#sending.add(sending);
+    void sending.finally(() => this.#sending.delete(sending));
+  }
+
+  async #say(notice: McpNotice): Promise<void> {
+    const { url, subscriptionId, messageId: id, secrets, attempt } = notice;
+    const outcome = await this.callbacks.send({ url, subscriptionId, id, secrets, envelope: this.#envelope(notice) });
+    if (outcome.kind === 'accepted' || attempt > NOTICE_WAITS_MS.length) await this.upkeep.noticed(notice);
+  }
+
+  #envelope({ orgId, content }: McpNotice): ControlEnvelope {
+    if ('error' in content) return { type: 'terminated', error: content.error };
+    return { type: 'gap', cursor: this.cursors.at(orgId, content.gapSeq) };
+  }
+}

@@ -1,0 +1,317 @@
+import type { QueryRunner } from 'typeorm';
+import { seqFromText, type EndpointId, type OrgId, type Seq, type WidgetId } from '#libs/domain';
+import { OPERATOR, type AuditActor } from '../access/audit-actor.js';
+import { appendAudit } from '../access/audit-log.js';
+import type { SecretCipher } from '../access/secret-cipher.js';
+import type { Store } from '../connection/store.js';
+import { EndpointEntity } from '../entities/endpoint.entity.js';
+import { advanceWatermarks } from './watermarks.js';
+
+/** A webhook subscription of an agent, as it is stored. */
+export interface McpSubscription {
+  readonly id: string;
+  readonly endpointId: EndpointId;
+  readonly keyId: string;
+  readonly url: string;
+  readonly name: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly createdAt: Date;
+  readonly refreshedAt: Date;
+  /** `null` for no expiry. */
+  readonly grantedUntil: Date | null;
+  /** Every event of the subscription up to here is acknowledged or given up. */
+  readonly watermarkSeq: Seq;
+  /** Whether it is delivered to: not suspended, and not ended. */
+  readonly isActive: boolean;
+  readonly isEnded: boolean;
+  readonly lastSuccessAt: Date | null;
+  /** The error of the latest attempt; `null` if that succeeded. */
+  readonly lastError: string | null;
+  /** The start of the first attempt that failed since the latest success; `null` if the latest attempt succeeded. */
+  readonly failedSince: Date | null;
+}
+
+export interface NewMcpSubscription {
+  readonly id: string;
+  readonly orgId: OrgId;
+  /** Of the endpoint, if one is created. */
+  readonly endpointId: EndpointId;
+  readonly keyId: string;
+  readonly url: string;
+  readonly name: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly widgetId: WidgetId | null;
+  readonly secret: string;
+  readonly grantedUntil: Date | null;
+  /** The seq after which delivery begins, if the subscription is new or has lapsed. */
+  readonly since: Seq;
+  readonly at: Date;
+  /** Until when the secret before this one signs, too. */
+  readonly overlapsUntil: Date;
+  /** Events that were appended earlier are past retention. */
+  readonly keptSince: Date;
+}
+
+/** What became of a subscription. */
+export type Subscribed =
+  | { readonly kind: 'created'; readonly subscription: McpSubscription }
+  | {
+      readonly kind: 'refreshed';
+      readonly subscription: McpSubscription;
+      /** Whether it missed events, and no message has reported that. */
+      readonly isTruncated: boolean;
+      /** Whether its delivery had been suspended until this refresh. */
+      readonly wasSuspended: boolean;
+    }
+  | { readonly kind: 'limit_reached' };
+
+interface Row {
+  readonly id: string;
+  readonly endpoint_id: EndpointId;
+  readonly key_id: string;
+  readonly url: string;
+  readonly name: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly created_at: Date;
+  readonly refreshed_at: Date;
+  readonly granted_until: Date | null;
+  readonly watermark_seq: string;
+  readonly is_active: boolean;
+  readonly is_ended: boolean;
+  readonly last_success_at: Date | null;
+  readonly last_error: string | null;
+  readonly failed_since: Date | null;
+}
+
+const SELECT = `
+  select s.id, s.endpoint_id, s.key_id, s.url, s.name, s.arguments, s.created_at, s.refreshed_at, s.granted_until,
+    s.watermark_seq, e.is_active, s.ended_at is not null as is_ended, h.last_success_at,
+    case when failed.started_at is not null then h.last_error end as last_error, failed.started_at as failed_since
+  from mcp_subscriptions s
+  join endpoints e on e.id = s.endpoint_id
+  left join endpoint_health h on h.endpoint_id = s.endpoint_id
+  left join lateral (
+    select a.started_at from delivery_attempts a
+    where h.last_failure_at > coalesce(h.last_success_at, '-infinity') and a.endpoint_id = s.endpoint_id
+      and a.started_at > coalesce(h.last_success_at, '-infinity')
+      and (a.response_status between 200 and 299) is not true
+    order by a.started_at limit 1
+  ) failed on true`;
+
+function toSubscription(row: Row): McpSubscription {
+  return {
+    id: row.id,
+    endpointId: row.endpoint_id,
+    keyId: row.key_id,
+    url: row.url,
+    name: row.name,
+    arguments: row.arguments,
+    createdAt: row.created_at,
+    refreshedAt: row.refreshed_at,
+    grantedUntil: row.granted_until,
+    watermarkSeq: seqFromText(row.watermark_seq),
+    isActive: row.is_active && !row.is_ended,
+    isEnded: row.is_ended,
+    lastSuccessAt: row.last_success_at,
+    lastError: row.last_error,
+    failedSince: row.failed_since,
+  };
+}
+
+/** Takes its turn among requests that create endpoints or delete the org. */
+async function lockCreations(runner: QueryRunner, orgId: OrgId): Promise<void> {
+  await runner.query(`select pg_advisory_xact_lock(hashtextextended('endpoints of ' || $1, 0))`, [orgId]);
+}
+
+/** Deletes the endpoint of a subscription, and with it the subscription. Its history is removed later. */
+export async function deleteMcpEndpoint(runner: QueryRunner, orgId: OrgId, id: EndpointId): Promise<void> {
+  await runner.query(`delete from endpoints where id = $1 and kind = 'mcp'`, [id]);
+  for (const table of ['endpoint_health', 'endpoint_endings']) {
+    await runner.query(`delete from ${table} where endpoint_id = $1`, [id]);
+  }
+  await runner.query('insert into deleted_endpoints (endpoint_id, org_id, deleted_at) values ($1, $2, now())', [
+    id,
+    orgId,
+  ]);
+}
+
+/** The webhook subscriptions of an org's agents. Each is an endpoint of its own kind. */
+export class McpSubscriptions {
+  constructor(
+    private readonly store: Store,
+    private readonly cipher: SecretCipher,
+    private readonly actor: AuditActor | null = OPERATOR,
+  ) {}
+
+  /** Returns the same records, with changes logged in the name of `actor` instead of the operator. */
+  by(actor: AuditActor): McpSubscriptions {
+    return new McpSubscriptions(this.store, this.cipher, actor);
+  }
+
+  /** Lists the org's subscriptions, oldest first. Their number is limited. */
+  async list(orgId: OrgId): Promise<readonly McpSubscription[]> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const rows = (await runner.query(`${SELECT} order by s.created_at, s.id`)) as Row[];
+      return rows.map(toSubscription);
+    });
+  }
+
+  /** Whether the subscription can be refreshed; otherwise, subscribing creates one. */
+  async isLive(orgId: OrgId, id: string, at: Date): Promise<boolean> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const [row] = (await runner.query(`${SELECT} where s.id = $1`, [id])) as Row[];
+      return row !== undefined && isLive(toSubscription(row), at);
+    });
+  }
+
+  /** Returns the number of subscriptions, including those that are about to be removed. */
+  async count(orgId: OrgId): Promise<number> {
+    return this.store.forOrg(orgId, (runner) => countOf(runner));
+  }
+
+  /** Whether the receiver at the url has agreed to deliveries for the key. */
+  async isVerified(orgId: OrgId, keyId: string, url: string): Promise<boolean> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const found = (await runner.query(
+        'select 1 from mcp_verified_callbacks where org_id = $1 and key_id = $2 and url = $3',
+        [orgId, keyId, url],
+      )) as unknown[];
+      return found.length > 0;
+    });
+  }
+
+  async verified(orgId: OrgId, keyId: string, url: string, at: Date): Promise<void> {
+    await this.store.forOrg(orgId, (runner) =>
+      runner.query(
+        `insert into mcp_verified_callbacks (org_id, key_id, url, verified_at) values ($1, $2, $3, $4)
+         on conflict (org_id, key_id, url) do update set verified_at = excluded.verified_at`,
+        [orgId, keyId, url, at],
+      ),
+    );
+  }
+
+  /** Creates the subscription, or refreshes the one with this id. */
+  async subscribe(given: NewMcpSubscription, limit: number): Promise<Subscribed> {
+    const { orgId, id, at } = given;
+    return this.store.forOrg(orgId, async (runner): Promise<Subscribed> => {
+      await lockCreations(runner, orgId);
+      const [row] = (await runner.query(`${SELECT} where s.id = $1 for update of s`, [id])) as Row[];
+      const before = row === undefined ? undefined : toSubscription(row);
+      if (before !== undefined && isLive(before, at)) return this.#refresh(runner, given, before);
+      // A lapsed subscription is no longer there: delivery begins where the client asks.
+      if (before !== undefined) await deleteMcpEndpoint(runner, orgId, before.endpointId);
+      if ((await countOf(runner)) >= limit) return { kind: 'limit_reached' };
+      await this.#create(runner, given);
+      return { kind: 'created', subscription: await find(runner, id) };
+    });
+  }
+
+  /** @returns whether the subscription existed and had not ended */
+  async unsubscribe(orgId: OrgId, id: string, at: Date): Promise<boolean> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const [row] = (await runner.query(`${SELECT} where s.id = $1 for update of s`, [id])) as Row[];
+      if (row === undefined) return false;
+      await deleteMcpEndpoint(runner, orgId, row.endpoint_id);
+      const wasLive = isLive(toSubscription(row), at);
+      if (wasLive) {
+        const details = { url: row.url, name: row.name, reason: 'unsubscribed' };
+        await appendAudit(runner, this.actor, { orgId, action: 'mcp_subscription.ended', target: id, details });
+      }
+      return wasLive;
+    });
+  }
+
+  async #create(runner: QueryRunner, given: NewMcpSubscription): Promise<void> {
+    const { id, orgId, endpointId, keyId, url, name, widgetId, at, grantedUntil, since } = given;
+    await runner.manager.insert(EndpointEntity, {
+      id: endpointId,
+      kind: 'mcp',
+      orgId,
+      name: null,
+      description: null,
+      url,
+      events: [name],
+      widgetIds: widgetId === null ? null : [widgetId],
+      isActive: true,
+      activation: 1,
+      secretCiphertext: this.cipher.encrypt(given.secret),
+      createdAt: at,
+      // Where the client asks, and not where the log ends: what the router has passed by then is caught up.
+      receivesAfterSeq: String(since),
+      receivesFromOffset: null,
+    });
+    await runner.query(
+      `insert into mcp_subscriptions (id, org_id, endpoint_id, key_id, url, name, arguments, widget_id, created_at,
+         refreshed_at, resumed_at, granted_until, watermark_seq, caught_up_seq)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $9, $10, $11, $11)`,
+      [id, orgId, endpointId, keyId, url, name, JSON.stringify(given.arguments), widgetId, at, grantedUntil, since],
+    );
+    await appendAudit(runner, this.actor, {
+      orgId,
+      action: 'mcp_subscription.created',
+      target: id,
+      details: { url, name, arguments: given.arguments, granted_until: grantedUntil?.toISOString() ?? null },
+    });
+  }
+
+  async #refresh(runner: QueryRunner, given: NewMcpSubscription, before: McpSubscription): Promise<Subscribed> {
+    const { id, orgId, at, grantedUntil } = given;
+    const rotated = await this.#replaceSecret(runner, given, before.endpointId);
+    if (rotated)
+      await appendAudit(runner, this.actor, { orgId, action: 'mcp_subscription.secret_rotated', target: id });
+    const wasSuspended = !before.isActive;
+    if (wasSuspended) {
+      await runner.query(
+        `update endpoints set is_active = true, disabled_at = null, disabled_reason = null where id = $1`,
+        [before.endpointId],
+      );
+      // What was appended meanwhile or was given up with the suspension is sent from here on.
+      await runner.query(
+        `update mcp_subscriptions set caught_up_seq = watermark_seq, catch_up_offset = null, catch_up_to_seq = null,
+           resumed_at = $2 where id = $1`,
+        [id, at],
+      );
+    }
+    await advanceWatermarks((sql, parameters) => runner.query(sql, parameters), given.keptSince, id);
+    const [gap] = (await runner.query(
+      `select gap_seq is not null as is_truncated from mcp_subscriptions where id = $1`,
+      [id],
+    )) as { is_truncated: boolean }[];
+    await runner.query(
+      `update mcp_subscriptions set refreshed_at = $2, granted_until = $3, gap_seq = null, notice_id = null,
+         notice_attempts = 0, notice_due_at = null where id = $1`,
+      [id, at, grantedUntil],
+    );
+    const isTruncated = gap?.is_truncated === true;
+    return { kind: 'refreshed', subscription: await find(runner, id), isTruncated, wasSuspended };
+  }
+
+  /** @returns whether the secret is another one than before */
+  async #replaceSecret(runner: QueryRunner, given: NewMcpSubscription, endpointId: EndpointId): Promise<boolean> {
+    const [row] = (await runner.query('select secret_ciphertext as ciphertext from endpoints where id = $1', [
+      endpointId,
+    ])) as { ciphertext: Buffer }[];
+    if (row !== undefined && this.cipher.decrypt(row.ciphertext) === given.secret) return false;
+    await runner.query(
+      `update endpoints set previous_secret_ciphertext = secret_ciphertext, previous_secret_until = $3,
+         secret_ciphertext = $2, secret_changed_at = $4 where id = $1`,
+      [endpointId, this.cipher.encrypt(given.secret), given.overlapsUntil, given.at],
+    );
+    return true;
+  }
+}
+
+function isLive({ isEnded, grantedUntil }: McpSubscription, at: Date): boolean {
+  return !isEnded && (grantedUntil === null || grantedUntil > at);
+}
+
+async function countOf(runner: QueryRunner): Promise<number> {
+  const [row] = (await runner.query('select count(*)::int as count from mcp_subscriptions')) as { count: number }[];
+  return row?.count ?? 0;
+}
+
+async function find(runner: QueryRunner, id: string): Promise<McpSubscription> {
+  const [row] = (await runner.query(`${SELECT} where s.id = $1`, [id])) as Row[];
+  if (row === undefined) throw new Error('the subscription was not stored');
+  return toSubscription(row);
+}

@@ -1,0 +1,571 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createMCPClient } from '@ai-sdk/mcp';
+import { Webhook } from 'standardwebhooks';
+import { EventCursors, type OrgId } from '#libs/domain';
+import { ApiKeyRecords, Store } from '#libs/postgres';
+import type { GaplessApp } from '#libs/platform';
+import { ApiClient } from '../../support/api-client.js';
+import { anApiKey } from '../../support/api-keys.js';
+import { aGapless, type GaplessUnderTest } from '../../support/gapless.js';
+import { anOrgId, aWidgetId } from '../../support/ids.js';
+import { eventually } from '../../support/infrastructure/eventually.js';
+import { aReceiver, type Answer, type Received, type Receiver } from '../../support/receiver.js';
+import { oneTo } from '../../support/sequence.js';
+import { Agent } from './support/agent.js';
+import { anSdkCallback, aStoreOfSubscriptions } from './support/callback.js';
+
+let gapless: GaplessUnderTest;
+let app: GaplessApp;
+
+beforeAll(async () => {
+  gapless = await aGapless({ RETRY_SCHEDULE: '200ms', MAX_MCP_SUBSCRIPTIONS_PER_ORG: '2' });
+  app = await gapless.startAll();
+});
+
+afterAll(async () => {
+  await gapless.stop();
+});
+
+interface Org {
+  readonly orgId: OrgId;
+  readonly key: string;
+  readonly api: ApiClient;
+  readonly agent: Agent;
+}
+
+interface Grant {
+  readonly id: string;
+  readonly refreshBefore: string | null;
+  readonly cursor: string;
+  readonly truncated: boolean;
+  readonly deliveryStatus?: Readonly<Record<string, unknown>>;
+}
+
+const aSecret = (bytes = 32) => `whsec_${randomBytes(bytes).toString('base64')}`;
+const store = () => app.app.get(Store);
+
+/** Echoes challenges, and accepts everything else. */
+const agrees: Answer = (_request, response, { body }) => {
+  const { challenge } = JSON.parse(body.toString() || '{}') as { challenge?: string };
+  response.end(challenge === undefined ? 'ok' : JSON.stringify({ challenge }));
+};
+
+const isChallenge = ({ body }: Received) => body.toString().includes('"type":"verification"');
+
+let org: Org;
+let receiver: Receiver;
+
+beforeEach(async () => {
+  const orgId = anOrgId();
+  const key = await anApiKey(store(), orgId);
+  org = { orgId, key, api: new ApiClient(app.url, key), agent: await Agent.connect(app.url, key) };
+  receiver = await aReceiver(agrees);
+});
+
+afterEach(async () => {
+  await org.agent.close();
+  await receiver.close();
+});
+
+const emit = (count: number, widget?: string) =>
+  org.api.emit(
+    oneTo(count).map((n) => ({
+      event: 'ticket.created',
+      data: { n },
+      ...(widget === undefined ? {} : { widget_id: widget }),
+    })),
+  );
+
+async function result(agent: Agent, method: string, params: object): Promise<unknown> {
+  const answer = (await agent.refusal(method, params)) as { error?: { message: string }; result?: unknown };
+  if (answer.error !== undefined) throw new Error(JSON.stringify(answer.error));
+  return answer.result;
+}
+
+function params(secret: string, more: object = {}) {
+  return { name: 'ticket.created', delivery: { mode: 'webhook', url: receiver.url, secret }, ...more };
+}
+
+async function subscribe(given: object, agent = org.agent): Promise<Grant> {
+  return (await result(agent, 'events/subscribe', given)) as Grant;
+}
+
+const deliveries = () => receiver.received.filter((one) => !isChallenge(one));
+const bodies = () =>
+  deliveries().map(({ body }) => JSON.parse(body.toString()) as Readonly<Record<string, unknown>> & { cursor: string });
+
+function verified(secret: string, { body, headers }: Received): unknown {
+  return new Webhook(secret).verify(body.toString(), headers as Record<string, string>);
+}
+
+/** The seq that a cursor stands for, as an outsider cannot read it. */
+function seqOf(cursor: string): number {
+  return app.app.get(EventCursors).read(org.orgId, cursor) ?? -1;
+}
+
+describe('a client of the AI SDK', () => {
+  it('subscribes with a verified callback, gets signed events, refreshes and unsubscribes', async () => {
+    const subscriptions = aStoreOfSubscriptions();
+    const callback = await anSdkCallback(subscriptions);
+    const headers = { authorization: `Bearer ${org.key}` };
+    const client = await createMCPClient({
+      transport: { type: 'http', url: `${app.url}/mcp`, headers },
+      experimental_events: { store: subscriptions },
+    });
+    const delivery = { mode: 'webhook', url: callback.url, allowInsecureLocalhost: true } as const;
+    const { experimental_events: events } = client;
+    const { id, refreshBefore } = await events.subscribe({ name: 'ticket.created', delivery, ttlMs: 600_000 });
+    expect(callback.statuses).toEqual([200]);
+    expect(Math.abs(Date.parse(refreshBefore ?? '') - Date.now() - 600_000)).toBeLessThan(10_000);
+    await emit(2);
+    await eventually(() => {
+      expect(callback.events.map(({ data }) => data).toSorted((a, b) => Number(a['n']) - Number(b['n']))).toEqual([
+        { n: 1 },
+        { n: 2 },
+      ]);
+    });
+    const refreshed = await events.refresh({ id });
+    expect(refreshed).toMatchObject({ id, truncated: false, deliveryStatus: { active: true, lastError: null } });
+    // A verified callback is not asked again.
+    expect(callback.statuses).toEqual([200, 204, 204]);
+    await eventually(async () => {
+      expect(seqOf((await events.refresh({ id })).cursor ?? '')).toBe(2);
+    });
+    await events.unsubscribe({ id });
+    expect(subscriptions.all.size).toBe(0);
+    await emit(1);
+    await org.agent.poll({ name: 'ticket.created' });
+    expect(await result(org.agent, 'events/poll', { name: 'ticket.created' })).toBeDefined();
+    expect(callback.events).toHaveLength(2);
+    await client.close();
+    await callback.close();
+  });
+
+  it('gets a terminated message when its key is revoked', async () => {
+    const subscriptions = aStoreOfSubscriptions();
+    const callback = await anSdkCallback(subscriptions);
+    const { text } = await org.api.request('POST', '/external/api-keys', JSON.stringify({ scopes: ['events:read'] }));
+    const { id: keyId, key } = (JSON.parse(text) as { data: { id: string; key: string } }).data;
+    const client = await createMCPClient({
+      transport: { type: 'http', url: `${app.url}/mcp`, headers: { authorization: `Bearer ${key}` } },
+      experimental_events: { store: subscriptions },
+    });
+    const delivery = { mode: 'webhook', url: callback.url, allowInsecureLocalhost: true } as const;
+    await client.experimental_events.subscribe({ name: 'ticket.created', delivery, ttlMs: null });
+    await new ApiKeyRecords(store()).revoke(keyId as never, new Date());
+    // Nothing is delivered from the revocation on, and not only once the subscription is removed.
+    await emit(1);
+    await eventually(() => {
+      expect(callback.terminations).toEqual([-32_024]);
+    });
+    expect(callback.events).toEqual([]);
+    await eventually(async () => {
+      expect(await store().query('select 1 from mcp_subscriptions where org_id = $1', [org.orgId])).toEqual([]);
+    });
+    await client.close();
+    await callback.close();
+  });
+});
+
+describe('a delivery', () => {
+  it('has the id of the event, the id of the subscription, and a signature that Standard Webhooks verifies', async () => {
+    const secret = aSecret();
+    const { id } = await subscribe(params(secret));
+    const data = '{ "n": 1.0, "big":123456789012345678901234567890 }';
+    await org.api.request('POST', '/internal/events', `{"events":[{"event":"ticket.created","data":${data}}]}`);
+    await eventually(() => {
+      expect(deliveries()).toHaveLength(1);
+    });
+    const [one] = deliveries();
+    const body = verified(secret, one!) as { eventId: string };
+    expect(body).toMatchObject({ name: 'ticket.created', cursor: expect.any(String) });
+    expect(one!.headers).toMatchObject({
+      'webhook-id': body.eventId,
+      'x-mcp-subscription-id': id,
+      'content-type': 'application/json',
+    });
+    expect(one!.body.toString()).toContain(`"data":${data}`);
+    expect(Object.keys(one!.headers).filter((name) => name.startsWith('x-service'))).toEqual([]);
+  });
+
+  it('comes only for events of the subscription', async () => {
+    const widget = aWidgetId();
+    await subscribe(params(aSecret(), { arguments: { widget_id: widget } }));
+    await org.api.emit([
+      { event: 'ticket.created', data: { n: 1 } },
+      { event: 'ticket.reply', data: {}, widget_id: widget },
+      { event: 'ticket.created', data: { n: 2 }, widget_id: aWidgetId() },
+      { event: 'ticket.created', data: { n: 3 }, widget_id: widget },
+    ]);
+    await eventually(() => {
+      expect(bodies().map(({ data }) => data)).toEqual([{ n: 3 }]);
+    });
+  });
+
+  it('is repeated a few times with fresh signatures, and then given up; 410 ends it at once', async () => {
+    const secret = aSecret();
+    await subscribe(params(secret));
+    receiver.answer = (_request, response, { body }) => {
+      response.statusCode = body.toString().includes('"n":1}') ? 410 : 500;
+      response.end();
+    };
+    await emit(2);
+    const attempts = (n: number) => deliveries().filter(({ body }) => body.toString().includes(`"n":${n}}`));
+    await eventually(() => {
+      expect([attempts(1).length, attempts(2).length]).toEqual([1, 2]);
+    });
+    for (const one of deliveries()) verified(secret, one);
+    // Both are given up, so the position moves on, and the subscription goes on.
+    await eventually(async () => {
+      const { cursor, deliveryStatus } = await subscribe(params(secret));
+      expect(seqOf(cursor)).toBe(2);
+      expect(deliveryStatus).toMatchObject({ active: true, lastError: 'http_5xx', failedSince: expect.any(String) });
+    });
+    receiver.answer = agrees;
+    await emit(1);
+    await eventually(() => {
+      expect(bodies().at(-1)).toMatchObject({ data: { n: 1 } });
+    });
+  });
+
+  it('has a cursor before which nothing is open', async () => {
+    const secret = aSecret();
+    await subscribe(params(secret));
+    let holds = true;
+    receiver.answer = (request, response, received) => {
+      if (holds && received.body.toString().includes('"n":1}')) response.writeHead(500).end();
+      else agrees(request, response, received);
+    };
+    await emit(3);
+    await eventually(() => {
+      expect(deliveries().length).toBeGreaterThanOrEqual(3);
+    });
+    expect(bodies().map(({ cursor }) => seqOf(cursor))).toEqual(bodies().map(() => 0));
+    holds = false;
+    await eventually(async () => {
+      expect(seqOf((await subscribe(params(secret))).cursor)).toBe(3);
+    });
+    await emit(1);
+    await eventually(() => {
+      expect(seqOf(bodies().at(-1)!.cursor)).toBe(3);
+    });
+  });
+});
+
+describe('a subscription', () => {
+  it('begins at the cursor, also for events that were routed before', async () => {
+    const { cursor } = await org.agent.poll({ name: 'ticket.created' });
+    await emit(3);
+    await eventually(async () => {
+      expect((await org.agent.poll({ name: 'ticket.created', cursor })).events).toHaveLength(3);
+    });
+    const page = await org.agent.poll({ name: 'ticket.created', cursor, maxEvents: 1 });
+    const { truncated } = await subscribe(params(aSecret(), { cursor: page.cursor }));
+    expect(truncated).toBe(false);
+    await eventually(() => {
+      expect(new Set(bodies().map(({ data }) => (data as { n: number }).n))).toEqual(new Set([2, 3]));
+    });
+    await emit(1);
+    await eventually(() => {
+      expect(bodies()).toHaveLength(3);
+    });
+  });
+
+  it('is granted five minutes to a day, and no expiry to those who ask for it', async () => {
+    const secret = aSecret();
+    const minutes = async (more: object) => {
+      const { refreshBefore } = await subscribe(params(secret, more));
+      return refreshBefore === null ? null : Math.round((Date.parse(refreshBefore) - Date.now()) / 60_000);
+    };
+    expect(await minutes({})).toBe(60);
+    expect(await minutes({ ttlMs: 1 })).toBe(5);
+    expect(await minutes({ ttlMs: 7_200_000 })).toBe(120);
+    expect(await minutes({ ttlMs: 1e15 })).toBe(1_440);
+    expect(await minutes({ ttlMs: null })).toBeNull();
+    expect(await minutes({ ttlMs: 600_000 })).toBe(10);
+  });
+
+  it('ends when nobody refreshes it, and begins where the client asks after that', async () => {
+    const secret = aSecret();
+    const { id, cursor } = await subscribe(params(secret));
+    const lapse = "update mcp_subscriptions set granted_until = now() - interval '1 second' where id = $1";
+    await store().query(lapse, [id]);
+    await emit(1);
+    await eventually(async () => {
+      expect(await store().query('select 1 from mcp_subscriptions where id = $1', [id])).toEqual([]);
+    });
+    expect(deliveries()).toEqual([]);
+    const again = await subscribe(params(secret, { cursor }));
+    expect(again).toMatchObject({ id, truncated: false });
+    expect(again.deliveryStatus).toBeUndefined();
+    await eventually(() => {
+      expect(bodies().map(({ data }) => data)).toEqual([{ n: 1 }]);
+    });
+  });
+
+  it('is identified by key, url, name and arguments', async () => {
+    const secret = aSecret();
+    const widget = aWidgetId();
+    const { id } = await subscribe(params(secret, { arguments: {} }));
+    expect((await subscribe(params(secret))).id).toBe(id);
+    const other = await subscribe(params(secret, { arguments: { widget_id: widget } }));
+    expect(other.id).not.toBe(id);
+    const unsubscribe = { name: 'ticket.created', delivery: { url: receiver.url } };
+    const stranger = await Agent.connect(app.url, await anApiKey(store(), org.orgId));
+    await expect(result(stranger, 'events/unsubscribe', unsubscribe)).rejects.toThrow('NotFound');
+    expect(await result(org.agent, 'events/unsubscribe', unsubscribe)).toMatchObject({ resultType: 'complete' });
+    await expect(result(org.agent, 'events/unsubscribe', unsubscribe)).rejects.toThrow('"kind":"subscription"');
+    const mine = await subscribe(params(secret), stranger);
+    expect(mine.id).not.toBe(id);
+    // The url is verified for one key, and not for the other.
+    expect(receiver.received.filter(isChallenge)).toHaveLength(2);
+    await stranger.close();
+  });
+
+  it('is signed with both secrets after a rotation', async () => {
+    const [old, current] = [aSecret(24), aSecret(64)];
+    await subscribe(params(old));
+    await subscribe(params(current));
+    await emit(1);
+    await eventually(() => {
+      expect(deliveries()).toHaveLength(1);
+    });
+    const [one] = deliveries();
+    for (const secret of [old, current]) verified(secret, one!);
+    expect(() => verified(aSecret(), one!)).toThrow();
+    const audit = (await org.api.request('GET', '/external/audit-log')).text;
+    for (const action of ['created', 'secret_rotated']) expect(audit).toContain(`mcp_subscription.${action}`);
+    expect(audit).not.toContain('whsec_');
+    const stored = await store().query<{ text: string }>(
+      'select row_to_json(e)::text || row_to_json(s)::text as text from endpoints e join mcp_subscriptions s on s.endpoint_id = e.id where e.org_id = $1',
+      [org.orgId],
+    );
+    const text = JSON.stringify(stored);
+    for (const secret of [old, current]) {
+      expect(text).not.toContain(secret);
+      expect(text).not.toContain(Buffer.from(secret).toString('hex'));
+    }
+  });
+
+  it('is no endpoint of the organization', async () => {
+    await subscribe(params(aSecret()));
+    const rows = await store().query<{ id: string }>('select id from endpoints where org_id = $1', [org.orgId]);
+    const id = rows[0]!.id;
+    expect((await org.api.request('GET', '/external/webhooks')).text).toBe('{"data":[]}');
+    for (const [method, path] of [
+      ['GET', ''],
+      ['DELETE', ''],
+      ['GET', '/deliveries'],
+      ['POST', '/rotate-secret'],
+    ] as const) {
+      const { status } = await org.api.request(method, `/external/webhooks/${id}${path}`);
+      expect([method, path, status]).toEqual([method, path, 404]);
+    }
+  });
+
+  it('is suspended when nearly all deliveries fail, and a refresh sends what was missed', async () => {
+    const secret = aSecret();
+    await subscribe(params(secret));
+    receiver.answer = (_request, response) => response.writeHead(503).end();
+    await emit(60);
+    await eventually(async () => {
+      const active = await store().query('select is_active from endpoints where org_id = $1', [org.orgId]);
+      expect(active).toEqual([{ is_active: false }]);
+    });
+    await org.api.emit([{ event: 'ticket.created', data: { n: 61 } }]);
+    await eventually(async () => {
+      expect(await store().query('select last_seq from org_heads where org_id = $1', [org.orgId])).toEqual([
+        { last_seq: '61' },
+      ]);
+    });
+    receiver.answer = agrees;
+    const { cursor, deliveryStatus } = await subscribe(params(secret));
+    expect(deliveryStatus).toMatchObject({ active: false, lastError: 'http_5xx' });
+    expect(seqOf(cursor)).toBeLessThanOrEqual(60);
+    await eventually(() => {
+      expect(bodies().at(-1)).toMatchObject({ data: { n: 61 } });
+    });
+    await eventually(async () => {
+      const refreshed = await subscribe(params(secret));
+      expect(refreshed.deliveryStatus).toMatchObject({ active: true, lastError: null });
+      expect(seqOf(refreshed.cursor)).toBe(61);
+    });
+  });
+
+  it('gets a gap message once events that it missed are past retention', async () => {
+    const secret = aSecret();
+    const { id } = await subscribe(params(secret, { ttlMs: null }));
+    // As after a suspension of a month: the first event was not delivered, and is gone.
+    await store().query('update endpoints set is_active = false, disabled_at = now() where org_id = $1', [org.orgId]);
+    await emit(2);
+    await eventually(async () => {
+      expect(await store().query('select last_seq from org_heads where org_id = $1', [org.orgId])).toEqual([
+        { last_seq: '2' },
+      ]);
+    });
+    await store().query('delete from events where org_id = $1 and seq = 1', [org.orgId]);
+    await store().query('update endpoints set is_active = true, disabled_at = null where org_id = $1', [org.orgId]);
+    await eventually(() => {
+      expect(bodies()).toEqual([{ type: 'gap', cursor: expect.any(String) }]);
+    });
+    expect(await store().query('select watermark_seq from mcp_subscriptions where id = $1', [id])).toEqual([
+      { watermark_seq: '1' },
+    ]);
+    const gap = deliveries().at(-1)!;
+    verified(secret, gap);
+    expect(gap.headers['webhook-id']).toMatch(/^msg_gap_[0-9a-f]{32}$/);
+    expect(seqOf(bodies().at(-1)!.cursor)).toBe(1);
+  });
+
+  it('ends with its organization', async () => {
+    await subscribe(params(aSecret()));
+    const service = new ApiClient(app.url, await anApiKey(store(), null));
+    expect((await service.request('DELETE', `/internal/orgs/${org.orgId}`)).status).toBe(204);
+    for (const table of ['mcp_subscriptions', 'mcp_verified_callbacks', 'endpoints']) {
+      expect(await store().query(`select 1 from ${table} where org_id = $1`, [org.orgId])).toEqual([]);
+    }
+  });
+});
+
+describe('a callback', () => {
+  const refusal = async (given: object) => (await org.agent.refusal('events/subscribe', given)).error;
+  const failed = (reason: string) => expect.objectContaining({ code: -32_027, data: { reason } });
+
+  it('is asked first, with a signed challenge that it has to echo', async () => {
+    const secret = aSecret();
+    const { id } = await subscribe(params(secret));
+    const [challenge] = receiver.received;
+    expect(verified(secret, challenge!)).toEqual({ type: 'verification', challenge: expect.any(String) });
+    expect(challenge!.headers).toMatchObject({
+      'webhook-id': expect.stringMatching(/^msg_verification_[0-9a-f]{32}$/),
+      'x-mcp-subscription-id': id,
+    });
+  });
+
+  it('that does not agree gets nothing, and its answer is not shown', async () => {
+    const cases: readonly (readonly [Answer, string])[] = [
+      [(_request, response) => response.end('a secret of the receiver'), 'challenge_failed'],
+      [(_request, response) => response.end('{"challenge":"guess"}'), 'challenge_failed'],
+      [(_request, response) => response.writeHead(404).end('a secret of the receiver'), 'http_4xx'],
+      [(_request, response) => response.writeHead(503).end(), 'http_5xx'],
+      [(_request, response) => response.writeHead(302, { location: app.url }).end(), 'http_4xx'],
+      [(request) => request.socket.destroy(), 'connection_refused'],
+    ];
+    for (const [answer, reason] of cases) {
+      receiver.answer = answer;
+      const error = await refusal(params(aSecret()));
+      expect(error).toEqual(failed(reason));
+      expect(JSON.stringify(error)).not.toContain('a secret of the receiver');
+    }
+    expect(await store().query('select 1 from mcp_subscriptions where org_id = $1', [org.orgId])).toEqual([]);
+    await emit(1);
+    await eventually(async () => {
+      expect((await org.api.request('GET', '/external/events')).text).toContain('"n":1');
+    });
+    expect(deliveries().filter(({ body }) => body.length > 0)).toEqual([]);
+  });
+
+  it('is verified by a document of its origin', async () => {
+    const publish =
+      (receivers: readonly string[]): Answer =>
+      (request, response) => {
+        if (request.url === '/.well-known/mcp-webhook-receiver.json') response.end(JSON.stringify({ receivers }));
+        else response.writeHead(503).end();
+      };
+    receiver.answer = publish(['/hoo', '/other/']);
+    expect(await refusal(params(aSecret()))).toEqual(failed('http_5xx'));
+    receiver.answer = publish(['/hook']);
+    await subscribe(params(aSecret()));
+  });
+
+  it('must be a public https url, as that of an endpoint', async () => {
+    const strict = await gapless.startAll({ ALLOW_HTTP_URLS: 'false', ALLOWED_PRIVATE_NETWORKS: '' });
+    const agent = await Agent.connect(strict.url, org.key);
+    const urls = [
+      'http://example.com/',
+      'https://127.0.0.1/',
+      'https://[::ffff:10.0.0.1]/',
+      'https://169.254.169.254/latest/meta-data',
+      'https://user:password@example.com/',
+      'https://localhost/',
+      'https://example.com:22/',
+      'file:///etc/passwd',
+      'no url',
+      `https://example.com/${'x'.repeat(2_048)}`,
+    ];
+    for (const url of urls) {
+      const given = { name: 'ticket.created', delivery: { mode: 'webhook', url, secret: aSecret() } };
+      expect([url, await agent.refusal('events/subscribe', given)]).toMatchObject([url, { error: { code: -32_602 } }]);
+    }
+    await agent.close();
+    await strict.stop();
+  });
+
+  it('needs a secret of Standard Webhooks', async () => {
+    for (const secret of [undefined, '', 'whsec_', 'secret', aSecret(23), aSecret(65), `${aSecret()}!`, 'whsec_%%%']) {
+      const given = { ...params(''), delivery: { mode: 'webhook', url: receiver.url, secret } };
+      expect([secret, await refusal(given)]).toMatchObject([secret, { code: -32_602 }]);
+    }
+    const push = { ...params(''), delivery: { mode: 'push', url: receiver.url, secret: aSecret() } };
+    expect(await refusal(push)).toMatchObject({ code: -32_026, data: { feature: 'deliveryMode', value: 'push' } });
+    expect(receiver.received).toEqual([]);
+  });
+
+  it('is not asked for a client at its limit', async () => {
+    const secret = aSecret();
+    await subscribe(params(secret));
+    await subscribe(params(secret, { arguments: { widget_id: aWidgetId() } }));
+    const third = { name: 'ticket.reply', delivery: { mode: 'webhook', url: `${receiver.url}/third`, secret } };
+    expect(await refusal(third)).toMatchObject({ code: -32_025, data: { limit: 'subscriptions', max: 2 } });
+    expect(receiver.received).toHaveLength(1);
+    // One that exists is refreshed all the same.
+    await subscribe(params(secret));
+  });
+
+  it('is not asked too often, whatever its path is', async () => {
+    receiver.answer = (_request, response) => response.writeHead(500).end();
+    const errors = await Promise.all(
+      oneTo(30).map((n) =>
+        refusal({
+          name: 'ticket.created',
+          delivery: { mode: 'webhook', url: `${receiver.url}/${n}`, secret: aSecret() },
+        }),
+      ),
+    );
+    expect(errors.filter((error) => (error as { code: number }).code === -32_025)).toHaveLength(10);
+    expect(receiver.received.filter(isChallenge)).toHaveLength(20);
+  });
+});
+
+describe('a restart', () => {
+  it('loses no subscription, and none begins that was being verified', async () => {
+    const own = await aGapless({ RETRY_SCHEDULE: '200ms' });
+    const first = await own.startAll();
+    const orgId = anOrgId();
+    const key = await anApiKey(first.app.get(Store), orgId);
+    const agent = await Agent.connect(first.url, key);
+    const secret = aSecret();
+    await subscribe(params(secret, { ttlMs: null }), agent);
+    receiver.answer = () => undefined;
+    const other = { name: 'ticket.reply', delivery: { mode: 'webhook', url: `${receiver.url}/other`, secret } };
+    const asking = agent.refusal('events/subscribe', other).catch(() => undefined);
+    await eventually(() => {
+      expect(receiver.received).toHaveLength(2);
+    });
+    await first.stop();
+    await asking;
+    receiver.answer = agrees;
+    const second = await own.startAll();
+    const api = new ApiClient(second.url, key);
+    await api.emit([
+      { event: 'ticket.reply', data: {} },
+      { event: 'ticket.created', data: { n: 1 } },
+    ]);
+    await eventually(() => {
+      expect(bodies().filter(({ data }) => data !== undefined)).toMatchObject([{ name: 'ticket.created' }]);
+    });
+    verified(secret, deliveries().at(-1)!);
+    await own.stop();
+  });
+});
