@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
-import { Store } from '#libs/postgres';
+import { McpSubscriptions, Store } from '#libs/postgres';
 import { AlertingModule } from '../../apps/alerting/src/alerting.module.js';
 import { DeliverySuite } from '../e2e/delivery/support/delivery-suite.js';
 import type { Operator } from '../e2e/delivery/support/operator.js';
@@ -9,6 +9,7 @@ import { anApiKey } from '../support/api-keys.js';
 import { conversationData } from '../support/conversations.js';
 import { anOrgId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
+import { anMcpSubscription } from '../support/mcp-subscriptions.js';
 import type { Receiver } from '../support/receiver.js';
 import { aBrowser } from './support/a-browser.js';
 import { seriousViolations } from './support/accessibility.js';
@@ -356,6 +357,33 @@ describe('the page of feed readers', () => {
   });
 });
 
+describe('the page of agents', () => {
+  it('shows who has subscribed, and ends a subscription', async () => {
+    const { visitor, operator, apiKey } = await aDesk();
+    const { page } = visitor;
+    await visitor.open('/agents');
+    await visitor.see('No agent has subscribed');
+    const keyId = apiKey.split('_').slice(0, 2).join('_');
+    const agent = { orgId: operator.orgId, keyId, url: (await suite.aReceiver()).url };
+    await anMcpSubscription(suite.app.app.get(McpSubscriptions), agent);
+    await operator.emit(TICKET);
+    const row = page.getByRole('row').filter({ hasText: 'ticket.created' });
+    await eventually(async () => {
+      await visitor.open('/agents');
+      await row.waitFor();
+      expect(await row.textContent()).toMatch(/Active.*#1.*Caught up/);
+    });
+    expect(await seriousViolations(page)).toEqual([]);
+    await row.getByRole('button', { name: 'End' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'End subscription' }).click();
+    await visitor.see('Subscription ended');
+    await eventually(async () => {
+      await visitor.open('/agents');
+      await visitor.see('No agent has subscribed');
+    });
+  });
+});
+
 describe('the alerts page', () => {
   beforeAll(async () => {
     await suite.gapless.start([AlertingModule], { env: { SWEEP_INTERVAL: '200ms' } });
@@ -413,7 +441,17 @@ describe('every page', () => {
     paths = [
       ...['/', '/endpoints', '/endpoints/new', `/endpoints/${good.id}`, `/endpoints/${good.id}/edit`],
       ...[`/endpoints/${bad.id}`, `/endpoints/${bad.id}/deliveries/${delivery!.id}`],
-      ...['/events', '/events?seq=1', '/cursors', '/alerts', '/keys', '/audit-log', '/samples', '/no-such-page'],
+      ...[
+        '/events',
+        '/events?seq=1',
+        '/cursors',
+        '/agents',
+        '/alerts',
+        '/keys',
+        '/audit-log',
+        '/samples',
+        '/no-such-page',
+      ],
     ];
   });
 

@@ -94,6 +94,12 @@ const cursors = createRoute({
   component: lazyRouteComponent(() => import('./cursors/cursors.page.js'), 'CursorsPage'),
 });
 
+const agents = createRoute({
+  getParentRoute: () => inside,
+  path: '/agents',
+  component: lazyRouteComponent(() => import('./agents/agents.page.js'), 'AgentsPage'),
+});
+
 const alerts = createRoute({
   getParentRoute: () => inside,
   path: '/alerts',
@@ -136,6 +142,7 @@ const routes = root.addChildren([
     delivery,
     events,
     cursors,
+    agents,
     catalog,
     alerts,
     keys,

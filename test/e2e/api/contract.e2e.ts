@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApiKeyId, OrgId } from '#libs/domain';
-import { ORG_KEY_SCOPES } from '#libs/postgres';
+import { McpSubscriptions, ORG_KEY_SCOPES } from '#libs/postgres';
 import { anOrgId } from '../../support/ids.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
+import { anMcpSubscription } from '../../support/mcp-subscriptions.js';
 import { aReceiver, type Receiver } from '../../support/receiver.js';
 import { ApiSuite, posting, withJson } from './support/api-suite.js';
 import { expectHeaders, type Problem } from './support/expect-answer.js';
@@ -14,6 +15,7 @@ const UNKNOWN = {
   deliveryId: 'whd_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
   apiKeyId: 'gk_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
   cursorName: 'no-such-cursor',
+  subscriptionId: `sub_${'0'.repeat(32)}`,
   eventId: 'evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
 };
 
@@ -37,7 +39,7 @@ interface Org {
 
 /** An org of which there is something to ask for. */
 async function anOrg(orgId: OrgId = anOrgId()): Promise<Org> {
-  const { key } = await suite.aKeyWith(orgId);
+  const { id: keyId, key } = await suite.aKeyWith(orgId);
   const hook = { url: receiver.url, events: ['ticket.created'] };
   const { id: endpointId } = await suite.data<{ id: string }>(
     { key, ...posting('/api/v1/external/webhooks', hook) },
@@ -55,7 +57,10 @@ async function anOrg(orgId: OrgId = anOrgId()): Promise<Org> {
     { key, ...withJson({ method: 'PUT', path: `/api/v1/external/cursors/${cursorName}` }, { seq: 0 }) },
     200,
   );
-  return { key, named: { orgId, endpointUrl: receiver.url, endpointId, deliveryId, apiKeyId, cursorName, eventId } };
+  const agent = { orgId, keyId, url: receiver.url };
+  const subscriptionId = await anMcpSubscription(suite.app.app.get(McpSubscriptions), agent);
+  const ids = { endpointId, deliveryId, apiKeyId, cursorName, subscriptionId, eventId };
+  return { key, named: { orgId, endpointUrl: receiver.url, ...ids } };
 }
 
 /** Returns the members of a problem that are the same from request to request. */

@@ -18,6 +18,7 @@ function nothing(): Named {
     deliveryId: '',
     apiKeyId: '',
     cursorName: '',
+    subscriptionId: '',
     eventId: '',
   };
 }
@@ -49,7 +50,7 @@ async function anOrg(): Promise<Org> {
   const { id: deliveryId } = await suite.data<{ id: string }>(test, 202);
   return {
     key,
-    named: { orgId, endpointUrl: receiver.url, endpointId, deliveryId, apiKeyId: '', cursorName: '', eventId: '' },
+    named: { ...nothing(), orgId, endpointUrl: receiver.url, endpointId, deliveryId },
   };
 }
 

@@ -35,6 +35,7 @@ describe('the rate limit (contract 9)', () => {
     deliveryId: 'whd_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
     apiKeyId: 'gk_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
     cursorName: 'billing',
+    subscriptionId: `sub_${'0'.repeat(32)}`,
     eventId: 'evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
   };
 

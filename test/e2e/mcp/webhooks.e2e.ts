@@ -232,24 +232,35 @@ describe('a delivery', () => {
   it('has a cursor before which nothing is open', async () => {
     const secret = aSecret();
     await subscribe(params(secret));
-    let holds = true;
+    const held: (() => void)[] = [];
+    let failures = 0;
     receiver.answer = (request, response, received) => {
-      if (holds && received.body.toString().includes('"n":1}')) response.writeHead(500).end();
-      else agrees(request, response, received);
+      if (!received.body.toString().includes('"n":1}')) agrees(request, response, received);
+      // The first attempt fails. The second one is under way until it is released.
+      else if (failures++ === 0) response.writeHead(500).end();
+      else held.push(() => response.end());
     };
     await emit(3);
     await eventually(() => {
-      expect(deliveries().length).toBeGreaterThanOrEqual(3);
+      expect(held).toHaveLength(1);
     });
-    expect(bodies().map(({ cursor }) => seqOf(cursor))).toEqual(bodies().map(() => 0));
-    holds = false;
+    await org.api.emit([{ event: 'ticket.created', data: { n: 4 } }]);
     await eventually(async () => {
-      expect(seqOf((await subscribe(params(secret))).cursor)).toBe(3);
+      expect(bodies().at(-1)).toMatchObject({ data: { n: 4 } });
+      const settled = `select count(*)::int as count from deliveries where org_id = $1 and status = 'delivered'`;
+      expect(await store().query(settled, [org.orgId])).toEqual([{ count: 3 }]);
     });
-    await emit(1);
+    expect(seqOf((await subscribe(params(secret))).cursor)).toBe(0);
+    expect(bodies().map(({ cursor }) => seqOf(cursor))).toEqual(bodies().map(() => 0));
+    held[0]!();
+    await eventually(async () => {
+      expect(seqOf((await subscribe(params(secret))).cursor)).toBe(4);
+    });
+    await org.api.emit([{ event: 'ticket.created', data: { n: 5 } }]);
     await eventually(() => {
-      expect(seqOf(bodies().at(-1)!.cursor)).toBe(3);
+      expect(bodies().at(-1)).toMatchObject({ data: { n: 5 } });
     });
+    expect(seqOf(bodies().at(-1)!.cursor)).toBe(4);
   });
 });
 
@@ -416,6 +427,44 @@ describe('a subscription', () => {
     verified(secret, gap);
     expect(gap.headers['webhook-id']).toMatch(/^msg_gap_[0-9a-f]{32}$/);
     expect(seqOf(bodies().at(-1)!.cursor)).toBe(1);
+  });
+
+  it('is listed and ended by the organization, which its agent learns', async () => {
+    const secret = aSecret();
+    const { id } = await subscribe(params(secret));
+    await emit(1);
+    const listed = async () =>
+      (JSON.parse((await org.api.request('GET', '/external/mcp-subscriptions')).text) as { data: unknown[] }).data;
+    await eventually(async () => {
+      expect(await listed()).toEqual([
+        {
+          id,
+          key_id: expect.stringMatching(/^gk_/),
+          event: 'ticket.created',
+          arguments: {},
+          url: receiver.url,
+          status: 'active',
+          seq: 1,
+          behind: 0,
+          last_delivered_at: expect.any(String),
+          last_error: null,
+          expires_at: expect.any(String),
+          refreshed_at: expect.any(String),
+          created_at: expect.any(String),
+        },
+      ]);
+    });
+    expect((await org.api.request('DELETE', `/external/mcp-subscriptions/${id}`)).status).toBe(204);
+    expect((await org.api.request('DELETE', `/external/mcp-subscriptions/${id}`)).status).toBe(404);
+    await emit(1);
+    await eventually(async () => {
+      expect(bodies().slice(1)).toEqual([{ type: 'terminated', error: expect.objectContaining({ code: -32_024 }) }]);
+      expect(await listed()).toEqual([]);
+    });
+    const terminated = deliveries().at(-1)!;
+    verified(secret, terminated);
+    expect(terminated.headers['webhook-id']).toMatch(/^msg_terminated_[0-9a-f]{32}$/);
+    expect((await org.api.request('GET', '/external/audit-log')).text).toContain('ended_by_organization');
   });
 
   it('ends with its organization', async () => {

@@ -17,13 +17,15 @@ import { RecoverEndpointTool } from './tools/recover-endpoint.tool.js';
 import { ReplayDeliveryTool } from './tools/replay-delivery.tool.js';
 import { CallbackClients } from './webhooks/callback-clients.js';
 import { CallbackVerifier } from './webhooks/callback-verifier.js';
+import { EndMcpSubscriptionController } from './webhooks/end-mcp-subscription.controller.js';
+import { ListMcpSubscriptionsController } from './webhooks/list-mcp-subscriptions.controller.js';
 import { SubscribeWebhooks } from './webhooks/subscribe-webhooks.js';
 import { SubscriptionUpkeep } from './webhooks/subscription-upkeep.js';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';
 
 @Module({
   imports: [AuthModule, DeliveriesModule, EventsModule, WebhooksModule],
-  controllers: [McpController],
+  controllers: [EndMcpSubscriptionController, ListMcpSubscriptionsController, McpController],
   providers: [
     ...SIGNERS,
     AgentTools,

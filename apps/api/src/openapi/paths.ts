@@ -549,6 +549,32 @@ const storedEvent: JsonObject = {
   }),
 };
 
+const mcpSubscriptions: JsonObject = {
+  get: operation('get', {
+    id: 'listMcpSubscriptions',
+    tag: EVENTS,
+    summary: 'List the webhook subscriptions of agents',
+    description: 'Shows which agents have subscribed by MCP, and how far behind they are.',
+    scope: 'webhooks:read',
+    success: { status: 200, description: 'All of them, oldest first.', content: dataOf(listOf('McpSubscription')) },
+  }),
+};
+
+const mcpSubscription: JsonObject = {
+  delete: operation('delete', {
+    id: 'endMcpSubscription',
+    tag: EVENTS,
+    summary: 'End the webhook subscription of an agent',
+    description:
+      'Deliveries stop at once. The agent is sent `terminated`, and the subscription is listed as `ended` until then. ' +
+      'An agent with a valid key can subscribe again: to prevent that, revoke the key.',
+    scope: 'webhooks:write',
+    parameters: [pathParameter('id', 'The id of the subscription.')],
+    success: { status: 204, description: 'It has ended.' },
+    errors: ['not_found'],
+  }),
+};
+
 const CURSOR = pathParameter('name', 'The name of the cursor.');
 
 const cursors: JsonObject = {
@@ -816,6 +842,8 @@ export const PATHS: JsonObject = {
   '/api/v1/external/webhooks/{id}/deliveries/{deliveryId}/replay': replay,
   '/api/v1/external/events': feed,
   '/api/v1/external/cursors': cursors,
+  '/api/v1/external/mcp-subscriptions': mcpSubscriptions,
+  '/api/v1/external/mcp-subscriptions/{id}': mcpSubscription,
   '/api/v1/external/cursors/{name}': cursor,
   '/api/v1/external/events/{id}': event,
   '/api/v1/external/events/{id}/deliveries': eventDeliveries,

@@ -300,6 +300,28 @@ export const SCHEMAS: JsonObject = {
     },
     'The position of a reader of the feed.',
   ),
+  McpSubscription: objectOf(
+    {
+      id: { type: 'string', pattern: '^sub_[0-9a-f]{32}$' },
+      key_id: { type: 'string', description: 'The API key that subscribed.' },
+      event: { type: 'string' },
+      arguments: { type: 'object' },
+      url: { type: 'string' },
+      status: {
+        type: 'string',
+        enum: ['active', 'suspended', 'ended'],
+        description: 'suspended: nearly all deliveries failed. The next refresh resumes it.',
+      },
+      seq: { ...COUNT, description: 'Every event of the subscription up to this seq is acknowledged or given up.' },
+      behind: { ...COUNT, description: 'The number of events of the organization after it.' },
+      last_delivered_at: MAYBE_TIMESTAMP,
+      last_error: { ...MAYBE_TEXT, description: 'The category of the error; null if the latest attempt succeeded.' },
+      expires_at: { ...MAYBE_TIMESTAMP, description: 'null for no expiry.' },
+      refreshed_at: TIMESTAMP,
+      created_at: TIMESTAMP,
+    },
+    'A webhook that an agent has subscribed by MCP.',
+  ),
   CursorMove: bodySchema(MoveCursorDto),
   EventType: objectOf({
     event: { type: 'string', enum: EVENT_TYPES },

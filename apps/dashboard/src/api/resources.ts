@@ -29,6 +29,7 @@ export type ApiKey = Schemas['ApiKey'];
 export type ApiKeyWithSecret = Schemas['ApiKeyWithSecret'];
 export type AuditEntry = Schemas['AuditEntry'];
 export type Cursor = Schemas['Cursor'];
+export type McpSubscription = Schemas['McpSubscription'];
 export type LiveChatSettings = Schemas['LiveChatSettings'];
 export type WaitingConversation = Schemas['WaitingConversation'];
 export type RaisedAlert = Schemas['Alert'];

@@ -252,6 +252,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/external/mcp-subscriptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the webhook subscriptions of agents
+         * @description Shows which agents have subscribed by MCP, and how far behind they are.
+         *
+         *     Scope: `webhooks:read`.
+         */
+        get: operations["listMcpSubscriptions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/external/mcp-subscriptions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End the webhook subscription of an agent
+         * @description Deliveries stop at once. The agent is sent `terminated`, and the subscription is listed as `ended` until then. An agent with a valid key can subscribe again: to prevent that, revoke the key.
+         *
+         *     Scope: `webhooks:write`.
+         */
+        delete: operations["endMcpSubscription"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/external/cursors/{name}": {
         parameters: {
             query?: never;
@@ -2132,6 +2176,37 @@ export interface components {
             lost: number;
             /** Format: date-time */
             moved_at: string;
+            /** Format: date-time */
+            created_at: string;
+        };
+        /** @description A webhook that an agent has subscribed by MCP. */
+        McpSubscription: {
+            id: string;
+            /** @description The API key that subscribed. */
+            key_id: string;
+            event: string;
+            arguments: Record<string, never>;
+            url: string;
+            /**
+             * @description suspended: nearly all deliveries failed. The next refresh resumes it.
+             * @enum {string}
+             */
+            status: "active" | "suspended" | "ended";
+            /** @description Every event of the subscription up to this seq is acknowledged or given up. */
+            seq: number;
+            /** @description The number of events of the organization after it. */
+            behind: number;
+            /** Format: date-time */
+            last_delivered_at: string | null;
+            /** @description The category of the error; null if the latest attempt succeeded. */
+            last_error: string | null;
+            /**
+             * Format: date-time
+             * @description null for no expiry.
+             */
+            expires_at: string | null;
+            /** Format: date-time */
+            refreshed_at: string;
             /** Format: date-time */
             created_at: string;
         };
@@ -4186,6 +4261,197 @@ export interface operations {
             };
             /** @description `insufficient_scope`: The API key does not allow this. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `validation_failed`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: The service is unavailable. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listMcpSubscriptions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them, oldest first. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["McpSubscription"][];
+                    };
+                };
+            };
+            /**
+             * @description `invalid_api_key`: The API key is not valid.
+             *
+             *     `missing_api_key`: An API key is required.
+             */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `insufficient_scope`: The API key does not allow this. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `validation_failed`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: The service is unavailable. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    endMcpSubscription: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the subscription. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It has ended. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `malformed_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_api_key`: The API key is not valid.
+             *
+             *     `missing_api_key`: An API key is required.
+             */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `insufficient_scope`: The API key does not allow this.
+             *
+             *     `csrf_token_invalid`: The request does not come from the dashboard.
+             */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: The request is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: The body is not JSON. */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };

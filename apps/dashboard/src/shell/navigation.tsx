@@ -12,6 +12,7 @@ const PLACES: readonly Place[] = [
   { link: { to: '/endpoints' }, icon: 'endpoint', text: 'Endpoints' },
   { link: { to: '/events' }, icon: 'events', text: 'Events' },
   { link: { to: '/cursors' }, icon: 'readers', text: 'Feed readers' },
+  { link: { to: '/agents' }, icon: 'send', text: 'Agents' },
   { link: { to: '/catalog' }, icon: 'catalog', text: 'Event catalog' },
   { link: { to: '/alerts' }, icon: 'bell', text: 'Live-chat alerts' },
   { link: { to: '/keys' }, icon: 'key', text: 'API keys' },

@@ -25,6 +25,12 @@ export function subscriptionIdOf({ principal, url, name, arguments: given }: Sub
   return `sub_${createHash('sha256').update(text).digest('hex').slice(0, ID_DIGITS)}`;
 }
 
+const SUBSCRIPTION_ID = /^sub_[0-9a-f]{32}$/;
+
+export function isSubscriptionId(text: string): boolean {
+  return SUBSCRIPTION_ID.test(text);
+}
+
 const MIN_TTL_MS = 5 * 60_000;
 const MAX_TTL_MS = 24 * 60 * 60_000;
 const DEFAULT_TTL_MS = 60 * 60_000;

@@ -1,5 +1,5 @@
 import type { QueryRunner } from 'typeorm';
-import { seqFromText, type EndpointId, type OrgId, type Seq, type WidgetId } from '#libs/domain';
+import { seqFromText, type EndpointId, type McpError, type OrgId, type Seq, type WidgetId } from '#libs/domain';
 import { OPERATOR, type AuditActor } from '../access/audit-actor.js';
 import { appendAudit } from '../access/audit-log.js';
 import type { SecretCipher } from '../access/secret-cipher.js';
@@ -218,6 +218,30 @@ export class McpSubscriptions {
         await appendAudit(runner, this.actor, { orgId, action: 'mcp_subscription.ended', target: id, details });
       }
       return wasLive;
+    });
+  }
+
+  /**
+   * Stops deliveries at once. The subscription is removed after its subscriber was sent the error.
+   * @returns whether the subscription existed and had not ended
+   */
+  async end(orgId: OrgId, id: string, error: McpError, at: Date): Promise<boolean> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const [[row]] = (await runner.query(
+        `update mcp_subscriptions set ended_at = $2, ended_error = $3, gap_seq = null, notice_id = null,
+           notice_attempts = 0, notice_due_at = $2
+         where id = $1 and ended_at is null and (granted_until is null or granted_until > $2)
+         returning endpoint_id, url, name`,
+        [id, at, JSON.stringify(error)],
+      )) as [Pick<Row, 'endpoint_id' | 'url' | 'name'>[], number];
+      if (row === undefined) return false;
+      await runner.query('update endpoints set is_active = false, disabled_at = $2 where id = $1', [
+        row.endpoint_id,
+        at,
+      ]);
+      const details = { url: row.url, name: row.name, reason: 'ended_by_organization' };
+      await appendAudit(runner, this.actor, { orgId, action: 'mcp_subscription.ended', target: id, details });
+      return true;
     });
   }
 

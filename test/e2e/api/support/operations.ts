@@ -11,6 +11,8 @@ export interface Named {
   readonly deliveryId: string;
   readonly apiKeyId: string;
   readonly cursorName: string;
+  /** A webhook subscription of an agent. */
+  readonly subscriptionId: string;
   /** An event in the feed. */
   readonly eventId: string;
 }
@@ -23,7 +25,9 @@ export interface Operation {
   /** The status of its good answer. */
   readonly status: number;
   /** What in its path is an id. */
-  readonly ids: readonly ('orgId' | 'endpointId' | 'deliveryId' | 'apiKeyId' | 'cursorName' | 'eventId')[];
+  readonly ids: readonly (
+    'orgId' | 'endpointId' | 'deliveryId' | 'apiKeyId' | 'cursorName' | 'subscriptionId' | 'eventId'
+  )[];
   /** A request that is accepted. */
   readonly ask: (named: Named) => Ask;
 }
@@ -175,6 +179,20 @@ export const OPERATIONS: readonly Operation[] = [
     status: 204,
     ids: ['cursorName'],
     ask: (named) => ({ method: 'DELETE', path: cursor(named) }),
+  },
+  {
+    id: 'listMcpSubscriptions',
+    scope: 'webhooks:read',
+    status: 200,
+    ids: [],
+    ask: () => ({ method: 'GET', path: '/api/v1/external/mcp-subscriptions' }),
+  },
+  {
+    id: 'endMcpSubscription',
+    scope: 'webhooks:write',
+    status: 204,
+    ids: ['subscriptionId'],
+    ask: ({ subscriptionId }) => ({ method: 'DELETE', path: `/api/v1/external/mcp-subscriptions/${subscriptionId}` }),
   },
   {
     id: 'listEventTypes',
