@@ -56,7 +56,7 @@ export class FollowChangesController {
   ): Promise<StreamableFile> {
     // Only pages follow changes. API keys get 404, as for the session itself.
     if (request.portal === null) sessionOf(request);
-    const { id, scopes } = keyOf(request);
+    const { quota, scopes } = keyOf(request);
     const reader: Reader = {
       orgId,
       mayReadEvents: scopes.includes('events:read'),
@@ -65,7 +65,7 @@ export class FollowChangesController {
     };
     // If the stream is refused, its connection is closed, since it would only take memory.
     reply.header('connection', 'close');
-    reply.raw.once('close', this.streams.open(orgId, id));
+    reply.raw.once('close', this.streams.open(orgId, quota));
     reply.removeHeader('connection');
     // Read before anything is sent, so that a failure is still answered as a problem.
     const { headSeq } = await this.reads.bounds(orgId);
