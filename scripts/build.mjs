@@ -104,6 +104,6 @@ function compressFiles(directory) {
     const bytes = readFileSync(file);
     if (bytes.length < SMALLEST_WORTH_IT) continue;
     writeFileSync(`${file}.gz`, gzipSync(bytes, { level: 9 }));
-    writeFileSync(`${file}.br`, brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }));
+    writeFileSync(`${file}.br`, brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }));
   }
 }

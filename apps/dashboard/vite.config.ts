@@ -1,11 +1,16 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vite';
+import { writeFontSubset } from './font-subset.js';
 
 /** The address of the api that `npm run dev:dashboard` uses. */
 const API = 'http://127.0.0.1:3000';
 
+/** The part of Inter that the pages need nearly always. */
+const FONT = await writeFontSubset(join(import.meta.dirname, '../../.cache/dashboard'));
+
 export default defineConfig({
   root: import.meta.dirname,
+  resolve: { alias: { '@font-subset': FONT } },
   build: {
     outDir: '../../dist/dashboard',
     emptyOutDir: true,

@@ -1,4 +1,3 @@
-import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { McpSubscriptions, Store } from '#libs/postgres';
@@ -12,12 +11,11 @@ import { eventually } from '../support/infrastructure/eventually.js';
 import { anMcpSubscription } from '../support/mcp-subscriptions.js';
 import type { Receiver } from '../support/receiver.js';
 import { aBrowser } from './support/a-browser.js';
-import { seriousViolations } from './support/accessibility.js';
+import { violations } from './support/accessibility.js';
 import { Visitor, type View } from './support/visitor.js';
 
 /** Three attempts, soon after each other; an endpoint is given up after two deliveries that failed wholly. */
 const ENVIRONMENT = { RETRY_SCHEDULE: '200ms,200ms', AUTO_DISABLE_AFTER: '6' };
-const MAX_SCRIPT_BYTES = 250 * 1_024;
 const TICKET = { event: 'ticket.created', data: { id: 'tkt_1', subject: 'Where is my parcel?', price: 1.0 } };
 
 let suite: DeliverySuite;
@@ -248,10 +246,12 @@ describe('an endpoint that was disabled automatically', () => {
     expect(await page.getByTestId('count-missed').textContent()).toBe('3');
     expect((await operator.endpoint(id)).is_active).toBe(false);
     await visitor.button('Enable and recover 5').click();
+    await visitor.see('5 of 5 delivered.');
+    await visitor.button('Done').click();
     await page.locator('header').getByText('Healthy').waitFor();
-    await eventually(() => {
-      expect(seqsAt(receiver).slice(before).toSorted()).toEqual([1, 2, 3, 4, 5]);
-    });
+    // The first push is the test, which is the sixth event.
+    expect(seqsAt(receiver).slice(before)[0]).toBe(6);
+    expect(seqsAt(receiver).slice(before).toSorted()).toEqual([1, 2, 3, 4, 5, 6]);
   });
 });
 
@@ -273,6 +273,7 @@ describe('the events', () => {
 
     await page.getByRole('link', { name: /#2 / }).click();
     const { text } = await operator.api.request('GET', '/external/events?since=1&limit=1');
+    await page.getByRole('tab', { name: 'As stored' }).click();
     const raw = await page.getByRole('region', { name: /^As stored/ }).textContent();
     expect(text).toContain(raw);
     expect(raw).toContain('"seq":2');
@@ -289,10 +290,9 @@ describe('the events', () => {
     await operator.emit(...Array.from({ length: 120 }, () => TICKET));
     await visitor.open('/events');
     await page.getByRole('link', { name: /#120 / }).waitFor();
-    await page.getByLabel('Jump to seq').fill('#60');
-    await page.keyboard.press('Enter');
+    await visitor.find('#60');
     await visitor.see('Up to #60');
-    await page.getByRole('region', { name: /^As stored/ }).waitFor();
+    await page.getByRole('region', { name: 'For reading' }).waitFor();
     await visitor.button('Older').click();
     await page.getByRole('link', { name: /#1 / }).waitFor();
     expect(await page.getByRole('list', { name: 'Events, newest first' }).getByRole('link').count()).toBe(60);
@@ -353,7 +353,7 @@ describe('the page of feed readers', () => {
       expect(await row.textContent()).toContain('2 events behind');
     });
     expect(await page.getByRole('row').filter({ hasText: 'warehouse' }).textContent()).toContain('Caught up');
-    expect(await seriousViolations(page)).toEqual([]);
+    expect(await violations(page)).toEqual([]);
   });
 });
 
@@ -407,7 +407,7 @@ describe('the alerts page', () => {
     await waiting.filter({ hasText: "Bob's parcel" }).getByText('In queue').waitFor();
     await raised.filter({ hasText: "Ada's parcel" }).getByText('Still waiting').waitFor();
     expect(await raised.filter({ hasText: "Bob's parcel" }).count()).toBe(0);
-    expect(await seriousViolations(page)).toEqual([]);
+    expect(await violations(page)).toEqual([]);
 
     await page.getByLabel('Second alert after (seconds)').fill('60');
     await visitor.see('Must be longer than the first.');
@@ -416,61 +416,17 @@ describe('the alerts page', () => {
     await visitor.button('Save').click();
     await visitor.see('Thresholds saved');
     await waiting.filter({ hasText: "Ada's parcel" }).getByText('Escalated').waitFor();
-    expect(await seriousViolations(page)).toEqual([]);
+    expect(await violations(page)).toEqual([]);
   });
 });
 
 describe('every page', () => {
   let desk: Desk;
-  let paths: readonly string[];
 
   beforeAll(async () => {
     desk = await aDesk();
     const { operator } = desk;
-    const good = await operator.register({
-      url: (await suite.aReceiver()).url,
-      events: ['ticket.created'],
-      name: 'CRM',
-    });
-    const bad = await operator.register({ url: (await failing()).url, events: ['ticket.created'], widget_ids: [] });
-    await operator.emit(TICKET, TICKET);
-    await eventually(async () => {
-      expect((await operator.endpoint(bad.id)).is_active).toBe(false);
-    });
-    const [delivery] = await operator.deliveries(bad.id);
-    paths = [
-      ...['/', '/endpoints', '/endpoints/new', `/endpoints/${good.id}`, `/endpoints/${good.id}/edit`],
-      ...[`/endpoints/${bad.id}`, `/endpoints/${bad.id}/deliveries/${delivery!.id}`],
-      ...[
-        '/events',
-        '/events?seq=1',
-        '/cursors',
-        '/agents',
-        '/alerts',
-        '/keys',
-        '/audit-log',
-        '/samples',
-        '/no-such-page',
-      ],
-    ];
-  });
-
-  it.each([
-    { theme: 'light', width: 1_280 },
-    { theme: 'dark', width: 390 },
-  ] as const)('keeps nobody out, and fits: $theme, $width wide', async (view) => {
-    const visitor = await aVisitor(view);
-    await visitor.signIn(desk.apiKey);
-    const found: string[] = [];
-    for (const path of paths) {
-      await visitor.open(path);
-      await visitor.page.locator('h1').first().waitFor();
-      await visitor.page.locator('.skeleton').first().waitFor({ state: 'detached' });
-      found.push(...(await seriousViolations(visitor.page)).map((violation) => `${path}: ${violation}`));
-      const overflow = await visitor.page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
-      if (overflow > 0) found.push(`${path}: is ${overflow} px too wide`);
-    }
-    expect(found).toEqual([]);
+    await operator.register({ url: (await suite.aReceiver()).url, events: ['ticket.created'], name: 'CRM' });
   });
 
   it('is reached and used by the keyboard alone', async () => {
@@ -511,18 +467,5 @@ describe('every page', () => {
     await visitor.open('/endpoints');
     await visitor.heading('Endpoints').waitFor();
     expect(await ground()).toBe(dark);
-  });
-
-  it('begins with less than 250 KB of compressed script, and none from elsewhere', async () => {
-    const visitor = await aVisitor();
-    const scripts: { readonly url: string; readonly bytes: Promise<number> }[] = [];
-    visitor.page.on('response', (response) => {
-      if (response.request().resourceType() !== 'script') return;
-      scripts.push({ url: response.url(), bytes: response.body().then((body) => gzipSync(body).length) });
-    });
-    await visitor.signIn(desk.apiKey);
-    const sizes = await Promise.all(scripts.map(({ bytes }) => bytes));
-    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(MAX_SCRIPT_BYTES);
-    expect(scripts.map(({ url }) => new URL(url).origin)).toEqual(scripts.map(() => suite.app.url));
   });
 });

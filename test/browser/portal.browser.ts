@@ -9,7 +9,7 @@ import { anApiKey } from '../support/api-keys.js';
 import { anOrgId, aWidgetId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import { aBrowser } from './support/a-browser.js';
-import { seriousViolations } from './support/accessibility.js';
+import { violations } from './support/accessibility.js';
 import { Visitor } from './support/visitor.js';
 
 /** Where to keep what the portal looks like; nowhere by default. */
@@ -210,7 +210,7 @@ describe('the portal', () => {
     for (const page of ['Endpoints', 'Events', 'Event catalog']) {
       await link(visitor.page, page).click();
       await heading(visitor.page, page).waitFor();
-      expect([page, await seriousViolations(visitor.page)]).toEqual([page, []]);
+      expect([page, await violations(visitor.page)]).toEqual([page, []]);
     }
     await keepScreenshot(visitor.page, `portal-${theme}-${width}`);
   });

@@ -6,18 +6,23 @@ import {
   ApiKeyRecords,
   isServiceKeyScope,
   ORG_KEY_SCOPES,
+  type ApiKeyScope,
   type Store,
 } from '#libs/postgres';
 import { Identifiers } from '#libs/runtime';
 
 const identifiers = new Identifiers(systemClock);
 
-/** A key with every scope that it may hold: an org's, or with `null` a product service's. */
-export async function anApiKey(store: Store, orgId: OrgId | null): Promise<string> {
+/** A key: an org's, or with `null` a product service's; by default with every scope that it may hold. */
+export async function anApiKey(
+  store: Store,
+  orgId: OrgId | null,
+  scopes: readonly ApiKeyScope[] = orgId === null ? API_KEY_SCOPES.filter(isServiceKeyScope) : ORG_KEY_SCOPES,
+): Promise<string> {
   return new ApiKeyRecords(store).create({
     id: identifiers.apiKeyId(),
     orgId,
-    scopes: orgId === null ? API_KEY_SCOPES.filter(isServiceKeyScope) : ORG_KEY_SCOPES,
+    scopes,
     secret: randomBytes(API_KEY_SECRET_BYTES),
     createdAt: new Date(),
     expiresAt: null,

@@ -1,20 +1,21 @@
 import { CSPProvider } from '@base-ui/react/csp-provider';
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { whenSessionEnds } from './api/client.js';
-import { mayBeAskedAgain } from './api/retries.js';
+import { newQueryClient } from './api/query-client.js';
 import { dashboardRouter } from './router.js';
 import { forgetSession } from './session/session.js';
 import { chosenTheme, showTheme } from './theme/theme.js';
 import { Toasts } from './ui/toasts.js';
+import './styles/fonts.css';
 import './styles/tokens.css';
 import './styles/base.css';
 import './styles/layout.css';
 import './ui/table.css';
 
-const queries = new QueryClient({ defaultOptions: { queries: { staleTime: 2_000, retry: mayBeAskedAgain } } });
+const queries = newQueryClient();
 const router = dashboardRouter(queries);
 
 whenSessionEnds(() => {

@@ -8,9 +8,13 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { parseDeliverySearch } from './deliveries/delivery-search.js';
+import { parseFindSearch } from './find/find-search.js';
 import { parseEventSearch } from './events/event-search.js';
+import { parseOverviewSearch } from './overview/overview-search.js';
+import { parsePageSearch } from './ui/page-search.js';
 import { parseSampleSearch } from './samples/sample-search.js';
 import { currentSession } from './session/session.js';
+import { homeOf } from './shell/places.js';
 import { FailedPage } from './shell/failed-page.js';
 import { MissingPage } from './shell/missing-page.js';
 import { Shell } from './shell/shell.js';
@@ -20,13 +24,18 @@ const root = createRootRouteWithContext<{ readonly queries: QueryClient }>()({ c
 const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
-  validateSearch: (search: Record<string, unknown>): { readonly next?: string; readonly ended?: boolean } => ({
-    ...(isOwnPath(search['next']) ? { next: search['next'] } : {}),
+  // An address keeps parameters that are missing here. So a path of another site is overwritten, not left out.
+  validateSearch: (
+    search: Record<string, unknown>,
+  ): { readonly next?: string | undefined; readonly ended?: boolean } => ({
+    next: isOwnPath(search['next']) ? search['next'] : undefined,
     ...(search['ended'] === true ? { ended: true } : {}),
   }),
-  beforeLoad: async ({ context }) => {
+  beforeLoad: async ({ context, search }) => {
+    const session = await currentSession(context.queries);
+    if (session === null) return;
     // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router redirects in this way
-    if ((await currentSession(context.queries)) !== null) throw redirect({ to: '/' });
+    throw search.next === undefined ? redirect({ to: homeOf(session) }) : redirect({ href: search.next });
   },
   component: lazyRouteComponent(() => import('./pages/sign-in.page.js'), 'SignInPage'),
 });
@@ -47,6 +56,13 @@ const inside = createRoute({
 const overview = createRoute({
   getParentRoute: () => inside,
   path: '/',
+  beforeLoad: async ({ context }) => {
+    const session = await currentSession(context.queries);
+    const home = session === null ? '/' : homeOf(session);
+    // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router redirects in this way
+    if (home !== '/') throw redirect({ to: home });
+  },
+  validateSearch: parseOverviewSearch,
   component: lazyRouteComponent(() => import('./pages/overview.page.js'), 'OverviewPage'),
 });
 
@@ -103,6 +119,7 @@ const agents = createRoute({
 const alerts = createRoute({
   getParentRoute: () => inside,
   path: '/alerts',
+  validateSearch: parsePageSearch,
   component: lazyRouteComponent(() => import('./pages/alerts.page.js'), 'AlertsPage'),
 });
 
@@ -111,6 +128,15 @@ const catalog = createRoute({
   path: '/catalog',
   component: lazyRouteComponent(() => import('./pages/catalog.page.js'), 'CatalogPage'),
 });
+
+const find = createRoute({
+  getParentRoute: () => inside,
+  path: '/find',
+  validateSearch: parseFindSearch,
+  component: lazyRouteComponent(() => import('./pages/find.page.js'), 'FindPage'),
+});
+
+const missing = createRoute({ getParentRoute: () => inside, path: '$', component: MissingPage });
 
 const keys = createRoute({
   getParentRoute: () => inside,
@@ -121,6 +147,7 @@ const keys = createRoute({
 const auditLog = createRoute({
   getParentRoute: () => inside,
   path: '/audit-log',
+  validateSearch: parsePageSearch,
   component: lazyRouteComponent(() => import('./pages/audit-log.page.js'), 'AuditLogPage'),
 });
 
@@ -148,6 +175,8 @@ const routes = root.addChildren([
     keys,
     auditLog,
     samples,
+    find,
+    missing,
   ]),
 ]);
 

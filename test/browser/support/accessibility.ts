@@ -9,12 +9,12 @@ interface AxeResult {
   }[];
 }
 
-/** What axe finds that keeps people out: each with where it is and what is wrong. */
-export async function seriousViolations(page: Page): Promise<readonly string[]> {
+/** Everything that axe finds: each with where it is and what is wrong. */
+export async function violations(page: Page): Promise<readonly string[]> {
   // As the browser's own developer tools would run it: the pages' policy lets no script in.
   await page.evaluate(axe.source);
-  const { violations } = await page.evaluate<AxeResult>('axe.run(document, { resultTypes: ["violations"] })');
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.join(' ')}: ${node.failureSummary ?? ''}`));
+  const { violations: found } = await page.evaluate<AxeResult>('axe.run(document, { resultTypes: ["violations"] })');
+  return found.flatMap(({ id, nodes }) =>
+    nodes.map((node) => `${id}: ${node.target.join(' ')}: ${node.failureSummary ?? ''}`),
+  );
 }

@@ -36,11 +36,12 @@ export class Visitor {
     await this.page.goto(this.baseUrl + path);
   }
 
-  async signIn(apiKey: string): Promise<void> {
+  /** @param first the page that the sign-in leads to */
+  async signIn(apiKey: string, first = 'Overview'): Promise<void> {
     await this.open('/sign-in');
     await this.page.getByLabel('API key').fill(apiKey);
     await this.button('Sign in').click();
-    await this.heading('Overview').waitFor();
+    await this.heading(first).waitFor();
   }
 
   button(name: string | RegExp): Locator {
@@ -55,6 +56,12 @@ export class Visitor {
   async choose(action: string): Promise<void> {
     await this.button('More actions').click();
     await this.page.getByRole('menuitem', { name: action }).click();
+  }
+
+  /** Looks for something with the search box. */
+  async find(text: string): Promise<void> {
+    await this.page.getByLabel('Find by id or seq').fill(text);
+    await this.page.keyboard.press('Enter');
   }
 
   async see(text: string | RegExp): Promise<void> {

@@ -254,7 +254,7 @@ describe('the overview', () => {
     readonly minutes: readonly { at: string; events: number; delivered: number; failed_attempts: number }[];
     readonly outcomes: { delivered: number; failed: number; pending: number };
     readonly push_latency: { p50_ms: number | null; p95_ms: number | null; samples: number };
-    readonly endpoints: { healthy: number; failing: number; disabled: number };
+    readonly endpoints: Readonly<Record<'healthy' | 'failing' | 'disabled' | 'paused' | 'never_tried', number>>;
   }
 
   it('counts what happened, minute by minute, in the own org alone', async () => {
@@ -287,7 +287,7 @@ describe('the overview', () => {
     expect(overview.push_latency.samples).toBe(3);
     expect(overview.push_latency.p50_ms).toBeGreaterThan(0);
     expect(overview.push_latency.p95_ms).toBeGreaterThanOrEqual(overview.push_latency.p50_ms!);
-    expect(overview.endpoints).toEqual({ healthy: 0, failing: 1, disabled: 1 });
+    expect(overview.endpoints).toEqual({ healthy: 0, failing: 1, disabled: 0, paused: 1, never_tried: 0 });
     const stranger = { ...org, key: await suite.aKey(anOrgId()) };
     const theirs = await get<Overview>(stranger, `${DASHBOARD}/overview`);
     expect(theirs).toMatchObject({
@@ -295,7 +295,7 @@ describe('the overview', () => {
       oldest_seq: 0,
       outcomes: { delivered: 0, failed: 0, pending: 0 },
       push_latency: { p50_ms: null, p95_ms: null, samples: 0 },
-      endpoints: { healthy: 0, failing: 0, disabled: 0 },
+      endpoints: { healthy: 0, failing: 0, disabled: 0, paused: 0, never_tried: 0 },
     });
     expect(theirs.minutes.filter(({ events }) => events > 0)).toEqual([]);
     expect(theirs.minutes).toHaveLength(60);

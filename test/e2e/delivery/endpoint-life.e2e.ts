@@ -154,7 +154,8 @@ describe('an endpoint that fails (contract 4.2)', () => {
       const enabled = await operator.endpoint(endpoint.id);
       expect(enabled).toMatchObject({
         failure_count: 0,
-        health: { status: 'healthy', disabled_at: null, disabled_reason: null },
+        // What failed before was not recovered.
+        health: { status: 'failing', disabled_at: null, disabled_reason: null },
       });
       await emit(to, 1);
       const [old] = await deliveriesOnce(to, [
@@ -203,7 +204,7 @@ describe('an endpoint that its operator disables (contract 4.2)', () => {
         { ...ended, attempts: 0, response_status: null },
       ]);
       const { health } = await operator.endpoint(endpoint.id);
-      expect(health).toMatchObject({ status: 'disabled', disabled_reason: 'operator', pending: 0 });
+      expect(health).toMatchObject({ status: 'paused', disabled_reason: 'operator', pending: 0 });
       expect(health.disabled_at).toEqual(expect.any(String));
       // What was in flight is recorded, and is not tried again: not when the endpoint is active again either.
       inFlight.answer(500);
@@ -232,7 +233,7 @@ describe('an endpoint that its operator disables (contract 4.2)', () => {
 });
 
 describe('the health of an endpoint (contract 3.1)', () => {
-  it.concurrent('is healthy and empty before the first event', async () => {
+  it.concurrent('is empty before the first event', async () => {
     const { operator, endpoint } = await aSubscriber(always(200));
     const { secret, ...members } = endpoint;
     expect(secret).toMatch(/^whsec_/);
@@ -240,7 +241,9 @@ describe('the health of an endpoint (contract 3.1)', () => {
       ...members,
       last_triggered_at: null,
       health: {
-        status: 'healthy',
+        status: 'never_tried',
+        recent_deliveries: 0,
+        recent_failed: 0,
         delivered_24h: 0,
         failed_attempts_24h: 0,
         pending: 0,
@@ -276,6 +279,8 @@ describe('the health of an endpoint (contract 3.1)', () => {
     expect(failure_count).toBe(1);
     expect(health).toEqual({
       status: 'failing',
+      recent_deliveries: 3,
+      recent_failed: 1,
       delivered_24h: 2,
       failed_attempts_24h: 1,
       pending: 2,

@@ -1,6 +1,9 @@
 import { Module } from '@nestjs/common';
 import { AuthModule } from '../auth/auth.module.js';
+import { EventsModule } from '../events/events.module.js';
 import { RateLimitsModule } from '../rate-limits/rate-limits.module.js';
+import { FindDeliveryController } from './find-delivery.controller.js';
+import { FollowChangesController } from './follow-changes.controller.js';
 import { LiveChatAlerts } from './live-chat-alerts.js';
 import { ProjectionLag } from './projection-lag.js';
 import { ReadActivityController } from './read-activity.controller.js';
@@ -14,7 +17,7 @@ import { SignOutController } from './sign-out.controller.js';
 import { WindowCounts } from './window-counts.js';
 
 @Module({
-  imports: [AuthModule, RateLimitsModule],
+  imports: [AuthModule, EventsModule, RateLimitsModule],
   controllers: [
     SignInController,
     SignOutController,
@@ -23,6 +26,8 @@ import { WindowCounts } from './window-counts.js';
     ReadActivityController,
     ReadEventController,
     ReadOrganizationController,
+    FindDeliveryController,
+    FollowChangesController,
   ],
   providers: [LiveChatAlerts, ProjectionLag, ShortMemory, WindowCounts],
   exports: [LiveChatAlerts, ProjectionLag, ShortMemory],

@@ -1,3 +1,4 @@
+import type { EndpointId } from '#libs/domain';
 import type {
   AttemptCounts,
   Buckets,
@@ -6,8 +7,9 @@ import type {
   FeedBounds,
   Outcomes,
   PushLatency,
+  RecentDeliveries,
 } from '#libs/postgres';
-import { endpointStatus, type EndpointStatus } from '../webhooks/webhook.presenter.js';
+import { ENDPOINT_STATUSES, endpointStatus, type EndpointStatus } from '../webhooks/webhook.presenter.js';
 import { bucketStarts } from './activity-buckets.js';
 
 /** The data of an overview. */
@@ -17,6 +19,7 @@ export interface OverviewFigures {
   readonly bounds: FeedBounds;
   readonly lagSeconds: number | null;
   readonly endpoints: readonly EndpointRecord[];
+  readonly recent: ReadonlyMap<EndpointId, RecentDeliveries>;
   readonly events: EventCounts;
   readonly attempts: readonly AttemptCounts[];
   readonly outcomes: Outcomes;
@@ -42,7 +45,7 @@ export function overviewJson(figures: OverviewFigures) {
     })),
     outcomes: figures.outcomes,
     push_latency: { p50_ms: latency.p50Ms, p95_ms: latency.p95Ms, samples: latency.samples },
-    endpoints: endpointsByStatus(figures.endpoints),
+    endpoints: endpointsByStatus(figures),
   };
 }
 
@@ -56,8 +59,14 @@ function sumByBucket(
   return sums;
 }
 
-export function endpointsByStatus(endpoints: readonly EndpointRecord[]): Record<EndpointStatus, number> {
-  const counts: Record<EndpointStatus, number> = { healthy: 0, failing: 0, disabled: 0 };
-  for (const endpoint of endpoints) counts[endpointStatus(endpoint)]++;
-  return counts;
+export function endpointsByStatus({
+  endpoints,
+  recent,
+}: Pick<OverviewFigures, 'endpoints' | 'recent'>): Record<EndpointStatus, number> {
+  const statuses = endpoints.map((endpoint) => endpointStatus(endpoint, recent.get(endpoint.id)));
+  const countOf = (status: EndpointStatus) => statuses.filter((each) => each === status).length;
+  return Object.fromEntries(ENDPOINT_STATUSES.map((status) => [status, countOf(status)])) as Record<
+    EndpointStatus,
+    number
+  >;
 }

@@ -1,6 +1,6 @@
 import { Controller, Get, Inject, Query } from '@nestjs/common';
 import { parseEndpointId, type Clock, type EndpointId, type OrgId } from '#libs/domain';
-import { EndpointRecords } from '#libs/postgres';
+import { EndpointHealthReader, EndpointRecords } from '#libs/postgres';
 import { CLOCK } from '#libs/platform';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
@@ -36,6 +36,7 @@ function parseActivityQuery(query: unknown): ActivityQuery {
 export class ReadActivityController {
   constructor(
     private readonly endpoints: EndpointRecords,
+    private readonly health: EndpointHealthReader,
     private readonly counts: WindowCounts,
     private readonly memory: ShortMemory,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -56,7 +57,10 @@ export class ReadActivityController {
     if (endpointId !== undefined && shown.length === 0) throw noSuchEndpoint();
     const nowMs = this.clock.now();
     const buckets = activityBuckets(hours, nowMs);
-    const attempts = await this.counts.attempts(orgId, buckets, nowMs, endpointId);
-    return activityJson(shown, buckets, attempts);
+    const [attempts, recent] = await Promise.all([
+      this.counts.attempts(orgId, buckets, nowMs, endpointId),
+      this.health.recent(orgId, nowMs, endpointId),
+    ]);
+    return activityJson(shown, buckets, attempts, recent);
   }
 }

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { Controller, Get, Header, Inject, Param, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import type { Clock, OrgId, Seq } from '#libs/domain';
+import type { Clock, OrgId } from '#libs/domain';
 import { DeliveryLog, FeedReader, type EventDelivery } from '#libs/postgres';
 import { CLOCK } from '#libs/platform';
 import { keyOf, OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { shownTime } from '../deliveries/delivery.presenter.js';
 import { noSuchEvent } from '../events/event-id.pipe.js';
-import { SeqPipe } from './seq.pipe.js';
+import { EventNamePipe, type EventName } from './seq.pipe.js';
 
 function eventDeliveryJson(delivery: EventDelivery) {
   return {
@@ -39,10 +39,13 @@ export class ReadEventController {
   @Header('content-type', 'application/json; charset=utf-8')
   async read(
     @OrgOfKey() orgId: OrgId,
-    @Param('seq', SeqPipe) seq: Seq,
+    @Param('seq', EventNamePipe) name: EventName,
     @Req() request: FastifyRequest,
   ): Promise<string> {
-    const event = await this.feed.find(orgId, seq, this.clock.now());
+    const nowMs = this.clock.now();
+    const event = await ('seq' in name
+      ? this.feed.find(orgId, name.seq, nowMs)
+      : this.feed.findById(orgId, name.id, nowMs));
     if (event === undefined) throw noSuchEvent();
     const deliveries = keyOf(request).scopes.includes('webhooks:read')
       ? await this.deliveries.ofEvent(orgId, event.id, event.appendedAt)

@@ -1,6 +1,6 @@
 import { Controller, Get, Inject, Query } from '@nestjs/common';
 import type { Clock, OrgId } from '#libs/domain';
-import { DashboardFigures, EndpointRecords, FeedReader } from '#libs/postgres';
+import { DashboardFigures, EndpointHealthReader, EndpointRecords, FeedReader } from '#libs/postgres';
 import { CLOCK } from '#libs/platform';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
@@ -29,6 +29,7 @@ export class ReadOverviewController {
   constructor(
     private readonly feed: FeedReader,
     private readonly endpoints: EndpointRecords,
+    private readonly health: EndpointHealthReader,
     private readonly figures: DashboardFigures,
     private readonly counts: WindowCounts,
     private readonly lag: ProjectionLag,
@@ -47,15 +48,27 @@ export class ReadOverviewController {
   async #overview(orgId: OrgId, minutes: number): Promise<OverviewJson> {
     const asOfMs = this.clock.now();
     const buckets = minuteBuckets(minutes, asOfMs);
-    const [bounds, lagSeconds, endpoints, events, attempts, outcomes, latency] = await Promise.all([
+    const [bounds, lagSeconds, endpoints, recent, events, attempts, outcomes, latency] = await Promise.all([
       this.feed.bounds(orgId, asOfMs),
       this.memory.ask('lag', () => this.lag.seconds()),
       this.endpoints.list(orgId),
+      this.health.recent(orgId, asOfMs),
       this.figures.eventCounts(orgId, buckets),
       this.counts.attempts(orgId, buckets, asOfMs),
       this.counts.outcomes(orgId, buckets.startMs, asOfMs),
       this.figures.pushLatency(orgId, new Date(buckets.startMs)),
     ]);
-    return overviewJson({ asOfMs, buckets, bounds, lagSeconds, endpoints, events, attempts, outcomes, latency });
+    return overviewJson({
+      asOfMs,
+      buckets,
+      bounds,
+      lagSeconds,
+      endpoints,
+      recent,
+      events,
+      attempts,
+      outcomes,
+      latency,
+    });
   }
 }

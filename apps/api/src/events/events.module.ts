@@ -31,6 +31,6 @@ import { StreamRoom } from './stream-room.js';
     StreamPages,
     StreamRoom,
   ],
-  exports: [FeedFollower, OpenStreams, RequestTraces, SharedReads, StreamPages],
+  exports: [FeedFollower, FeedHeads, OpenStreams, RequestTraces, SharedReads, StreamPages],
 })
 export class EventsModule {}

@@ -28,6 +28,7 @@ export function alertJson({ data, ...alert }: AlertRecord) {
     conversation_id: alert.conversationId,
     subject: data.conversation.subject,
     visitor_name: data.visitor.name ?? null,
+    url: data.conversation.url,
     stage: alert.stage,
     event_id: alert.eventId,
     raised_at: alert.raisedAt.toISOString(),

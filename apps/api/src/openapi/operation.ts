@@ -13,9 +13,9 @@ export interface OperationSketch {
   readonly description?: string;
   /**
    * The scope that the key needs. `session` reads the caller's dashboard session, `sign_in` creates it; `portal` reads
-   * the caller's portal session.
+   * the caller's portal session. `page` needs either of them.
    */
-  readonly scope: KeyRequirement | 'session' | 'portal' | 'sign_in';
+  readonly scope: KeyRequirement | 'session' | 'portal' | 'page' | 'sign_in';
   /** Whether only service keys are accepted. */
   readonly isForServices?: boolean;
   readonly parameters?: readonly JsonObject[];
@@ -70,7 +70,7 @@ export function operation(method: 'get' | 'post' | 'put' | 'patch' | 'delete', s
   const codes = new Set([
     ...EVERYWHERE,
     ...(sketch.scope === 'sign_in' ? [] : WITH_CALLER),
-    ...(sketch.scope === 'any' || sketch.scope === 'session' || sketch.scope === 'portal' ? [] : WITH_SCOPE),
+    ...(['any', 'session', 'portal', 'page'].includes(sketch.scope) ? [] : WITH_SCOPE),
     ...(method === 'get' || sketch.scope === 'sign_in' || isForServices ? [] : BY_COOKIE),
     ...(sketch.parameters === undefined ? [] : WITH_PARAMETERS),
     ...(method === 'get' ? [] : REFUSED_BODY),
@@ -111,7 +111,7 @@ export function operation(method: 'get' | 'post' | 'put' | 'patch' | 'delete', s
 }
 
 function requirementText(scope: OperationSketch['scope'], isForServices: boolean): readonly string[] {
-  if (scope === 'session' || scope === 'portal' || scope === 'sign_in') return [];
+  if (scope === 'session' || scope === 'portal' || scope === 'page' || scope === 'sign_in') return [];
   return [scope === 'any' ? 'Any valid key.' : `Scope: \`${scope}\`${isForServices ? ', of a service key' : ''}.`];
 }
 
@@ -123,6 +123,7 @@ function securityOf(method: string, scope: OperationSketch['scope']): readonly J
   if (scope === 'sign_in') return [];
   const session = method === 'get' ? { session: [] } : { session: [], csrfToken: [] };
   if (scope === 'portal') return [{ portal: [] }];
+  if (scope === 'page') return [session, { portal: [] }];
   return scope === 'session' ? [session] : [{ apiKey: [] }, session, { portal: [] }];
 }
 

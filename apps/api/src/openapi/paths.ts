@@ -458,12 +458,17 @@ const alerts: JsonObject = {
     scope: 'settings:read',
     parameters: [
       ORG,
+      queryParameter('cursor', 'The `next_cursor` of the page before.', { type: 'string' }),
       queryParameter('limit', 'How many at most.', { type: 'integer', minimum: 1, maximum: 1_000, default: 50 }),
     ],
     success: {
       status: 200,
       description: 'Newest first, at most `limit` of them and 4 MiB.',
-      content: dataOf(listOf('Alert')),
+      content: {
+        'application/json': {
+          schema: objectOf({ data: listOf('Alert'), next_cursor: { type: ['string', 'null'] } }),
+        },
+      },
     },
     errors: ['not_found'],
   }),
@@ -543,7 +548,7 @@ const storedEvent: JsonObject = {
     tag: DASHBOARD,
     summary: 'Read a stored event and its deliveries',
     scope: 'events:read',
-    parameters: [pathParameter('seq', 'The seq of the event.')],
+    parameters: [pathParameter('seq', 'The seq of the event, or its id.')],
     success: { status: 200, description: 'The event.', content: dataOf(ref('StoredEvent')) },
     errors: ['not_found'],
   }),
@@ -829,6 +834,36 @@ const organizationNames: JsonObject = {
   }),
 };
 
+const foundDelivery: JsonObject = {
+  get: operation('get', {
+    id: 'findDelivery',
+    tag: DASHBOARD,
+    summary: 'Find a delivery by its id',
+    scope: 'webhooks:read',
+    parameters: [pathParameter('deliveryId', 'The id of the delivery.')],
+    success: { status: 200, description: 'The delivery.', content: dataOf(ref('FoundDelivery')) },
+    errors: ['not_found'],
+  }),
+};
+
+const changes: JsonObject = {
+  get: operation('get', {
+    id: 'followChanges',
+    tag: DASHBOARD,
+    summary: 'Follow changes, to know when to read again',
+    description:
+      'A stream of server-sent events. `head`: the feed has events up to this seq. `changed`: endpoints, their health, ' +
+      'waiting chats or alerts have changed. `beat`: nothing, every 15 s. The scopes of the session decide which of these it gets.',
+    scope: 'page',
+    success: {
+      status: 200,
+      description: 'The stream.',
+      content: { 'text/event-stream': { schema: { type: 'string' } } },
+    },
+    errors: ['not_found', 'insufficient_scope'],
+  }),
+};
+
 /** `paths` of the document. */
 export const PATHS: JsonObject = {
   '/api/v1/external/webhooks': webhooks,
@@ -856,6 +891,8 @@ export const PATHS: JsonObject = {
   '/api/v1/dashboard/overview': overview,
   '/api/v1/dashboard/activity': activity,
   '/api/v1/dashboard/events/{seq}': storedEvent,
+  '/api/v1/dashboard/deliveries/{deliveryId}': foundDelivery,
+  '/api/v1/dashboard/changes': changes,
   '/api/v1/internal/events': ingest,
   '/api/v1/internal/orgs': orgs,
   '/api/v1/internal/orgs/{orgId}': org,

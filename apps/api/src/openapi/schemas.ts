@@ -20,6 +20,7 @@ import {
   signatureKinds,
 } from '../webhooks/delivery-members.js';
 import { RotateSecretDto } from '../webhooks/rotate-secret.dto.js';
+import { ENDPOINT_STATUSES } from '../webhooks/webhook.presenter.js';
 import {
   endpointDescription,
   endpointName,
@@ -175,6 +176,26 @@ const portalSession = {
 
 const newLiveChatSettings = bodySchema(LiveChatSettingsDto);
 
+const endpointHealth: JsonObject = {
+  status: {
+    type: 'string',
+    enum: ENDPOINT_STATUSES,
+    description:
+      'failing: more than 5 % of the recent deliveries failed or are being retried, or the last attempt failed and there ' +
+      'are none. disabled: automatically, after too many failed attempts in a row. paused: by an operator.',
+  },
+  recent_deliveries: {
+    ...COUNT,
+    description: 'Deliveries that were tried, among the latest 1,000 of events of the last hour.',
+  },
+  recent_failed: { ...COUNT, description: 'Of these, those that failed or are being retried.' },
+};
+
+const endpointsByStatus: JsonObject = objectOf(
+  Object.fromEntries(ENDPOINT_STATUSES.map((status) => [status, COUNT])),
+  'How many endpoints have each status.',
+);
+
 /** `components.schemas` of the document. */
 export const SCHEMAS: JsonObject = {
   Webhook: objectOf(webhook, 'A registered endpoint.'),
@@ -204,7 +225,7 @@ export const SCHEMAS: JsonObject = {
   WebhookWithHealth: objectOf({
     ...webhook,
     health: objectOf({
-      status: { type: 'string', enum: ['healthy', 'failing', 'disabled'] },
+      ...endpointHealth,
       delivered_24h: COUNT,
       failed_attempts_24h: COUNT,
       pending: COUNT,
@@ -241,6 +262,7 @@ export const SCHEMAS: JsonObject = {
     },
     'What became of an event at one endpoint.',
   ),
+  FoundDelivery: objectOf({ ...delivery, endpoint_id: ENDPOINT_ID }),
   DeliveryWithLog: objectOf({
     ...delivery,
     endpoint_id: ENDPOINT_ID,
@@ -358,6 +380,7 @@ export const SCHEMAS: JsonObject = {
     conversation_id: CONVERSATION_ID,
     subject: { type: 'string' },
     visitor_name: MAYBE_TEXT,
+    url: { type: 'string', description: 'The conversation in the agent dashboard.' },
     stage: { type: 'integer', enum: [1, 2] },
     event_id: { ...EVENT_ID, description: 'The id of the conversation.queued or conversation.queued.escalated event.' },
     raised_at: TIMESTAMP,
@@ -396,7 +419,7 @@ export const SCHEMAS: JsonObject = {
       minimum: 0,
       description: 'The response counts everything older than this. null: the brokers do not respond.',
     },
-    endpoints: objectOf({ healthy: COUNT, failing: COUNT, disabled: COUNT }),
+    endpoints: endpointsByStatus,
     pending: { ...COUNT, description: 'Deliveries that wait for their next attempt.' },
     oldest_pending_at: { ...MAYBE_TIMESTAMP, description: 'When the event of the oldest of them was appended.' },
     days: {
@@ -454,12 +477,13 @@ export const SCHEMAS: JsonObject = {
         'From the append of the event to the response of the endpoint. It covers the latest 500 deliveries of each ' +
           'endpoint, of events that were appended in these minutes, without replays.',
       ),
-      endpoints: objectOf({ healthy: COUNT, failing: COUNT, disabled: COUNT }),
+      endpoints: endpointsByStatus,
     },
     'How the organization is doing.',
   ),
   Activity: objectOf({
     endpoint_id: ENDPOINT_ID,
+    health: objectOf(endpointHealth),
     buckets: {
       type: 'array',
       minItems: 24,

@@ -349,7 +349,11 @@ describe('the statistics of an organization', () => {
     const summary = ({ day, events, bytes }: Day) => [day, events, bytes];
     const first = await ask<Statistics>('GET', path(4));
     expect(first.status).toBe(200);
-    expect(first.data).toMatchObject({ head_seq: 3, pending: 0, endpoints: { healthy: 0, failing: 0, disabled: 0 } });
+    expect(first.data).toMatchObject({
+      head_seq: 3,
+      pending: 0,
+      endpoints: { healthy: 0, failing: 0, disabled: 0, paused: 0, never_tried: 0 },
+    });
     expect(first.data.days.map(summary)).toEqual([
       [dayText(3), 0, 0],
       [dayText(2), 1, 100],

@@ -1,6 +1,6 @@
 import { Controller, Get, Inject, Query } from '@nestjs/common';
 import type { Clock, OrgId } from '#libs/domain';
-import { EndpointRecords, FeedReader, OrgStatistics } from '#libs/postgres';
+import { EndpointHealthReader, EndpointRecords, FeedReader, OrgStatistics } from '#libs/postgres';
 import { CLOCK } from '#libs/platform';
 import { RequireScope } from '../auth/require-scope.js';
 import { bucketsUntil } from '../dashboard/activity-buckets.js';
@@ -27,6 +27,7 @@ export class ReadOrgStatisticsController {
   constructor(
     private readonly feed: FeedReader,
     private readonly endpoints: EndpointRecords,
+    private readonly health: EndpointHealthReader,
     private readonly statistics: OrgStatistics,
     private readonly lag: ProjectionLag,
     private readonly memory: ShortMemory,
@@ -47,16 +48,17 @@ export class ReadOrgStatisticsController {
     const asOfMs = this.clock.now();
     const { startMs } = bucketsUntil(asOfMs, DAY_MS, count);
     const lagSeconds = await this.memory.ask('lag', () => this.lag.seconds());
-    const [bounds, endpoints, pending, days] = await Promise.all([
+    const [bounds, endpoints, recent, pending, days] = await Promise.all([
       this.feed.bounds(orgId, asOfMs),
       this.endpoints.list(orgId),
+      this.health.recent(orgId, asOfMs),
       this.statistics.pending(orgId),
       this.statistics.byDay(orgId, { startMs, count, settledMs: settledBefore(asOfMs, lagSeconds) }, () =>
         performance.now(),
       ),
     ]);
     const { headSeq, oldestSeq } = bounds;
-    const statuses = endpointsByStatus(endpoints);
+    const statuses = endpointsByStatus({ endpoints, recent });
     return orgStatisticsJson({ asOfMs, headSeq, oldestSeq, lagSeconds, endpoints: statuses, pending, days });
   }
 }

@@ -21,9 +21,13 @@ export class GetWebhookController {
   async get(@OrgOfKey() orgId: OrgId, @Param('id', EndpointIdPipe) id: EndpointId) {
     const endpoint = await this.endpoints.find(orgId, id);
     if (endpoint === undefined) throw noSuchEndpoint();
-    const health = await this.health.read(orgId, id, this.clock.now());
+    const nowMs = this.clock.now();
+    const [health, recent] = await Promise.all([
+      this.health.read(orgId, id, nowMs),
+      this.health.recent(orgId, nowMs, id),
+    ]);
     return {
-      data: { ...webhookJson(endpoint), health: webhookHealthJson(endpoint, health) },
+      data: { ...webhookJson(endpoint), health: webhookHealthJson(endpoint, health, recent.get(id)) },
     };
   }
 }

@@ -1,4 +1,4 @@
-import type { EndpointHealthRecord, EndpointRecord } from '#libs/postgres';
+import type { EndpointHealthRecord, EndpointRecord, RecentDeliveries } from '#libs/postgres';
 
 /** An endpoint as contract 3.1 shows it; members without a value are null. */
 export interface WebhookJson {
@@ -56,17 +56,42 @@ export function overlapJson({ previousSecretUntil: until }: EndpointRecord) {
   return until === null ? {} : { previous_secret_expires_at: until.toISOString() };
 }
 
-export type EndpointStatus = 'healthy' | 'failing' | 'disabled';
+export const ENDPOINT_STATUSES = ['healthy', 'failing', 'disabled', 'paused', 'never_tried'] as const;
+export type EndpointStatus = (typeof ENDPOINT_STATUSES)[number];
 
-export function endpointStatus({ isActive, failureCount }: EndpointRecord): EndpointStatus {
-  if (!isActive) return 'disabled';
-  return failureCount > 0 ? 'failing' : 'healthy';
+/** The share of recent deliveries that may fail before an endpoint counts as failing. */
+const TOLERATED_SHARE = 0.05;
+
+/**
+ * Returns how an endpoint is doing. Health is a rate: the share of recent deliveries that failed or are being retried.
+ * Without recent deliveries, the last attempt decides.
+ */
+export function endpointStatus(endpoint: EndpointRecord, recent: RecentDeliveries | undefined): EndpointStatus {
+  if (!endpoint.isActive) return endpoint.disabledReason === 'operator' ? 'paused' : 'disabled';
+  if (recent !== undefined && recent.tried > 0) {
+    return recent.failed / recent.tried > TOLERATED_SHARE ? 'failing' : 'healthy';
+  }
+  if (endpoint.lastTriggeredAt === null) return 'never_tried';
+  return endpoint.failureCount > 0 ? 'failing' : 'healthy';
+}
+
+/** The status of an endpoint, and the recent deliveries that decide it. */
+export function endpointStatusJson(endpoint: EndpointRecord, recent: RecentDeliveries | undefined) {
+  return {
+    status: endpointStatus(endpoint, recent),
+    recent_deliveries: recent?.tried ?? 0,
+    recent_failed: recent?.failed ?? 0,
+  };
 }
 
 /** The delivery health of an endpoint (contract 3.1). */
-export function webhookHealthJson(endpoint: EndpointRecord, health: EndpointHealthRecord) {
+export function webhookHealthJson(
+  endpoint: EndpointRecord,
+  health: EndpointHealthRecord,
+  recent: RecentDeliveries | undefined,
+) {
   return {
-    status: endpointStatus(endpoint),
+    ...endpointStatusJson(endpoint, recent),
     delivered_24h: health.delivered24h,
     failed_attempts_24h: health.failedAttempts24h,
     pending: health.pending,

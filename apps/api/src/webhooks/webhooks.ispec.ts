@@ -88,7 +88,9 @@ describe('webhook endpoints over HTTP', () => {
     expect(await org.webhook(id)).toMatchObject({
       id,
       health: {
-        status: 'healthy',
+        status: 'never_tried',
+        recent_deliveries: 0,
+        recent_failed: 0,
         delivered_24h: 0,
         failed_attempts_24h: 0,
         pending: 0,

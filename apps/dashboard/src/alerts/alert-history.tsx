@@ -1,12 +1,16 @@
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { alertsQuery } from '../api/queries.js';
 import type { RaisedAlert } from '../api/resources.js';
 import { Card } from '../ui/card.js';
 import { EmptyState, FailureNotice } from '../ui/notice.js';
-import { SkeletonRows } from '../ui/skeleton.js';
+import { cursorOf, type PageSearch } from '../ui/page-search.js';
+import { Pager } from '../ui/pager.js';
+import { SkeletonTable } from '../ui/skeleton.js';
 import { Badge } from '../ui/status-badge.js';
 import { Time } from '../ui/time.js';
 import { StageBadge } from './stage-badge.js';
+import { isWebUrl } from './web-url.js';
 
 const CLEARED: Readonly<Record<NonNullable<RaisedAlert['cleared_by']>, string>> = {
   picked_up: 'picked up',
@@ -15,57 +19,85 @@ const CLEARED: Readonly<Record<NonNullable<RaisedAlert['cleared_by']>, string>> 
   handed_off: 'queued again',
 };
 
+interface AlertHistoryProps {
+  readonly orgId: string;
+  readonly search: PageSearch;
+  readonly onPage: (after: string | undefined) => void;
+}
+
 /** The alerts that were raised, newest first, and how each was cleared. */
-export function AlertHistory({ orgId }: { readonly orgId: string }) {
-  const { data: alerts, error, refetch } = useQuery(alertsQuery(orgId));
+export function AlertHistory({ orgId, search, onPage }: AlertHistoryProps) {
+  const { data: page, error, refetch, isPlaceholderData } = useQuery(alertsQuery(orgId, cursorOf(search)));
+  const alerts = page?.data;
   return (
     <Card title="Recent alerts" flush>
-      {alerts === undefined ? (
+      {page === undefined || alerts === undefined ? (
         error === null ? (
-          <SkeletonRows rows={5} />
+          <SkeletonTable rows={5} />
         ) : (
           <div className="card-body">
             <FailureNotice error={error} onRetry={() => void refetch()} />
           </div>
         )
-      ) : alerts.length === 0 ? (
+      ) : alerts.length === 0 && search.after === undefined ? (
         <EmptyState icon="bell" title="No alerts yet">
           One is raised when a chat waits longer than a threshold.
         </EmptyState>
       ) : (
-        <table className="table alert-table">
-          <thead>
-            <tr>
-              <th scope="col">Alert</th>
-              <th scope="col">Chat</th>
-              <th scope="col" className="wide-only">
-                Raised
-              </th>
-              <th scope="col">Cleared</th>
-            </tr>
-          </thead>
-          <tbody>
-            {alerts.map((alert) => (
-              <tr key={alert.alert_id}>
-                <td>
-                  <StageBadge stage={alert.stage} />
-                </td>
-                <td className="truncate">
-                  {alert.subject}
-                  {alert.visitor_name !== null && <span className="muted"> · {alert.visitor_name}</span>}
-                </td>
-                <td className="wide-only muted">
-                  <Time iso={alert.raised_at} />
-                </td>
-                <td className="muted">
-                  <Clearing alert={alert} />
-                </td>
+        <>
+          <table className="table alert-table">
+            <thead>
+              <tr>
+                <th scope="col">Alert</th>
+                <th scope="col">Chat</th>
+                <th scope="col" className="wide-only">
+                  Raised
+                </th>
+                <th scope="col">Cleared</th>
               </tr>
-            ))}
-          </tbody>
-        </table>
+            </thead>
+            <tbody>
+              {alerts.map((alert) => (
+                <tr key={alert.alert_id}>
+                  <td>
+                    <Link to="/find" search={{ q: alert.event_id }} title="The event of the alert">
+                      <StageBadge stage={alert.stage} />
+                    </Link>
+                  </td>
+                  <td className="truncate">
+                    <AlertLink alert={alert} />
+                    {alert.visitor_name !== null && <span className="muted"> · {alert.visitor_name}</span>}
+                  </td>
+                  <td className="wide-only muted">
+                    <Time iso={alert.raised_at} />
+                  </td>
+                  <td className="muted">
+                    <Clearing alert={alert} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          <Pager
+            label="Pages of alerts"
+            search={search}
+            next={page.next_cursor}
+            isLoading={isPlaceholderData}
+            onPage={onPage}
+          />
+        </>
       )}
     </Card>
+  );
+}
+
+/** The chat in the agents' dashboard. */
+function AlertLink({ alert: { url, subject } }: { readonly alert: RaisedAlert }) {
+  if (!isWebUrl(url)) return subject;
+  return (
+    <a href={url} target="_blank" rel="noreferrer">
+      {subject}
+    </a>
   );
 }
 

@@ -8,7 +8,7 @@ import { durationText } from '../time/time-text.js';
 import { Button } from '../ui/button.js';
 import { Checkbox, TextArea, TextField } from '../ui/field.js';
 import { FailureNotice } from '../ui/notice.js';
-import { toastDone } from '../ui/toasts.js';
+import { toastDone } from '../ui/toast-queue.js';
 import { settingsDraft, settingsOf, settingsProblems } from './settings-draft.js';
 
 interface SettingsFormProps {

@@ -19,7 +19,8 @@ export class ApiProblem extends Error {
   /** Returns the api's text for a problem of the member, or of a member within it. */
   problemOf(member: string): string | undefined {
     const pointer = `#/${member}`;
-    return this.errors.find((error) => error.pointer === pointer || error.pointer.startsWith(`${pointer}/`))?.detail;
+    const found = this.errors.find((error) => error.pointer === pointer || error.pointer.startsWith(`${pointer}/`));
+    return found && sentenceOf(found.detail);
   }
 }
 
@@ -33,9 +34,27 @@ function isProblem(body: unknown): body is Problem {
   return typeof body === 'object' && body !== null && 'code' in body && 'detail' in body;
 }
 
+/** A JSON Pointer at the start of the api's text: `#/widget_ids/0: `. */
+const POINTER = /^#(?:\/([^/:\s]+))?\S*: /;
+
+/** Returns the api's text as people read it: without a JSON Pointer, with the name of the member instead. */
+export function readableText(detail: string): string {
+  const [pointer, member] = POINTER.exec(detail) ?? [];
+  if (pointer === undefined) return sentenceOf(detail);
+  const rest = detail.slice(pointer.length);
+  return member === undefined ? sentenceOf(rest) : `${sentenceOf(member.replaceAll('_', ' '))} ${rest}`;
+}
+
+function sentenceOf(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** Returns the text for a failure of any kind. */
 export function failureText(error: unknown): string {
-  if (error instanceof ApiProblem) return error.message;
+  if (error instanceof ApiProblem) return readableText(error.message);
+  if (error instanceof DOMException && error.name === 'TimeoutError') {
+    return 'The server did not answer in time. Try again.';
+  }
   // `fetch` throws a TypeError when there is no response.
   if (error instanceof TypeError) return 'The server cannot be reached. Check your connection, then try again.';
   return 'Something went wrong in this page. Reload it, and try again.';

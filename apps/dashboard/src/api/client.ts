@@ -1,7 +1,12 @@
 import createClient, { type Middleware } from 'openapi-fetch';
 import { apiProblem } from './api-problem.js';
+import { reportAnswer, reportNoAnswer } from './connection.js';
 import type { paths } from './schema.js';
 
+/** Longer than the api waits for its own servers. */
+const TIMEOUT_MS = 20_000;
+/** The service, or what it stores in, is away. */
+const GATEWAY_ERRORS = new Set([502, 503, 504]);
 const SAFE_METHODS = new Set(['GET', 'HEAD']);
 
 /** The part of the session that requests need: set at sign-in, empty when signed out. */
@@ -34,12 +39,22 @@ const withSession: Middleware = {
     return request;
   },
   onResponse({ response }) {
+    if (GATEWAY_ERRORS.has(response.status)) reportNoAnswer();
+    else reportAnswer();
     if (response.status === 401 && (csrfToken ?? bearer) !== null) onSessionEnd();
+  },
+  onError() {
+    reportNoAnswer();
   },
 };
 
+/** Fetches, and gives up on a service that accepts a request and never answers it. */
+function fetchInTime(request: Request): Promise<Response> {
+  return fetch(request, { signal: AbortSignal.any([request.signal, AbortSignal.timeout(TIMEOUT_MS)]) });
+}
+
 /** The client for the api in `docs/openapi.json`. The browser adds the session's cookie. */
-export const api = createClient<paths>({ baseUrl: location.origin, credentials: 'same-origin' });
+export const api = createClient<paths>({ baseUrl: location.origin, credentials: 'same-origin', fetch: fetchInTime });
 api.use(withSession);
 
 interface Answer<T> {

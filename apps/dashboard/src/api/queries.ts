@@ -1,10 +1,21 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { browserClock } from '../time/clock.js';
 import { api, bodyOf, dataOf } from './client.js';
-import type { DeliveryStatus, EventType } from './resources.js';
+import { isStreaming } from './connection.js';
+import type { Delivery, DeliveryStatus, EventType } from './resources.js';
 
-/** How often the shown data is requested again. */
-const LIVE_MS = 3_000;
-const CALM_MS = 15_000;
+/** How often the shown data is requested again while the stream of changes is closed. */
+const LIVE_MS = 5_000;
+/** While it is open, it says when to ask. A rare request remains, in case it misses something. */
+const IDLE_MS = 60_000;
+/** A delivery whose next attempt is this close is watched. */
+const SOON_MS = 15_000;
+const WATCH_MS = 1_000;
+
+const live = {
+  refetchInterval: () => (isStreaming() ? IDLE_MS : LIVE_MS),
+  meta: { isLive: true },
+} as const;
 
 export function sessionQuery() {
   return queryOptions({
@@ -19,7 +30,7 @@ export function overviewQuery(minutes: number) {
   return queryOptions({
     queryKey: ['overview', minutes],
     queryFn: () => dataOf(api.GET('/api/v1/dashboard/overview', { params: { query: { minutes } } })),
-    refetchInterval: LIVE_MS,
+    ...live,
     placeholderData: keepPreviousData,
   });
 }
@@ -28,7 +39,7 @@ export function endpointsQuery() {
   return queryOptions({
     queryKey: ['endpoints'],
     queryFn: () => dataOf(api.GET('/api/v1/external/webhooks')),
-    refetchInterval: LIVE_MS,
+    ...live,
   });
 }
 
@@ -37,7 +48,7 @@ export function activityQuery(hours: number) {
   return queryOptions({
     queryKey: ['activity', hours],
     queryFn: () => dataOf(api.GET('/api/v1/dashboard/activity', { params: { query: { hours } } })),
-    refetchInterval: CALM_MS,
+    ...live,
   });
 }
 
@@ -49,7 +60,7 @@ export function endpointActivityQuery(endpointId: string, hours: number) {
       const [activity] = await dataOf(api.GET('/api/v1/dashboard/activity', { params: { query } }));
       return activity?.buckets ?? [];
     },
-    refetchInterval: LIVE_MS,
+    ...live,
     placeholderData: keepPreviousData,
   });
 }
@@ -58,7 +69,7 @@ export function endpointQuery(id: string) {
   return queryOptions({
     queryKey: ['endpoints', id],
     queryFn: () => dataOf(api.GET('/api/v1/external/webhooks/{id}', { params: { path: { id } } })),
-    refetchInterval: LIVE_MS,
+    ...live,
   });
 }
 
@@ -79,9 +90,15 @@ export function deliveriesQuery(endpointId: string, filter: DeliveryFilter, curs
       const params = { path: { id: endpointId }, query };
       return bodyOf(api.GET('/api/v1/external/webhooks/{id}/deliveries', { params }));
     },
-    refetchInterval: LIVE_MS,
+    ...live,
     placeholderData: keepPreviousData,
   });
+}
+
+function isDueSoon(delivery: Delivery | undefined): boolean {
+  if (delivery?.status !== 'pending') return false;
+  const { next_attempt_at: next } = delivery;
+  return next === null || new Date(next).getTime() < browserClock.now() + SOON_MS;
 }
 
 export function deliveryQuery(endpointId: string, deliveryId: string) {
@@ -91,8 +108,9 @@ export function deliveryQuery(endpointId: string, deliveryId: string) {
       const params = { path: { id: endpointId, deliveryId } };
       return dataOf(api.GET('/api/v1/external/webhooks/{id}/deliveries/{deliveryId}', { params }));
     },
+    ...live,
     // A pending delivery may change at any moment; an ended one changes only by a replay.
-    refetchInterval: ({ state }) => (state.data?.status === 'pending' ? 1_000 : CALM_MS),
+    refetchInterval: ({ state: { data } }) => (isDueSoon(data) ? WATCH_MS : live.refetchInterval()),
   });
 }
 
@@ -104,11 +122,19 @@ export function eventTypesQuery() {
   });
 }
 
-export function eventQuery(seq: number) {
+/** @param name the seq of the event, or its id */
+export function eventQuery(name: number | string) {
   return queryOptions({
-    queryKey: ['event', seq],
-    queryFn: () => dataOf(api.GET('/api/v1/dashboard/events/{seq}', { params: { path: { seq: String(seq) } } })),
-    refetchInterval: LIVE_MS,
+    queryKey: ['event', name],
+    queryFn: () => dataOf(api.GET('/api/v1/dashboard/events/{seq}', { params: { path: { seq: String(name) } } })),
+    ...live,
+  });
+}
+
+export function foundDeliveryQuery(deliveryId: string) {
+  return queryOptions({
+    queryKey: ['found-delivery', deliveryId],
+    queryFn: () => dataOf(api.GET('/api/v1/dashboard/deliveries/{deliveryId}', { params: { path: { deliveryId } } })),
   });
 }
 
@@ -132,7 +158,7 @@ export function auditLogQuery(cursor: string | undefined) {
   return queryOptions({
     queryKey: ['audit-log', cursor ?? null],
     queryFn: () => bodyOf(api.GET('/api/v1/external/audit-log', { params: { query: { cursor, limit: 50 } } })),
-    refetchInterval: CALM_MS,
+    ...live,
     placeholderData: keepPreviousData,
   });
 }
@@ -149,14 +175,20 @@ export function waitingConversationsQuery(orgId: string) {
     queryKey: ['live-chat', orgId, 'waiting'],
     queryFn: () =>
       bodyOf(api.GET('/api/v1/internal/orgs/{orgId}/waiting-conversations', { params: { path: { orgId } } })),
-    refetchInterval: LIVE_MS,
+    ...live,
   });
 }
 
-export function alertsQuery(orgId: string) {
+const ALERT_PAGE_SIZE = 25;
+
+export function alertsQuery(orgId: string, cursor: string | undefined) {
   return queryOptions({
-    queryKey: ['live-chat', orgId, 'alerts'],
-    queryFn: () => dataOf(api.GET('/api/v1/internal/orgs/{orgId}/alerts', { params: { path: { orgId } } })),
-    refetchInterval: LIVE_MS,
+    queryKey: ['live-chat', orgId, 'alerts', cursor ?? null],
+    queryFn: () => {
+      const params = { path: { orgId }, query: { cursor, limit: ALERT_PAGE_SIZE } };
+      return bodyOf(api.GET('/api/v1/internal/orgs/{orgId}/alerts', { params }));
+    },
+    placeholderData: keepPreviousData,
+    ...live,
   });
 }

@@ -569,6 +569,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/dashboard/deliveries/{deliveryId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find a delivery by its id
+         * @description Scope: `webhooks:read`.
+         */
+        get: operations["findDelivery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/dashboard/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow changes, to know when to read again
+         * @description A stream of server-sent events. `head`: the feed has events up to this seq. `changed`: endpoints, their health, waiting chats or alerts have changed. `beat`: nothing, every 15 s. The scopes of the session decide which of these it gets.
+         */
+        get: operations["followChanges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/internal/events": {
         parameters: {
             query?: never;
@@ -1878,8 +1918,15 @@ export interface components {
             /** @description The most attempts at the same time. Default null: no limit of its own. */
             max_in_flight: number | null;
             health: {
-                /** @enum {string} */
-                status: "healthy" | "failing" | "disabled";
+                /**
+                 * @description failing: more than 5 % of the recent deliveries failed or are being retried, or the last attempt failed and there are none. disabled: automatically, after too many failed attempts in a row. paused: by an operator.
+                 * @enum {string}
+                 */
+                status: "healthy" | "failing" | "disabled" | "paused" | "never_tried";
+                /** @description Deliveries that were tried, among the latest 1,000 of events of the last hour. */
+                recent_deliveries: number;
+                /** @description Of these, those that failed or are being retried. */
+                recent_failed: number;
                 delivered_24h: number;
                 failed_attempts_24h: number;
                 pending: number;
@@ -2020,6 +2067,26 @@ export interface components {
              */
             inactive_since: string | null;
             delivery: components["schemas"]["Delivery"] | null;
+        };
+        FoundDelivery: {
+            id: string;
+            event: string;
+            event_id: string;
+            /** @description null only in the response to a test whose event has no seq yet. */
+            seq: number | null;
+            /** @enum {string} */
+            status: "pending" | "delivered" | "failed";
+            attempts: number;
+            response_status: number | null;
+            /** @description http_status, timeout, dns, connect, tls, blocked_address, endpoint_disabled or endpoint_deleted, and `: detail` where there is one. */
+            last_error: string | null;
+            /** Format: date-time */
+            next_attempt_at: string | null;
+            /** Format: date-time */
+            delivered_at: string | null;
+            /** Format: date-time */
+            created_at: string;
+            endpoint_id: string;
         };
         DeliveryWithLog: {
             id: string;
@@ -2321,6 +2388,8 @@ export interface components {
             conversation_id: string;
             subject: string;
             visitor_name: string | null;
+            /** @description The conversation in the agent dashboard. */
+            url: string;
             /** @enum {integer} */
             stage: 1 | 2;
             /** @description The id of the conversation.queued or conversation.queued.escalated event. */
@@ -2422,10 +2491,13 @@ export interface components {
             oldest_seq: number;
             /** @description The response counts everything older than this. null: the brokers do not respond. */
             projection_lag_seconds: number | null;
+            /** @description How many endpoints have each status. */
             endpoints: {
                 healthy: number;
                 failing: number;
                 disabled: number;
+                paused: number;
+                never_tried: number;
             };
             /** @description Deliveries that wait for their next attempt. */
             pending: number;
@@ -2534,14 +2606,28 @@ export interface components {
                 p95_ms: number | null;
                 samples: number;
             };
+            /** @description How many endpoints have each status. */
             endpoints: {
                 healthy: number;
                 failing: number;
                 disabled: number;
+                paused: number;
+                never_tried: number;
             };
         };
         Activity: {
             endpoint_id: string;
+            health: {
+                /**
+                 * @description failing: more than 5 % of the recent deliveries failed or are being retried, or the last attempt failed and there are none. disabled: automatically, after too many failed attempts in a row. paused: by an operator.
+                 * @enum {string}
+                 */
+                status: "healthy" | "failing" | "disabled" | "paused" | "never_tried";
+                /** @description Deliveries that were tried, among the latest 1,000 of events of the last hour. */
+                recent_deliveries: number;
+                /** @description Of these, those that failed or are being retried. */
+                recent_failed: number;
+            };
             /** @description Oldest first. The last one is not over yet. */
             buckets: {
                 /** Format: date-time */
@@ -6067,7 +6153,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The seq of the event. */
+                /** @description The seq of the event, or its id. */
                 seq: string;
             };
             cookie?: never;
@@ -6095,6 +6181,186 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_api_key`: The API key is not valid.
+             *
+             *     `missing_api_key`: An API key is required.
+             */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `insufficient_scope`: The API key does not allow this. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `validation_failed`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: The service is unavailable. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    findDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the delivery. */
+                deliveryId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["FoundDelivery"];
+                    };
+                };
+            };
+            /** @description `malformed_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_api_key`: The API key is not valid.
+             *
+             *     `missing_api_key`: An API key is required.
+             */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `insufficient_scope`: The API key does not allow this. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `validation_failed`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: The service is unavailable. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    followChanges: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stream. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
                 };
             };
             /**
@@ -7956,6 +8222,8 @@ export interface operations {
     listAlerts: {
         parameters: {
             query?: {
+                /** @description The `next_cursor` of the page before. */
+                cursor?: string;
                 /** @description How many at most. */
                 limit?: number;
             };
@@ -7979,6 +8247,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Alert"][];
+                        next_cursor: string | null;
                     };
                 };
             };

@@ -8,6 +8,18 @@ export function roundMaximum(max: number): number {
   return step * power;
 }
 
+const LEAST_FOR_TYPICAL = 5;
+/** A value this many times the usual ones flattens them. */
+const BURST = 6;
+
+/** Returns the end of an axis. A burst does not flatten everything else: its bar is cut, and shows its value. */
+export function axisMaximum(values: readonly number[]): number {
+  const max = Math.max(0, ...values);
+  const usual = values.filter((value) => value > 0).toSorted((a, b) => a - b);
+  const typical = usual[Math.floor((usual.length - 1) * 0.8)] ?? 0;
+  return roundMaximum(usual.length >= LEAST_FOR_TYPICAL && max > BURST * typical ? 2 * typical : max);
+}
+
 /** `950`, `1.2k`, `3.4M` */
 export function shortNumber(value: number): string {
   return new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 }).format(value);

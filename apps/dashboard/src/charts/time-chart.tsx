@@ -1,6 +1,6 @@
 import { useState, type PointerEvent } from 'react';
 import { axisTime } from '../time/time-text.js';
-import { roundMaximum, shortNumber, wholeNumber } from './scale.js';
+import { axisMaximum, shortNumber, wholeNumber } from './scale.js';
 import { useWidth } from './use-width.js';
 import './charts.css';
 
@@ -24,6 +24,7 @@ interface TimeChartProps {
 
 const HEIGHT = 184;
 const INSET = { top: 8, right: 2, bottom: 22, left: 34 };
+const CUT_MARK_WIDTH = 48;
 const GRID = [0, 0.5, 1];
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
@@ -35,9 +36,9 @@ export function TimeChart({ label, times, series }: TimeChartProps) {
   const plot = { width: Math.max(0, width - INSET.left - INSET.right), height: HEIGHT - INSET.top - INSET.bottom };
   const stacks = times.map((_, index) => sum(bars.map(({ values }) => values[index] ?? 0)));
   const lineTops = series.filter(({ kind }) => kind === 'line').flatMap(({ values }) => values);
-  const max = roundMaximum(Math.max(0, ...stacks, ...lineTops));
+  const max = axisMaximum(lineTops.length > 0 ? [...stacks, ...lineTops] : stacks);
   const slot = times.length === 0 ? 0 : plot.width / times.length;
-  const yOf = (value: number) => INSET.top + plot.height * (1 - value / max);
+  const yOf = (value: number) => INSET.top + plot.height * (1 - Math.min(1, value / max));
   const spansDays = spanOf(times) > DAY_MS;
   const shown = read !== null && read < times.length ? read : null;
 
@@ -83,6 +84,7 @@ export function TimeChart({ label, times, series }: TimeChartProps) {
             />
           )}
           <Bars {...{ bars, slot, yOf }} count={times.length} />
+          <CutMarks values={stacks} max={max} slot={slot} />
           {series
             .filter(({ kind }) => kind === 'line')
             .map(({ name, tone, values }) => (
@@ -146,6 +148,36 @@ function Bars({
         />
       );
     });
+  });
+}
+
+/** The values of bars that are higher than the axis. Neighbours that would overlap share the highest. */
+function CutMarks({
+  values,
+  max,
+  slot,
+}: {
+  readonly values: readonly number[];
+  readonly max: number;
+  readonly slot: number;
+}) {
+  let lastX = Number.NEGATIVE_INFINITY;
+  return values.map((value, index) => {
+    const x = INSET.left + (index + 0.5) * slot;
+    if (value <= max || x - lastX < CUT_MARK_WIDTH) return null;
+    lastX = x;
+    const isLate = index > values.length / 2;
+    return (
+      <text
+        key={index}
+        className="chart-axis chart-cut"
+        x={isLate ? x - slot / 2 - 3 : x + slot / 2 + 3}
+        y={INSET.top + 10}
+        textAnchor={isLate ? 'end' : 'start'}
+      >
+        ↑ {shortNumber(value)}
+      </text>
+    );
   });
 }
 

@@ -1,4 +1,5 @@
 import type { Attempt, DeliveryDetail } from '../api/resources.js';
+import { spacedJson } from '../events/json-text.js';
 import { millisecondsText } from '../time/time-text.js';
 import { Icon } from '../ui/icon.js';
 import { EmptyState } from '../ui/notice.js';
@@ -64,12 +65,22 @@ function AttemptEntry({ attempt, isOfEarlierRun }: { readonly attempt: Attempt; 
             role="region"
             aria-label={`Answer to attempt ${attempt.attempt}`}
           >
-            {attempt.response_excerpt}
+            {readableExcerpt(attempt.response_excerpt)}
           </pre>
         )}
       </div>
     </li>
   );
+}
+
+/** Spaces a response that is JSON. An excerpt may end in the middle, and is then shown as it is. */
+function readableExcerpt(excerpt: string): string {
+  try {
+    const value: unknown = JSON.parse(excerpt);
+    return typeof value === 'object' && value !== null ? spacedJson(excerpt) : excerpt;
+  } catch {
+    return excerpt;
+  }
 }
 
 /** Adds the run of each attempt. Every replay starts a run, in which attempts count from 1 again. */

@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
 import { deliveriesQuery, eventTypesQuery, type DeliveryFilter } from '../api/queries.js';
 import type { Delivery } from '../api/resources.js';
 import { useNow } from '../time/use-now.js';
@@ -8,25 +7,28 @@ import { Button } from '../ui/button.js';
 import { Card } from '../ui/card.js';
 import { SelectField } from '../ui/field.js';
 import { EmptyState, FailureNotice } from '../ui/notice.js';
-import { SkeletonRows } from '../ui/skeleton.js';
+import { cursorOf } from '../ui/page-search.js';
+import { Pager } from '../ui/pager.js';
+import { SkeletonTable } from '../ui/skeleton.js';
 import { DeliveryBadge } from '../ui/status-badge.js';
 import { Ago, Time } from '../ui/time.js';
 import { sinceOf, type DeliverySearch } from './delivery-search.js';
-import { errorText } from './error-text.js';
+import { resultText } from './ending.js';
 import './delivery-log.css';
 
 interface DeliveryLogProps {
   readonly endpointId: string;
   readonly search: DeliverySearch;
   readonly onSearch: (search: DeliverySearch) => void;
+  /** Recovers what failed from this delivery on; `undefined` if the key may not. */
+  readonly onRecover?: ((delivery: Delivery) => void) | undefined;
 }
 
 /** The deliveries of an endpoint, newest first. */
-export function DeliveryLog({ endpointId, search, onSearch }: DeliveryLogProps) {
+export function DeliveryLog(props: DeliveryLogProps) {
   return (
-    <Card title="Deliveries" flush actions={<Filters search={search} onSearch={onSearch} />}>
-      {/* A new filter starts at its first page. */}
-      <Pages key={JSON.stringify(search)} endpointId={endpointId} search={search} onSearch={onSearch} />
+    <Card title="Deliveries" flush actions={<Filters search={props.search} onSearch={props.onSearch} />}>
+      <Pages {...props} />
     </Card>
   );
 }
@@ -34,7 +36,10 @@ export function DeliveryLog({ endpointId, search, onSearch }: DeliveryLogProps) 
 function Filters({ search, onSearch }: Pick<DeliveryLogProps, 'search' | 'onSearch'>) {
   const { data: types } = useQuery(eventTypesQuery());
   const change = (changes: Partial<Record<keyof DeliverySearch, string>>) => {
-    const merged = Object.entries({ ...search, ...changes }).filter(([, value]) => value !== '');
+    // A new filter starts at its first page.
+    const merged = Object.entries({ ...search, ...changes }).filter(
+      ([name, value]) => value !== '' && name !== 'after',
+    );
     onSearch(Object.fromEntries(merged));
   };
   return (
@@ -82,11 +87,9 @@ function Filters({ search, onSearch }: Pick<DeliveryLogProps, 'search' | 'onSear
   );
 }
 
-function Pages({ endpointId, search, onSearch }: DeliveryLogProps) {
-  // The cursors of the earlier pages, for going back.
-  const [cursors, setCursors] = useState<readonly string[]>([]);
+function Pages({ endpointId, search, onSearch, onRecover }: DeliveryLogProps) {
   const now = useNow(60_000);
-  const { status, event, within } = search;
+  const { status, event, within, after, ...rest } = search;
   const filter: DeliveryFilter = {
     ...(status === undefined ? {} : { status }),
     ...(event === undefined ? {} : { event }),
@@ -97,41 +100,39 @@ function Pages({ endpointId, search, onSearch }: DeliveryLogProps) {
     error,
     refetch,
     isPlaceholderData,
-  } = useQuery(deliveriesQuery(endpointId, filter, cursors.at(-1)));
+  } = useQuery(deliveriesQuery(endpointId, filter, cursorOf(search)));
   if (page === undefined) {
     return error === null ? (
-      <SkeletonRows rows={6} />
+      <SkeletonTable rows={8} />
     ) : (
       <div className="card-body">
         <FailureNotice error={error} onRetry={() => void refetch()} />
       </div>
     );
   }
-  if (page.data.length === 0 && cursors.length === 0) {
-    return <NothingFound isFiltered={Object.keys(search).length > 0} onClear={() => onSearch({})} />;
+  if (page.data.length === 0 && after === undefined) {
+    return (
+      <NothingFound
+        isFiltered={Object.keys(filter).length > 0}
+        onClear={() => {
+          onSearch(rest);
+        }}
+      />
+    );
   }
-  const next = page.next_cursor;
   return (
     <>
-      <DeliveryTable endpointId={endpointId} deliveries={page.data} />
-      {(next !== null || cursors.length > 0) && (
-        <nav className="table-foot" aria-label="Pages of deliveries">
-          <span>Page {cursors.length + 1}</span>
-          <span className="row">
-            <Button icon="left" disabled={cursors.length === 0} onClick={() => setCursors(cursors.slice(0, -1))}>
-              Newer
-            </Button>
-            <Button
-              disabled={next === null || isPlaceholderData}
-              onClick={() => {
-                if (next !== null) setCursors([...cursors, next]);
-              }}
-            >
-              Older
-            </Button>
-          </span>
-        </nav>
-      )}
+      <DeliveryTable endpointId={endpointId} deliveries={page.data} onRecover={onRecover} />
+      <Pager
+        label="Pages of deliveries"
+        search={search}
+        next={page.next_cursor}
+        isLoading={isPlaceholderData}
+        onPage={(cursors) => {
+          const filters = Object.fromEntries(Object.entries(search).filter(([name]) => name !== 'after'));
+          onSearch(cursors === undefined ? filters : { ...filters, after: cursors });
+        }}
+      />
     </>
   );
 }
@@ -153,9 +154,11 @@ function NothingFound({ isFiltered, onClear }: { readonly isFiltered: boolean; r
 function DeliveryTable({
   endpointId,
   deliveries,
+  onRecover,
 }: {
   readonly endpointId: string;
   readonly deliveries: readonly Delivery[];
+  readonly onRecover: ((delivery: Delivery) => void) | undefined;
 }) {
   return (
     <table className="table delivery-table">
@@ -170,7 +173,7 @@ function DeliveryTable({
             Attempts
           </th>
           <th scope="col" className="wide-only">
-            Last result
+            Result
           </th>
           <th scope="col" className="end">
             Created
@@ -191,17 +194,33 @@ function DeliveryTable({
               >
                 {delivery.event}
               </Link>
+              <span className="narrow-only cell-note truncate">
+                {delivery.seq === null ? '' : `#${delivery.seq} · `}
+                <Result delivery={delivery} />
+              </span>
             </td>
             <td className="wide-only end numeric muted">{delivery.seq === null ? '…' : `#${delivery.seq}`}</td>
             <td className="wide-only end numeric">{delivery.attempts}</td>
-            <td className="wide-only muted truncate" title={delivery.last_error ?? undefined}>
-              {resultText(delivery)}
-              {delivery.status === 'pending' && delivery.attempts > 0 && delivery.next_attempt_at !== null && (
-                <>
-                  {' · next '}
-                  <Ago iso={delivery.next_attempt_at} />
-                </>
-              )}
+            <td className="wide-only muted result-cell" title={delivery.last_error ?? undefined}>
+              <span className="row-apart">
+                <span className="truncate">
+                  <Result delivery={delivery} />
+                </span>
+                {delivery.status === 'failed' && delivery.seq !== null && onRecover !== undefined && (
+                  <Button
+                    look="ghost"
+                    icon="recover"
+                    className="row-action"
+                    aria-label={`Recover from #${delivery.seq} on`}
+                    title={`Recover from #${delivery.seq} on`}
+                    onClick={() => {
+                      onRecover(delivery);
+                    }}
+                  >
+                    From here
+                  </Button>
+                )}
+              </span>
             </td>
             <td className="end muted">
               <span className="wide-only">
@@ -218,9 +237,18 @@ function DeliveryTable({
   );
 }
 
-/** Returns the result of the last attempt: its status, or why there was none. */
-function resultText({ response_status: status, last_error: error, attempts }: Delivery): string {
-  if (status !== null) return `HTTP ${status}`;
-  if (error !== null) return errorText(error);
-  return attempts === 0 ? 'Not sent yet' : '–';
+/** The result of the last attempt, or why the delivery ended without it. */
+function Result({ delivery }: { readonly delivery: Delivery }) {
+  const { status, attempts, next_attempt_at: next } = delivery;
+  return (
+    <>
+      {resultText(delivery)}
+      {status === 'pending' && attempts > 0 && next !== null && (
+        <>
+          {' · next '}
+          <Ago iso={next} />
+        </>
+      )}
+    </>
+  );
 }

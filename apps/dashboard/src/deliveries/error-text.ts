@@ -9,6 +9,11 @@ const MEANINGS: Readonly<Record<string, string>> = {
   endpoint_deleted: 'The endpoint was deleted',
 };
 
+/** Returns the code of an error: `http_status` of `http_status: 503`. */
+export function errorCode(error: string): string {
+  return error.split(': ', 1)[0] ?? '';
+}
+
 /** Returns the meaning of an attempt's error (`code` or `code: detail`) in words. */
 export function errorText(error: string): string {
   const [code = '', ...detail] = error.split(': ');

@@ -4,7 +4,7 @@ import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
 import { TextField } from '../ui/field.js';
 import { FailureNotice } from '../ui/notice.js';
-import { toastDone } from '../ui/toasts.js';
+import { toastDone } from '../ui/toast-queue.js';
 import { useDeleteEndpoint } from './endpoint-changes.js';
 import { endpointTitle } from './endpoint-title.js';
 

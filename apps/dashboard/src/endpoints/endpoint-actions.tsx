@@ -4,7 +4,7 @@ import type { EndpointWithHealth, EndpointWithNewSecret } from '../api/resources
 import { useScope } from '../session/use-session.js';
 import { Button, ButtonLink, IconButton } from '../ui/button.js';
 import { Menu, type MenuAction } from '../ui/menu.js';
-import { toastDone, toastFailure } from '../ui/toasts.js';
+import { toastDone, toastFailure } from '../ui/toast-queue.js';
 import { DeleteDialog } from './delete-dialog.js';
 import { useChangeEndpoint, useStopPreviousSecret } from './endpoint-changes.js';
 import { RotateDialog } from './rotate-dialog.js';
@@ -17,6 +17,7 @@ type Asking =
   | { readonly kind: 'delete' }
   | { readonly kind: 'new-secret'; readonly endpoint: EndpointWithNewSecret };
 
+const NEEDS_WRITE = 'That takes the scope webhooks:write.';
 const NOTHING: Asking = { kind: 'nothing' };
 
 interface EndpointActionsProps {
@@ -82,8 +83,7 @@ export function EndpointActions({ endpoint, isTesting, onTest, onRecover }: Endp
         icon="send"
         look="solid"
         busy={isTesting}
-        disabled={!mayWrite || !isActive}
-        title={isActive ? undefined : 'Enable the endpoint first'}
+        reason={!mayWrite ? NEEDS_WRITE : isActive ? undefined : 'The endpoint is not active. Enable it first.'}
         onClick={onTest}
       >
         Send test
@@ -92,7 +92,7 @@ export function EndpointActions({ endpoint, isTesting, onTest, onRecover }: Endp
         icon="edit"
         to="/endpoints/$endpointId/edit"
         params={{ endpointId: endpoint.id }}
-        disabled={!mayWrite}
+        reason={mayWrite ? undefined : NEEDS_WRITE}
       >
         Edit
       </ButtonLink>

@@ -1,9 +1,9 @@
-import { useState, type ReactNode, type SyntheticEvent } from 'react';
-import { ApiProblem } from '../api/api-problem.js';
+import { useEffect, useRef, useState, type ReactNode, type SyntheticEvent } from 'react';
+import { ApiProblem, readableText } from '../api/api-problem.js';
 import type { NewEndpoint } from '../api/resources.js';
 import { Button } from '../ui/button.js';
 import { Card } from '../ui/card.js';
-import { TextArea, TextField } from '../ui/field.js';
+import { focusFirstError, TextArea, TextField } from '../ui/field.js';
 import { FailureNotice } from '../ui/notice.js';
 import { DeliveryFields } from './delivery/delivery-fields.js';
 import {
@@ -51,12 +51,26 @@ export function EndpointForm({ initial, submitText, busy, failure, cancel, onSub
   const [isTried, setTried] = useState(false);
   const parsedScope = parseWidgetScope(scope);
   const eventsProblem = events.size === 0 ? 'Choose at least one event type.' : undefined;
-  const refused = refusals(failure);
+  // A refusal is about what was submitted. It goes when its field is changed.
+  const [changed, setChanged] = useState<ReadonlySet<Member>>(() => new Set());
+  const change = (member: Member) => {
+    setChanged((members) => new Set([...members, member]));
+  };
+  const refused = refusals(failure, changed);
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (failure !== null && failure !== undefined) focusFirstError(form.current);
+  }, [failure]);
 
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
+    if (busy) return;
     setTried(true);
-    if (parsedScope.kind === 'wrong' || eventsProblem !== undefined) return;
+    if (parsedScope.kind === 'wrong' || eventsProblem !== undefined) {
+      focusFirstError(form.current);
+      return;
+    }
+    setChanged(new Set());
     onSubmit({
       url: url.trim(),
       name: name.trim() === '' ? null : name.trim(),
@@ -68,8 +82,7 @@ export function EndpointForm({ initial, submitText, busy, failure, cancel, onSub
   };
 
   return (
-    <form onSubmit={submit} className="stack">
-      {refused.other !== undefined && <FailureNotice error={refused.other} />}
+    <form ref={form} onSubmit={submit} className="stack">
       <Card>
         <div className="endpoint-form">
           <TextField
@@ -82,6 +95,7 @@ export function EndpointForm({ initial, submitText, busy, failure, cancel, onSub
             autoFocus={initial.url === ''}
             value={url}
             onChange={(event) => {
+              change('url');
               setUrl(event.target.value);
             }}
             hint="Public and https. Respond with any 2xx within 10 seconds, and do the work afterwards."
@@ -94,6 +108,7 @@ export function EndpointForm({ initial, submitText, busy, failure, cancel, onSub
               maxLength={120}
               value={name}
               onChange={(event) => {
+                change('name');
                 setName(event.target.value);
               }}
               error={refused.name}
@@ -104,6 +119,7 @@ export function EndpointForm({ initial, submitText, busy, failure, cancel, onSub
               maxLength={1_000}
               value={description}
               onChange={(event) => {
+                change('description');
                 setDescription(event.target.value);
               }}
               error={refused.description}
@@ -111,17 +127,36 @@ export function EndpointForm({ initial, submitText, busy, failure, cancel, onSub
           </div>
           <EventPicker
             chosen={events}
-            onChange={setEvents}
+            onChange={(next) => {
+              change('events');
+              setEvents(next);
+            }}
             error={isTried ? (eventsProblem ?? refused.events) : undefined}
           />
           <ScopePicker
             draft={scope}
-            onChange={setScope}
+            onChange={(next) => {
+              change('widgetIds');
+              setScope(next);
+            }}
             error={isTried && parsedScope.kind === 'wrong' ? parsedScope.reason : refused.widgetIds}
           />
-          <DeliveryFields draft={delivery} shown={shownDelivery} onChange={setDelivery} problemOf={refused.delivery} />
+          <DeliveryFields
+            draft={delivery}
+            shown={shownDelivery}
+            onChange={(next) => {
+              change('delivery');
+              setDelivery(next);
+            }}
+            problemOf={refused.delivery}
+          />
         </div>
       </Card>
+      {refused.other !== undefined && !busy && (
+        <div data-failure tabIndex={-1}>
+          <FailureNotice error={refused.other} />
+        </div>
+      )}
       <div className="form-actions">
         {cancel}
         <Button type="submit" look="solid" busy={busy}>
@@ -134,14 +169,16 @@ export function EndpointForm({ initial, submitText, busy, failure, cancel, onSub
 
 const DELIVERY_MEMBERS = ['headers', 'auth', 'max_per_second', 'max_in_flight', 'signatures'];
 
-/** Returns the problems that the api found, by field. */
-function refusals(failure: unknown) {
+type Member = 'url' | 'name' | 'description' | 'events' | 'widgetIds' | 'delivery';
+
+/** Returns the problems that the api found, by field, without those of fields that were changed since. */
+function refusals(failure: unknown, changed: ReadonlySet<Member>) {
   const nothing = { url: undefined, name: undefined, description: undefined, events: undefined, widgetIds: undefined };
   const noDelivery = (): string | undefined => undefined;
   if (failure === null || failure === undefined) return { ...nothing, delivery: noDelivery, other: undefined };
   if (!(failure instanceof ApiProblem)) return { ...nothing, delivery: noDelivery, other: failure };
-  const found = {
-    url: URL_CODES.has(failure.code) ? failure.message : failure.problemOf('url'),
+  const found: Record<keyof typeof nothing, string | undefined> = {
+    url: URL_CODES.has(failure.code) ? readableText(failure.message) : failure.problemOf('url'),
     name: failure.problemOf('name'),
     description: failure.problemOf('description'),
     events: failure.problemOf('events'),
@@ -151,5 +188,11 @@ function refusals(failure: unknown) {
   const isPlaced = [...Object.values(found), ...DELIVERY_MEMBERS.map(delivery)].some(
     (problem) => problem !== undefined,
   );
-  return { ...found, delivery, other: isPlaced ? undefined : failure };
+  const shown = Object.entries(found).filter(([member]) => !changed.has(member as Member));
+  return {
+    ...nothing,
+    ...(Object.fromEntries(shown) as Partial<typeof found>),
+    delivery: changed.has('delivery') ? noDelivery : delivery,
+    other: isPlaced ? undefined : failure,
+  };
 }

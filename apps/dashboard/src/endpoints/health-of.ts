@@ -1,14 +1,44 @@
-import type { Endpoint, HealthStatus } from '../api/resources.js';
+import type { Activity, Endpoint, HealthStatus } from '../api/resources.js';
 
-/** Returns the health of an endpoint for lists, which have no figures. */
-export function healthOf({ is_active: isActive, failure_count: failures }: Endpoint): HealthStatus {
-  if (!isActive) return 'disabled';
+/** Returns the health of an endpoint for lists. Until the activity is known, only its own figures say something. */
+export function healthOf(
+  { id, is_active: isActive, failure_count: failures, last_triggered_at: last }: Endpoint,
+  activity: readonly Activity[] | undefined,
+): HealthStatus {
+  const known = activity?.find(({ endpoint_id: endpointId }) => endpointId === id)?.health.status;
+  // The list of endpoints may be newer than their activity.
+  if (known !== undefined && isActive === isActiveIn(known)) return known;
+  if (!isActive) return failures > 0 ? 'disabled' : 'paused';
+  if (last === null) return 'never_tried';
   return failures > 0 ? 'failing' : 'healthy';
 }
 
-const URGENCY: Readonly<Record<HealthStatus, number>> = { disabled: 0, failing: 1, healthy: 2 };
+function isActiveIn(status: HealthStatus): boolean {
+  return status !== 'disabled' && status !== 'paused';
+}
+
+const URGENCY: Readonly<Record<HealthStatus, number>> = {
+  disabled: 0,
+  failing: 1,
+  paused: 2,
+  never_tried: 3,
+  healthy: 4,
+};
 
 /** Sorts endpoints that need attention first. Equal ones keep the api's order. */
-export function byUrgency(endpoints: readonly Endpoint[]): readonly Endpoint[] {
-  return endpoints.toSorted((a, b) => URGENCY[healthOf(a)] - URGENCY[healthOf(b)]);
+export function byUrgency(
+  endpoints: readonly Endpoint[],
+  activity: readonly Activity[] | undefined,
+): readonly Endpoint[] {
+  const urgency = (endpoint: Endpoint) => URGENCY[healthOf(endpoint, activity)];
+  return endpoints.toSorted((a, b) => urgency(a) - urgency(b));
+}
+
+/** `37 of 120 failed in the last hour`; `undefined` if none failed. */
+export function failedText({
+  recent_deliveries: tried,
+  recent_failed: failed,
+}: Pick<Activity['health'], 'recent_deliveries' | 'recent_failed'>): string | undefined {
+  if (failed === 0) return undefined;
+  return `${failed.toLocaleString()} of ${tried.toLocaleString()} failed in the last hour`;
 }

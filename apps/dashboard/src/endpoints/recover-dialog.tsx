@@ -1,15 +1,20 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient, type QueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { EndpointWithHealth } from '../api/resources.js';
+import { deliveryQuery, endpointQuery } from '../api/queries.js';
+import type { DeliveryDetail, EndpointWithHealth, Recovery } from '../api/resources.js';
 import { wholeNumber } from '../charts/scale.js';
+import { resultText } from '../deliveries/ending.js';
+import { browserClock } from '../time/clock.js';
+import { zoneName } from '../time/time-text.js';
+import { useSettled } from '../time/use-settled.js';
 import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
-import { Checkbox, Radio } from '../ui/field.js';
-import { FailureNotice } from '../ui/notice.js';
+import { Checkbox, Radio, TextField } from '../ui/field.js';
+import { FailureNotice, Notice } from '../ui/notice.js';
 import { Skeleton } from '../ui/skeleton.js';
-import { toastDone } from '../ui/toasts.js';
 import { Time } from '../ui/time.js';
-import { recover, useChangeEndpoint, useRecover } from './endpoint-changes.js';
+import { recover, useChangeEndpoint, useRecover, useTestEndpoint } from './endpoint-changes.js';
+import { localInput, parseReach, type Range, type ReachDraft } from './recovery-range.js';
 import './recover-dialog.css';
 
 type Kind = 'failed' | 'missed';
@@ -22,42 +27,65 @@ const KINDS: readonly { readonly kind: Kind; readonly text: string; readonly hin
   },
   { kind: 'missed', text: 'Events missed while it was disabled', hint: 'The events that it would have received.' },
 ];
+const SETTLE_MS = 300;
+const DAY_MS = 24 * 60 * 60 * 1_000;
+/** An attempt may take 10 s, and waits for its turn before. */
+const TEST_PATIENCE_MS = 30_000;
+const LOOK_EVERY_MS = 500;
+
+/** A recovery that is under way. */
+interface Sent {
+  readonly total: number;
+  readonly range: Range;
+  /** Deliveries that waited before it. */
+  readonly pendingBefore: number;
+}
+
+type Phase =
+  | { readonly kind: 'choosing' }
+  | { readonly kind: 'testing' }
+  | { readonly kind: 'test-failed'; readonly test: DeliveryDetail | undefined }
+  | { readonly kind: 'sending' }
+  | ({ readonly kind: 'sent' } & Sent);
+
+interface RecoverDialogProps {
+  readonly endpoint: EndpointWithHealth;
+  /** The seq at which the recovery begins, if it was chosen in a list. */
+  readonly fromSeq?: number | undefined;
+  readonly onClose: () => void;
+}
 
 /**
- * Re-sends failed or missed events after its user has seen how many there are. It enables the endpoint first if needed.
+ * Re-sends failed or missed events after its user has seen how many there are. It enables the endpoint first if needed,
+ * and sends one test event before all others, unless its user does not want that.
  */
-export function RecoverDialog({
-  endpoint,
-  onClose,
-}: {
-  readonly endpoint: EndpointWithHealth;
-  readonly onClose: () => void;
-}) {
-  const [reach, setReach] = useState<'last-success' | 'everything'>('last-success');
+export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps) {
+  const [reach, setReach] = useState<ReachDraft>(() => ({
+    kind: fromSeq === undefined ? 'last-success' : 'seq',
+    since: localInput(browserClock.now() - DAY_MS),
+    until: '',
+    seq: fromSeq === undefined ? '' : String(fromSeq),
+  }));
   const [kinds, setKinds] = useState<ReadonlySet<Kind>>(() => new Set(['failed', 'missed']));
-  const changing = useChangeEndpoint(endpoint.id);
-  const recovering = useRecover(endpoint.id);
-  const lastSuccess = endpoint.health.last_success_at ?? endpoint.created_at;
-  const range = reach === 'everything' ? { since_seq: 0 } : { since: lastSuccess };
-  const counts = { failed: useCount(endpoint.id, range, 'failed'), missed: useCount(endpoint.id, range, 'missed') };
+  const [isTestedFirst, setTestedFirst] = useState(true);
+  const [phase, setPhase] = useState<Phase>({ kind: 'choosing' });
+  // A success during the recovery must not change what it covers.
+  const [lastSuccess] = useState(endpoint.health.last_success_at ?? endpoint.created_at);
+  const settledReach = useSettled(reach, SETTLE_MS);
+  const parsed = parseReach(settledReach, lastSuccess);
+  const counts = useCounts(endpoint.id, parsed.kind === 'ok' ? parsed.range : undefined);
+  const acting = useRecovery(endpoint, setPhase);
   const wanted = KINDS.map(({ kind }) => kind).filter((kind) => kinds.has(kind));
   const total = wanted.reduce((sum, kind) => sum + (counts[kind].data ?? 0), 0);
-  const isCounted = wanted.every((kind) => counts[kind].data !== undefined);
-  const failure = changing.error ?? recovering.error ?? counts.failed.error ?? counts.missed.error;
+  const isCounted =
+    parsed.kind === 'ok' && settledReach === reach && wanted.every((kind) => counts[kind].data !== undefined);
+  const failure = acting.error ?? counts.failed.error ?? counts.missed.error;
   const verb = endpoint.is_active ? 'Recover' : total > 0 ? 'Enable and recover' : 'Enable';
+  const isBusy = phase.kind === 'testing' || phase.kind === 'sending';
 
-  const act = async () => {
-    if (!endpoint.is_active) await changing.mutateAsync({ is_active: true });
-    if (total > 0) {
-      const body = wanted.length === 2 ? range : { ...range, status: wanted[0] };
-      const { scheduled } = await recovering.mutateAsync(body);
-      toastDone(`${wholeNumber(scheduled)} ${scheduled === 1 ? 'delivery is' : 'deliveries are'} on the way`);
-    } else {
-      toastDone('Endpoint enabled');
-    }
-    onClose();
-  };
-
+  if (phase.kind === 'sent') {
+    return <Outcome endpointId={endpoint.id} sent={phase} onClose={onClose} />;
+  }
   return (
     <Dialog
       open
@@ -74,28 +102,26 @@ export function RecoverDialog({
           <Button
             look="solid"
             icon="recover"
-            busy={changing.isPending || recovering.isPending}
+            busy={isBusy}
             disabled={!isCounted || (total === 0 && endpoint.is_active)}
             onClick={() => {
-              // The mutations show their failures themselves.
-              act().catch(() => undefined);
+              if (parsed.kind !== 'ok') return;
+              const body = wanted.length === 2 ? parsed.range : { ...parsed.range, status: wanted[0] };
+              void acting.act({ body, range: parsed.range, total, isTestedFirst });
             }}
           >
-            {total > 0 ? `${verb} ${wholeNumber(total)}` : verb}
+            {phase.kind === 'testing' ? 'Testing …' : total > 0 ? `${verb} ${wholeNumber(total)}` : verb}
           </Button>
         </>
       }
     >
-      <fieldset className="stack-tight">
-        <legend className="legend">How far back</legend>
-        <Radio name="reach" checked={reach === 'last-success'} onChange={() => setReach('last-success')}>
-          {endpoint.health.last_success_at === null ? 'Since it was created' : 'Since the last success'} (
-          <Time iso={lastSuccess} />)
-        </Radio>
-        <Radio name="reach" checked={reach === 'everything'} onChange={() => setReach('everything')}>
-          Everything that is still kept
-        </Radio>
-      </fieldset>
+      <ReachPicker
+        reach={reach}
+        wrong={parsed.kind === 'wrong' ? parsed : undefined}
+        lastSuccess={lastSuccess}
+        hasSucceeded={endpoint.health.last_success_at !== null}
+        onChange={setReach}
+      />
       <fieldset className="stack-tight">
         <legend className="legend">What</legend>
         {KINDS.map(({ kind, text, hint }) => (
@@ -119,16 +145,195 @@ export function RecoverDialog({
           </div>
         ))}
       </fieldset>
+      <Checkbox
+        checked={isTestedFirst}
+        hint="Nothing else is sent if the test fails."
+        onChange={({ target }) => {
+          setTestedFirst(target.checked);
+        }}
+      >
+        Send a test event first
+      </Checkbox>
+      {phase.kind === 'test-failed' && (
+        <Notice tone="bad" title="The test failed, so nothing was recovered">
+          {phase.test === undefined ? 'There was no answer yet.' : `${resultText(phase.test)}.`} Fix the receiver, then
+          try again.
+        </Notice>
+      )}
       {failure !== null && <FailureNotice error={failure} />}
     </Dialog>
   );
 }
 
+interface ReachPickerProps {
+  readonly reach: ReachDraft;
+  readonly wrong: { readonly field: 'since' | 'until' | 'seq'; readonly reason: string } | undefined;
+  readonly lastSuccess: string;
+  readonly hasSucceeded: boolean;
+  readonly onChange: (reach: ReachDraft) => void;
+}
+
+function ReachPicker({ reach, wrong, lastSuccess, hasSucceeded, onChange }: ReachPickerProps) {
+  const radio = (kind: ReachDraft['kind']) => ({
+    name: 'reach',
+    checked: reach.kind === kind,
+    onChange: () => {
+      onChange({ ...reach, kind });
+    },
+  });
+  const problem = (field: 'since' | 'until' | 'seq') => (wrong?.field === field ? wrong.reason : undefined);
+  return (
+    <fieldset className="stack-tight">
+      <legend className="legend">How far back</legend>
+      <Radio {...radio('last-success')}>
+        {hasSucceeded ? 'Since the last success' : 'Since it was created'} (<Time iso={lastSuccess} />)
+      </Radio>
+      <Radio {...radio('time')}>Between two times</Radio>
+      {reach.kind === 'time' && (
+        <div className="columns-2 recover-detail">
+          <TextField
+            label={`From (${zoneName(browserClock.now())})`}
+            type="datetime-local"
+            value={reach.since}
+            error={problem('since')}
+            onChange={({ target }) => onChange({ ...reach, since: target.value })}
+          />
+          <TextField
+            label="Until (optional)"
+            type="datetime-local"
+            value={reach.until}
+            error={problem('until')}
+            onChange={({ target }) => onChange({ ...reach, until: target.value })}
+          />
+        </div>
+      )}
+      <Radio {...radio('seq')}>From a seq on</Radio>
+      {reach.kind === 'seq' && (
+        <div className="recover-detail">
+          <TextField
+            label="First seq"
+            inputMode="numeric"
+            placeholder="#4128"
+            value={reach.seq}
+            error={reach.seq === '' ? undefined : problem('seq')}
+            onChange={({ target }) => onChange({ ...reach, seq: target.value })}
+          />
+        </div>
+      )}
+      <Radio {...radio('everything')}>Everything that is still kept</Radio>
+    </fieldset>
+  );
+}
+
 /** Counts the events to recover; sends nothing. */
-function useCount(id: string, range: { readonly since_seq: number } | { readonly since: string }, status: Kind) {
-  return useQuery({
-    queryKey: ['endpoints', id, 'recoverable', range, status],
-    queryFn: async () => (await recover(id, { ...range, status, dry_run: true })).matched,
+function useCounts(id: string, range: Range | undefined) {
+  const count = (status: Kind) => ({
+    queryKey: ['endpoints', id, 'recoverable', range ?? null, status],
+    queryFn: async () => (await recover(id, { ...(range ?? { since_seq: 0 }), status, dry_run: true })).matched,
+    enabled: range !== undefined,
     gcTime: 0,
   });
+  return { failed: useQuery(count('failed')), missed: useQuery(count('missed')) };
+}
+
+interface Wish {
+  readonly body: Recovery;
+  readonly range: Range;
+  readonly total: number;
+  readonly isTestedFirst: boolean;
+}
+
+/** Enables, tests and recovers, in this order. */
+function useRecovery(endpoint: EndpointWithHealth, setPhase: (phase: Phase) => void) {
+  const queries = useQueryClient();
+  const changing = useChangeEndpoint(endpoint.id);
+  const testing = useTestEndpoint(endpoint.id);
+  const recovering = useRecover(endpoint.id);
+  const act = async ({ body, range, total, isTestedFirst }: Wish) => {
+    try {
+      setPhase({ kind: 'sending' });
+      if (!endpoint.is_active) await changing.mutateAsync({ is_active: true });
+      if (isTestedFirst && total > 0) {
+        setPhase({ kind: 'testing' });
+        const { id } = await testing.mutateAsync();
+        const test = await tested(queries, endpoint.id, id);
+        if (test?.status !== 'delivered') {
+          setPhase({ kind: 'test-failed', test });
+          return;
+        }
+        setPhase({ kind: 'sending' });
+      }
+      const { health } = await queries.query({ ...endpointQuery(endpoint.id), staleTime: 0 });
+      if (total > 0) await recovering.mutateAsync(body);
+      setPhase({ kind: 'sent', total, range, pendingBefore: health.pending });
+    } catch {
+      // The mutations show their failures themselves.
+      setPhase({ kind: 'choosing' });
+    }
+  };
+  return { act, error: changing.error ?? testing.error ?? recovering.error };
+}
+
+/** Waits for the first attempt of a test. @returns `undefined` if there was none in time */
+async function tested(queries: QueryClient, endpointId: string, id: string): Promise<DeliveryDetail | undefined> {
+  const deadlineMs = browserClock.now() + TEST_PATIENCE_MS;
+  while (browserClock.now() < deadlineMs) {
+    const delivery = await queries.query({ ...deliveryQuery(endpointId, id), staleTime: 0 });
+    if (delivery.attempts_log.length > 0) return delivery;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+  return undefined;
+}
+
+/** Shows how a recovery goes, and how it ended. */
+function Outcome({
+  endpointId,
+  sent: { total, range, pendingBefore },
+  onClose,
+}: {
+  readonly endpointId: string;
+  readonly sent: Sent;
+  readonly onClose: () => void;
+}) {
+  const { data: endpoint } = useQuery({ ...endpointQuery(endpointId), refetchInterval: 1_000 });
+  const { data: failed = 0 } = useQuery({
+    queryKey: ['endpoints', endpointId, 'failed-again', range],
+    queryFn: async () => (await recover(endpointId, { ...range, status: 'failed', dry_run: true })).matched,
+    refetchInterval: 2_000,
+    gcTime: 0,
+  });
+  const pending = endpoint === undefined ? total : endpoint.health.pending - pendingBefore;
+  const waiting = Math.min(total, Math.max(0, pending));
+  const failedAgain = Math.min(total - waiting, failed);
+  const delivered = total - waiting - failedAgain;
+  const isOver = endpoint !== undefined && waiting === 0;
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={total === 0 ? 'Endpoint enabled' : isOver ? 'Recovery ended' : 'Recovering'}
+      description={isOver || total === 0 ? undefined : 'It continues when you close this.'}
+      actions={
+        <Button look="solid" onClick={onClose}>
+          {isOver ? 'Done' : 'Close'}
+        </Button>
+      }
+    >
+      {total > 0 && (
+        <div className="stack-tight">
+          <progress className="recover-progress" max={total} value={total - waiting} aria-label="Recovered" />
+          <p role="status">
+            {wholeNumber(delivered)} of {wholeNumber(total)} delivered
+            {waiting > 0 && `, ${wholeNumber(waiting)} waiting or being retried`}
+            {failedAgain > 0 && `, ${wholeNumber(failedAgain)} failed again`}.
+          </p>
+          {endpoint?.is_active === false && (
+            <Notice tone="bad" title="The endpoint was disabled again">
+              Too many attempts failed in a row. Fix the receiver, then recover again.
+            </Notice>
+          )}
+        </div>
+      )}
+    </Dialog>
+  );
 }

@@ -1,3 +1,4 @@
+import { useBlocker } from '@tanstack/react-router';
 import { useState } from 'react';
 import { CopyButton } from '../ui/copy-button.js';
 import { Button } from '../ui/button.js';
@@ -18,6 +19,11 @@ interface SecretDialogProps {
 /** Shows a secret this once. It closes only after the user has confirmed that the secret is stored. */
 export function SecretDialog({ title, what, secret, hint, onClose }: SecretDialogProps) {
   const [isKept, setKept] = useState(false);
+  // A reload or a step back would lose the secret for good. The browser asks first.
+  useBlocker({
+    shouldBlockFn: () => !isKept && !window.confirm('The secret is not stored yet. Leave without it?'),
+    enableBeforeUnload: () => !isKept,
+  });
   return (
     <Dialog
       open

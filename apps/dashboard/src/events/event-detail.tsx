@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { ApiProblem } from '../api/api-problem.js';
 import { eventQuery } from '../api/queries.js';
 import type { StoredEvent } from '../api/resources.js';
+import { resultText } from '../deliveries/ending.js';
 import { hostOf } from '../endpoints/endpoint-title.js';
 import { WidgetName } from '../names/widget-name.js';
 import { Card } from '../ui/card.js';
@@ -11,6 +12,7 @@ import { CopyIcon } from '../ui/copy-button.js';
 import { DataList, Datum } from '../ui/data-list.js';
 import { EmptyState, FailureNotice } from '../ui/notice.js';
 import { SkeletonBlock } from '../ui/skeleton.js';
+import { Tabs } from '../ui/tabs.js';
 import { DeliveryBadge } from '../ui/status-badge.js';
 import { Time } from '../ui/time.js';
 import { JsonView } from './json-view.js';
@@ -61,10 +63,21 @@ export function EventDetail({ seq }: { readonly seq: number }) {
         </DataList>
       </Card>
       <DeliveriesCard stored={stored} />
-      <div className="event-bytes">
-        <JsonView raw={raw} title="For reading" />
-        <CodeBlock text={raw} what="raw bytes" title={`As stored: ${bytes.toLocaleString()} bytes`} wrap />
-      </div>
+      <Card>
+        <Tabs
+          label="The event"
+          tabs={[
+            { value: 'reading', text: 'For reading', content: <JsonView raw={raw} title="For reading" /> },
+            {
+              value: 'raw',
+              text: 'As stored',
+              content: (
+                <CodeBlock text={raw} what="raw bytes" title={`As stored: ${bytes.toLocaleString()} bytes`} wrap />
+              ),
+            },
+          ]}
+        />
+      </Card>
     </div>
   );
 }
@@ -93,7 +106,7 @@ function DeliveriesCard({ stored: { deliveries } }: { readonly stored: StoredEve
                 {delivery.endpoint_name ?? hostOf(delivery.url)}
               </Link>
               <span className="muted nowrap">
-                {delivery.response_status === null ? '' : `HTTP ${delivery.response_status} · `}
+                {delivery.status === 'pending' && delivery.attempts === 0 ? '' : `${resultText(delivery)} · `}
                 {delivery.attempts === 1 ? '1 attempt' : `${delivery.attempts} attempts`}
               </span>
             </li>

@@ -15,7 +15,7 @@ function aFeed(head: number, matches: (seq: number) => boolean, oldest = 1) {
     for (; seq <= head && events.length < limit; seq++) if (matches(seq)) events.push({ seq });
     const hasMore = Array.from({ length: Math.max(0, head - seq + 1) }, (_, index) => seq + index).some(matches);
     const last = events.at(-1);
-    return Promise.resolve({ events, next: events.length === limit && hasMore && last ? last.seq : null });
+    return Promise.resolve({ events, next: events.length === limit && hasMore && last ? last.seq : null, head });
   };
   return { read, reads };
 }

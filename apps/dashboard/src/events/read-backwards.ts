@@ -6,6 +6,8 @@ interface Sequenced {
 export interface FeedPage<E extends Sequenced> {
   readonly events: readonly E[];
   readonly next: number | null;
+  /** The newest seq of the feed. */
+  readonly head: number;
 }
 
 export type ReadFeed<E extends Sequenced> = (since: number, limit: number) => Promise<FeedPage<E>>;

@@ -2,7 +2,7 @@ import type { ApiKey } from '../api/resources.js';
 import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
 import { FailureNotice, Notice } from '../ui/notice.js';
-import { toastDone } from '../ui/toasts.js';
+import { toastDone } from '../ui/toast-queue.js';
 import { useRevokeKey } from './key-changes.js';
 
 interface RevokeKeyDialogProps {

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { liveChatSettingsQuery } from '../api/queries.js';
+import { getRouteApi } from '@tanstack/react-router';
+import { alertsQuery, liveChatSettingsQuery, waitingConversationsQuery } from '../api/queries.js';
 import { AlertHistory } from '../alerts/alert-history.js';
 import { SettingsForm } from '../alerts/settings-form.js';
 import { WaitingList } from '../alerts/waiting-list.js';
@@ -7,8 +8,11 @@ import { useSession } from '../session/use-session.js';
 import { Card } from '../ui/card.js';
 import { FailureNotice, Notice } from '../ui/notice.js';
 import { PageHeader } from '../ui/page-header.js';
+import { cursorOf } from '../ui/page-search.js';
 import { SkeletonBlock } from '../ui/skeleton.js';
 import './alerts.css';
+
+const route = getRouteApi('/inside/alerts');
 
 export function AlertsPage() {
   const { org_id: orgId, scopes, live_chat_alerts: isThere } = useSession();
@@ -23,14 +27,46 @@ export function AlertsPage() {
           That takes the scope <code>settings:read</code>.
         </Notice>
       ) : (
-        <>
-          <div className="columns-main">
-            <WaitingList orgId={orgId} />
-            <SettingsCard orgId={orgId} />
-          </div>
-          <AlertHistory orgId={orgId} />
-        </>
+        <Alerts orgId={orgId} />
       )}
+    </>
+  );
+}
+
+function Alerts({ orgId }: { readonly orgId: string }) {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const parts = [
+    useQuery(waitingConversationsQuery(orgId)),
+    useQuery(liveChatSettingsQuery(orgId)),
+    useQuery(alertsQuery(orgId, cursorOf(search))),
+  ];
+  // All at once, so that nothing moves when the next part comes.
+  if (parts.some(({ isPending }) => isPending)) return <AlertsSkeleton />;
+  return (
+    <>
+      <div className="columns-main">
+        <WaitingList orgId={orgId} />
+        <SettingsCard orgId={orgId} />
+      </div>
+      <AlertHistory
+        orgId={orgId}
+        search={search}
+        onPage={(after) => void navigate({ search: after === undefined ? {} : { after }, resetScroll: false })}
+      />
+    </>
+  );
+}
+
+/** In the places of what comes. */
+function AlertsSkeleton() {
+  return (
+    <>
+      <div className="columns-main">
+        <SkeletonBlock height="17rem" />
+        <SkeletonBlock height="28rem" />
+      </div>
+      <SkeletonBlock height="16rem" />
     </>
   );
 }

@@ -1,43 +1,39 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { getRouteApi } from '@tanstack/react-router';
 import { auditLogQuery } from '../api/queries.js';
 import type { AuditEntry } from '../api/resources.js';
 import { actionText, detailsText } from '../audit/action-text.js';
 import { useKeyNames } from '../names/use-key-names.js';
-import { useScope } from '../session/use-session.js';
-import { Button } from '../ui/button.js';
+import { NeedsScope } from '../shell/needs-scope.js';
 import { Card } from '../ui/card.js';
-import { FailureNotice, Notice } from '../ui/notice.js';
+import { FailureNotice } from '../ui/notice.js';
 import { PageHeader } from '../ui/page-header.js';
-import { SkeletonRows } from '../ui/skeleton.js';
+import { cursorOf } from '../ui/page-search.js';
+import { Pager } from '../ui/pager.js';
+import { SkeletonTable } from '../ui/skeleton.js';
 import { Ago } from '../ui/time.js';
 import './audit-log.css';
 
+const route = getRouteApi('/inside/audit-log');
+
 export function AuditLogPage() {
-  const mayRead = useScope('keys:write');
   return (
-    <>
+    <NeedsScope scope="keys:write" title="Audit log">
       <PageHeader title="Audit log" note="Who changed what in this organization." />
-      {mayRead ? (
-        <AuditCard />
-      ) : (
-        <Notice tone="off" icon="shield" title="Your key does not read the audit log">
-          That takes the scope <code>keys:write</code>.
-        </Notice>
-      )}
-    </>
+      <AuditCard />
+    </NeedsScope>
   );
 }
 
 function AuditCard() {
-  // The cursors of the earlier pages, for going back.
-  const [cursors, setCursors] = useState<readonly string[]>([]);
-  const { data: page, error, refetch, isPlaceholderData } = useQuery(auditLogQuery(cursors.at(-1)));
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const { data: page, error, refetch, isPlaceholderData } = useQuery(auditLogQuery(cursorOf(search)));
   if (page === undefined) {
     return (
       <Card flush>
         {error === null ? (
-          <SkeletonRows rows={6} rowHeight="3.25rem" />
+          <SkeletonTable rows={8} rowHeight="3.75rem" />
         ) : (
           <div className="card-body">
             <FailureNotice error={error} onRetry={() => void refetch()} />
@@ -46,7 +42,6 @@ function AuditCard() {
       </Card>
     );
   }
-  const next = page.next_cursor;
   return (
     <Card flush>
       <table className="table audit-table">
@@ -65,24 +60,13 @@ function AuditCard() {
           ))}
         </tbody>
       </table>
-      {(next !== null || cursors.length > 0) && (
-        <nav className="table-foot" aria-label="Pages of the audit log">
-          <span>Page {cursors.length + 1}</span>
-          <span className="row">
-            <Button icon="left" disabled={cursors.length === 0} onClick={() => setCursors(cursors.slice(0, -1))}>
-              Newer
-            </Button>
-            <Button
-              disabled={next === null || isPlaceholderData}
-              onClick={() => {
-                if (next !== null) setCursors([...cursors, next]);
-              }}
-            >
-              Older
-            </Button>
-          </span>
-        </nav>
-      )}
+      <Pager
+        label="Pages of the audit log"
+        search={search}
+        next={page.next_cursor}
+        isLoading={isPlaceholderData}
+        onPage={(after) => void navigate({ search: after === undefined ? {} : { after } })}
+      />
     </Card>
   );
 }

@@ -4,29 +4,39 @@ import { deliveryQuery, endpointQuery } from '../api/queries.js';
 import type { DeliveryDetail, SentRequest } from '../api/resources.js';
 import { AttemptTimeline } from '../deliveries/attempt-timeline.js';
 import { curlCommand } from '../deliveries/curl-command.js';
+import { endingOf } from '../deliveries/ending.js';
 import { useReplay } from '../endpoints/endpoint-changes.js';
 import { endpointTitle } from '../endpoints/endpoint-title.js';
 import { JsonView } from '../events/json-view.js';
 import { useScope } from '../session/use-session.js';
 import { SignatureChecker } from '../signature/signature-checker.js';
-import { Button } from '../ui/button.js';
+import { NeedsScope } from '../shell/needs-scope.js';
+import { Button, ButtonLink } from '../ui/button.js';
 import { Card } from '../ui/card.js';
 import { CodeBlock } from '../ui/code-block.js';
 import { CopyButton, CopyIcon } from '../ui/copy-button.js';
 import { DataList, Datum } from '../ui/data-list.js';
-import { EmptyState, FailureNotice } from '../ui/notice.js';
+import { EmptyState, FailureNotice, Notice } from '../ui/notice.js';
 import { PageHeader } from '../ui/page-header.js';
 import { SkeletonBlock } from '../ui/skeleton.js';
 import { DeliveryBadge } from '../ui/status-badge.js';
 import { Tabs } from '../ui/tabs.js';
 import { Ago, Time } from '../ui/time.js';
-import { toastDone, toastFailure } from '../ui/toasts.js';
+import { toastDone, toastFailure } from '../ui/toast-queue.js';
 import './delivery.css';
 
 const route = getRouteApi('/inside/endpoints/$endpointId/deliveries/$deliveryId');
 const SIGNATURE_HEADER = 'x-service-signature';
 
 export function DeliveryPage() {
+  return (
+    <NeedsScope scope="webhooks:read" title="Delivery">
+      <DeliveryView />
+    </NeedsScope>
+  );
+}
+
+function DeliveryView() {
   const { endpointId, deliveryId } = route.useParams();
   const { data: delivery, error, refetch } = useQuery(deliveryQuery(endpointId, deliveryId));
   const { data: endpoint } = useQuery(endpointQuery(endpointId));
@@ -39,13 +49,17 @@ export function DeliveryPage() {
       <>
         <PageHeader title="Delivery" back={back} />
         {error === null ? (
-          <SkeletonBlock height="40rem" />
+          <div className="columns-delivery">
+            <SkeletonBlock height="18rem" />
+            <SkeletonBlock height="40rem" />
+          </div>
         ) : (
           <FailureNotice error={error} onRetry={() => void refetch()} />
         )}
       </>
     );
   }
+  const isActive = endpoint?.is_active ?? true;
   const curl = delivery.request === null ? undefined : curlCommand(delivery.request);
   return (
     <>
@@ -62,10 +76,11 @@ export function DeliveryPage() {
         actions={
           <>
             {curl !== undefined && <CopyButton text={curl} what="as curl" />}
-            <ReplayButton {...{ endpointId, deliveryId }} isActive={endpoint?.is_active ?? true} />
+            <ReplayButton {...{ endpointId, deliveryId }} isActive={isActive} />
           </>
         }
       />
+      <EndingNotice delivery={delivery} isActive={isActive} />
       <div className="columns-delivery">
         <Card title="Attempts" note={attemptsNote(delivery)}>
           <AttemptTimeline delivery={delivery} />
@@ -96,8 +111,13 @@ function ReplayButton({
     <Button
       look="solid"
       icon="replay"
-      disabled={!mayWrite || !isActive}
-      title={isActive ? undefined : 'Enable the endpoint first'}
+      reason={
+        !mayWrite
+          ? 'That takes the scope webhooks:write.'
+          : isActive
+            ? undefined
+            : 'The endpoint is not active. Enable it first.'
+      }
       busy={replaying.isPending}
       onClick={() => {
         replaying.mutate(undefined, {
@@ -112,6 +132,27 @@ function ReplayButton({
     >
       Replay
     </Button>
+  );
+}
+
+/** Why the delivery ended, and what to do next. */
+function EndingNotice({ delivery, isActive }: { readonly delivery: DeliveryDetail; readonly isActive: boolean }) {
+  const ending = endingOf(delivery, isActive);
+  if (ending === undefined) return null;
+  return (
+    <Notice
+      tone="bad"
+      title={ending.title}
+      actions={
+        !isActive && (
+          <ButtonLink to="/endpoints/$endpointId" params={{ endpointId: delivery.endpoint_id }}>
+            To the endpoint
+          </ButtonLink>
+        )
+      }
+    >
+      {ending.next}
+    </Notice>
   );
 }
 
@@ -162,7 +203,12 @@ function RequestTabs({ delivery: { request } }: { readonly delivery: DeliveryDet
     <Tabs
       label="Parts of the request"
       tabs={[
-        { value: 'body', text: 'Body', content: <Body body={request.body} /> },
+        { value: 'body', text: 'Body', content: <JsonView raw={request.body} title="For reading" /> },
+        {
+          value: 'raw',
+          text: 'Raw',
+          content: <CodeBlock text={request.body} what="raw body" title="As sent, byte for byte" wrap />,
+        },
         { value: 'headers', text: 'Headers', content: <Headers request={request} /> },
         {
           value: 'signature',
@@ -181,15 +227,6 @@ function RequestTabs({ delivery: { request } }: { readonly delivery: DeliveryDet
         },
       ]}
     />
-  );
-}
-
-function Body({ body }: { readonly body: string }) {
-  return (
-    <div className="stack">
-      <JsonView raw={body} title="For reading" />
-      <CodeBlock text={body} what="raw body" title="As sent, byte for byte" wrap />
-    </div>
   );
 }
 

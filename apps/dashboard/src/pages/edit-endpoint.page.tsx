@@ -8,7 +8,7 @@ import { ButtonLink } from '../ui/button.js';
 import { FailureNotice } from '../ui/notice.js';
 import { PageHeader } from '../ui/page-header.js';
 import { SkeletonBlock } from '../ui/skeleton.js';
-import { toastDone } from '../ui/toasts.js';
+import { toastDone } from '../ui/toast-queue.js';
 
 const route = getRouteApi('/inside/endpoints/$endpointId/edit');
 

@@ -4,18 +4,22 @@ import { useState } from 'react';
 import { endpointActivityQuery, endpointQuery, eventTypesQuery } from '../api/queries.js';
 import type { EndpointWithHealth } from '../api/resources.js';
 import { wholeNumber } from '../charts/scale.js';
+import { fittingWindow } from '../charts/fitting-window.js';
 import { TimeChart } from '../charts/time-chart.js';
 import { DeliveryLog } from '../deliveries/delivery-log.js';
+import type { DeliverySearch } from '../deliveries/delivery-search.js';
 import { errorText } from '../deliveries/error-text.js';
 import { useTestEndpoint } from '../endpoints/endpoint-changes.js';
 import { EndpointActions } from '../endpoints/endpoint-actions.js';
 import { endpointTitle } from '../endpoints/endpoint-title.js';
+import { failedText } from '../endpoints/health-of.js';
 import { familiesOf } from '../endpoints/event-families.js';
 import { RecoverDialog } from '../endpoints/recover-dialog.js';
 import { scopeText } from '../endpoints/subscription-text.js';
 import { TestResult } from '../endpoints/test-result.js';
 import { WidgetName } from '../names/widget-name.js';
 import { useScope } from '../session/use-session.js';
+import { NeedsScope } from '../shell/needs-scope.js';
 import { millisecondsText } from '../time/time-text.js';
 import { Button } from '../ui/button.js';
 import { Card } from '../ui/card.js';
@@ -24,43 +28,51 @@ import { DataList, Datum } from '../ui/data-list.js';
 import { FailureNotice, Notice } from '../ui/notice.js';
 import { PageHeader } from '../ui/page-header.js';
 import { Segments } from '../ui/segments.js';
-import { SkeletonBlock } from '../ui/skeleton.js';
+import { SkeletonBlock, SkeletonTable, SkeletonTiles } from '../ui/skeleton.js';
 import { HealthBadge } from '../ui/status-badge.js';
 import { Tile, Tiles } from '../ui/tile.js';
 import { Ago, Time } from '../ui/time.js';
-import { toastFailure } from '../ui/toasts.js';
+import { toastFailure } from '../ui/toast-queue.js';
 import './endpoint.css';
 
 const route = getRouteApi('/inside/endpoints/$endpointId');
 
 const BACK = { link: { to: '/endpoints' }, text: 'Endpoints' } as const;
+const NEEDS_WRITE = 'That takes the scope webhooks:write.';
 const AUTO_DISABLED: Readonly<Record<string, string>> = {
   consecutive_failures: 'Disabled automatically: too many failed attempts in a row',
   gone: 'Disabled automatically: the endpoint answered 410 Gone',
 };
 
 export function EndpointPage() {
+  return (
+    <NeedsScope scope="webhooks:read" title="Endpoint">
+      <EndpointView />
+    </NeedsScope>
+  );
+}
+
+function EndpointView() {
   const { endpointId } = route.useParams();
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const { data: endpoint, error, refetch } = useQuery(endpointQuery(endpointId));
-  const [isRecovering, setRecovering] = useState(false);
+  const [recovery, setRecovery] = useState<{ readonly fromSeq?: number }>();
+  const mayWrite = useScope('webhooks:write');
   const [testId, setTestId] = useState<string>();
   const testing = useTestEndpoint(endpointId);
   if (endpoint === undefined) {
     return (
       <>
         <PageHeader title="Endpoint" back={BACK} />
-        {error === null ? (
-          <SkeletonBlock height="40rem" />
-        ) : (
-          <FailureNotice error={error} onRetry={() => void refetch()} />
-        )}
+        {error === null ? <EndpointSkeleton /> : <FailureNotice error={error} onRetry={() => void refetch()} />}
       </>
     );
   }
+  // Pushed, so that Back leads to the page and the filter before.
+  const go = (next: DeliverySearch) => void navigate({ search: next, resetScroll: false });
   const recoverThis = () => {
-    setRecovering(true);
+    setRecovery({});
   };
   return (
     <>
@@ -88,22 +100,31 @@ export function EndpointPage() {
         }
       />
       {!endpoint.is_active && <DisabledNotice endpoint={endpoint} onRecover={recoverThis} />}
+      {endpoint.health.status === 'failing' && <FailingNotice endpoint={endpoint} onRecover={recoverThis} />}
       {testId !== undefined && <TestResult endpointId={endpointId} deliveryId={testId} />}
       <HealthTiles endpoint={endpoint} />
       <div className="columns-main">
-        <ActivityCard endpointId={endpointId} />
+        <ActivityCard endpointId={endpointId} hours={search.hours} onHours={(hours) => go({ ...search, hours })} />
         <SettingsCard endpoint={endpoint} />
       </div>
       <DeliveryLog
         endpointId={endpointId}
         search={search}
-        onSearch={(next) => void navigate({ search: next, replace: true, resetScroll: false })}
+        onSearch={go}
+        onRecover={
+          mayWrite
+            ? ({ seq }) => {
+                setRecovery(seq === null ? {} : { fromSeq: seq });
+              }
+            : undefined
+        }
       />
-      {isRecovering && (
+      {recovery !== undefined && (
         <RecoverDialog
           endpoint={endpoint}
+          fromSeq={recovery.fromSeq}
           onClose={() => {
-            setRecovering(false);
+            setRecovery(undefined);
           }}
         />
       )}
@@ -129,7 +150,7 @@ function DisabledNotice({
       icon="pause"
       title={automatically ?? 'Paused: receives no pushes'}
       actions={
-        <Button look="solid" icon="recover" disabled={!mayWrite} onClick={onRecover}>
+        <Button look="solid" icon="recover" reason={mayWrite ? undefined : NEEDS_WRITE} onClick={onRecover}>
           Enable and recover …
         </Button>
       }
@@ -144,6 +165,49 @@ function DisabledNotice({
         Events that it misses meanwhile stay in the feed, and can be sent when it is enabled again.
       </p>
     </Notice>
+  );
+}
+
+/** Shows how much fails now, and how to send it again. */
+function FailingNotice({
+  endpoint: { health, failure_count: failures },
+  onRecover,
+}: {
+  readonly endpoint: EndpointWithHealth;
+  readonly onRecover: () => void;
+}) {
+  const mayWrite = useScope('webhooks:write');
+  return (
+    <Notice
+      tone="wait"
+      title={failedText(health) ?? 'The last attempts failed'}
+      actions={
+        <Button look="solid" icon="recover" reason={mayWrite ? undefined : NEEDS_WRITE} onClick={onRecover}>
+          Recover …
+        </Button>
+      }
+    >
+      <p>
+        {health.last_error !== null && <>The last error: {errorText(health.last_error)}. </>}
+        {failures > 0 && `${wholeNumber(failures)} failed attempts in a row now.`}
+      </p>
+    </Notice>
+  );
+}
+
+/** In the places of what comes. */
+function EndpointSkeleton() {
+  return (
+    <>
+      <SkeletonTiles />
+      <div className="columns-main">
+        <SkeletonBlock height="19rem" />
+        <SkeletonBlock height="15rem" />
+      </div>
+      <Card title="Deliveries" flush>
+        <SkeletonTable rows={8} />
+      </Card>
+    </>
   );
 }
 
@@ -191,18 +255,27 @@ function HealthTiles({ endpoint: { health, failure_count: failures } }: { readon
 }
 
 const RANGES = [
+  { value: 1, text: '1 h' },
   { value: 24, text: '24 h' },
   { value: 168, text: '7 d' },
   { value: 720, text: '30 d' },
 ];
 
-function ActivityCard({ endpointId }: { readonly endpointId: string }) {
-  const [hours, setHours] = useState(24);
+interface ActivityCardProps {
+  readonly endpointId: string;
+  readonly hours: number | undefined;
+  readonly onHours: (hours: number) => void;
+}
+
+function ActivityCard({ endpointId, hours: chosen, onHours }: ActivityCardProps) {
+  const { data: day } = useQuery(endpointActivityQuery(endpointId, 24));
+  const totals = (day ?? []).map(({ delivered, failed_attempts: failed }) => delivered + failed);
+  const hours = chosen ?? fittingWindow(totals, 1, [1, 24]);
   const { data: buckets, error, refetch } = useQuery(endpointActivityQuery(endpointId, hours));
   return (
     <Card
       title="Health over time"
-      actions={<Segments label="Time range" options={RANGES} value={hours} onChange={setHours} />}
+      actions={<Segments label="Time range" options={RANGES} value={hours} onChange={onHours} />}
     >
       {buckets === undefined ? (
         error === null ? (

@@ -4,24 +4,35 @@ import { activityQuery, endpointsQuery, eventTypesQuery } from '../api/queries.j
 import type { Activity, Endpoint } from '../api/resources.js';
 import { Sparkline } from '../charts/sparkline.js';
 import { endpointTitle } from '../endpoints/endpoint-title.js';
-import { healthOf } from '../endpoints/health-of.js';
+import { failedText, healthOf } from '../endpoints/health-of.js';
 import { eventsText, scopeText } from '../endpoints/subscription-text.js';
 import { subscribableTypes } from '../endpoints/event-families.js';
 import { useScope } from '../session/use-session.js';
+import { NeedsScope } from '../shell/needs-scope.js';
 import { ButtonLink } from '../ui/button.js';
 import { Card } from '../ui/card.js';
 import { EmptyState, FailureNotice } from '../ui/notice.js';
 import { PageHeader } from '../ui/page-header.js';
-import { SkeletonRows } from '../ui/skeleton.js';
+import { SkeletonTable } from '../ui/skeleton.js';
 import { HealthBadge } from '../ui/status-badge.js';
 import { Ago } from '../ui/time.js';
 import './endpoints.css';
 
+const NEEDS_WRITE = 'That takes the scope webhooks:write.';
+
 export function EndpointsPage() {
+  return (
+    <NeedsScope scope="webhooks:read" title="Endpoints">
+      <Endpoints />
+    </NeedsScope>
+  );
+}
+
+function Endpoints() {
   const { data: endpoints, error, refetch } = useQuery(endpointsQuery());
   const mayWrite = useScope('webhooks:write');
   const create = (
-    <ButtonLink to="/endpoints/new" look="solid" icon="plus" disabled={!mayWrite}>
+    <ButtonLink to="/endpoints/new" look="solid" icon="plus" reason={mayWrite ? undefined : NEEDS_WRITE}>
       New endpoint
     </ButtonLink>
   );
@@ -42,7 +53,7 @@ export function EndpointsPage() {
             <EndpointTable endpoints={endpoints} />
           )
         ) : error === null ? (
-          <SkeletonRows rows={5} rowHeight="3.75rem" />
+          <SkeletonTable rows={5} rowHeight="3.75rem" />
         ) : (
           <div className="card-body">
             <FailureNotice error={error} onRetry={() => void refetch()} />
@@ -90,24 +101,26 @@ interface EndpointRowProps {
 }
 
 function EndpointRow({ endpoint, activity, catalogSize }: EndpointRowProps) {
-  const buckets = activity?.find(({ endpoint_id: id }) => id === endpoint.id)?.buckets ?? [];
+  const known = activity?.find(({ endpoint_id: id }) => id === endpoint.id);
+  const failed = known && failedText(known.health);
   return (
     <tr data-link>
       <td>
-        <HealthBadge status={healthOf(endpoint)} />
+        <HealthBadge status={healthOf(endpoint, activity)} />
       </td>
       <td className="endpoint-cell">
         <Link to="/endpoints/$endpointId" params={{ endpointId: endpoint.id }} className="row-link truncate">
           {endpointTitle(endpoint)}
         </Link>
         <span className="endpoint-url mono truncate">{endpoint.url}</span>
+        {failed !== undefined && <span className="endpoint-failed">{failed}</span>}
       </td>
       <td className="wide-only">
         <span className="stack-none">{eventsText(endpoint.events, catalogSize)}</span>
         <span className="cell-note">{scopeText(endpoint.widget_ids)}</span>
       </td>
       <td className="wide-only">
-        <Sparkline buckets={buckets} span="24 hours" />
+        <Sparkline buckets={known?.buckets ?? []} span="24 hours" />
       </td>
       <td className="end muted">
         {endpoint.last_triggered_at === null ? 'never' : <Ago iso={endpoint.last_triggered_at} />}

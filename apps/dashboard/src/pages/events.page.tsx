@@ -1,11 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { useMemo, useState, type SyntheticEvent } from 'react';
+import { useState } from 'react';
+import { useConnection } from '../api/connection.js';
 import { eventTypesQuery } from '../api/queries.js';
 import type { Envelope } from '../api/resources.js';
 import { EventDetail } from '../events/event-detail.js';
 import type { EventSearch } from '../events/event-search.js';
-import { useEventFeed, type EventFeed, type LiveState } from '../events/use-event-feed.js';
+import { MAX_EVENTS } from '../events/event-window.js';
+import { useEventFeed, type EventFeed } from '../events/use-event-feed.js';
+import { NeedsScope } from '../shell/needs-scope.js';
 import { Button } from '../ui/button.js';
 import { Card } from '../ui/card.js';
 import { SelectField, TextField } from '../ui/field.js';
@@ -18,26 +21,44 @@ import './events.css';
 const route = getRouteApi('/inside/events');
 
 export function EventsPage() {
+  return (
+    <NeedsScope scope="events:read" title="Events">
+      <Events />
+    </NeedsScope>
+  );
+}
+
+function Events() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const { data: types } = useQuery(eventTypesQuery());
-  const names = useMemo(() => types?.map(({ event }) => event), [types]);
-  const feed = useEventFeed({ event: search.event, widget: search.widget }, search.from, names);
-  const go = (next: EventSearch) => void navigate({ search: next, replace: true, resetScroll: false });
+  const names = types?.map(({ event }) => event);
+  const [isPaused, setPaused] = useState(false);
+  const feed = useEventFeed({ event: search.event, widget: search.widget }, search.from, isPaused);
+  // Pushed, so that Back leads to the list and the filter before.
+  const go = (next: EventSearch) => void navigate({ search: next, resetScroll: false });
   return (
     <>
       <PageHeader
         title="Events"
         note="Everything that happened, in order, without a gap. The same bytes are pushed and pulled."
-        actions={<JumpToSeq onJump={(seq) => go({ ...search, seq, from: seq })} />}
       />
       <div className={search.seq === undefined ? 'events' : 'events events-open'}>
         <div className="events-list">
           <Card
-            title={<LiveBadge state={feed.live} from={search.from} />}
+            title={<Position from={search.from} isPaused={isPaused} feed={feed} />}
             flush
             actions={
-              search.from !== undefined && (
+              search.from === undefined ? (
+                <Button
+                  icon={isPaused ? 'play' : 'pause'}
+                  onClick={() => {
+                    setPaused(!isPaused);
+                  }}
+                >
+                  {isPaused ? 'Continue' : 'Pause'}
+                </Button>
+              ) : (
                 <Button icon="play" onClick={() => go(withoutMember(search, 'from'))}>
                   Go live
                 </Button>
@@ -62,7 +83,7 @@ export function EventsPage() {
                   All events
                 </Button>
               </div>
-              <EventDetail seq={search.seq} />
+              <EventDetail key={search.seq} seq={search.seq} />
             </>
           )}
         </div>
@@ -75,41 +96,37 @@ function withoutMember(search: EventSearch, member: keyof EventSearch): EventSea
   return Object.fromEntries(Object.entries(search).filter(([name]) => name !== member));
 }
 
-function LiveBadge({ state, from }: { readonly state: LiveState; readonly from: number | undefined }) {
-  if (from !== undefined) return `Up to #${from}`;
+interface PositionProps {
+  readonly from: number | undefined;
+  readonly isPaused: boolean;
+  readonly feed: EventFeed;
+}
+
+/** Where in the log the list is, and whether it follows the head. */
+function Position({ from, isPaused, feed }: PositionProps) {
+  const isStreaming = useConnection((connection) => connection.isStreaming);
+  const isUp = useConnection((connection) => connection.isUp);
+  if (from !== undefined) {
+    const top = feed.window?.top ?? from;
+    return from > top && feed.window !== undefined
+      ? `#${from} is not there yet: the newest is #${top}`
+      : `Up to #${top}`;
+  }
+  const state = !isUp ? 'off' : isPaused ? 'paused' : isStreaming ? 'live' : 'reconnecting';
   return (
     <span className={`live live-${state}`} role="status">
       <span className="live-dot" />
-      {state === 'live' ? 'Live' : state === 'reconnecting' ? 'Reconnecting …' : 'Connecting …'}
+      {state === 'off' && 'Not updated'}
+      {state === 'paused' && `Paused · ${waitingText(feed.waiting)} new`}
+      {state === 'live' && 'Live'}
+      {state === 'reconnecting' && 'Connecting …'}
     </span>
   );
 }
 
-function JumpToSeq({ onJump }: { readonly onJump: (seq: number) => void }) {
-  const [text, setText] = useState('');
-  const submit = (event: SyntheticEvent) => {
-    event.preventDefault();
-    const seq = Number(text.replace('#', ''));
-    if (Number.isSafeInteger(seq) && seq > 0) onJump(seq);
-  };
-  return (
-    <form className="jump" onSubmit={submit}>
-      <TextField
-        label="Jump to seq"
-        labelHidden
-        inputMode="numeric"
-        placeholder="Jump to #seq"
-        pattern="#?[1-9][0-9]*"
-        title="The seq of an event: a whole number from 1"
-        required
-        value={text}
-        onChange={(event) => {
-          setText(event.target.value);
-        }}
-      />
-      <Button type="submit">Go</Button>
-    </form>
-  );
+/** The count stops where the list would. */
+function waitingText(waiting: number): string {
+  return waiting >= MAX_EVENTS ? `${MAX_EVENTS} or more` : String(waiting);
 }
 
 interface FiltersProps {
@@ -173,7 +190,8 @@ function WidgetFilter({
 }
 
 function EventList({ feed, search }: { readonly feed: EventFeed; readonly search: EventSearch }) {
-  if (feed.events === undefined) {
+  const { window, head } = feed;
+  if (window === undefined) {
     return feed.error === null ? (
       <SkeletonRows rows={10} rowHeight="3.25rem" />
     ) : (
@@ -182,18 +200,27 @@ function EventList({ feed, search }: { readonly feed: EventFeed; readonly search
       </div>
     );
   }
-  if (feed.events.length === 0 && !feed.olderAreThere) return <NoEvents search={search} />;
+  const newerAreThere = search.from !== undefined && window.top < head;
+  if (window.events.length === 0 && window.before === null && !newerAreThere) return <NoEvents search={search} />;
   return (
     <>
+      {newerAreThere && (
+        <div className="table-foot events-newer">
+          <span>The head is #{head}</span>
+          <Button icon="up" busy={feed.isReading} onClick={feed.readNewer}>
+            Newer
+          </Button>
+        </div>
+      )}
       <ol className="event-list" aria-label="Events, newest first">
-        {feed.events.map((envelope) => (
+        {window.events.map((envelope) => (
           <EventLine key={envelope.seq} envelope={envelope} search={search} />
         ))}
       </ol>
-      {feed.olderAreThere && (
+      {window.before !== null && (
         <div className="table-foot">
-          <span>{feed.events.length} shown</span>
-          <Button icon="down" busy={feed.isReadingOlder} onClick={feed.readOlder}>
+          <span>{window.events.length} shown</span>
+          <Button icon="down" busy={feed.isReading} onClick={feed.readOlder}>
             Older
           </Button>
         </div>
@@ -220,7 +247,6 @@ function EventLine({ envelope, search }: { readonly envelope: Envelope; readonly
       <Link
         to="/events"
         search={{ ...search, seq: envelope.seq }}
-        replace
         resetScroll={false}
         className={search.seq === envelope.seq ? 'event-line event-line-open' : 'event-line'}
         aria-current={search.seq === envelope.seq}

@@ -6,14 +6,15 @@ import { SecretDialog } from '../endpoints/secret-dialog.js';
 import { keyState, type KeyState } from '../keys/key-state.js';
 import { NewKeyDialog } from '../keys/new-key-dialog.js';
 import { RevokeKeyDialog } from '../keys/revoke-key-dialog.js';
-import { useScope, useSession } from '../session/use-session.js';
+import { useSession } from '../session/use-session.js';
+import { NeedsScope } from '../shell/needs-scope.js';
 import { localDay } from '../time/time-text.js';
 import { useNow } from '../time/use-now.js';
 import { Button } from '../ui/button.js';
 import { Card } from '../ui/card.js';
-import { FailureNotice, Notice } from '../ui/notice.js';
+import { FailureNotice } from '../ui/notice.js';
 import { PageHeader } from '../ui/page-header.js';
-import { SkeletonRows } from '../ui/skeleton.js';
+import { SkeletonTable } from '../ui/skeleton.js';
 import { Badge, type Tone } from '../ui/status-badge.js';
 import { Ago } from '../ui/time.js';
 import './keys.css';
@@ -27,31 +28,24 @@ type Asking =
 const NOTHING: Asking = { kind: 'nothing' };
 
 export function KeysPage() {
-  const mayManage = useScope('keys:write');
   const [asking, setAsking] = useState<Asking>(NOTHING);
   const close = () => {
     setAsking(NOTHING);
   };
   return (
-    <>
+    <NeedsScope scope="keys:write" title="API keys">
       <PageHeader
         title="API keys"
         note="For the feed, for submitting events, and for this dashboard."
         actions={
-          <Button look="solid" icon="plus" disabled={!mayManage} onClick={() => setAsking({ kind: 'create' })}>
+          <Button look="solid" icon="plus" onClick={() => setAsking({ kind: 'create' })}>
             New API key
           </Button>
         }
       />
-      {mayManage ? (
-        <KeysCard onRevoke={(key) => setAsking({ kind: 'revoke', key })} />
-      ) : (
-        <Notice tone="off" icon="key" title="Your key does not manage keys">
-          That takes the scope <code>keys:write</code>.
-        </Notice>
-      )}
+      <KeysCard onRevoke={(key) => setAsking({ kind: 'revoke', key })} />
       <AskingDialog asking={asking} close={close} onCreated={(key) => setAsking({ kind: 'created', key })} />
-    </>
+    </NeedsScope>
   );
 }
 
@@ -91,7 +85,7 @@ function KeysCard({ onRevoke }: { readonly onRevoke: (key: ApiKey) => void }) {
     <Card flush>
       {keys === undefined ? (
         error === null ? (
-          <SkeletonRows rows={4} rowHeight="3.25rem" />
+          <SkeletonTable rows={4} rowHeight="3.75rem" />
         ) : (
           <div className="card-body">
             <FailureNotice error={error} onRetry={() => void refetch()} />

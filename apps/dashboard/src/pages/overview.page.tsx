@@ -1,79 +1,153 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
+import { getRouteApi, Link } from '@tanstack/react-router';
 import { activityQuery, endpointsQuery, overviewQuery } from '../api/queries.js';
 import type { Activity, Endpoint, Overview } from '../api/resources.js';
+import { fittingWindow } from '../charts/fitting-window.js';
 import { ShareBar } from '../charts/share-bar.js';
 import { shortNumber, wholeNumber } from '../charts/scale.js';
 import { Sparkline } from '../charts/sparkline.js';
 import { TimeChart } from '../charts/time-chart.js';
 import { endpointTitle } from '../endpoints/endpoint-title.js';
-import { byUrgency, healthOf } from '../endpoints/health-of.js';
+import { byUrgency, failedText, healthOf } from '../endpoints/health-of.js';
+import { WINDOWS, type Window } from '../overview/overview-search.js';
+import { useScope } from '../session/use-session.js';
+import { NeedsScope } from '../shell/needs-scope.js';
 import { durationText, millisecondsText } from '../time/time-text.js';
 import { ButtonLink } from '../ui/button.js';
 import { Card } from '../ui/card.js';
-import { EmptyState, FailureNotice } from '../ui/notice.js';
+import { EmptyState, FailureNotice, Notice } from '../ui/notice.js';
 import { PageHeader } from '../ui/page-header.js';
 import { Segments } from '../ui/segments.js';
-import { SkeletonBlock, SkeletonRows } from '../ui/skeleton.js';
+import { SkeletonBlock, SkeletonTiles } from '../ui/skeleton.js';
 import { HealthBadge } from '../ui/status-badge.js';
 import { Tile, Tiles } from '../ui/tile.js';
 import { Ago } from '../ui/time.js';
 import './overview.css';
 
-const WINDOWS = [
-  { value: 15, text: '15 min' },
-  { value: 60, text: '1 h' },
-  { value: 360, text: '6 h' },
-  { value: 1_440, text: '24 h' },
-];
+const WINDOW_TEXTS: Readonly<Record<Window, string>> = { 15: '15 min', 60: '1 h', 360: '6 h', 1_440: '24 h' };
 /** The lag of the projection in seconds, above which the page mentions it. */
 const LAG_WORTH_SAYING_S = 5;
 const LISTED = 6;
 
+const route = getRouteApi('/inside/');
+
 export function OverviewPage() {
-  const [minutes, setMinutes] = useState(60);
+  return (
+    <NeedsScope scope="webhooks:read" title="Overview">
+      <OverviewView />
+    </NeedsScope>
+  );
+}
+
+function OverviewView() {
+  const { minutes: chosen } = route.useSearch();
+  const navigate = route.useNavigate();
+  const { data: hour } = useQuery({ ...overviewQuery(60), enabled: chosen === undefined });
+  const minutes = chosen ?? fittingWindow(totalsOf(hour), 1, [15, 60]);
   const { data: overview, error, refetch } = useQuery(overviewQuery(minutes));
+  const { data: endpoints, error: endpointsError } = useQuery(endpointsQuery());
+  const { data: activity } = useQuery(activityQuery(24));
+  const failure = error ?? endpointsError;
+  // All at once, so that nothing moves when the next part comes.
+  const isLoading = overview === undefined || endpoints === undefined || activity === undefined;
   return (
     <>
       <PageHeader
         title="Overview"
-        note="What goes in, what comes out, and how fast."
-        actions={<Segments label="Time window" options={WINDOWS} value={minutes} onChange={setMinutes} />}
-      />
-      {error !== null && <FailureNotice error={error} onRetry={() => void refetch()} />}
-      <Figures overview={overview} />
-      <Card title="Events and deliveries" note="Per minute">
-        {overview === undefined ? (
-          <SkeletonBlock height="13.5rem" />
-        ) : (
-          <TimeChart
-            label="Events and deliveries per minute"
-            times={overview.minutes.map(({ at }) => at)}
-            series={[
-              {
-                name: 'Delivered',
-                tone: 'good',
-                kind: 'bar',
-                values: overview.minutes.map((minute) => minute.delivered),
-              },
-              {
-                name: 'Failed attempts',
-                tone: 'bad',
-                kind: 'bar',
-                values: overview.minutes.map((minute) => minute.failed_attempts),
-              },
-              { name: 'Events', tone: 'accent', kind: 'line', values: overview.minutes.map((minute) => minute.events) },
-            ]}
+        note="What needs you, what goes in, what comes out, and how fast."
+        actions={
+          <Segments
+            label="Time window"
+            options={WINDOWS.map((value) => ({ value, text: WINDOW_TEXTS[value] }))}
+            value={minutes}
+            onChange={(value) => void navigate({ search: { minutes: value }, resetScroll: false })}
           />
-        )}
-      </Card>
+        }
+      />
+      {failure !== null && isLoading && <FailureNotice error={failure} onRetry={() => void refetch()} />}
+      {isLoading ? (
+        <OverviewSkeleton />
+      ) : (
+        <>
+          <Attention endpoints={endpoints} activity={activity} />
+          <Figures overview={overview} />
+          <ChartCard overview={overview} />
+          <div className="columns-main">
+            <EndpointsCard endpoints={endpoints} activity={activity} />
+            <OutcomesCard overview={overview} />
+          </div>
+        </>
+      )}
+    </>
+  );
+}
+
+/** In the places of what comes. */
+function OverviewSkeleton() {
+  return (
+    <>
+      <SkeletonTiles />
+      <SkeletonBlock height="18rem" />
       <div className="columns-main">
-        <EndpointsCard />
-        <OutcomesCard overview={overview} />
+        <SkeletonBlock height="20rem" />
+        <SkeletonBlock height="11rem" />
       </div>
     </>
   );
+}
+
+/** Leads to the endpoints that do not get what they should. */
+function Attention({ endpoints, activity }: EndpointsCardProps) {
+  const broken = byUrgency(endpoints, activity).filter((endpoint) =>
+    ['disabled', 'failing'].includes(healthOf(endpoint, activity)),
+  );
+  if (broken.length === 0) return null;
+  const title =
+    broken.length === 1 ? '1 endpoint does not get its events' : `${broken.length} endpoints do not get their events`;
+  return (
+    <Notice tone="bad" title={title}>
+      <ul className="attention">
+        {broken.slice(0, LISTED).map((endpoint) => (
+          <li key={endpoint.id} className="row">
+            <HealthBadge status={healthOf(endpoint, activity)} />
+            <Link to="/endpoints/$endpointId" params={{ endpointId: endpoint.id }}>
+              {endpointTitle(endpoint)}
+            </Link>
+            <span>{brokenText(endpoint, activity)}</span>
+          </li>
+        ))}
+      </ul>
+      {broken.length > LISTED && <Link to="/endpoints">All endpoints</Link>}
+    </Notice>
+  );
+}
+
+function brokenText(endpoint: Endpoint, activity: readonly Activity[]): string {
+  if (!endpoint.is_active) return 'receives nothing until it is enabled';
+  const known = activity.find(({ endpoint_id: id }) => id === endpoint.id);
+  return (known && failedText(known.health)) ?? `${wholeNumber(endpoint.failure_count)} failed attempts in a row`;
+}
+
+function ChartCard({ overview }: { readonly overview: Overview }) {
+  const values = (member: 'events' | 'delivered' | 'failed_attempts') =>
+    overview.minutes.map((minute) => minute[member]);
+  return (
+    <Card title="Events and deliveries" note="Per minute">
+      <TimeChart
+        label="Events and deliveries per minute"
+        times={overview.minutes.map(({ at }) => at)}
+        series={[
+          { name: 'Delivered', tone: 'good', kind: 'bar', values: values('delivered') },
+          { name: 'Failed attempts', tone: 'bad', kind: 'bar', values: values('failed_attempts') },
+          { name: 'Events', tone: 'accent', kind: 'line', values: values('events') },
+        ]}
+      />
+    </Card>
+  );
+}
+
+function totalsOf(overview: Overview | undefined): readonly number[] {
+  return (overview?.minutes ?? []).map(({ events, delivered, failed_attempts: failed }) => events + delivered + failed);
 }
 
 function Figures({ overview }: { readonly overview: Overview | undefined }) {
@@ -106,38 +180,42 @@ function Figures({ overview }: { readonly overview: Overview | undefined }) {
   );
 }
 
+const STATUS_TEXTS = [
+  ['disabled', 'disabled'],
+  ['failing', 'failing'],
+  ['paused', 'paused'],
+  ['never_tried', 'never tried'],
+  ['healthy', 'healthy'],
+] as const;
+
 function HealthNote({ endpoints }: Overview) {
-  if (endpoints.failing + endpoints.disabled === 0) return 'all healthy';
-  return [
-    endpoints.disabled > 0 && `${endpoints.disabled} disabled`,
-    endpoints.failing > 0 && `${endpoints.failing} failing`,
-    `${endpoints.healthy} healthy`,
-  ]
-    .filter((part) => part !== false)
+  if (endpoints.healthy > 0 && endpoints.healthy === endpointCount({ endpoints })) return 'all healthy';
+  return STATUS_TEXTS.filter(([status]) => endpoints[status] > 0)
+    .map(([status, text]) => `${endpoints[status]} ${text}`)
     .join(', ');
 }
 
-function OutcomesCard({ overview }: { readonly overview: Overview | undefined }) {
+function OutcomesCard({ overview }: { readonly overview: Overview }) {
   return (
     <Card title="Deliveries by outcome" note="Of the window above">
-      {overview === undefined ? (
-        <SkeletonBlock height="6.5rem" />
-      ) : (
-        <ShareBar
-          shares={[
-            { name: 'Delivered', tone: 'good', value: overview.outcomes.delivered },
-            { name: 'Failed', tone: 'bad', value: overview.outcomes.failed },
-            { name: 'Pending or retrying', tone: 'wait', value: overview.outcomes.pending },
-          ]}
-        />
-      )}
+      <ShareBar
+        shares={[
+          { name: 'Delivered', tone: 'good', value: overview.outcomes.delivered },
+          { name: 'Failed', tone: 'bad', value: overview.outcomes.failed },
+          { name: 'Pending or retrying', tone: 'wait', value: overview.outcomes.pending },
+        ]}
+      />
     </Card>
   );
 }
 
-function EndpointsCard() {
-  const { data: endpoints, error, refetch } = useQuery(endpointsQuery());
-  const { data: activity } = useQuery(activityQuery(24));
+interface EndpointsCardProps {
+  readonly endpoints: readonly Endpoint[];
+  readonly activity: readonly Activity[];
+}
+
+function EndpointsCard({ endpoints, activity }: EndpointsCardProps) {
+  const mayWrite = useScope('webhooks:write');
   return (
     <Card
       title="Endpoints"
@@ -145,29 +223,23 @@ function EndpointsCard() {
       flush
       actions={<Link to="/endpoints">All endpoints</Link>}
     >
-      {endpoints === undefined ? (
-        error === null ? (
-          <SkeletonRows rows={4} rowHeight="3.25rem" />
-        ) : (
-          <div className="card-body">
-            <FailureNotice error={error} onRetry={() => void refetch()} />
-          </div>
-        )
-      ) : endpoints.length === 0 ? (
+      {endpoints.length === 0 ? (
         <EmptyState
           icon="endpoint"
           title="No endpoints yet"
           action={
-            <ButtonLink to="/endpoints/new" look="solid" icon="plus">
-              New endpoint
-            </ButtonLink>
+            mayWrite && (
+              <ButtonLink to="/endpoints/new" look="solid" icon="plus">
+                New endpoint
+              </ButtonLink>
+            )
           }
         >
           An endpoint is a URL of yours that events are pushed to. Without one, the events are in the feed all the same.
         </EmptyState>
       ) : (
         <ul className="overview-endpoints">
-          {byUrgency(endpoints)
+          {byUrgency(endpoints, activity)
             .slice(0, LISTED)
             .map((endpoint) => (
               <EndpointLine key={endpoint.id} endpoint={endpoint} activity={activity} />
@@ -188,7 +260,7 @@ function EndpointLine({
   const buckets = activity?.find(({ endpoint_id: id }) => id === endpoint.id)?.buckets ?? [];
   return (
     <li className="overview-endpoint">
-      <HealthBadge status={healthOf(endpoint)} />
+      <HealthBadge status={healthOf(endpoint, activity)} />
       <Link to="/endpoints/$endpointId" params={{ endpointId: endpoint.id }} className="row-link truncate">
         {endpointTitle(endpoint)}
       </Link>
@@ -212,8 +284,8 @@ function currentText({ minutes }: Overview): string {
   return `on average; ${wholeNumber(last)} in the last`;
 }
 
-function endpointCount({ endpoints }: Overview): number {
-  return endpoints.healthy + endpoints.failing + endpoints.disabled;
+function endpointCount({ endpoints }: Pick<Overview, 'endpoints'>): number {
+  return Object.values(endpoints).reduce((sum, count) => sum + count, 0);
 }
 
 function lagText(seconds: number | null): string {

@@ -5,6 +5,7 @@ import type { Endpoint } from '../api/resources.js';
 import { endpointTitle } from '../endpoints/endpoint-title.js';
 import { LANGUAGE_COMMANDS, LANGUAGE_NAMES, LANGUAGES } from '../samples/languages.js';
 import { receiverSample } from '../samples/receiver-sample.js';
+import { useScope } from '../session/use-session.js';
 import { Card } from '../ui/card.js';
 import { CodeBlock } from '../ui/code-block.js';
 import { SelectField } from '../ui/field.js';
@@ -17,9 +18,18 @@ const route = getRouteApi('/inside/samples');
 const EXAMPLE_URL = 'https://example.com/webhooks/gapless';
 
 export function SamplesPage() {
+  const mayRead = useScope('webhooks:read');
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const { data: endpoints, error, refetch } = useQuery({ ...endpointsQuery(), refetchInterval: false });
+  const {
+    data: endpoints,
+    error,
+    refetch,
+  } = useQuery({
+    ...endpointsQuery(),
+    refetchInterval: false,
+    enabled: mayRead,
+  });
   const chosen = endpoints?.find(({ id }) => id === search.endpoint) ?? endpoints?.[0];
   return (
     <>
@@ -27,10 +37,10 @@ export function SamplesPage() {
         title="Code samples"
         note="A whole receiver that verifies what it is sent, with nothing to install."
         actions={
-          endpoints !== undefined &&
-          endpoints.length > 0 && (
+          mayRead &&
+          endpoints?.length !== 0 && (
             <EndpointChoice
-              endpoints={endpoints}
+              endpoints={endpoints ?? []}
               chosen={chosen?.id}
               onChange={(endpoint) => void navigate({ search: { ...search, endpoint }, replace: true })}
             />
@@ -44,7 +54,7 @@ export function SamplesPage() {
         </Notice>
       )}
       <Card>
-        {endpoints === undefined && error === null ? (
+        {endpoints === undefined && error === null && mayRead ? (
           <SkeletonBlock height="40rem" />
         ) : (
           <Tabs

@@ -1,22 +1,23 @@
 import { CSPProvider } from '@base-ui/react/csp-provider';
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { whenSessionEnds } from '../api/client.js';
 import { FailureNotice } from '../ui/notice.js';
 import { Toasts } from '../ui/toasts.js';
-import { mayBeAskedAgain } from '../api/retries.js';
+import { newQueryClient } from '../api/query-client.js';
 import { showBranding } from './branding.js';
 import { beginPortalSession, endPortalSession } from './portal-session.js';
 import { portalRouter } from './router.js';
+import '../styles/fonts.css';
 import '../styles/tokens.css';
 import '../styles/base.css';
 import '../styles/layout.css';
 import '../ui/table.css';
 import './portal.css';
 
-const queries = new QueryClient({ defaultOptions: { queries: { staleTime: 2_000, retry: mayBeAskedAgain } } });
+const queries = newQueryClient();
 
 const place = document.getElementById('root');
 if (place === null) throw new Error('portal.html has no #root');

@@ -1,7 +1,10 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, type LinkProps } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { followChanges } from '../api/follow-changes.js';
 import { organizationQuery } from '../api/queries.js';
 import type { Scope } from '../api/resources.js';
+import { ConnectionBanner } from '../shell/connection-banner.js';
 import { useFocusOnNavigation } from '../shell/use-focus-on-navigation.js';
 import { Icon, type IconName } from '../ui/icon.js';
 import { portalSession } from './portal-session.js';
@@ -29,7 +32,9 @@ const PLACES: readonly Place[] = [
 /** The frame of the portal's pages: what the product calls it, and only the pages that the session may use. */
 export function PortalShell() {
   const main = useFocusOnNavigation();
-  const session = portalSession(useQueryClient());
+  const queries = useQueryClient();
+  useEffect(() => followChanges(queries), [queries]);
+  const session = portalSession(queries);
   const { data: organization } = useQuery(organizationQuery());
   if (session === null) return null;
   const { branding, scopes, return_url: returnUrl, user_label: user } = session;
@@ -67,6 +72,7 @@ export function PortalShell() {
         </nav>
       </header>
       <main id="main" ref={main} tabIndex={-1} className="main">
+        <ConnectionBanner />
         <Outlet />
       </main>
     </div>

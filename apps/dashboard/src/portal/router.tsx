@@ -10,6 +10,8 @@ import {
 import { parseDeliverySearch } from '../deliveries/delivery-search.js';
 import { parseEventSearch } from '../events/event-search.js';
 import { parseSampleSearch } from '../samples/sample-search.js';
+import { parseFindSearch } from '../find/find-search.js';
+import { parsePageSearch } from '../ui/page-search.js';
 import { FailedPage } from '../shell/failed-page.js';
 import { MissingPage } from '../shell/missing-page.js';
 import { EndedPage } from './ended-page.js';
@@ -93,6 +95,7 @@ const catalog = createRoute({
 const alerts = createRoute({
   getParentRoute: () => inside,
   path: '/alerts',
+  validateSearch: parsePageSearch,
   component: lazyRouteComponent(() => import('../pages/alerts.page.js'), 'AlertsPage'),
 });
 
@@ -105,6 +108,7 @@ const keys = createRoute({
 const auditLog = createRoute({
   getParentRoute: () => inside,
   path: '/audit-log',
+  validateSearch: parsePageSearch,
   component: lazyRouteComponent(() => import('../pages/audit-log.page.js'), 'AuditLogPage'),
 });
 
@@ -114,6 +118,15 @@ const samples = createRoute({
   validateSearch: parseSampleSearch,
   component: lazyRouteComponent(() => import('../pages/samples.page.js'), 'SamplesPage'),
 });
+
+const find = createRoute({
+  getParentRoute: () => inside,
+  path: '/find',
+  validateSearch: parseFindSearch,
+  component: lazyRouteComponent(() => import('../pages/find.page.js'), 'FindPage'),
+});
+
+const missing = createRoute({ getParentRoute: () => inside, path: '$', component: MissingPage });
 
 const pages = [
   first,
@@ -128,6 +141,8 @@ const pages = [
   keys,
   auditLog,
   samples,
+  find,
+  missing,
 ];
 
 export function portalRouter(queries: QueryClient) {

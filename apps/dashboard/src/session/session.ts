@@ -1,6 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { api, dataOf, done, setCsrfToken } from '../api/client.js';
 import { ApiProblem } from '../api/api-problem.js';
+import { resetConnection } from '../api/connection.js';
 import { sessionQuery } from '../api/queries.js';
 import type { Session } from '../api/resources.js';
 import { sessionHint } from './session-hint.js';
@@ -46,6 +47,7 @@ export async function signOut(queries: QueryClient, leave: () => Promise<void>):
 
 /** Deletes everything that the session has loaded. */
 export function forgetSession(queries: QueryClient): void {
+  resetConnection();
   setCsrfToken(null);
   sessionHint.clear();
   queries.clear();

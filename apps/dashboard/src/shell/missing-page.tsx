@@ -3,12 +3,12 @@ import { PageHeader } from '../ui/page-header.js';
 
 export function MissingPage() {
   return (
-    <main className="main">
+    <>
       <PageHeader
         title="There is no such page"
         note="The address may be mistyped, or what it led to was deleted."
         actions={<ButtonLink to="/">To the overview</ButtonLink>}
       />
-    </main>
+    </>
   );
 }

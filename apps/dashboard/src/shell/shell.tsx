@@ -1,14 +1,16 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Outlet, useNavigate } from '@tanstack/react-router';
-import { Dialog } from '@base-ui/react/dialog';
-import { useState } from 'react';
+import { lazy, Suspense, useEffect, useState } from 'react';
+import { followChanges } from '../api/follow-changes.js';
 import { organizationQuery } from '../api/queries.js';
 import { signOut } from '../session/session.js';
 import { useSession } from '../session/use-session.js';
 import { Button, IconButton } from '../ui/button.js';
-import { toastFailure } from '../ui/toasts.js';
+import { toastFailure } from '../ui/toast-queue.js';
 import { Brand } from './brand.js';
+import { ConnectionBanner } from './connection-banner.js';
 import { Navigation } from './navigation.js';
+import { SearchBox } from './search-box.js';
 import { ThemeSwitch } from './theme-switch.js';
 import { useFocusOnNavigation } from './use-focus-on-navigation.js';
 import './shell.css';
@@ -16,6 +18,8 @@ import './shell.css';
 /** The frame of every page that needs a sign-in. */
 export function Shell() {
   const main = useFocusOnNavigation();
+  const queries = useQueryClient();
+  useEffect(() => followChanges(queries), [queries]);
   return (
     <div className="shell">
       <a href="#main" className="skip-link">
@@ -23,6 +27,7 @@ export function Shell() {
       </a>
       <aside className="sidebar">
         <Brand />
+        <SearchBox />
         <Navigation />
         <Account />
       </aside>
@@ -31,6 +36,7 @@ export function Shell() {
         <SmallScreenMenu />
       </header>
       <main id="main" ref={main} tabIndex={-1} className="main">
+        <ConnectionBanner />
         <Outlet />
       </main>
     </div>
@@ -64,26 +70,24 @@ function Account() {
 }
 
 function SmallScreenMenu() {
-  const [open, setOpen] = useState(false);
-  return (
-    <Dialog.Root open={open} onOpenChange={setOpen}>
-      <Dialog.Trigger render={<IconButton icon="menu" label="Menu" />} />
-      <Dialog.Portal>
-        <Dialog.Backdrop className="dialog-backdrop" />
-        <Dialog.Popup className="drawer">
-          <div className="row-apart">
-            <Dialog.Title className="visually-hidden">Menu</Dialog.Title>
-            <Brand />
-            <Dialog.Close render={<IconButton icon="cross" label="Close" />} />
-          </div>
-          <Navigation
-            onNavigate={() => {
-              setOpen(false);
-            }}
-          />
-          <Account />
-        </Dialog.Popup>
-      </Dialog.Portal>
-    </Dialog.Root>
+  const [isWanted, setWanted] = useState(false);
+  const trigger = (
+    <IconButton
+      icon="menu"
+      label="Menu"
+      onClick={() => {
+        setWanted(true);
+      }}
+    />
+  );
+  // Wide screens never load it.
+  return isWanted ? (
+    <Suspense fallback={trigger}>
+      <Drawer account={<Account />} />
+    </Suspense>
+  ) : (
+    trigger
   );
 }
+
+const Drawer = lazy(async () => ({ default: (await import('./drawer.js')).Drawer }));

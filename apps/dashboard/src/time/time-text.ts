@@ -1,3 +1,5 @@
+const zone = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', timeZoneName: 'short' });
+const wholeTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' });
 const clockTime = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const dayAndTime = new Intl.DateTimeFormat(undefined, {
   day: 'numeric',
@@ -24,6 +26,21 @@ export function localTime(iso: string, nowMs: number): string {
   const at = new Date(iso);
   const isToday = at.toDateString() === new Date(nowMs).toDateString();
   return (isToday ? clockTime : dayAndTime).format(at);
+}
+
+/** `14:05 CET`: the local time to the minute, with its zone. */
+export function zonedTime(iso: string): string {
+  return zone.format(new Date(iso));
+}
+
+/** The whole local time with its zone, and the time that the api gave. */
+export function fullTime(iso: string): string {
+  return `${wholeTime.format(new Date(iso))} · ${iso}`;
+}
+
+/** Returns the name of the local zone at a moment: `CET`, `GMT+5:30`. */
+export function zoneName(nowMs: number): string {
+  return zone.formatToParts(nowMs).find(({ type }) => type === 'timeZoneName')?.value ?? '';
 }
 
 export function localDay(iso: string): string {

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { Button, IconButton } from './button.js';
-import { toastFailure } from './toasts.js';
+import { toastFailure } from './toast-queue.js';
 
 const SHOWN_MS = 1_800;
 

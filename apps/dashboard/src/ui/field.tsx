@@ -16,6 +16,18 @@ interface FieldProps {
   readonly labelHidden?: boolean;
 }
 
+/**
+ * Moves the focus to the first invalid control of a form, or to the notice that says why it failed, once they are drawn.
+ * Both may be far from the button that was pressed.
+ */
+export function focusFirstError(form: HTMLElement | null): void {
+  requestAnimationFrame(() => {
+    const place = form?.querySelector<HTMLElement>('[aria-invalid="true"], [data-failure]');
+    place?.scrollIntoView({ block: 'center' });
+    place?.focus({ preventScroll: true });
+  });
+}
+
 /** Connects a control with its label, its hint and its error. */
 function useField({ hint, error }: FieldProps) {
   const id = useId();

@@ -23,6 +23,27 @@ export function SkeletonRows({ rows, rowHeight = '2.75rem' }: { readonly rows: n
   );
 }
 
+/** A placeholder for a table with its head. */
+export function SkeletonTable({ rows, rowHeight }: { readonly rows: number; readonly rowHeight?: string }) {
+  return (
+    <>
+      <div className="skeleton-head" aria-hidden="true" />
+      <SkeletonRows rows={rows} {...(rowHeight === undefined ? {} : { rowHeight })} />
+    </>
+  );
+}
+
+/** A placeholder for the tiles of figures. */
+export function SkeletonTiles() {
+  return (
+    <div className="tiles" role="status" aria-label="Loading">
+      {Array.from({ length: 4 }, (_, tile) => (
+        <div key={tile} className="skeleton skeleton-block skeleton-tile" />
+      ))}
+    </div>
+  );
+}
+
 /** A placeholder for a chart, a form or another block. */
 export function SkeletonBlock({ height }: { readonly height: string }) {
   return <div className="skeleton skeleton-block" style={{ height }} role="status" aria-label="Loading" />;

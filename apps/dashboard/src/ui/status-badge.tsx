@@ -47,7 +47,9 @@ export function DeliveryBadge({
 const HEALTH: Readonly<Record<HealthStatus, { tone: Tone; icon: IconName; text: string }>> = {
   healthy: { tone: 'good', icon: 'check', text: 'Healthy' },
   failing: { tone: 'wait', icon: 'warning', text: 'Failing' },
-  disabled: { tone: 'bad', icon: 'pause', text: 'Disabled' },
+  disabled: { tone: 'bad', icon: 'cross', text: 'Disabled' },
+  paused: { tone: 'off', icon: 'pause', text: 'Paused' },
+  never_tried: { tone: 'off', icon: 'clock', text: 'Never tried' },
 };
 
 export function HealthBadge({ status }: { readonly status: HealthStatus }) {

@@ -1,11 +1,11 @@
 import { browserClock } from '../time/clock.js';
-import { localTime, relativeTime } from '../time/time-text.js';
+import { fullTime, localTime, relativeTime } from '../time/time-text.js';
 import { useNow } from '../time/use-now.js';
 
-/** A moment in local time, with its ISO form as a tooltip. */
+/** A moment in local time, with its zone and its ISO form as a tooltip. */
 export function Time({ iso }: { readonly iso: string }) {
   return (
-    <time dateTime={iso} title={iso} className="nowrap numeric">
+    <time dateTime={iso} title={fullTime(iso)} className="nowrap numeric">
       {localTime(iso, browserClock.now())}
     </time>
   );
@@ -15,7 +15,7 @@ export function Time({ iso }: { readonly iso: string }) {
 export function Ago({ iso }: { readonly iso: string }) {
   const now = useNow(1_000);
   return (
-    <time dateTime={iso} title={iso} className="nowrap numeric">
+    <time dateTime={iso} title={fullTime(iso)} className="nowrap numeric">
       {relativeTime(iso, now)}
     </time>
   );

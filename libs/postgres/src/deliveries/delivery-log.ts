@@ -118,6 +118,17 @@ export class DeliveryLog {
     return this.store.forOrg(orgId, (runner) => find(runner, endpointId, id));
   }
 
+  /** Finds a delivery to any endpoint of the org. */
+  async findAnywhere(orgId: OrgId, id: DeliveryId): Promise<DeliveryRecord | undefined> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const [row] = (await runner.query(
+        `select ${COLUMNS} from ${SEEN_DELIVERIES} join endpoints e on e.id = d.endpoint_id where d.id = $1`,
+        [id],
+      )) as DeliveryRow[];
+      return row === undefined ? undefined : toRecord(row);
+    });
+  }
+
   /** Returns the deliveries of an event to existing endpoints, in the order of their registration. */
   async ofEvent(orgId: OrgId, eventId: EventId, appendedAt: Date): Promise<readonly EventDelivery[]> {
     return this.store.forOrg(orgId, async (runner) => {

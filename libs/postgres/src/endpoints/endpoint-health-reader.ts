@@ -1,4 +1,5 @@
 import type { EndpointId, OrgId } from '#libs/domain';
+import { ANY_STATUS, IS_ENDED, SEEN_DELIVERIES } from '../projections/seen-deliveries.js';
 import type { Store } from '../connection/store.js';
 
 /** The health of an endpoint, from its attempts of the last day and its pending ones (contract 3.1). */
@@ -15,11 +16,47 @@ export interface EndpointHealthRecord {
   readonly p95Ms: number | null;
 }
 
+/** The latest deliveries of an endpoint that were tried, of events of the last hour. */
+export interface RecentDeliveries {
+  readonly tried: number;
+  /** Those that failed, or are being retried. */
+  readonly failed: number;
+}
+
 const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+/** A burst must not make the health of an endpoint expensive: only the latest deliveries count. */
+const RECENT = 1_000;
 
 /** Reads the health of endpoints. */
 export class EndpointHealthReader {
   constructor(private readonly store: Store) {}
+
+  /** Returns the recent deliveries of all endpoints of the org, or of one. Endpoints without any are missing. */
+  async recent(orgId: OrgId, nowMs: number, id?: EndpointId): Promise<ReadonlyMap<EndpointId, RecentDeliveries>> {
+    const rows = await this.store.forOrg(
+      orgId,
+      async (runner) =>
+        (await runner.query(
+          `select e.id, counts.tried, counts.failed
+           from endpoints e
+           cross join lateral (
+             select (count(*) filter (where attempts > 0 or is_failed))::int as tried,
+               (count(*) filter (where is_failed or is_retried))::int as failed
+             from (
+               select d.attempts, d.status = 'failed' or ${IS_ENDED} as is_failed,
+                 d.status = 'pending' and d.attempts > 0 as is_retried
+               from ${SEEN_DELIVERIES}
+               where d.endpoint_id = e.id and ${ANY_STATUS} and d.created_at >= $1
+               order by d.created_at desc, d.seq desc limit ${RECENT}
+             ) latest
+           ) counts
+           where counts.tried > 0 and ($2::text is null or e.id = $2)`,
+          [new Date(nowMs - HOUR_MS), id ?? null],
+        )) as { id: EndpointId; tried: number; failed: number }[],
+    );
+    return new Map(rows.map(({ id: endpointId, tried, failed }) => [endpointId, { tried, failed }]));
+  }
 
   async read(orgId: OrgId, id: EndpointId, nowMs: number): Promise<EndpointHealthRecord> {
     const [row] = await this.store.forOrg(

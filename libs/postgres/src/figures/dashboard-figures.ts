@@ -122,6 +122,14 @@ const MEASURE_LATENCY = `
     order by created_at desc, seq desc limit ${LATENCY_SAMPLES}
   ) latest`;
 
+/** An org has few endpoints, so reading their rows is cheap. A chat changes its queue's row, an alert the latest time. */
+const READ_CHANGE_MARKS = `
+  select
+    (select md5(string_agg(e::text || coalesce(h::text, ''), ' ' order by e.id))
+     from endpoints e left join endpoint_health h on h.endpoint_id = e.id) as endpoints,
+    (select md5(string_agg(q::text, ' ')) from chat_queues q where q.org_id = $1)
+      || ' ' || coalesce((select max(raised_at) from alerts where org_id = $1)::text, '') as chats`;
+
 /** Reads the figures of the dashboard: counts over a period. Each query uses an existing index. */
 export class DashboardFigures {
   constructor(private readonly store: Store) {}
@@ -152,6 +160,14 @@ export class DashboardFigures {
   async outcomes(orgId: OrgId, range: TimeRange): Promise<Outcomes> {
     const [row] = await this.#read<Outcomes>(orgId, COUNT_OUTCOMES, rangeParameters(range));
     return row ?? { delivered: 0, failed: 0, pending: 0 };
+  }
+
+  /** Returns texts that change with the endpoints of the org and their health, and with its chats and alerts. */
+  async changeMarks(orgId: OrgId): Promise<{ readonly endpoints: string; readonly chats: string }> {
+    const [row] = await this.#read<{ endpoints: string | null; chats: string | null }>(orgId, READ_CHANGE_MARKS, [
+      orgId,
+    ]);
+    return { endpoints: row?.endpoints ?? '', chats: row?.chats ?? '' };
   }
 
   /** Measures the latest deliveries of events that were appended since then, without replays. */

@@ -50,7 +50,7 @@ describe('a list of large chats', () => {
     expect(longest.map(({ conversationId }) => conversationId)).toEqual(
       Array.from({ length: 16 }, (_, index) => `chat-${index + 1}`),
     );
-    const alerts = await reader.alerts(orgId, 1_000);
+    const { alerts } = await reader.alerts(orgId, 1_000);
     expect(alerts.map(({ conversationId }) => conversationId)).toEqual(
       Array.from({ length: 16 }, (_, index) => `chat-${index + 1}`),
     );
@@ -59,7 +59,7 @@ describe('a list of large chats', () => {
   it('has at least its first row', async () => {
     const orgId = await anOrgWithChats(2, 5 * 1024 * 1024);
     expect((await reader.waiting(orgId, 1_000)).longest).toHaveLength(1);
-    expect(await reader.alerts(orgId, 1_000)).toHaveLength(1);
+    expect((await reader.alerts(orgId, 1_000)).alerts).toHaveLength(1);
   });
 });
 
@@ -67,5 +67,20 @@ it('a list of small chats has as many as are asked for', async () => {
   const orgId = await anOrgWithChats(CHATS, 10);
   expect((await reader.waiting(orgId, 50)).longest).toHaveLength(50);
   expect((await reader.waiting(orgId, 1_000)).longest).toHaveLength(CHATS);
-  expect(await reader.alerts(orgId, 1_000)).toHaveLength(CHATS);
+  expect((await reader.alerts(orgId, 1_000)).alerts).toHaveLength(CHATS);
+});
+
+it.each([
+  ['by rows', 10, 7],
+  ['by bytes', SUBJECT_BYTES, 1_000],
+])('the pages of alerts, cut %s, have each alert once', async (_by, subjectBytes, limit) => {
+  const orgId = await anOrgWithChats(20, subjectBytes);
+  const found: string[] = [];
+  for (let page = await reader.alerts(orgId, limit); ;) {
+    expect(page.alerts.length).toBeLessThanOrEqual(limit);
+    found.push(...page.alerts.map(({ conversationId }) => conversationId));
+    if (!page.hasMore) break;
+    page = await reader.alerts(orgId, limit, page.alerts.at(-1)!.place);
+  }
+  expect(found).toEqual(Array.from({ length: 20 }, (_, index) => `chat-${index + 1}`));
 });

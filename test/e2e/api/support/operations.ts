@@ -244,6 +244,13 @@ export const OPERATIONS: readonly Operation[] = [
     ask: () => ({ method: 'GET', path: '/api/v1/dashboard/events/1' }),
   },
   {
+    id: 'findDelivery',
+    scope: 'webhooks:read',
+    status: 200,
+    ids: ['deliveryId'],
+    ask: ({ deliveryId }) => ({ method: 'GET', path: `/api/v1/dashboard/deliveries/${deliveryId}` }),
+  },
+  {
     id: 'ingestEvents',
     scope: 'events:write',
     status: 202,
@@ -307,4 +314,9 @@ export const ORGANIZATION_OPERATIONS = [
 ] as const;
 
 /** Operations about who is signed in to the dashboard: not by key, so that nothing of the above can be said of them. */
-export const SESSION_OPERATIONS = ['openDashboardSession', 'readDashboardSession', 'closeDashboardSession'] as const;
+export const SESSION_OPERATIONS = [
+  'openDashboardSession',
+  'readDashboardSession',
+  'closeDashboardSession',
+  'followChanges',
+] as const;

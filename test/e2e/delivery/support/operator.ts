@@ -21,7 +21,9 @@ export interface EndpointWithSecret extends Endpoint {
 
 /** How an endpoint is doing (contract 3.1). */
 export interface EndpointHealth {
-  readonly status: 'healthy' | 'failing' | 'disabled';
+  readonly status: 'healthy' | 'failing' | 'disabled' | 'paused' | 'never_tried';
+  readonly recent_deliveries: number;
+  readonly recent_failed: number;
   readonly delivered_24h: number;
   readonly failed_attempts_24h: number;
   readonly pending: number;

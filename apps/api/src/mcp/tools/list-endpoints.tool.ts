@@ -31,10 +31,11 @@ export class ListEndpointsTool {
       const all = await this.endpoints.list(orgId);
       const from = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1;
       const listed = all.slice(from, from + limit);
+      const recent = await this.health.recent(orgId, this.clock.now());
       const shown: object[] = [];
       for (const endpoint of listed) {
         const health = await this.health.read(orgId, endpoint.id, this.clock.now());
-        shown.push({ ...webhookJson(endpoint), health: webhookHealthJson(endpoint, health) });
+        shown.push({ ...webhookJson(endpoint), health: webhookHealthJson(endpoint, health, recent.get(endpoint.id)) });
       }
       return untrusted(JSON.stringify({ endpoints: shown, has_more: from + limit < all.length }));
     },

@@ -1,0 +1,95 @@
+import type { QueryClient } from '@tanstack/react-query';
+import { openEventStream } from './event-source.js';
+import type { EventStream } from './event-stream.js';
+import { reportAnswer, reportHead, reportNoAnswer, reportStream } from './connection.js';
+
+const REOPEN_MS = 5_000;
+/** The service sends something every 15 s. A stream that is silent for longer is dead, although nobody has closed it. */
+const SILENT_MS = 40_000;
+/** A busy log moves many times a second. The figures follow at most this often. */
+const FIGURES_EVERY_MS = 2_500;
+
+/** Requests everything again that is shown and may have changed. */
+function refreshLive(queries: QueryClient): void {
+  void queries.invalidateQueries({ predicate: ({ meta }) => meta?.['isLive'] === true });
+}
+
+/**
+ * Follows the one stream of changes while the page is visible, so that idle pages ask rarely. A browser opens few
+ * connections to a server, so hidden tabs have none.
+ * @returns a function that ends it
+ */
+export function followChanges(queries: QueryClient): () => void {
+  let source: EventStream | undefined;
+  let reopening: ReturnType<typeof setTimeout> | undefined;
+  let silence: ReturnType<typeof setTimeout> | undefined;
+  let figures: ReturnType<typeof setTimeout> | undefined;
+
+  const followFigures = () => {
+    figures ??= setTimeout(() => {
+      figures = undefined;
+      void queries.invalidateQueries({ queryKey: ['overview'] });
+    }, FIGURES_EVERY_MS);
+  };
+  const close = () => {
+    clearTimeout(reopening);
+    clearTimeout(silence);
+    source?.close();
+    source = undefined;
+    reportStream(false);
+  };
+  const listen = () => {
+    clearTimeout(silence);
+    silence = setTimeout(open, SILENT_MS);
+  };
+  const open = () => {
+    close();
+    listen();
+    const opened = openEventStream('/api/v1/dashboard/changes');
+    source = opened;
+    opened.onopen = () => {
+      reportAnswer();
+      reportStream(true);
+      // Whatever changed before the stream was open. The service remembers its figures for 2 s.
+      refreshLive(queries);
+      followFigures();
+    };
+    opened.onerror = () => {
+      reportStream(false);
+      reportNoAnswer();
+      refreshLive(queries);
+      // The browser reconnects by itself after a break, but not after an error status such as 503.
+      if (opened.readyState === EventSource.CLOSED) reopening = setTimeout(open, REOPEN_MS);
+    };
+    opened.addEventListener('beat', listen);
+    opened.addEventListener('changed', () => {
+      listen();
+      refreshLive(queries);
+    });
+    opened.addEventListener('head', ({ data }) => {
+      listen();
+      reportHead(Number(data));
+      followFigures();
+    });
+  };
+  const followVisibility = () => {
+    if (document.visibilityState === 'hidden') close();
+    else if (source === undefined) open();
+  };
+
+  const checkNow = () => {
+    refreshLive(queries);
+  };
+
+  document.addEventListener('visibilitychange', followVisibility);
+  window.addEventListener('offline', checkNow);
+  window.addEventListener('online', checkNow);
+  followVisibility();
+  return () => {
+    document.removeEventListener('visibilitychange', followVisibility);
+    window.removeEventListener('offline', checkNow);
+    window.removeEventListener('online', checkNow);
+    clearTimeout(figures);
+    close();
+  };
+}

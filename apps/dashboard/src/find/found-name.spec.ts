@@ -1,0 +1,20 @@
+import { describe, expect, it } from '@jest/globals';
+import { foundName } from './found-name.js';
+
+const ID = '01K2Z8Q4T7WJ5M3N9R6XBCDEFG';
+
+describe('a search', () => {
+  it.each([
+    [`evt_${ID}`, { kind: 'event', id: `evt_${ID}` }],
+    [` whd_${ID} `, { kind: 'delivery', id: `whd_${ID}` }],
+    [`"endpoint_id":"whe_${ID}",`, { kind: 'endpoint', id: `whe_${ID}` }],
+    ['#4128', { kind: 'seq', seq: 4_128 }],
+    ['4,128', { kind: 'seq', seq: 4_128 }],
+    ['#0', { kind: 'nothing' }],
+    ['evt_short', { kind: 'nothing' }],
+    ['CRM', { kind: 'nothing' }],
+    [`#${'9'.repeat(20)}`, { kind: 'nothing' }],
+  ])('for %j names %j', (text, name) => {
+    expect(foundName(text)).toEqual(name);
+  });
+});

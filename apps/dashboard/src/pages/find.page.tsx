@@ -1,0 +1,88 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Navigate } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { ApiProblem } from '../api/api-problem.js';
+import { eventQuery, foundDeliveryQuery } from '../api/queries.js';
+import { foundName } from '../find/found-name.js';
+import { SearchBox } from '../shell/search-box.js';
+import { Card } from '../ui/card.js';
+import { EmptyState, FailureNotice } from '../ui/notice.js';
+import { PageHeader } from '../ui/page-header.js';
+import { SkeletonBlock } from '../ui/skeleton.js';
+
+const route = getRouteApi('/inside/find');
+
+/** Leads to what an id or a seq names. */
+export function FindPage() {
+  const { q = '' } = route.useSearch();
+  const name = foundName(q);
+  switch (name.kind) {
+    case 'seq':
+      return <Navigate to="/events" search={{ seq: name.seq, from: name.seq }} replace />;
+    case 'endpoint':
+      return <Navigate to="/endpoints/$endpointId" params={{ endpointId: name.id }} replace />;
+    case 'event':
+      return <FindEvent id={name.id} />;
+    case 'delivery':
+      return <FindDelivery id={name.id} />;
+    case 'nothing':
+      return (
+        <Frame>
+          <NothingFound title={q === '' ? 'What do you look for?' : `“${q}” is not an id`} />
+        </Frame>
+      );
+  }
+}
+
+function FindEvent({ id }: { readonly id: string }) {
+  const { data: found, error, refetch } = useQuery({ ...eventQuery(id), refetchInterval: false });
+  if (found === undefined) return <Searching {...{ error, refetch }} missing={`There is no event ${id}`} />;
+  const { seq } = found.envelope;
+  return <Navigate to="/events" search={{ seq, from: seq }} replace />;
+}
+
+function FindDelivery({ id }: { readonly id: string }) {
+  const { data: found, error, refetch } = useQuery(foundDeliveryQuery(id));
+  if (found === undefined) return <Searching {...{ error, refetch }} missing={`There is no delivery ${id}`} />;
+  const params = { endpointId: found.endpoint_id, deliveryId: found.id };
+  return <Navigate to="/endpoints/$endpointId/deliveries/$deliveryId" params={params} replace />;
+}
+
+function Searching({
+  error,
+  refetch,
+  missing,
+}: {
+  readonly error: Error | null;
+  readonly refetch: () => unknown;
+  readonly missing: string;
+}) {
+  return (
+    <Frame>
+      {error === null ? (
+        <SkeletonBlock height="12rem" />
+      ) : error instanceof ApiProblem && error.status === 404 ? (
+        <NothingFound title={missing} />
+      ) : (
+        <FailureNotice error={error} onRetry={() => void refetch()} />
+      )}
+    </Frame>
+  );
+}
+
+function Frame({ children }: { readonly children: ReactNode }) {
+  return (
+    <>
+      <PageHeader title="Find" note="By the id of an event, a delivery or an endpoint, or by the seq of an event." />
+      <Card>{children}</Card>
+    </>
+  );
+}
+
+function NothingFound({ title }: { readonly title: string }) {
+  return (
+    <EmptyState icon="search" title={title} action={<SearchBox label="Again" />}>
+      Ids begin with <code>evt_</code>, <code>whd_</code> or <code>whe_</code>. What is past retention is not found.
+    </EmptyState>
+  );
+}

@@ -1,0 +1,335 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { AlertingModule } from '../../apps/alerting/src/alerting.module.js';
+import type { Operator } from '../e2e/delivery/support/operator.js';
+import { conversationData } from '../support/conversations.js';
+import { eventually } from '../support/infrastructure/eventually.js';
+import type { Receiver } from '../support/receiver.js';
+import { aTcpProxy } from '../support/tcp-proxy.js';
+import { FrontDesk } from './support/front-desk.js';
+import type { Visitor } from './support/visitor.js';
+
+/** A delivery that fails is soon being retried, and stays so. No endpoint is disabled by itself. */
+const ENVIRONMENT = { RETRY_SCHEDULE: '100ms,60s', AUTO_DISABLE_AFTER: '10000' };
+const TICKET = { event: 'ticket.created', data: { id: 'tkt_1', subject: 'Where is my parcel?' } };
+
+let desk: FrontDesk;
+
+beforeAll(async () => {
+  desk = await FrontDesk.open(ENVIRONMENT);
+  await desk.suite.gapless.start([AlertingModule], { env: { SWEEP_INTERVAL: '200ms' } });
+});
+
+afterEach(async () => {
+  expect(await desk.clear()).toEqual([]);
+});
+
+afterAll(async () => {
+  await desk.close();
+});
+
+const tickets = (count: number) => Array.from({ length: count }, () => TICKET);
+const seqsAt = ({ received }: Receiver) => received.map(({ headers }) => Number(headers['x-service-sequence']));
+
+/** The seqs of the listed events, from the top. */
+async function listedSeqs({ page }: Visitor): Promise<readonly number[]> {
+  const lines = page.getByRole('list', { name: 'Events, newest first' }).locator('.event-seq');
+  return (await lines.allTextContents()).map((text) => Number(text.replace('#', '')));
+}
+
+/** Every seq from the first down to the last. */
+function down(from: number, to: number): readonly number[] {
+  return Array.from({ length: from - to + 1 }, (_, index) => from - index);
+}
+
+/** An endpoint whose deliveries have all failed: they were being retried when it was paused, and it is active again. */
+async function anEndpointThatFailed(operator: Operator, receiver: Receiver, count: number): Promise<string> {
+  const { id } = await operator.register({ url: receiver.url, events: ['ticket.created'], name: 'CRM' });
+  await operator.emit(...tickets(count));
+  await eventually(async () => {
+    const deliveries = await operator.deliveries(id);
+    expect(deliveries.map(({ attempts }) => attempts)).toEqual(deliveries.map(() => 2));
+    expect(deliveries).toHaveLength(count);
+  });
+  await operator.change(id, { is_active: false });
+  await operator.change(id, { is_active: true });
+  return id;
+}
+
+describe('the list of events', () => {
+  it('has every event in its place, however many come', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    await operator.emit(TICKET);
+    await visitor.open('/events');
+    await page.getByText('Live', { exact: true }).waitFor();
+    for (let round = 0; round < 5; round++) await operator.emit(...tickets(500));
+    await page.locator('.event-seq', { hasText: /^#2501$/ }).waitFor();
+    const seqs = await listedSeqs(visitor);
+    expect(seqs).toEqual(down(2_501, seqs.at(-1)!));
+    await visitor.button('Older').click();
+    await eventually(async () => {
+      expect((await listedSeqs(visitor)).length).toBeGreaterThan(seqs.length);
+    });
+    const all = await listedSeqs(visitor);
+    expect(all).toEqual(down(2_501, all.at(-1)!));
+  });
+
+  it('stands still while it is paused, and counts what is new', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    await operator.emit(TICKET);
+    await visitor.open('/events');
+    await visitor.page.getByText('Live', { exact: true }).waitFor();
+    await visitor.button('Pause').click();
+    await operator.emit(...tickets(3));
+    await visitor.see('Paused · 3 new');
+    expect(await listedSeqs(visitor)).toEqual([1]);
+    await visitor.button('Continue').click();
+    await visitor.page.locator('.event-seq', { hasText: '#4' }).waitFor();
+    expect(await listedSeqs(visitor)).toEqual([4, 3, 2, 1]);
+  });
+
+  it('leads back to the event and the filter before', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    await operator.emit(TICKET, TICKET, { ...TICKET, event: 'ticket.reply' });
+    await visitor.open('/events');
+    await page.getByRole('link', { name: /#2 / }).click();
+    await page.getByRole('link', { name: /#1 / }).click();
+    await page.getByLabel('Event type').selectOption('ticket.reply');
+    await page.getByRole('link', { name: /#2 / }).waitFor({ state: 'detached' });
+    await page.goBack();
+    await page.locator('.event-line-open', { hasText: '#1' }).waitFor();
+    expect(await page.getByLabel('Event type').inputValue()).toBe('');
+    await page.goBack();
+    await page.locator('.event-line-open', { hasText: '#2' }).waitFor();
+  });
+});
+
+describe('the search box', () => {
+  it('finds events, deliveries and endpoints by their ids, and events by seq', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const { id } = await operator.register({
+      url: (await desk.suite.aReceiver()).url,
+      events: ['ticket.created'],
+      name: 'CRM',
+    });
+    const ids = await operator.emit(...tickets(120));
+    await eventually(async () => {
+      expect(await operator.deliveries(id)).toHaveLength(120);
+    });
+    const [delivery] = await operator.deliveries(id);
+
+    await visitor.find(` ${ids[59]!} `);
+    await page.getByRole('heading', { name: 'ticket.created', level: 2 }).waitFor();
+    await visitor.see('Up to #60');
+    await visitor.button('Newer').click();
+    await eventually(async () => {
+      expect(await listedSeqs(visitor)).toEqual(down(110, 11));
+    });
+
+    await visitor.find(delivery!.id);
+    await visitor.heading('ticket.created').waitFor();
+    await visitor.see(delivery!.id);
+    await visitor.find(`"endpoint_id": "${id}"`);
+    await visitor.heading('CRM').waitFor();
+    await visitor.find('#7');
+    await visitor.see('Up to #7');
+    await visitor.find('#5000');
+    await visitor.see('#5000 is not there yet: the newest is #120');
+    expect(await listedSeqs(visitor)).toEqual(down(120, 71));
+    // That there is no such event is what the browser complains of.
+    visitor.complaints.splice(0);
+  });
+
+  it('says that there is no such thing', async () => {
+    const { visitor } = await desk.aDesk();
+    await visitor.find('evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG');
+    await visitor.see('There is no event evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG');
+    await visitor.open('/find?q=parcel');
+    await visitor.see('“parcel” is not an id');
+    expect(visitor.complaints.splice(0)).toEqual([expect.stringContaining('404')]);
+  });
+});
+
+describe('the health of an endpoint', () => {
+  it('is the share of recent deliveries that fail, and what is broken comes first', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const half = await desk.suite.aReceiver((_request, response, { headers }) =>
+      Number(headers['x-service-sequence']) % 2 === 0 ? response.end('ok') : response.writeHead(503).end(),
+    );
+    const good = await desk.suite.aReceiver();
+    const endpoint = (name: string, url: string, event = 'ticket.created') =>
+      operator.register({ name, url, events: [event] });
+    const fine = await endpoint('Fine', good.url);
+    const bad = await endpoint('Half', half.url);
+    const paused = await endpoint('Paused one', good.url);
+    const quiet = await endpoint('Quiet', good.url, 'lead.created');
+    await operator.change(paused.id, { is_active: false });
+    await operator.emit(...tickets(40));
+    const statusOf = async (id: string) => (await operator.endpoint(id)).health.status;
+    await eventually(async () => {
+      expect((await operator.endpoint(bad.id)).health).toMatchObject({
+        status: 'failing',
+        recent_deliveries: 40,
+        recent_failed: 20,
+      });
+    });
+    expect(await Promise.all([fine, paused, quiet].map(({ id }) => statusOf(id)))).toEqual([
+      'healthy',
+      'paused',
+      'never_tried',
+    ]);
+
+    await visitor.open('/');
+    await visitor.see('1 endpoint does not get its events');
+    await visitor.see('20 of 40 failed in the last hour');
+    await visitor.see('1 failing, 1 paused, 1 never tried, 1 healthy');
+    await visitor.open('/endpoints');
+    const row = (name: string) => page.getByRole('row').filter({ has: page.getByRole('link', { name, exact: true }) });
+    await row('Fine').getByText('Healthy').waitFor();
+    await row('Half').getByText('Failing').waitFor();
+    await row('Paused one').getByText('Paused', { exact: true }).waitFor();
+    await row('Quiet').getByText('Never tried').waitFor();
+  });
+});
+
+describe('a delivery that ended with its endpoint', () => {
+  it('says so instead of the last response, and what to do next', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const receiver = await desk.aFailingReceiver(500, '{"error":"database is locked"}');
+    const id = await anEndpointThatFailed(operator, receiver, 1);
+    await operator.change(id, { is_active: false });
+    await visitor.open(`/endpoints/${id}`);
+    await page.getByRole('cell', { name: 'Endpoint disabled, after HTTP 500' }).waitFor();
+    await page.getByRole('link', { name: 'ticket.created' }).click();
+    await visitor.see('Ended after 2 attempts, because the endpoint was disabled');
+    await visitor.see('Enable the endpoint, then replay or recover.');
+    const replay = visitor.button('Replay');
+    expect(await replay.getAttribute('aria-disabled')).toBe('true');
+    expect(await replay.getAttribute('title')).toBe('The endpoint is not active. Enable it first.');
+
+    const answer = page.getByRole('region', { name: 'Answer to attempt 2' });
+    expect(await answer.textContent()).toBe('{\n  "error": "database is locked"\n}');
+    expect(await page.getByRole('region', { name: 'As sent, byte for byte' }).count()).toBe(0);
+    await page.getByRole('tab', { name: 'Raw' }).click();
+    const [{ body } = { body: '' }] = receiver.received;
+    expect(await page.getByRole('region', { name: 'As sent, byte for byte' }).textContent()).toBe(body.toString());
+    expect(await page.getByRole('region', { name: 'For reading' }).count()).toBe(0);
+  });
+});
+
+describe('a recovery', () => {
+  it('begins at a row, tests first, and shows its outcome', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const receiver = await desk.aFailingReceiver();
+    const id = await anEndpointThatFailed(operator, receiver, 5);
+    await visitor.open(`/endpoints/${id}`);
+    await visitor.see('5 of 5 failed in the last hour');
+    await visitor.button('Recover …').waitFor();
+    const before = receiver.received.length;
+    await visitor.button('Recover from #3 on').click();
+    expect(await page.getByLabel('First seq').inputValue()).toBe('3');
+    await visitor.button('Recover 3').click();
+    await visitor.see('The test failed, so nothing was recovered');
+    expect(receiver.received.slice(before).map(({ headers }) => headers['x-service-event'])).not.toContain(
+      'ticket.created',
+    );
+
+    receiver.answer = (_request, response) => response.end('ok');
+    await visitor.button('Recover 3').click();
+    await visitor.see('3 of 3 delivered.');
+    await visitor.button('Done').click();
+    const deliveries = await operator.deliveries(id);
+    const statuses = deliveries.filter(({ event }) => event === 'ticket.created').map(({ status }) => status);
+    expect(statuses).toEqual(['failed', 'failed', 'delivered', 'delivered', 'delivered']);
+    expect(seqsAt(receiver)).toContain(3);
+  });
+
+  it('covers what failed between two times', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const receiver = await desk.aFailingReceiver();
+    const id = await anEndpointThatFailed(operator, receiver, 2);
+    receiver.answer = (_request, response) => response.end('ok');
+    await visitor.open(`/endpoints/${id}`);
+    await visitor.button('Recover …').click();
+    await page.getByRole('radio', { name: 'Between two times' }).check();
+    await page.getByLabel('Until (optional)').fill('2020-01-01T00:00');
+    await visitor.see('Must be later than the start.');
+    expect(await visitor.button('Recover').isDisabled()).toBe(true);
+    await page.getByLabel(/^From \(/).fill('2019-12-31T00:00');
+    await eventually(async () => {
+      expect(await page.getByTestId('count-failed').textContent()).toBe('0');
+    });
+    await page.getByLabel('Until (optional)').fill('');
+    await visitor.button('Recover 2').click();
+    await visitor.see('2 of 2 delivered.');
+    await page.getByText('Recovery ended').waitFor();
+  });
+});
+
+describe('the pages of a delivery log', () => {
+  it('are in the address: Back leads to the page and the filter before', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const { id } = await operator.register({ url: (await desk.suite.aReceiver()).url, events: ['ticket.created'] });
+    await operator.emit(...tickets(60));
+    await eventually(async () => {
+      expect(await operator.deliveries(id)).toHaveLength(60);
+    });
+    await visitor.open(`/endpoints/${id}`);
+    await page.getByLabel('Status').selectOption('delivered');
+    await visitor.button('Older').click();
+    await visitor.see('Page 2');
+    await visitor.button('Older').click();
+    await visitor.see('Page 3');
+    await page.getByRole('link', { name: 'ticket.created' }).first().click();
+    await visitor.heading('ticket.created').waitFor();
+    await page.goBack();
+    await visitor.see('Page 3');
+    await page.reload();
+    await visitor.see('Page 3');
+    await visitor.button('Newer').click();
+    await visitor.see('Page 2');
+    await visitor.button('Newer').click();
+    await visitor.see('Page 1');
+    expect(await page.getByLabel('Status').inputValue()).toBe('delivered');
+  });
+});
+
+describe('without a connection', () => {
+  it('every page says since when it is not updated, and its timers stand still', async () => {
+    const { operator, apiKey } = await desk.aDesk();
+    const proxy = desk.suite.closing(await aTcpProxy(desk.suite.app.url));
+    await proxy.open();
+    const visitor = await desk.aVisitor({}, proxy.url);
+    await visitor.signIn(apiKey);
+    await operator.emit({
+      event: 'conversation.handed_off',
+      occurred_at: new Date(Date.now() - 30_000).toISOString(),
+      data: conversationData('cnv_1', { subject: "Ada's parcel" }),
+    });
+    await visitor.open('/alerts');
+    const timer = visitor.page.locator('.chat-timer');
+    await timer.waitFor();
+
+    await proxy.close();
+    await visitor.see(/Not updated since \d/);
+    const frozen = await timer.textContent();
+    await visitor.page.waitForTimeout(1_500);
+    expect(await timer.textContent()).toBe(frozen);
+    await visitor.page.getByRole('link', { name: 'Events' }).waitFor();
+
+    await proxy.open();
+    await visitor.page.getByText(/Not updated since/).waitFor({ state: 'detached' });
+    await eventually(async () => {
+      expect(await timer.textContent()).not.toBe(frozen);
+    });
+    // Requests that were not answered are what the browser complains of.
+    expect(visitor.complaints.splice(0).filter((text) => !/ERR_|Failed to load/.test(text))).toEqual([]);
+  });
+});

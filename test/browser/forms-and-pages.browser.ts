@@ -1,0 +1,465 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Page, Request } from 'playwright-core';
+import { AlertingModule } from '../../apps/alerting/src/alerting.module.js';
+import { conversationData } from '../support/conversations.js';
+import { eventually } from '../support/infrastructure/eventually.js';
+import { violations } from './support/accessibility.js';
+import { FrontDesk, type Desk } from './support/front-desk.js';
+import type { View, Visitor } from './support/visitor.js';
+
+const ENVIRONMENT = {
+  RETRY_SCHEDULE: '100ms,60s',
+  AUTO_DISABLE_AFTER: '10000',
+};
+const TICKET = {
+  event: 'ticket.created',
+  data: { id: 'tkt_1', subject: 'Where is my parcel?' },
+};
+const MAX_FIRST_PAGE_BYTES = 150 * 1_024;
+const MAX_IDLE_REQUESTS = 20;
+const MAX_LAYOUT_SHIFT = 0.05;
+
+let desk: FrontDesk;
+
+beforeAll(async () => {
+  desk = await FrontDesk.open(ENVIRONMENT);
+  await desk.suite.gapless.start([AlertingModule], {
+    env: { SWEEP_INTERVAL: '200ms' },
+  });
+});
+
+afterEach(async () => {
+  expect(await desk.clear()).toEqual([]);
+});
+
+afterAll(async () => {
+  await desk.close();
+});
+
+/** Where the focus is, as the name of its element. */
+function focused(page: Page): Promise<string> {
+  return page.evaluate<string>(
+    '(document.activeElement.labels?.[0] ?? document.activeElement).textContent.trim() || document.activeElement.tagName',
+  );
+}
+
+describe('the form of an endpoint', () => {
+  it('moves the focus to what is wrong, and its message goes when that is changed', async () => {
+    const { visitor } = await desk.aDesk();
+    const { page } = visitor;
+    await visitor.open('/endpoints/new');
+    await page.getByLabel('URL').fill('https://localhost.internal/hook');
+    await visitor.button('Create endpoint').click();
+    await visitor.see('Choose at least one event type.');
+    await eventually(async () => {
+      expect(await focused(page)).toBe('Choose at least one event type.');
+    });
+    await visitor.button('Choose all').click();
+    await visitor.button('Create endpoint').click();
+    await page.locator('input[aria-invalid="true"]').waitFor();
+    await eventually(async () => {
+      expect(await focused(page)).toBe('URL');
+    });
+    const error = page.locator('.field-error');
+    expect(await error.textContent()).not.toContain('#/');
+    await page.getByLabel('URL').fill('https://localhost.internal/hooks');
+    expect(await error.count()).toBe(0);
+    expect(visitor.complaints.splice(0)).toEqual([expect.stringContaining('422')]);
+  });
+
+  it('shows a failure where the focus is, keeps the focus while busy, and can be sent again', async () => {
+    const { visitor } = await desk.aDesk();
+    const { page } = visitor;
+    await visitor.open('/endpoints/new');
+    await page.getByLabel('URL').fill((await desk.suite.aReceiver()).url);
+    await visitor.button('Choose all').click();
+    const held: (() => void)[] = [];
+    await page.route('**/external/webhooks', async (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
+      await new Promise<void>((resolve) => held.push(resolve));
+      return route.abort();
+    });
+    const create = visitor.button('Create endpoint');
+    await create.focus();
+    await page.keyboard.press('Enter');
+    await eventually(async () => {
+      expect(await create.getAttribute('aria-disabled')).toBe('true');
+    });
+    expect(await focused(page)).toBe('Create endpoint');
+    held[0]!();
+    const notice = page.getByRole('alert').filter({ hasText: 'The server cannot be reached' });
+    await notice.waitFor();
+    await eventually(async () => {
+      expect(await focused(page)).toContain('The server cannot be reached');
+    });
+    const bottom = await page.evaluate<number>('document.activeElement.getBoundingClientRect().bottom - innerHeight');
+    expect(bottom).toBeLessThanOrEqual(0);
+    await page.unroute('**/external/webhooks');
+    await create.click();
+    await page.getByTestId('secret').waitFor();
+    visitor.complaints.splice(0);
+  });
+
+  it('does not wait for ever while the browser is offline', async () => {
+    const { visitor } = await desk.aDesk();
+    const { page } = visitor;
+    await visitor.open('/endpoints/new');
+    await page.getByLabel('URL').fill('https://example.com/hook');
+    await visitor.button('Choose all').click();
+    await visitor.context.setOffline(true);
+    await visitor.button('Create endpoint').click();
+    await page.getByRole('alert').filter({ hasText: 'The server cannot be reached' }).waitFor();
+    await visitor.see(/Not updated since/);
+    await visitor.context.setOffline(false);
+    visitor.complaints.splice(0);
+  });
+
+  it('takes few presses of Tab, and the arrow keys move between event types', async () => {
+    const { visitor } = await desk.aDesk();
+    const { page } = visitor;
+    await visitor.open('/endpoints/new');
+    await page.getByRole('checkbox', { name: /^ticket\.created / }).waitFor();
+    await page.getByLabel('URL').focus();
+    let presses = 0;
+    for (; presses < 20 && (await focused(page)) !== 'Create endpoint'; presses++) await page.keyboard.press('Tab');
+    expect(presses).toBeLessThan(12);
+    await page.getByRole('checkbox', { name: /^Live-chat conversations/ }).focus();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Space');
+    expect(await page.getByRole('checkbox', { name: /^conversation\.created / }).isChecked()).toBe(true);
+  });
+
+  it('chooses all that the search has found, and no more', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    await visitor.open('/endpoints/new');
+    await page.getByLabel('URL').fill((await desk.suite.aReceiver()).url);
+    await page.getByLabel('Search event types').fill('visitors');
+    await visitor.button('Choose all 2 found').click();
+    await visitor.button('Create endpoint').click();
+    await page.getByTestId('secret').waitFor();
+    const [endpoint] = await operator.endpoints();
+    expect(endpoint!.events.toSorted()).toEqual(['lead.created', 'visitor.identified']);
+  });
+});
+
+describe('a secret that is shown once', () => {
+  it('is not lost by a reload or a step back without a warning', async () => {
+    const { visitor } = await desk.aDesk();
+    const { page } = visitor;
+    await page.getByRole('link', { name: 'API keys' }).click();
+    await visitor.button('New API key').click();
+    await visitor.button('Create key').click();
+    const secret = page.getByTestId('secret');
+    await secret.waitFor();
+    const asked: string[] = [];
+    page.on('dialog', (dialog) => {
+      asked.push(dialog.type());
+      void dialog.dismiss();
+    });
+    await page.evaluate('setTimeout(() => location.reload())');
+    await eventually(() => {
+      expect(asked).toEqual(['beforeunload']);
+    });
+    await page.evaluate('history.back()');
+    await eventually(() => {
+      expect(asked).toEqual(['beforeunload', 'confirm']);
+    });
+    expect(await secret.isVisible()).toBe(true);
+    await page.getByLabel('I have stored the API key').check();
+    await visitor.button('Done').click();
+    await secret.waitFor({ state: 'detached' });
+    await visitor.open('/events');
+    expect(asked).toHaveLength(2);
+  });
+});
+
+describe('a key with few scopes', () => {
+  it('lands on a page that it can use, and sees only such pages', async () => {
+    const { operator } = await desk.aDesk();
+    const visitor = await desk.aVisitor();
+    await visitor.signIn(await desk.aKey(operator, ['events:read']), 'Events');
+    const places = visitor.page.getByRole('navigation', { name: 'Main' }).getByRole('link');
+    expect(await places.allTextContents()).toEqual(['Events', 'Feed readers', 'Event catalog', 'Code samples']);
+    await visitor.open('/');
+    await visitor.heading('Events').waitFor();
+    await visitor.open('/endpoints');
+    await visitor.see('Your key does not show this page');
+    await visitor.open('/samples');
+    await visitor.see('Verify the raw bytes');
+  });
+
+  it('cannot follow links that it must not, and sees that', async () => {
+    const { operator } = await desk.aDesk();
+    const visitor = await desk.aVisitor();
+    await visitor.signIn(await desk.aKey(operator, ['webhooks:read']));
+    await visitor.open('/endpoints');
+    const create = visitor.page.getByRole('link', { name: 'New endpoint' }).first();
+    expect(await create.getAttribute('aria-disabled')).toBe('true');
+    expect(await create.getAttribute('title')).toContain('webhooks:write');
+    const look = await visitor.page.evaluate<{
+      readonly opacity: string;
+      readonly cursor: string;
+    }>(
+      `(({ opacity, cursor }) => ({ opacity, cursor }))(getComputedStyle(document.querySelector('a[aria-disabled="true"]')))`,
+    );
+    expect(look.cursor).toBe('not-allowed');
+    expect(Number(look.opacity)).toBeLessThan(1);
+  });
+});
+
+describe('the alerts', () => {
+  it('are listed in pages, and lead to the chat and to the event', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const at = new Date(Date.now() - 90_000).toISOString();
+    await operator.emit(
+      ...Array.from({ length: 30 }, (_, index) => ({
+        event: 'conversation.handed_off',
+        occurred_at: at,
+        data: conversationData(`cnv_${index}`, { subject: `Parcel ${index}` }),
+      })),
+    );
+    await visitor.open('/alerts');
+    const rows = page.getByRole('row').filter({ hasText: 'First alert' });
+    await eventually(async () => {
+      expect(await rows.count()).toBe(25);
+    });
+    await visitor.button('Older').click();
+    await eventually(async () => {
+      expect(await rows.count()).toBe(5);
+    });
+    await page.goBack();
+    await eventually(async () => {
+      expect(await rows.count()).toBe(25);
+    });
+    expect(
+      await rows
+        .first()
+        .getByRole('link', { name: /^Parcel/ })
+        .getAttribute('href'),
+    ).toMatch(/^https:/);
+    await rows.first().getByRole('link', { name: 'First alert' }).click();
+    await page.getByRole('heading', { name: 'conversation.queued', level: 2 }).waitFor();
+  });
+});
+
+describe('addresses', () => {
+  it('that lead nowhere show the navigation, and `next` counts for those who are signed in', async () => {
+    const { visitor } = await desk.aDesk();
+    await visitor.open('/no/such/page');
+    await visitor.heading('There is no such page').waitFor();
+    await visitor.page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Endpoints' }).click();
+    await visitor.heading('Endpoints').waitFor();
+    await visitor.open('/sign-in?next=%2Fkeys');
+    await visitor.heading('API keys').waitFor();
+    await visitor.open('/sign-in?next=%2F%2Fexample.com');
+    await visitor.heading('Overview').waitFor();
+  });
+});
+
+describe('the charts', () => {
+  it('show a window that suits the data, until one is chosen', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    await operator.emit(TICKET);
+    await visitor.open('/');
+    const isChosen = (name: string) => page.getByRole('radio', { name, exact: true }).isChecked();
+    await eventually(async () => {
+      expect(await isChosen('15 min')).toBe(true);
+    });
+    await page.getByRole('radio', { name: '24 h' }).check();
+    await page.waitForURL(/minutes=1440/);
+    await page.reload();
+    await visitor.see('Events per minute');
+    expect(await isChosen('24 h')).toBe(true);
+  });
+});
+
+describe('on a phone', () => {
+  it('the rows of deliveries show the result', async () => {
+    const { visitor, operator } = await desk.aDesk({ width: 390 });
+    const { id } = await operator.register({
+      url: (await desk.aFailingReceiver()).url,
+      events: ['ticket.created'],
+      name: 'CRM',
+    });
+    await operator.emit(TICKET);
+    await visitor.open(`/endpoints/${id}`);
+    const row = visitor.page.getByRole('row').filter({ hasText: 'ticket.created' });
+    await row.getByText(/#1 · HTTP 503/).waitFor();
+    await visitor.button('Menu').click();
+    await visitor.page.getByRole('dialog').getByLabel('Find by id or seq').fill('#1');
+    await visitor.page.keyboard.press('Enter');
+    await visitor.page.getByRole('heading', { name: 'ticket.created', level: 2 }).waitFor();
+  });
+});
+
+describe('every page', () => {
+  let everything: Desk;
+  let paths: readonly string[];
+
+  beforeAll(async () => {
+    everything = await desk.aDesk();
+    const { operator } = everything;
+    const good = await operator.register({
+      url: (await desk.suite.aReceiver()).url,
+      events: ['ticket.created'],
+      name: 'CRM',
+    });
+    const bad = await operator.register({
+      url: (await desk.aFailingReceiver()).url,
+      events: ['ticket.created'],
+    });
+    await operator.emit(TICKET, TICKET, {
+      event: 'conversation.handed_off',
+      occurred_at: new Date(Date.now() - 90_000).toISOString(),
+      data: conversationData('cnv_1', { subject: "Ada's parcel" }),
+    });
+    await eventually(async () => {
+      expect((await operator.endpoint(bad.id)).health.status).toBe('failing');
+    });
+    await operator.change(good.id, { is_active: false });
+    const [delivery] = await operator.deliveries(bad.id);
+    paths = [
+      ...['/', '/endpoints', '/endpoints/new', `/endpoints/${good.id}`, `/endpoints/${good.id}/edit`],
+      ...[`/endpoints/${bad.id}`, `/endpoints/${bad.id}/deliveries/${delivery!.id}`, '/find?q=nothing'],
+      ...[
+        '/events',
+        '/events?seq=1',
+        '/cursors',
+        '/agents',
+        '/catalog',
+        '/alerts',
+        '/keys',
+        '/audit-log',
+        '/samples',
+        '/no-such-page',
+      ],
+    ];
+  });
+
+  /** Opens the page, and waits until all of it is there. */
+  async function show(visitor: Visitor, path: string): Promise<void> {
+    await visitor.open(path);
+    await visitor.page.locator('h1').first().waitFor();
+    await visitor.page.locator('.skeleton').first().waitFor({ state: 'detached' });
+  }
+
+  /** Opens each dialog of the endpoint's page and of the keys' page, and returns what axe finds in them. */
+  async function findingsInDialogs(visitor: Visitor): Promise<readonly string[]> {
+    const { page } = visitor;
+    const found: string[] = [];
+    const look = async (name: string) => {
+      await page.getByRole('dialog').waitFor();
+      // Its backdrop is half transparent while it fades in.
+      await page.waitForTimeout(250);
+      found.push(...(await violations(page)).map((violation) => `${name}: ${violation}`));
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+    };
+    const endpoint = paths.find((path) => path.endsWith('/edit'))!.replace('/edit', '');
+    await show(visitor, endpoint);
+    for (const action of ['Recover deliveries …', 'Rotate secret …', 'Delete …']) {
+      await visitor.choose(action);
+      await look(action);
+    }
+    await show(visitor, '/keys');
+    await visitor.button('New API key').click();
+    await look('New API key');
+    await visitor
+      .button(/^Revoke gk_/)
+      .first()
+      .click();
+    await look('Revoke');
+    if ((page.viewportSize()?.width ?? 0) < 800) {
+      await visitor.button('Menu').click();
+      await look('Menu');
+    }
+    return found;
+  }
+
+  it.each<View>([
+    { theme: 'light', width: 1_280 },
+    { theme: 'dark', width: 1_280 },
+    { theme: 'light', width: 390 },
+  ])('keeps nobody out, fits, and stays in its place: $theme, $width wide', async (view) => {
+    const visitor = await desk.aVisitor(view);
+    await visitor.signIn(everything.apiKey);
+    await visitor.page.addInitScript(
+      `addEventListener('load', () => { window.shifted = 0; new PerformanceObserver((list) => {
+         for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) window.shifted += value;
+       }).observe({ type: 'layout-shift', buffered: true }); });`,
+    );
+    const found: string[] = [];
+    for (const path of paths) {
+      await show(visitor, path);
+      found.push(...(await violations(visitor.page)).map((violation) => `${path}: ${violation}`));
+      const overflow = await visitor.page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+      if (overflow > 0) found.push(`${path}: is ${overflow} px too wide`);
+      const shifted = await visitor.page.evaluate<number>('window.shifted');
+      if (shifted > MAX_LAYOUT_SHIFT) found.push(`${path}: moved by ${shifted}`);
+    }
+    found.push(...(await findingsInDialogs(visitor)));
+    expect(found).toEqual([]);
+  });
+
+  it('asks rarely while nothing happens, and once there is something', async () => {
+    const visitor = await desk.aVisitor();
+    const { page } = visitor;
+    await page.clock.install();
+    await visitor.signIn(everything.apiKey);
+    const counts: Record<string, number> = {};
+    for (const path of ['/', paths[5]!, paths[6]!, '/events?seq=1', '/alerts']) {
+      await show(visitor, path);
+      let asked = 0;
+      const count = (request: Request) => {
+        if (request.url().includes('/api/')) asked++;
+      };
+      page.on('request', count);
+      for (let step = 0; step < 12; step++) {
+        await page.clock.runFor(5_000);
+        // The requests of this step are answered in real time.
+        await page.waitForTimeout(60);
+      }
+      page.off('request', count);
+      counts[path] = asked;
+    }
+    expect(Object.entries(counts).filter(([, asked]) => asked > MAX_IDLE_REQUESTS)).toEqual([]);
+    await show(visitor, '/');
+    const asked = page.waitForRequest(/dashboard\/overview/);
+    await everything.operator.emit(TICKET);
+    await page.clock.runFor(5_000);
+    await asked;
+  });
+
+  it('begins with at most 150 KB, in the font that comes with it', async () => {
+    const visitor = await desk.aVisitor();
+    await visitor.signIn(everything.apiKey);
+    const sizes: Promise<number>[] = [];
+    // Another browser, with nothing in its cache.
+    const second = await desk.aVisitor();
+    second.page.on('requestfinished', (request) => {
+      sizes.push(request.sizes().then(({ responseBodySize }) => responseBodySize));
+    });
+    await second.context.addCookies(await visitor.context.cookies());
+    await second.page.addInitScript("localStorage.setItem('gapless.signed-in', '1')");
+    await show(second, '/');
+    await second.page.evaluate('document.fonts.ready.then(() => undefined)');
+    const bytes = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+    expect(bytes).toBeGreaterThan(50_000);
+    expect(bytes).toBeLessThan(MAX_FIRST_PAGE_BYTES);
+    const fonts = await second.page.evaluate<string[]>(
+      "[...document.fonts].filter(({ status }) => status === 'loaded').map(({ family }) => family)",
+    );
+    expect(fonts.join()).toContain('Inter Variable');
+  });
+
+  it('says in which zone its times are', async () => {
+    const visitor = await desk.aVisitor();
+    await visitor.signIn(everything.apiKey);
+    await show(visitor, '/events?seq=1');
+    const title = await visitor.page.locator('time').first().getAttribute('title');
+    expect(title).toMatch(/(UTC|GMT|[A-Z]{3,4}).* · \d{4}-\d\d-\d\dT/);
+  });
+});
