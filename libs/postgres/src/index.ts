@@ -32,6 +32,7 @@ export * from './live-chat/alert-outbox.js';
 export * from './live-chat/chat-queue-projection.js';
 export * from './live-chat/chat-queue-reader.js';
 export * from './live-chat/live-chat-settings-records.js';
+export * from './operations/operational-outbox.js';
 export * from './orgs/org-records.js';
 export * from './orgs/org-statistics.js';
 export { PostgresModule } from './postgres.module.js';

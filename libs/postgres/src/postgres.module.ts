@@ -25,6 +25,7 @@ import { AlertOutbox } from './live-chat/alert-outbox.js';
 import { ChatQueueProjection } from './live-chat/chat-queue-projection.js';
 import { ChatQueueReader } from './live-chat/chat-queue-reader.js';
 import { LiveChatSettingsRecords } from './live-chat/live-chat-settings-records.js';
+import { OperationalOutbox } from './operations/operational-outbox.js';
 import { OrgRecords } from './orgs/org-records.js';
 import { OrgStatistics } from './orgs/org-statistics.js';
 import { Backlogs } from './projections/backlogs.js';
@@ -50,6 +51,7 @@ const OVER_THE_STORE: readonly (new (store: Store) => object)[] = [
   FeedAudit,
   FeedCursors,
   LiveChatSettingsRecords,
+  OperationalOutbox,
   OrgRecords,
   OrgStatistics,
   OverdueDeliveries,

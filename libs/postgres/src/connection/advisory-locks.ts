@@ -11,4 +11,6 @@ export const ADVISORY_LOCKS = {
   shadow: 47_110_817,
   /** Held by the process that works on backlogs. */
   backlogs: 47_110_818,
+  /** Held by the process that publishes operational events, so that they keep their order. */
+  operationalEvents: 47_110_819,
 } as const;
