@@ -373,7 +373,7 @@ describe('the page of agents', () => {
       await row.waitFor();
       expect(await row.textContent()).toMatch(/Active.*#1.*Caught up/);
     });
-    expect(await seriousViolations(page)).toEqual([]);
+    expect(await violations(page)).toEqual([]);
     await row.getByRole('button', { name: 'End' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'End subscription' }).click();
     await visitor.see('Subscription ended');

@@ -23,6 +23,7 @@ export function keysCommand(context: CliContext): Command {
     .option('--org <uuid>', 'the organization of the key; if missing, the command creates a service key')
     .option('--service', 'create a service key, which belongs to no organization')
     .requiredOption('--scopes <a,b>', `required, comma-separated: ${API_KEY_SCOPES.join(', ')}`)
+    .option('--name <text>', 'what the key is for, at most 120 characters')
     .option('--expires <duration>', 'how long the key is valid, such as 90d; default: forever')
     .option('--json', 'print JSON')
     .action((flags: CreateKeyFlags & JsonFlag) => createKey(context, flags));
@@ -63,13 +64,16 @@ async function createKey(context: CliContext, flags: CreateKeyFlags & JsonFlag):
       createdAt: new Date(nowMs),
     }),
   );
-  const { orgId, scopes, expiresAt } = request;
+  const { orgId, name, scopes, expiresAt } = request;
   if (flags.json === true) {
-    context.print(JSON.stringify({ id, key, org_id: orgId, scopes, expires_at: expiresAt }));
+    context.print(JSON.stringify({ id, key, org_id: orgId, name, scopes, expires_at: expiresAt }));
     return;
   }
   context.print(key);
-  context.print(`${orgId === null ? 'service key' : `org ${orgId}`}; ${scopes.join(', ')}; ${expiryOf(expiresAt)}`);
+  const named = name === null ? '' : `${name}; `;
+  context.print(
+    `${named}${orgId === null ? 'service key' : `org ${orgId}`}; ${scopes.join(', ')}; ${expiryOf(expiresAt)}`,
+  );
   context.print('Store it now: it is not shown again.');
 }
 
@@ -98,6 +102,7 @@ function keyJson(key: ApiKeyRecord) {
   return {
     id: key.id,
     org_id: key.orgId,
+    name: key.name,
     scopes: key.scopes,
     created_at: key.createdAt,
     expires_at: key.expiresAt,
@@ -109,7 +114,14 @@ function keyJson(key: ApiKeyRecord) {
 function keyLine(key: ApiKeyRecord): string {
   const state = key.revokedAt === null ? expiryOf(key.expiresAt) : `revoked ${key.revokedAt.toISOString()}`;
   const used = key.lastUsedAt === null ? 'never used' : `used ${key.lastUsedAt.toISOString()}`;
-  return [key.id, key.orgId ?? 'service', key.scopes.join(','), state, used].join('\t');
+  return [
+    key.id,
+    key.orgId ?? 'service',
+    key.scopes.join(','),
+    state,
+    used,
+    (key.name ?? '').replaceAll(/\p{Control}/gu, ' '),
+  ].join('\t');
 }
 
 function expiryOf(expiresAt: Date | null): string {

@@ -6,9 +6,10 @@ const NOW_MS = Date.parse('2026-01-01T00:00:00Z');
 
 describe('keys create', () => {
   it('makes a key of an org that expires after the given time', () => {
-    const flags = { org: ORG.toUpperCase(), scopes: 'events:read, webhooks:write', expires: '90d' };
+    const flags = { org: ORG.toUpperCase(), scopes: 'events:read, webhooks:write', expires: '90d', name: 'Billing' };
     expect(readNewKeyRequest(flags, NOW_MS)).toEqual({
       orgId: ORG,
+      name: 'Billing',
       scopes: ['events:read', 'webhooks:write'],
       expiresAt: new Date('2026-04-01T00:00:00Z'),
     });
@@ -17,7 +18,12 @@ describe('keys create', () => {
   it.each([{ scopes: 'events:write' }, { scopes: 'events:write', service: true }])(
     'makes a service key that does not expire: %p',
     (flags) => {
-      expect(readNewKeyRequest(flags, NOW_MS)).toEqual({ orgId: null, scopes: ['events:write'], expiresAt: null });
+      expect(readNewKeyRequest(flags, NOW_MS)).toEqual({
+        orgId: null,
+        name: null,
+        scopes: ['events:write'],
+        expiresAt: null,
+      });
     },
   );
 
@@ -33,6 +39,9 @@ describe('keys create', () => {
     [{ org: ORG, scopes: '' }, /a scope is empty/],
     [{ org: ORG, scopes: 'orgs:write' }, /only a service key can have orgs:write/],
     [{ scopes: 'events:read' }, /a service key cannot have events:read/],
+    [{ org: ORG, scopes: 'events:read', name: ' ' }, /--name: expected 1 to 120 characters/],
+    [{ org: ORG, scopes: 'events:read', name: 'x'.repeat(121) }, /--name: expected/],
+    [{ org: ORG, scopes: 'events:read', name: 'a\u001b[2K' }, /--name: expected/],
     [{ org: ORG, scopes: 'events:read', expires: 'soon' }, /--expires soon/],
     [{ org: ORG, scopes: 'events:read', expires: '999999999d' }, /--expires 999999999d/],
   ])('refuses %p', (flags, message) => {

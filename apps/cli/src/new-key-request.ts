@@ -9,12 +9,14 @@ export interface CreateKeyFlags {
   readonly service?: boolean;
   readonly scopes: string;
   readonly expires?: string;
+  readonly name?: string;
 }
 
 /** The options of `keys create`. */
 export interface NewKeyRequest {
   /** `null` for a service key. */
   readonly orgId: OrgId | null;
+  readonly name: string | null;
   readonly scopes: readonly ApiKeyScope[];
   readonly expiresAt: Date | null;
 }
@@ -26,7 +28,21 @@ export function readNewKeyRequest(flags: CreateKeyFlags, nowMs: number): NewKeyR
   }
   const orgId = flags.org === undefined ? null : parseOrgId(flags.org);
   if (orgId === undefined) throw new CliError(`--org ${String(flags.org)}: expected a UUID`);
-  return { orgId, scopes: readScopes(flags.scopes, orgId), expiresAt: readExpiry(flags.expires, nowMs) };
+  return {
+    orgId,
+    name: readName(flags.name),
+    scopes: readScopes(flags.scopes, orgId),
+    expiresAt: readExpiry(flags.expires, nowMs),
+  };
+}
+
+function readName(text: string | undefined): string | null {
+  if (text === undefined) return null;
+  // A control character could write over the terminal on which the names are listed.
+  if (text.trim() === '' || !/^[^\p{Control}\p{Surrogate}]{1,120}$/u.test(text)) {
+    throw new CliError('--name: expected 1 to 120 characters, without control characters');
+  }
+  return text;
 }
 
 function readScopes(text: string, orgId: OrgId | null): readonly ApiKeyScope[] {

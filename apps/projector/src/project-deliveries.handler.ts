@@ -33,9 +33,7 @@ export class ProjectDeliveriesHandler {
   ) {
     const { topics, config } = kit;
     const logEnds = new OrgLogEnds(connection, topics.log, config.partitions);
-    this.#projection = new DeliveryProjection(store, config.autoDisableAfter, 'disable', (orgIds) =>
-      logEnds.of(orgIds),
-    );
+    this.#projection = new DeliveryProjection(store, config.autoDisableAfter, 'report', (orgIds) => logEnds.of(orgIds));
     this.#place = new ProjectionPlace('deliveries', kit);
     positions.provide('projector-deliveries', (topic) => projectedPositions(store, 'deliveries', topic, parseAnchor));
   }

@@ -1,4 +1,11 @@
-import { envelopeBytes, parseEndpointId, PartitionStoppedError, type Clock, type IdFingerprint } from '#libs/domain';
+import {
+  envelopeBytes,
+  isExampleId,
+  parseEndpointId,
+  PartitionStoppedError,
+  type Clock,
+  type IdFingerprint,
+} from '#libs/domain';
 import { parseInboxValue } from '#libs/event-validation';
 import {
   checkedTo,
@@ -378,7 +385,7 @@ export class Sequencer {
             id: event.id,
             event: event.event,
             widgetId: event.widgetId,
-            targetEndpoint: event.event === 'test' ? targetEndpoint : null,
+            targetEndpoint: event.event === 'test' || isExampleId(event.id) ? targetEndpoint : null,
             traceparent: trace.follow(validTraceParent(record.headers[TRACEPARENT_HEADER]), event),
             envelope: envelopeBytes({ ...event, seq }),
           },

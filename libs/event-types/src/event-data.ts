@@ -357,6 +357,149 @@ export interface HelpDeskContentData {
 }
 
 /**
+ * What happened to an endpoint, and to which.
+ */
+export interface EndpointFailingData {
+  /**
+   * The endpoint. name and url are null once it is deleted; url is its origin alone.
+   */
+  endpoint: {
+    id: string;
+    name: string | null;
+    url: string | null;
+    [k: string]: unknown;
+  };
+  /**
+   * The organization of the endpoint.
+   */
+  org_id: string;
+  /**
+   * How often the endpoint was enabled, creation included.
+   */
+  activation: number;
+  delivery_id: string;
+  /**
+   * How often the delivery was replayed.
+   */
+  run: number;
+  /**
+   * The attempt that reached half of the failures.
+   */
+  attempt: number;
+  /**
+   * Failed attempts in a row.
+   */
+  failure_count: number;
+  /**
+   * The HTTP status of the answer; null without one.
+   */
+  response_status: number | null;
+  /**
+   * Why the attempt failed.
+   */
+  last_error: string | null;
+  [k: string]: unknown;
+}
+
+/**
+ * What happened to an endpoint, and to which.
+ */
+export interface EndpointDisabledData {
+  /**
+   * The endpoint. name and url are null once it is deleted; url is its origin alone.
+   */
+  endpoint: {
+    id: string;
+    name: string | null;
+    url: string | null;
+    [k: string]: unknown;
+  };
+  /**
+   * The organization of the endpoint.
+   */
+  org_id: string;
+  /**
+   * How often the endpoint was enabled, creation included.
+   */
+  activation: number;
+  /**
+   * consecutive_failures, gone or operator; the list may grow.
+   */
+  reason: string;
+  [k: string]: unknown;
+}
+
+/**
+ * What happened to an endpoint, and to which.
+ */
+export interface EndpointEnabledData {
+  /**
+   * The endpoint. name and url are null once it is deleted; url is its origin alone.
+   */
+  endpoint: {
+    id: string;
+    name: string | null;
+    url: string | null;
+    [k: string]: unknown;
+  };
+  /**
+   * The organization of the endpoint.
+   */
+  org_id: string;
+  /**
+   * How often the endpoint was enabled, creation included.
+   */
+  activation: number;
+  [k: string]: unknown;
+}
+
+/**
+ * What happened to an endpoint, and to which.
+ */
+export interface DeliveryExhaustedData {
+  /**
+   * The endpoint. name and url are null once it is deleted; url is its origin alone.
+   */
+  endpoint: {
+    id: string;
+    name: string | null;
+    url: string | null;
+    [k: string]: unknown;
+  };
+  /**
+   * The organization of the endpoint.
+   */
+  org_id: string;
+  /**
+   * The start of the minute, ISO 8601.
+   */
+  minute: string;
+  /**
+   * The deliveries that failed.
+   */
+  count: number;
+  /**
+   * One of them.
+   */
+  last: {
+    delivery_id: string;
+    event_id: string;
+    event: string;
+    seq: number;
+    /**
+     * The HTTP status of the answer; null without one.
+     */
+    response_status: number | null;
+    /**
+     * Why the attempt failed.
+     */
+    last_error: string | null;
+    [k: string]: unknown;
+  };
+  [k: string]: unknown;
+}
+
+/**
  * What the test operation says about itself.
  */
 export interface TestData {
@@ -412,6 +555,10 @@ export interface TestData {
   /** An article was soft-deleted; it stays fetchable with `deleted_at` set. */ 'help_article.deleted': HelpDeskContentData;
   /** A draft article was published. */ 'help_article.published': HelpDeskContentData;
   /** The order of the articles in a collection changed. */ 'help_article.reordered': HelpDeskContentData;
+  /** An endpoint has had half of the failures in a row that disable it. Operations organization only. */ 'endpoint.failing': EndpointFailingData;
+  /** An endpoint became inactive: by its failures, by its answer, or by an operator. Operations organization only. */ 'endpoint.disabled': EndpointDisabledData;
+  /** An endpoint was made active again. Operations organization only. */ 'endpoint.enabled': EndpointEnabledData;
+  /** Deliveries of an endpoint failed with their last attempt; at most one event for each endpoint and minute. Operations organization only. */ 'delivery.exhausted': DeliveryExhaustedData;
   /** A test delivery that was asked for with the test operation. */ test: TestData;
 }
 
@@ -440,6 +587,10 @@ export interface TestData {
   | 'help_article.deleted'
   | 'help_article.published'
   | 'help_article.reordered'
+  | 'endpoint.failing'
+  | 'endpoint.disabled'
+  | 'endpoint.enabled'
+  | 'delivery.exhausted'
   | 'test';
 
 /** All that an endpoint can subscribe to and that is ever emitted. */
@@ -492,4 +643,8 @@ export const EVENT_TYPES = [
   'help_article.deleted',
   'help_article.published',
   'help_article.reordered',
+  'endpoint.failing',
+  'endpoint.disabled',
+  'endpoint.enabled',
+  'delivery.exhausted',
 ] as const;

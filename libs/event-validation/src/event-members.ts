@@ -2,6 +2,7 @@ import {
   eventScope,
   isEventType,
   isIngestable,
+  isOperational,
   parseEventId,
   parseOrgId,
   parseWidgetId,
@@ -18,6 +19,8 @@ export interface EventRules {
   readonly idRequired: boolean;
   /** Whether `test` may be submitted; only the api submits it. */
   readonly testAllowed: boolean;
+  /** Whether operational types may be submitted; only alerting submits them. */
+  readonly operationalAllowed: boolean;
   /**
    * The only organization whose events are accepted, and the default of an event that names none. If null, every event
    * must name one.
@@ -57,10 +60,15 @@ export function readType(member: unknown, rules: EventRules): EventType | Member
   if (member === undefined) return REQUIRED;
   if (typeof member !== 'string') return NOT_A_STRING;
   if (isIngestable(member) || (rules.testAllowed && member === 'test')) return member;
+  if (rules.operationalAllowed && isEventType(member) && isOperational(member)) return member;
   const name = JSON.stringify(member.slice(0, MAX_ECHO_LENGTH));
   return new MemberProblem(
     'unknown_event_type',
-    isEventType(member) ? `${name} cannot be submitted` : `${name} is not an event type`,
+    isOperational(member)
+      ? `${name} cannot be submitted: only Gapless raises it`
+      : isEventType(member)
+        ? `${name} cannot be submitted`
+        : `${name} is not an event type`,
   );
 }
 

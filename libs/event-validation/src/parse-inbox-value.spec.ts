@@ -1,6 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { EVENT_TYPES, inboxValue, isIngestable, type OrgId } from '#libs/domain';
+import {
+  catalogEntry,
+  EVENT_TYPES,
+  inboxValue,
+  isIngestable,
+  operationalEventId,
+  type EndpointId,
+  type OrgId,
+} from '#libs/domain';
 import { parseInboxValue, type InboxReading } from './parse-inbox-value.js';
 import { INGEST_LIMITS, parseSubmission } from './parse-submission.js';
 
@@ -200,5 +208,19 @@ describe('reading any value of the inbox', () => {
       }),
       { numRuns: 8_000 },
     );
+  });
+});
+
+describe('an operational event', () => {
+  const { example } = catalogEntry('endpoint.enabled');
+  const facts = { ...example, endpoint: { id: 'whe_01K2Z8Q4T7WJ5M3N9R6XBCDEFG', name: null, url: null } };
+  const id = operationalEventId('endpoint.enabled', facts.endpoint.id as EndpointId, facts);
+
+  it('is read if its id is that of its facts, and refused from anyone who makes up another', () => {
+    expect(read(anEvent({ id, event: 'endpoint.enabled', data: facts }))).toMatchObject({ ok: true, event: { id } });
+    const detail = '#/id: is not the id that Gapless gives to this endpoint.enabled';
+    expect(read(anEvent({ event: 'endpoint.enabled', data: facts }))).toEqual(invalid(detail));
+    const other = { ...facts, activation: 9 };
+    expect(read(anEvent({ id, event: 'endpoint.enabled', data: other }))).toEqual(invalid(detail));
   });
 });

@@ -1,9 +1,14 @@
-import { GaplessError, type ErrorCode, type EventId } from '#libs/domain';
+import { GaplessError, isIdOfFacts, isOperational, type ErrorCode, type EventId, type JsonObject } from '#libs/domain';
 import { parseEvent, type SubmittedEvent } from './parse-event.js';
 import { INGEST_LIMITS } from './parse-submission.js';
 import { ProblemList } from './problem-list.js';
 import { readJson } from './read-json.js';
 import { isPrintableInstant } from './rfc3339.js';
+
+/** A document whose `data` was checked. */
+interface Submitted {
+  readonly data: JsonObject;
+}
 
 export interface InboxRules {
   /** Whether the record may hold a `test` event, which only the api submits. */
@@ -35,7 +40,13 @@ function read(value: Buffer, key: Buffer | null, kafkaTimestampMs: number, rules
     document.value,
     document.text,
     '#',
-    { idRequired: true, testAllowed: rules.allowTest, boundTo: null, receivedAtMs: kafkaTimestampMs },
+    {
+      idRequired: true,
+      testAllowed: rules.allowTest,
+      operationalAllowed: true,
+      boundTo: null,
+      receivedAtMs: kafkaTimestampMs,
+    },
     problems,
   );
   // The key decides the partition. Another spelling of the same UUID would break the order of the org's events.
@@ -44,7 +55,11 @@ function read(value: Buffer, key: Buffer | null, kafkaTimestampMs: number, rules
   }
   problems.throwIfAny();
   if (event === undefined) return refuse('validation_failed', '#: is not an event');
-  const { id } = event;
+  const { id, event: type } = event;
+  // Alerting raises these types; a record of another producer with such a type is most likely a mistake.
+  if (id !== null && isOperational(type) && !isIdOfFacts(id, type, (document.value as Submitted).data)) {
+    return refuse('validation_failed', `#/id: is not the id that Gapless gives to this ${type}`);
+  }
   return id === null ? refuse('validation_failed', '#/id: is required') : { ok: true, event: { ...event, id } };
 }
 

@@ -92,6 +92,7 @@ export function parseSubmission(body: Buffer, context: SubmissionContext): reado
   const rules: EventRules = {
     idRequired: false,
     testAllowed: false,
+    operationalAllowed: false,
     boundTo: context.orgOfKey,
     receivedAtMs: context.nowMs,
   };

@@ -12,6 +12,10 @@ const STRICT: readonly EventType[] = [
   'conversation.abandoned',
   'lead.created',
   'lead.captured',
+  'endpoint.failing',
+  'endpoint.disabled',
+  'endpoint.enabled',
+  'delivery.exhausted',
 ];
 const ALERTING = STRICT.slice(0, 4);
 

@@ -34,6 +34,7 @@ export * from './live-chat/chat-queue-reader.js';
 export * from './live-chat/live-chat-settings-records.js';
 export * from './mcp/mcp-subscriptions.js';
 export * from './mcp/mcp-upkeep.js';
+export * from './operations/operational-outbox.js';
 export * from './orgs/org-records.js';
 export * from './orgs/org-statistics.js';
 export { PostgresModule } from './postgres.module.js';

@@ -27,6 +27,7 @@ import { ChatQueueReader } from './live-chat/chat-queue-reader.js';
 import { LiveChatSettingsRecords } from './live-chat/live-chat-settings-records.js';
 import { McpSubscriptions } from './mcp/mcp-subscriptions.js';
 import { McpUpkeep } from './mcp/mcp-upkeep.js';
+import { OperationalOutbox } from './operations/operational-outbox.js';
 import { OrgRecords } from './orgs/org-records.js';
 import { OrgStatistics } from './orgs/org-statistics.js';
 import { Backlogs } from './projections/backlogs.js';
@@ -52,6 +53,7 @@ const OVER_THE_STORE: readonly (new (store: Store) => object)[] = [
   FeedAudit,
   FeedCursors,
   LiveChatSettingsRecords,
+  OperationalOutbox,
   OrgRecords,
   OrgStatistics,
   OverdueDeliveries,

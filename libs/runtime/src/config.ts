@@ -1,4 +1,4 @@
-import { OperatorError, type RetrySchedule } from '#libs/domain';
+import { OperatorError, type OrgId, type RetrySchedule } from '#libs/domain';
 
 /** How clients of Kafka authenticate. */
 export const KAFKA_SASL = ['plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'] as const;
@@ -75,6 +75,8 @@ export interface Config {
   readonly portalLogoUrl: string | null;
   /** A colour, `#rrggbb`. */
   readonly portalAccent: string | null;
+  /** The organization that gets operational events. */
+  readonly operationsOrgId: OrgId | null;
   /** CIDRs; read by the api. */
   readonly trustedProxies: string;
   readonly logLevel: string;

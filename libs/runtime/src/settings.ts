@@ -1,3 +1,4 @@
+import { parseOrgId, type OrgId } from '#libs/domain';
 import { KAFKA_SASL, type Config } from './config.js';
 import { parseDuration } from './duration.js';
 import type { Setting, WhenUnset } from './setting.js';
@@ -345,6 +346,13 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     'a colour such as #2f5bd8, dark enough for white text on it',
     parseAccent,
     'the colour of buttons and links in the customer portal, such as `#2f5bd8`; white text on it must be readable',
+  ),
+  operationsOrgId: setting<OrgId | null>(
+    'OPERATIONS_ORG_ID',
+    ABSENT,
+    'a UUID',
+    parseOrgId,
+    'the organization that gets events about the endpoints of all organizations; if unset, none does',
   ),
   trustedProxies: setting(
     'TRUSTED_PROXIES',

@@ -131,6 +131,22 @@ const test: JsonObject = {
   }),
 };
 
+const sendExample: JsonObject = {
+  post: operation('post', {
+    id: 'sendExample',
+    tag: ENDPOINTS,
+    summary: 'Send the example of an event type to the endpoint',
+    description:
+      'The event has the chosen type and the example data of the catalog. It is in the feed, and is pushed only to this endpoint. Its id starts with `evt_EXAMPLE`, so that consumers do not take it for a real one.',
+    scope: 'webhooks:write',
+    parameters: [ENDPOINT],
+    body: { schema: ref('ExampleRequest'), example: { event: 'ticket.created' } },
+    idempotent: true,
+    success: { status: 202, description: 'The delivery.', content: dataOf(ref('Delivery')) },
+    errors: ['not_found', 'endpoint_inactive', 'unknown_event_type'],
+  }),
+};
+
 const recover: JsonObject = {
   post: operation('post', {
     id: 'recoverDeliveries',
@@ -871,6 +887,7 @@ export const PATHS: JsonObject = {
   '/api/v1/external/webhooks/{id}/rotate-secret': rotateSecret,
   '/api/v1/external/webhooks/{id}/previous-secret': previousSecret,
   '/api/v1/external/webhooks/{id}/test': test,
+  '/api/v1/external/webhooks/{id}/send-example': sendExample,
   '/api/v1/external/webhooks/{id}/recover': recover,
   '/api/v1/external/webhooks/{id}/deliveries': deliveries,
   '/api/v1/external/webhooks/{id}/deliveries/{deliveryId}': delivery,

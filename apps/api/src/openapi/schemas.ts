@@ -3,6 +3,7 @@ import { AUDIT_ACTIONS, ORG_KEY_SCOPES } from '#libs/postgres';
 import { CreateApiKeyDto } from '../api-keys/api-key.dto.js';
 import { CURSOR_NAME_PATTERN } from '../cursors/cursor-name.js';
 import { MoveCursorDto } from '../cursors/cursor.dto.js';
+import { SendExampleDto } from '../webhooks/send-example.dto.js';
 import { SignInDto } from '../dashboard/sign-in.dto.js';
 import { RecoverDeliveriesDto } from '../deliveries/recover-deliveries.dto.js';
 import { bodySchema } from '../http/body-schema.js';
@@ -344,6 +345,7 @@ export const SCHEMAS: JsonObject = {
     },
     'A webhook that an agent has subscribed by MCP.',
   ),
+  ExampleRequest: bodySchema(SendExampleDto),
   CursorMove: bodySchema(MoveCursorDto),
   EventType: objectOf({
     event: { type: 'string', enum: EVENT_TYPES },
@@ -351,6 +353,10 @@ export const SCHEMAS: JsonObject = {
     description: { type: 'string' },
     scope: { type: 'string', enum: ['widget', 'org'] },
     deprecated: { type: 'boolean' },
+    operational: {
+      type: 'boolean',
+      description: 'true: only Gapless raises it, and only in the operations organization.',
+    },
     schema: { type: 'object', description: 'JSON Schema 2020-12 of data.' },
     example: { type: 'object' },
   }),

@@ -1,4 +1,4 @@
-import { EVENT_TYPES, isEventType, isSubscribable, parseWidgetId } from '#libs/domain';
+import { EVENT_TYPES, isEventType, isIngestable, isSubscribable, parseWidgetId } from '#libs/domain';
 import type { MemberRule } from '../http/checked.decorator.js';
 import { aBoolean, anArrayOf, aString, aTextOf, described, problem } from '../http/member-rules.js';
 
@@ -16,16 +16,23 @@ export const endpointName = described(aTextOf(120), { description: 'A label for 
 
 export const endpointDescription = described(aTextOf(1_000), { description: 'What the endpoint is for.' });
 
-const anEventType: MemberRule = {
-  schema: { type: 'string', enum: EVENT_TYPES.filter(isSubscribable) },
-  check: (type) => {
-    if (typeof type !== 'string') return [problem('wrong_type', 'must be a string')];
-    if (isSubscribable(type)) return [];
-    const name = JSON.stringify(type.slice(0, MAX_ECHO_LENGTH));
-    const detail = isEventType(type) ? `${name} cannot be subscribed to` : `${name} is not an event type`;
-    return [problem('unknown_event_type', detail)];
-  },
-};
+function aTypeThat(isAllowed: (text: string) => boolean, refusal: string): MemberRule {
+  return {
+    schema: { type: 'string', enum: EVENT_TYPES.filter(isAllowed) },
+    check: (type) => {
+      if (typeof type !== 'string') return [problem('wrong_type', 'must be a string')];
+      if (isAllowed(type)) return [];
+      const name = JSON.stringify(type.slice(0, MAX_ECHO_LENGTH));
+      const detail = isEventType(type) ? `${name} ${refusal}` : `${name} is not an event type`;
+      return [problem('unknown_event_type', detail)];
+    },
+  };
+}
+
+const anEventType = aTypeThat(isSubscribable, 'cannot be subscribed to');
+
+/** A type whose example can be sent: all that producers may submit. */
+export const anExampleType = aTypeThat(isIngestable, 'cannot be sent as an example');
 
 /** The types that an endpoint subscribes to (contract 5.2): at least one, none twice, not `test`. */
 export const someEventTypes = described(anArrayOf(anEventType, { minItems: 1, uniqueItems: true, of: 'event types' }), {

@@ -11,6 +11,8 @@ import { ListWebhooksController } from './list-webhooks.controller.js';
 import { LogMoments } from './log-moments.js';
 import { PreviousSecretPruner } from './previous-secret-pruner.js';
 import { RotateSecretController } from './rotate-secret.controller.js';
+import { SendExampleController } from './send-example.controller.js';
+import { TargetedEvents } from './targeted-events.js';
 import { TestWebhookController } from './test-webhook.controller.js';
 import { UpdateWebhookController } from './update-webhook.controller.js';
 
@@ -25,8 +27,9 @@ import { UpdateWebhookController } from './update-webhook.controller.js';
     RotateSecretController,
     EndOverlapController,
     TestWebhookController,
+    SendExampleController,
   ],
-  providers: [EndpointUrlCheck, LogMoments, PreviousSecretPruner],
+  providers: [TargetedEvents, EndpointUrlCheck, LogMoments, PreviousSecretPruner],
   exports: [EndpointUrlCheck, LogMoments],
 })
 export class WebhooksModule {}

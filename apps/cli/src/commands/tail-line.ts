@@ -25,6 +25,7 @@ const FAMILY_STYLES: Readonly<Record<EventFamily, Style>> = {
   call_request: 'magenta',
   verification: 'yellow',
   help_desk_content: 'plain',
+  operations: 'yellow',
   test: 'dim',
 };
 

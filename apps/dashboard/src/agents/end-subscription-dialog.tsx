@@ -2,7 +2,7 @@ import type { McpSubscription } from '../api/resources.js';
 import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
 import { FailureNotice } from '../ui/notice.js';
-import { toastDone } from '../ui/toasts.js';
+import { toastDone } from '../ui/toast-queue.js';
 import { useEndSubscription } from './subscriptions-query.js';
 
 interface EndSubscriptionDialogProps {

@@ -126,6 +126,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/external/webhooks/{id}/send-example": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send the example of an event type to the endpoint
+         * @description The event has the chosen type and the example data of the catalog. It is in the feed, and is pushed only to this endpoint. Its id starts with `evt_EXAMPLE`, so that consumers do not take it for a real one.
+         *
+         *     Scope: `webhooks:write`.
+         */
+        post: operations["sendExample"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/external/webhooks/{id}/recover": {
         parameters: {
             query?: never;
@@ -1681,6 +1703,74 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "endpoint.failing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** An endpoint has had half of the failures in a row that disable it. Operations organization only. */
+        post: operations["push.endpoint.failing"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "endpoint.disabled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** An endpoint became inactive: by its failures, by its answer, or by an operator. Operations organization only. */
+        post: operations["push.endpoint.disabled"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "endpoint.enabled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** An endpoint was made active again. Operations organization only. */
+        post: operations["push.endpoint.enabled"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "delivery.exhausted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Deliveries of an endpoint failed with their last attempt; at most one event for each endpoint and minute. Operations organization only. */
+        post: operations["push.delivery.exhausted"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     test: {
         parameters: {
             query?: never;
@@ -1714,7 +1804,7 @@ export interface components {
              */
             url: string;
             /** @description The event types that the endpoint subscribes to. */
-            events: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered")[];
+            events: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted")[];
             /** @description null: all widgets and org-wide events. []: only org-wide events. A list: these widgets and org-wide events. */
             widget_ids: string[] | null;
             /** @description Becomes false after 20 failed attempts in a row. */
@@ -1757,7 +1847,7 @@ export interface components {
              */
             url: string;
             /** @description The event types that the endpoint subscribes to. */
-            events: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered")[];
+            events: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted")[];
             /** @description null: all widgets and org-wide events. []: only org-wide events. A list: these widgets and org-wide events. */
             widget_ids: string[] | null;
             /** @description Becomes false after 20 failed attempts in a row. */
@@ -1837,7 +1927,7 @@ export interface components {
              */
             url: string;
             /** @description The event types that the endpoint subscribes to. */
-            events: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered")[];
+            events: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted")[];
             /** @description null: all widgets and org-wide events. []: only org-wide events. A list: these widgets and org-wide events. */
             widget_ids: string[] | null;
             /** @description Becomes false after 20 failed attempts in a row. */
@@ -1887,7 +1977,7 @@ export interface components {
              */
             url: string;
             /** @description The event types that the endpoint subscribes to. */
-            events: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered")[];
+            events: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted")[];
             /** @description null: all widgets and org-wide events. []: only org-wide events. A list: these widgets and org-wide events. */
             widget_ids: string[] | null;
             /** @description Becomes false after 20 failed attempts in a row. */
@@ -1951,7 +2041,7 @@ export interface components {
              */
             url: string;
             /** @description The event types that the endpoint subscribes to. */
-            events: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered")[];
+            events: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted")[];
             /** @description A label for operators. */
             name?: string | null;
             /** @description What the endpoint is for. */
@@ -1993,7 +2083,7 @@ export interface components {
              */
             url?: string;
             /** @description The event types that the endpoint subscribes to. */
-            events?: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered")[];
+            events?: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted")[];
             /** @description A label for operators. */
             name?: string | null;
             /** @description What the endpoint is for. */
@@ -2185,7 +2275,7 @@ export interface components {
             /** @description Counts the events of the organization, without a gap. */
             seq: number;
             /** @enum {string} */
-            event: "conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "test";
+            event: "conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted" | "test";
             /**
              * Format: date-time
              * @description When it happened.
@@ -2277,6 +2367,13 @@ export interface components {
             /** Format: date-time */
             created_at: string;
         };
+        ExampleRequest: {
+            /**
+             * @description The event type whose example is sent.
+             * @enum {string}
+             */
+            event: "conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered";
+        };
         CursorMove: {
             /** @description The seq of the last event that was handled. */
             seq: number;
@@ -2285,13 +2382,15 @@ export interface components {
         };
         EventType: {
             /** @enum {string} */
-            event: "conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "test";
+            event: "conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted" | "test";
             /** @enum {string} */
-            family: "conversation" | "ticket" | "visitor" | "call_request" | "verification" | "help_desk_content" | "test";
+            family: "conversation" | "ticket" | "visitor" | "call_request" | "verification" | "help_desk_content" | "operations" | "test";
             description: string;
             /** @enum {string} */
             scope: "widget" | "org";
             deprecated: boolean;
+            /** @description true: only Gapless raises it, and only in the operations organization. */
+            operational: boolean;
             /** @description JSON Schema 2020-12 of data. */
             schema: Record<string, never>;
             example: Record<string, never>;
@@ -3692,6 +3791,154 @@ export interface operations {
             };
         };
     };
+    sendExample: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For 24 hours, a request with the same key and body takes effect once, and gets the same response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The id of the endpoint. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "ticket.created"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ExampleRequest"];
+            };
+        };
+        responses: {
+            /** @description The delivery. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Delivery"];
+                    };
+                };
+            };
+            /** @description `malformed_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_api_key`: The API key is not valid.
+             *
+             *     `missing_api_key`: An API key is required.
+             */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `insufficient_scope`: The API key does not allow this.
+             *
+             *     `csrf_token_invalid`: The request does not come from the dashboard.
+             */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `idempotency_conflict`: The idempotency key is in use for another request.
+             *
+             *     `endpoint_inactive`: The endpoint is inactive.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: The request is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: The body is not JSON. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `validation_failed`: The request is not valid.
+             *
+             *     `unknown_event_type`: The event type cannot be used here.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: The service is unavailable. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     recoverDeliveries: {
         parameters: {
             query?: never;
@@ -3844,7 +4091,7 @@ export interface operations {
                 /** @description Only those in this status. */
                 status?: "pending" | "delivered" | "failed";
                 /** @description Only of this type. */
-                event?: "conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "test";
+                event?: "conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted" | "test";
                 /** @description Only from this created_at on. */
                 since?: string;
                 /** @description Only before this created_at. */
@@ -4203,7 +4450,7 @@ export interface operations {
                 /** @description `desc`: newest first. Pass `next_seq` as the next `until`. */
                 order?: "asc" | "desc";
                 /** @description Only this type; repeat it for several. */
-                event?: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "test")[];
+                event?: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted" | "test")[];
                 /** @description Only events of this widget. */
                 widget_id?: string;
                 /** @description Seconds to wait for an event; not with `until` or `order=desc`. */
@@ -12414,6 +12661,387 @@ export interface operations {
                     event?: "help_article.reordered";
                     /** @description The content entity, as the help content API shows it. */
                     data?: Record<string, never>;
+                };
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "push.endpoint.failing": {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
+                "X-Service-Signature": components["parameters"]["Push0"];
+                /** @description The event type. */
+                "X-Service-Event": components["parameters"]["Push1"];
+                /** @description The id of the envelope. */
+                "X-Service-Event-Id": components["parameters"]["Push2"];
+                /** @description The id of the delivery. */
+                "X-Service-Delivery-Id": components["parameters"]["Push3"];
+                /** @description The seq of the envelope. */
+                "X-Service-Sequence": components["parameters"]["Push4"];
+                /** @description 1 on the first try, 2 on the first retry, and so on. */
+                "X-Service-Attempt": components["parameters"]["Push5"];
+                /**
+                 * @deprecated
+                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 */
+                "X-Webhook-Signature": components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. */
+                "webhook-id": components["parameters"]["Push7"];
+                /** @description Standard Webhooks: unix seconds. */
+                "webhook-timestamp": components["parameters"]["Push8"];
+                /** @description Standard Webhooks: `v1,<base64>`, keyed by the decoded part of the secret. */
+                "webhook-signature": components["parameters"]["Push9"];
+                /** @description W3C Trace Context. */
+                traceparent: components["parameters"]["Push10"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG",
+                 *       "seq": 4128,
+                 *       "event": "endpoint.failing",
+                 *       "occurred_at": "2026-01-05T09:30:00.000Z",
+                 *       "timestamp": "2026-01-05T09:30:00.000Z",
+                 *       "org_id": "6f1fbb3c-51d4-4bd9-9d0b-7a0ac8c5a001",
+                 *       "widget_id": null,
+                 *       "data": {
+                 *         "endpoint": {
+                 *           "id": "whe_01K2Z8Q4T7WJ5M3N9R6XBCDEFG",
+                 *           "name": "Night shift",
+                 *           "url": "https://hooks.example.com"
+                 *         },
+                 *         "org_id": "7b1f0c52-3a54-4f0e-9d7a-1f6b8c2d9e10",
+                 *         "activation": 1,
+                 *         "delivery_id": "whd_7Q2M4X8K1B6N9R3T5W0Y7C4DGH",
+                 *         "run": 0,
+                 *         "attempt": 3,
+                 *         "failure_count": 10,
+                 *         "response_status": 500,
+                 *         "last_error": "http_status: 500"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Envelope"] & {
+                    /** @constant */
+                    event?: "endpoint.failing";
+                    /** @description What happened to an endpoint, and to which. */
+                    data?: {
+                        /** @description The endpoint. name and url are null once it is deleted; url is its origin alone. */
+                        endpoint: {
+                            id: string;
+                            name: string | null;
+                            url: string | null;
+                        };
+                        /** @description The organization of the endpoint. */
+                        org_id: string;
+                        /** @description How often the endpoint was enabled, creation included. */
+                        activation: number;
+                        delivery_id: string;
+                        /** @description How often the delivery was replayed. */
+                        run: number;
+                        /** @description The attempt that reached half of the failures. */
+                        attempt: number;
+                        /** @description Failed attempts in a row. */
+                        failure_count: number;
+                        /** @description The HTTP status of the answer; null without one. */
+                        response_status: number | null;
+                        /** @description Why the attempt failed. */
+                        last_error: string | null;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "push.endpoint.disabled": {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
+                "X-Service-Signature": components["parameters"]["Push0"];
+                /** @description The event type. */
+                "X-Service-Event": components["parameters"]["Push1"];
+                /** @description The id of the envelope. */
+                "X-Service-Event-Id": components["parameters"]["Push2"];
+                /** @description The id of the delivery. */
+                "X-Service-Delivery-Id": components["parameters"]["Push3"];
+                /** @description The seq of the envelope. */
+                "X-Service-Sequence": components["parameters"]["Push4"];
+                /** @description 1 on the first try, 2 on the first retry, and so on. */
+                "X-Service-Attempt": components["parameters"]["Push5"];
+                /**
+                 * @deprecated
+                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 */
+                "X-Webhook-Signature": components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. */
+                "webhook-id": components["parameters"]["Push7"];
+                /** @description Standard Webhooks: unix seconds. */
+                "webhook-timestamp": components["parameters"]["Push8"];
+                /** @description Standard Webhooks: `v1,<base64>`, keyed by the decoded part of the secret. */
+                "webhook-signature": components["parameters"]["Push9"];
+                /** @description W3C Trace Context. */
+                traceparent: components["parameters"]["Push10"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG",
+                 *       "seq": 4128,
+                 *       "event": "endpoint.disabled",
+                 *       "occurred_at": "2026-01-05T09:30:00.000Z",
+                 *       "timestamp": "2026-01-05T09:30:00.000Z",
+                 *       "org_id": "6f1fbb3c-51d4-4bd9-9d0b-7a0ac8c5a001",
+                 *       "widget_id": null,
+                 *       "data": {
+                 *         "endpoint": {
+                 *           "id": "whe_01K2Z8Q4T7WJ5M3N9R6XBCDEFG",
+                 *           "name": "Night shift",
+                 *           "url": "https://hooks.example.com"
+                 *         },
+                 *         "org_id": "7b1f0c52-3a54-4f0e-9d7a-1f6b8c2d9e10",
+                 *         "activation": 1,
+                 *         "reason": "consecutive_failures"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Envelope"] & {
+                    /** @constant */
+                    event?: "endpoint.disabled";
+                    /** @description What happened to an endpoint, and to which. */
+                    data?: {
+                        /** @description The endpoint. name and url are null once it is deleted; url is its origin alone. */
+                        endpoint: {
+                            id: string;
+                            name: string | null;
+                            url: string | null;
+                        };
+                        /** @description The organization of the endpoint. */
+                        org_id: string;
+                        /** @description How often the endpoint was enabled, creation included. */
+                        activation: number;
+                        /** @description consecutive_failures, gone or operator; the list may grow. */
+                        reason: string;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "push.endpoint.enabled": {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
+                "X-Service-Signature": components["parameters"]["Push0"];
+                /** @description The event type. */
+                "X-Service-Event": components["parameters"]["Push1"];
+                /** @description The id of the envelope. */
+                "X-Service-Event-Id": components["parameters"]["Push2"];
+                /** @description The id of the delivery. */
+                "X-Service-Delivery-Id": components["parameters"]["Push3"];
+                /** @description The seq of the envelope. */
+                "X-Service-Sequence": components["parameters"]["Push4"];
+                /** @description 1 on the first try, 2 on the first retry, and so on. */
+                "X-Service-Attempt": components["parameters"]["Push5"];
+                /**
+                 * @deprecated
+                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 */
+                "X-Webhook-Signature": components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. */
+                "webhook-id": components["parameters"]["Push7"];
+                /** @description Standard Webhooks: unix seconds. */
+                "webhook-timestamp": components["parameters"]["Push8"];
+                /** @description Standard Webhooks: `v1,<base64>`, keyed by the decoded part of the secret. */
+                "webhook-signature": components["parameters"]["Push9"];
+                /** @description W3C Trace Context. */
+                traceparent: components["parameters"]["Push10"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG",
+                 *       "seq": 4128,
+                 *       "event": "endpoint.enabled",
+                 *       "occurred_at": "2026-01-05T09:30:00.000Z",
+                 *       "timestamp": "2026-01-05T09:30:00.000Z",
+                 *       "org_id": "6f1fbb3c-51d4-4bd9-9d0b-7a0ac8c5a001",
+                 *       "widget_id": null,
+                 *       "data": {
+                 *         "endpoint": {
+                 *           "id": "whe_01K2Z8Q4T7WJ5M3N9R6XBCDEFG",
+                 *           "name": "Night shift",
+                 *           "url": "https://hooks.example.com"
+                 *         },
+                 *         "org_id": "7b1f0c52-3a54-4f0e-9d7a-1f6b8c2d9e10",
+                 *         "activation": 2
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Envelope"] & {
+                    /** @constant */
+                    event?: "endpoint.enabled";
+                    /** @description What happened to an endpoint, and to which. */
+                    data?: {
+                        /** @description The endpoint. name and url are null once it is deleted; url is its origin alone. */
+                        endpoint: {
+                            id: string;
+                            name: string | null;
+                            url: string | null;
+                        };
+                        /** @description The organization of the endpoint. */
+                        org_id: string;
+                        /** @description How often the endpoint was enabled, creation included. */
+                        activation: number;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "push.delivery.exhausted": {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
+                "X-Service-Signature": components["parameters"]["Push0"];
+                /** @description The event type. */
+                "X-Service-Event": components["parameters"]["Push1"];
+                /** @description The id of the envelope. */
+                "X-Service-Event-Id": components["parameters"]["Push2"];
+                /** @description The id of the delivery. */
+                "X-Service-Delivery-Id": components["parameters"]["Push3"];
+                /** @description The seq of the envelope. */
+                "X-Service-Sequence": components["parameters"]["Push4"];
+                /** @description 1 on the first try, 2 on the first retry, and so on. */
+                "X-Service-Attempt": components["parameters"]["Push5"];
+                /**
+                 * @deprecated
+                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 */
+                "X-Webhook-Signature": components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. */
+                "webhook-id": components["parameters"]["Push7"];
+                /** @description Standard Webhooks: unix seconds. */
+                "webhook-timestamp": components["parameters"]["Push8"];
+                /** @description Standard Webhooks: `v1,<base64>`, keyed by the decoded part of the secret. */
+                "webhook-signature": components["parameters"]["Push9"];
+                /** @description W3C Trace Context. */
+                traceparent: components["parameters"]["Push10"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG",
+                 *       "seq": 4128,
+                 *       "event": "delivery.exhausted",
+                 *       "occurred_at": "2026-01-05T09:30:00.000Z",
+                 *       "timestamp": "2026-01-05T09:30:00.000Z",
+                 *       "org_id": "6f1fbb3c-51d4-4bd9-9d0b-7a0ac8c5a001",
+                 *       "widget_id": null,
+                 *       "data": {
+                 *         "endpoint": {
+                 *           "id": "whe_01K2Z8Q4T7WJ5M3N9R6XBCDEFG",
+                 *           "name": "Night shift",
+                 *           "url": "https://hooks.example.com"
+                 *         },
+                 *         "org_id": "7b1f0c52-3a54-4f0e-9d7a-1f6b8c2d9e10",
+                 *         "minute": "2026-06-01T12:34:00.000Z",
+                 *         "count": 3,
+                 *         "last": {
+                 *           "delivery_id": "whd_7Q2M4X8K1B6N9R3T5W0Y7C4DGH",
+                 *           "event_id": "evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG",
+                 *           "event": "ticket.created",
+                 *           "seq": 4127,
+                 *           "response_status": 500,
+                 *           "last_error": "http_status: 500"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Envelope"] & {
+                    /** @constant */
+                    event?: "delivery.exhausted";
+                    /** @description What happened to an endpoint, and to which. */
+                    data?: {
+                        /** @description The endpoint. name and url are null once it is deleted; url is its origin alone. */
+                        endpoint: {
+                            id: string;
+                            name: string | null;
+                            url: string | null;
+                        };
+                        /** @description The organization of the endpoint. */
+                        org_id: string;
+                        /**
+                         * Format: date-time
+                         * @description The start of the minute, ISO 8601.
+                         */
+                        minute: string;
+                        /** @description The deliveries that failed. */
+                        count: number;
+                        /** @description One of them. */
+                        last: {
+                            delivery_id: string;
+                            event_id: string;
+                            event: string;
+                            seq: number;
+                            /** @description The HTTP status of the answer; null without one. */
+                            response_status: number | null;
+                            /** @description Why the attempt failed. */
+                            last_error: string | null;
+                        };
+                    };
                 };
             };
         };

@@ -3,7 +3,17 @@ import type { EventType } from '../api/resources.js';
 import { familiesOf, subscribableTypes } from './event-families.js';
 
 function aType(event: EventType['event'], family: EventType['family'], more: Partial<EventType> = {}): EventType {
-  return { event, family, description: '', scope: 'widget', deprecated: false, schema: {}, example: {}, ...more };
+  return {
+    event,
+    family,
+    description: '',
+    scope: 'widget',
+    deprecated: false,
+    operational: false,
+    schema: {},
+    example: {},
+    ...more,
+  };
 }
 
 const TYPES = [

@@ -10,6 +10,7 @@ import { EmptyState, FailureNotice } from '../ui/notice.js';
 import { PageHeader } from '../ui/page-header.js';
 import { SkeletonBlock } from '../ui/skeleton.js';
 import { Badge } from '../ui/status-badge.js';
+import { SendExample } from './send-example.js';
 import './catalog.css';
 
 export function CatalogPage() {
@@ -67,6 +68,7 @@ function CatalogEntry({ type }: { readonly type: EventType }) {
             <code>{type.event}</code>
             {isOrgWide(type) && <Badge tone="off">org-wide</Badge>}
             {type.deprecated && <Badge tone="wait">never emitted</Badge>}
+            {type.operational && <Badge tone="off">operations organization only</Badge>}
             <span className="muted">{type.description}</span>
           </span>
         </summary>
@@ -74,6 +76,7 @@ function CatalogEntry({ type }: { readonly type: EventType }) {
           <div className="catalog-detail">
             <JsonView raw={JSON.stringify(type.example)} title={`Example of data: ${type.event}`} />
             <JsonView raw={JSON.stringify(type.schema)} title={`Schema of data: ${type.event}`} />
+            <SendExample type={type} />
           </div>
         )}
       </details>

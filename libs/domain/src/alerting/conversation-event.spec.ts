@@ -1,17 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import { conversationData } from '../../../../test/support/conversations.js';
 import { envelopeBytes } from '../events/index.js';
-import type { EventId, OrgId, Seq } from '../kernel/index.js';
+import type { EndpointId, EventId, OrgId, Seq } from '../kernel/index.js';
 import { foldConversation } from './chat-queue.js';
 import { readConversationEvent } from './conversation-event.js';
 
 const ORG = '0f8fad5b-d9cb-469f-a165-70867728950e' as OrgId;
 const OCCURRED_AT = '2026-06-01T12:00:00.250Z';
 
-function read(event: string, data: unknown) {
+function read(event: string, data: unknown, targetEndpoint: EndpointId | null = null) {
   const named = { orgId: ORG, id: 'evt_0000000000000001' as EventId, seq: 7 as Seq, event, widgetId: null };
   const envelope = envelopeBytes({ ...named, occurredAt: OCCURRED_AT, dataJson: JSON.stringify(data) });
-  return readConversationEvent({ ...named, targetEndpoint: null, traceparent: null, envelope });
+  return readConversationEvent({ ...named, targetEndpoint, traceparent: null, envelope });
 }
 
 function snapshotOf(data: unknown) {
@@ -105,5 +105,11 @@ describe('readConversationEvent', () => {
       kind: 'transferred',
       snapshot: {},
     });
+  });
+
+  it('has no effect if it is for one endpoint alone, as an example is', () => {
+    const data = { conversation: { id: 'cnv_1' } };
+    expect(read('conversation.handed_off', data)).toBeDefined();
+    expect(read('conversation.handed_off', data, 'whe_01K2Z8Q4T7WJ5M3N9R6XBCDEFG' as EndpointId)).toBeUndefined();
   });
 });

@@ -39,11 +39,12 @@ const CHANGES: ReadonlyMap<string, (data: JsonObject) => QueueChange> = new Map<
 
 /**
  * Reads the effect of the event on its org's queue.
- * @returns `undefined` if it concerns no queue, or has no conversation id that can be stored
+ * @returns `undefined` if it concerns no queue, is for one endpoint alone, or has no conversation id that can be stored
  */
 export function readConversationEvent(event: LogEvent): ConversationEvent | undefined {
   const changeOf = CHANGES.get(event.event);
-  if (changeOf === undefined) return undefined;
+  // An event for one endpoint alone is a test or an example: nobody waits.
+  if (changeOf === undefined || event.targetEndpoint !== null) return undefined;
   const envelope = JSON.parse(event.envelope.toString()) as {
     readonly occurred_at: string;
     readonly data: JsonObject;

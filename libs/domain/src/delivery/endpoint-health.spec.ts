@@ -116,4 +116,25 @@ describe('foldHealth', () => {
       }),
     );
   });
+
+  it.each([
+    [4, [1]],
+    [5, [2]],
+    [2, [0]],
+    [1, []],
+  ])('fails once for each time that it reaches half of %d failures in a row', (limit, expected) => {
+    const failing = (facts: readonly Attempted[]) => {
+      let health = HEALTH_UNKNOWN;
+      return facts.flatMap((fact, index) => {
+        const folded = foldHealth(health, fact, limit);
+        ({ health } = folded);
+        return folded.fails ? [index] : [];
+      });
+    };
+    const row = Array.from({ length: limit + 2 }, (_, nth) => failure(nth));
+    expect(failing(row)).toEqual(expected);
+    const again = expected.map((index) => index + limit);
+    const interrupted = [...row.slice(0, limit - 1), success(90), ...row.slice(0, limit - 1)];
+    if (limit > 1) expect(failing(interrupted)).toEqual([...expected, ...again]);
+  });
 });

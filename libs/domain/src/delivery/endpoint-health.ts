@@ -23,13 +23,14 @@ export const HEALTH_UNKNOWN: EndpointHealth = {
 /**
  * Folds an attempt. `failure_count` counts failed attempts in a row over all deliveries; any 2xx sets it to 0 (contract
  * 4.2). At the limit the endpoint becomes inactive, and later outcomes do not count until it is enabled again.
- * @returns `disables`: whether this attempt makes the endpoint inactive (contract 4.2, 9)
+ * @returns `disables`: whether this attempt makes the endpoint inactive (contract 4.2, 9); `fails`: whether it is the
+ *   failure in a row that reaches half of the limit, without disabling (contract 7.5)
  */
 export function foldHealth(
   health: EndpointHealth,
   fact: Attempted,
   autoDisableAfter: number,
-): { readonly health: EndpointHealth; readonly disables: boolean } {
+): { readonly health: EndpointHealth; readonly disables: boolean; readonly fails: boolean } {
   const failed = fact.next !== 'delivered';
   const endedAtMs = fact.startedAtMs + fact.durationMs;
   // Attempts of different dispatchers may arrive in another order than their times.
@@ -41,10 +42,14 @@ export function foldHealth(
       : { lastSuccessAtMs: Math.max(health.lastSuccessAtMs ?? 0, endedAtMs) }),
   };
   const before = fact.activation > health.activation ? 0 : health.failureCount;
-  if (fact.activation < health.activation || before >= autoDisableAfter) return { health: seen, disables: false };
+  if (fact.activation < health.activation || before >= autoDisableAfter) {
+    return { health: seen, disables: false, fails: false };
+  }
   const failureCount = failed ? before + 1 : 0;
+  const disables = failureCount >= autoDisableAfter || fact.disables === true;
   return {
     health: { ...seen, activation: fact.activation, failureCount },
-    disables: failureCount >= autoDisableAfter || fact.disables === true,
+    disables,
+    fails: failed && !disables && failureCount === Math.ceil(autoDisableAfter / 2),
   };
 }

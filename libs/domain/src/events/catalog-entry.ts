@@ -2,7 +2,7 @@ import type { JsonObject } from './data-schemas/json-schema.js';
 
 /** The families of contract 7.1. */
 export type EventFamily =
-  'conversation' | 'ticket' | 'visitor' | 'call_request' | 'verification' | 'help_desk_content' | 'test';
+  'conversation' | 'ticket' | 'visitor' | 'call_request' | 'verification' | 'help_desk_content' | 'operations' | 'test';
 
 /** `widget`: the event may name its owning widget. `org`: it is org-wide, and its `widget_id` is null (contract 7.3). */
 export type EventScope = 'widget' | 'org';
@@ -16,6 +16,8 @@ export interface CatalogEntry<Event extends string = string> {
   readonly scope: EventScope;
   /** Kept so that old subscriptions stay valid; never emitted. */
   readonly deprecated: boolean;
+  /** Raised by Gapless itself, in the operations organization alone (contract 7.5). */
+  readonly operational: boolean;
   /** JSON Schema 2020-12 of the envelope's `data`. */
   readonly schema: JsonObject;
   /** A whole `data` that the schema accepts. */
@@ -42,6 +44,7 @@ export function familyOf<const Event extends string>(
     description,
     scope: shared.scope,
     deprecated,
+    operational: shared.family === 'operations',
     schema,
     example,
   }));

@@ -66,12 +66,19 @@ const SPEC = {
     'help_article.published',
     'help_article.reordered',
   ],
+  operations: ['endpoint.failing', 'endpoint.disabled', 'endpoint.enabled', 'delivery.exhausted'],
   test: ['test'],
 } as const satisfies Record<string, readonly EventType[]>;
 
 const SPEC_TYPES: readonly EventType[] = Object.values(SPEC).flat();
-const ORDINARY_TYPES = SPEC_TYPES.filter((type) => type !== 'test');
-const ORG_WIDE: readonly EventType[] = [...SPEC.verification, ...SPEC.help_desk_content, ...SPEC.test];
+const OPERATIONAL: readonly EventType[] = SPEC.operations;
+const ORDINARY_TYPES = SPEC_TYPES.filter((type) => type !== 'test' && !OPERATIONAL.includes(type));
+const ORG_WIDE: readonly EventType[] = [
+  ...SPEC.verification,
+  ...SPEC.help_desk_content,
+  ...SPEC.operations,
+  ...SPEC.test,
+];
 const NO_TYPES = ['', 'nope', 'TEST', 'ticket', 'ticket.*', 'constructor', '__proto__', 'toString'];
 
 describe('the catalog', () => {
@@ -92,6 +99,7 @@ describe('the catalog', () => {
         'description',
         'scope',
         'deprecated',
+        'operational',
         'schema',
         'example',
       ]);
@@ -102,7 +110,7 @@ describe('the catalog', () => {
     expect(CATALOG.filter((entry) => entry.deprecated).map((entry) => entry.event)).toEqual(['lead.captured']);
   });
 
-  it('makes help desk content, verification and fraud org-wide, and test', () => {
+  it('makes help desk content, verification, fraud, operations and test org-wide', () => {
     expect(EVENT_TYPES.filter((type) => eventScope(type) === 'org').sort()).toEqual([...ORG_WIDE].sort());
   });
 
@@ -124,6 +132,11 @@ describe('what a type may be used for', () => {
   it('lead.captured: subscribed to, never ingested', () => {
     expect([isIngestable('lead.captured'), isSubscribable('lead.captured')]).toEqual([false, true]);
     expect(isFeedFilter('lead.captured')).toBe(true);
+  });
+
+  it.each(OPERATIONAL)('%s: subscribed to and filtered by, never ingested', (type) => {
+    expect(catalogEntry(type).operational).toBe(true);
+    expect([isIngestable(type), isSubscribable(type), isFeedFilter(type)]).toEqual([false, true, true]);
   });
 
   it('test: filtered by, neither ingested nor subscribed to', () => {

@@ -2,6 +2,8 @@ import { callRequestEvents } from './call-request-events.js';
 import type { CatalogEntry, EventScope } from './catalog-entry.js';
 import { conversationEvents } from './conversation-events.js';
 import { helpDeskContentEvents } from './help-desk-content-events.js';
+import type { OperationalEventType } from './operational-event.js';
+import { operationsEvents } from './operations-events.js';
 import { testEvents } from './test-event.js';
 import { ticketEvents } from './ticket-events.js';
 import { verificationEvents } from './verification-events.js';
@@ -14,6 +16,7 @@ const entries = [
   ...callRequestEvents,
   ...verificationEvents,
   ...helpDeskContentEvents,
+  ...operationsEvents,
   ...testEvents,
 ] as const;
 
@@ -41,9 +44,14 @@ export function catalogEntry(type: EventType): CatalogEntry<EventType> {
   return entry;
 }
 
-/** Whether producers may submit events of the type. They may not submit `test` or deprecated types. */
+/** Whether producers may submit events of the type. They may not submit `test`, deprecated or operational types. */
 export function isIngestable(text: string): text is EventType {
-  return isEventType(text) && text !== 'test' && !catalogEntry(text).deprecated;
+  return isEventType(text) && text !== 'test' && !catalogEntry(text).deprecated && !catalogEntry(text).operational;
+}
+
+/** Whether only Gapless raises events of the type, in the operations organization (contract 7.5). */
+export function isOperational(text: string): text is OperationalEventType {
+  return byType.get(text)?.operational === true;
 }
 
 /** Whether an endpoint may subscribe to the type. All but `test`; `lead.captured` is allowed, but never occurs. */

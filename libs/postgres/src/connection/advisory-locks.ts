@@ -13,4 +13,6 @@ export const ADVISORY_LOCKS = {
   backlogs: 47_110_818,
   /** Held by the process that keeps subscriptions of agents in order. */
   mcpUpkeep: 47_110_819,
+  /** Held by the process that publishes operational events, so that they keep their order. */
+  operationalEvents: 47_110_820,
 } as const;

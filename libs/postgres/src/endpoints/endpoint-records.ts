@@ -19,6 +19,7 @@ import type { QueryRunner } from 'typeorm';
 import { OPERATOR, type AuditActor } from '../access/audit-actor.js';
 import { appendAudit } from '../access/audit-log.js';
 import { EndpointEntity } from '../entities/endpoint.entity.js';
+import { noteActivity } from '../operations/note-operational-events.js';
 import type { SecretCipher } from '../access/secret-cipher.js';
 import type { Store } from '../connection/store.js';
 
@@ -321,6 +322,12 @@ export class EndpointRecords {
       const [after] = (await runner.query(`${SELECT} and e.id = $1`, [id])) as EndpointRow[];
       if (after === undefined) return undefined;
       const record = toRecord(after);
+      if (switches) {
+        const change = isActive.becomes
+          ? ({ becomes: 'enabled' } as const)
+          : ({ becomes: 'disabled', reason: 'operator' } as const);
+        await noteActivity(runner, { orgId, endpointId: id, activation: record.activation }, change, at.getTime());
+      }
       if (switches && !isActive.becomes) await beforeCommit(record);
       return record;
     });

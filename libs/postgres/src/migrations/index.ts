@@ -26,6 +26,7 @@ import { FeedCursors1700000000077 } from './0077-feed-cursors.js';
 import { DeliverySettings1700000000080 } from './0080-delivery-settings.js';
 import { SigningKeys1700000000081 } from './0081-signing-keys.js';
 import { SubscriptionChanges1700000000082 } from './0082-subscription-changes.js';
+import { OperationalEvents1700000000085 } from './0085-operational-events.js';
 import { McpSubscriptions1700000000087 } from './0087-mcp-subscriptions.js';
 
 export const MIGRATIONS = [
@@ -57,5 +58,6 @@ export const MIGRATIONS = [
   DeliverySettings1700000000080,
   SigningKeys1700000000081,
   SubscriptionChanges1700000000082,
+  OperationalEvents1700000000085,
   McpSubscriptions1700000000087,
 ];

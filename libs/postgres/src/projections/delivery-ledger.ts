@@ -14,12 +14,18 @@ import {
 } from '#libs/domain';
 
 /** An endpoint that has failed too often in a row, or says that it is gone (contract 4.2). */
-interface AutoDisabled {
+export interface AutoDisabled {
   readonly endpointId: EndpointId;
   readonly orgId: OrgId;
   readonly activation: number;
   readonly atMs: number;
   readonly reason: 'consecutive_failures' | 'gone';
+}
+
+/** An attempt that makes an endpoint one that fails (contract 7.5). */
+interface Failing {
+  readonly fact: Attempted;
+  readonly failureCount: number;
 }
 
 /** The rows that a batch of facts changes: first as loaded, then as folded. */
@@ -28,6 +34,9 @@ export class DeliveryLedger {
   readonly health = new Map<EndpointId, { readonly orgId: OrgId; state: EndpointHealth }>();
   readonly healthChanged = new Set<EndpointId>();
   readonly autoDisabled: AutoDisabled[] = [];
+  readonly failing: Failing[] = [];
+  /** Last attempts that failed. */
+  readonly exhausted: Attempted[] = [];
   /** How often all pending deliveries of an endpoint have ended, including deliveries outside of this ledger. */
   readonly endings = new Map<EndpointId, number>();
   /** The endpoints whose count in `endings` has changed. */
@@ -46,9 +55,11 @@ export class DeliveryLedger {
   #foldHealth(fact: Attempted, autoDisableAfter: number): void {
     const { endpointId, orgId } = fact.delivery;
     const before = this.health.get(endpointId)?.state ?? HEALTH_UNKNOWN;
-    const { health, disables } = foldHealth(before, fact, autoDisableAfter);
+    const { health, disables, fails } = foldHealth(before, fact, autoDisableAfter);
     this.health.set(endpointId, { orgId, state: health });
     this.healthChanged.add(endpointId);
+    if (fails) this.failing.push({ fact, failureCount: health.failureCount });
+    if (fact.next === 'exhausted') this.exhausted.push(fact);
     if (!disables) return;
     this.autoDisabled.push({
       endpointId,

@@ -10,7 +10,7 @@ import {
   type OrgId,
 } from '#libs/domain';
 import { DayPartitions } from './day-partitions.js';
-import { DeliveryLedger } from './delivery-ledger.js';
+import { DeliveryLedger, type AutoDisabled } from './delivery-ledger.js';
 import {
   APPLY_FACTS,
   LOAD_FACTS,
@@ -19,6 +19,7 @@ import {
   type LoadedDelivery,
   type LoadedFacts,
 } from './delivery-statements.js';
+import { noteActivity, noteExhausted, noteFailing } from '../operations/note-operational-events.js';
 import { applied, moveParameters, ProjectionOffsets, type Projected, type Stretch } from './projection-offsets.js';
 import type { Store } from '../connection/store.js';
 
@@ -39,13 +40,14 @@ export class DeliveryProjection {
   readonly #offsets: ProjectionOffsets;
 
   /**
-   * @param endpoints `disable`: disables endpoints that fail too often; `leave`: only ends their pending deliveries
+   * @param endpoints `report`: disables endpoints that fail too often, and notes what happened to them for the operations
+   *   organization; `disable`: only disables them; `leave`: only ends their pending deliveries
    * @param logEndsOf the ends of the orgs' partitions of the log, if known: an endpoint is disabled from there on
    */
   constructor(
     private readonly store: Store,
     private readonly autoDisableAfter: number,
-    private readonly endpoints: 'disable' | 'leave' = 'disable',
+    private readonly endpoints: 'report' | 'disable' | 'leave' = 'disable',
     private readonly logEndsOf: LogEndsOf = () => Promise.resolve(new Map()),
   ) {
     this.#partitions = new DayPartitions(store);
@@ -119,11 +121,23 @@ export class DeliveryProjection {
     return loaded ?? { endpoints: [], health: [], endings: [], deliveries: [], attempts: [] };
   }
 
+  /** Notes what happened to the endpoints for the operations organization, in the transaction of the fold. */
+  async #note(runner: QueryRunner, ledger: DeliveryLedger, disabled: readonly AutoDisabled[]): Promise<void> {
+    if (this.endpoints !== 'report') return;
+    for (const { fact, failureCount } of ledger.failing) await noteFailing(runner, fact, failureCount);
+    for (const { atMs, reason, ...endpoint } of disabled) {
+      await noteActivity(runner, endpoint, { becomes: 'disabled', reason }, atMs);
+    }
+    await noteExhausted(runner, ledger.exhausted);
+  }
+
   /** @returns whether the offset was the expected one; if not, nothing was written */
   async #write(stretch: Stretch, expected: number, batch: FactBatch): Promise<boolean> {
     const parameters = [...moveParameters(stretch, expected), ...rowParameters(batch)];
     const { ledger } = batch;
-    if (ledger.autoDisabled.length === 0 || this.endpoints === 'leave') {
+    const reports = this.endpoints === 'report' && ledger.failing.length + ledger.exhausted.length > 0;
+    const disables = this.endpoints !== 'leave' && ledger.autoDisabled.length > 0;
+    if (!reports && !disables) {
       const [outcome] = await this.store.prepared<{ moved: string }>('apply_facts', APPLY_FACTS, parameters);
       return outcome?.moved === '1';
     }
@@ -131,7 +145,7 @@ export class DeliveryProjection {
     return this.store.transaction(async (runner) => {
       const [outcome] = (await runner.query(APPLY_FACTS, parameters)) as { moved: string }[];
       if (outcome?.moved !== '1') return false;
-      await disableEndpoints(runner, ledger, logEnds);
+      await this.#note(runner, ledger, await disableEndpoints(runner, ledger, logEnds));
       return true;
     });
   }
@@ -145,22 +159,28 @@ function seenState({ id: _, endings, ...state }: LoadedDelivery, endingsOfEndpoi
 /**
  * Compares the activation, so that a rebuild does not disable an endpoint that an operator has enabled since. A rebuild
  * may not have reached the org's events yet. Then the first seq of the period is unknown.
+ * @returns those that were active until now
  */
 async function disableEndpoints(
   runner: QueryRunner,
   ledger: DeliveryLedger,
   logEnds: ReadonlyMap<OrgId, number>,
-): Promise<void> {
-  for (const { endpointId, orgId, activation, atMs, reason } of ledger.autoDisabled) {
-    await runner.query(
+): Promise<readonly AutoDisabled[]> {
+  const disabled: AutoDisabled[] = [];
+  for (const change of ledger.autoDisabled) {
+    const { endpointId, orgId, activation, atMs, reason } = change;
+    const periods = (await runner.query(
       `with disabled as (
          update endpoints set is_active = false, disabled_at = $3, disabled_reason = $5
          where id = $1 and activation = $2 and is_active
          returning id, org_id, activation, disabled_at
        )
        insert into endpoint_inactive_periods (endpoint_id, org_id, activation, began_at, began_after_seq, began_offset)
-       select disabled.*, (select last_seq from org_heads h where h.org_id = disabled.org_id), $4::bigint from disabled`,
+       select disabled.*, (select last_seq from org_heads h where h.org_id = disabled.org_id), $4::bigint from disabled
+       returning endpoint_id`,
       [endpointId, activation, new Date(atMs), logEnds.get(orgId) ?? null, reason],
-    );
+    )) as unknown[];
+    if (periods.length > 0) disabled.push(change);
   }
+  return disabled;
 }

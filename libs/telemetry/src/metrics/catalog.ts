@@ -239,6 +239,16 @@ export const METRICS = {
     labels: ['kind'],
   },
 
+  gapless_operational_events_total: {
+    kind: 'counter',
+    help: 'Operational events that were raised for the operations organization, by type.',
+    labels: ['type'],
+  },
+  gapless_operational_events_skipped_total: {
+    kind: 'counter',
+    help: 'Operational events that were not raised, because they are about failures of the operations organization itself.',
+    labels: [],
+  },
   gapless_alerts_raised_total: {
     kind: 'counter',
     help: 'Alerts for live chats that wait too long, by stage: 1, and 2 for the escalation.',

@@ -76,6 +76,13 @@ export const OPERATIONS: readonly Operation[] = [
     ask: (named) => ({ method: 'DELETE', path: endpoint(named) }),
   },
   {
+    id: 'sendExample',
+    scope: 'webhooks:write',
+    status: 202,
+    ids: ['endpointId'],
+    ask: (named) => posting(`${endpoint(named)}/send-example`, { event: 'ticket.created' }),
+  },
+  {
     id: 'testWebhook',
     scope: 'webhooks:write',
     status: 202,

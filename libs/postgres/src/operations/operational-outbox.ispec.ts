@@ -1,0 +1,164 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  deliveryIdOf,
+  minuteOf,
+  systemClock,
+  type Attempted,
+  type EndpointId,
+  type EventId,
+  type OrgId,
+  type Seq,
+} from '#libs/domain';
+import { anOrgId } from '../../../../test/support/ids.js';
+import type { Store } from '../connection/store.js';
+import { DeliveryProjection } from '../projections/delivery-projection.js';
+import { aTestStore } from '../testing/a-test-store.js';
+import { anEndpoint } from '../testing/an-endpoint.js';
+import { OperationalOutbox, type UnpublishedOperationalEvent } from './operational-outbox.js';
+
+const MINUTE_MS = 60_000;
+/** The start of a minute that is over. */
+const START_MS = minuteOf(systemClock.now()) - 5 * MINUTE_MS;
+
+let store: Store;
+let drop: () => Promise<void>;
+let outbox: OperationalOutbox;
+let orgId: OrgId;
+let endpointId: EndpointId;
+let topic: string;
+let offset: number;
+
+beforeAll(async () => {
+  ({ store, drop } = await aTestStore());
+  outbox = new OperationalOutbox(store);
+});
+
+afterAll(async () => {
+  await drop();
+});
+
+beforeEach(async () => {
+  await store.query('delete from operational_events');
+  orgId = anOrgId();
+  endpointId = await anEndpoint(store, orgId);
+  topic = `deliveries-${randomBytes(4).toString('hex')}`;
+  offset = 0;
+});
+
+/** The only attempt of a delivery, which failed. */
+function exhausted(nth: number, endedAtMs: number): Attempted {
+  const eventId = `evt_${String(nth).padStart(26, '0')}` as EventId;
+  return {
+    type: 'attempted',
+    delivery: {
+      deliveryId: deliveryIdOf(eventId, endpointId),
+      endpointId,
+      orgId,
+      eventId,
+      event: 'ticket.created',
+      seq: nth as Seq,
+      createdAtMs: START_MS,
+    },
+    run: 0,
+    attempt: 1,
+    activation: 1,
+    startedAtMs: endedAtMs - 100,
+    durationMs: 100,
+    responseStatus: 500,
+    error: 'http_status: 500',
+    responseExcerpt: null,
+    next: 'exhausted',
+    nextAttemptAtMs: null,
+  };
+}
+
+async function fold(how: 'report' | 'disable', limit: number, ...facts: readonly Attempted[]): Promise<void> {
+  const firstOffset = offset;
+  offset += facts.length;
+  await new DeliveryProjection(store, limit, how).apply(
+    { projection: 'deliveries', topic, partition: 0, firstOffset, nextOffset: offset },
+    facts.map((fact, index) => ({ offset: firstOffset + index, fact })),
+  );
+}
+
+/** Publishes all that is due so long from now. */
+async function published(inMs = MINUTE_MS): Promise<readonly UnpublishedOperationalEvent[]> {
+  const all: UnpublishedOperationalEvent[] = [];
+  await outbox.publish(systemClock.now() + inMs, 100, (events) => {
+    all.push(...events);
+    return Promise.resolve();
+  });
+  return all;
+}
+
+const typesOf = (events: readonly UnpublishedOperationalEvent[]) => events.map(({ event }) => event);
+const dataOf = ({ dataJson }: UnpublishedOperationalEvent) => JSON.parse(dataJson) as Record<string, unknown>;
+
+describe('what happens to endpoints', () => {
+  it('is noted once with its fold: failing at half of the limit, then disabled', async () => {
+    const facts = [1, 2, 3, 4, 5].map((nth) => exhausted(nth, START_MS + nth * 1_000));
+    await fold('report', 4, ...facts.slice(0, 2));
+    offset = 0;
+    await fold('report', 4, ...facts);
+    const events = await published();
+    expect(typesOf(events)).toEqual(['endpoint.failing', 'delivery.exhausted', 'endpoint.disabled']);
+    expect(events.map(dataOf)).toMatchObject([
+      { endpoint: { id: endpointId, name: null, url: 'https://example.com' }, org_id: orgId, failure_count: 2 },
+      { minute: new Date(START_MS).toISOString(), count: 5, last: { seq: 5 } },
+      { activation: 1, reason: 'consecutive_failures' },
+    ]);
+    expect(await published()).toEqual([]);
+  });
+
+  it('is not noted by a rebuild, which folds it again', async () => {
+    await fold('disable', 2, exhausted(1, START_MS), exhausted(2, START_MS));
+    expect(await published()).toEqual([]);
+  });
+
+  it('counts for the next minute if its own is closed, so that no minute has two events', async () => {
+    await fold('report', 100, exhausted(1, START_MS + 1_000));
+    expect(await published(1_000)).toEqual([]);
+    const [first] = await published();
+    await fold('report', 100, exhausted(2, START_MS + 2_000), exhausted(3, START_MS + MINUTE_MS));
+    const [second, ...others] = await published();
+    expect(others).toEqual([]);
+    expect([first!, second!].map(dataOf)).toMatchObject([
+      { minute: new Date(START_MS).toISOString(), count: 1 },
+      { minute: new Date(START_MS + MINUTE_MS).toISOString(), count: 2 },
+    ]);
+    expect(second!.id).not.toBe(first!.id);
+  });
+
+  it('is published again, unchanged, by the next process if one dies before it notes that', async () => {
+    await fold('report', 2, exhausted(1, START_MS));
+    const seen: string[] = [];
+    const dying = outbox.publish(systemClock.now() + MINUTE_MS, 100, (events) => {
+      seen.push(...events.map(({ id, dataJson }) => id + dataJson));
+      return Promise.reject(new Error('killed'));
+    });
+    await expect(dying).rejects.toThrow('killed');
+    expect((await published()).map(({ id, dataJson }) => id + dataJson)).toEqual(seen);
+    expect(seen).toHaveLength(2);
+  });
+
+  it('is published by one process at a time', async () => {
+    await fold('report', 2, exhausted(1, START_MS));
+    let others: readonly UnpublishedOperationalEvent[] | undefined;
+    await outbox.publish(systemClock.now() + MINUTE_MS, 100, async () => {
+      others = await published();
+      // Nor does the projector wait for it.
+      await fold('report', 100, exhausted(2, START_MS));
+    });
+    expect(others).toEqual([]);
+    expect(typesOf(await published())).toEqual(['delivery.exhausted']);
+  });
+
+  it('is deleted some time after it was published, and not before', async () => {
+    await fold('report', 2, exhausted(1, START_MS));
+    expect(await outbox.prune(new Date(systemClock.now() + 2 * MINUTE_MS), 100)).toBe(0);
+    await published();
+    expect(await outbox.prune(new Date(systemClock.now()), 100)).toBe(0);
+    expect(await outbox.prune(new Date(systemClock.now() + 2 * MINUTE_MS), 1)).toBe(1);
+  });
+});
