@@ -18,6 +18,8 @@ export interface SubscriptionParams {
 export interface Subscription extends SubscriptionStart {
   readonly orgId: OrgId;
   readonly filter: Pick<FeedQuery, 'events' | 'widgetId'>;
+  /** The newest event in the feed. */
+  readonly headSeq: Seq;
   /** Whether the client has no position yet. */
   readonly isNew: boolean;
 }
@@ -42,10 +44,10 @@ export class Subscriptions {
     const filter = { events: [name], ...(given.widgetId === undefined ? {} : { widgetId: given.widgetId }) };
     const asked = this.#asked(orgId, params.cursor ?? null);
     const { oldestSeq, headSeq } = await this.reads.bounds(orgId);
-    if (asked === null) return { orgId, filter, since: headSeq, isTruncated: false, isNew: true };
+    if (asked === null) return { orgId, filter, since: headSeq, headSeq, isTruncated: false, isNew: true };
     const start = startAfter(asked, oldestSeq);
     const since = maxAgeMs === undefined ? start.since : await this.#floor(orgId, start.since, headSeq, maxAgeMs);
-    return { orgId, filter, since, isTruncated: start.isTruncated || since > start.since, isNew: false };
+    return { orgId, filter, since, headSeq, isTruncated: start.isTruncated || since > start.since, isNew: false };
   }
 
   #asked(orgId: OrgId, cursor: string | null): Seq | null {

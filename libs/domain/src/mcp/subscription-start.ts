@@ -17,3 +17,12 @@ export function startAfter(asked: Seq, oldestSeq: Seq): SubscriptionStart {
   const isTruncated = oldestSeq > asked + 1;
   return { since: isTruncated ? ((oldestSeq - 1) as Seq) : asked, isTruncated };
 }
+
+/** The most events that a webhook subscription looks back. A client that was away for longer polls the rest. */
+export const MAX_REPLAY = 100_000;
+
+/** Returns the start of a webhook subscription: as asked, but not too far back, because each event becomes a push. */
+export function replayStart({ since, isTruncated }: SubscriptionStart, headSeq: Seq): SubscriptionStart {
+  const earliest = (headSeq - MAX_REPLAY) as Seq;
+  return since < earliest ? { since: earliest, isTruncated: true } : { since, isTruncated };
+}

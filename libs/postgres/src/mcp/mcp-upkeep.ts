@@ -58,7 +58,7 @@ export interface McpNotice {
 
 const SUSPENDED_FROM_ATTEMPTS = 100;
 const SUSPENDED_FROM_FAILURES = 0.95;
-const LATE_AT_ONCE = 50;
+const LATE_AT_ONCE = 100;
 const NOTICES_AT_ONCE = 50;
 /** A subscription without expiry that was suspended for this long is dropped. */
 const DROPPED_AFTER = '24 hours';
@@ -187,7 +187,8 @@ export class McpUpkeep {
       `select s.id, s.org_id, s.endpoint_id, s.caught_up_seq, s.catch_up_offset, s.catch_up_to_seq
        from mcp_subscriptions s join endpoints e on e.id = s.endpoint_id and e.is_active
        where s.ended_at is null and (s.catch_up_to_seq is null or s.caught_up_seq < s.catch_up_to_seq)
-       order by s.refreshed_at limit ${LATE_AT_ONCE}`,
+       -- In any order, so that none waits for others that are long or that wait themselves.
+       order by random() limit ${LATE_AT_ONCE}`,
     );
     return rows.map((row) => ({
       id: row.id,
@@ -209,12 +210,12 @@ export class McpUpkeep {
   }
 
   /** Stores the head of the feed as the last seq to catch up, once the feed has the log up to that end. */
-  async catchUpToHead({ id, endpointId, catchUpOffset }: LateSubscription): Promise<void> {
+  async catchUpToHead({ id, endpointId }: LateSubscription, offset: number): Promise<void> {
     await this.store.query(
       `update mcp_subscriptions s set catch_up_to_seq =
          greatest(s.caught_up_seq, coalesce((select last_seq from org_heads h where h.org_id = s.org_id), 0))
        where id = $1 and endpoint_id = $2 and catch_up_offset = $3 and catch_up_to_seq is null`,
-      [id, endpointId, catchUpOffset],
+      [id, endpointId, offset],
     );
   }
 

@@ -5,6 +5,7 @@ import {
   grantUntil,
   isCallbackSecret,
   mcpError,
+  replayStart,
   subscriptionIdOf,
   type Clock,
 } from '#libs/domain';
@@ -49,7 +50,8 @@ export class SubscribeWebhooks {
     const { name, arguments: given = {}, delivery } = params;
     const { url, secret } = delivery;
     refuseUnlessValid(delivery);
-    const start = await this.subscriptions.begin(orgId, params);
+    const asked = await this.subscriptions.begin(orgId, params);
+    const start = replayStart(asked, asked.headSeq);
     await this.urls.check(url);
     const id = subscriptionIdOf({ principal: key.id, url, name, arguments: given });
     await this.#refuseAtLimit(orgId, id);
@@ -67,7 +69,7 @@ export class SubscribeWebhooks {
         url,
         name,
         arguments: given,
-        widgetId: start.filter.widgetId ?? null,
+        widgetId: asked.filter.widgetId ?? null,
         secret,
         grantedUntil: grantUntil(params.ttlMs, atMs),
         since: start.since,

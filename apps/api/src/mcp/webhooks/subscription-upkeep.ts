@@ -96,14 +96,12 @@ export class SubscriptionUpkeep extends RegularWork {
    * router has sent, too, has the same delivery, whose attempt is not made again.
    */
   async #catchUp(late: LateSubscription): Promise<void> {
-    if (late.catchUpOffset === null) {
-      await this.upkeep.routedFrom(late, await this.log.endOf(late.orgId, PATIENCE_MS));
-      return;
-    }
     if (late.catchUpToSeq === null) {
+      const end = late.catchUpOffset ?? (await this.log.endOf(late.orgId, PATIENCE_MS));
+      if (late.catchUpOffset === null) await this.upkeep.routedFrom(late, end);
       const projected = await projectedUpTo(this.store, 'feed', this.topics.log);
       const partition = partitionOf(late.orgId, this.config.partitions);
-      if ((projected.get(partition) ?? 0) >= late.catchUpOffset) await this.upkeep.catchUpToHead(late);
+      if ((projected.get(partition) ?? 0) >= end) await this.upkeep.catchUpToHead(late, end);
       return;
     }
     const events = await this.upkeep.lateEvents(late, this.#keptSince, LATE_EVENTS);
