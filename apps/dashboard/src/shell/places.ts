@@ -6,7 +6,16 @@ import type { IconName } from '../ui/icon.js';
 export interface Place {
   readonly link: LinkProps & {
     readonly to:
-      '/' | '/endpoints' | '/events' | '/cursors' | '/agents' | '/catalog' | '/alerts' | '/keys' | '/audit-log' | '/samples';
+      | '/'
+      | '/endpoints'
+      | '/events'
+      | '/cursors'
+      | '/agents'
+      | '/catalog'
+      | '/alerts'
+      | '/keys'
+      | '/audit-log'
+      | '/samples';
   };
   readonly icon: IconName;
   readonly text: string;
