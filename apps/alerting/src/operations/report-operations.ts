@@ -5,6 +5,8 @@ import { RegularWork, StageKit } from '#libs/platform';
 import { PublishOperationalEvents } from './publish-operational-events.js';
 
 const EVERY_MS = 1_000;
+/** Without an organization that gets them, noted events are only deleted. */
+const FORGET_EVERY_MS = 60_000;
 
 /** Reports what happened to endpoints to the operations organization, every second. */
 @Injectable()
@@ -18,7 +20,7 @@ export class ReportOperations extends RegularWork {
     appender: Appender,
     private readonly kit: StageKit,
   ) {
-    super({ everyMs: EVERY_MS });
+    super({ everyMs: kit.config.operationsOrgId === null ? FORGET_EVERY_MS : EVERY_MS });
     const { config, topics, clock, metrics } = kit;
     this.#events = new PublishOperationalEvents({
       outbox,
