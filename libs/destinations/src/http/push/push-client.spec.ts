@@ -62,7 +62,7 @@ function aRequest(url: string | TestReceiver, changes: Partial<PushRequest> = {}
 }
 
 async function eventually(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 5_000;
+  const deadline = performance.now() + 30_000;
   while (!condition()) {
     if (performance.now() > deadline) throw new Error('the condition did not become true');
     await new Promise((resolve) => setTimeout(resolve, 5));
