@@ -93,7 +93,7 @@ async function bundle(root) {
   compressFiles(join(root, OUTPUT));
 }
 
-const SMALLEST_WORTH_IT = 1_024;
+const SMALLEST_WORTH_IT = 256;
 
 /** Leaves compressed files beside the others, so that the api does not compress the same bytes with every request. */
 function compressFiles(directory) {

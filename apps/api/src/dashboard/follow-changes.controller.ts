@@ -96,13 +96,14 @@ export class FollowChangesController {
         }
         if (performance.now() >= nextLookMs) {
           nextLookMs = performance.now() + LOOK_EVERY_MS;
+          // Idle pages ask for nothing, so a session that has ended is noticed here.
+          if (!(await this.authenticator.isInForce(request))) return;
           const mark = await this.#mark(reader);
           if (mark !== known) yield 'event: changed\ndata:\n\n';
           known = mark;
         }
         if (performance.now() >= nextBeatMs) {
           nextBeatMs = performance.now() + KEEP_ALIVE_MS;
-          if (!(await this.authenticator.isInForce(request))) return;
           yield 'event: beat\ndata:\n\n';
         }
       }

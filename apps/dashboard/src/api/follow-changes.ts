@@ -24,6 +24,9 @@ export function followChanges(queries: QueryClient): () => void {
   let reopening: ReturnType<typeof setTimeout> | undefined;
   let silence: ReturnType<typeof setTimeout> | undefined;
   let figures: ReturnType<typeof setTimeout> | undefined;
+  let first: ReturnType<typeof setTimeout> | undefined;
+
+  let wasOpen = false;
 
   const followFigures = () => {
     figures ??= setTimeout(() => {
@@ -50,9 +53,12 @@ export function followChanges(queries: QueryClient): () => void {
     opened.onopen = () => {
       reportAnswer();
       reportStream(true);
-      // Whatever changed before the stream was open. The service remembers its figures for 2 s.
-      refreshLive(queries);
-      followFigures();
+      // Whatever changed before the stream was open. The service remembers its figures for 2 s, so a page that has
+      // just loaded them asks again after that.
+      if (wasOpen) refreshLive(queries);
+      else first = setTimeout(() => refreshLive(queries), FIGURES_EVERY_MS);
+      if (wasOpen) followFigures();
+      wasOpen = true;
     };
     opened.onerror = () => {
       reportStream(false);
@@ -90,6 +96,7 @@ export function followChanges(queries: QueryClient): () => void {
     window.removeEventListener('offline', checkNow);
     window.removeEventListener('online', checkNow);
     clearTimeout(figures);
+    clearTimeout(first);
     close();
   };
 }
