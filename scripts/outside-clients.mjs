@@ -19,6 +19,18 @@ const KUBERNETES_TOOLS = [
 const KUBERNETES_VERSION = '1.37.0';
 const KUBERNETES_SCHEMAS = `kubernetes-validate==${KUBERNETES_VERSION}`;
 
+const versionOf = (requirement) => requirement.split(/==|@v/).at(-1);
+
+/** The versions of these clients and tools, by name. */
+export const OUTSIDE_VERSIONS = {
+  'standardwebhooks (PyPI)': versionOf(STANDARD_WEBHOOKS_PYTHON),
+  'confluent-kafka': versionOf(KAFKA_PYTHON),
+  hadolint: versionOf(HADOLINT),
+  kustomize: versionOf(KUBERNETES_TOOLS[0]),
+  kubeconform: versionOf(KUBERNETES_TOOLS[1]),
+  helm: versionOf(KUBERNETES_TOOLS[2]),
+};
+
 /** What the tests look at Gapless with from outside: where it is kept. Beside the jars of the broker. */
 export const outsideClientPaths = (root) => ({
   kafkaTools: join(root, `.cache/kafka-tools/kafka-tools-${kafkaVersion(root)}.jar`),
