@@ -18,6 +18,7 @@ interface EventType {
   readonly event: string;
   readonly scope: 'widget' | 'org';
   readonly deprecated: boolean;
+  readonly operational: boolean;
   readonly example: Readonly<Record<string, unknown>>;
 }
 
@@ -46,7 +47,7 @@ export async function simulateOrg(credentials: Credentials, nowMs: number): Prom
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
   };
   const types = (await ask<EventType[]>('GET', '/external/event-types')).filter(
-    ({ event, deprecated }) => event !== 'test' && !deprecated,
+    ({ event, deprecated, operational }) => event !== 'test' && !deprecated && !operational,
   );
   const events = types.map(({ event }) => event);
   let pushes = 0;
