@@ -441,7 +441,7 @@ describe('every page', () => {
     // Another browser, with nothing in its cache.
     const second = await desk.aVisitor();
     second.page.on('requestfinished', (request) => {
-      // A later request for the same file is not part of the first page.
+      // A later request for the same address is not part of the first page.
       const path = request.url();
       if (asked.has(path)) return;
       asked.add(path);

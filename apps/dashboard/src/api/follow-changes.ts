@@ -9,9 +9,20 @@ const SILENT_MS = 40_000;
 /** A busy log moves many times a second. The figures follow at most this often. */
 const FIGURES_EVERY_MS = 2_500;
 
+/** The ids of what is being deleted. Until its page is left, a request for it would find nothing. */
+const leaving = new Set<unknown>();
+
+/** Says whether the thing with this id is being deleted. Its data is not requested again then. */
+export function reportLeaving(id: string, isLeaving: boolean): void {
+  if (isLeaving) leaving.add(id);
+  else leaving.delete(id);
+}
+
 /** Requests everything again that is shown and may have changed. */
 function refreshLive(queries: QueryClient): void {
-  void queries.invalidateQueries({ predicate: ({ meta }) => meta?.['isLive'] === true });
+  void queries.invalidateQueries({
+    predicate: ({ meta, queryKey }) => meta?.['isLive'] === true && !queryKey.some((part) => leaving.has(part)),
+  });
 }
 
 /**

@@ -1,3 +1,4 @@
+import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { EndpointWithHealth, EndpointWithNewSecret } from '../api/resources.js';
@@ -34,6 +35,11 @@ export function EndpointActions({ endpoint, isTesting, onTest, onRecover }: Endp
   const changing = useChangeEndpoint(endpoint.id);
   const stopping = useStopPreviousSecret(endpoint.id);
   const navigate = useNavigate();
+  const queries = useQueryClient();
+  const leave = async () => {
+    await navigate({ to: '/endpoints' });
+    queries.removeQueries({ queryKey: ['endpoints', endpoint.id] });
+  };
   const isActive = endpoint.is_active;
   const setActive = (active: boolean) => {
     changing.mutate(
@@ -119,9 +125,7 @@ export function EndpointActions({ endpoint, isTesting, onTest, onRecover }: Endp
           onClose={close}
         />
       )}
-      {asking.kind === 'delete' && (
-        <DeleteDialog endpoint={endpoint} onClose={close} onDeleted={() => void navigate({ to: '/endpoints' })} />
-      )}
+      {asking.kind === 'delete' && <DeleteDialog endpoint={endpoint} onClose={close} onDeleted={() => void leave()} />}
     </>
   );
 }

@@ -1,5 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { api, dataOf, done } from '../api/client.js';
+import { reportLeaving } from '../api/follow-changes.js';
 import type { EndpointChange, NewEndpoint, Recovery } from '../api/resources.js';
 import type { SubmittedEndpoint } from './endpoint-form.js';
 
@@ -41,10 +42,15 @@ export function useDeleteEndpoint(id: string) {
   const queries = useQueryClient();
   return useMutation({
     mutationFn: () => done(api.DELETE('/api/v1/external/webhooks/{id}', { params: { path: { id } } })),
+    onMutate: () => {
+      reportLeaving(id, true);
+    },
+    onError: () => {
+      reportLeaving(id, false);
+    },
     onSuccess: () => {
-      // A deleted endpoint is not requested again.
-      queries.removeQueries({ queryKey: ['endpoints', id] });
-      return queries.invalidateQueries({ queryKey: ['endpoints'], exact: true });
+      // Its page is left at once, and would request data again that is removed before that.
+      void queries.invalidateQueries({ queryKey: ['endpoints'], exact: true });
     },
   });
 }
