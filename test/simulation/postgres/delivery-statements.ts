@@ -145,6 +145,7 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
           url: endpoint?.url ?? null,
           secret_ciphertext: Buffer.from('whsec_simulated'),
           previous_secret_ciphertext: null,
+          subscription_id: null,
           delivery_settings: endpoint?.delivery_settings ?? null,
           custom_headers_ciphertext: null,
           is_active: endpoint?.is_active ?? null,

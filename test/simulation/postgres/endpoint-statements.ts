@@ -115,9 +115,22 @@ export const ENDPOINT_STATEMENTS: readonly Meaning[] = [
     act: () => [],
   },
   {
+    name: 'note an operational event',
+    domain: null,
+    sign: /^\s*insert into operational_events/,
+    act: () => [{ id: 'noted' }],
+  },
+  {
+    name: 'count an operational event',
+    domain: null,
+    sign: /^\s*update operational_events set count/,
+    // No row is there yet: each one is noted anew.
+    act: () => [[], 0],
+  },
+  {
     name: 'lock endpoint',
     domain: 'endpoints',
-    sign: /from endpoints e\s[^$]*where e\.id = \$1 for no key update of e/,
+    sign: /from endpoints e\s[^$]*and e\.id = \$1 for no key update of e/,
     act: (tables, _statement, [id]) => {
       const row = tables.endpoints.get(String(id));
       return row === undefined ? [] : [asSelected(tables, row)];
@@ -126,7 +139,7 @@ export const ENDPOINT_STATEMENTS: readonly Meaning[] = [
   {
     name: 'find endpoint',
     domain: null,
-    sign: /select e\.id, e\.org_id, e\.name[^$]*from endpoints e\s[^$]*where e\.id = \$1\s*$/,
+    sign: /select e\.id, e\.org_id, e\.name[^$]*from endpoints e\s[^$]*and e\.id = \$1\s*$/,
     act: (tables, _statement, [id]) => {
       const row = tables.endpoints.get(String(id));
       return row === undefined ? [] : [asSelected(tables, row)];

@@ -12,7 +12,7 @@ interface Runner {
 
 function managerOf(query: Query) {
   return {
-    count: async () => {
+    countBy: async () => {
       const [row] = (await query(COUNT_ENDPOINTS)) as { readonly count: number }[];
       return row?.count ?? 0;
     },
