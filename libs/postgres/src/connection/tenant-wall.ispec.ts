@@ -39,8 +39,8 @@ beforeAll(async () => {
   const rows = await store.query<{ name: string }>(
     `select distinct table_name as name from information_schema.columns
      where table_schema = 'public' and column_name = 'org_id' and table_name !~ '_\\d{8}$'
-       -- It is read before the request's org is known, and hidden from the tenant.
-       and table_name <> 'portal_sessions' order by 1`,
+       -- The first is read before the request's org is known; the tenant can only add to the second. Both are hidden from it.
+       and table_name not in ('portal_sessions', 'operational_events') order by 1`,
   );
   tables = rows.map(({ name }) => name);
 });
@@ -240,6 +240,24 @@ describe('row-level security', () => {
     await expect(
       store.forOrg(orgA, (runner) => runner.query('update endpoints set org_id = $1', [orgB])),
     ).rejects.toThrow(/row-level security/);
+  });
+
+  it('lets the tenant note what happened to endpoints of its org alone, and read nothing of it', async () => {
+    const note = (orgId: OrgId) =>
+      store.forOrg(orgA, (runner) =>
+        runner.query(
+          `insert into operational_events (id, org_id, endpoint_id, event, occurred_at, due_at, data)
+           values ($1::text, $1::text::uuid, 'whe_1', 'endpoint.enabled', now(), now(), '{}')`,
+          [orgId],
+        ),
+      );
+    await note(orgA);
+    await expect(note(orgB)).rejects.toThrow(/row-level security/);
+    for (const act of ['select 1 from', 'delete from']) {
+      await expect(store.forOrg(orgA, (runner) => runner.query(`${act} operational_events`))).rejects.toThrow(
+        /permission denied/,
+      );
+    }
   });
 
   it('is over with the transaction: the connection belongs to all orgs again', async () => {
