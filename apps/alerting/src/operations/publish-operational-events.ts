@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type OrgId, type Clock } from '#libs/domain';
+import { EVENT_TYPES, isOperational, type Clock, type OrgId } from '#libs/domain';
 import { eventKey, type FeedReader, type OperationalOutbox, type UnpublishedOperationalEvent } from '#libs/postgres';
 import { inboxRecord, type Appender, type KeyPlaces, type TopicNames } from '#libs/kafka-log';
 import type { Metrics } from '#libs/telemetry';
@@ -33,6 +33,8 @@ function traceparentOf(id: string): string {
  */
 export class PublishOperationalEvents {
   constructor(private readonly use: OperationsDependencies) {
+    for (const type of EVENT_TYPES.filter(isOperational))
+      use.metrics.add('gapless_operational_events_total', { type }, 0);
     use.metrics.add('gapless_operational_events_skipped_total', {}, 0);
   }
 
