@@ -177,7 +177,6 @@ describe('the portals of two organizations', () => {
   };
   /** Of the own org or of the other one, for each id of a path. */
   const choices = fc.record({
-    operation: fc.noBias(fc.nat({ max: 9_999 })),
     isForeign: fc.record({ orgId: fc.boolean(), id: fc.boolean(), deliveryId: fc.boolean() }),
     index: fc.noBias(fc.nat({ max: 2 })),
     seq: fc.integer({ min: 1, max: 12 }),
@@ -194,6 +193,8 @@ describe('the portals of two organizations', () => {
     const [one, other] = [await anOrgWithSecrets('quokka'), await anOrgWithSecrets('wombat')];
     const accepted = new Set<string>();
     const reached = new Set<string>();
+    // In turn, so that each operation is reached however slow the machine is.
+    let turn = 0;
     for (const [own, foreign] of [
       [one, other],
       [other, one],
@@ -202,9 +203,9 @@ describe('the portals of two organizations', () => {
       await fc.assert(
         fc.asyncProperty(fc.array(choices, { minLength: 8, maxLength: 8 }), async (all) => {
           await Promise.all(
-            all.map(async ({ operation: number, isForeign, index, seq, query, idempotency }) => {
+            all.map(async ({ isForeign, index, seq, query, idempotency }) => {
               const { operations } = suite.described;
-              const { operationId, method, template } = operations[number % operations.length]!;
+              const { operationId, method, template } = operations[turn++ % operations.length]!;
               // It would end the session, and every later answer would be 401.
               if (operationId === 'closePortalSession') return;
               const of = (is: boolean) => (is ? foreign : own);
