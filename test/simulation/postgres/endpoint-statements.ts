@@ -124,7 +124,7 @@ export const ENDPOINT_STATEMENTS: readonly Meaning[] = [
     name: 'count an operational event',
     domain: null,
     sign: /^\s*update operational_events set count/,
-    // No row is there yet: each one is noted anew.
+    // Nothing is kept, so each one is inserted.
     act: () => [[], 0],
   },
   {
