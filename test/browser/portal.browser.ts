@@ -128,6 +128,7 @@ describe('the portal in a page of another origin', () => {
     await keepScreenshot(visitor.page, 'portal-events');
 
     await link(frame, 'Event catalog').click();
+    await heading(frame, 'Event catalog').waitFor();
     await frame.getByText('ticket.created', { exact: true }).click();
     await frame.getByText('Example of data: ticket.created').waitFor();
     await frame.getByLabel('Send this example to').waitFor();
