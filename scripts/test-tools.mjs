@@ -5,7 +5,7 @@ import { markdownTable, outsideTools } from './outside-tools.mjs';
 
 const HELP = `npm run test:tools
 
-Runs what other people's tools say of Gapless, and prints a table of the results. It takes some minutes.`;
+Runs other people's tools on Gapless, and prints their results as a table. It takes some minutes.`;
 
 /** Runs of `npm test -- …`, except for the packages, which have a command of their own. */
 const runOf = (name) =>

@@ -37,12 +37,7 @@ export class SharedReads {
 
   /** Returns the bounds of the feed as of the call, or later ones. */
   bounds(orgId: OrgId): Promise<FeedBounds> {
-    return shared(
-      this.#bounds,
-      orgId,
-      () => this.feed.bounds(orgId, this.clock.now()),
-      (read) => read(),
-    );
+    return shared(this.#bounds, orgId, () => this.feed.bounds(orgId, this.clock.now()));
   }
 }
 
@@ -50,7 +45,7 @@ function shared<Name, Read>(
   notBegun: Map<Name, Promise<Read>>,
   name: Name,
   read: () => Promise<Read>,
-  whenItsTurn: (begin: () => Promise<Read>) => Promise<Read>,
+  whenItsTurn: (begin: () => Promise<Read>) => Promise<Read> = (begin) => begin(),
 ): Promise<Read> {
   const other = notBegun.get(name);
   if (other !== undefined) return other;

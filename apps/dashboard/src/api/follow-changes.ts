@@ -36,9 +36,11 @@ export function followChanges(queries: QueryClient): () => void {
   let silence: ReturnType<typeof setTimeout> | undefined;
   let figures: ReturnType<typeof setTimeout> | undefined;
   let first: ReturnType<typeof setTimeout> | undefined;
-
   let wasOpen = false;
 
+  const checkNow = () => {
+    refreshLive(queries);
+  };
   const followFigures = () => {
     figures ??= setTimeout(() => {
       figures = undefined;
@@ -66,9 +68,10 @@ export function followChanges(queries: QueryClient): () => void {
       reportStream(true);
       // Whatever changed before the stream was open. The service remembers its figures for 2 s, so a page that has
       // just loaded them asks again after that.
-      if (wasOpen) refreshLive(queries);
-      else first = setTimeout(() => refreshLive(queries), FIGURES_EVERY_MS);
-      if (wasOpen) followFigures();
+      if (wasOpen) {
+        refreshLive(queries);
+        followFigures();
+      } else first = setTimeout(checkNow, FIGURES_EVERY_MS);
       wasOpen = true;
     };
     opened.onerror = () => {
@@ -92,10 +95,6 @@ export function followChanges(queries: QueryClient): () => void {
   const followVisibility = () => {
     if (document.visibilityState === 'hidden') close();
     else if (source === undefined) open();
-  };
-
-  const checkNow = () => {
-    refreshLive(queries);
   };
 
   document.addEventListener('visibilitychange', followVisibility);
