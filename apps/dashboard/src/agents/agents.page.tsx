@@ -5,9 +5,9 @@ import { behindText } from '../cursors/behind-text.js';
 import { useScope } from '../session/use-session.js';
 import { Button } from '../ui/button.js';
 import { Card } from '../ui/card.js';
-import { FailureNotice, Notice } from '../ui/notice.js';
+import { LoadingCard } from '../ui/loading-card.js';
+import { Notice } from '../ui/notice.js';
 import { PageHeader } from '../ui/page-header.js';
-import { SkeletonRows } from '../ui/skeleton.js';
 import { Badge } from '../ui/status-badge.js';
 import { Ago } from '../ui/time.js';
 import { EndSubscriptionDialog } from './end-subscription-dialog.js';
@@ -33,17 +33,7 @@ function SubscriptionsCard() {
   const { data: subscriptions, error, refetch } = useQuery(subscriptionsQuery());
   const [ending, setEnding] = useState<McpSubscription | null>(null);
   if (subscriptions === undefined) {
-    return (
-      <Card flush>
-        {error === null ? (
-          <SkeletonRows rows={3} rowHeight="3.25rem" />
-        ) : (
-          <div className="card-body">
-            <FailureNotice error={error} onRetry={() => void refetch()} />
-          </div>
-        )}
-      </Card>
-    );
+    return <LoadingCard error={error} onRetry={() => void refetch()} />;
   }
   if (subscriptions.length === 0) {
     return (

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { useScope } from '../session/use-session.js';
 import { Card } from '../ui/card.js';
-import { FailureNotice, Notice } from '../ui/notice.js';
+import { LoadingCard } from '../ui/loading-card.js';
+import { Notice } from '../ui/notice.js';
 import { PageHeader } from '../ui/page-header.js';
-import { SkeletonRows } from '../ui/skeleton.js';
 import { Ago } from '../ui/time.js';
 import { behindText } from './behind-text.js';
 import { cursorsQuery } from './cursors-query.js';
@@ -30,17 +30,7 @@ export function CursorsPage() {
 function CursorsCard() {
   const { data: cursors, error, refetch } = useQuery(cursorsQuery());
   if (cursors === undefined) {
-    return (
-      <Card flush>
-        {error === null ? (
-          <SkeletonRows rows={3} rowHeight="3.25rem" />
-        ) : (
-          <div className="card-body">
-            <FailureNotice error={error} onRetry={() => void refetch()} />
-          </div>
-        )}
-      </Card>
-    );
+    return <LoadingCard error={error} onRetry={() => void refetch()} />;
   }
   if (cursors.length === 0) {
     return (
