@@ -191,7 +191,22 @@ describe('the portals of two organizations', () => {
 
   it('do not cross: no operation of one shows or changes anything of the other', async () => {
     const [one, other] = [await anOrgWithSecrets('quokka'), await anOrgWithSecrets('wombat')];
-    const accepted = new Set<string>();
+    // Sessions do use what is theirs: refusals for another reason would show nothing.
+    for (const { token, endpoints } of [one, other]) {
+      const webhook = `${WEBHOOKS}/${endpoints[0]}`;
+      const asks: Ask[] = [
+        ...[WEBHOOKS, webhook, '/api/v1/external/events', '/api/v1/external/api-keys'].map((path) => ({
+          method: 'GET',
+          path,
+        })),
+        { method: 'GET', path: '/api/v1/dashboard/organization' },
+        withJson({ method: 'PATCH', path: webhook }, { name: 'Its own' }),
+      ];
+      for (const ask of asks) {
+        const answer = await suite.port.ask({ ...ask, headers: { ...ask.headers, ...bearer(token) } });
+        expect([ask.path, answer.status]).toEqual([ask.path, 200]);
+      }
+    }
     const reached = new Set<string>();
     // In turn, so that each operation is reached however slow the machine is.
     let turn = 0;
@@ -235,7 +250,6 @@ describe('the portals of two organizations', () => {
               };
               const answer = await suite.port.ask(ask);
               reached.add(operationId);
-              if (answer.status < 300) accepted.add(operationId);
               if (answer.status >= 400) expectProblem(ask, answer);
               expect(answer.status).toBeLessThan(500);
               const leaked = foreign.marks.filter((mark) => told(answer).includes(mark));
@@ -250,23 +264,12 @@ describe('the portals of two organizations', () => {
             }),
           );
         }),
-        { numRuns: 110, interruptAfterTimeLimit: 20_000 },
+        { numRuns: 110, interruptAfterTimeLimit: 12_000 },
       );
       expect(await stateOf(foreign)).toEqual(before);
     }
     const all = suite.described.operations.map(({ operationId }) => operationId);
     expect(all.filter((id) => !reached.has(id))).toEqual(['closePortalSession']);
-    // Sessions do use what is theirs: refusals for another reason would show nothing.
-    for (const id of [
-      'listWebhooks',
-      'getWebhook',
-      'updateWebhook',
-      'readFeed',
-      'listApiKeys',
-      'readOrganizationNames',
-    ]) {
-      expect([id, accepted.has(id)]).toEqual([id, true]);
-    }
     for (const { token } of [one, other]) {
       const close = { method: 'DELETE', path: PORTAL, headers: bearer(token) };
       const answer = await suite.port.ask(close);
