@@ -58,6 +58,7 @@ export class DescribedApi {
     this.#ajv.addFormat('date', /^\d{4}-\d{2}-\d{2}$/);
     this.#ajv.addFormat('uri', { validate: (text: string) => URL.canParse(text) });
     this.#ajv.addFormat('uri-reference', { validate: (text: string) => URL.canParse(text, 'http://a/') });
+    this.#ajv.addFormat('email', /^[^\s@]+@[^\s@]+$/);
     this.#ajv.addSchema(closed(document) as object, 'openapi');
   }
 
