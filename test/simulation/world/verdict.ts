@@ -135,6 +135,19 @@ function isWithheld({ ledger, topics, partitions, isStopped }: Evidence, { orgId
   return back !== undefined && (offset >= back.end || isStopped('projector-feed', topics.log, partition));
 }
 
+/**
+ * Whether the event of the delivery was lost from the log, the feed never had it, and its partition waits for somebody to
+ * act: nothing holds the bytes that a lost attempt needs.
+ */
+function isWithoutEvent({ tables, ledger, topics, partitions, isStopped }: Evidence, { ref }: DeliveryRow): boolean {
+  const partition = partitionOf(ref.orgId, partitions);
+  return (
+    ledger.wentBack.has(`${topics.log}/${partition}`) &&
+    isStopped('projector-feed', topics.log, partition) &&
+    !tables.events.values().some(({ event_id }) => event_id === ref.eventId)
+  );
+}
+
 function checkFeed(evidence: Evidence, log: readonly Logged[], problems: string[]): void {
   const { tables } = evidence;
   const feed = new Map(tables.events.values().map((row) => [`${row.org_id}/${row.seq}`, row]));
@@ -196,7 +209,7 @@ function checkDeliveries(evidence: Evidence, log: readonly Logged[], problems: s
       const { orgId, id, event, offset } = logged;
       if (orgId !== endpoint.orgId || !endpoint.events.includes(event)) continue;
       const row = rows.get(`${endpoint.id}/${id}`);
-      if (row !== undefined && tables.statusOf(row) === 'pending')
+      if (row !== undefined && tables.statusOf(row) === 'pending' && !isWithoutEvent(evidence, row))
         problems.push(`the delivery of ${id} to ${endpoint.id} is pending for ever`);
       if (row?.status === 'delivered' && !got.has(id)) {
         problems.push(`${id} is said to be delivered to ${endpoint.id}, which never accepted it`);
@@ -235,7 +248,8 @@ export function judge(evidence: Evidence): readonly string[] {
 }
 
 /** Returns what has not settled yet, as far as can be seen from outside; `null` once everything has. */
-export function unsettled({ broker, tables, ledger, topics, isStopped }: Evidence): string | null {
+export function unsettled(evidence: Evidence): string | null {
+  const { broker, tables, ledger, topics, isStopped } = evidence;
   if (ledger.open > 0) return `${ledger.open} submissions are not answered`;
   const prefix = topics.inbox.slice(0, topics.inbox.indexOf('.'));
   for (const [group, topic] of [
@@ -266,7 +280,9 @@ export function unsettled({ broker, tables, ledger, topics, isStopped }: Evidenc
         return `the projection ${projection} is at ${next} of ${end} in ${topic}/${partition}`;
     }
   }
-  const pending = tables.deliveries.values().find((row) => tables.statusOf(row) === 'pending');
+  const pending = tables.deliveries
+    .values()
+    .find((row) => tables.statusOf(row) === 'pending' && !isWithoutEvent(evidence, row));
   return pending === undefined
     ? null
     : `the delivery ${pending.ref.deliveryId} to ${pending.ref.endpointId} is pending`;
