@@ -180,6 +180,7 @@ describe('row-level security', () => {
       'endpoints',
       'events',
       'feed_cursors',
+      'feed_days',
       'live_chat_settings',
       'mcp_subscriptions',
       'mcp_verified_callbacks',

@@ -62,23 +62,60 @@ interface FeedPageRow {
 /** The largest size of a page, bytes, so that it fits into memory. A page that ends early continues at `next_seq`. */
 const PAGE_BYTES = 8 * 1024 * 1024;
 
+/** How many orgs' oldest seqs are remembered. */
+const REMEMBERED_ORGS = 10_000;
+/** How long searches go on from the seq of the last one. Then one looks for older events, which a rebuild may bring back. */
+const REMEMBERED_MS = 60_000;
+
+interface OldestSeq {
+  readonly seq: Seq;
+  /** The oldest time that was served when the whole feed was searched, epoch milliseconds. */
+  readonly searchedMs: number;
+}
+
+/**
+ * The least seq of the org's first two days: a broker's clock that went back over midnight leaves it in the second one.
+ * Only the tables of those days are read. Parameters: org; the least seq that it can be; the oldest time that is served.
+ */
+function oldestSql(least: string, from: string): string {
+  return `
+      select min(seq) from (
+        select first.seq from feed_days d cross join lateral (
+          select seq from events
+          where org_id = $1 and seq >= ${least} and appended_at >= ${from}
+            and appended_at >= d.day::timestamp at time zone 'UTC'
+            and appended_at < (d.day + 1)::timestamp at time zone 'UTC'
+          order by seq limit 1
+        ) first
+        where d.org_id = $1 and d.day >= (${from}::timestamptz at time zone 'UTC')::date
+        order by d.day limit 2
+      ) days`;
+}
+
+/** Parameters: org, the oldest time that is served, the least seq that the oldest can be. */
+const BOUNDS = `
+  select (select last_seq from org_heads where org_id = $1) as head, (${oldestSql('$3::bigint', '$2')}) as oldest`;
+
 /**
  * One statement, so that the page and the bounds are of the same moment. One row, because sending a thousand costs more
  * than reading them. It reads one event more than requested to see whether more follow. convert_from avoids hexadecimal
- * text. Parameters: org, since, the oldest time that is served, limit, bytes.
+ * text. No event after `since` is of a day before the first one with a larger seq. Parameters: org, since, the oldest time
+ * that is served, limit, bytes, the least seq that the oldest can be.
  */
 function pageSql(filters: string, types: 'any' | 'one' | 'several' = 'any', order: 'asc' | 'desc' = 'asc'): string {
   const found = (type: string) => `select seq, event_type, envelope from events
-            where org_id = $1 and seq > $2 and appended_at >= $3 ${type} ${filters}
+            where org_id = $1 and seq > greatest($2, $6::bigint - 1) and appended_at >= greatest($3::timestamptz, (
+              select min(day)::timestamp at time zone 'UTC' from feed_days where org_id = $1 and last_seq > $2
+            )) ${type} ${filters}
             order by seq ${order} limit $4 + 1`;
   // Each type has a range of the index, in the order of the page.
-  const several = `select found.* from unnest($6::text[]) as wanted(type)
+  const several = `select found.* from unnest($7::text[]) as wanted(type)
             cross join lateral (${found('and event_type = wanted.type')}) found
             order by seq ${order} limit $4 + 1`;
   return `
     select
       (select last_seq from org_heads where org_id = $1) as head,
-      (select seq from events where org_id = $1 and appended_at >= $3 order by seq limit 1) as oldest,
+      (${oldestSql('$6::bigint', '$3')}) as oldest,
       page.*
     from (
       select
@@ -93,7 +130,7 @@ function pageSql(filters: string, types: 'any' | 'one' | 'several' = 'any', orde
         from (
           select seq, event_type, envelope, row_number() over w as place, sum(octet_length(envelope)) over w as weight
           from (
-            ${types === 'several' ? several : found(types === 'one' ? 'and event_type = $6' : '')}
+            ${types === 'several' ? several : found(types === 'one' ? 'and event_type = $7' : '')}
           ) found
           window w as (order by seq ${order} rows unbounded preceding)
         ) weighed
@@ -139,6 +176,9 @@ function nextOf(last: Seq, isDescending: boolean): Seq {
 
 /** Reads the feed (contract 5.4). */
 export class FeedReader {
+  /** By org, the least recently read first. */
+  readonly #oldest = new Map<OrgId, OldestSeq>();
+
   /** @param retentionMs events that were appended longer ago are not served, even if they are still stored */
   constructor(
     private readonly store: Store,
@@ -147,7 +187,8 @@ export class FeedReader {
 
   async page(orgId: OrgId, query: FeedQuery, nowMs: number): Promise<FeedPage> {
     const from = new Date(nowMs - this.retentionMs);
-    const parameters: unknown[] = [orgId, query.since, from, query.limit, query.maxBytes ?? PAGE_BYTES];
+    const least = this.#leastOf(orgId, from);
+    const parameters: unknown[] = [orgId, query.since, from, query.limit, query.maxBytes ?? PAGE_BYTES, least];
     const filters: string[] = [];
     const { events = [], widgetId, until, isDescending = false } = query;
     const types = events.length === 0 ? 'any' : events.length === 1 ? 'one' : 'several';
@@ -166,6 +207,7 @@ export class FeedReader {
     const [row] = await this.store.preparedForOrg<FeedPageRow>(orgId, name, sql, parameters);
     if (row === undefined) throw new Error('an aggregate without a row');
     const headSeq = seqFromText(row.head ?? '0');
+    this.#remember(orgId, from, least, row.oldest);
     return new FeedPage({
       count: row.served,
       nextSeq: row.last !== null && row.found > row.served ? nextOf(seqFromText(row.last), isDescending) : null,
@@ -209,18 +251,35 @@ export class FeedReader {
 
   /** Returns the bounds of the org's feed, without a page. */
   async bounds(orgId: OrgId, nowMs: number): Promise<FeedBounds> {
-    const [row] = await this.store.forOrg(
+    const from = new Date(nowMs - this.retentionMs);
+    const least = this.#leastOf(orgId, from);
+    const [row] = await this.store.preparedForOrg<{ head: string | null; oldest: string | null }>(
       orgId,
-      async (runner) =>
-        (await runner.query(
-          `select
-             (select last_seq from org_heads where org_id = $1) as head,
-             (select seq from events where org_id = $1 and appended_at >= $2 order by seq limit 1) as oldest`,
-          [orgId, new Date(nowMs - this.retentionMs)],
-        )) as { head: string | null; oldest: string | null }[],
+      'feed-bounds',
+      BOUNDS,
+      [orgId, from, least],
     );
     const headSeq = seqFromText(row?.head ?? '0');
+    this.#remember(orgId, from, least, row?.oldest ?? null);
     return { headSeq, oldestSeq: oldestOf(row?.oldest ?? null, headSeq) };
+  }
+
+  /**
+   * Returns a seq before which the org has no event from that time on. Without it, a search goes through the events of
+   * the oldest day that are past retention, which can be a million.
+   */
+  #leastOf(orgId: OrgId, from: Date): Seq {
+    const age = from.getTime() - (this.#oldest.get(orgId)?.searchedMs ?? 0);
+    return age >= 0 && age < REMEMBERED_MS ? (this.#oldest.get(orgId)?.seq ?? SEQ_NONE) : SEQ_NONE;
+  }
+
+  #remember(orgId: OrgId, from: Date, least: Seq, oldest: string | null): void {
+    const searchedMs = least === SEQ_NONE ? from.getTime() : this.#oldest.get(orgId)?.searchedMs;
+    this.#oldest.delete(orgId);
+    if (oldest === null || searchedMs === undefined) return;
+    this.#oldest.set(orgId, { seq: seqFromText(oldest), searchedMs });
+    const [first] = this.#oldest.keys();
+    if (this.#oldest.size > REMEMBERED_ORGS && first !== undefined) this.#oldest.delete(first);
   }
 
   /**
@@ -251,6 +310,7 @@ export class FeedReader {
 
   /** Looks up events in the feed; `eventKey` makes their keys. */
   async lookUp(keys: readonly EventKey[], logTopic: string): Promise<EventLookUp> {
+    // An index reads a sorted list of ids in one pass, of each day's table.
     // One statement is one snapshot: an event that is not found is not in the log before these offsets.
     const [row] = await this.store.prepared<{ known: EventKey[] | null; offsets: string | null }>(
       'look_up_events',
@@ -258,10 +318,10 @@ export class FeedReader {
          (
            select array_agg(e.org_id || '/' || e.event_id)
            from (
-             select distinct split_part(key, '/', 1)::uuid as org_id, split_part(key, '/', 2) as event_id
-             from unnest($1::text[]) as wanted(key)
+             select split_part(key, '/', 1)::uuid as org_id, array_agg(split_part(key, '/', 2)) as event_ids
+             from unnest($1::text[]) as asked(key) group by 1
            ) wanted
-           join events e on e.org_id = wanted.org_id and e.event_id = wanted.event_id
+           join events e on e.org_id = wanted.org_id and e.event_id = any(wanted.event_ids)
          ) as known,
          (
            select string_agg(partition || ':' || next_offset, ' ')

@@ -77,6 +77,7 @@ export class DayPartitions {
         await this.store.transaction(async (runner) => {
           await runner.query(`set local lock_timeout = '${DROP_LOCK_TIMEOUT}'`);
           await runner.query('select gapless_drop_day($1, $2)', [name.replace(/_\d{8}$/, ''), day]);
+          if (name.startsWith('events_')) await runner.query('delete from feed_days where day = $1', [day]);
         });
         return;
       } catch (error) {

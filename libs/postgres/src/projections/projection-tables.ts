@@ -33,6 +33,14 @@ export const PROJECTION_TABLES: Readonly<Record<ProjectionName, readonly Project
       day: 'appended_at',
     },
     { name: 'org_heads', key: [['org_id', 'uuid']], outlivesLog: true },
+    {
+      name: 'feed_days',
+      key: [
+        ['org_id', 'uuid'],
+        ['day', 'date'],
+      ],
+      seenAs: null,
+    },
   ],
   deliveries: [
     {

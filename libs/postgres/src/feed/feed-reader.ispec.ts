@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { OrgId, Seq } from '#libs/domain';
+import { anOrgId } from '../../../../test/support/ids.js';
+import { oneTo } from '../../../../test/support/sequence.js';
+import type { Store } from '../connection/store.js';
+import { DayPartitions } from '../projections/day-partitions.js';
+import { FeedProjection } from '../projections/feed-projection.js';
+import { aTestStore } from '../testing/a-test-store.js';
+import { eventKey, FeedReader } from './feed-reader.js';
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = DAY_MS / 24;
+const FIRST_DAY_MS = Date.UTC(2026, 4, 1);
+const RETENTION_DAYS = 30;
+
+let store: Store;
+let drop: () => Promise<void>;
+let reader: FeedReader;
+let orgId: OrgId;
+let topics = 0;
+
+beforeAll(async () => {
+  ({ store, drop } = await aTestStore());
+});
+
+afterAll(async () => {
+  await drop();
+});
+
+beforeEach(() => {
+  orgId = anOrgId();
+  reader = new FeedReader(store, RETENTION_DAYS * DAY_MS);
+});
+
+/** Writes events 1, 2, … that were appended so many hours after the first day began. */
+async function write(hours: readonly number[]): Promise<void> {
+  const stretch = { projection: 'feed', topic: `log-${topics++}`, partition: 0 } as const;
+  const events = hours.map((hour, offset) => ({
+    offset,
+    orgId,
+    seq: (offset + 1) as Seq,
+    id: idOf(offset + 1),
+    event: 'ticket.created',
+    widgetId: null,
+    appendedAtMs: FIRST_DAY_MS + hour * HOUR_MS,
+    envelope: Buffer.from(`{"seq":${offset + 1}}`),
+  }));
+  await new FeedProjection(store).apply({ ...stretch, firstOffset: 0, nextOffset: events.length }, events);
+}
+
+function idOf(seq: number) {
+  return `evt_${String(seq).padStart(26, '0')}` as const as Parameters<typeof eventKey>[1];
+}
+
+/** The time at which events from that hour on are served. */
+function whenServedFrom(hour: number): number {
+  return FIRST_DAY_MS + hour * HOUR_MS + RETENTION_DAYS * DAY_MS;
+}
+
+async function read(since: number, nowMs: number, limit = 1_000) {
+  const page = await reader.page(orgId, { since: since as Seq, limit }, nowMs);
+  return { seqs: page.items.map(({ seq }) => Number(seq)), oldest: Number(page.oldestSeq), next: page.nextSeq };
+}
+
+describe('the feed over days', () => {
+  it('is read the same from every seq, whatever the days, their order, and what is past retention', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        // A clock that goes back by more than a day moves the oldest seq, as it moves what is past retention.
+        fc.array(fc.record({ step: fc.nat({ max: 30 }), back: fc.constantFrom(0, 0, 1, 23) }), {
+          minLength: 1,
+          maxLength: 10,
+        }),
+        fc.array(fc.integer({ min: 0, max: 73 }), { minLength: 1, maxLength: 4 }),
+        async (steps, servedFrom) => {
+          orgId = anOrgId();
+          let clock = 23;
+          const written = steps.map(({ step, back }) => (clock += step) - back);
+          await write(written);
+          for (const from of servedFrom.toSorted((one, other) => one - other)) {
+            const served = oneTo(written.length).filter((seq) => written[seq - 1]! >= from);
+            for (let since = 0; since <= written.length; since++) {
+              expect(await read(since, whenServedFrom(from))).toEqual({
+                seqs: served.filter((seq) => seq > since),
+                oldest: served[0] ?? written.length + 1,
+                next: null,
+              });
+            }
+            expect(await reader.bounds(orgId, whenServedFrom(from))).toEqual({
+              headSeq: written.length,
+              oldestSeq: served[0] ?? written.length + 1,
+            });
+          }
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  it('goes on over days without events', async () => {
+    await write([1, 1, 60, 60]);
+    expect(await read(0, whenServedFrom(0), 3)).toEqual({ seqs: [1, 2, 3], oldest: 1, next: 3 });
+    expect(await read(2, whenServedFrom(0))).toEqual({ seqs: [3, 4], oldest: 1, next: null });
+  });
+
+  it('knows of events that another writer has stored', async () => {
+    await write([1]);
+    await new DayPartitions(store).ensure([FIRST_DAY_MS + 30 * HOUR_MS]);
+    await store.query(`insert into events values ($1, 2, $2, $3, 'ticket.created', null, '{"seq":2}')`, [
+      orgId,
+      new Date(FIRST_DAY_MS + 30 * HOUR_MS),
+      idOf(2),
+    ]);
+    expect((await read(1, whenServedFrom(0))).seqs).toEqual([2]);
+  });
+
+  it('shows older events that a rebuild has brought back, a minute later', async () => {
+    await write([1, 2, 3]);
+    await store.query('delete from events where org_id = $1 and seq = 1', [orgId]);
+    expect((await read(0, whenServedFrom(0))).oldest).toBe(2);
+    await store.query(`insert into events values ($1, 1, $2, $3, 'ticket.created', null, '{"seq":1}')`, [
+      orgId,
+      new Date(FIRST_DAY_MS + HOUR_MS),
+      idOf(1),
+    ]);
+    expect(await read(0, whenServedFrom(0) + 60_000)).toEqual({ seqs: [1, 2, 3], oldest: 1, next: null });
+  });
+
+  it('forgets days that are dropped', async () => {
+    await write([1, 30]);
+    await new DayPartitions(store).drop(FIRST_DAY_MS + DAY_MS);
+    expect(await store.query('select last_seq from feed_days where org_id = $1', [orgId])).toEqual([{ last_seq: '2' }]);
+    expect(await read(0, whenServedFrom(0))).toEqual({ seqs: [2], oldest: 2, next: null });
+  });
+});
+
+describe('ids', () => {
+  it('are found in each org on its own, whatever the day', async () => {
+    await write([1, 30, 60]);
+    const [one, other] = [orgId, anOrgId()];
+    const keys = [eventKey(one, idOf(1)), eventKey(one, idOf(3)), eventKey(one, idOf(4)), eventKey(other, idOf(2))];
+    const { known } = await reader.lookUp([...keys, keys[0]!], 'log');
+    expect([...known].sort()).toEqual([keys[0], keys[1]]);
+  });
+});
