@@ -2,7 +2,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
  * The days on which an organization has events, each with its largest seq, so that reads leave out the tables of other
- * days (ADR 94). A trigger keeps it, because a day that lacked a row would hide events, whoever wrote them.
+ * days (ADR 94). A trigger keeps it, because a day that lacked a row would hide events, from whatever writer.
  */
 export class FeedDays1700000000094 implements MigrationInterface {
   readonly name = 'FeedDays1700000000094';
