@@ -14,6 +14,7 @@ export * from './deliveries/delivery-log-audit.js';
 export * from './deliveries/delivery-log.js';
 export * from './deliveries/event-answers.js';
 export * from './deliveries/overdue-deliveries.js';
+export * from './deliveries/recovery-records.js';
 export * from './deliveries/recovery-source.js';
 export * from './endpoints/endpoint-directory.js';
 export * from './endpoints/endpoint-health-reader.js';

@@ -10,6 +10,7 @@ import { Store } from './connection/store.js';
 import { DeliveryLog } from './deliveries/delivery-log.js';
 import { EventAnswers } from './deliveries/event-answers.js';
 import { OverdueDeliveries } from './deliveries/overdue-deliveries.js';
+import { RecoveryRecords } from './deliveries/recovery-records.js';
 import { RecoverySource } from './deliveries/recovery-source.js';
 import { EndpointDirectory } from './endpoints/endpoint-directory.js';
 import { EndpointHealthReader } from './endpoints/endpoint-health-reader.js';
@@ -59,6 +60,7 @@ const OVER_THE_STORE: readonly (new (store: Store) => object)[] = [
   OverdueDeliveries,
   PacedEndpoints,
   PortalSessionRecords,
+  RecoveryRecords,
   RouterPlaces,
 ];
 const WITH_SECRETS: readonly (new (store: Store, cipher: SecretCipher) => object)[] = [

@@ -1,5 +1,5 @@
 import { monotonicFactory } from 'ulid';
-import type { ApiKeyId, Clock, EndpointId, EventId, PortalSessionId } from '#libs/domain';
+import type { ApiKeyId, Clock, EndpointId, EventId, PortalSessionId, RecoveryId } from '#libs/domain';
 import { RandomPool } from './random-pool.js';
 
 /** Makes time-ordered ids (contract 2.1): a prefix and a ULID. */
@@ -13,6 +13,10 @@ export class Identifiers {
 
   endpointId(): EndpointId {
     return `whe_${this.#ulid(this.clock.now())}` as EndpointId;
+  }
+
+  recoveryId(): RecoveryId {
+    return `rec_${this.#ulid(this.clock.now())}` as RecoveryId;
   }
 
   apiKeyId(): ApiKeyId {

@@ -16,6 +16,7 @@ const UNKNOWN = {
   apiKeyId: 'gk_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
   cursorName: 'no-such-cursor',
   subscriptionId: `sub_${'0'.repeat(32)}`,
+  recoveryId: 'rec_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
   eventId: 'evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
 };
 
@@ -51,6 +52,8 @@ async function anOrg(orgId: OrgId = anOrgId()): Promise<Org> {
     202,
   );
   await eventually(() => suite.data({ key, method: 'GET', path: `/api/v1/external/events/${eventId}` }, 200));
+  const recover = posting(`/api/v1/external/webhooks/${endpointId}/recover`, { since_seq: 0 });
+  const { id: recoveryId } = await suite.data<{ id: string }>({ key, ...recover }, 202);
   const { id: apiKeyId } = await suite.aKeyWith(orgId);
   const cursorName = `reader-of-${orgId}`;
   await suite.data(
@@ -59,7 +62,7 @@ async function anOrg(orgId: OrgId = anOrgId()): Promise<Org> {
   );
   const agent = { orgId, keyId, url: receiver.url };
   const subscriptionId = await anMcpSubscription(suite.app.app.get(McpSubscriptions), agent);
-  const ids = { endpointId, deliveryId, apiKeyId, cursorName, subscriptionId, eventId };
+  const ids = { endpointId, deliveryId, apiKeyId, cursorName, subscriptionId, recoveryId, eventId };
   return { key, named: { orgId, endpointUrl: receiver.url, ...ids } };
 }
 

@@ -19,7 +19,12 @@ let receiver: Receiver;
 let names: TestDnsServer;
 const orgId = anOrgId();
 /** The ids that a request can name, by its parameter; `mortal` ones are deleted now and then. */
-const named = { endpoints: [] as string[], deliveries: [] as string[], mortal: [] as string[] };
+const named = {
+  endpoints: [] as string[],
+  deliveries: [] as string[],
+  recoveries: [] as string[],
+  mortal: [] as string[],
+};
 const keys: string[] = [];
 const FOR_SERVICES: ReadonlySet<string> = new Set(ORGANIZATION_OPERATIONS.filter((id) => id.includes('Organization')));
 
@@ -37,6 +42,8 @@ beforeAll(async () => {
       const test = { key, method: 'POST', path: `/api/v1/external/webhooks/${id}/test` };
       named.endpoints.push(id);
       named.deliveries.push((await suite.data<{ id: string }>(test, 202)).id);
+      const recover = posting(`/api/v1/external/webhooks/${id}/recover`, { since_seq: 0 });
+      named.recoveries.push((await suite.data<{ id: string }>({ key, ...recover }, 202)).id);
     } else named.mortal.push(id, (await suite.aKeyWith(orgId)).id);
   }
 });
@@ -296,7 +303,8 @@ const ask: fc.Arbitrary<Ask> = fc
         .replace('{orgId}', junk?.[1] ?? (asked === 'DELETE' && template.endsWith('{orgId}') ? anOrgId() : orgId))
         .replace('{id}', at(asked === 'DELETE' ? named.mortal : named.endpoints, 0))
         .replace('{seq}', junk?.[0] ?? String(index))
-        .replace('{deliveryId}', at(named.deliveries, 1));
+        .replace('{deliveryId}', at(named.deliveries, 1))
+        .replace('{recoveryId}', at(named.recoveries, 1));
       const own = operationId in shaped ? text(shaped[operationId as keyof typeof shaped]) : undefined;
       const body = rest.junk === undefined ? own : rest.junk.body;
       // Most keys are of an organization. These operations take a service key.

@@ -19,6 +19,7 @@ function nothing(): Named {
     apiKeyId: '',
     cursorName: '',
     subscriptionId: '',
+    recoveryId: '',
     eventId: '',
   };
 }

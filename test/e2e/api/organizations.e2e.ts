@@ -102,6 +102,7 @@ interface Secrets {
   readonly key: string;
   readonly endpoints: readonly string[];
   readonly deliveries: readonly string[];
+  readonly recoveries: readonly string[];
   readonly keyIds: readonly string[];
   readonly cursors: readonly string[];
   readonly widgetId: string;
@@ -141,9 +142,22 @@ async function anOrgWithSecrets(mark: string): Promise<Secrets> {
       cursors.push(next ?? '');
     }
   });
+  const recover = posting(`${WEBHOOKS}/${endpoints[0]}/recover`, { since_seq: 0 });
+  const recoveries = [(await suite.data<{ id: string }>({ key, ...recover }, 202)).id];
   const keyIds = [(await suite.aKeyWith(orgId)).id];
-  const marks = [mark, orgId, widgetId, ...endpoints, ...deliveries, ...keyIds, ...secrets];
-  return { orgId, token: await aVisit(orgId), key, endpoints, deliveries, keyIds, cursors, widgetId, marks };
+  const marks = [mark, orgId, widgetId, ...endpoints, ...deliveries, ...recoveries, ...keyIds, ...secrets];
+  return {
+    orgId,
+    token: await aVisit(orgId),
+    key,
+    endpoints,
+    deliveries,
+    recoveries,
+    keyIds,
+    cursors,
+    widgetId,
+    marks,
+  };
 }
 
 /** Everything that an org has, read with a key of its own; without what its own reads change. */
@@ -230,6 +244,7 @@ describe('the portals of two organizations', () => {
                 .replace('{orgId}', of(isForeign.orgId).orgId)
                 .replace('{id}', (isKey ? byId.keyIds : byId.endpoints)[isKey ? 0 : index]!)
                 .replace('{deliveryId}', of(isForeign.deliveryId).deliveries[index]!)
+                .replace('{recoveryId}', of(isForeign.deliveryId).recoveries[0]!)
                 .replace('{seq}', String(seq));
               const values: Readonly<Record<string, string>> = {
                 cursor: foreign.cursors[index % 2]!,
@@ -257,7 +272,7 @@ describe('the portals of two organizations', () => {
               const names = [
                 [template.includes('{orgId}'), isForeign.orgId],
                 [template.includes('{id}'), isForeign.id],
-                [template.includes('{deliveryId}'), isForeign.deliveryId],
+                [/\{(delivery|recovery)Id\}/.test(template), isForeign.deliveryId],
               ];
               if (names.some(([isThere, is]) => isThere && is))
                 expect([ask.path, answer.status >= 400]).toEqual([ask.path, true]);

@@ -36,6 +36,7 @@ describe('the rate limit (contract 9)', () => {
     apiKeyId: 'gk_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
     cursorName: 'billing',
     subscriptionId: `sub_${'0'.repeat(32)}`,
+    recoveryId: 'rec_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
     eventId: 'evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
   };
 

@@ -335,6 +335,8 @@ describe('the tools', () => {
     expect(receiver.received).toHaveLength(2);
     expect(await agent.call('recover_endpoint', { ...range, confirmation })).toEqual({
       dry_run: false,
+      id: expect.stringMatching(/^rec_/) as unknown,
+      complete: true,
       matched: 1,
       scheduled: 1,
     });

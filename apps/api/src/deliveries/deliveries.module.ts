@@ -4,13 +4,20 @@ import { GetDeliveryController } from './get-delivery.controller.js';
 import { ListDeliveriesController } from './list-deliveries.controller.js';
 import { ProjectedDelivery } from './projected-delivery.js';
 import { RecoverDeliveriesController } from './recover-deliveries.controller.js';
+import { RecoveriesController } from './recoveries.controller.js';
 import { Recoveries } from './recoveries.js';
 import { ReplayDeliveryController } from './replay-delivery.controller.js';
 import { Replays } from './replays.js';
 
 @Module({
   imports: [IdempotencyModule],
-  controllers: [ListDeliveriesController, GetDeliveryController, ReplayDeliveryController, RecoverDeliveriesController],
+  controllers: [
+    ListDeliveriesController,
+    GetDeliveryController,
+    ReplayDeliveryController,
+    RecoverDeliveriesController,
+    RecoveriesController,
+  ],
   providers: [ProjectedDelivery, Recoveries, Replays],
   exports: [ProjectedDelivery, Recoveries, Replays],
 })

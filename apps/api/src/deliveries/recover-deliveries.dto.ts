@@ -30,7 +30,8 @@ export class RecoverDeliveriesDto {
     absentOrNull(
       described(oneOf(RECOVERY_KINDS), {
         description:
-          'failed: deliveries that failed. missed: events that arrived while the endpoint was inactive. Default: both.',
+          'failed: deliveries that failed. missed: events that arrived while the endpoint was inactive. Default: both. ' +
+          'never_sent: every event that the endpoint is subscribed to now and that was never sent to it, older ones too.',
       }),
     ),
   )
@@ -51,7 +52,7 @@ function timeOf(text: string | null | undefined): Date | null {
  */
 export function recoveryRange(body: RecoverDeliveriesDto): RecoveryRange {
   const sinceSeq = (body.since_seq ?? null) as Seq | null;
-  const range = { sinceSeq, since: timeOf(body.since), until: timeOf(body.until) };
+  const range = { sinceSeq, since: timeOf(body.since), until: timeOf(body.until), throughSeq: null };
   if ((range.sinceSeq === null) === (range.since === null)) {
     throwIfInvalid([{ pointer: '#/since', code: 'required', detail: 'give either since or since_seq' }]);
   }
@@ -63,5 +64,5 @@ export function recoveryRange(body: RecoverDeliveriesDto): RecoveryRange {
 
 /** Returns the kinds to recover; without a status, failed and missed ones. */
 export function recoveryKinds(body: RecoverDeliveriesDto): readonly RecoveryKind[] {
-  return body.status === null || body.status === undefined ? RECOVERY_KINDS : [body.status];
+  return body.status === null || body.status === undefined ? ['failed', 'missed'] : [body.status];
 }

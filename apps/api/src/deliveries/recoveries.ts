@@ -1,178 +1,182 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import {
-  deliveryIdOf,
-  replayAtMs,
+  GaplessError,
   SEQ_NONE,
   type Clock,
-  type DeliveryId,
   type EndpointId,
   type OrgId,
-  type Replayed,
+  type RecoveryId,
   type Seq,
 } from '#libs/domain';
 import {
-  AuditLog,
   EndpointRecords,
-  recoveredDelivery,
+  RecoveryRecords,
   RecoverySource,
-  type EndpointRecord,
-  type Recoverable,
-  type RecoveryPage,
   type AuditActor,
+  type EndpointRecord,
+  type RecoveryOrder,
 } from '#libs/postgres';
-import { Appender, attemptRecord, factRecord, type NewRecord, type TopicNames } from '#libs/kafka-log';
-import { CLOCK, LOGGER, TOPICS } from '#libs/platform';
-import type { Logger } from '#libs/runtime';
+import { Appender, type TopicNames } from '#libs/kafka-log';
+import { CLOCK, CONFIG, LOGGER, RegularWork, TOPICS } from '#libs/platform';
+import { Identifiers, type Config, type Logger } from '#libs/runtime';
 import { noSuchEndpoint } from '../webhooks/endpoint-id.pipe.js';
 import { refuseInactive } from '../webhooks/refuse-inactive.js';
-import { appendOrRefuse } from './append-or-refuse.js';
 import { ProjectedDelivery } from './projected-delivery.js';
 import { type RecoverDeliveriesDto, recoveryKinds, recoveryRange } from './recover-deliveries.dto.js';
-import { replayRecords } from './replay.js';
+import { RECOVERY_PAGE, RecoveryRun } from './recovery-run.js';
 
-/** Events that are looked up and scheduled at a time: a few megabytes at most for events of the usual size. */
-const PAGE = 200;
-/** How long the response waits for the whole recovery. The rest continues after the response (contract 4.4). */
+/** How long the response waits for the whole recovery, or for the count. The recovery continues after it. */
 const PATIENCE_MS = 5_000;
+const LOOK_EVERY_MS = 2_000;
+/** How long a recovery rests after a failure. */
+const REST_MS = 10_000;
+/** How many recoveries a process works on besides those that it was asked for itself. */
+const MOST_TAKEN_OVER = 4;
+/** How many recoveries of an endpoint may run at once. */
+const MOST_OF_ENDPOINT = 5;
 
-/** The progress of a recovery. */
-interface Progress {
-  matched: number;
-  scheduled: number;
-  /** The delivery that was scheduled last, and its run. */
-  last?: { readonly id: DeliveryId; readonly run: number };
-}
-
-/** Returns the run to schedule: the next one for a failed delivery, the first one for a missed event. */
-function runAfter(event: Recoverable): number {
-  return event.kind === 'failed' ? event.run + 1 : 0;
-}
-
-/** The number of events that a recovery found, and of those that it has scheduled. */
+/** The beginning of a recovery, or a count. */
 export interface Recovered {
+  /** `null` in a dry run. */
+  readonly id: RecoveryId | null;
+  /** Whether the whole range was looked at. If not, the recovery continues, and the numbers grow. */
+  readonly complete: boolean;
   readonly matched: number;
   readonly scheduled: number;
 }
 
-/** Re-sends failed and missed events, in seq order (contract 4.4). */
+/** Sends events of an endpoint again, or late, in seq order (contract 4.4). Any process goes on with what another left. */
 @Injectable()
-export class Recoveries implements BeforeApplicationShutdown {
+export class Recoveries extends RegularWork {
+  readonly #worker = randomUUID();
   readonly #running = new Set<Promise<void>>();
   readonly #ending = new AbortController();
 
   constructor(
     private readonly endpoints: EndpointRecords,
     private readonly source: RecoverySource,
-    private readonly audit: AuditLog,
+    private readonly records: RecoveryRecords,
     private readonly appender: Appender,
     private readonly projected: ProjectedDelivery,
+    private readonly identifiers: Identifiers,
     @Inject(TOPICS) private readonly topics: TopicNames,
+    @Inject(CONFIG) private readonly config: Config,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
+  ) {
+    super({ everyMs: LOOK_EVERY_MS });
+  }
 
   /**
-   * Waits for the recovery for at most 5 s. The rest continues after that.
-   * @throws GaplessError `validation_failed`, `not_found`, `endpoint_inactive`, `unavailable`
+   * Begins a recovery and waits for it for at most 5 s. A dry run only counts, for at most as long.
+   * @throws GaplessError `validation_failed`, `not_found`, `endpoint_inactive`, `recovery_limit_reached`, `unavailable`
    */
   async recover(orgId: OrgId, id: EndpointId, body: RecoverDeliveriesDto, actor: AuditActor): Promise<Recovered> {
-    const range = recoveryRange(body);
+    const order = { orgId, endpointId: id, kinds: recoveryKinds(body), range: recoveryRange(body) };
     const endpoint = await this.endpoints.find(orgId, id);
     if (endpoint === undefined) throw noSuchEndpoint();
     // A dry run sends nothing, so it also works before the endpoint is enabled.
-    if (body.dry_run !== true) {
-      refuseInactive(endpoint);
-      // The audit entry comes first, so that nothing is sent again without one.
-      const details = { since_seq: body.since_seq, since: body.since, until: body.until, status: body.status };
-      await this.audit.append(actor, { orgId, action: 'deliveries.recovered', target: id, details });
-    }
-    const progress: Progress = { matched: 0, scheduled: 0 };
-    const pages = this.#pages(endpoint, recoveryKinds(body), range);
-    const work = body.dry_run === true ? this.#count(pages, progress) : this.#schedule(endpoint, pages, progress);
-    this.#running.add(work);
-    const done = work.finally(() => this.#running.delete(work));
-    // A caller that no longer waits cannot see a failure, so the log shows it. Another recovery sends the rest.
-    done.catch((error: unknown) => {
-      this.logger.warn({ err: error, endpoint_id: id, ...progress }, 'recovery.failed');
-    });
-    const shown = done.then(() => this.#untilShown(endpoint, progress));
-    await Promise.race([shown, delay(PATIENCE_MS, undefined, { ref: false })]);
-    return { matched: progress.matched, scheduled: progress.scheduled };
+    if (body.dry_run === true) return this.#count(endpoint, order);
+    refuseInactive(endpoint);
+    return this.#begin(order, actor);
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
+  override async beforeApplicationShutdown(): Promise<void> {
     this.#ending.abort(new Error('the process ends'));
-    await Promise.allSettled(this.#running);
+    await super.beforeApplicationShutdown();
+    await Promise.all(this.#running);
   }
 
-  async *#pages(
-    endpoint: EndpointRecord,
-    kinds: ReturnType<typeof recoveryKinds>,
-    range: ReturnType<typeof recoveryRange>,
-  ): AsyncGenerator<readonly Recoverable[]> {
-    for (let after: Seq | null = SEQ_NONE; after !== null;) {
-      this.#ending.signal.throwIfAborted();
-      const page: RecoveryPage = await this.source.page(
-        endpoint.orgId,
-        endpoint,
-        kinds,
-        range,
-        after,
-        PAGE,
-        this.clock.now(),
-      );
-      if (page.events.length > 0) yield page.events;
+  protected async act(): Promise<undefined> {
+    while (this.#running.size < MOST_TAKEN_OVER && !this.#ending.signal.aborted) {
+      const recovery = await this.records.claim(this.#worker);
+      if (recovery === undefined) break;
+      this.logger.info({ recovery: recovery.id, after_seq: recovery.afterSeq }, 'recovery.taken_over');
+      this.#goOn(this.#runOf(recovery));
+    }
+    await this.records.prune(new Date(this.clock.now() - this.config.retentionMs));
+  }
+
+  protected failed(error: unknown): void {
+    this.logger.warn({ err: error }, 'recoveries.waiting');
+  }
+
+  async #count(endpoint: EndpointRecord, { orgId, kinds, range }: RecoveryOrder): Promise<Recovered> {
+    const deadline = performance.now() + PATIENCE_MS;
+    let matched = 0;
+    let after: Seq | null = SEQ_NONE;
+    while (after !== null && performance.now() < deadline) {
+      const page = await this.source.page(orgId, endpoint, kinds, range, after, RECOVERY_PAGE, this.clock.now());
+      matched += page.events.length;
       after = page.next;
     }
+    return { id: null, complete: after === null, matched, scheduled: 0 };
   }
 
-  async #count(pages: AsyncIterable<readonly Recoverable[]>, progress: Progress): Promise<void> {
-    for await (const page of pages) progress.matched += page.length;
-  }
-
-  async #schedule(
-    endpoint: EndpointRecord,
-    pages: AsyncIterable<readonly Recoverable[]>,
-    progress: Progress,
-  ): Promise<void> {
-    for await (const page of pages) {
-      progress.matched += page.length;
-      await appendOrRefuse(
-        this.appender,
-        page.flatMap((event) => this.#records(endpoint, event)),
+  async #begin(order: RecoveryOrder, actor: AuditActor): Promise<Recovered> {
+    const recovery = await this.records.by(actor).begin(this.identifiers.recoveryId(), order, this.#worker, {
+      at: new Date(this.clock.now()),
+      limit: MOST_OF_ENDPOINT,
+    });
+    if (recovery === undefined) {
+      throw new GaplessError(
+        'recovery_limit_reached',
+        `${MOST_OF_ENDPOINT} recoveries of the endpoint are running. Wait for one, or stop one.`,
       );
-      progress.scheduled += page.length;
-      const last = page.at(-1);
-      if (last !== undefined) progress.last = { id: deliveryIdOf(last.eventId, endpoint.id), run: runAfter(last) };
     }
+    const run = this.#runOf(recovery);
+    const work = run.run();
+    this.#goOn(run, work);
+    const shown = work.then(() => this.#untilShown(run));
+    try {
+      await Promise.race([shown, delay(PATIENCE_MS, undefined, { ref: false })]);
+    } catch (error) {
+      // The caller learns of it and asks again, so nothing of this recovery may follow.
+      if (run.progress.scheduled > 0) return { id: recovery.id, ...run.progress };
+      await this.records.end(recovery, this.#worker, {
+        status: 'failed',
+        error: 'unavailable',
+        at: new Date(this.clock.now()),
+      });
+      throw error;
+    }
+    return { id: recovery.id, ...run.progress };
   }
 
-  /**
-   * Waits for the last delivery. The facts of an endpoint are projected in order, so the others are then shown, too.
-   */
-  async #untilShown(endpoint: EndpointRecord, { last }: Progress): Promise<void> {
-    if (last !== undefined) await this.projected.of(endpoint.orgId, endpoint.id, last.id, last.run);
+  #runOf(recovery: ConstructorParameters<typeof RecoveryRun>[0]): RecoveryRun {
+    const { endpoints, source, records, appender, topics, clock } = this;
+    const signal = this.#ending.signal;
+    return new RecoveryRun(recovery, {
+      endpoints,
+      source,
+      records,
+      appender,
+      topics,
+      clock,
+      worker: this.#worker,
+      signal,
+    });
   }
 
-  #records(endpoint: EndpointRecord, event: Recoverable): readonly NewRecord[] {
-    const delivery = recoveredDelivery(endpoint.orgId, endpoint.id, event);
-    const nowMs = this.clock.now();
-    if (event.kind === 'failed') {
-      const atMs = replayAtMs(nowMs, event.createdAtMs, event.lastAttemptEndMs);
-      const replayed: Replayed = { type: 'replayed', delivery, run: runAfter(event), atMs };
-      return replayRecords(this.topics, replayed, event.envelope, nowMs);
-    }
-    return [
-      factRecord(this.topics.deliveries, { type: 'scheduled', delivery }),
-      attemptRecord(this.topics.attempts, {
-        delivery,
-        run: 0,
-        attempt: 1,
-        dueAtMs: nowMs,
-        traceparent: null,
-        envelope: event.envelope,
-      }),
-    ];
+  /** Works on the recovery until it has ended. After a failure, a process goes on with it later. */
+  #goOn(run: RecoveryRun, work = run.run()): void {
+    const { id, endpointId } = run.recovery;
+    const done = work.catch(async (error: unknown) => {
+      const restMs = this.#ending.signal.aborted ? 0 : REST_MS;
+      if (restMs > 0) {
+        this.logger.warn({ err: error, recovery: id, endpoint_id: endpointId, ...run.progress }, 'recovery.waiting');
+      }
+      // Without Postgres, it is free once its lease is over.
+      await this.records.release(run.recovery, this.#worker, restMs).catch(() => undefined);
+    });
+    this.#running.add(done);
+    void done.finally(() => this.#running.delete(done));
+  }
+
+  /** Waits for the last delivery. The facts of an endpoint are projected in order, so the others are then shown, too. */
+  async #untilShown({ recovery, last }: RecoveryRun): Promise<void> {
+    if (last !== undefined) await this.projected.of(recovery.orgId, recovery.endpointId, last.id, last.run);
   }
 }

@@ -157,7 +157,48 @@ const recover: JsonObject = {
     body: { schema: ref('Recovery'), example: { since_seq: 4127, status: 'failed', dry_run: true } },
     idempotent: true,
     success: { status: 202, description: 'The number of events.', content: dataOf(ref('RecoveryResult')) },
-    errors: ['not_found', 'endpoint_inactive'],
+    errors: ['not_found', 'endpoint_inactive', 'recovery_limit_reached'],
+  }),
+};
+
+const RECOVERY = pathParameter('recoveryId', 'The id of the recovery.');
+
+const recoveries: JsonObject = {
+  get: operation('get', {
+    id: 'listRecoveries',
+    tag: DELIVERIES,
+    summary: 'List the recoveries of an endpoint',
+    description: 'Those that run, and those that ended within the retention of events.',
+    scope: 'webhooks:read',
+    parameters: [ENDPOINT],
+    success: {
+      status: 200,
+      description: 'The newest 50, newest first.',
+      content: { 'application/json': { schema: objectOf({ data: listOf('RecoveryProgress') }) } },
+    },
+    errors: ['not_found'],
+  }),
+};
+
+const recovery: JsonObject = {
+  get: operation('get', {
+    id: 'getRecovery',
+    tag: DELIVERIES,
+    summary: 'See how far a recovery is',
+    scope: 'webhooks:read',
+    parameters: [ENDPOINT, RECOVERY],
+    success: { status: 200, description: 'The recovery.', content: dataOf(ref('RecoveryProgress')) },
+    errors: ['not_found'],
+  }),
+  delete: operation('delete', {
+    id: 'stopRecovery',
+    tag: DELIVERIES,
+    summary: 'Stop a recovery',
+    description: 'Events that are scheduled by then are still sent. A recovery that has ended stays as it is.',
+    scope: 'webhooks:write',
+    parameters: [ENDPOINT, RECOVERY],
+    success: { status: 200, description: 'The recovery.', content: dataOf(ref('RecoveryProgress')) },
+    errors: ['not_found'],
   }),
 };
 
@@ -889,6 +930,8 @@ export const PATHS: JsonObject = {
   '/api/v1/external/webhooks/{id}/test': test,
   '/api/v1/external/webhooks/{id}/send-example': sendExample,
   '/api/v1/external/webhooks/{id}/recover': recover,
+  '/api/v1/external/webhooks/{id}/recoveries': recoveries,
+  '/api/v1/external/webhooks/{id}/recoveries/{recoveryId}': recovery,
   '/api/v1/external/webhooks/{id}/deliveries': deliveries,
   '/api/v1/external/webhooks/{id}/deliveries/{deliveryId}': delivery,
   '/api/v1/external/webhooks/{id}/deliveries/{deliveryId}/replay': replay,

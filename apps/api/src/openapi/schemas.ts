@@ -1,5 +1,5 @@
 import { CATALOG, ENVELOPE_SCHEMA, EVENT_TYPES, isIngestable, type JsonObject } from '#libs/domain';
-import { AUDIT_ACTIONS, ORG_KEY_SCOPES } from '#libs/postgres';
+import { AUDIT_ACTIONS, ORG_KEY_SCOPES, RECOVERY_KINDS, RECOVERY_STATUSES } from '#libs/postgres';
 import { CreateApiKeyDto } from '../api-keys/api-key.dto.js';
 import { CURSOR_NAME_PATTERN } from '../cursors/cursor-name.js';
 import { MoveCursorDto } from '../cursors/cursor.dto.js';
@@ -309,7 +309,38 @@ export const SCHEMAS: JsonObject = {
   Recovery: {
     anyOf: ['since', 'since_seq'].map((name) => ({ ...bodySchema(RecoverDeliveriesDto), required: [name] })),
   },
-  RecoveryResult: objectOf({ matched: COUNT, scheduled: COUNT }),
+  RecoveryResult: objectOf({
+    id: { type: ['string', 'null'], description: 'The id of the recovery; null in a dry run.' },
+    complete: {
+      type: 'boolean',
+      description: 'Whether the whole range was looked at. If not, the recovery continues, and the numbers grow.',
+    },
+    matched: COUNT,
+    scheduled: COUNT,
+  }),
+  RecoveryProgress: objectOf(
+    {
+      id: { type: 'string', pattern: '^rec_[0-9A-HJKMNP-TV-Z]{26}$' },
+      webhook_id: { type: 'string' },
+      status: {
+        type: 'string',
+        enum: [...RECOVERY_STATUSES],
+        description: 'done: everything is scheduled. failed: see error. stopped: by DELETE.',
+      },
+      kinds: { type: 'array', items: { type: 'string', enum: [...RECOVERY_KINDS] } },
+      since_seq: { type: ['integer', 'null'] },
+      since: MAYBE_TIMESTAMP,
+      until: MAYBE_TIMESTAMP,
+      looked_through_seq: { ...COUNT, description: 'Every event up to this seq was looked at.' },
+      through_seq: { ...COUNT, description: 'The newest event when the recovery began. Later ones are no part of it.' },
+      matched: COUNT,
+      scheduled: COUNT,
+      error: { type: ['string', 'null'], description: 'endpoint_inactive or unavailable, if it failed.' },
+      created_at: TIMESTAMP,
+      ended_at: MAYBE_TIMESTAMP,
+    },
+    'A recovery, and how far it is.',
+  ),
   Envelope: envelope,
   NewEvent: newEvent,
   Cursor: objectOf(

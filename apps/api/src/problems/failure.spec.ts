@@ -24,6 +24,7 @@ describe('a failure of a request', () => {
     ['endpoint_limit_reached', 409],
     ['api_key_limit_reached', 409],
     ['cursor_limit_reached', 409],
+    ['recovery_limit_reached', 409],
     ['cursor_conflict', 409],
     ['event_pruned', 409],
     ['idempotency_conflict', 409],

@@ -25,6 +25,7 @@ export const PROBLEM_TYPES: Readonly<Record<ProblemCode, ProblemType>> = {
   api_key_limit_reached: { status: 409, title: 'The organization has reached its limit of API keys' },
   cursor_limit_reached: { status: 409, title: 'The organization has reached its limit of cursors' },
   cursor_conflict: { status: 409, title: 'The cursor is not where it was expected' },
+  recovery_limit_reached: { status: 409, title: 'The endpoint has reached its limit of recoveries' },
   event_pruned: { status: 409, title: 'The event is past its retention' },
   idempotency_conflict: { status: 409, title: 'The idempotency key is in use for another request' },
   payload_too_large: { status: 413, title: 'The request is too large' },

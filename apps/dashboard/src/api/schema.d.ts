@@ -168,6 +168,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/external/webhooks/{id}/recoveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the recoveries of an endpoint
+         * @description Those that run, and those that ended within the retention of events.
+         *
+         *     Scope: `webhooks:read`.
+         */
+        get: operations["listRecoveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/external/webhooks/{id}/recoveries/{recoveryId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * See how far a recovery is
+         * @description Scope: `webhooks:read`.
+         */
+        get: operations["getRecovery"];
+        put?: never;
+        post?: never;
+        /**
+         * Stop a recovery
+         * @description Events that are scheduled by then are still sent. A recovery that has ended stays as it is.
+         *
+         *     Scope: `webhooks:write`.
+         */
+        delete: operations["stopRecovery"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/external/webhooks/{id}/deliveries": {
         parameters: {
             query?: never;
@@ -1886,7 +1934,7 @@ export interface components {
             /** Format: date-time */
             at: string;
             /** @enum {string} */
-            action: "endpoint.created" | "endpoint.changed" | "endpoint.enabled" | "endpoint.disabled" | "endpoint.deleted" | "endpoint.secret_rotated" | "endpoint.overlap_ended" | "delivery.replayed" | "deliveries.recovered" | "api_key.created" | "api_key.revoked" | "live_chat_settings.changed" | "cursor.created" | "cursor.moved_back" | "cursor.deleted" | "mcp_subscription.created" | "mcp_subscription.secret_rotated" | "mcp_subscription.ended" | "signing_key.rotated" | "org.put" | "org.deleted" | "portal_session.created" | "portal_session.opened";
+            action: "endpoint.created" | "endpoint.changed" | "endpoint.enabled" | "endpoint.disabled" | "endpoint.deleted" | "endpoint.secret_rotated" | "endpoint.overlap_ended" | "delivery.replayed" | "deliveries.recovered" | "recovery.stopped" | "api_key.created" | "api_key.revoked" | "live_chat_settings.changed" | "cursor.created" | "cursor.moved_back" | "cursor.deleted" | "mcp_subscription.created" | "mcp_subscription.secret_rotated" | "mcp_subscription.ended" | "signing_key.rotated" | "org.put" | "org.deleted" | "portal_session.created" | "portal_session.opened";
             /** @description The id of what was changed. */
             target: string;
             /**
@@ -2240,10 +2288,10 @@ export interface components {
             /** Format: date-time */
             until?: string | null;
             /**
-             * @description failed: deliveries that failed. missed: events that arrived while the endpoint was inactive. Default: both.
+             * @description failed: deliveries that failed. missed: events that arrived while the endpoint was inactive. Default: both. never_sent: every event that the endpoint is subscribed to now and that was never sent to it, older ones too.
              * @enum {string|null}
              */
-            status?: "failed" | "missed" | null;
+            status?: "failed" | "missed" | "never_sent" | null;
             /** @description Only counts. Also works for an inactive endpoint. */
             dry_run?: boolean | null;
         } | {
@@ -2257,16 +2305,48 @@ export interface components {
             /** Format: date-time */
             until?: string | null;
             /**
-             * @description failed: deliveries that failed. missed: events that arrived while the endpoint was inactive. Default: both.
+             * @description failed: deliveries that failed. missed: events that arrived while the endpoint was inactive. Default: both. never_sent: every event that the endpoint is subscribed to now and that was never sent to it, older ones too.
              * @enum {string|null}
              */
-            status?: "failed" | "missed" | null;
+            status?: "failed" | "missed" | "never_sent" | null;
             /** @description Only counts. Also works for an inactive endpoint. */
             dry_run?: boolean | null;
         };
         RecoveryResult: {
+            /** @description The id of the recovery; null in a dry run. */
+            id: string | null;
+            /** @description Whether the whole range was looked at. If not, the recovery continues, and the numbers grow. */
+            complete: boolean;
             matched: number;
             scheduled: number;
+        };
+        /** @description A recovery, and how far it is. */
+        RecoveryProgress: {
+            id: string;
+            webhook_id: string;
+            /**
+             * @description done: everything is scheduled. failed: see error. stopped: by DELETE.
+             * @enum {string}
+             */
+            status: "running" | "done" | "stopped" | "failed";
+            kinds: ("failed" | "missed" | "never_sent")[];
+            since_seq: number | null;
+            /** Format: date-time */
+            since: string | null;
+            /** Format: date-time */
+            until: string | null;
+            /** @description Every event up to this seq was looked at. */
+            looked_through_seq: number;
+            /** @description The newest event when the recovery began. Later ones are no part of it. */
+            through_seq: number;
+            matched: number;
+            scheduled: number;
+            /** @description endpoint_inactive or unavailable, if it failed. */
+            error: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            ended_at: string | null;
         };
         /** @description An event: the same bytes in pushes and in the feed. */
         Envelope: {
@@ -2772,7 +2852,7 @@ export interface components {
              */
             instance: string;
             /** @enum {string} */
-            code: "malformed_request" | "missing_api_key" | "invalid_api_key" | "insufficient_scope" | "csrf_token_invalid" | "not_found" | "method_not_allowed" | "endpoint_inactive" | "endpoint_limit_reached" | "api_key_limit_reached" | "cursor_limit_reached" | "cursor_conflict" | "event_pruned" | "idempotency_conflict" | "payload_too_large" | "unsupported_media_type" | "validation_failed" | "unknown_event_type" | "url_not_https" | "url_private_network" | "url_unresolvable" | "url_invalid" | "rate_limited" | "internal_error" | "unavailable";
+            code: "malformed_request" | "missing_api_key" | "invalid_api_key" | "insufficient_scope" | "csrf_token_invalid" | "not_found" | "method_not_allowed" | "endpoint_inactive" | "endpoint_limit_reached" | "api_key_limit_reached" | "cursor_limit_reached" | "cursor_conflict" | "recovery_limit_reached" | "event_pruned" | "idempotency_conflict" | "payload_too_large" | "unsupported_media_type" | "validation_failed" | "unknown_event_type" | "url_not_https" | "url_private_network" | "url_unresolvable" | "url_invalid" | "rate_limited" | "internal_error" | "unavailable";
             request_id: string;
             /** @description The invalid places, as JSON Pointers. A query parameter is a member of the query. */
             errors?: {
@@ -4027,8 +4107,327 @@ export interface operations {
              * @description `idempotency_conflict`: The idempotency key is in use for another request.
              *
              *     `endpoint_inactive`: The endpoint is inactive.
+             *
+             *     `recovery_limit_reached`: The endpoint has reached its limit of recoveries.
              */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: The request is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: The body is not JSON. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `validation_failed`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: The service is unavailable. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listRecoveries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the endpoint. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The newest 50, newest first. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["RecoveryProgress"][];
+                    };
+                };
+            };
+            /** @description `malformed_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_api_key`: The API key is not valid.
+             *
+             *     `missing_api_key`: An API key is required.
+             */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `insufficient_scope`: The API key does not allow this. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `validation_failed`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: The service is unavailable. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRecovery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the endpoint. */
+                id: string;
+                /** @description The id of the recovery. */
+                recoveryId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The recovery. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["RecoveryProgress"];
+                    };
+                };
+            };
+            /** @description `malformed_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_api_key`: The API key is not valid.
+             *
+             *     `missing_api_key`: An API key is required.
+             */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `insufficient_scope`: The API key does not allow this. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `validation_failed`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: The service is unavailable. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stopRecovery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the endpoint. */
+                id: string;
+                /** @description The id of the recovery. */
+                recoveryId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The recovery. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["RecoveryProgress"];
+                    };
+                };
+            };
+            /** @description `malformed_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_api_key`: The API key is not valid.
+             *
+             *     `missing_api_key`: An API key is required.
+             */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `insufficient_scope`: The API key does not allow this.
+             *
+             *     `csrf_token_invalid`: The request does not come from the dashboard.
+             */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: Not found. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

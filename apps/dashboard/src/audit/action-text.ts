@@ -10,6 +10,7 @@ const TEXTS: Readonly<Record<AuditEntry['action'], string>> = {
   'endpoint.overlap_ended': 'Old secret ended',
   'delivery.replayed': 'Delivery replayed',
   'deliveries.recovered': 'Deliveries recovered',
+  'recovery.stopped': 'Recovery stopped',
   'api_key.created': 'API key created',
   'api_key.revoked': 'API key revoked',
   'live_chat_settings.changed': 'Live-chat settings changed',

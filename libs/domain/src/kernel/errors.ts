@@ -11,6 +11,7 @@ export const ERROR_CODES = [
   'endpoint_limit_reached',
   'api_key_limit_reached',
   'cursor_limit_reached',
+  'recovery_limit_reached',
   'cursor_conflict',
   'event_pruned',
   'idempotency_conflict',

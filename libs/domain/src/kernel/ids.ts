@@ -11,6 +11,8 @@ export type EventId = Brand<string, 'EventId'>;
 export type EndpointId = Brand<string, 'EndpointId'>;
 /** `whd_` + 26 characters of base32. */
 export type DeliveryId = Brand<string, 'DeliveryId'>;
+/** `rec_` + ULID: a recovery of an endpoint's deliveries. */
+export type RecoveryId = Brand<string, 'RecoveryId'>;
 /** `gk_` + ULID. */
 export type ApiKeyId = Brand<string, 'ApiKeyId'>;
 /** `gps_` + ULID: a session of the customer portal. */
@@ -46,6 +48,8 @@ export const parseEndpointId = (text: unknown): EndpointId | undefined =>
   parsePrefixed(text, 'whe_') as EndpointId | undefined;
 export const parseDeliveryId = (text: unknown): DeliveryId | undefined =>
   parsePrefixed(text, 'whd_') as DeliveryId | undefined;
+export const parseRecoveryId = (text: unknown): RecoveryId | undefined =>
+  parsePrefixed(text, 'rec_') as RecoveryId | undefined;
 export const parseApiKeyId = (text: unknown): ApiKeyId | undefined =>
   parsePrefixed(text, 'gk_') as ApiKeyId | undefined;
 export const parseConversationId = (text: unknown): ConversationId | undefined =>

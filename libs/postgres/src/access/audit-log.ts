@@ -13,6 +13,7 @@ export const AUDIT_ACTIONS = [
   'endpoint.overlap_ended',
   'delivery.replayed',
   'deliveries.recovered',
+  'recovery.stopped',
   'api_key.created',
   'api_key.revoked',
   'live_chat_settings.changed',

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   decideAlerts,
@@ -19,6 +20,7 @@ import { EndpointRecords } from '../endpoints/endpoint-records.js';
 import { FeedCursors } from '../feed/feed-cursors.js';
 import { FeedProjection } from '../projections/feed-projection.js';
 import { LiveChatSettingsRecords } from '../live-chat/live-chat-settings-records.js';
+import { RecoveryRecords } from '../deliveries/recovery-records.js';
 import { McpSubscriptions } from '../mcp/mcp-subscriptions.js';
 import { OrgRecords } from '../orgs/org-records.js';
 import { OrgStatistics } from '../orgs/org-statistics.js';
@@ -115,6 +117,13 @@ async function fill(orgId: OrgId, partition: number): Promise<void> {
     limit: 1,
   });
   const at = new Date(CREATED_AT_MS);
+  const range = { sinceSeq: 0 as Seq, since: null, until: null, throughSeq: null };
+  await new RecoveryRecords(store).begin(
+    new Identifiers(systemClock).recoveryId(),
+    { orgId, endpointId, kinds: ['failed'], range },
+    randomUUID(),
+    { at, limit: 1 },
+  );
   const url = 'https://agent.example/';
   const subscriptions = new McpSubscriptions(store, aCipher());
   await subscriptions.verified(orgId, 'gk_1', url, at);
@@ -187,6 +196,7 @@ describe('row-level security', () => {
       'org_days',
       'org_heads',
       'orgs',
+      'recoveries',
       'waiting_conversations',
     ]);
     for (const table of tables) {

@@ -11,8 +11,11 @@ import {
 import { ANY_STATUS, seen, SEEN_DELIVERIES } from '../projections/seen-deliveries.js';
 import type { Store } from '../connection/store.js';
 
-/** Which deliveries to recover: `failed` ones, or events that the endpoint `missed` while it was inactive. */
-export const RECOVERY_KINDS = ['failed', 'missed'] as const;
+/**
+ * Which deliveries to recover: `failed` ones, events that the endpoint `missed` while it was inactive, or events that
+ * match what it is subscribed to now and were `never_sent` to it.
+ */
+export const RECOVERY_KINDS = ['failed', 'missed', 'never_sent'] as const;
 
 export type RecoveryKind = (typeof RECOVERY_KINDS)[number];
 
@@ -22,6 +25,8 @@ export interface RecoveryRange {
   readonly since: Date | null;
   /** Only events that were appended before this time. */
   readonly until: Date | null;
+  /** The last seq; `null` for the end of the feed. */
+  readonly throughSeq: Seq | null;
 }
 
 /** An event to deliver (again). */
@@ -40,9 +45,13 @@ export interface Recoverable {
 
 /**
  * Routing reads the endpoint shortly after the append. So an event from just before the endpoint became inactive may
- * have missed it. Events with a delivery do not count, so looking further back is safe.
+ * have missed it. Events with a delivery do not count, so looking further back is safe. And an event without a delivery
+ * may still get one by routing, unless it is older.
  */
-const ROUTING_DELAY = '1 minute';
+export const ROUTING_DELAY_MS = 60_000;
+
+/** Pending deliveries are counted up to this number. */
+const COUNTED_PENDING = 10_000;
 
 /** The most events that one statement looks at, even if few can be recovered. It takes well under a second. */
 const EVENTS_LOOKED_AT = 5_000;
@@ -51,7 +60,7 @@ const EVENTS_LOOKED_AT = 5_000;
 const PAGE = `
   with looked_at as materialized (
     select seq, appended_at, event_id, event_type, widget_id from events
-    where org_id = $1 and seq > $3 and appended_at >= $4 and appended_at < $5
+    where org_id = $1 and seq > $3 and appended_at >= $4 and appended_at < $5 and seq <= $10
     order by seq limit ${EVENTS_LOOKED_AT}
   ), found as (
     select case when d.run is null then 'missed' else 'failed' end as kind, e.event_id, e.event_type, e.seq, e.appended_at,
@@ -62,18 +71,20 @@ const PAGE = `
       where d.endpoint_id = $2 and ${ANY_STATUS} and d.created_at = e.appended_at and d.seq = e.seq limit 1
     ) d on true
     where 'failed' = any($6) and d.status = 'failed'
-      or 'missed' = any($6) and d.run is null
+      or ('missed' = any($6) or 'never_sent' = any($6)) and d.run is null
         and e.event_type = any($7)
         and ($8::uuid[] is null or e.widget_id is null or e.widget_id = any($8))
-        and exists (
+        and ('never_sent' = any($6) and (
+          e.appended_at < $11 or e.seq <= (select receives_after_seq from endpoints where id = $2)
+        ) or exists (
           select from endpoint_inactive_periods p
           join endpoints n on n.id = p.endpoint_id
           where p.endpoint_id = $2 and (
             e.seq > p.began_after_seq and e.seq <= p.ended_after_seq
             or e.appended_at < coalesce(p.ended_at, 'infinity')
-              and e.appended_at >= greatest(p.began_at - interval '${ROUTING_DELAY}', n.created_at)
+              and e.appended_at >= greatest(p.began_at - interval '${ROUTING_DELAY_MS} ms', n.created_at)
           )
-        )
+        ))
     order by e.seq limit $9
   )
   select looked.looked_at, looked.last_seq, found.*, stored.envelope, (
@@ -146,6 +157,8 @@ export class RecoverySource {
           endpoint.events,
           endpoint.widgetIds satisfies readonly WidgetId[] | null,
           limit,
+          range.throughSeq ?? Number.MAX_SAFE_INTEGER,
+          new Date(nowMs - ROUTING_DELAY_MS),
         ])) as Row[],
     );
     const [first] = rows;
@@ -156,6 +169,22 @@ export class RecoverySource {
     }
     const isEnd = first === undefined || first.looked_at < EVENTS_LOOKED_AT || first.last_seq === null;
     return { events: found.map(toRecoverable), next: isEnd ? null : seqFromText(first.last_seq) };
+  }
+
+  /** Returns how many deliveries of the endpoint are pending, at most 10,000. */
+  async pending(orgId: OrgId, endpointId: EndpointId): Promise<number> {
+    const [row] = await this.store.preparedForOrg<{ pending: number }>(
+      orgId,
+      'pending-of-endpoint',
+      `select count(*)::int as pending from (
+         select from deliveries
+         where endpoint_id = $1 and status = 'pending'
+           and endings = coalesce((select endings from endpoint_endings where endpoint_id = $1), 0)
+         order by next_attempt_at limit ${COUNTED_PENDING}
+       ) pending`,
+      [endpointId],
+    );
+    return row?.pending ?? 0;
   }
 }
 

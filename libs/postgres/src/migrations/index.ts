@@ -29,6 +29,7 @@ import { SubscriptionChanges1700000000082 } from './0082-subscription-changes.js
 import { OperationalEvents1700000000085 } from './0085-operational-events.js';
 import { McpSubscriptions1700000000087 } from './0087-mcp-subscriptions.js';
 import { FeedDays1700000000094 } from './0094-feed-days.js';
+import { Recoveries1700000000095 } from './0095-recoveries.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
@@ -62,4 +63,5 @@ export const MIGRATIONS = [
   OperationalEvents1700000000085,
   McpSubscriptions1700000000087,
   FeedDays1700000000094,
+  Recoveries1700000000095,
 ];

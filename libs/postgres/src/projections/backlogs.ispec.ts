@@ -325,7 +325,7 @@ describe('what ended with its endpoint', () => {
     await apply(3, [scheduled(7)]);
     const source = new RecoverySource(store, 10 * DAY_MS);
     const endpoint = (await records.find(orgId, endpointId))!;
-    const range = { sinceSeq: 0 as Seq, since: null, until: null };
+    const range = { sinceSeq: 0 as Seq, since: null, until: null, throughSeq: null };
     const found: number[] = [];
     let looks = 0;
     for (let after: Seq | null = 0 as Seq; after !== null; looks++) {

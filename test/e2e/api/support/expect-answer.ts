@@ -13,6 +13,7 @@ const CODES: Readonly<Record<number, readonly string[]>> = {
     'endpoint_limit_reached',
     'api_key_limit_reached',
     'cursor_limit_reached',
+    'recovery_limit_reached',
     'cursor_conflict',
     'event_pruned',
     'idempotency_conflict',

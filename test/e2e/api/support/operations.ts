@@ -13,6 +13,7 @@ export interface Named {
   readonly cursorName: string;
   /** A webhook subscription of an agent. */
   readonly subscriptionId: string;
+  readonly recoveryId: string;
   /** An event in the feed. */
   readonly eventId: string;
 }
@@ -26,7 +27,7 @@ export interface Operation {
   readonly status: number;
   /** What in its path is an id. */
   readonly ids: readonly (
-    'orgId' | 'endpointId' | 'deliveryId' | 'apiKeyId' | 'cursorName' | 'subscriptionId' | 'eventId'
+    'orgId' | 'endpointId' | 'deliveryId' | 'apiKeyId' | 'cursorName' | 'subscriptionId' | 'recoveryId' | 'eventId'
   )[];
   /** A request that is accepted. */
   readonly ask: (named: Named) => Ask;
@@ -35,6 +36,7 @@ export interface Operation {
 const ROOT = '/api/v1/external/webhooks';
 const endpoint = ({ endpointId }: Named) => `${ROOT}/${endpointId}`;
 const org = ({ orgId }: Named) => `/api/v1/internal/orgs/${orgId}`;
+const recovery = (named: Named) => `${endpoint(named)}/recoveries/${named.recoveryId}`;
 const cursor = ({ cursorName }: Named) => `/api/v1/external/cursors/${cursorName}`;
 const event = ({ eventId }: Named) => `/api/v1/external/events/${eventId}`;
 const delivery = (named: Named) => `${endpoint(named)}/deliveries/${named.deliveryId}`;
@@ -109,6 +111,27 @@ export const OPERATIONS: readonly Operation[] = [
     status: 202,
     ids: ['endpointId'],
     ask: (named) => posting(`${endpoint(named)}/recover`, { since_seq: 0, status: 'failed', dry_run: true }),
+  },
+  {
+    id: 'listRecoveries',
+    scope: 'webhooks:read',
+    status: 200,
+    ids: ['endpointId'],
+    ask: (named) => ({ method: 'GET', path: `${endpoint(named)}/recoveries` }),
+  },
+  {
+    id: 'getRecovery',
+    scope: 'webhooks:read',
+    status: 200,
+    ids: ['endpointId', 'recoveryId'],
+    ask: (named) => ({ method: 'GET', path: recovery(named) }),
+  },
+  {
+    id: 'stopRecovery',
+    scope: 'webhooks:write',
+    status: 200,
+    ids: ['endpointId', 'recoveryId'],
+    ask: (named) => ({ method: 'DELETE', path: recovery(named) }),
   },
   {
     id: 'listAuditLog',

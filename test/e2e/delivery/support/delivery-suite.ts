@@ -32,7 +32,7 @@ export class DeliverySuite {
   }
 
   /** Asks Postgres as its owner: for what the api does not show. */
-  query<Row>(sql: string, parameters: readonly unknown[]): Promise<readonly Row[]> {
+  query<Row>(sql: string, parameters: readonly unknown[] = []): Promise<readonly Row[]> {
     return this.app.app.get(Store).query<Row>(sql, parameters);
   }
 

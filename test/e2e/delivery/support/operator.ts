@@ -84,6 +84,23 @@ export interface Refusal {
 }
 
 /** Works with the endpoints of an org as those who operate it do. Every method throws unless the api did as it was asked. */
+export interface BegunRecovery {
+  readonly id: string | null;
+  readonly complete: boolean;
+  readonly matched: number;
+  readonly scheduled: number;
+}
+
+export interface Recovery {
+  readonly id: string;
+  readonly status: string;
+  readonly matched: number;
+  readonly scheduled: number;
+  readonly looked_through_seq: number;
+  readonly through_seq: number;
+  readonly error: string | null;
+}
+
 export class Operator {
   constructor(
     readonly orgId: OrgId,
@@ -152,8 +169,25 @@ export class Operator {
     return this.#data('POST', `/external/webhooks/${id}/deliveries/${deliveryId}/replay`, 202);
   }
 
-  recover(id: string, body: object): Promise<{ readonly matched: number; readonly scheduled: number }> {
+  async recover(id: string, body: object): Promise<{ readonly matched: number; readonly scheduled: number }> {
+    const { matched, scheduled } = await this.beginRecovery(id, body);
+    return { matched, scheduled };
+  }
+
+  beginRecovery(id: string, body: object): Promise<BegunRecovery> {
     return this.#data('POST', `/external/webhooks/${id}/recover`, 202, body);
+  }
+
+  recoveries(id: string): Promise<readonly Recovery[]> {
+    return this.#data('GET', `/external/webhooks/${id}/recoveries`, 200);
+  }
+
+  recovery(id: string, recoveryId: string): Promise<Recovery> {
+    return this.#data('GET', `/external/webhooks/${id}/recoveries/${recoveryId}`, 200);
+  }
+
+  stopRecovery(id: string, recoveryId: string): Promise<Recovery> {
+    return this.#data('DELETE', `/external/webhooks/${id}/recoveries/${recoveryId}`, 200);
   }
 
   /** What the api says to a request that it does not accept. */

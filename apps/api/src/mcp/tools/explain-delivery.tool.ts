@@ -73,7 +73,7 @@ export class ExplainDeliveryTool {
   /** Whether the endpoint missed the event while it was inactive. */
   async #wasMissed(orgId: OrgId, endpoint: EndpointRecord, seq: Seq, nowMs: number): Promise<boolean> {
     const before = (seq - 1) as Seq;
-    const range = { sinceSeq: before, since: null, until: null };
+    const range = { sinceSeq: before, since: null, until: null, throughSeq: seq };
     const { events } = await this.recoverable.page(orgId, endpoint, ['missed'], range, before, 1, nowMs);
     return events[0]?.seq === seq;
   }

@@ -21,7 +21,7 @@ export class RecoverEndpointTool {
     name: 'recover_endpoint',
     title: 'Recover an endpoint',
     description:
-      'Re-sends what failed, or what the endpoint missed while it was inactive. The first call sends nothing: it returns the number of events and a confirmation. The second call, with the same arguments and the confirmation, sends them.',
+      'Re-sends what failed, what the endpoint missed while it was inactive, or what was never sent to it. The first call sends nothing: it returns the number of events and a confirmation. The second call, with the same arguments and the confirmation, sends them.',
     scopes: ['webhooks:write'],
     input: z.object({
       endpoint_id: z.string().max(100),
@@ -45,7 +45,12 @@ export class RecoverEndpointTool {
       const body = readDto(Buffer.from(JSON.stringify({ ...range, dry_run: isDryRun })), RecoverDeliveriesDto);
       const recovered = await this.recoveries.recover(orgId, endpointId, body, actor);
       if (!isDryRun) return own({ dry_run: false, ...recovered });
-      return own({ dry_run: true, matched: recovered.matched, confirmation: this.confirmations.of(parts, nowMs) });
+      return own({
+        dry_run: true,
+        matched: recovered.matched,
+        complete: recovered.complete,
+        confirmation: this.confirmations.of(parts, nowMs),
+      });
     },
   });
 }

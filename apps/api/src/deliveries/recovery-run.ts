@@ -1,0 +1,146 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { deliveryIdOf, replayAtMs, type Clock, type DeliveryId, type Replayed } from '#libs/domain';
+import {
+  recoveredDelivery,
+  ROUTING_DELAY_MS,
+  type EndpointRecord,
+  type EndpointRecords,
+  type Recoverable,
+  type RecoveryRecord,
+  type RecoveryRecords,
+  type RecoverySource,
+  type RecoveryWorker,
+} from '#libs/postgres';
+import { attemptRecord, factRecord, type Appender, type NewRecord, type TopicNames } from '#libs/kafka-log';
+import { appendOrRefuse } from './append-or-refuse.js';
+import { replayRecords } from './replay.js';
+
+/** Events that are looked up and scheduled at a time: a few megabytes at most for events of the usual size. */
+export const RECOVERY_PAGE = 200;
+/** With so many pending deliveries, the endpoint gets no more of a recovery until it has caught up. */
+const MOST_PENDING = 5_000;
+const LOOK_AGAIN_MS = 1_000;
+
+export interface RecoveryRunDependencies {
+  readonly endpoints: EndpointRecords;
+  readonly source: RecoverySource;
+  readonly records: RecoveryRecords;
+  readonly appender: Appender;
+  readonly topics: TopicNames;
+  readonly clock: Clock;
+  readonly worker: RecoveryWorker;
+  readonly signal: AbortSignal;
+}
+
+/** Returns the run to schedule: the next one for a failed delivery, the first one for an event without a delivery. */
+function runAfter(event: Recoverable): number {
+  return event.kind === 'failed' ? event.run + 1 : 0;
+}
+
+/**
+ * Works on a recovery, page by page in seq order. Each page is noted after it was scheduled. If the process ends in
+ * between, the next worker schedules the page again: its failed deliveries are then pending, or get the same run.
+ */
+export class RecoveryRun {
+  #matched: number;
+  #scheduled: number;
+  /** The delivery that was scheduled last, and its run. */
+  #last: { readonly id: DeliveryId; readonly run: number } | undefined;
+  #isComplete = false;
+
+  constructor(
+    readonly recovery: RecoveryRecord,
+    private readonly use: RecoveryRunDependencies,
+  ) {
+    this.#matched = recovery.matched;
+    this.#scheduled = recovery.scheduled;
+  }
+
+  get progress() {
+    return { complete: this.#isComplete, matched: this.#matched, scheduled: this.#scheduled };
+  }
+
+  get last() {
+    return this.#last;
+  }
+
+  /** Returns when the recovery has ended, was stopped, or is another worker's. */
+  async run(): Promise<void> {
+    const { recovery } = this;
+    const { endpoints, source, records, clock, worker, signal } = this.use;
+    for (let after = recovery.afterSeq; ;) {
+      signal.throwIfAborted();
+      const endpoint = await endpoints.find(recovery.orgId, recovery.endpointId);
+      if (endpoint === undefined) return;
+      if (!endpoint.isActive) {
+        await records.end(recovery, worker, {
+          status: 'failed',
+          error: 'endpoint_inactive',
+          at: new Date(clock.now()),
+        });
+        return;
+      }
+      if ((await source.pending(recovery.orgId, endpoint.id)) >= MOST_PENDING) {
+        if (!(await records.keep(recovery, worker))) return;
+        await this.#rest(LOOK_AGAIN_MS);
+        continue;
+      }
+      const { kinds, range } = recovery;
+      const page = await source.page(recovery.orgId, endpoint, kinds, range, after, RECOVERY_PAGE, clock.now());
+      await this.#schedule(endpoint, page.events);
+      // Events that routing may still send are looked at once more when they are older.
+      const restMs = page.next === null && kinds.includes('never_sent') ? this.#routedAtMs - clock.now() : 0;
+      after = page.next ?? (restMs > 0 ? (page.events.at(-1)?.seq ?? after) : recovery.throughSeq);
+      const step = { afterSeq: after, matched: page.events.length, scheduled: page.events.length };
+      if (!(await records.step(recovery, worker, step))) return;
+      if (restMs > 0) await this.#rest(Math.min(restMs, LOOK_AGAIN_MS));
+      if (page.next !== null || restMs > 0) continue;
+      this.#isComplete = true;
+      await records.end(recovery, worker, { status: 'done', at: new Date(clock.now()) });
+      return;
+    }
+  }
+
+  /** When routing has decided on every event of the recovery. */
+  get #routedAtMs(): number {
+    return this.recovery.createdAt.getTime() + ROUTING_DELAY_MS;
+  }
+
+  async #rest(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.use.signal });
+  }
+
+  async #schedule(endpoint: EndpointRecord, events: readonly Recoverable[]): Promise<void> {
+    this.#matched += events.length;
+    const last = events.at(-1);
+    if (last === undefined) return;
+    await appendOrRefuse(
+      this.use.appender,
+      events.flatMap((event) => this.#records(endpoint, event)),
+    );
+    this.#scheduled += events.length;
+    this.#last = { id: deliveryIdOf(last.eventId, endpoint.id), run: runAfter(last) };
+  }
+
+  #records(endpoint: EndpointRecord, event: Recoverable): readonly NewRecord[] {
+    const { topics, clock } = this.use;
+    const delivery = recoveredDelivery(endpoint.orgId, endpoint.id, event);
+    const nowMs = clock.now();
+    if (event.kind === 'failed') {
+      const atMs = replayAtMs(nowMs, event.createdAtMs, event.lastAttemptEndMs);
+      const replayed: Replayed = { type: 'replayed', delivery, run: runAfter(event), atMs };
+      return replayRecords(topics, replayed, event.envelope, nowMs);
+    }
+    return [
+      factRecord(topics.deliveries, { type: 'scheduled', delivery }),
+      attemptRecord(topics.attempts, {
+        delivery,
+        run: 0,
+        attempt: 1,
+        dueAtMs: nowMs,
+        traceparent: null,
+        envelope: event.envelope,
+      }),
+    ];
+  }
+}
