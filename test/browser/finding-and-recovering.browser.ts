@@ -249,6 +249,25 @@ describe('a recovery', () => {
     expect(seqsAt(receiver)).toContain(3);
   });
 
+  it('sends a new endpoint what is in the feed already', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    await operator.emit(...tickets(3));
+    await eventually(async () => {
+      expect(await operator.api.feed()).toHaveLength(3);
+    });
+    const receiver = await desk.suite.aReceiver();
+    const { id } = await operator.register({ url: receiver.url, events: ['ticket.created'] });
+    await visitor.open(`/endpoints/${id}`);
+    await visitor.button('More actions').click();
+    await page.getByRole('menuitem', { name: 'Recover deliveries …' }).click();
+    await page.getByRole('radio', { name: 'Everything that is still kept' }).check();
+    await page.getByRole('checkbox', { name: 'Events that were never sent' }).check();
+    await visitor.button('Recover 3').click();
+    await visitor.see('3 of 3 delivered.');
+    expect(seqsAt(receiver).toSorted()).toEqual([1, 2, 3, 4]);
+  });
+
   it('covers what failed between two times', async () => {
     const { visitor, operator } = await desk.aDesk();
     const { page } = visitor;

@@ -100,6 +100,16 @@ export function recover(id: string, body: Recovery) {
   return dataOf(api.POST('/api/v1/external/webhooks/{id}/recover', { params: { path: { id } }, body }));
 }
 
+export function recovery(id: string, recoveryId: string) {
+  const params = { path: { id, recoveryId } };
+  return dataOf(api.GET('/api/v1/external/webhooks/{id}/recoveries/{recoveryId}', { params }));
+}
+
+export function stopRecovery(id: string, recoveryId: string) {
+  const params = { path: { id, recoveryId } };
+  return dataOf(api.DELETE('/api/v1/external/webhooks/{id}/recoveries/{recoveryId}', { params }));
+}
+
 export function useRecover(id: string) {
   const refresh = useRefresh();
   return useMutation({ mutationFn: (body: Recovery) => recover(id, body), onSuccess: refresh });

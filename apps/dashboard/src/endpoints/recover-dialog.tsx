@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient, type QueryClient } from '@tanstack/react-query';
+import { useMutation, useQueries, useQuery, useQueryClient, type QueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { deliveryQuery, endpointQuery } from '../api/queries.js';
 import type { DeliveryDetail, EndpointWithHealth, Recovery } from '../api/resources.js';
@@ -13,11 +13,11 @@ import { Checkbox, Radio, TextField } from '../ui/field.js';
 import { FailureNotice, Notice } from '../ui/notice.js';
 import { Skeleton } from '../ui/skeleton.js';
 import { Time } from '../ui/time.js';
-import { recover, useChangeEndpoint, useRecover, useTestEndpoint } from './endpoint-changes.js';
+import { recover, recovery, stopRecovery, useChangeEndpoint, useRecover, useTestEndpoint } from './endpoint-changes.js';
 import { localInput, parseReach, type Range, type ReachDraft } from './recovery-range.js';
 import './recover-dialog.css';
 
-type Kind = 'failed' | 'missed';
+type Kind = 'failed' | 'missed' | 'never_sent';
 
 const KINDS: readonly { readonly kind: Kind; readonly text: string; readonly hint: string }[] = [
   {
@@ -26,6 +26,11 @@ const KINDS: readonly { readonly kind: Kind; readonly text: string; readonly hin
     hint: 'Attempts start again, with the same bytes and delivery ids.',
   },
   { kind: 'missed', text: 'Events missed while it was disabled', hint: 'The events that it would have received.' },
+  {
+    kind: 'never_sent',
+    text: 'Events that were never sent',
+    hint: 'All that match the endpoint as it is now, from before it was created too.',
+  },
 ];
 const SETTLE_MS = 300;
 const DAY_MS = 24 * 60 * 60 * 1_000;
@@ -35,6 +40,7 @@ const LOOK_EVERY_MS = 500;
 
 /** A recovery that is under way. */
 interface Sent {
+  readonly recoveries: readonly string[];
   readonly total: number;
   readonly range: Range;
   /** Deliveries that waited before it. */
@@ -75,11 +81,14 @@ export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps
   const parsed = parseReach(settledReach, lastSuccess);
   const counts = useCounts(endpoint.id, parsed.kind === 'ok' ? parsed.range : undefined);
   const acting = useRecovery(endpoint, setPhase);
-  const wanted = KINDS.map(({ kind }) => kind).filter((kind) => kinds.has(kind));
-  const total = wanted.reduce((sum, kind) => sum + (counts[kind].data ?? 0), 0);
+  // Missed events were never sent, so they are among those.
+  const wanted = KINDS.map(({ kind }) => kind).filter(
+    (kind) => kinds.has(kind) && !(kind === 'missed' && kinds.has('never_sent')),
+  );
+  const total = wanted.reduce((sum, kind) => sum + (counts[kind].data?.matched ?? 0), 0);
   const isCounted =
     parsed.kind === 'ok' && settledReach === reach && wanted.every((kind) => counts[kind].data !== undefined);
-  const failure = acting.error ?? counts.failed.error ?? counts.missed.error;
+  const failure = acting.error ?? counts.failed.error ?? counts.missed.error ?? counts.never_sent.error;
   const verb = endpoint.is_active ? 'Recover' : total > 0 ? 'Enable and recover' : 'Enable';
   const isBusy = phase.kind === 'testing' || phase.kind === 'sending';
 
@@ -106,8 +115,10 @@ export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps
             disabled={!isCounted || (total === 0 && endpoint.is_active)}
             onClick={() => {
               if (parsed.kind !== 'ok') return;
-              const body = wanted.length === 2 ? parsed.range : { ...parsed.range, status: wanted[0] };
-              void acting.act({ body, range: parsed.range, total, isTestedFirst });
+              const { range } = parsed;
+              const isDefault = wanted.length === 2 && !kinds.has('never_sent');
+              const bodies = isDefault ? [range] : wanted.map((status) => ({ ...range, status }));
+              void acting.act({ bodies, range, total, isTestedFirst });
             }}
           >
             {phase.kind === 'testing' ? 'Testing …' : total > 0 ? `${verb} ${wholeNumber(total)}` : verb}
@@ -140,7 +151,7 @@ export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps
               {text}
             </Checkbox>
             <strong className="numeric" data-testid={`count-${kind}`}>
-              {counts[kind].data === undefined ? <Skeleton width="2rem" /> : wholeNumber(counts[kind].data)}
+              {counts[kind].data === undefined ? <Skeleton width="2rem" /> : countText(counts[kind].data)}
             </strong>
           </div>
         ))}
@@ -225,19 +236,32 @@ function ReachPicker({ reach, wrong, lastSuccess, hasSucceeded, onChange }: Reac
   );
 }
 
+interface Count {
+  readonly matched: number;
+  readonly complete: boolean;
+}
+
+function countText({ matched, complete }: Count): string {
+  return complete ? wholeNumber(matched) : `${wholeNumber(matched)}+`;
+}
+
 /** Counts the events to recover; sends nothing. */
 function useCounts(id: string, range: Range | undefined) {
   const count = (status: Kind) => ({
     queryKey: ['endpoints', id, 'recoverable', range ?? null, status],
-    queryFn: async () => (await recover(id, { ...(range ?? { since_seq: 0 }), status, dry_run: true })).matched,
+    queryFn: (): Promise<Count> => recover(id, { ...(range ?? { since_seq: 0 }), status, dry_run: true }),
     enabled: range !== undefined,
     gcTime: 0,
   });
-  return { failed: useQuery(count('failed')), missed: useQuery(count('missed')) };
+  return {
+    failed: useQuery(count('failed')),
+    missed: useQuery(count('missed')),
+    never_sent: useQuery(count('never_sent')),
+  };
 }
 
 interface Wish {
-  readonly body: Recovery;
+  readonly bodies: readonly Recovery[];
   readonly range: Range;
   readonly total: number;
   readonly isTestedFirst: boolean;
@@ -249,7 +273,7 @@ function useRecovery(endpoint: EndpointWithHealth, setPhase: (phase: Phase) => v
   const changing = useChangeEndpoint(endpoint.id);
   const testing = useTestEndpoint(endpoint.id);
   const recovering = useRecover(endpoint.id);
-  const act = async ({ body, range, total, isTestedFirst }: Wish) => {
+  const act = async ({ bodies, range, total, isTestedFirst }: Wish) => {
     try {
       setPhase({ kind: 'sending' });
       if (!endpoint.is_active) await changing.mutateAsync({ is_active: true });
@@ -264,8 +288,12 @@ function useRecovery(endpoint: EndpointWithHealth, setPhase: (phase: Phase) => v
         setPhase({ kind: 'sending' });
       }
       const { health } = await queries.query({ ...endpointQuery(endpoint.id), staleTime: 0 });
-      if (total > 0) await recovering.mutateAsync(body);
-      setPhase({ kind: 'sent', total, range, pendingBefore: health.pending });
+      const recoveries: string[] = [];
+      for (const body of total > 0 ? bodies : []) {
+        const { id } = await recovering.mutateAsync(body);
+        if (id !== null) recoveries.push(id);
+      }
+      setPhase({ kind: 'sent', recoveries, total, range, pendingBefore: health.pending });
     } catch {
       // The mutations show their failures themselves.
       setPhase({ kind: 'choosing' });
@@ -285,10 +313,27 @@ async function tested(queries: QueryClient, endpointId: string, id: string): Pro
   return undefined;
 }
 
+/** Returns what the recoveries send in all, how much of it is not scheduled yet, and what stops them. */
+function useProgress(endpointId: string, ids: readonly string[], total: number) {
+  const recoveries = useQueries({
+    queries: ids.map((id) => ({
+      queryKey: ['endpoints', endpointId, 'recoveries', id],
+      queryFn: () => recovery(endpointId, id),
+      refetchInterval: 1_000,
+    })),
+  });
+  const stop = useMutation({ mutationFn: () => Promise.all(ids.map((id) => stopRecovery(endpointId, id))) });
+  const isRunning = recoveries.some(({ data }) => data?.status === 'running');
+  const scheduled = recoveries.reduce((sum, { data }) => sum + (data?.scheduled ?? 0), 0);
+  const hasEndedEarly = recoveries.some(({ data }) => data?.status === 'stopped' || data?.status === 'failed');
+  const expected = hasEndedEarly ? scheduled : total;
+  return { isRunning, expected, unscheduled: isRunning ? Math.max(0, expected - scheduled) : 0, stop };
+}
+
 /** Shows how a recovery goes, and how it ended. */
 function Outcome({
   endpointId,
-  sent: { total, range, pendingBefore },
+  sent: { recoveries, total: counted, range, pendingBefore },
   onClose,
 }: {
   readonly endpointId: string;
@@ -302,8 +347,9 @@ function Outcome({
     refetchInterval: 2_000,
     gcTime: 0,
   });
-  const pending = endpoint === undefined ? total : endpoint.health.pending - pendingBefore;
-  const waiting = Math.min(total, Math.max(0, pending));
+  const { isRunning, expected: total, unscheduled, stop } = useProgress(endpointId, recoveries, counted);
+  const pending = endpoint === undefined ? total : Math.max(0, endpoint.health.pending - pendingBefore) + unscheduled;
+  const waiting = Math.min(total, pending);
   const failedAgain = Math.min(total - waiting, failed);
   const delivered = total - waiting - failedAgain;
   const isOver = endpoint !== undefined && waiting === 0;
@@ -311,15 +357,22 @@ function Outcome({
     <Dialog
       open
       onClose={onClose}
-      title={total === 0 ? 'Endpoint enabled' : isOver ? 'Recovery ended' : 'Recovering'}
-      description={isOver || total === 0 ? undefined : 'It continues when you close this.'}
+      title={counted === 0 ? 'Endpoint enabled' : isOver ? 'Recovery ended' : 'Recovering'}
+      description={isOver || counted === 0 ? undefined : 'It continues when you close this.'}
       actions={
-        <Button look="solid" onClick={onClose}>
-          {isOver ? 'Done' : 'Close'}
-        </Button>
+        <>
+          {isRunning && (
+            <Button busy={stop.isPending} onClick={() => stop.mutate()}>
+              Stop
+            </Button>
+          )}
+          <Button look="solid" onClick={onClose}>
+            {isOver ? 'Done' : 'Close'}
+          </Button>
+        </>
       }
     >
-      {total > 0 && (
+      {counted > 0 && (
         <div className="stack-tight">
           <progress className="recover-progress" max={total} value={total - waiting} aria-label="Recovered" />
           <p role="status">
