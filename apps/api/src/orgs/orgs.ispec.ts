@@ -272,6 +272,34 @@ describe('deleting an organization', () => {
     expect((await ask('DELETE', `${ORGS}/${orgId}`)).status).toBe(404);
   });
 
+  it.each([
+    [
+      'a link to the portal',
+      async (orgId: OrgId) => {
+        const asked = { scopes: ['events:read'] };
+        expect((await ask('POST', `${ORGS}/${orgId}/portal-sessions`, asked)).status).toBe(201);
+      },
+    ],
+    [
+      'live-chat settings',
+      async (orgId: OrgId) => {
+        const thresholds = { first_alert_seconds: 5, second_alert_seconds: 9 };
+        expect((await ask('PUT', `${ORGS}/${orgId}/live-chat-settings`, thresholds)).status).toBe(200);
+      },
+    ],
+  ])('answers 204 if the organization has only %s, and 404 after that', async (_what, arrange) => {
+    const orgId = anOrgId();
+    await arrange(orgId);
+    expect((await ask('DELETE', `${ORGS}/${orgId}`)).status).toBe(204);
+    expect((await ask('DELETE', `${ORGS}/${orgId}`)).status).toBe(404);
+  });
+
+  it('answers 204 if the organization has only events in its log', async () => {
+    const orgId = anOrgId();
+    await store.query('with one as (insert into org_heads (org_id, last_seq) values ($1, 3)) select 1', [orgId]);
+    expect((await ask('DELETE', `${ORGS}/${orgId}`)).status).toBe(204);
+  });
+
   it('also ends a request whose body is still being sent', async () => {
     const orgId = anOrgId();
     const key = await anApiKey(store, orgId);
