@@ -149,6 +149,22 @@ describe('the link to the portal', () => {
     expect((await ask('POST', `/internal/orgs/${anOrgId()}/portal-sessions`, by, body)).status).toBe(422);
   });
 
+  it('gives no scope that its service key may not give', async () => {
+    const refusalOf = async (scopes: readonly string[], key: string) =>
+      (await ask('POST', `/internal/orgs/${anOrgId()}/portal-sessions`, { 'x-api-key': key }, { scopes })).code;
+    const orgsOnly = await anApiKey(store, null, ['orgs:write']);
+    for (const scope of ['keys:write', 'settings:write', 'settings:read']) {
+      expect([scope, await refusalOf([...READER, scope], orgsOnly)]).toEqual([scope, 'insufficient_scope']);
+    }
+    expect(await refusalOf([...READER, 'webhooks:write'], orgsOnly)).toBeUndefined();
+    const withSettings = await anApiKey(store, null, ['orgs:write', 'settings:write']);
+    expect(await refusalOf(['settings:write'], withSettings)).toBeUndefined();
+    expect(await refusalOf(['keys:write'], withSettings)).toBe('insufficient_scope');
+    // It may create a key with any scope, so a session too.
+    const withKeys = await anApiKey(store, null, ['orgs:write', 'keys:write']);
+    expect(await refusalOf([...READER, 'settings:write', 'keys:write'], withKeys)).toBeUndefined();
+  });
+
   it('cannot be guessed: wrong tokens of one address get 429, and others still get in', async () => {
     const link = await aLink();
     let last = 0;

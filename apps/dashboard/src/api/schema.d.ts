@@ -695,7 +695,7 @@ export interface paths {
         post?: never;
         /**
          * Delete an organization
-         * @description Its endpoints, keys and sessions end at once. Its events leave with retention, and its audit log with its own. Later events of the organization get the next seq.
+         * @description Its endpoints, keys and sessions end at once. Its events leave with retention, and its audit log with its own. Later events of the organization get the next seq. The answer is 404 if nothing of it is known, not even events.
          *
          *     Scope: `orgs:write`, of a service key.
          */
@@ -786,7 +786,7 @@ export interface paths {
         put?: never;
         /**
          * Make a link to the portal
-         * @description The link opens the portal once, within 15 minutes, for this organization and these scopes.
+         * @description The link opens the portal once, within 15 minutes, for this organization and these scopes. A service key gives settings:read, settings:write and keys:write only if it has that scope itself, or keys:write.
          *
          *     Scope: `orgs:write`, of a service key.
          */
