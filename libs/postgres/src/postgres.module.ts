@@ -53,7 +53,6 @@ const OVER_THE_STORE: readonly (new (store: Store) => object)[] = [
   FeedAudit,
   FeedCursors,
   LiveChatSettingsRecords,
-  OperationalOutbox,
   OrgRecords,
   OrgStatistics,
   OverdueDeliveries,
@@ -67,6 +66,7 @@ const WITH_SECRETS: readonly (new (store: Store, cipher: SecretCipher) => object
   IdempotencyRecords,
   McpSubscriptions,
   McpUpkeep,
+  OperationalOutbox,
   SigningKeys,
 ];
 const WITHIN_RETENTION: readonly (new (store: Store, retentionMs: number) => object)[] = [FeedReader, RecoverySource];

@@ -139,7 +139,13 @@ const newEvent: JsonObject = {
   additionalProperties: false,
   required: ['event', 'data'],
   properties: {
-    id: { ...EVENT_ID, description: 'Set by the producer, otherwise generated. A repeated id is appended once.' },
+    id: {
+      ...EVENT_ID,
+      not: { pattern: '^evt_(EXAMPLE|OPERATIONAL)' },
+      description:
+        'Set by the producer, otherwise generated. A repeated id is appended once. Ids that begin with evt_EXAMPLE or ' +
+        'evt_OPERATIONAL are reserved.',
+    },
     event: { type: 'string', enum: EVENT_TYPES.filter(isIngestable) },
     occurred_at: { ...TIMESTAMP, description: 'Default: now. At most 24 hours ahead.' },
     org_id: { ...UUID, description: 'Required with a service key. Otherwise the organization of the key.' },
