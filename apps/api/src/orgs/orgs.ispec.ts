@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { systemClock, type OrgId, type Seq } from '#libs/domain';
 import {
@@ -71,6 +72,28 @@ async function ask<T = unknown>(method: string, path: string, body?: unknown, ke
   const text = await response.text();
   const parsed = (text === '' ? {} : JSON.parse(text)) as { code?: string; data: T; next_cursor?: string | null };
   return { status: response.status, code: parsed.code, data: parsed.data, body: parsed };
+}
+
+/** Opens a stream of events as an agent, and returns all of it once it has ended. */
+async function openAgentStream(url: string, key: string): Promise<string> {
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1.0.0' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const params = { name: 'ticket.created', _meta: meta };
+  const response = await fetch(`${url}/mcp`, {
+    method: 'POST',
+    headers: {
+      'x-api-key': key,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'events/stream',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'events/stream', params }),
+  });
+  return response.text();
 }
 
 const anEndpoint = (key: string) =>
@@ -261,6 +284,44 @@ describe('deleting an organization', () => {
       [orgId],
     );
     expect(entry?.details).toEqual({ endpoints: 1, api_keys: 1 });
+  });
+
+  it('ends its streams and long polls in every process at once, and no others', async () => {
+    const [orgId, other] = [anOrgId(), anOrgId()];
+    const second = await gapless.start([ApiModule], { http: apiHttp });
+    const [key, othersKey] = [await anApiKey(store, orgId), await anApiKey(store, other)];
+    const scopes = ['events:read', 'webhooks:read'];
+    const link = await ask<{ url: string }>('POST', `${ORGS}/${orgId}/portal-sessions`, { scopes });
+    const opened = await ask<{ token: string }>('POST', '/api/v1/portal/session', {
+      link_token: new URL(link.data.url).hash.slice(1),
+    });
+    const bearer = { authorization: `Bearer ${opened.data.token}` };
+    const feed = '/api/v1/external/events';
+    const accept = { accept: 'text/event-stream' };
+    const open = async (url: string, headers: Record<string, string>, init: RequestInit = {}) => {
+      const response = await fetch(url, { ...init, headers });
+      expect([url, response.status]).toEqual([url, 200]);
+      return response.text();
+    };
+    const ends = [app, second].flatMap(({ url }) => [
+      open(url + feed, { 'x-api-key': key, ...accept }),
+      open(url + feed, { ...bearer, ...accept }),
+      open(`${url}${feed}?wait=30`, { 'x-api-key': key }),
+      open(`${url}/api/v1/dashboard/changes`, bearer),
+      openAgentStream(url, key),
+    ]);
+    const stranger = fetch(second.url + feed, { headers: { 'x-api-key': othersKey, ...accept } });
+    await delay(500);
+    const startedMs = performance.now();
+    expect((await ask('DELETE', `${ORGS}/${orgId}`)).status).toBe(204);
+    const texts = await Promise.all(ends);
+    expect(performance.now() - startedMs).toBeLessThan(2_000);
+    expect(texts.filter((text) => text.includes('notifications/events/terminated'))).toHaveLength(2);
+    const reader = (await stranger).body?.getReader();
+    await reader?.read();
+    const others = await Promise.race([reader?.read(), delay(500, 'still open')]);
+    expect(others).toBe('still open');
+    await reader?.cancel();
   });
 
   it('works for an organization that never had a record', async () => {

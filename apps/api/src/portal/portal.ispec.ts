@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApiKeyId } from '#libs/domain';
 import { ApiKeyRecords, parseApiKey, Store } from '#libs/postgres';
@@ -192,6 +193,23 @@ describe('a session of the portal', () => {
       expect([path, answer.status, answer.code]).toEqual([path, 403, 'insufficient_scope']);
     }
     expect((await ask('GET', '/dashboard/session', bearer(token))).status).toBe(404);
+  });
+
+  it('ends its streams when it is closed, or when its service key is revoked', async () => {
+    const key = await anApiKey(store, null);
+    const [closed, revoked, other] = [await aVisit(), await aVisit(anOrgId(), { scopes: READER }, key), await aVisit()];
+    const stream = (token: string) =>
+      fetch(`${app.url}/api/v1/external/events`, { headers: { ...bearer(token), accept: 'text/event-stream' } });
+    const [one, two, three] = await Promise.all([closed, revoked, other].map(({ token }) => stream(token)));
+    const startedMs = performance.now();
+    await ask('DELETE', '/portal/session', bearer(closed.token));
+    await new ApiKeyRecords(store).revoke(parseApiKey(key)?.id as ApiKeyId, new Date());
+    await Promise.all([one!.text(), two!.text()]);
+    expect(performance.now() - startedMs).toBeLessThan(2_000);
+    const reader = three!.body!.getReader();
+    await reader.read();
+    expect(await Promise.race([reader.read(), delay(300, 'still open')])).toBe('still open');
+    await reader.cancel();
   });
 
   it('ends when it is closed, at its time, and with the service key that made it', async () => {

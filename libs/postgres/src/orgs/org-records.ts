@@ -3,6 +3,7 @@ import { DEFAULT_LIVE_CHAT_SETTINGS, type OrgId, type WidgetId } from '#libs/dom
 import { OPERATOR, type AuditActor } from '../access/audit-actor.js';
 import { appendAudit } from '../access/audit-log.js';
 import { untilKeysAreForgotten } from '../access/api-key-records.js';
+import { notifyEndedCredentials } from '../access/ended-credentials.js';
 import type { Store } from '../connection/store.js';
 
 /** A widget's name for display. */
@@ -126,6 +127,7 @@ export class OrgRecords {
         others += rows;
       }
       if (endpoints + keys + sessions + others === 0 && !(await hasEvents(runner, orgId))) return false;
+      await notifyEndedCredentials(runner, orgId);
       await appendAudit(runner, this.actor, {
         orgId,
         action: 'org.deleted',
