@@ -4,6 +4,7 @@ import {
   absentOrNull,
   anArrayOf,
   anIntegerOf,
+  aShownTextOf,
   aTextOf,
   described,
   oneOf,
@@ -50,7 +51,7 @@ export class CreatePortalSessionDto {
   readonly return_url?: string | null;
 
   @Checked(
-    absentOrNull(described(aTextOf(120), { description: 'Who it is for. The portal and the audit log show it.' })),
+    absentOrNull(described(aShownTextOf(120), { description: 'Who it is for. The portal and the audit log show it.' })),
   )
   readonly user_label?: string | null;
 }

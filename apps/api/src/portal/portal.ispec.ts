@@ -145,6 +145,7 @@ describe('the link to the portal', () => {
     [{ scopes: READER, return_url: 'javascript:alert(1)' }],
     [{ scopes: READER, return_url: '/relative' }],
     [{ scopes: READER, user_label: 'x'.repeat(121) }],
+    [{ scopes: READER, user_label: '\u200b' }],
   ])('is refused if what is asked for is not valid: %j', async (body) => {
     const by = { 'x-api-key': service };
     expect((await ask('POST', `/internal/orgs/${anOrgId()}/portal-sessions`, by, body)).status).toBe(422);
