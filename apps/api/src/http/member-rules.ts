@@ -43,8 +43,13 @@ export function absentOrNull({ check, schema }: MemberRule): MemberRule {
       ...(values === undefined ? {} : { enum: [...values, null] }),
       ...rest,
     },
-    check: (value) => (value === undefined || value === null ? [] : check(value)),
+    check: (value) => (value === undefined || value === null ? [] : check(value).map(orNull)),
   };
+}
+
+/** Says of a member of the wrong type that it may be null, too. */
+function orNull(one: FieldProblem): FieldProblem {
+  return one.code === 'wrong_type' && one.pointer === '' ? { ...one, detail: `${one.detail} or null` } : one;
 }
 
 /** @param more members of JSON Schema to add, such as a description */
@@ -62,7 +67,7 @@ export function aTextOf(maxLength: number): MemberRule {
   return {
     schema: { type: 'string', maxLength, pattern: PRINTABLE_PATTERN },
     check: (value) => {
-      if (typeof value !== 'string') return [problem('wrong_type', 'must be a string or null')];
+      if (typeof value !== 'string') return [problem('wrong_type', 'must be a string')];
       if (Array.from(value).length > maxLength) {
         return [problem('out_of_range', `must not be longer than ${maxLength} characters`)];
       }

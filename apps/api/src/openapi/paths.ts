@@ -822,6 +822,7 @@ const portal: JsonObject = {
       description: 'The session. Send its token as `Authorization: Bearer <token>`.',
       content: dataOf(objectOf({ token: { type: 'string' }, session: ref('PortalSession') })),
     },
+    errors: ['link_used_or_expired'],
   }),
   get: operation('get', {
     id: 'readPortalSession',

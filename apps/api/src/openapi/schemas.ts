@@ -220,7 +220,10 @@ export const SCHEMAS: JsonObject = {
     key_id: { ...MAYBE_TEXT, description: 'For the portal, the service key that made the session.' },
     session: { ...MAYBE_TEXT, description: 'Distinguishes the sessions of a key.' },
     user_label: { ...MAYBE_TEXT, description: 'The user of the portal.' },
-    address: { ...MAYBE_TEXT, description: 'The address of the caller.' },
+    address: {
+      ...MAYBE_TEXT,
+      description: 'The address of the caller. It is null for the operator and for service keys.',
+    },
     request_id: MAYBE_TEXT,
     details: { type: 'object', additionalProperties: true, description: 'What was changed. It has no secrets.' },
   }),

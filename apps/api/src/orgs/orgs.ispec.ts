@@ -336,6 +336,22 @@ describe('deleting an organization', () => {
     expect((await ask('DELETE', `${ORGS}/${orgId}`)).status).toBe(404);
   });
 
+  it('forgets the answers about it, so that a repeated request is none', async () => {
+    const orgId = anOrgId();
+    const create = async (id: string) => {
+      const response = await fetch(`${app.url}${ORGS}/${id}/api-keys`, {
+        method: 'POST',
+        headers: { 'x-api-key': service, 'content-type': 'application/json', 'idempotency-key': 'first-key' },
+        body: JSON.stringify({ scopes: ['events:read'] }),
+      });
+      return { replayed: response.headers.get('idempotency-replayed'), status: response.status };
+    };
+    expect(await create(orgId)).toEqual({ replayed: null, status: 201 });
+    expect(await create(orgId)).toEqual({ replayed: 'true', status: 201 });
+    expect((await ask('DELETE', `${ORGS}/${orgId.toUpperCase()}`)).status).toBe(204);
+    expect(await create(orgId)).toEqual({ replayed: null, status: 201 });
+  });
+
   it.each([
     [
       'a link to the portal',

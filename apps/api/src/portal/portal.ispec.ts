@@ -23,6 +23,8 @@ interface Answer<T> {
   readonly headers: Headers;
   readonly data: T;
   readonly code: string | undefined;
+  readonly detail: string | undefined;
+  readonly errors: readonly { readonly detail: string }[] | undefined;
 }
 
 let gapless: GaplessUnderTest;
@@ -59,8 +61,8 @@ async function ask<T = Record<string, unknown>>(
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await response.text();
-  const json = (text === '' ? {} : JSON.parse(text)) as { data: T; code?: string };
-  return { status: response.status, headers: response.headers, data: json.data, code: json.code };
+  const { data, code, detail, errors } = (text === '' ? {} : JSON.parse(text)) as Omit<Answer<T>, 'status' | 'headers'>;
+  return { status: response.status, headers: response.headers, data, code, detail, errors };
 }
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
@@ -118,7 +120,7 @@ describe('the link to the portal', () => {
     const token = linkToken(await aLink());
     const answers = await Promise.all(Array.from({ length: 8 }, () => open(token)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(7).fill(401)]);
-    expect((await open(token)).code).toBe('invalid_api_key');
+    expect((await open(token)).code).toBe('link_used_or_expired');
   });
 
   it('expires after at most 15 minutes', async () => {
@@ -126,6 +128,15 @@ describe('the link to the portal', () => {
     expect(Math.round((Date.parse(link.link_expires_at) - Date.now()) / 60_000)).toBe(15);
     await store.query(`update portal_sessions set link_expires_at = now() where id = $1`, [link.id]);
     expect((await open(linkToken(link))).status).toBe(401);
+  });
+
+  it('needs a token that is a string', async () => {
+    const answer = await open(null as unknown as string);
+    expect([answer.status, answer.errors]).toMatchObject([422, [{ detail: 'must be a string' }]]);
+    const body = { scopes: READER, user_label: 1 };
+    const by = { 'x-api-key': service };
+    const { errors } = await ask('POST', `/internal/orgs/${anOrgId()}/portal-sessions`, by, body);
+    expect(errors).toMatchObject([{ detail: 'must be a string or null' }]);
   });
 
   it('is no bearer itself, nor is anything else', async () => {
@@ -144,6 +155,8 @@ describe('the link to the portal', () => {
     [{ scopes: READER, expires_in: 59 }],
     [{ scopes: READER, return_url: 'javascript:alert(1)' }],
     [{ scopes: READER, return_url: '/relative' }],
+    [{ scopes: READER, return_url: 'https://user:pass@app.example.com/' }],
+    [{ scopes: READER, return_url: 'https://user@app.example.com/' }],
     [{ scopes: READER, user_label: 'x'.repeat(121) }],
     [{ scopes: READER, user_label: '\u200b' }],
   ])('is refused if what is asked for is not valid: %j', async (body) => {
@@ -193,7 +206,8 @@ describe('a session of the portal', () => {
       const answer = await ask(method, path, bearer(token), body);
       expect([path, answer.status, answer.code]).toEqual([path, 403, 'insufficient_scope']);
     }
-    expect((await ask('GET', '/dashboard/session', bearer(token))).status).toBe(404);
+    const session = await ask('GET', '/dashboard/session', bearer(token));
+    expect([session.status, session.detail]).toEqual([404, expect.stringContaining('has a portal session')]);
   });
 
   it('ends its streams when it is closed, or when its service key is revoked', async () => {
@@ -244,6 +258,12 @@ describe('a session of the portal', () => {
     expect((await ask('POST', '/external/webhooks', bearer(token), hook)).status).toBe(201);
     const by = { key_id: parseApiKey(service)?.id };
     const { data } = await ask<object[]>('GET', '/external/audit-log', bearer(token));
+    // The visitor's own address, and not that of the product's backend.
+    expect(data.map((entry) => (entry as { address: string | null }).address)).toEqual([
+      '127.0.0.1',
+      '203.0.113.1',
+      null,
+    ]);
     const visitor = { actor: 'portal', session: link.id, user_label: 'ada@acme.example', ...by };
     expect(data).toMatchObject([
       { action: 'endpoint.created', ...visitor },

@@ -1900,7 +1900,7 @@ export interface components {
             session: string | null;
             /** @description The user of the portal. */
             user_label: string | null;
-            /** @description The address of the caller. */
+            /** @description The address of the caller. It is null for the operator and for service keys. */
             address: string | null;
             request_id: string | null;
             /** @description What was changed. It has no secrets. */
@@ -2772,7 +2772,7 @@ export interface components {
              */
             instance: string;
             /** @enum {string} */
-            code: "malformed_request" | "missing_api_key" | "invalid_api_key" | "insufficient_scope" | "csrf_token_invalid" | "not_found" | "method_not_allowed" | "endpoint_inactive" | "endpoint_limit_reached" | "api_key_limit_reached" | "cursor_limit_reached" | "cursor_conflict" | "event_pruned" | "idempotency_conflict" | "payload_too_large" | "unsupported_media_type" | "validation_failed" | "unknown_event_type" | "url_not_https" | "url_private_network" | "url_unresolvable" | "url_invalid" | "rate_limited" | "internal_error" | "unavailable";
+            code: "malformed_request" | "missing_api_key" | "invalid_api_key" | "link_used_or_expired" | "insufficient_scope" | "csrf_token_invalid" | "not_found" | "method_not_allowed" | "endpoint_inactive" | "endpoint_limit_reached" | "api_key_limit_reached" | "cursor_limit_reached" | "cursor_conflict" | "event_pruned" | "idempotency_conflict" | "payload_too_large" | "unsupported_media_type" | "validation_failed" | "unknown_event_type" | "url_not_https" | "url_private_network" | "url_unresolvable" | "url_invalid" | "rate_limited" | "internal_error" | "unavailable";
             request_id: string;
             /** @description The invalid places, as JSON Pointers. A query parameter is a member of the query. */
             errors?: {
@@ -7967,7 +7967,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `invalid_api_key`: The API key is not valid. */
+            /**
+             * @description `invalid_api_key`: The API key is not valid.
+             *
+             *     `link_used_or_expired`: The link does not work any more.
+             */
             401: {
                 headers: {
                     [name: string]: unknown;

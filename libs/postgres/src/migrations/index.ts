@@ -29,6 +29,7 @@ import { SubscriptionChanges1700000000082 } from './0082-subscription-changes.js
 import { OperationalEvents1700000000085 } from './0085-operational-events.js';
 import { McpSubscriptions1700000000087 } from './0087-mcp-subscriptions.js';
 import { OperationalEventIds1700000000091 } from './0091-operational-event-ids.js';
+import { AnswersAboutOrgs1700000000092 } from './0092-answers-about-orgs.js';
 import { FeedDays1700000000094 } from './0094-feed-days.js';
 
 export const MIGRATIONS = [
@@ -63,5 +64,6 @@ export const MIGRATIONS = [
   OperationalEvents1700000000085,
   McpSubscriptions1700000000087,
   OperationalEventIds1700000000091,
+  AnswersAboutOrgs1700000000092,
   FeedDays1700000000094,
 ];

@@ -179,7 +179,10 @@ async function deleteKeys(
     number,
   ];
   const callers = [...sessions, ...keys].map(({ id }) => id);
-  await runner.query('delete from idempotency_keys where api_key_id = any($1::text[])', [callers]);
+  await runner.query('delete from idempotency_keys where api_key_id = any($1::text[]) or about_org_id = $2', [
+    callers,
+    orgId,
+  ]);
   return { keys: keys.length, sessions: sessions.length };
 }
 
