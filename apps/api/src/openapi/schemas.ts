@@ -195,7 +195,11 @@ const endpointHealth: JsonObject = {
     ...COUNT,
     description: 'Deliveries that were tried, among the latest 1,000 of events of the last hour.',
   },
-  recent_failed: { ...COUNT, description: 'Of these, those that failed or are being retried.' },
+  recent_failed: {
+    ...COUNT,
+    description:
+      'Of these, those that failed or are being retried. For the status, only events since the endpoint was enabled count.',
+  },
 };
 
 const endpointsByStatus: JsonObject = objectOf(

@@ -2015,7 +2015,7 @@ export interface components {
                 status: "healthy" | "failing" | "disabled" | "paused" | "never_tried";
                 /** @description Deliveries that were tried, among the latest 1,000 of events of the last hour. */
                 recent_deliveries: number;
-                /** @description Of these, those that failed or are being retried. */
+                /** @description Of these, those that failed or are being retried. For the status, only events since the endpoint was enabled count. */
                 recent_failed: number;
                 delivered_24h: number;
                 failed_attempts_24h: number;
@@ -2724,7 +2724,7 @@ export interface components {
                 status: "healthy" | "failing" | "disabled" | "paused" | "never_tried";
                 /** @description Deliveries that were tried, among the latest 1,000 of events of the last hour. */
                 recent_deliveries: number;
-                /** @description Of these, those that failed or are being retried. */
+                /** @description Of these, those that failed or are being retried. For the status, only events since the endpoint was enabled count. */
                 recent_failed: number;
             };
             /** @description Oldest first. The last one is not over yet. */
