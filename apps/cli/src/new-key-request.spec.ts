@@ -42,6 +42,7 @@ describe('keys create', () => {
     [{ org: ORG, scopes: 'events:read', name: ' ' }, /--name: expected 1 to 120 characters/],
     [{ org: ORG, scopes: 'events:read', name: 'x'.repeat(121) }, /--name: expected/],
     [{ org: ORG, scopes: 'events:read', name: 'a\u001b[2K' }, /--name: expected/],
+    [{ org: ORG, scopes: 'events:read', name: 'a\u200bb' }, /--name: it must not hold invisible characters/],
     [{ org: ORG, scopes: 'events:read', expires: 'soon' }, /--expires soon/],
     [{ org: ORG, scopes: 'events:read', expires: '999999999d' }, /--expires 999999999d/],
   ])('refuses %p', (flags, message) => {

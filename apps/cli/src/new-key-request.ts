@@ -1,4 +1,4 @@
-import { parseOrgId, type OrgId } from '#libs/domain';
+import { parseOrgId, problemOfShownText, type OrgId } from '#libs/domain';
 import { API_KEY_SCOPES, isApiKeyScope, isOrgKeyScope, isServiceKeyScope, type ApiKeyScope } from '#libs/postgres';
 import { parseDuration } from '#libs/runtime';
 import { CliError } from './cli-error.js';
@@ -42,6 +42,8 @@ function readName(text: string | undefined): string | null {
   if (text.trim() === '' || !/^[^\p{Control}\p{Surrogate}]{1,120}$/u.test(text)) {
     throw new CliError('--name: expected 1 to 120 characters, without control characters');
   }
+  const problem = problemOfShownText(text);
+  if (problem !== null) throw new CliError(`--name: it ${problem}`);
   return text;
 }
 

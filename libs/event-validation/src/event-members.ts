@@ -1,8 +1,10 @@
 import {
   eventScope,
+  isExampleId,
   isEventType,
   isIngestable,
   isOperational,
+  isOperationalId,
   parseEventId,
   parseOrgId,
   parseWidgetId,
@@ -19,8 +21,8 @@ export interface EventRules {
   readonly idRequired: boolean;
   /** Whether `test` may be submitted; only the api submits it. */
   readonly testAllowed: boolean;
-  /** Whether operational types may be submitted; only alerting submits them. */
-  readonly operationalAllowed: boolean;
+  /** Whether Gapless may have submitted it: operational types, and ids that are reserved for those and for examples. */
+  readonly isFromGapless: boolean;
   /**
    * The only organization whose events are accepted, and the default of an event that names none. If null, every event
    * must name one.
@@ -50,9 +52,13 @@ const NOT_A_UUID = new MemberProblem('invalid_format', 'must be a UUID');
 export function readId(member: unknown, rules: EventRules): EventId | null | MemberProblem {
   if (member === undefined) return rules.idRequired ? REQUIRED : null;
   if (typeof member !== 'string') return NOT_A_STRING;
-  return (
-    parseEventId(member) ?? new MemberProblem('invalid_format', 'must be evt_ and 16 to 64 ASCII letters or digits')
-  );
+  const id = parseEventId(member);
+  if (id === undefined) {
+    return new MemberProblem('invalid_format', 'must be evt_ and 16 to 64 ASCII letters or digits');
+  }
+  return !rules.isFromGapless && (isExampleId(id) || isOperationalId(id))
+    ? new MemberProblem('not_allowed', 'must not begin with evt_EXAMPLE or evt_OPERATIONAL: such ids are reserved')
+    : id;
 }
 
 /** Reads the type. It refuses `lead.captured`, and `test` unless the rules allow it. */
@@ -60,7 +66,7 @@ export function readType(member: unknown, rules: EventRules): EventType | Member
   if (member === undefined) return REQUIRED;
   if (typeof member !== 'string') return NOT_A_STRING;
   if (isIngestable(member) || (rules.testAllowed && member === 'test')) return member;
-  if (rules.operationalAllowed && isEventType(member) && isOperational(member)) return member;
+  if (rules.isFromGapless && isEventType(member) && isOperational(member)) return member;
   const name = JSON.stringify(member.slice(0, MAX_ECHO_LENGTH));
   return new MemberProblem(
     'unknown_event_type',

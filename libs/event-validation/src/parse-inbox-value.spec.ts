@@ -6,6 +6,7 @@ import {
   inboxValue,
   isIngestable,
   operationalEventId,
+  operationalFactsId,
   type EndpointId,
   type OrgId,
 } from '#libs/domain';
@@ -214,13 +215,14 @@ describe('reading any value of the inbox', () => {
 describe('an operational event', () => {
   const { example } = catalogEntry('endpoint.enabled');
   const facts = { ...example, endpoint: { id: 'whe_01K2Z8Q4T7WJ5M3N9R6XBCDEFG', name: null, url: null } };
-  const id = operationalEventId('endpoint.enabled', facts.endpoint.id as EndpointId, facts);
+  const factsId = operationalFactsId('endpoint.enabled', facts.endpoint.id as EndpointId, facts);
+  const id = operationalEventId(Buffer.alloc(32, 1), factsId);
 
-  it('is read if its id is that of its facts, and refused from anyone who makes up another', () => {
+  it('is read if its id has the form of such ids, and refused from a producer with ids of its own', () => {
     expect(read(anEvent({ id, event: 'endpoint.enabled', data: facts }))).toMatchObject({ ok: true, event: { id } });
-    const detail = '#/id: is not the id that Gapless gives to this endpoint.enabled';
-    expect(read(anEvent({ event: 'endpoint.enabled', data: facts }))).toEqual(invalid(detail));
-    const other = { ...facts, activation: 9 };
-    expect(read(anEvent({ id, event: 'endpoint.enabled', data: other }))).toEqual(invalid(detail));
+    const detail = '#/id: is not an id that Gapless gives to endpoint.enabled';
+    for (const own of ['evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG', factsId]) {
+      expect(read(anEvent({ id: own, event: 'endpoint.enabled', data: facts }))).toEqual(invalid(detail));
+    }
   });
 });

@@ -1,14 +1,9 @@
-import { GaplessError, isIdOfFacts, isOperational, type ErrorCode, type EventId, type JsonObject } from '#libs/domain';
+import { GaplessError, isOperational, isOperationalId, type ErrorCode, type EventId } from '#libs/domain';
 import { parseEvent, type SubmittedEvent } from './parse-event.js';
 import { INGEST_LIMITS } from './parse-submission.js';
 import { ProblemList } from './problem-list.js';
 import { readJson } from './read-json.js';
 import { isPrintableInstant } from './rfc3339.js';
-
-/** A document whose `data` was checked. */
-interface Submitted {
-  readonly data: JsonObject;
-}
 
 export interface InboxRules {
   /** Whether the record may hold a `test` event, which only the api submits. */
@@ -43,7 +38,7 @@ function read(value: Buffer, key: Buffer | null, kafkaTimestampMs: number, rules
     {
       idRequired: true,
       testAllowed: rules.allowTest,
-      operationalAllowed: true,
+      isFromGapless: true,
       boundTo: null,
       receivedAtMs: kafkaTimestampMs,
     },
@@ -57,8 +52,8 @@ function read(value: Buffer, key: Buffer | null, kafkaTimestampMs: number, rules
   if (event === undefined) return refuse('validation_failed', '#: is not an event');
   const { id, event: type } = event;
   // Alerting raises these types; a record of another producer with such a type is most likely a mistake.
-  if (id !== null && isOperational(type) && !isIdOfFacts(id, type, (document.value as Submitted).data)) {
-    return refuse('validation_failed', `#/id: is not the id that Gapless gives to this ${type}`);
+  if (id !== null && isOperational(type) && !isOperationalId(id)) {
+    return refuse('validation_failed', `#/id: is not an id that Gapless gives to ${type}`);
   }
   return id === null ? refuse('validation_failed', '#/id: is required') : { ok: true, event: { ...event, id } };
 }

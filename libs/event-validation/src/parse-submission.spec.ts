@@ -194,6 +194,13 @@ describe('a refused event', () => {
     expect(refusalOf({ events: [anEvent(), event] })).toEqual(invalid(['#/events/1', 'wrong_type']));
   });
 
+  it.each(['evt_EXAMPLE01K2Z8Q4T7WJ5M3N9R6XBCDEFG', 'evt_OPERATIONAL01K2Z8Q4T7WJ5M3N9R6XBCDEFG'])(
+    'is validation_failed with an id that only Gapless gives: %s',
+    (id) => {
+      expect(refusalOf({ events: [anEvent({ id })] })).toEqual(invalid(['#/events/0/id', 'not_allowed']));
+    },
+  );
+
   it('is validation_failed when a service key names no organization', () => {
     expect(refusalOf({ events: [anEvent()] }, serviceKey)).toEqual(invalid(['#/events/0/org_id', 'required']));
   });

@@ -92,7 +92,7 @@ export function parseSubmission(body: Buffer, context: SubmissionContext): reado
   const rules: EventRules = {
     idRequired: false,
     testAllowed: false,
-    operationalAllowed: false,
+    isFromGapless: false,
     boundTo: context.orgOfKey,
     receivedAtMs: context.nowMs,
   };

@@ -54,7 +54,6 @@ const OVER_THE_STORE: readonly (new (store: Store) => object)[] = [
   FeedAudit,
   FeedCursors,
   LiveChatSettingsRecords,
-  OperationalOutbox,
   OrgRecords,
   OrgStatistics,
   OverdueDeliveries,
@@ -69,6 +68,7 @@ const WITH_SECRETS: readonly (new (store: Store, cipher: SecretCipher) => object
   IdempotencyRecords,
   McpSubscriptions,
   McpUpkeep,
+  OperationalOutbox,
   SigningKeys,
 ];
 const WITHIN_RETENTION: readonly (new (store: Store, retentionMs: number) => object)[] = [FeedReader, RecoverySource];

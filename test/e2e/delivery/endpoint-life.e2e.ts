@@ -154,8 +154,14 @@ describe('an endpoint that fails (contract 4.2)', () => {
       const enabled = await operator.endpoint(endpoint.id);
       expect(enabled).toMatchObject({
         failure_count: 0,
-        // What failed before was not recovered.
-        health: { status: 'failing', disabled_at: null, disabled_reason: null },
+        // What failed before was not recovered, and says nothing about the endpoint now.
+        health: {
+          status: 'healthy',
+          recent_deliveries: AUTO_DISABLE_AFTER,
+          recent_failed: AUTO_DISABLE_AFTER,
+          disabled_at: null,
+          disabled_reason: null,
+        },
       });
       await emit(to, 1);
       const [old] = await deliveriesOnce(to, [

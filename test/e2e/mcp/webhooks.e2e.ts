@@ -295,6 +295,11 @@ describe('a subscription', () => {
     expect(await minutes({ ttlMs: 1e15 })).toBe(1_440);
     expect(await minutes({ ttlMs: null })).toBeNull();
     expect(await minutes({ ttlMs: 600_000 })).toBe(10);
+    for (const ttlMs of [-1, 0, 1.5]) {
+      expect(await org.agent.refusal('events/subscribe', params(secret, { ttlMs }))).toMatchObject({
+        error: { code: -32_602 },
+      });
+    }
   });
 
   it('ends when nobody refreshes it, and begins where the client asks after that', async () => {
@@ -505,7 +510,7 @@ describe('a callback', () => {
       [(_request, response) => response.end('{"challenge":"guess"}'), 'challenge_failed'],
       [(_request, response) => response.writeHead(404).end('a secret of the receiver'), 'http_4xx'],
       [(_request, response) => response.writeHead(503).end(), 'http_5xx'],
-      [(_request, response) => response.writeHead(302, { location: app.url }).end(), 'http_4xx'],
+      [(_request, response) => response.writeHead(302, { location: app.url }).end(), 'challenge_failed'],
       [(request) => request.socket.destroy(), 'connection_refused'],
     ];
     for (const [answer, reason] of cases) {
@@ -591,6 +596,11 @@ describe('a callback', () => {
     );
     expect(errors.filter((error) => (error as { code: number }).code === -32_025)).toHaveLength(10);
     expect(receiver.received.filter(isChallenge)).toHaveLength(20);
+    // Another organization still gets its callback at the same host verified.
+    receiver.answer = agrees;
+    const stranger = await Agent.connect(app.url, await anApiKey(store(), anOrgId()));
+    expect((await subscribe(params(aSecret()), stranger)).refreshBefore).not.toBeNull();
+    await stranger.close();
   });
 });
 

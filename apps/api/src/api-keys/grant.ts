@@ -1,5 +1,5 @@
 import { GaplessError } from '#libs/domain';
-import type { ApiKeyScope } from '#libs/postgres';
+import { isServiceKeyScope, type ApiKeyScope } from '#libs/postgres';
 
 /** The scopes and expiry of a new key. */
 export interface Grant {
@@ -20,16 +20,30 @@ export interface Granting {
  *   past or after the key's own
  */
 export function decideGrant(by: Granting, wanted: Grant, nowMs: number): Grant {
-  const lacking = wanted.scopes.filter((scope) => !by.scopes.includes(scope));
-  if (lacking.length > 0) {
-    throw new GaplessError('insufficient_scope', `The API key lacks the scope ${lacking.join(', ')}.`);
-  }
+  refuseLacking(by.scopes, wanted.scopes);
   const expiresAt = wanted.expiresAt ?? by.expiresAt;
   if (expiresAt !== null && expiresAt.getTime() <= nowMs) throw badExpiry('must be in the future');
   if (by.expiresAt !== null && expiresAt !== null && expiresAt > by.expiresAt) {
     throw badExpiry('must not be after the expiry of the key that asks');
   }
   return { scopes: wanted.scopes, expiresAt };
+}
+
+/**
+ * Limits a portal session to what the service key that makes it may grant. With `keys:write` it may create a key with
+ * any scope, and so a session too. Otherwise the session gets no scope that the key could hold itself and does not.
+ * @throws GaplessError `insufficient_scope` for other scopes
+ */
+export function checkSessionScopes(by: Pick<Granting, 'scopes'>, wanted: readonly ApiKeyScope[]): void {
+  if (by.scopes.includes('keys:write')) return;
+  refuseLacking(by.scopes, wanted.filter(isServiceKeyScope));
+}
+
+function refuseLacking(has: readonly string[], wanted: readonly ApiKeyScope[]): void {
+  const lacking = wanted.filter((scope) => !has.includes(scope));
+  if (lacking.length > 0) {
+    throw new GaplessError('insufficient_scope', `The API key lacks the scope ${lacking.join(', ')}.`);
+  }
 }
 
 function badExpiry(detail: string): GaplessError {

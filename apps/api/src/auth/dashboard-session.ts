@@ -17,10 +17,14 @@ declare module 'fastify' {
   }
 }
 
-/** @throws GaplessError `not_found` for a request that was made with an API key */
+/** @throws GaplessError `not_found` for a request that the dashboard did not make */
 export function sessionOf(request: FastifyRequest): DashboardSession {
   if (request.session === null) {
-    throw new GaplessError('not_found', 'The request has an API key, but no dashboard session.');
+    const detail =
+      request.portal === null
+        ? 'The request has an API key, but no dashboard session.'
+        : 'The request has a portal session, but no dashboard session. Read /portal/session.';
+    throw new GaplessError('not_found', detail);
   }
   return request.session;
 }

@@ -94,7 +94,7 @@ export class FollowChangesController {
           if (reader.mayReadEvents) yield `event: head\ndata: ${headSeq}\n\n`;
           await delay(HEAD_EVERY_MS);
         }
-        if (performance.now() >= nextLookMs) {
+        if (waited === 'check' || performance.now() >= nextLookMs) {
           nextLookMs = performance.now() + LOOK_EVERY_MS;
           // Idle pages ask for nothing, so a session that has ended is noticed here.
           if (!(await this.authenticator.isInForce(request))) return;

@@ -26,8 +26,15 @@ export class FeedFollower {
   /**
    * Long poll: returns the page as soon as it has an event, or an empty page after `waitMs`.
    * @param signal aborted when the client no longer waits
+   * @param isInForce whether the reader's credentials are still valid; once they are not, it waits no longer
    */
-  async pageWhenThere(orgId: OrgId, asked: FeedQuery, waitMs: number, signal: AbortSignal): Promise<FeedPage> {
+  async pageWhenThere(
+    orgId: OrgId,
+    asked: FeedQuery,
+    waitMs: number,
+    signal: AbortSignal,
+    isInForce: () => Promise<boolean>,
+  ): Promise<FeedPage> {
     const deadlineMs = this.clock.now() + waitMs;
     const watch = this.heads.watch(orgId, asked.since);
     const end = () => {
@@ -42,7 +49,11 @@ export class FeedFollower {
         if (!page.isEmpty) return page;
         query = { ...query, since: positionAfter(query, page) };
         watch.seen(query.since);
-        if ((await watch.wait(Math.max(0, deadlineMs - this.clock.now()))) !== 'moved') return page;
+        let waited = await watch.wait(Math.max(0, deadlineMs - this.clock.now()));
+        while (waited === 'check' && (await isInForce())) {
+          waited = await watch.wait(Math.max(0, deadlineMs - this.clock.now()));
+        }
+        if (waited !== 'moved') return page;
       }
     } finally {
       signal.removeEventListener('abort', end);
@@ -52,7 +63,7 @@ export class FeedFollower {
 
   /**
    * Follows the feed: yields each page that is not empty, and `null` whenever `idleMs` have passed since the last
-   * `null`. Ends when the signal is aborted or the process ends.
+   * `null`, or when the reader's credentials may have ended. Ends when the signal is aborted or the process ends.
    * @param read returns the page as of the call, or a later one
    */
   async *follow<Page extends PagePlace>(
@@ -76,9 +87,13 @@ export class FeedFollower {
         query = { ...query, since: positionAfter(query, page) };
         watch.seen(query.since);
         if (!page.isEmpty) yield page;
-        const waited = page.nextSeq === null ? await watch.wait(Math.max(0, nextBeatMs - this.clock.now())) : 'moved';
-        if (waited === 'ended') return;
-        if (this.clock.now() >= nextBeatMs) {
+        let isCheckDue = watch.takeCheck();
+        if (page.nextSeq === null && !isCheckDue) {
+          const waited = await watch.wait(Math.max(0, nextBeatMs - this.clock.now()));
+          if (waited === 'ended') return;
+          isCheckDue = waited === 'check';
+        }
+        if (isCheckDue || this.clock.now() >= nextBeatMs) {
           nextBeatMs = this.clock.now() + idleMs;
           yield null;
         }

@@ -1,15 +1,16 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { OrgId, Seq } from '#libs/domain';
-import { HeadNotifications } from '#libs/postgres';
+import { CREDENTIALS_FORGOTTEN_MS, HeadNotifications } from '#libs/postgres';
 import { CONFIG, LOGGER } from '#libs/platform';
 import type { Config, Logger } from '#libs/runtime';
 
-/** How a wait ended. */
-export type Waited = 'moved' | 'timeout' | 'ended';
+/** How a wait ended. `check`: the reader's credentials may have ended. */
+export type Waited = 'moved' | 'check' | 'timeout' | 'ended';
 
 /** Watches the head of an org's feed for one reader. */
 export class HeadWatch {
   #isMoved = false;
+  #isCheckDue = false;
   #wake: ((waited: Waited) => void) | null = null;
 
   /** @param after the last seq that the reader has seen; the head has moved once it is greater */
@@ -32,6 +33,7 @@ export class HeadWatch {
   /** Waits until the head has moved since the last `reset`, for at most `ms`. Closing the watch ends the wait. */
   wait(ms: number): Promise<Waited> {
     if (!this.heads.has(this)) return Promise.resolve('ended');
+    if (this.takeCheck()) return Promise.resolve('check');
     if (this.#isMoved) return Promise.resolve('moved');
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.#wake?.('timeout'), ms);
@@ -50,6 +52,19 @@ export class HeadWatch {
     this.#wake?.('moved');
   }
 
+  /** Asks the reader to check its credentials, now or as soon as it waits. */
+  check(): void {
+    if (this.#wake === null) this.#isCheckDue = true;
+    else this.#wake('check');
+  }
+
+  /** Whether the reader has to check its credentials. After that it need not, until the next time. */
+  takeCheck(): boolean {
+    const isDue = this.#isCheckDue;
+    this.#isCheckDue = false;
+    return isDue;
+  }
+
   /** Ends the current wait and every later one. */
   close(): void {
     this.end();
@@ -62,6 +77,8 @@ export class HeadWatch {
 export class FeedHeads implements OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly #watches = new Map<OrgId, Set<HeadWatch>>();
   readonly #notifications: HeadNotifications;
+  /** The checks that are to come, by org; `null` for all orgs. */
+  readonly #checks = new Map<OrgId | null, NodeJS.Timeout>();
   #isClosing = false;
 
   constructor(@Inject(CONFIG) config: Config, @Inject(LOGGER) logger: Logger) {
@@ -72,8 +89,12 @@ export class FeedHeads implements OnApplicationBootstrap, BeforeApplicationShutd
       onHead: (orgId, seq) => {
         this.moved(orgId, seq);
       },
+      onEndedCredentials: (orgId) => {
+        this.#checkSoon(orgId);
+      },
       onGap: () => {
         this.wakeAll();
+        this.#checkSoon(null);
       },
     });
   }
@@ -85,6 +106,7 @@ export class FeedHeads implements OnApplicationBootstrap, BeforeApplicationShutd
   /** Ends all waits before the server waits for requests to end. */
   async beforeApplicationShutdown(): Promise<void> {
     this.#isClosing = true;
+    for (const timer of this.#checks.values()) clearTimeout(timer);
     for (const watches of this.#watches.values()) for (const watch of [...watches]) watch.close();
     await this.#notifications.stop();
   }
@@ -107,5 +129,16 @@ export class FeedHeads implements OnApplicationBootstrap, BeforeApplicationShutd
 
   wakeAll(): void {
     for (const watches of this.#watches.values()) for (const watch of watches) watch.notify(null);
+  }
+
+  /** Lets readers check their credentials once those that ended are no longer held. Many notifications are one check. */
+  #checkSoon(orgId: OrgId | null): void {
+    if (this.#isClosing || this.#checks.has(orgId)) return;
+    const check = () => {
+      this.#checks.delete(orgId);
+      const all = orgId === null ? [...this.#watches.values()] : [this.#watches.get(orgId) ?? []];
+      for (const watches of all) for (const watch of watches) watch.check();
+    };
+    this.#checks.set(orgId, setTimeout(check, CREDENTIALS_FORGOTTEN_MS).unref());
   }
 }

@@ -19,7 +19,8 @@ import { untilClosed } from './until-closed.js';
 import { withPatience } from './with-patience.js';
 
 /**
- * The interval of keep-alive comments, and of checks that the key or session is still valid (contract 5.5).
+ * The interval of keep-alive comments (contract 5.5). A notification says when a key or session has ended. Should it get
+ * lost, or should a session expire, the stream ends with the next comment.
  */
 const KEEP_ALIVE_MS = 15_000;
 /** The most bytes that a connection gets at a time. */
@@ -58,7 +59,9 @@ export class ReadFeedController {
     const page =
       waitSeconds === 0
         ? await this.reads.page(orgId, query)
-        : await this.follower.pageWhenThere(orgId, query, waitSeconds * 1_000, untilClosed(reply));
+        : await this.follower.pageWhenThere(orgId, query, waitSeconds * 1_000, untilClosed(reply), () =>
+            this.authenticator.isInForce(request),
+          );
     reply.headers(feedPageHeaders(page)).header('content-type', 'application/json; charset=utf-8');
     return feedPageJson(page);
   }

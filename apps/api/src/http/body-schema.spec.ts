@@ -19,7 +19,7 @@ const WHOLE: readonly (readonly [Type<object>, Readonly<Record<string, unknown>>
   ],
   [UpdateWebhookDto, { url: 'https://a.example/', events: ['ticket.created'], name: null, is_active: true }],
   [RotateSecretDto, { overlap_seconds: 60 }],
-  [CreateApiKeyDto, { scopes: ['events:read'], expires_at: '2030-01-01T00:00:00Z' }],
+  [CreateApiKeyDto, { scopes: ['events:read'], name: 'n', expires_at: '2030-01-01T00:00:00Z' }],
   [RecoverDeliveriesDto, { since_seq: 1, since: null, until: '2030-01-01T00:00:00Z', status: 'failed', dry_run: true }],
   [
     LiveChatSettingsDto,
@@ -39,6 +39,9 @@ const VALUES: readonly unknown[] = [
     'a\u0000b',
     'a\u0007b',
     'two\nlines',
+    '\u200b',
+    'Acme\u202eemca',
+    '👩🏽‍💻 र्‍य',
     '😀'.repeat(120),
     'x'.repeat(121),
     'x'.repeat(1_001),

@@ -1,4 +1,4 @@
-import type { FieldProblem, JsonObject } from '#libs/domain';
+import { problemOfShownText, type FieldProblem, type JsonObject } from '#libs/domain';
 import { parseTimestamp } from '#libs/event-validation';
 import type { MemberRule } from './checked.decorator.js';
 
@@ -10,6 +10,9 @@ import type { MemberRule } from './checked.decorator.js';
 const UNPRINTABLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]|\p{Surrogate}/u;
 /** The same rule for the documentation. It omits lone surrogates, which JSON cannot hold in a pattern. */
 const PRINTABLE_PATTERN = String.raw`^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]*$`;
+
+/** Patterns cannot say all of `problemOfShownText`, which needs Unicode's properties. */
+const SHOWN_PATTERN = String.raw`^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]*$`;
 
 /** @param pointer to an element of the member; empty for the member itself */
 export function problem(code: string, detail: string, pointer = ''): FieldProblem {
@@ -40,8 +43,13 @@ export function absentOrNull({ check, schema }: MemberRule): MemberRule {
       ...(values === undefined ? {} : { enum: [...values, null] }),
       ...rest,
     },
-    check: (value) => (value === undefined || value === null ? [] : check(value)),
+    check: (value) => (value === undefined || value === null ? [] : check(value).map(orNull)),
   };
+}
+
+/** Says of a member of the wrong type that it may be null, too. */
+function orNull(one: FieldProblem): FieldProblem {
+  return one.code === 'wrong_type' && one.pointer === '' ? { ...one, detail: `${one.detail} or null` } : one;
 }
 
 /** @param more members of JSON Schema to add, such as a description */
@@ -59,7 +67,7 @@ export function aTextOf(maxLength: number): MemberRule {
   return {
     schema: { type: 'string', maxLength, pattern: PRINTABLE_PATTERN },
     check: (value) => {
-      if (typeof value !== 'string') return [problem('wrong_type', 'must be a string or null')];
+      if (typeof value !== 'string') return [problem('wrong_type', 'must be a string')];
       if (Array.from(value).length > maxLength) {
         return [problem('out_of_range', `must not be longer than ${maxLength} characters`)];
       }
@@ -68,15 +76,29 @@ export function aTextOf(maxLength: number): MemberRule {
   };
 }
 
-/** A text that shows something. @param maxLength in characters, as a reader counts them */
-export function aNameOf(maxLength: number): MemberRule {
+/** A text that people see. It may be empty. @param maxLength in characters, as a reader counts them */
+export function aShownTextOf(maxLength: number): MemberRule {
   const text = aTextOf(maxLength);
+  return {
+    schema: { ...text.schema, pattern: SHOWN_PATTERN },
+    check: (value) => {
+      const found = text.check(value);
+      if (found.length > 0 || typeof value !== 'string') return found;
+      const detail = problemOfShownText(value);
+      return detail === null ? [] : [problem('invalid_format', detail)];
+    },
+  };
+}
+
+/** A text that people see, which shows something. @param maxLength in characters, as a reader counts them */
+export function aNameOf(maxLength: number): MemberRule {
+  const text = aShownTextOf(maxLength);
   return {
     schema: { ...text.schema, minLength: 1 },
     check: (value) => {
       const found = text.check(value);
       if (found.length > 0 || typeof value !== 'string') return found;
-      return value.trim() === '' ? [problem('out_of_range', 'must not be empty')] : [];
+      return value === '' ? [problem('out_of_range', 'must not be empty')] : [];
     },
   };
 }

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { GaplessError } from '#libs/domain';
+import { GaplessError, parseOrgId } from '#libs/domain';
 import { IdempotencyRecords, type IdempotentRequest } from '#libs/postgres';
 import { LOGGER } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
@@ -36,6 +36,7 @@ export class Idempotency {
       fingerprint: createHash('sha256')
         .update(Buffer.isBuffer(request.body) ? request.body : '')
         .digest(),
+      aboutOrgId: parseOrgId((request.params as { readonly orgId?: string } | undefined)?.orgId) ?? null,
     };
     const lease = randomUUID();
     const claim = await this.records.claim(idempotent, lease);

@@ -29,7 +29,7 @@ const CALLBACK_URL = z.string().max(2_048);
 const SUBSCRIBE_PARAMS = z.object({
   ...subscription,
   delivery: z.object({ mode: z.string().max(100).optional(), url: CALLBACK_URL, secret: z.string().max(200) }),
-  ttlMs: z.number().nullish(),
+  ttlMs: z.number().int().min(1).nullish(),
 });
 const UNSUBSCRIBE_PARAMS = z.object({
   name: subscription.name,

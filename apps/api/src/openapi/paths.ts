@@ -746,7 +746,7 @@ const org: JsonObject = {
     summary: 'Delete an organization',
     description:
       'Its endpoints, keys and sessions end at once. Its events leave with retention, and its audit log with its own. ' +
-      'Later events of the organization get the next seq.',
+      'Later events of the organization get the next seq. The answer is 404 if nothing of it is known, not even events.',
     scope: 'orgs:write',
     isForServices: true,
     parameters: [MANAGED_ORG],
@@ -829,7 +829,9 @@ const portalSessions: JsonObject = {
     id: 'createPortalSession',
     tag: PORTAL,
     summary: 'Make a link to the portal',
-    description: 'The link opens the portal once, within 15 minutes, for this organization and these scopes.',
+    description:
+      'The link opens the portal once, within 15 minutes, for this organization and these scopes. A service key gives ' +
+      'settings:read, settings:write and keys:write only if it has that scope itself, or keys:write.',
     scope: 'orgs:write',
     isForServices: true,
     parameters: [MANAGED_ORG],
@@ -861,6 +863,7 @@ const portal: JsonObject = {
       description: 'The session. Send its token as `Authorization: Bearer <token>`.',
       content: dataOf(objectOf({ token: { type: 'string' }, session: ref('PortalSession') })),
     },
+    errors: ['link_used_or_expired'],
   }),
   get: operation('get', {
     id: 'readPortalSession',

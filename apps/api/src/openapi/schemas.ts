@@ -139,7 +139,13 @@ const newEvent: JsonObject = {
   additionalProperties: false,
   required: ['event', 'data'],
   properties: {
-    id: { ...EVENT_ID, description: 'Set by the producer, otherwise generated. A repeated id is appended once.' },
+    id: {
+      ...EVENT_ID,
+      not: { pattern: '^evt_(EXAMPLE|OPERATIONAL)' },
+      description:
+        'Set by the producer, otherwise generated. A repeated id is appended once. Ids that begin with evt_EXAMPLE or ' +
+        'evt_OPERATIONAL are reserved.',
+    },
     event: { type: 'string', enum: EVENT_TYPES.filter(isIngestable) },
     occurred_at: { ...TIMESTAMP, description: 'Default: now. At most 24 hours ahead.' },
     org_id: { ...UUID, description: 'Required with a service key. Otherwise the organization of the key.' },
@@ -189,7 +195,11 @@ const endpointHealth: JsonObject = {
     ...COUNT,
     description: 'Deliveries that were tried, among the latest 1,000 of events of the last hour.',
   },
-  recent_failed: { ...COUNT, description: 'Of these, those that failed or are being retried.' },
+  recent_failed: {
+    ...COUNT,
+    description:
+      'Of these, those that failed or are being retried. For the status, only events since the endpoint was enabled count.',
+  },
 };
 
 const endpointsByStatus: JsonObject = objectOf(
@@ -214,7 +224,10 @@ export const SCHEMAS: JsonObject = {
     key_id: { ...MAYBE_TEXT, description: 'For the portal, the service key that made the session.' },
     session: { ...MAYBE_TEXT, description: 'Distinguishes the sessions of a key.' },
     user_label: { ...MAYBE_TEXT, description: 'The user of the portal.' },
-    address: { ...MAYBE_TEXT, description: 'The address of the caller.' },
+    address: {
+      ...MAYBE_TEXT,
+      description: 'The address of the caller. It is null for the operator and for service keys.',
+    },
     request_id: MAYBE_TEXT,
     details: { type: 'object', additionalProperties: true, description: 'What was changed. It has no secrets.' },
   }),

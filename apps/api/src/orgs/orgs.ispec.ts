@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { systemClock, type OrgId, type Seq } from '#libs/domain';
 import {
@@ -73,6 +74,28 @@ async function ask<T = unknown>(method: string, path: string, body?: unknown, ke
   return { status: response.status, code: parsed.code, data: parsed.data, body: parsed };
 }
 
+/** Opens a stream of events as an agent, and returns all of it once it has ended. */
+async function openAgentStream(url: string, key: string): Promise<string> {
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1.0.0' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const params = { name: 'ticket.created', _meta: meta };
+  const response = await fetch(`${url}/mcp`, {
+    method: 'POST',
+    headers: {
+      'x-api-key': key,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'events/stream',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'events/stream', params }),
+  });
+  return response.text();
+}
+
 const anEndpoint = (key: string) =>
   ask<{ readonly id: string }>(
     'POST',
@@ -131,6 +154,9 @@ describe('the record of an organization', () => {
     [{}, '#/name'],
     [{ name: ' ' }, '#/name'],
     [{ name: 'a\u0000' }, '#/name'],
+    [{ name: '\u200b\u{e0041}' }, '#/name'],
+    [{ name: `Z${'\u0301'.repeat(80)}` }, '#/name'],
+    [{ name: 'a', widgets: [{ id: aWidgetId(), name: 'a\u202eb' }] }, '#/widgets/0/name'],
     [{ name: 'a', widgets: [{ id: 'x', name: 'a' }] }, '#/widgets/0/id'],
     [
       {
@@ -263,6 +289,44 @@ describe('deleting an organization', () => {
     expect(entry?.details).toEqual({ endpoints: 1, api_keys: 1 });
   });
 
+  it('ends its streams and long polls in every process at once, and no others', async () => {
+    const [orgId, other] = [anOrgId(), anOrgId()];
+    const second = await gapless.start([ApiModule], { http: apiHttp });
+    const [key, othersKey] = [await anApiKey(store, orgId), await anApiKey(store, other)];
+    const scopes = ['events:read', 'webhooks:read'];
+    const link = await ask<{ url: string }>('POST', `${ORGS}/${orgId}/portal-sessions`, { scopes });
+    const opened = await ask<{ token: string }>('POST', '/api/v1/portal/session', {
+      link_token: new URL(link.data.url).hash.slice(1),
+    });
+    const bearer = { authorization: `Bearer ${opened.data.token}` };
+    const feed = '/api/v1/external/events';
+    const accept = { accept: 'text/event-stream' };
+    const open = async (url: string, headers: Record<string, string>, init: RequestInit = {}) => {
+      const response = await fetch(url, { ...init, headers });
+      expect([url, response.status]).toEqual([url, 200]);
+      return response.text();
+    };
+    const ends = [app, second].flatMap(({ url }) => [
+      open(url + feed, { 'x-api-key': key, ...accept }),
+      open(url + feed, { ...bearer, ...accept }),
+      open(`${url}${feed}?wait=30`, { 'x-api-key': key }),
+      open(`${url}/api/v1/dashboard/changes`, bearer),
+      openAgentStream(url, key),
+    ]);
+    const stranger = fetch(second.url + feed, { headers: { 'x-api-key': othersKey, ...accept } });
+    await delay(500);
+    const startedMs = performance.now();
+    expect((await ask('DELETE', `${ORGS}/${orgId}`)).status).toBe(204);
+    const texts = await Promise.all(ends);
+    expect(performance.now() - startedMs).toBeLessThan(2_000);
+    expect(texts.filter((text) => text.includes('notifications/events/terminated'))).toHaveLength(2);
+    const reader = (await stranger).body?.getReader();
+    await reader?.read();
+    const others = await Promise.race([reader?.read(), delay(500, 'still open')]);
+    expect(others).toBe('still open');
+    await reader?.cancel();
+  });
+
   it('works for an organization that never had a record', async () => {
     const orgId = anOrgId();
     const key = await anApiKey(store, orgId);
@@ -270,6 +334,50 @@ describe('deleting an organization', () => {
     expect((await ask('DELETE', `${ORGS}/${orgId}`)).status).toBe(204);
     expect((await ask('GET', '/api/v1/external/webhooks', undefined, key)).status).toBe(401);
     expect((await ask('DELETE', `${ORGS}/${orgId}`)).status).toBe(404);
+  });
+
+  it('forgets the answers about it, so that a repeated request is none', async () => {
+    const orgId = anOrgId();
+    const create = async (id: string) => {
+      const response = await fetch(`${app.url}${ORGS}/${id}/api-keys`, {
+        method: 'POST',
+        headers: { 'x-api-key': service, 'content-type': 'application/json', 'idempotency-key': 'first-key' },
+        body: JSON.stringify({ scopes: ['events:read'] }),
+      });
+      return { replayed: response.headers.get('idempotency-replayed'), status: response.status };
+    };
+    expect(await create(orgId)).toEqual({ replayed: null, status: 201 });
+    expect(await create(orgId)).toEqual({ replayed: 'true', status: 201 });
+    expect((await ask('DELETE', `${ORGS}/${orgId.toUpperCase()}`)).status).toBe(204);
+    expect(await create(orgId)).toEqual({ replayed: null, status: 201 });
+  });
+
+  it.each([
+    [
+      'a link to the portal',
+      async (orgId: OrgId) => {
+        const asked = { scopes: ['events:read'] };
+        expect((await ask('POST', `${ORGS}/${orgId}/portal-sessions`, asked)).status).toBe(201);
+      },
+    ],
+    [
+      'live-chat settings',
+      async (orgId: OrgId) => {
+        const thresholds = { first_alert_seconds: 5, second_alert_seconds: 9 };
+        expect((await ask('PUT', `${ORGS}/${orgId}/live-chat-settings`, thresholds)).status).toBe(200);
+      },
+    ],
+  ])('answers 204 if the organization has only %s, and 404 after that', async (_what, arrange) => {
+    const orgId = anOrgId();
+    await arrange(orgId);
+    expect((await ask('DELETE', `${ORGS}/${orgId}`)).status).toBe(204);
+    expect((await ask('DELETE', `${ORGS}/${orgId}`)).status).toBe(404);
+  });
+
+  it('answers 204 if the organization has only events in its log', async () => {
+    const orgId = anOrgId();
+    await store.query('with one as (insert into org_heads (org_id, last_seq) values ($1, 3)) select 1', [orgId]);
+    expect((await ask('DELETE', `${ORGS}/${orgId}`)).status).toBe(204);
   });
 
   it('also ends a request whose body is still being sent', async () => {

@@ -5,6 +5,8 @@ import type { AuditActor } from '#libs/postgres';
 import { CONFIG } from '#libs/platform';
 import type { Config } from '#libs/runtime';
 import { Actor } from '../audit/actor.decorator.js';
+import { checkSessionScopes } from '../api-keys/grant.js';
+import { keyOf } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { Callers } from '../http/callers.js';
 import { JsonBody } from '../http/json-body.decorator.js';
@@ -32,6 +34,7 @@ export class CreatePortalSessionController {
     @Req() request: FastifyRequest,
     @Actor() actor: AuditActor,
   ) {
+    checkSessionScopes(keyOf(request), body.scopes);
     const { token, session } = await this.sessions.create(
       serviceKeyId,
       {

@@ -43,8 +43,8 @@ export class OpenPortalSessionController {
       await this.rateLimits.count('sign_ins', `from ${networkOfCaller(address)}`, 1, reply);
       reply.removeHeader('ratelimit').removeHeader('ratelimit-policy');
       throw new GaplessError(
-        'invalid_api_key',
-        'The link was used, has expired, or is unknown. Open the portal again.',
+        'link_used_or_expired',
+        'The link was used, has expired, or is unknown. It works once, within 15 minutes. Ask for a new one.',
       );
     }
     const { key, portal } = opened;

@@ -4,6 +4,7 @@ import {
   absentOrNull,
   anArrayOf,
   anIntegerOf,
+  aShownTextOf,
   aTextOf,
   described,
   oneOf,
@@ -26,8 +27,13 @@ const aWebUrl: MemberRule = {
   check: (value) => {
     const found = text.check(value);
     if (found.length > 0 || typeof value !== 'string') return found;
-    const isWeb = URL.canParse(value) && ['https:', 'http:'].includes(new URL(value).protocol);
-    return isWeb ? [] : [problem('invalid_format', 'must be an http or https url')];
+    const url = URL.canParse(value) ? new URL(value) : null;
+    if (url === null || !['https:', 'http:'].includes(url.protocol)) {
+      return [problem('invalid_format', 'must be an http or https url')];
+    }
+    // Visitors would see them.
+    const hasCredentials = url.username !== '' || url.password !== '';
+    return hasCredentials ? [problem('not_allowed', 'must not have credentials')] : [];
   },
 };
 
@@ -50,7 +56,7 @@ export class CreatePortalSessionDto {
   readonly return_url?: string | null;
 
   @Checked(
-    absentOrNull(described(aTextOf(120), { description: 'Who it is for. The portal and the audit log show it.' })),
+    absentOrNull(described(aShownTextOf(120), { description: 'Who it is for. The portal and the audit log show it.' })),
   )
   readonly user_label?: string | null;
 }

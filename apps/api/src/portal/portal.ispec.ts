@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApiKeyId } from '#libs/domain';
 import { ApiKeyRecords, parseApiKey, Store } from '#libs/postgres';
@@ -22,6 +23,8 @@ interface Answer<T> {
   readonly headers: Headers;
   readonly data: T;
   readonly code: string | undefined;
+  readonly detail: string | undefined;
+  readonly errors: readonly { readonly detail: string }[] | undefined;
 }
 
 let gapless: GaplessUnderTest;
@@ -58,8 +61,8 @@ async function ask<T = Record<string, unknown>>(
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await response.text();
-  const json = (text === '' ? {} : JSON.parse(text)) as { data: T; code?: string };
-  return { status: response.status, headers: response.headers, data: json.data, code: json.code };
+  const { data, code, detail, errors } = (text === '' ? {} : JSON.parse(text)) as Omit<Answer<T>, 'status' | 'headers'>;
+  return { status: response.status, headers: response.headers, data, code, detail, errors };
 }
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
@@ -117,7 +120,7 @@ describe('the link to the portal', () => {
     const token = linkToken(await aLink());
     const answers = await Promise.all(Array.from({ length: 8 }, () => open(token)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(7).fill(401)]);
-    expect((await open(token)).code).toBe('invalid_api_key');
+    expect((await open(token)).code).toBe('link_used_or_expired');
   });
 
   it('expires after at most 15 minutes', async () => {
@@ -125,6 +128,15 @@ describe('the link to the portal', () => {
     expect(Math.round((Date.parse(link.link_expires_at) - Date.now()) / 60_000)).toBe(15);
     await store.query(`update portal_sessions set link_expires_at = now() where id = $1`, [link.id]);
     expect((await open(linkToken(link))).status).toBe(401);
+  });
+
+  it('needs a token that is a string', async () => {
+    const answer = await open(null as unknown as string);
+    expect([answer.status, answer.errors]).toMatchObject([422, [{ detail: 'must be a string' }]]);
+    const body = { scopes: READER, user_label: 1 };
+    const by = { 'x-api-key': service };
+    const { errors } = await ask('POST', `/internal/orgs/${anOrgId()}/portal-sessions`, by, body);
+    expect(errors).toMatchObject([{ detail: 'must be a string or null' }]);
   });
 
   it('is no bearer itself, nor is anything else', async () => {
@@ -143,10 +155,29 @@ describe('the link to the portal', () => {
     [{ scopes: READER, expires_in: 59 }],
     [{ scopes: READER, return_url: 'javascript:alert(1)' }],
     [{ scopes: READER, return_url: '/relative' }],
+    [{ scopes: READER, return_url: 'https://user:pass@app.example.com/' }],
+    [{ scopes: READER, return_url: 'https://user@app.example.com/' }],
     [{ scopes: READER, user_label: 'x'.repeat(121) }],
+    [{ scopes: READER, user_label: '\u200b' }],
   ])('is refused if what is asked for is not valid: %j', async (body) => {
     const by = { 'x-api-key': service };
     expect((await ask('POST', `/internal/orgs/${anOrgId()}/portal-sessions`, by, body)).status).toBe(422);
+  });
+
+  it('gives no scope that its service key may not give', async () => {
+    const refusalOf = async (scopes: readonly string[], key: string) =>
+      (await ask('POST', `/internal/orgs/${anOrgId()}/portal-sessions`, { 'x-api-key': key }, { scopes })).code;
+    const orgsOnly = await anApiKey(store, null, ['orgs:write']);
+    for (const scope of ['keys:write', 'settings:write', 'settings:read']) {
+      expect([scope, await refusalOf([...READER, scope], orgsOnly)]).toEqual([scope, 'insufficient_scope']);
+    }
+    expect(await refusalOf([...READER, 'webhooks:write'], orgsOnly)).toBeUndefined();
+    const withSettings = await anApiKey(store, null, ['orgs:write', 'settings:write']);
+    expect(await refusalOf(['settings:write'], withSettings)).toBeUndefined();
+    expect(await refusalOf(['keys:write'], withSettings)).toBe('insufficient_scope');
+    // It may create a key with any scope, so a session too.
+    const withKeys = await anApiKey(store, null, ['orgs:write', 'keys:write']);
+    expect(await refusalOf([...READER, 'settings:write', 'keys:write'], withKeys)).toBeUndefined();
   });
 
   it('cannot be guessed: wrong tokens of one address get 429, and others still get in', async () => {
@@ -175,7 +206,25 @@ describe('a session of the portal', () => {
       const answer = await ask(method, path, bearer(token), body);
       expect([path, answer.status, answer.code]).toEqual([path, 403, 'insufficient_scope']);
     }
-    expect((await ask('GET', '/dashboard/session', bearer(token))).status).toBe(404);
+    const session = await ask('GET', '/dashboard/session', bearer(token));
+    expect([session.status, session.detail]).toEqual([404, expect.stringContaining('has a portal session')]);
+  });
+
+  it('ends its streams when it is closed, or when its service key is revoked', async () => {
+    const key = await anApiKey(store, null);
+    const [closed, revoked, other] = [await aVisit(), await aVisit(anOrgId(), { scopes: READER }, key), await aVisit()];
+    const stream = (token: string) =>
+      fetch(`${app.url}/api/v1/external/events`, { headers: { ...bearer(token), accept: 'text/event-stream' } });
+    const [one, two, three] = await Promise.all([closed, revoked, other].map(({ token }) => stream(token)));
+    const startedMs = performance.now();
+    await ask('DELETE', '/portal/session', bearer(closed.token));
+    await new ApiKeyRecords(store).revoke(parseApiKey(key)?.id as ApiKeyId, new Date());
+    await Promise.all([one!.text(), two!.text()]);
+    expect(performance.now() - startedMs).toBeLessThan(2_000);
+    const reader = three!.body!.getReader();
+    await reader.read();
+    expect(await Promise.race([reader.read(), delay(300, 'still open')])).toBe('still open');
+    await reader.cancel();
   });
 
   it('ends when it is closed, at its time, and with the service key that made it', async () => {
@@ -209,6 +258,12 @@ describe('a session of the portal', () => {
     expect((await ask('POST', '/external/webhooks', bearer(token), hook)).status).toBe(201);
     const by = { key_id: parseApiKey(service)?.id };
     const { data } = await ask<object[]>('GET', '/external/audit-log', bearer(token));
+    // The visitor's own address, and not that of the product's backend.
+    expect(data.map((entry) => (entry as { address: string | null }).address)).toEqual([
+      '127.0.0.1',
+      '203.0.113.1',
+      null,
+    ]);
     const visitor = { actor: 'portal', session: link.id, user_label: 'ada@acme.example', ...by };
     expect(data).toMatchObject([
       { action: 'endpoint.created', ...visitor },

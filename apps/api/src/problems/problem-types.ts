@@ -16,6 +16,7 @@ export const PROBLEM_TYPES: Readonly<Record<ProblemCode, ProblemType>> = {
   malformed_request: { status: 400, title: 'The request cannot be read' },
   missing_api_key: { status: 401, title: 'An API key is required' },
   invalid_api_key: { status: 401, title: 'The API key is not valid' },
+  link_used_or_expired: { status: 401, title: 'The link does not work any more' },
   insufficient_scope: { status: 403, title: 'The API key does not allow this' },
   csrf_token_invalid: { status: 403, title: 'The request does not come from the dashboard' },
   not_found: { status: 404, title: 'Not found' },

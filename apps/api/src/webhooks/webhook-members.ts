@@ -1,6 +1,6 @@
 import { EVENT_TYPES, isEventType, isIngestable, isSubscribable, parseWidgetId } from '#libs/domain';
 import type { MemberRule } from '../http/checked.decorator.js';
-import { aBoolean, anArrayOf, aString, aTextOf, described, problem } from '../http/member-rules.js';
+import { aBoolean, anArrayOf, aShownTextOf, aString, described, problem } from '../http/member-rules.js';
 
 /** Longest part of an unknown type that is repeated to the caller. */
 const MAX_ECHO_LENGTH = 64;
@@ -12,9 +12,9 @@ export const endpointUrl = described(aString, {
   description: 'The URL that receives pushes: https, on the public network, without credentials or fragment.',
 });
 
-export const endpointName = described(aTextOf(120), { description: 'A label for operators.' });
+export const endpointName = described(aShownTextOf(120), { description: 'A label for operators.' });
 
-export const endpointDescription = described(aTextOf(1_000), { description: 'What the endpoint is for.' });
+export const endpointDescription = described(aShownTextOf(1_000), { description: 'What the endpoint is for.' });
 
 function aTypeThat(isAllowed: (text: string) => boolean, refusal: string): MemberRule {
   return {

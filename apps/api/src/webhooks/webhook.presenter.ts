@@ -63,14 +63,13 @@ export type EndpointStatus = (typeof ENDPOINT_STATUSES)[number];
 const TOLERATED_SHARE = 0.05;
 
 /**
- * Returns how an endpoint is doing. Health is a rate: the share of recent deliveries that failed or are being retried.
- * Without recent deliveries, the last attempt decides.
+ * Returns how an endpoint is doing. Health is a rate: the share of recent deliveries that failed or are being retried,
+ * since it was last enabled. Without recent deliveries, the last attempt since then decides.
  */
 export function endpointStatus(endpoint: EndpointRecord, recent: RecentDeliveries | undefined): EndpointStatus {
   if (!endpoint.isActive) return endpoint.disabledReason === 'operator' ? 'paused' : 'disabled';
-  if (recent !== undefined && recent.tried > 0) {
-    return recent.failed / recent.tried > TOLERATED_SHARE ? 'failing' : 'healthy';
-  }
+  const now = recent?.sinceEnabled;
+  if (now !== undefined && now.tried > 0) return now.failed / now.tried > TOLERATED_SHARE ? 'failing' : 'healthy';
   if (endpoint.lastTriggeredAt === null) return 'never_tried';
   return endpoint.failureCount > 0 ? 'failing' : 'healthy';
 }

@@ -743,7 +743,7 @@ export interface paths {
         post?: never;
         /**
          * Delete an organization
-         * @description Its endpoints, keys and sessions end at once. Its events leave with retention, and its audit log with its own. Later events of the organization get the next seq.
+         * @description Its endpoints, keys and sessions end at once. Its events leave with retention, and its audit log with its own. Later events of the organization get the next seq. The answer is 404 if nothing of it is known, not even events.
          *
          *     Scope: `orgs:write`, of a service key.
          */
@@ -834,7 +834,7 @@ export interface paths {
         put?: never;
         /**
          * Make a link to the portal
-         * @description The link opens the portal once, within 15 minutes, for this organization and these scopes.
+         * @description The link opens the portal once, within 15 minutes, for this organization and these scopes. A service key gives settings:read, settings:write and keys:write only if it has that scope itself, or keys:write.
          *
          *     Scope: `orgs:write`, of a service key.
          */
@@ -1948,7 +1948,7 @@ export interface components {
             session: string | null;
             /** @description The user of the portal. */
             user_label: string | null;
-            /** @description The address of the caller. */
+            /** @description The address of the caller. It is null for the operator and for service keys. */
             address: string | null;
             request_id: string | null;
             /** @description What was changed. It has no secrets. */
@@ -2063,7 +2063,7 @@ export interface components {
                 status: "healthy" | "failing" | "disabled" | "paused" | "never_tried";
                 /** @description Deliveries that were tried, among the latest 1,000 of events of the last hour. */
                 recent_deliveries: number;
-                /** @description Of these, those that failed or are being retried. */
+                /** @description Of these, those that failed or are being retried. For the status, only events since the endpoint was enabled count. */
                 recent_failed: number;
                 delivered_24h: number;
                 failed_attempts_24h: number;
@@ -2378,7 +2378,7 @@ export interface components {
             data: Record<string, never>;
         };
         NewEvent: {
-            /** @description Set by the producer, otherwise generated. A repeated id is appended once. */
+            /** @description Set by the producer, otherwise generated. A repeated id is appended once. Ids that begin with evt_EXAMPLE or evt_OPERATIONAL are reserved. */
             id?: string;
             /** @enum {string} */
             event: "conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered";
@@ -2804,7 +2804,7 @@ export interface components {
                 status: "healthy" | "failing" | "disabled" | "paused" | "never_tried";
                 /** @description Deliveries that were tried, among the latest 1,000 of events of the last hour. */
                 recent_deliveries: number;
-                /** @description Of these, those that failed or are being retried. */
+                /** @description Of these, those that failed or are being retried. For the status, only events since the endpoint was enabled count. */
                 recent_failed: number;
             };
             /** @description Oldest first. The last one is not over yet. */
@@ -2852,7 +2852,7 @@ export interface components {
              */
             instance: string;
             /** @enum {string} */
-            code: "malformed_request" | "missing_api_key" | "invalid_api_key" | "insufficient_scope" | "csrf_token_invalid" | "not_found" | "method_not_allowed" | "endpoint_inactive" | "endpoint_limit_reached" | "api_key_limit_reached" | "cursor_limit_reached" | "cursor_conflict" | "recovery_limit_reached" | "event_pruned" | "idempotency_conflict" | "payload_too_large" | "unsupported_media_type" | "validation_failed" | "unknown_event_type" | "url_not_https" | "url_private_network" | "url_unresolvable" | "url_invalid" | "rate_limited" | "internal_error" | "unavailable";
+            code: "malformed_request" | "missing_api_key" | "invalid_api_key" | "link_used_or_expired" | "insufficient_scope" | "csrf_token_invalid" | "not_found" | "method_not_allowed" | "endpoint_inactive" | "endpoint_limit_reached" | "api_key_limit_reached" | "cursor_limit_reached" | "cursor_conflict" | "recovery_limit_reached" | "event_pruned" | "idempotency_conflict" | "payload_too_large" | "unsupported_media_type" | "validation_failed" | "unknown_event_type" | "url_not_https" | "url_private_network" | "url_unresolvable" | "url_invalid" | "rate_limited" | "internal_error" | "unavailable";
             request_id: string;
             /** @description The invalid places, as JSON Pointers. A query parameter is a member of the query. */
             errors?: {
@@ -8366,7 +8366,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `invalid_api_key`: The API key is not valid. */
+            /**
+             * @description `invalid_api_key`: The API key is not valid.
+             *
+             *     `link_used_or_expired`: The link does not work any more.
+             */
             401: {
                 headers: {
                     [name: string]: unknown;

@@ -1,4 +1,4 @@
-import type { Activity, Endpoint, HealthStatus } from '../api/resources.js';
+import type { Activity, Endpoint, EndpointWithHealth, HealthStatus } from '../api/resources.js';
 
 /** Returns the health of an endpoint for lists. Until the activity is known, only its own figures say something. */
 export function healthOf(
@@ -32,6 +32,17 @@ export function byUrgency(
 ): readonly Endpoint[] {
   const urgency = (endpoint: Endpoint) => URGENCY[healthOf(endpoint, activity)];
   return endpoints.toSorted((a, b) => urgency(a) - urgency(b));
+}
+
+/** The share of recent deliveries that may fail before a page offers to recover them. */
+const TOLERATED_SHARE = 0.05;
+
+/** Whether much failed recently. The endpoint may be healthy now: what failed before it was enabled is not sent by itself. */
+export function hasFailedMuch({
+  is_active: isActive,
+  health: { status, recent_deliveries: tried, recent_failed: failed },
+}: EndpointWithHealth): boolean {
+  return status === 'failing' || (isActive && failed > tried * TOLERATED_SHARE);
 }
 
 /** `37 of 120 failed in the last hour`; `undefined` if none failed. */

@@ -12,7 +12,7 @@ import { errorText } from '../deliveries/error-text.js';
 import { useTestEndpoint } from '../endpoints/endpoint-changes.js';
 import { EndpointActions } from '../endpoints/endpoint-actions.js';
 import { endpointTitle } from '../endpoints/endpoint-title.js';
-import { failedText } from '../endpoints/health-of.js';
+import { failedText, hasFailedMuch } from '../endpoints/health-of.js';
 import { familiesOf } from '../endpoints/event-families.js';
 import { RecoverDialog } from '../endpoints/recover-dialog.js';
 import { scopeText } from '../endpoints/subscription-text.js';
@@ -100,7 +100,7 @@ function EndpointView() {
         }
       />
       {!endpoint.is_active && <DisabledNotice endpoint={endpoint} onRecover={recoverThis} />}
-      {endpoint.health.status === 'failing' && <FailingNotice endpoint={endpoint} onRecover={recoverThis} />}
+      {hasFailedMuch(endpoint) && <FailingNotice endpoint={endpoint} onRecover={recoverThis} />}
       {testId !== undefined && <TestResult endpointId={endpointId} deliveryId={testId} />}
       <HealthTiles endpoint={endpoint} />
       <div className="columns-main">
@@ -168,7 +168,7 @@ function DisabledNotice({
   );
 }
 
-/** Shows how much fails now, and how to send it again. */
+/** Shows how much failed recently, and how to send it again. */
 function FailingNotice({
   endpoint: { health, failure_count: failures },
   onRecover,

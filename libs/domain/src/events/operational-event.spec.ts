@@ -1,7 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import type { EndpointId } from '../kernel/index.js';
+import { parseEventId, type EndpointId } from '../kernel/index.js';
 import { CATALOG } from './catalog.js';
-import { isIdOfFacts, minuteOf, operationalEventId, type OperationalEventType } from './operational-event.js';
+import {
+  isOperationalId,
+  minuteOf,
+  operationalEventId,
+  operationalFactsId,
+  type OperationalEventType,
+} from './operational-event.js';
 
 const endpointId = 'whe_01K2Z8Q4T7WJ5M3N9R6XBCDEFG' as EndpointId;
 const operational = CATALOG.filter((entry) => entry.operational);
@@ -20,14 +26,23 @@ describe('operational events', () => {
   it.each(operational.map(({ event, example }) => [event as OperationalEventType, example] as const))(
     '%s has the id of its facts, whatever else its data says',
     (event, example) => {
-      const id = operationalEventId(event, endpointId, example);
+      const id = operationalFactsId(event, endpointId, example);
       const named = { ...example, endpoint: { id: endpointId, name: 'renamed', url: null } };
-      expect(isIdOfFacts(id, event, named)).toBe(true);
+      expect(operationalFactsId(event, endpointId, named)).toBe(id);
       const other = { ...named, activation: 99, minute: '2026-01-01T00:00:00.000Z' };
-      expect(isIdOfFacts(id, event, other)).toBe(false);
-      expect(isIdOfFacts(id, event, { ...named, endpoint: { id: `${endpointId.slice(0, -1)}H` } })).toBe(false);
+      expect(operationalFactsId(event, endpointId, other)).not.toBe(id);
+      expect(operationalFactsId(event, `${endpointId.slice(0, -1)}H` as EndpointId, named)).not.toBe(id);
     },
   );
+
+  it('have ids that need the key of the installation', () => {
+    const facts = operationalFactsId('endpoint.enabled', endpointId, { activation: 2 });
+    const [id, again, elsewhere] = [1, 1, 2].map((byte) => operationalEventId(Buffer.alloc(32, byte), facts));
+    expect(again).toBe(id);
+    expect(elsewhere).not.toBe(id);
+    expect(parseEventId(id)).toBe(id);
+    expect([isOperationalId(id!), id!.includes(facts.slice('evt_'.length))]).toEqual([true, false]);
+  });
 
   it('know the minute of a time', () => {
     expect(minuteOf(Date.UTC(2026, 5, 1, 12, 34, 56, 789))).toBe(Date.UTC(2026, 5, 1, 12, 34));

@@ -1,4 +1,4 @@
-import { derivedEventId, type EndpointId, type EventId } from '../kernel/index.js';
+import { derivedEventId, keyedEventId, type EndpointId, type EventId } from '../kernel/index.js';
 import type { JsonObject } from './data-schemas/json-schema.js';
 
 /** The types of contract 7.5. */
@@ -19,15 +19,25 @@ function textOf(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
-/** Returns the id of the event. The same facts always get the same id, in any process (contract 7.5). */
-export function operationalEventId(type: OperationalEventType, endpointId: EndpointId, facts: JsonObject): EventId {
+/** The ids of operational events start like this. Producers cannot choose such ids over HTTP. */
+const OPERATIONAL = 'evt_OPERATIONAL';
+
+/** Returns what stands for the facts: the same for the same facts, in any process. Anyone who knows them can compute it. */
+export function operationalFactsId(type: OperationalEventType, endpointId: EndpointId, facts: JsonObject): string {
   return derivedEventId('operational', type, endpointId, ...FACTS[type].map((name) => textOf(facts[name])));
 }
 
-/** Whether the id is that of the facts in `data`. Others than Gapless do not have such ids by mistake. */
-export function isIdOfFacts(id: EventId, type: OperationalEventType, data: JsonObject): boolean {
-  const { id: endpointId } = data['endpoint'] as { readonly id: EndpointId };
-  return id === operationalEventId(type, endpointId, data);
+/**
+ * Returns the id of the event of these facts (contract 7.5). Without the key nobody knows it before the event is in the
+ * log, so nobody can give it to another event first.
+ */
+export function operationalEventId(key: Buffer, factsId: string): EventId {
+  return `${OPERATIONAL}${keyedEventId(key, factsId).slice('evt_'.length)}` as EventId;
+}
+
+/** Whether the id has the form of those of operational events. Others than Gapless do not have such ids by mistake. */
+export function isOperationalId(id: EventId): boolean {
+  return id.startsWith(OPERATIONAL);
 }
 
 /** Returns the start of the minute that the time is in. */

@@ -3,6 +3,7 @@ export const ERROR_CODES = [
   'malformed_request',
   'missing_api_key',
   'invalid_api_key',
+  'link_used_or_expired',
   'insufficient_scope',
   'csrf_token_invalid',
   'not_found',

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { createHmac, hash } from 'node:crypto';
 import type { Brand } from './brand.js';
 
 /** A lower-case UUID: the organization. It may have a record, but needs none. */
@@ -84,6 +84,11 @@ export function deliveryIdOf(eventId: EventId, endpointId: EndpointId): Delivery
 /** Returns an event id that depends on the parts alone, for producers that may make the same event twice. */
 export function derivedEventId(...parts: readonly string[]): EventId {
   return `evt_${base32(hash('sha256', parts.join('\n'), 'buffer'))}` as EventId;
+}
+
+/** Returns an event id that depends on the key and the text alone. It cannot be computed without the key. */
+export function keyedEventId(key: Buffer, text: string): EventId {
+  return `evt_${base32(createHmac('sha256', key).update(text).digest())}` as EventId;
 }
 
 /** Returns the id of the event's staff alert: the event's 26 characters with another prefix. */

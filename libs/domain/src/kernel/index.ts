@@ -9,4 +9,5 @@ export * from './operator-error.js';
 export * from './partition-stopped.js';
 export * from './position.js';
 export * from './seq.js';
+export { problemOfShownText } from './shown-text.js';
 export * from './version.js';

@@ -74,7 +74,8 @@ describe('a secret', () => {
 
 describe('the category of an error', () => {
   it.each([
-    ['http_status: 302', 'http_4xx'],
+    ['http_status: 302', 'challenge_failed'],
+    ['http_status: 307', 'challenge_failed'],
     ['http_status: 404', 'http_4xx'],
     ['http_status: 503', 'http_5xx'],
     ['timeout: no answer in 10 s', 'timeout'],

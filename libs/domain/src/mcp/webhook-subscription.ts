@@ -61,12 +61,17 @@ export function isCallbackSecret(text: string): boolean {
 export type CallbackFailure =
   'connection_refused' | 'timeout' | 'tls_error' | 'http_4xx' | 'http_5xx' | 'challenge_failed';
 
+const FIRST_CLIENT_ERROR = 400;
 const FIRST_SERVER_ERROR = 500;
 
 /** Returns the category of an attempt's error, as the delivery log has it. */
 export function callbackFailureOf(lastError: string): CallbackFailure {
   const [kind = '', detail = ''] = lastError.split(': ');
-  if (kind === 'http_status') return Number(detail) >= FIRST_SERVER_ERROR ? 'http_5xx' : 'http_4xx';
+  if (kind === 'http_status') {
+    // The SEP has no category for redirects. The receiver can be reached, and does not answer as it should.
+    if (Number(detail) < FIRST_CLIENT_ERROR) return 'challenge_failed';
+    return Number(detail) >= FIRST_SERVER_ERROR ? 'http_5xx' : 'http_4xx';
+  }
   if (kind === 'timeout') return 'timeout';
   return kind === 'tls' ? 'tls_error' : 'connection_refused';
 }

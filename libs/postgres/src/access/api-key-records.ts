@@ -3,6 +3,7 @@ import { IsNull, MoreThan, type QueryRunner } from 'typeorm';
 import type { ApiKeyId, OrgId } from '#libs/domain';
 import { OPERATOR, type AuditActor } from './audit-actor.js';
 import { appendAudit } from './audit-log.js';
+import { notifyEndedCredentials } from './ended-credentials.js';
 import { apiKeyText, sha256OfSecret, type ApiKeyScope } from './api-key.js';
 import { ApiKeyEntity } from '../entities/api-key.entity.js';
 import type { Store } from '../connection/store.js';
@@ -53,10 +54,12 @@ export interface ApiKeyCredential {
 export const CREDENTIALS_HOLD_MS = 250;
 /** More than the clocks of two processes differ over the hold. */
 const HOLD_MARGIN_MS = 50;
+/** No process uses credentials any more that ended so long ago. */
+export const CREDENTIALS_FORGOTTEN_MS = CREDENTIALS_HOLD_MS + HOLD_MARGIN_MS;
 
 /** Resolves once every process has forgotten the credentials that it read before this call. */
 export async function untilKeysAreForgotten(): Promise<void> {
-  await delay(CREDENTIALS_HOLD_MS + HOLD_MARGIN_MS);
+  await delay(CREDENTIALS_FORGOTTEN_MS);
 }
 
 /** Counts the org's valid keys. It locks, so that another request at the limit waits. */
@@ -149,6 +152,7 @@ export class ApiKeyRecords {
       const revoked = await runner.manager.update(ApiKeyEntity, { id, revokedAt: IsNull() }, { revokedAt: at });
       if ((revoked.affected ?? 0) > 0) {
         await appendAudit(runner, this.actor, { orgId: key.orgId, action: 'api_key.revoked', target: id });
+        await notifyEndedCredentials(runner, key.orgId);
       }
       return true;
     });

@@ -1,8 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { DEFAULT_LIVE_CHAT_SETTINGS, systemClock, type ApiKeyId } from '#libs/domain';
+import { DEFAULT_LIVE_CHAT_SETTINGS, systemClock, type ApiKeyId, type OrgId } from '#libs/domain';
 import { Identifiers } from '#libs/runtime';
 import { anOrgId } from '../../../../test/support/ids.js';
-import { ApiKeyRecords } from './api-key-records.js';
+import { API_KEY_SECRET_BYTES, ApiKeyRecords } from './api-key-records.js';
 import { AuditLog } from './audit-log.js';
 import { EndpointRecords } from '../endpoints/endpoint-records.js';
 import { LiveChatSettingsRecords } from '../live-chat/live-chat-settings-records.js';
@@ -33,11 +34,19 @@ const actor = {
   requestId: 'request-1',
 } as const;
 
+async function aKey(id: ApiKeyId, orgId: OrgId | null): Promise<void> {
+  const key = { id, orgId, scopes: [], secret: randomBytes(API_KEY_SECRET_BYTES), createdAt: AT, expiresAt: null };
+  // The audit log of the org begins after it.
+  await new ApiKeyRecords(store).create(key);
+  await store.query('with none as (delete from audit_log where target = $1) select 1', [id]);
+}
+
 const nothing = () => Promise.resolve();
 
 describe('the audit log', () => {
   it('has an entry of each change, newest first, with who made it', async () => {
     const orgId = anOrgId();
+    await aKey(actor.keyId, orgId);
     const theirs = endpoints.by(actor);
     const id = await anEndpoint(store, orgId, 0, theirs);
     await theirs.update(orgId, id, { name: 'new', url: 'https://example.com/' }, AT, nothing);
@@ -66,6 +75,25 @@ describe('the audit log', () => {
     for (const entry of entries) expect(entry).toMatchObject({ actor: kind, ...rest });
     expect(entries[1]?.details).toEqual({ changed: ['name', 'url'], url: 'https://example.com/' });
     expect(JSON.stringify(entries)).not.toContain('whsec_');
+  });
+
+  it('shows no address of a service key, and those of visitors of the portal', async () => {
+    const orgId = anOrgId();
+    const service = {
+      ...actor,
+      kind: 'api_key',
+      session: null,
+      keyId: 'gk_01K2Z8Q4T7WJ5M3N9R6XBCDEFS' as ApiKeyId,
+    } as const;
+    await aKey(service.keyId, null);
+    const visitor = { ...service, kind: 'portal', address: '203.0.113.8' } as const;
+    const id = await anEndpoint(store, orgId, 0, endpoints.by(service));
+    await endpoints.by(visitor).delete(orgId, id);
+    const entries = await audit.list(orgId, { limit: 100 });
+    expect(entries.map(({ actor: kind, address }) => [kind, address])).toEqual([
+      ['portal', '203.0.113.8'],
+      ['api_key', null],
+    ]);
   });
 
   it('has no entry of a change that was not made, and no change without its entry', async () => {

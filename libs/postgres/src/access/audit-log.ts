@@ -107,7 +107,10 @@ export class AuditLog {
     await this.store.forOrg(change.orgId, (runner) => appendAudit(runner, actor, change));
   }
 
-  /** Newest first. */
+  /**
+   * Newest first. Addresses are those of the org's own callers. A service key's would show where the product's backend
+   * runs.
+   */
   async list(
     orgId: OrgId,
     { limit, after }: { readonly limit: number; readonly after?: AuditPlace },
@@ -117,7 +120,10 @@ export class AuditLog {
       async (runner) =>
         (await runner.query(
           `select id, at, (extract(epoch from at) * 1000000)::bigint as at_micros, action, target, actor, key_id, session,
-             user_label, address, request_id, details
+             user_label, request_id, details,
+             case when actor = 'portal' or exists (
+               select 1 from api_keys k where k.id = key_id and k.org_id = $1
+             ) then address end as address
            from audit_log where org_id = $1
              and ($2::bigint is null or (at, id) < ('epoch'::timestamptz + $2::bigint * interval '1 microsecond', $3::uuid))
            order by at desc, id desc limit $4`,

@@ -1,5 +1,6 @@
 import type { ApiKeyId } from '#libs/domain';
 import type { ApiKeyCredential } from './api-key-records.js';
+import { ENDED_CREDENTIALS_CHANNEL } from './ended-credentials.js';
 import type { Store } from '../connection/store.js';
 
 /** The SHA-256 of a session's token in hexadecimal, which identifies the session. The token itself is not stored. */
@@ -83,7 +84,9 @@ export class DashboardSessionRecords {
   /** Ends a session; one that has ended already stays so. */
   async close(name: SessionName): Promise<void> {
     await this.store.query(
-      `with closed as (delete from dashboard_sessions where token_sha256 = decode($1, 'hex')) select 1`,
+      `with closed as (delete from dashboard_sessions where token_sha256 = decode($1, 'hex') returning api_key_id)
+       select pg_notify('${ENDED_CREDENTIALS_CHANNEL}', k.org_id::text)
+       from closed join api_keys k on k.id = closed.api_key_id where k.org_id is not null`,
       [name],
     );
   }

@@ -1,4 +1,4 @@
-import type { ApiKeyId, PortalSessionId } from '#libs/domain';
+import type { ApiKeyId, OrgId, PortalSessionId } from '#libs/domain';
 import type { SecretCipher } from './secret-cipher.js';
 import type { Store } from '../connection/store.js';
 
@@ -10,6 +10,8 @@ export interface IdempotentRequest {
   readonly key: string;
   /** SHA-256 of the body. */
   readonly fingerprint: Buffer;
+  /** The org that a service key manages with the request; the answer ends with it. */
+  readonly aboutOrgId: OrgId | null;
 }
 
 /** What to do with the request. */
@@ -47,7 +49,7 @@ export class IdempotencyRecords {
 
   /** @param lease a new UUID that identifies this claim */
   async claim(request: IdempotentRequest, lease: string): Promise<Claim> {
-    const { apiKeyId, path, key, fingerprint } = request;
+    const { apiKeyId, path, key, fingerprint, aboutOrgId } = request;
     const [row] = await this.store.query<{
       seed: string | null;
       fingerprint: Buffer | null;
@@ -55,11 +57,12 @@ export class IdempotencyRecords {
     }>(
       `with claimed as (
          insert into idempotency_keys as known
-           (api_key_id, path, key, fingerprint, seed, lease, leased_until, answer_ciphertext, expires_at)
-         values ($1, $2, $3, $4, $5, $5, now() + $6 * interval '1 ms', null, now() + $7 * interval '1 ms')
+           (api_key_id, path, key, fingerprint, seed, lease, leased_until, answer_ciphertext, expires_at, about_org_id)
+         values ($1, $2, $3, $4, $5, $5, now() + $6 * interval '1 ms', null, now() + $7 * interval '1 ms', $8)
          on conflict (api_key_id, path, key) do update set
            fingerprint = excluded.fingerprint, lease = excluded.lease, leased_until = excluded.leased_until,
            answer_ciphertext = null, expires_at = excluded.expires_at,
+           about_org_id = excluded.about_org_id,
            seed = case when known.expires_at <= now() then excluded.seed else known.seed end
          where known.expires_at <= now() or (
            known.answer_ciphertext is null and known.leased_until <= now() and known.fingerprint = excluded.fingerprint
@@ -69,7 +72,7 @@ export class IdempotencyRecords {
        select (select seed from claimed) as seed, known.fingerprint, known.answer_ciphertext
        from (values (1)) one
        left join idempotency_keys known on api_key_id = $1 and path = $2 and key = $3`,
-      [apiKeyId, path, key, fingerprint, lease, LEASE_MS, KEPT_MS],
+      [apiKeyId, path, key, fingerprint, lease, LEASE_MS, KEPT_MS, aboutOrgId],
     );
     if (row !== undefined && row.seed !== null) return { kind: 'claimed', seed: row.seed };
     // The statement does not see a row that was inserted at the same time: another process has just begun.

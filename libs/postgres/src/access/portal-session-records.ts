@@ -2,6 +2,7 @@ import type { ApiKeyId, OrgId, PortalSessionId } from '#libs/domain';
 import type { ApiKeyCredential, ApiKeyScope } from './api-key-records.js';
 import { OPERATOR, type AuditActor } from './audit-actor.js';
 import { appendAudit } from './audit-log.js';
+import { ENDED_CREDENTIALS_CHANNEL } from './ended-credentials.js';
 import type { Store } from '../connection/store.js';
 
 export interface NewPortalSession {
@@ -163,6 +164,10 @@ export class PortalSessionRecords {
 
   /** Ends a session; one that has ended already stays so. */
   async close(id: PortalSessionId): Promise<void> {
-    await this.store.query('with closed as (delete from portal_sessions where id = $1) select 1', [id]);
+    await this.store.query(
+      `with closed as (delete from portal_sessions where id = $1 returning org_id)
+       select pg_notify('${ENDED_CREDENTIALS_CHANNEL}', org_id::text) from closed`,
+      [id],
+    );
   }
 }

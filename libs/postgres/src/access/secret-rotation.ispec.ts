@@ -47,7 +47,13 @@ beforeAll(async () => {
     [oneTo(COUNT), oneTo(COUNT).map((n) => cipher.encrypt(`whsec_${n}`))],
   );
   const answers = new IdempotencyRecords(store, cipher);
-  const request = { apiKeyId: 'gk_1' as ApiKeyId, path: '/x', key: 'k', fingerprint: Buffer.from('f') };
+  const request = {
+    apiKeyId: 'gk_1' as ApiKeyId,
+    path: '/x',
+    key: 'k',
+    fingerprint: Buffer.from('f'),
+    aboutOrgId: null,
+  };
   const lease = '0f8fad5b-d9cb-469f-a165-70867728950e';
   await answers.claim(request, lease);
   await answers.answer(lease, request, 'an answer');

@@ -16,11 +16,16 @@ export interface EndpointHealthRecord {
   readonly p95Ms: number | null;
 }
 
-/** The latest deliveries of an endpoint that were tried, of events of the last hour. */
-export interface RecentDeliveries {
+interface TriedDeliveries {
   readonly tried: number;
   /** Those that failed, or are being retried. */
   readonly failed: number;
+}
+
+/** The latest deliveries of an endpoint that were tried, of events of the last hour. */
+export interface RecentDeliveries extends TriedDeliveries {
+  /** Those of events since the endpoint was last enabled. What failed before that says nothing about it now. */
+  readonly sinceEnabled: TriedDeliveries;
 }
 
 const DAY_MS = 86_400_000;
@@ -38,13 +43,18 @@ export class EndpointHealthReader {
       orgId,
       async (runner) =>
         (await runner.query(
-          `select e.id, counts.tried, counts.failed
+          `select e.id, counts.tried, counts.failed, counts.tried_since, counts.failed_since
            from endpoints e
            cross join lateral (
+             select max(p.ended_at) as at from endpoint_inactive_periods p where p.endpoint_id = e.id
+           ) enabled
+           cross join lateral (
              select (count(*) filter (where attempts > 0 or is_failed))::int as tried,
-               (count(*) filter (where is_failed or is_retried))::int as failed
+               (count(*) filter (where is_failed or is_retried))::int as failed,
+               (count(*) filter (where is_since and (attempts > 0 or is_failed)))::int as tried_since,
+               (count(*) filter (where is_since and (is_failed or is_retried)))::int as failed_since
              from (
-               select d.attempts, d.status = 'failed' or ${IS_ENDED} as is_failed,
+               select d.attempts, enabled.at is null or d.created_at >= enabled.at as is_since, d.status = 'failed' or ${IS_ENDED} as is_failed,
                  d.status = 'pending' and d.attempts > 0 as is_retried
                from ${SEEN_DELIVERIES}
                where d.endpoint_id = e.id and ${ANY_STATUS} and d.created_at >= $1
@@ -53,9 +63,14 @@ export class EndpointHealthReader {
            ) counts
            where counts.tried > 0 and ($2::text is null or e.id = $2)`,
           [new Date(nowMs - HOUR_MS), id ?? null],
-        )) as { id: EndpointId; tried: number; failed: number }[],
+        )) as ({ id: EndpointId; tried_since: number; failed_since: number } & TriedDeliveries)[],
     );
-    return new Map(rows.map(({ id: endpointId, tried, failed }) => [endpointId, { tried, failed }]));
+    return new Map(
+      rows.map(({ id: endpointId, tried, failed, tried_since: triedSince, failed_since: failedSince }) => [
+        endpointId,
+        { tried, failed, sinceEnabled: { tried: triedSince, failed: failedSince } },
+      ]),
+    );
   }
 
   async read(orgId: OrgId, id: EndpointId, nowMs: number): Promise<EndpointHealthRecord> {

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { parseOrgId, seqFromText, type OrgId, type Seq } from '#libs/domain';
 import { backOffMs, type Logger } from '#libs/runtime';
+import { ENDED_CREDENTIALS_CHANNEL } from '../access/ended-credentials.js';
 import { HEADS_CHANNEL } from '../projections/feed-projection.js';
 
 export interface HeadNotificationsOptions {
@@ -10,7 +11,9 @@ export interface HeadNotificationsOptions {
   readonly logger: Logger;
   /** Called when the org's feed has reached `seq`. */
   readonly onHead: (orgId: OrgId, seq: Seq) => void;
-  /** Called when notifications may have been lost: every waiting reader must check its feed. */
+  /** Called when credentials of the org have ended; `null`: of any org. */
+  readonly onEndedCredentials: (orgId: OrgId | null) => void;
+  /** Called when notifications may have been lost: every waiting reader must check its feed and its credentials. */
   readonly onGap: () => void;
 }
 
@@ -19,7 +22,7 @@ const CONNECT_TIMEOUT_MS = 3_000;
 const HEARTBEAT_MS = 10_000;
 const QUERY_TIMEOUT_MS = 5_000;
 
-/** Listens on one connection for new heads of feeds, and reconnects without a limit. */
+/** Listens on one connection for new heads of feeds and for ended credentials, and reconnects without a limit. */
 export class HeadNotifications {
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
@@ -74,13 +77,14 @@ export class HeadNotifications {
         { once: true, signal: ended.signal },
       );
     });
-    client.on('notification', ({ payload }) => {
-      this.#notify(payload ?? '');
+    client.on('notification', ({ channel, payload }) => {
+      if (channel === HEADS_CHANNEL) this.#notify(payload ?? '');
+      else this.options.onEndedCredentials(parseOrgId(payload) ?? null);
     });
     let heartbeat: NodeJS.Timeout | undefined;
     try {
       await client.connect();
-      await client.query(`listen ${HEADS_CHANNEL}`);
+      await client.query(`listen ${HEADS_CHANNEL}; listen ${ENDED_CREDENTIALS_CHANNEL}`);
       onListening();
       // Notifications from before this connection are lost.
       this.options.onGap();

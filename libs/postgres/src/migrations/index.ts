@@ -28,6 +28,8 @@ import { SigningKeys1700000000081 } from './0081-signing-keys.js';
 import { SubscriptionChanges1700000000082 } from './0082-subscription-changes.js';
 import { OperationalEvents1700000000085 } from './0085-operational-events.js';
 import { McpSubscriptions1700000000087 } from './0087-mcp-subscriptions.js';
+import { OperationalEventIds1700000000091 } from './0091-operational-event-ids.js';
+import { AnswersAboutOrgs1700000000092 } from './0092-answers-about-orgs.js';
 import { FeedDays1700000000094 } from './0094-feed-days.js';
 import { Recoveries1700000000095 } from './0095-recoveries.js';
 
@@ -62,6 +64,8 @@ export const MIGRATIONS = [
   SubscriptionChanges1700000000082,
   OperationalEvents1700000000085,
   McpSubscriptions1700000000087,
+  OperationalEventIds1700000000091,
+  AnswersAboutOrgs1700000000092,
   FeedDays1700000000094,
   Recoveries1700000000095,
 ];

@@ -2,7 +2,7 @@ import type { QueryRunner } from 'typeorm';
 import {
   EXHAUSTED_WINDOW_MS,
   minuteOf,
-  operationalEventId,
+  operationalFactsId,
   type Attempted,
   type EndpointId,
   type JsonObject,
@@ -25,7 +25,7 @@ async function note(runner: QueryRunner, { event, orgId, endpointId, atMs, facts
   await runner.query(
     `insert into operational_events (id, org_id, endpoint_id, event, occurred_at, due_at, data)
      values ($1, $2, $3, $4, $5, $5, $6) on conflict do nothing`,
-    [operationalEventId(event, endpointId, facts), orgId, endpointId, event, new Date(atMs), JSON.stringify(facts)],
+    [operationalFactsId(event, endpointId, facts), orgId, endpointId, event, new Date(atMs), JSON.stringify(facts)],
   );
 }
 
@@ -83,7 +83,7 @@ async function countExhausted(runner: QueryRunner, exhausted: readonly [Attempte
   };
   for (let minuteMs = minuteOf(endedAtMs); ; minuteMs += EXHAUSTED_WINDOW_MS) {
     const facts = { minute: new Date(minuteMs).toISOString(), last: about };
-    const id = operationalEventId('delivery.exhausted', endpointId, facts);
+    const id = operationalFactsId('delivery.exhausted', endpointId, facts);
     const overAt = new Date(minuteMs + EXHAUSTED_WINDOW_MS);
     // Neither statement waits for the process that publishes closed rows.
     const [, counted] = (await runner.query(

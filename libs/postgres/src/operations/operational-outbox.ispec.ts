@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   deliveryIdOf,
+  isOperationalId,
   minuteOf,
   systemClock,
   type Attempted,
@@ -11,12 +12,15 @@ import {
   type Seq,
 } from '#libs/domain';
 import { anOrgId } from '../../../../test/support/ids.js';
+import { SecretCipher } from '../access/secret-cipher.js';
 import type { Store } from '../connection/store.js';
 import { DeliveryProjection } from '../projections/delivery-projection.js';
 import { aTestStore } from '../testing/a-test-store.js';
 import { anEndpoint } from '../testing/an-endpoint.js';
 import { OperationalOutbox, type UnpublishedOperationalEvent } from './operational-outbox.js';
 
+const KEY = `k1:${Buffer.alloc(32, 1).toString('base64')}`;
+const NEW_KEY = `k2:${Buffer.alloc(32, 2).toString('base64')}`;
 const MINUTE_MS = 60_000;
 /** The start of a minute that is over. */
 const START_MS = minuteOf(systemClock.now()) - 5 * MINUTE_MS;
@@ -31,7 +35,7 @@ let offset: number;
 
 beforeAll(async () => {
   ({ store, drop } = await aTestStore());
-  outbox = new OperationalOutbox(store);
+  outbox = new OperationalOutbox(store, new SecretCipher(KEY));
 });
 
 afterAll(async () => {
@@ -83,9 +87,9 @@ async function fold(how: 'report' | 'disable', limit: number, ...facts: readonly
 }
 
 /** Publishes all that is due so long from now. */
-async function published(inMs = MINUTE_MS): Promise<readonly UnpublishedOperationalEvent[]> {
+async function published(inMs = MINUTE_MS, by = outbox): Promise<readonly UnpublishedOperationalEvent[]> {
   const all: UnpublishedOperationalEvent[] = [];
-  await outbox.publish(systemClock.now() + inMs, 100, (events) => {
+  await by.publish(systemClock.now() + inMs, 100, (events) => {
     all.push(...events);
     return Promise.resolve();
   });
@@ -140,6 +144,38 @@ describe('what happens to endpoints', () => {
     await expect(dying).rejects.toThrow('killed');
     expect((await published()).map(({ id, dataJson }) => id + dataJson)).toEqual(seen);
     expect(seen).toHaveLength(2);
+  });
+
+  it('has an id that cannot be guessed without the key, and is the same if the row is noted again', async () => {
+    const facts = [exhausted(1, START_MS)];
+    await fold('report', 2, ...facts);
+    const rows = await store.query<{ id: string }>('select id from operational_events order by position', []);
+    const first = (await published()).map(({ id }) => id);
+    expect(first.every(isOperationalId)).toBe(true);
+    expect(first.filter((id) => rows.some((row) => row.id === id))).toEqual([]);
+    const noteAgain = async () => {
+      await store.query(
+        'update operational_events set event_id = null, closed_at = null, published_at = null where endpoint_id = $1',
+        [endpointId],
+      );
+    };
+    await noteAgain();
+    expect((await published()).map(({ id }) => id)).toEqual(first);
+    await noteAgain();
+    const others = await published(MINUTE_MS, new OperationalOutbox(store, new SecretCipher(NEW_KEY)));
+    expect(others.map(({ id }) => id)).not.toEqual(first);
+  });
+
+  it('keeps its id if the keys are rotated before it was noted as published', async () => {
+    await fold('report', 2, exhausted(1, START_MS));
+    const seen: string[] = [];
+    const dying = outbox.publish(systemClock.now() + MINUTE_MS, 100, (events) => {
+      seen.push(...events.map(({ id }) => id));
+      return Promise.reject(new Error('killed'));
+    });
+    await expect(dying).rejects.toThrow('killed');
+    const rotated = new OperationalOutbox(store, new SecretCipher(NEW_KEY));
+    expect((await published(MINUTE_MS, rotated)).map(({ id }) => id)).toEqual(seen);
   });
 
   it('is published by one process at a time', async () => {

@@ -1,4 +1,5 @@
-import type { EndpointId, EventId, OperationalEventType, OrgId } from '#libs/domain';
+import { operationalEventId, type EndpointId, type EventId, type OperationalEventType, type OrgId } from '#libs/domain';
+import type { SecretCipher } from '../access/secret-cipher.js';
 import { ADVISORY_LOCKS } from '../connection/advisory-locks.js';
 import type { Store } from '../connection/store.js';
 
@@ -13,12 +14,26 @@ export interface UnpublishedOperationalEvent {
   readonly dataJson: string;
 }
 
+interface Waiting {
+  readonly id: string;
+  readonly isNamed: boolean;
+}
+
 /** If a process freezes for longer than this while it publishes, another one takes over. */
 const FROZEN_AFTER = '60s';
 
 /** The noted operational events that wait to be published to Kafka. */
 export class OperationalOutbox {
-  constructor(private readonly store: Store) {}
+  readonly #idKey: Buffer;
+
+  constructor(
+    private readonly store: Store,
+    cipher: SecretCipher,
+  ) {
+    const [first] = cipher.keysFor('operational-event-ids');
+    if (first === undefined) throw new Error('there is no key for the ids of operational events');
+    this.#idKey = first;
+  }
 
   /**
    * Closes the rows that are due, and calls `publish` with closed ones, in the order in which they were noted. No other
@@ -38,12 +53,14 @@ export class OperationalOutbox {
        ) select 1`,
       [nowMs],
     );
-    const waiting = await this.store.prepared(
+    const waiting = await this.store.prepared<Waiting>(
       'closed_operational_events',
-      'select 1 from operational_events where published_at is null and closed_at is not null limit 1',
-      [],
+      `select id, event_id is not null as "isNamed" from operational_events
+       where published_at is null and closed_at is not null order by position limit $1`,
+      [limit],
     );
     if (waiting.length === 0) return 0;
+    await this.#name(waiting.flatMap(({ id, isNamed }) => (isNamed ? [] : [id])));
     return this.store.transaction(async (runner) => {
       await runner.query(`set local idle_in_transaction_session_timeout = '${FROZEN_AFTER}'`);
       const [lock] = (await runner.query('select pg_try_advisory_xact_lock($1) as held', [
@@ -51,7 +68,7 @@ export class OperationalOutbox {
       ])) as { readonly held: boolean }[];
       if (lock?.held !== true) return 0;
       const events = (await runner.query(
-        `select o.id, o.org_id as "orgId", o.endpoint_id as "endpointId", o.event, o.occurred_at as "occurredAt",
+        `select o.event_id as id, o.org_id as "orgId", o.endpoint_id as "endpointId", o.event, o.occurred_at as "occurredAt",
            (
              jsonb_build_object(
                'endpoint', jsonb_build_object(
@@ -61,19 +78,35 @@ export class OperationalOutbox {
              ) || o.data || case o.event when 'delivery.exhausted' then jsonb_build_object('count', o.count) else '{}' end
            )::text as "dataJson"
          from operational_events o left join endpoints e on e.id = o.endpoint_id
-         where o.published_at is null and o.closed_at is not null
+         where o.published_at is null and o.closed_at is not null and o.event_id is not null
          order by o.position limit $1 for update of o`,
         [limit],
       )) as UnpublishedOperationalEvent[];
       await publish(events);
       await runner.query(
         `with published as (
-           update operational_events set published_at = to_timestamp($2 / 1000.0) where id = any($1::text[])
+           update operational_events set published_at = to_timestamp($2 / 1000.0)
+           where published_at is null and event_id = any($1::text[])
          ) select 1`,
         [events.map(({ id }) => id), nowMs],
       );
       return events.length;
     });
+  }
+
+  /**
+   * Stores the ids of the events before the first of them is published. A row that has one keeps it: an earlier process
+   * with another key may have published it.
+   */
+  async #name(factsIds: readonly string[]): Promise<void> {
+    if (factsIds.length === 0) return;
+    await this.store.query(
+      `with named as (
+         update operational_events o set event_id = n.event_id from unnest($1::text[], $2::text[]) as n(id, event_id)
+         where o.id = n.id and o.event_id is null
+       ) select 1`,
+      [factsIds, factsIds.map((id) => operationalEventId(this.#idKey, id))],
+    );
   }
 
   /**

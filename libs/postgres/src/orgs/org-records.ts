@@ -3,6 +3,7 @@ import { DEFAULT_LIVE_CHAT_SETTINGS, type OrgId, type WidgetId } from '#libs/dom
 import { OPERATOR, type AuditActor } from '../access/audit-actor.js';
 import { appendAudit } from '../access/audit-log.js';
 import { untilKeysAreForgotten } from '../access/api-key-records.js';
+import { notifyEndedCredentials } from '../access/ended-credentials.js';
 import type { Store } from '../connection/store.js';
 
 /** A widget's name for display. */
@@ -107,7 +108,7 @@ export class OrgRecords {
    * Deletes everything of the org but its history: events leave with retention, and the audit log with its own.
    * Endpoints and keys end with the transaction. Delivery history is removed later, as for a single endpoint.
    * Returns once no process uses its keys any more.
-   * @returns whether there was a record, an endpoint, a key or settings
+   * @returns whether anything of the org was known, including events in its log
    */
   async delete(orgId: OrgId): Promise<boolean> {
     const existed = await this.#delete(orgId);
@@ -119,13 +120,14 @@ export class OrgRecords {
     return this.store.transaction(async (runner) => {
       await lockCreations(runner, orgId);
       const endpoints = await deleteEndpoints(runner, orgId);
-      const keys = await deleteKeys(runner, orgId);
-      const settings = await deleteLiveChat(runner, orgId);
-      for (const table of ['org_days', 'feed_cursors', 'mcp_verified_callbacks']) {
-        await runner.query(`delete from ${table} where org_id = $1`, [orgId]);
+      const { keys, sessions } = await deleteKeys(runner, orgId);
+      let others = await deleteLiveChat(runner, orgId);
+      for (const table of ['org_days', 'feed_cursors', 'mcp_verified_callbacks', 'orgs']) {
+        const [, rows] = (await runner.query(`delete from ${table} where org_id = $1`, [orgId])) as [unknown, number];
+        others += rows;
       }
-      const [, records] = (await runner.query('delete from orgs where org_id = $1', [orgId])) as [unknown, number];
-      if (endpoints + keys + settings + records === 0) return false;
+      if (endpoints + keys + sessions + others === 0 && !(await hasEvents(runner, orgId))) return false;
+      await notifyEndedCredentials(runner, orgId);
       await appendAudit(runner, this.actor, {
         orgId,
         action: 'org.deleted',
@@ -135,6 +137,11 @@ export class OrgRecords {
       return true;
     });
   }
+}
+
+/** Whether the org has a log, even if its events have left with retention. */
+async function hasEvents(runner: QueryRunner, orgId: OrgId): Promise<boolean> {
+  return ((await runner.query('select 1 from org_heads where org_id = $1', [orgId])) as unknown[]).length > 0;
 }
 
 /** @returns the number of endpoints */
@@ -155,8 +162,14 @@ async function deleteEndpoints(runner: QueryRunner, orgId: OrgId): Promise<numbe
   return ids.length;
 }
 
-/** Deletes keys, sessions of either kind, and answers that are kept for them. @returns the number of keys */
-async function deleteKeys(runner: QueryRunner, orgId: OrgId): Promise<number> {
+/**
+ * Deletes keys, sessions of either kind, and answers that are kept for them.
+ * @returns the numbers of keys, and of sessions of the portal
+ */
+async function deleteKeys(
+  runner: QueryRunner,
+  orgId: OrgId,
+): Promise<{ readonly keys: number; readonly sessions: number }> {
   const [sessions] = (await runner.query('delete from portal_sessions where org_id = $1 returning id', [orgId])) as [
     { readonly id: string }[],
     number,
@@ -166,8 +179,11 @@ async function deleteKeys(runner: QueryRunner, orgId: OrgId): Promise<number> {
     number,
   ];
   const callers = [...sessions, ...keys].map(({ id }) => id);
-  await runner.query('delete from idempotency_keys where api_key_id = any($1::text[])', [callers]);
-  return keys.length;
+  await runner.query('delete from idempotency_keys where api_key_id = any($1::text[]) or about_org_id = $2', [
+    callers,
+    orgId,
+  ]);
+  return { keys: keys.length, sessions: sessions.length };
 }
 
 /** Deletes settings, waiting chats and alerts, so that no sweep raises another. @returns the number of settings */

@@ -4,7 +4,7 @@ import type { Answer, Ask } from './http-port.js';
 /** The codes of each status (contract 8.1). */
 const CODES: Readonly<Record<number, readonly string[]>> = {
   400: ['malformed_request'],
-  401: ['missing_api_key', 'invalid_api_key'],
+  401: ['missing_api_key', 'invalid_api_key', 'link_used_or_expired'],
   403: ['insufficient_scope', 'csrf_token_invalid'],
   404: ['not_found'],
   405: ['method_not_allowed'],

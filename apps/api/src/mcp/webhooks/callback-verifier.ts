@@ -7,20 +7,17 @@ import {
   mcpError,
   type CallbackFailure,
   type Clock,
+  type OrgId,
 } from '#libs/domain';
 import { CLOCK } from '#libs/platform';
 import { protocolError } from '../refusal.js';
 import { CallbackClients } from './callback-clients.js';
+import { VerificationLimits, WINDOW_MS, type ReachedLimit } from './verification-limits.js';
 
 const CHALLENGE_BYTES = 32;
 const WELL_KNOWN = '/.well-known/mcp-webhook-receiver.json';
-/** The most verifications of one host in a minute: nobody can flood a host by varying the path. */
-const PER_HOST = 20;
-/** The most verifications at the same time, whatever their hosts. */
-const AT_ONCE = 50;
-const WINDOW_MS = 60_000;
-
 export interface AskedCallback {
+  readonly orgId: OrgId;
   readonly url: string;
   readonly subscriptionId: string;
   readonly secret: string;
@@ -29,8 +26,7 @@ export interface AskedCallback {
 /** Asks a receiver whether it wants deliveries, before any is made. */
 @Injectable()
 export class CallbackVerifier {
-  readonly #begun = new Map<string, number[]>();
-  #running = 0;
+  readonly #limits = new VerificationLimits();
 
   constructor(
     private readonly callbacks: CallbackClients,
@@ -42,8 +38,8 @@ export class CallbackVerifier {
    * @throws ProtocolError `CallbackEndpointError`, `ResourceExhausted`
    */
   async verify(asked: AskedCallback): Promise<void> {
-    this.#admit(new URL(asked.url).host);
-    this.#running++;
+    const end = this.#limits.begin(asked.orgId, new URL(asked.url).host, this.clock.now());
+    if (typeof end !== 'function') throw tooMany(end);
     try {
       const failure = await this.#challenge(asked);
       if (failure === null || (await this.#isPublished(new URL(asked.url)))) return;
@@ -51,7 +47,7 @@ export class CallbackVerifier {
         mcpError('CallbackEndpointError', `The callback could not be verified: ${failure}.`, { reason: failure }),
       );
     } finally {
-      this.#running--;
+      end();
     }
   }
 
@@ -72,17 +68,11 @@ export class CallbackVerifier {
     const document = await this.callbacks.read(new URL(WELL_KNOWN, url.origin).href);
     return document.kind === 'accepted' && coversCallback(document.body, url);
   }
+}
 
-  #admit(host: string): void {
-    const sinceMs = this.clock.now() - WINDOW_MS;
-    for (const [name, times] of this.#begun) if ((times.at(-1) ?? 0) <= sinceMs) this.#begun.delete(name);
-    const recent = (this.#begun.get(host) ?? []).filter((atMs) => atMs > sinceMs);
-    if (recent.length >= PER_HOST || this.#running >= AT_ONCE) {
-      const data = { limit: 'verifications', max: PER_HOST, retryAfterMs: WINDOW_MS };
-      throw protocolError(mcpError('ResourceExhausted', 'Too many callbacks are being verified.', data));
-    }
-    this.#begun.set(host, [...recent, this.clock.now()]);
-  }
+function tooMany({ max }: ReachedLimit) {
+  const data = { limit: 'verifications', max, retryAfterMs: WINDOW_MS };
+  return protocolError(mcpError('ResourceExhausted', 'Too many callbacks are being verified.', data));
 }
 
 /** Compares in a time that does not depend on the texts. */

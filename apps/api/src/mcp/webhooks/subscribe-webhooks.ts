@@ -56,7 +56,7 @@ export class SubscribeWebhooks {
     const id = subscriptionIdOf({ principal: key.id, url, name, arguments: given });
     await this.#refuseAtLimit(orgId, id);
     if (!(await this.records.isVerified(orgId, key.id, url))) {
-      await this.verifier.verify({ url, subscriptionId: id, secret });
+      await this.verifier.verify({ orgId, url, subscriptionId: id, secret });
       await this.records.verified(orgId, key.id, url, new Date(this.clock.now()));
     }
     const atMs = this.clock.now();
