@@ -1,12 +1,5 @@
 import type { QueryClient } from '@tanstack/react-query';
-import {
-  createRootRouteWithContext,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  Outlet,
-  redirect,
-} from '@tanstack/react-router';
+import { createRootRouteWithContext, createRoute, createRouter, Outlet, redirect } from '@tanstack/react-router';
 import { parseDeliverySearch } from './deliveries/delivery-search.js';
 import { parseFindSearch } from './find/find-search.js';
 import { parseEventSearch } from './events/event-search.js';
@@ -16,6 +9,8 @@ import { parseSampleSearch } from './samples/sample-search.js';
 import { currentSession } from './session/session.js';
 import { homeOf } from './shell/places.js';
 import { FailedPage } from './shell/failed-page.js';
+import { lazyPage } from './shell/lazy-page.js';
+import { LoadingPage, PENDING_MS } from './shell/loading-page.js';
 import { MissingPage } from './shell/missing-page.js';
 import { Shell } from './shell/shell.js';
 
@@ -37,7 +32,7 @@ const signIn = createRoute({
     // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router redirects in this way
     throw search.next === undefined ? redirect({ to: homeOf(session) }) : redirect({ href: search.next });
   },
-  component: lazyRouteComponent(() => import('./pages/sign-in.page.js'), 'SignInPage'),
+  component: lazyPage(() => import('./pages/sign-in.page.js'), 'SignInPage'),
 });
 
 /** Every page that needs a sign-in. */
@@ -63,77 +58,77 @@ const overview = createRoute({
     if (home !== '/') throw redirect({ to: home });
   },
   validateSearch: parseOverviewSearch,
-  component: lazyRouteComponent(() => import('./pages/overview.page.js'), 'OverviewPage'),
+  component: lazyPage(() => import('./pages/overview.page.js'), 'OverviewPage'),
 });
 
 const endpoints = createRoute({
   getParentRoute: () => inside,
   path: '/endpoints',
-  component: lazyRouteComponent(() => import('./pages/endpoints.page.js'), 'EndpointsPage'),
+  component: lazyPage(() => import('./pages/endpoints.page.js'), 'EndpointsPage'),
 });
 
 const newEndpoint = createRoute({
   getParentRoute: () => inside,
   path: '/endpoints/new',
-  component: lazyRouteComponent(() => import('./pages/new-endpoint.page.js'), 'NewEndpointPage'),
+  component: lazyPage(() => import('./pages/new-endpoint.page.js'), 'NewEndpointPage'),
 });
 
 const endpoint = createRoute({
   getParentRoute: () => inside,
   path: '/endpoints/$endpointId',
   validateSearch: parseDeliverySearch,
-  component: lazyRouteComponent(() => import('./pages/endpoint.page.js'), 'EndpointPage'),
+  component: lazyPage(() => import('./pages/endpoint.page.js'), 'EndpointPage'),
 });
 
 const editEndpoint = createRoute({
   getParentRoute: () => inside,
   path: '/endpoints/$endpointId/edit',
-  component: lazyRouteComponent(() => import('./pages/edit-endpoint.page.js'), 'EditEndpointPage'),
+  component: lazyPage(() => import('./pages/edit-endpoint.page.js'), 'EditEndpointPage'),
 });
 
 const delivery = createRoute({
   getParentRoute: () => inside,
   path: '/endpoints/$endpointId/deliveries/$deliveryId',
-  component: lazyRouteComponent(() => import('./pages/delivery.page.js'), 'DeliveryPage'),
+  component: lazyPage(() => import('./pages/delivery.page.js'), 'DeliveryPage'),
 });
 
 const events = createRoute({
   getParentRoute: () => inside,
   path: '/events',
   validateSearch: parseEventSearch,
-  component: lazyRouteComponent(() => import('./pages/events.page.js'), 'EventsPage'),
+  component: lazyPage(() => import('./pages/events.page.js'), 'EventsPage'),
 });
 
 const cursors = createRoute({
   getParentRoute: () => inside,
   path: '/cursors',
-  component: lazyRouteComponent(() => import('./cursors/cursors.page.js'), 'CursorsPage'),
+  component: lazyPage(() => import('./cursors/cursors.page.js'), 'CursorsPage'),
 });
 
 const agents = createRoute({
   getParentRoute: () => inside,
   path: '/agents',
-  component: lazyRouteComponent(() => import('./agents/agents.page.js'), 'AgentsPage'),
+  component: lazyPage(() => import('./agents/agents.page.js'), 'AgentsPage'),
 });
 
 const alerts = createRoute({
   getParentRoute: () => inside,
   path: '/alerts',
   validateSearch: parsePageSearch,
-  component: lazyRouteComponent(() => import('./pages/alerts.page.js'), 'AlertsPage'),
+  component: lazyPage(() => import('./pages/alerts.page.js'), 'AlertsPage'),
 });
 
 const catalog = createRoute({
   getParentRoute: () => inside,
   path: '/catalog',
-  component: lazyRouteComponent(() => import('./pages/catalog.page.js'), 'CatalogPage'),
+  component: lazyPage(() => import('./pages/catalog.page.js'), 'CatalogPage'),
 });
 
 const find = createRoute({
   getParentRoute: () => inside,
   path: '/find',
   validateSearch: parseFindSearch,
-  component: lazyRouteComponent(() => import('./pages/find.page.js'), 'FindPage'),
+  component: lazyPage(() => import('./pages/find.page.js'), 'FindPage'),
 });
 
 const missing = createRoute({ getParentRoute: () => inside, path: '$', component: MissingPage });
@@ -141,21 +136,21 @@ const missing = createRoute({ getParentRoute: () => inside, path: '$', component
 const keys = createRoute({
   getParentRoute: () => inside,
   path: '/keys',
-  component: lazyRouteComponent(() => import('./pages/keys.page.js'), 'KeysPage'),
+  component: lazyPage(() => import('./pages/keys.page.js'), 'KeysPage'),
 });
 
 const auditLog = createRoute({
   getParentRoute: () => inside,
   path: '/audit-log',
   validateSearch: parsePageSearch,
-  component: lazyRouteComponent(() => import('./pages/audit-log.page.js'), 'AuditLogPage'),
+  component: lazyPage(() => import('./pages/audit-log.page.js'), 'AuditLogPage'),
 });
 
 const samples = createRoute({
   getParentRoute: () => inside,
   path: '/samples',
   validateSearch: parseSampleSearch,
-  component: lazyRouteComponent(() => import('./pages/samples.page.js'), 'SamplesPage'),
+  component: lazyPage(() => import('./pages/samples.page.js'), 'SamplesPage'),
 });
 
 const routes = root.addChildren([
@@ -186,6 +181,8 @@ export function dashboardRouter(queries: QueryClient) {
     context: { queries },
     defaultPreload: 'intent',
     scrollRestoration: true,
+    defaultPendingMs: PENDING_MS,
+    defaultPendingComponent: LoadingPage,
     defaultErrorComponent: FailedPage,
     defaultNotFoundComponent: MissingPage,
   });

@@ -1,18 +1,13 @@
 import type { QueryClient } from '@tanstack/react-query';
-import {
-  createRootRouteWithContext,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  Outlet,
-  redirect,
-} from '@tanstack/react-router';
+import { createRootRouteWithContext, createRoute, createRouter, Outlet, redirect } from '@tanstack/react-router';
 import { parseDeliverySearch } from '../deliveries/delivery-search.js';
 import { parseEventSearch } from '../events/event-search.js';
 import { parseSampleSearch } from '../samples/sample-search.js';
 import { parseFindSearch } from '../find/find-search.js';
 import { parsePageSearch } from '../ui/page-search.js';
 import { FailedPage } from '../shell/failed-page.js';
+import { lazyPage } from '../shell/lazy-page.js';
+import { LoadingPage, PENDING_MS } from '../shell/loading-page.js';
 import { MissingPage } from '../shell/missing-page.js';
 import { EndedPage } from './ended-page.js';
 import { PortalShell } from './portal-shell.js';
@@ -51,79 +46,79 @@ const first = createRoute({
 const endpoints = createRoute({
   getParentRoute: () => inside,
   path: '/endpoints',
-  component: lazyRouteComponent(() => import('../pages/endpoints.page.js'), 'EndpointsPage'),
+  component: lazyPage(() => import('../pages/endpoints.page.js'), 'EndpointsPage'),
 });
 
 const newEndpoint = createRoute({
   getParentRoute: () => inside,
   path: '/endpoints/new',
-  component: lazyRouteComponent(() => import('../pages/new-endpoint.page.js'), 'NewEndpointPage'),
+  component: lazyPage(() => import('../pages/new-endpoint.page.js'), 'NewEndpointPage'),
 });
 
 const endpoint = createRoute({
   getParentRoute: () => inside,
   path: '/endpoints/$endpointId',
   validateSearch: parseDeliverySearch,
-  component: lazyRouteComponent(() => import('../pages/endpoint.page.js'), 'EndpointPage'),
+  component: lazyPage(() => import('../pages/endpoint.page.js'), 'EndpointPage'),
 });
 
 const editEndpoint = createRoute({
   getParentRoute: () => inside,
   path: '/endpoints/$endpointId/edit',
-  component: lazyRouteComponent(() => import('../pages/edit-endpoint.page.js'), 'EditEndpointPage'),
+  component: lazyPage(() => import('../pages/edit-endpoint.page.js'), 'EditEndpointPage'),
 });
 
 const delivery = createRoute({
   getParentRoute: () => inside,
   path: '/endpoints/$endpointId/deliveries/$deliveryId',
-  component: lazyRouteComponent(() => import('../pages/delivery.page.js'), 'DeliveryPage'),
+  component: lazyPage(() => import('../pages/delivery.page.js'), 'DeliveryPage'),
 });
 
 const events = createRoute({
   getParentRoute: () => inside,
   path: '/events',
   validateSearch: parseEventSearch,
-  component: lazyRouteComponent(() => import('../pages/events.page.js'), 'EventsPage'),
+  component: lazyPage(() => import('../pages/events.page.js'), 'EventsPage'),
 });
 
 const catalog = createRoute({
   getParentRoute: () => inside,
   path: '/catalog',
-  component: lazyRouteComponent(() => import('../pages/catalog.page.js'), 'CatalogPage'),
+  component: lazyPage(() => import('../pages/catalog.page.js'), 'CatalogPage'),
 });
 
 const alerts = createRoute({
   getParentRoute: () => inside,
   path: '/alerts',
   validateSearch: parsePageSearch,
-  component: lazyRouteComponent(() => import('../pages/alerts.page.js'), 'AlertsPage'),
+  component: lazyPage(() => import('../pages/alerts.page.js'), 'AlertsPage'),
 });
 
 const keys = createRoute({
   getParentRoute: () => inside,
   path: '/keys',
-  component: lazyRouteComponent(() => import('../pages/keys.page.js'), 'KeysPage'),
+  component: lazyPage(() => import('../pages/keys.page.js'), 'KeysPage'),
 });
 
 const auditLog = createRoute({
   getParentRoute: () => inside,
   path: '/audit-log',
   validateSearch: parsePageSearch,
-  component: lazyRouteComponent(() => import('../pages/audit-log.page.js'), 'AuditLogPage'),
+  component: lazyPage(() => import('../pages/audit-log.page.js'), 'AuditLogPage'),
 });
 
 const samples = createRoute({
   getParentRoute: () => inside,
   path: '/samples',
   validateSearch: parseSampleSearch,
-  component: lazyRouteComponent(() => import('../pages/samples.page.js'), 'SamplesPage'),
+  component: lazyPage(() => import('../pages/samples.page.js'), 'SamplesPage'),
 });
 
 const find = createRoute({
   getParentRoute: () => inside,
   path: '/find',
   validateSearch: parseFindSearch,
-  component: lazyRouteComponent(() => import('../pages/find.page.js'), 'FindPage'),
+  component: lazyPage(() => import('../pages/find.page.js'), 'FindPage'),
 });
 
 const missing = createRoute({ getParentRoute: () => inside, path: '$', component: MissingPage });
@@ -152,6 +147,8 @@ export function portalRouter(queries: QueryClient) {
     context: { queries },
     defaultPreload: 'intent',
     scrollRestoration: true,
+    defaultPendingMs: PENDING_MS,
+    defaultPendingComponent: LoadingPage,
     defaultErrorComponent: FailedPage,
     defaultNotFoundComponent: MissingPage,
   });

@@ -13,7 +13,9 @@ export function ConnectionBanner() {
   const answeredMs = useConnection((connection) => connection.answeredMs);
   useEffect(() => {
     if (isUp) return undefined;
-    const timer = setInterval(() => void queries.refetchQueries({ type: 'active' }), TRY_EVERY_MS);
+    // A request that waits for a server that hangs is not replaced: the browser keeps few connections to a server.
+    const tryAgain = () => void queries.refetchQueries({ type: 'active' }, { cancelRefetch: false });
+    const timer = setInterval(tryAgain, TRY_EVERY_MS);
     return () => {
       clearInterval(timer);
     };

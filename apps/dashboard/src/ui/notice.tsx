@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { ApiProblem, failureText } from '../api/api-problem.js';
+import { NoAnswer } from '../api/no-answer.js';
 import { productName } from '../portal/product-name.js';
 import { Button } from './button.js';
 import { Icon, type IconName } from './icon.js';
@@ -60,6 +61,7 @@ export function FailureNotice({
 }
 
 function titleOf(error: unknown): string {
+  if (error instanceof NoAnswer) return 'No answer';
   if (!(error instanceof ApiProblem)) return 'That did not work';
   switch (error.status) {
     case 403:
