@@ -208,6 +208,32 @@ describe('the portal', () => {
     expect(visitor.page.url()).not.toContain('gpl_');
   });
 
+  it('says in its own words what a link does not allow, whatever the address', async () => {
+    const visitor = await aVisitor();
+    const { page } = visitor;
+    await page.goto(await aLink(anOrgId(), ['webhooks:read']));
+    const create = link(page, 'New endpoint').first();
+    await create.waitFor();
+    expect(await create.getAttribute('title')).toBe(
+      'This link does not allow that (webhooks:write). Ask Acme Events for another link.',
+    );
+    for (const path of [
+      'endpoints/new',
+      `endpoints/whe_${'0'.repeat(26)}/edit`,
+      'events',
+      'keys',
+      'audit-log',
+      'alerts',
+    ]) {
+      await visitor.open(`/portal/${path}`);
+      await heading(page, 'This link does not allow this page').waitFor();
+      const text = await page.getByRole('main').innerText();
+      expect(text).toMatch(/It takes the scope [a-z]+:[a-z]+: .*\. Ask Acme Events for another link\.$/);
+    }
+    await visitor.open('/portal/agents');
+    await heading(page, 'There is no such page').waitFor();
+  });
+
   it.each([
     ['light', 1_280],
     ['dark', 1_280],

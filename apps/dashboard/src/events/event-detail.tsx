@@ -6,6 +6,7 @@ import type { StoredEvent } from '../api/resources.js';
 import { resultText } from '../deliveries/ending.js';
 import { hostOf } from '../endpoints/endpoint-title.js';
 import { WidgetName } from '../names/widget-name.js';
+import { words } from '../session/wording.js';
 import { Card } from '../ui/card.js';
 import { CodeBlock } from '../ui/code-block.js';
 import { CopyIcon } from '../ui/copy-button.js';
@@ -86,8 +87,8 @@ function DeliveriesCard({ stored: { deliveries } }: { readonly stored: StoredEve
   return (
     <Card title="Delivered to" flush>
       {deliveries === null ? (
-        <EmptyState icon="key" title="Your key does not show deliveries">
-          That takes the scope <code>webhooks:read</code>.
+        <EmptyState icon="key" title={`${words().access} does not show deliveries`}>
+          That takes the scope <code>webhooks:read</code>. {words().howToGetMore}
         </EmptyState>
       ) : deliveries.length === 0 ? (
         <EmptyState icon="endpoint" title="No endpoint was sent this event">

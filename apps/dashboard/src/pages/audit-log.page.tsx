@@ -4,13 +4,11 @@ import { auditLogQuery } from '../api/queries.js';
 import type { AuditEntry } from '../api/resources.js';
 import { actionText, detailsText } from '../audit/action-text.js';
 import { useKeyNames } from '../names/use-key-names.js';
-import { NeedsScope } from '../shell/needs-scope.js';
 import { Card } from '../ui/card.js';
-import { FailureNotice } from '../ui/notice.js';
+import { LoadingCard } from '../ui/loading-card.js';
 import { PageHeader } from '../ui/page-header.js';
 import { cursorOf } from '../ui/page-search.js';
 import { Pager } from '../ui/pager.js';
-import { SkeletonTable } from '../ui/skeleton.js';
 import { Ago } from '../ui/time.js';
 import './audit-log.css';
 
@@ -18,10 +16,10 @@ const route = getRouteApi('/inside/audit-log');
 
 export function AuditLogPage() {
   return (
-    <NeedsScope scope="keys:write" title="Audit log">
+    <>
       <PageHeader title="Audit log" note="Who changed what in this organization." />
       <AuditCard />
-    </NeedsScope>
+    </>
   );
 }
 
@@ -30,17 +28,7 @@ function AuditCard() {
   const navigate = route.useNavigate();
   const { data: page, error, refetch, isPlaceholderData } = useQuery(auditLogQuery(cursorOf(search)));
   if (page === undefined) {
-    return (
-      <Card flush>
-        {error === null ? (
-          <SkeletonTable rows={8} rowHeight="3.75rem" />
-        ) : (
-          <div className="card-body">
-            <FailureNotice error={error} onRetry={() => void refetch()} />
-          </div>
-        )}
-      </Card>
-    );
+    return <LoadingCard error={error} onRetry={() => void refetch()} rows={8} rowHeight="3.75rem" />;
   }
   return (
     <Card flush>

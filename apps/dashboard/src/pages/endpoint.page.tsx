@@ -18,8 +18,7 @@ import { RecoverDialog } from '../endpoints/recover-dialog.js';
 import { scopeText } from '../endpoints/subscription-text.js';
 import { TestResult } from '../endpoints/test-result.js';
 import { WidgetName } from '../names/widget-name.js';
-import { useScope } from '../session/use-session.js';
-import { NeedsScope } from '../shell/needs-scope.js';
+import { useLack, useScope } from '../session/use-session.js';
 import { millisecondsText } from '../time/time-text.js';
 import { Button } from '../ui/button.js';
 import { Card } from '../ui/card.js';
@@ -38,21 +37,12 @@ import './endpoint.css';
 const route = getRouteApi('/inside/endpoints/$endpointId');
 
 const BACK = { link: { to: '/endpoints' }, text: 'Endpoints' } as const;
-const NEEDS_WRITE = 'That takes the scope webhooks:write.';
 const AUTO_DISABLED: Readonly<Record<string, string>> = {
   consecutive_failures: 'Disabled automatically: too many failed attempts in a row',
   gone: 'Disabled automatically: the endpoint answered 410 Gone',
 };
 
 export function EndpointPage() {
-  return (
-    <NeedsScope scope="webhooks:read" title="Endpoint">
-      <EndpointView />
-    </NeedsScope>
-  );
-}
-
-function EndpointView() {
   const { endpointId } = route.useParams();
   const search = route.useSearch();
   const navigate = route.useNavigate();
@@ -140,7 +130,7 @@ function DisabledNotice({
   readonly endpoint: EndpointWithHealth;
   readonly onRecover: () => void;
 }) {
-  const mayWrite = useScope('webhooks:write');
+  const lack = useLack('webhooks:write');
   const { disabled_at: at, disabled_reason: reason, last_error: lastError } = endpoint.health;
   const automatically = AUTO_DISABLED[reason ?? ''];
   const isAutomatic = automatically !== undefined;
@@ -150,7 +140,7 @@ function DisabledNotice({
       icon="pause"
       title={automatically ?? 'Paused: receives no pushes'}
       actions={
-        <Button look="solid" icon="recover" reason={mayWrite ? undefined : NEEDS_WRITE} onClick={onRecover}>
+        <Button look="solid" icon="recover" reason={lack} onClick={onRecover}>
           Enable and recover …
         </Button>
       }
@@ -176,13 +166,13 @@ function FailingNotice({
   readonly endpoint: EndpointWithHealth;
   readonly onRecover: () => void;
 }) {
-  const mayWrite = useScope('webhooks:write');
+  const lack = useLack('webhooks:write');
   return (
     <Notice
       tone="wait"
       title={failedText(health) ?? 'The last attempts failed'}
       actions={
-        <Button look="solid" icon="recover" reason={mayWrite ? undefined : NEEDS_WRITE} onClick={onRecover}>
+        <Button look="solid" icon="recover" reason={lack} onClick={onRecover}>
           Recover …
         </Button>
       }

@@ -8,7 +8,6 @@ import { EventDetail } from '../events/event-detail.js';
 import type { EventSearch } from '../events/event-search.js';
 import { MAX_EVENTS } from '../events/event-window.js';
 import { useEventFeed, type EventFeed } from '../events/use-event-feed.js';
-import { NeedsScope } from '../shell/needs-scope.js';
 import { Button } from '../ui/button.js';
 import { Card } from '../ui/card.js';
 import { SelectField, TextField } from '../ui/field.js';
@@ -21,14 +20,6 @@ import './events.css';
 const route = getRouteApi('/inside/events');
 
 export function EventsPage() {
-  return (
-    <NeedsScope scope="events:read" title="Events">
-      <Events />
-    </NeedsScope>
-  );
-}
-
-function Events() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const { data: types } = useQuery(eventTypesQuery());

@@ -11,7 +11,6 @@ import { endpointTitle } from '../endpoints/endpoint-title.js';
 import { byUrgency, failedText, healthOf } from '../endpoints/health-of.js';
 import { WINDOWS, type Window } from '../overview/overview-search.js';
 import { useScope } from '../session/use-session.js';
-import { NeedsScope } from '../shell/needs-scope.js';
 import { durationText, millisecondsText } from '../time/time-text.js';
 import { ButtonLink } from '../ui/button.js';
 import { Card } from '../ui/card.js';
@@ -32,14 +31,6 @@ const LISTED = 6;
 const route = getRouteApi('/inside/');
 
 export function OverviewPage() {
-  return (
-    <NeedsScope scope="webhooks:read" title="Overview">
-      <OverviewView />
-    </NeedsScope>
-  );
-}
-
-function OverviewView() {
   const { minutes: chosen } = route.useSearch();
   const navigate = route.useNavigate();
   const { data: hour } = useQuery({ ...overviewQuery(60), enabled: chosen === undefined });

@@ -1,6 +1,6 @@
 import { useEffect, type ReactNode } from 'react';
 import { Link, type LinkProps } from '@tanstack/react-router';
-import { productName } from '../portal/product-name.js';
+import { words } from '../session/wording.js';
 import { Icon } from './icon.js';
 import './page-header.css';
 
@@ -15,7 +15,7 @@ interface PageHeaderProps {
 
 export function PageHeader({ title, badge, note, back, actions }: PageHeaderProps) {
   useEffect(() => {
-    document.title = `${title} · ${productName()}`;
+    document.title = `${title} · ${words().product}`;
   }, [title]);
   return (
     <header className="page-header">
