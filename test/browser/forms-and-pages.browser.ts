@@ -209,6 +209,47 @@ describe('a key with few scopes', () => {
   });
 });
 
+/** Marks that pile up above and below one letter, and a mark that turns the text after it around. */
+const HOSTILE_NAME = `Z${'\u0301\u0323'.repeat(50)}\u202e`;
+
+describe('a name that others chose', () => {
+  it.each([1_280, 390])('changes nothing beside it, in %i pixels', async (width) => {
+    const { visitor, operator } = await desk.aDesk({ width });
+    const { page } = visitor;
+    const aNamedKey = async (name: string) => {
+      const body = JSON.stringify({ name, scopes: ['events:read'] });
+      expect((await operator.api.request('POST', '/external/api-keys', body)).status).toBe(201);
+    };
+    for (const name of ['Above', HOSTILE_NAME, 'Below']) await aNamedKey(name);
+    await visitor.open('/keys');
+    const hostile = page.getByText(HOSTILE_NAME);
+    await hostile.waitFor();
+    const neighbours = page.getByRole('row').filter({ hasText: /Above|Below/ });
+    const pictures = async () =>
+      Promise.all((await neighbours.all()).map(async (row) => (await row.screenshot()).toString('base64')));
+    const beside = await pictures();
+    // Few fonts pile marks up as high as they can be, so a shadow of the text stands for them.
+    await hostile.evaluate(({ style }: { readonly style: { textShadow: string } }) => {
+      style.textShadow = '0 60px red, 0 -60px red';
+    });
+    expect((await pictures()).map((picture, index) => picture === beside[index])).toEqual([true, true]);
+  });
+
+  it('is shown where it leads to, and typed to delete it', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const { url } = await desk.suite.aReceiver();
+    await operator.register({ url, events: ['ticket.created'], name: HOSTILE_NAME });
+    await visitor.open('/endpoints');
+    await page.getByText(HOSTILE_NAME).click();
+    await visitor.heading(HOSTILE_NAME).waitFor();
+    await visitor.choose('Delete');
+    await page.getByLabel(`Type “${HOSTILE_NAME}” to confirm`).fill(HOSTILE_NAME);
+    await visitor.button('Delete endpoint').click();
+    await visitor.see(/^Deleted “\u2068Z[^\u202e]*\u2069”$/);
+  });
+});
+
 describe('the alerts', () => {
   it('are listed in pages, and lead to the chat and to the event', async () => {
     const { visitor, operator } = await desk.aDesk();

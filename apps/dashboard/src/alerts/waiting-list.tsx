@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { waitingConversationsQuery } from '../api/queries.js';
+import { Fragment } from 'react';
 import type { WaitingConversation } from '../api/resources.js';
 import { timerText } from '../time/time-text.js';
 import { useNow } from '../time/use-now.js';
@@ -42,7 +43,7 @@ function WaitingChat({ chat, now }: { readonly chat: WaitingConversation; readon
         {timerText((now - new Date(chat.waiting_since).getTime()) / 1_000)}
       </span>
       <div className="chat-text">
-        <p className="truncate">
+        <p className="truncate" title={chat.subject}>
           {isWebUrl(chat.url) ? (
             <a href={chat.url} target="_blank" rel="noreferrer">
               {chat.subject}
@@ -51,7 +52,14 @@ function WaitingChat({ chat, now }: { readonly chat: WaitingConversation; readon
             chat.subject
           )}
         </p>
-        <p className="truncate muted chat-place">{place.join(' · ')}</p>
+        <p className="truncate muted chat-place">
+          {place.map((part, index) => (
+            <Fragment key={index}>
+              {index > 0 && ' · '}
+              <bdi>{part}</bdi>
+            </Fragment>
+          ))}
+        </p>
       </div>
       <StageBadge stage={chat.stage} />
     </li>

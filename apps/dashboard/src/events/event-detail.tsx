@@ -11,6 +11,7 @@ import { Card } from '../ui/card.js';
 import { CodeBlock } from '../ui/code-block.js';
 import { CopyIcon } from '../ui/copy-button.js';
 import { DataList, Datum } from '../ui/data-list.js';
+import { Name } from '../ui/name.js';
 import { EmptyState, FailureNotice } from '../ui/notice.js';
 import { SkeletonBlock } from '../ui/skeleton.js';
 import { Tabs } from '../ui/tabs.js';
@@ -104,7 +105,7 @@ function DeliveriesCard({ stored: { deliveries } }: { readonly stored: StoredEve
                 to="/endpoints/$endpointId/deliveries/$deliveryId"
                 params={{ endpointId: delivery.endpoint_id, deliveryId: delivery.id }}
               >
-                {delivery.endpoint_name ?? hostOf(delivery.url)}
+                <Name>{delivery.endpoint_name ?? hostOf(delivery.url)}</Name>
               </Link>
               <span className="muted nowrap">
                 {delivery.status === 'pending' && delivery.attempts === 0 ? '' : `${resultText(delivery)} · `}

@@ -1,5 +1,6 @@
 import type { ApiKey } from '../api/resources.js';
 import { ConfirmDialog } from '../ui/confirm-dialog.js';
+import { Name } from '../ui/name.js';
 import { Notice } from '../ui/notice.js';
 import { toastDone } from '../ui/toast-queue.js';
 import { useRevokeKey } from './key-changes.js';
@@ -19,8 +20,15 @@ export function RevokeKeyDialog({ apiKey, isOwn, onClose }: RevokeKeyDialogProps
       title="Revoke this API key?"
       description={
         <p>
-          Whatever uses {apiKey.name === null ? <code>{apiKey.id}</code> : <strong>{apiKey.name}</strong>} is refused
-          from its next request on. There is no way back.
+          Whatever uses{' '}
+          {apiKey.name === null ? (
+            <code>{apiKey.id}</code>
+          ) : (
+            <strong>
+              <Name wraps>{apiKey.name}</Name>
+            </strong>
+          )}{' '}
+          is refused from its next request on. There is no way back.
         </p>
       }
       action="Revoke key"

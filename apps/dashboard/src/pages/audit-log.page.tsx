@@ -6,6 +6,7 @@ import { actionText, detailsText } from '../audit/action-text.js';
 import { useKeyNames } from '../names/use-key-names.js';
 import { Card } from '../ui/card.js';
 import { LoadingCard } from '../ui/loading-card.js';
+import { Name } from '../ui/name.js';
 import { PageHeader } from '../ui/page-header.js';
 import { cursorOf } from '../ui/page-search.js';
 import { Pager } from '../ui/pager.js';
@@ -68,9 +69,15 @@ const WAYS: Readonly<Record<AuditEntry['actor'], string | null>> = {
 };
 
 function Actor({ entry, keyName }: { readonly entry: AuditEntry; readonly keyName: string | undefined }) {
-  if (entry.user_label !== null) return entry.user_label;
+  if (entry.user_label !== null) return <Name wraps>{entry.user_label}</Name>;
   if (entry.key_id === null) return 'operator';
-  return keyName === undefined ? <code>{entry.key_id}</code> : <span title={entry.key_id}>{keyName}</span>;
+  return keyName === undefined ? (
+    <code>{entry.key_id}</code>
+  ) : (
+    <span title={entry.key_id}>
+      <Name wraps>{keyName}</Name>
+    </span>
+  );
 }
 
 function AuditRow({ entry }: { readonly entry: AuditEntry }) {
@@ -85,7 +92,7 @@ function AuditRow({ entry }: { readonly entry: AuditEntry }) {
         {actionText(entry.action)}
         {names.has(entry.target) ? (
           <span className="audit-note" title={entry.target}>
-            {names.get(entry.target)}
+            <Name wraps>{names.get(entry.target) ?? ''}</Name>
           </span>
         ) : (
           <code className="audit-note">{entry.target}</code>

@@ -24,6 +24,7 @@ import { Button } from '../ui/button.js';
 import { Card } from '../ui/card.js';
 import { CopyIcon } from '../ui/copy-button.js';
 import { DataList, Datum } from '../ui/data-list.js';
+import { Name } from '../ui/name.js';
 import { FailureNotice, Notice } from '../ui/notice.js';
 import { PageHeader } from '../ui/page-header.js';
 import { Segments } from '../ui/segments.js';
@@ -325,7 +326,11 @@ function SettingsCard({ endpoint }: { readonly endpoint: EndpointWithHealth }) {
             </details>
           )}
         </Datum>
-        {endpoint.description !== null && <Datum name="Description">{endpoint.description}</Datum>}
+        {endpoint.description !== null && (
+          <Datum name="Description">
+            <Name wraps>{endpoint.description}</Name>
+          </Datum>
+        )}
         <Datum name="Created">
           <Time iso={endpoint.created_at} />
         </Datum>

@@ -11,6 +11,7 @@ import { useLack } from '../session/use-session.js';
 import { ButtonLink } from '../ui/button.js';
 import { Card } from '../ui/card.js';
 import { LoadingRows } from '../ui/loading-card.js';
+import { Name } from '../ui/name.js';
 import { EmptyState } from '../ui/notice.js';
 import { PageHeader } from '../ui/page-header.js';
 import { HealthBadge } from '../ui/status-badge.js';
@@ -95,7 +96,7 @@ function EndpointRow({ endpoint, activity, catalogSize }: EndpointRowProps) {
       </td>
       <td className="endpoint-cell">
         <Link to="/endpoints/$endpointId" params={{ endpointId: endpoint.id }} className="row-link truncate">
-          {endpointTitle(endpoint)}
+          <Name>{endpointTitle(endpoint)}</Name>
         </Link>
         <span className="endpoint-url mono truncate">{endpoint.url}</span>
         {failed !== undefined && <span className="endpoint-failed">{failed}</span>}

@@ -12,6 +12,7 @@ import { useNow } from '../time/use-now.js';
 import { Button } from '../ui/button.js';
 import { Card } from '../ui/card.js';
 import { LoadingRows } from '../ui/loading-card.js';
+import { Name } from '../ui/name.js';
 import { PageHeader } from '../ui/page-header.js';
 import { Badge, type Tone } from '../ui/status-badge.js';
 import { Ago } from '../ui/time.js';
@@ -125,7 +126,11 @@ function KeyRow({ apiKey, isOwn, state, onRevoke }: KeyRowProps) {
   return (
     <tr>
       <td>
-        {apiKey.name !== null && <strong className="key-name">{apiKey.name}</strong>}
+        {apiKey.name !== null && (
+          <strong className="key-name">
+            <Name wraps>{apiKey.name}</Name>
+          </strong>
+        )}
         <code className="key-id">{apiKey.id}</code>
         <span className="key-note">
           {isOwn && <Badge tone="accent">this session</Badge>}

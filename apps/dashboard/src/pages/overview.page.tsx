@@ -14,6 +14,7 @@ import { useScope } from '../session/use-session.js';
 import { durationText, millisecondsText } from '../time/time-text.js';
 import { ButtonLink } from '../ui/button.js';
 import { Card } from '../ui/card.js';
+import { Name } from '../ui/name.js';
 import { EmptyState, FailureNotice, Notice } from '../ui/notice.js';
 import { PageHeader } from '../ui/page-header.js';
 import { Segments } from '../ui/segments.js';
@@ -99,10 +100,10 @@ function Attention({ endpoints, activity }: EndpointsCardProps) {
     <Notice tone="bad" title={title}>
       <ul className="attention">
         {broken.slice(0, LISTED).map((endpoint) => (
-          <li key={endpoint.id} className="row">
+          <li key={endpoint.id} className="row attention-endpoint">
             <HealthBadge status={healthOf(endpoint, activity)} />
             <Link to="/endpoints/$endpointId" params={{ endpointId: endpoint.id }}>
-              {endpointTitle(endpoint)}
+              <Name>{endpointTitle(endpoint)}</Name>
             </Link>
             <span>{brokenText(endpoint, activity)}</span>
           </li>
@@ -253,7 +254,7 @@ function EndpointLine({
     <li className="overview-endpoint">
       <HealthBadge status={healthOf(endpoint, activity)} />
       <Link to="/endpoints/$endpointId" params={{ endpointId: endpoint.id }} className="row-link truncate">
-        {endpointTitle(endpoint)}
+        <Name>{endpointTitle(endpoint)}</Name>
       </Link>
       <Sparkline buckets={buckets} span="24 hours" />
       <span className="overview-endpoint-last muted">

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect } from 'react';
+import { Fragment, useEffect } from 'react';
 import { followChanges } from '../api/follow-changes.js';
 import { organizationQuery } from '../api/queries.js';
 import { words } from '../session/wording.js';
@@ -9,6 +9,7 @@ import { Navigation } from '../shell/navigation.js';
 import { placesInPortal } from '../shell/places.js';
 import { useFocusOnNavigation } from '../shell/use-focus-on-navigation.js';
 import { Icon } from '../ui/icon.js';
+import { Name } from '../ui/name.js';
 import { portalSession } from './portal-session.js';
 import '../shell/shell.css';
 import './portal.css';
@@ -22,7 +23,7 @@ export function PortalShell() {
   const { data: organization } = useQuery(organizationQuery());
   if (session === null) return null;
   const { branding, return_url: returnUrl, user_label: user } = session;
-  const who = [organization?.name, user].filter((text) => text !== null && text !== undefined).join(' · ');
+  const who = [organization?.name, user].filter((text) => typeof text === 'string');
   return (
     <div className="portal">
       <a href="#main" className="skip-link">
@@ -31,8 +32,19 @@ export function PortalShell() {
       <header className="portal-header">
         <div className="portal-title">
           {branding.logo_url !== null && <img src={branding.logo_url} alt="" className="portal-logo" />}
-          <strong>{words().product}</strong>
-          {who !== '' && <span className="muted truncate">{who}</span>}
+          <strong className="portal-name">
+            <Name>{words().product}</Name>
+          </strong>
+          {who.length > 0 && (
+            <span className="portal-who muted">
+              {who.map((name, index) => (
+                <Fragment key={index}>
+                  {index > 0 && <span className="nowrap"> · </span>}
+                  <Name>{name}</Name>
+                </Fragment>
+              ))}
+            </span>
+          )}
           {returnUrl !== null && (
             // The portal is often in a frame: the link is for the page around it.
             <a href={returnUrl} target="_top" rel="noreferrer" className="portal-return">

@@ -7,6 +7,8 @@ export interface Wording {
   /** What the reader came in with, and what decides what they may do. */
   readonly access: string;
   readonly howToGetMore: string;
+  /** Whether the reader runs the service, and not a product that has it. */
+  readonly isOperated: boolean;
 }
 
 /** The name of a portal without `PORTAL_NAME`. */
@@ -17,6 +19,7 @@ let wording: Wording = {
   service: 'Gapless',
   access: 'Your key',
   howToGetMore: 'Sign in with another key.',
+  isOperated: true,
 };
 
 export function words(): Wording {
@@ -30,5 +33,6 @@ export function speakForProduct(name: string | null): void {
     service: name ?? 'This service',
     access: 'This link',
     howToGetMore: `Ask ${name ?? 'whoever gave it to you'} for another link.`,
+    isOperated: false,
   };
 }

@@ -48,6 +48,7 @@ export function Shell() {
 function Account() {
   const session = useSession();
   const { data: organization } = useQuery(organizationQuery());
+  const organizationTitle = [organization?.name, session.org_id].filter((text) => typeof text === 'string').join('\n');
   const queries = useQueryClient();
   const navigate = useNavigate();
   const leave = () => {
@@ -58,8 +59,8 @@ function Account() {
   return (
     <div className="account">
       <p className="account-label">Organization</p>
-      <p className={organization?.name === null ? 'account-org mono' : 'account-org'} title={session.org_id}>
-        {organization?.name ?? session.org_id}
+      <p className={organization?.name === null ? 'account-org mono' : 'account-org'} title={organizationTitle}>
+        <bdi>{organization?.name ?? session.org_id}</bdi>
       </p>
       <div className="account-actions">
         <Button look="ghost" icon="leave" onClick={leave}>

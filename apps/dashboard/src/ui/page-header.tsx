@@ -2,6 +2,7 @@ import { useEffect, type ReactNode } from 'react';
 import { Link, type LinkProps } from '@tanstack/react-router';
 import { words } from '../session/wording.js';
 import { Icon } from './icon.js';
+import { Name } from './name.js';
 import './page-header.css';
 
 interface PageHeaderProps {
@@ -22,11 +23,13 @@ export function PageHeader({ title, badge, note, back, actions }: PageHeaderProp
       <div className="page-heading">
         {back !== undefined && (
           <Link {...back.link} className="page-back">
-            <Icon name="left" size={14} /> {back.text}
+            <Icon name="left" size={14} /> <Name>{back.text}</Name>
           </Link>
         )}
         <div className="row">
-          <h1>{title}</h1>
+          <h1>
+            <Name wraps>{title}</Name>
+          </h1>
           {badge}
         </div>
         {note !== undefined && <div className="page-note">{note}</div>}
