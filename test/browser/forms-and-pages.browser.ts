@@ -335,6 +335,40 @@ describe('on a phone', () => {
     await visitor.page.keyboard.press('Enter');
     await visitor.page.getByRole('heading', { name: 'ticket.created', level: 2 }).waitFor();
   });
+
+  it('no result hides the endpoint, and the audit log says who did it', async () => {
+    const { visitor, operator } = await desk.aDesk({ width: 390 });
+    const { page } = visitor;
+    const { url } = await desk.aFailingReceiver();
+    const name = 'The customer relations of the north';
+    const { id } = await operator.register({ url, events: ['ticket.created'], name });
+    await operator.emit(TICKET);
+    await eventually(async () => {
+      expect(await operator.deliveries(id)).toMatchObject([{ attempts: 2 }]);
+    });
+    await operator.change(id, { is_active: false });
+    await visitor.open('/events?seq=1');
+    await visitor.see(/^Endpoint disabled, after HTTP 503/);
+    const shown = await page.getByRole('link', { name }).boundingBox();
+    expect(shown?.width).toBeGreaterThan(150);
+    await visitor.open('/audit-log');
+    await page.getByText(/^gk_/).filter({ visible: true }).first().waitFor();
+  });
+});
+
+describe('the overview', () => {
+  it('says that a part of it failed, in place of waiting for it', async () => {
+    const { visitor } = await desk.aDesk();
+    const { page } = visitor;
+    await page.route('**/dashboard/activity*', (route) => route.fulfill({ status: 404, json: {} }));
+    await visitor.open('/');
+    await visitor.see('The server answered 404.');
+    expect(await page.locator('.skeleton').count()).toBe(0);
+    await page.unroute('**/dashboard/activity*');
+    await visitor.button('Try again').click();
+    await visitor.see('Events per minute');
+    visitor.complaints.splice(0);
+  });
 });
 
 describe('every page', () => {

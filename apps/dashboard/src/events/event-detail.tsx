@@ -107,7 +107,7 @@ function DeliveriesCard({ stored: { deliveries } }: { readonly stored: StoredEve
               >
                 <Name>{delivery.endpoint_name ?? hostOf(delivery.url)}</Name>
               </Link>
-              <span className="muted nowrap">
+              <span className="muted event-delivery-result">
                 {delivery.status === 'pending' && delivery.attempts === 0 ? '' : `${resultText(delivery)} · `}
                 {delivery.attempts === 1 ? '1 attempt' : `${delivery.attempts} attempts`}
               </span>

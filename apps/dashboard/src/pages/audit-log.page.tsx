@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
+import { Fragment } from 'react';
 import { auditLogQuery } from '../api/queries.js';
 import type { AuditEntry } from '../api/resources.js';
-import { actionText, detailsText } from '../audit/action-text.js';
+import { actionText, detailTexts } from '../audit/action-text.js';
 import { useKeyNames } from '../names/use-key-names.js';
 import { Card } from '../ui/card.js';
 import { LoadingCard } from '../ui/loading-card.js';
@@ -80,8 +81,26 @@ function Actor({ entry, keyName }: { readonly entry: AuditEntry; readonly keyNam
   );
 }
 
+interface ByProps {
+  readonly entry: AuditEntry;
+  /** The names of keys by id. */
+  readonly names: ReadonlyMap<string, string>;
+}
+
+/** Who made a change, and how. */
+function By({ entry, names }: ByProps) {
+  return (
+    <>
+      <Actor entry={entry} keyName={entry.key_id === null ? undefined : names.get(entry.key_id)} />
+      <span className="audit-note muted">
+        {[WAYS[entry.actor], entry.address].filter((text) => text !== null).join(', ')}
+      </span>
+    </>
+  );
+}
+
 function AuditRow({ entry }: { readonly entry: AuditEntry }) {
-  const details = detailsText(entry.details);
+  const details = detailTexts(entry.details);
   const names = useKeyNames();
   return (
     <tr>
@@ -97,13 +116,22 @@ function AuditRow({ entry }: { readonly entry: AuditEntry }) {
         ) : (
           <code className="audit-note">{entry.target}</code>
         )}
-        {details !== '' && <span className="audit-note muted">{details}</span>}
+        {details.length > 0 && (
+          <span className="audit-note muted">
+            {details.map(([name, text], index) => (
+              <Fragment key={name}>
+                {index > 0 && ' · '}
+                {name}: <bdi>{text}</bdi>
+              </Fragment>
+            ))}
+          </span>
+        )}
+        <span className="cell-note narrow-only">
+          <By entry={entry} names={names} />
+        </span>
       </td>
       <td className="wide-only">
-        <Actor entry={entry} keyName={entry.key_id === null ? undefined : names.get(entry.key_id)} />
-        <span className="audit-note muted">
-          {[WAYS[entry.actor], entry.address].filter((text) => text !== null).join(', ')}
-        </span>
+        <By entry={entry} names={names} />
       </td>
     </tr>
   );

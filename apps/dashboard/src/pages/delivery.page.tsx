@@ -179,7 +179,7 @@ function RequestTabs({ delivery: { request } }: { readonly delivery: DeliveryDet
   if (request === null) {
     return (
       <EmptyState icon="send" title="No request to show">
-        Either nothing was sent yet, or the event is past retention and its bytes are gone.
+        Nothing was sent yet, or the event is past retention and its bytes are gone.
       </EmptyState>
     );
   }

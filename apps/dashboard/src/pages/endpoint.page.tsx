@@ -70,7 +70,11 @@ export function EndpointPage() {
       <PageHeader
         title={endpointTitle(endpoint)}
         badge={<HealthBadge status={endpoint.health.status} />}
-        note={<span className="mono">{endpoint.url}</span>}
+        note={
+          <span className="mono endpoint-address" title={endpoint.url}>
+            {endpoint.url}
+          </span>
+        }
         back={BACK}
         actions={
           <EndpointActions

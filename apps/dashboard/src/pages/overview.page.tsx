@@ -37,9 +37,12 @@ export function OverviewPage() {
   const { data: hour } = useQuery({ ...overviewQuery(60), enabled: chosen === undefined });
   const minutes = chosen ?? fittingWindow(totalsOf(hour), 1, [15, 60]);
   const { data: overview, error, refetch } = useQuery(overviewQuery(minutes));
-  const { data: endpoints, error: endpointsError } = useQuery(endpointsQuery());
-  const { data: activity } = useQuery(activityQuery(24));
-  const failure = error ?? endpointsError;
+  const { data: endpoints, error: endpointsError, refetch: refetchEndpoints } = useQuery(endpointsQuery());
+  const { data: activity, error: activityError, refetch: refetchActivity } = useQuery(activityQuery(24));
+  const failure = error ?? endpointsError ?? activityError;
+  const retry = () => {
+    for (const again of [refetch, refetchEndpoints, refetchActivity]) void again();
+  };
   // All at once, so that nothing moves when the next part comes.
   const isLoading = overview === undefined || endpoints === undefined || activity === undefined;
   return (
@@ -56,9 +59,12 @@ export function OverviewPage() {
           />
         }
       />
-      {failure !== null && isLoading && <FailureNotice error={failure} onRetry={() => void refetch()} />}
       {isLoading ? (
-        <OverviewSkeleton />
+        failure === null ? (
+          <OverviewSkeleton />
+        ) : (
+          <FailureNotice error={failure} onRetry={retry} />
+        )
       ) : (
         <>
           <Attention endpoints={endpoints} activity={activity} />

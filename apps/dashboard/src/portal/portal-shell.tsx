@@ -39,7 +39,7 @@ export function PortalShell() {
             <span className="portal-who muted">
               {who.map((name, index) => (
                 <Fragment key={index}>
-                  {index > 0 && <span className="nowrap"> · </span>}
+                  {index > 0 && <span className="portal-who-between"> · </span>}
                   <Name>{name}</Name>
                 </Fragment>
               ))}
