@@ -351,4 +351,52 @@ describe('without a connection', () => {
     // Requests that were not answered are what the browser complains of.
     expect(visitor.complaints.splice(0).filter((text) => !/ERR_|Failed to load/.test(text))).toEqual([]);
   });
+
+  it('a server that answers nothing counts as away, and whatever waits for it ends with a next step', async () => {
+    const { operator, apiKey } = await desk.aDesk();
+    const { id } = await operator.register({ url: (await desk.suite.aReceiver()).url, events: ['ticket.created'] });
+    const proxy = desk.suite.closing(await aTcpProxy(desk.suite.app.url));
+    await proxy.open();
+    const visitor = await desk.aVisitor({}, proxy.url);
+    const { page } = visitor;
+    const { clock } = visitor.context;
+    await clock.install();
+    await visitor.signIn(apiKey);
+    await visitor.open(`/endpoints/${id}`);
+    await visitor.button('Send test').waitFor();
+    // What shows failures has been loaded.
+    const loaded = page.waitForResponse(/toast-list/);
+    await clock.runFor(2_500);
+    await loaded;
+
+    proxy.freeze();
+    // Longer than the stream is ever silent. The page itself asks for nothing.
+    await clock.runFor(22_000);
+    await visitor.see(/Not updated since \d/);
+    await visitor.choose('Pause');
+    await clock.runFor(20_500);
+    const toast = page.getByRole('dialog').filter({ hasText: 'No answer' });
+    await toast.filter({ hasText: 'It may have done this all the same' }).waitFor();
+
+    await page.getByRole('link', { name: 'Audit log' }).click();
+    await clock.runFor(1_000);
+    await page.getByRole('status', { name: 'Loading' }).waitFor();
+    await clock.runFor(10_500);
+    await visitor.see('The server did not answer in time. Try again.');
+    await visitor.button('Try again').waitFor();
+    // What was loaded before is still there.
+    await page.goBack();
+    await visitor.button('Send test').waitFor();
+    await page.goForward();
+    await clock.runFor(10_500);
+    await visitor.button('Try again').waitFor();
+
+    await proxy.close();
+    await proxy.open();
+    // The failed page, too, continues by itself.
+    await clock.runFor(4_000);
+    await page.getByText(/Not updated since/).waitFor({ state: 'detached' });
+    await visitor.heading('Audit log').waitFor();
+    expect(visitor.complaints.splice(0).filter((text) => !/ERR_|Failed to load|NoAnswer/.test(text))).toEqual([]);
+  });
 });

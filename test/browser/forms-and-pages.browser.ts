@@ -184,7 +184,8 @@ describe('a key with few scopes', () => {
     await visitor.open('/');
     await visitor.heading('Events').waitFor();
     await visitor.open('/endpoints');
-    await visitor.see('Your key does not show this page');
+    await visitor.heading('Your key does not allow this page').waitFor();
+    await visitor.see('Sign in with another key.');
     await visitor.open('/samples');
     await visitor.see('Verify the raw bytes');
   });
@@ -205,6 +206,47 @@ describe('a key with few scopes', () => {
     );
     expect(look.cursor).toBe('not-allowed');
     expect(Number(look.opacity)).toBeLessThan(1);
+  });
+});
+
+/** Marks that pile up above and below one letter, and a mark that turns the text after it around. */
+const HOSTILE_NAME = `Z${'\u0301\u0323'.repeat(50)}\u202e`;
+
+describe('a name that others chose', () => {
+  it.each([1_280, 390])('changes nothing beside it, in %i pixels', async (width) => {
+    const { visitor, operator } = await desk.aDesk({ width });
+    const { page } = visitor;
+    const aNamedKey = async (name: string) => {
+      const body = JSON.stringify({ name, scopes: ['events:read'] });
+      expect((await operator.api.request('POST', '/external/api-keys', body)).status).toBe(201);
+    };
+    for (const name of ['Above', HOSTILE_NAME, 'Below']) await aNamedKey(name);
+    await visitor.open('/keys');
+    const hostile = page.getByText(HOSTILE_NAME);
+    await hostile.waitFor();
+    const neighbours = page.getByRole('row').filter({ hasText: /Above|Below/ });
+    const pictures = async () =>
+      Promise.all((await neighbours.all()).map(async (row) => (await row.screenshot()).toString('base64')));
+    const beside = await pictures();
+    // Few fonts pile marks up as high as they can be, so a shadow of the text stands for them.
+    await hostile.evaluate(({ style }: { readonly style: { textShadow: string } }) => {
+      style.textShadow = '0 60px red, 0 -60px red';
+    });
+    expect((await pictures()).map((picture, index) => picture === beside[index])).toEqual([true, true]);
+  });
+
+  it('is shown where it leads to, and typed to delete it', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const { url } = await desk.suite.aReceiver();
+    await operator.register({ url, events: ['ticket.created'], name: HOSTILE_NAME });
+    await visitor.open('/endpoints');
+    await page.getByText(HOSTILE_NAME).click();
+    await visitor.heading(HOSTILE_NAME).waitFor();
+    await visitor.choose('Delete');
+    await page.getByLabel(`Type “${HOSTILE_NAME}” to confirm`).fill(HOSTILE_NAME);
+    await visitor.button('Delete endpoint').click();
+    await visitor.see(/^Deleted “\u2068Z[^\u202e]*\u2069”$/);
   });
 });
 
@@ -292,6 +334,40 @@ describe('on a phone', () => {
     await visitor.page.getByRole('dialog').getByLabel('Find by id or seq').fill('#1');
     await visitor.page.keyboard.press('Enter');
     await visitor.page.getByRole('heading', { name: 'ticket.created', level: 2 }).waitFor();
+  });
+
+  it('no result hides the endpoint, and the audit log says who did it', async () => {
+    const { visitor, operator } = await desk.aDesk({ width: 390 });
+    const { page } = visitor;
+    const { url } = await desk.aFailingReceiver();
+    const name = 'The customer relations of the north';
+    const { id } = await operator.register({ url, events: ['ticket.created'], name });
+    await operator.emit(TICKET);
+    await eventually(async () => {
+      expect(await operator.deliveries(id)).toMatchObject([{ attempts: 2 }]);
+    });
+    await operator.change(id, { is_active: false });
+    await visitor.open('/events?seq=1');
+    await visitor.see(/^Endpoint disabled, after HTTP 503/);
+    const shown = await page.getByRole('link', { name }).boundingBox();
+    expect(shown?.width).toBeGreaterThan(150);
+    await visitor.open('/audit-log');
+    await page.getByText(/^gk_/).filter({ visible: true }).first().waitFor();
+  });
+});
+
+describe('the overview', () => {
+  it('says that a part of it failed, in place of waiting for it', async () => {
+    const { visitor } = await desk.aDesk();
+    const { page } = visitor;
+    await page.route('**/dashboard/activity*', (route) => route.fulfill({ status: 404, json: {} }));
+    await visitor.open('/');
+    await visitor.see('The server answered 404.');
+    expect(await page.locator('.skeleton').count()).toBe(0);
+    await page.unroute('**/dashboard/activity*');
+    await visitor.button('Try again').click();
+    await visitor.see('Events per minute');
+    visitor.complaints.splice(0);
   });
 });
 
@@ -408,6 +484,13 @@ describe('every page', () => {
     const visitor = await desk.aVisitor();
     const { page } = visitor;
     await page.clock.install();
+    // The page's time runs faster than the server's, so the page makes the beats of the stream itself.
+    await page.addInitScript(`globalThis.EventSource = class extends EventSource {
+      constructor(path) {
+        super(path);
+        setInterval(() => this.dispatchEvent(new MessageEvent('beat')), 15_000);
+      }
+    };`);
     await visitor.signIn(everything.apiKey);
     const counts: Record<string, number> = {};
     for (const path of ['/', paths[5]!, paths[6]!, '/events?seq=1', '/alerts']) {

@@ -66,8 +66,8 @@ async function asBackend<T>(method: string, path: string, body: object): Promise
 
 const ALL = ['webhooks:read', 'webhooks:write', 'events:read'];
 
-async function aLink(orgId: OrgId, scopes: readonly string[] = ALL): Promise<string> {
-  const body = { scopes, return_url: `${productUrl}/`, user_label: 'Ada' };
+async function aLink(orgId: OrgId, scopes: readonly string[] = ALL, user = 'Ada'): Promise<string> {
+  const body = { scopes, return_url: `${productUrl}/`, user_label: user };
   return (await asBackend<{ url: string }>('POST', `${orgId}/portal-sessions`, body)).url;
 }
 
@@ -206,6 +206,57 @@ describe('the portal', () => {
     for (const there of ['API keys', 'Live-chat alerts', 'Audit log']) await link(visitor.page, there).waitFor();
     expect(await link(visitor.page, 'Endpoints').count()).toBe(0);
     expect(visitor.page.url()).not.toContain('gpl_');
+  });
+
+  it('says in its own words what a link does not allow, whatever the address', async () => {
+    const visitor = await aVisitor();
+    const { page } = visitor;
+    await page.goto(await aLink(anOrgId(), ['webhooks:read']));
+    const create = link(page, 'New endpoint').first();
+    await create.waitFor();
+    expect(await create.getAttribute('title')).toBe(
+      'This link does not allow that (webhooks:write). Ask Acme Events for another link.',
+    );
+    for (const path of [
+      'endpoints/new',
+      `endpoints/whe_${'0'.repeat(26)}/edit`,
+      'events',
+      'keys',
+      'audit-log',
+      'alerts',
+    ]) {
+      await visitor.open(`/portal/${path}`);
+      await heading(page, 'This link does not allow this page').waitFor();
+      const text = await page.getByRole('main').innerText();
+      expect(text).toMatch(/It takes the scope [a-z]+:[a-z]+: .*\. Ask Acme Events for another link\.$/);
+    }
+    await visitor.open('/portal/agents');
+    await heading(page, 'There is no such page').waitFor();
+  });
+
+  it.each([1_280, 390])('has room for long names of the organization and the user, in %i pixels', async (width) => {
+    const [org, user] = ['Wide Organization '.repeat(6).trim(), `${'a'.repeat(60)}@example.com`];
+    for (const [orgName, userName] of [
+      [org, 'Ada'],
+      ['Co', user],
+      [org, user],
+    ] as const) {
+      const orgId = anOrgId();
+      await asBackend('PUT', orgId, { name: orgName });
+      const visitor = await aVisitor(width);
+      const { page } = visitor;
+      await page.goto(await aLink(orgId, ALL, userName));
+      const header = page.getByRole('banner');
+      for (const name of [orgName, userName]) {
+        const shown = header.getByTitle(name, { exact: true });
+        const { x, width: visible } = (await shown.boundingBox())!;
+        const whole = await shown.evaluate(({ scrollWidth }: { readonly scrollWidth: number }) => scrollWidth);
+        // All of a short name, or enough of a long one to see its beginning.
+        expect([name, visible + 1 >= Math.min(whole, 48)]).toEqual([name, true]);
+        expect([name, x >= 0 && x + visible <= width]).toEqual([name, true]);
+      }
+      expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    }
   });
 
   it.each([

@@ -1,25 +1,11 @@
 import type { QueryClient } from '@tanstack/react-query';
-import {
-  createRootRouteWithContext,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  Outlet,
-  redirect,
-} from '@tanstack/react-router';
-import { parseDeliverySearch } from './deliveries/delivery-search.js';
-import { parseFindSearch } from './find/find-search.js';
-import { parseEventSearch } from './events/event-search.js';
+import { createRoute, redirect } from '@tanstack/react-router';
 import { parseOverviewSearch } from './overview/overview-search.js';
-import { parsePageSearch } from './ui/page-search.js';
-import { parseSampleSearch } from './samples/sample-search.js';
+import { inside, root, routerOf, SHARED_PAGES } from './routes.js';
 import { currentSession } from './session/session.js';
+import { lazyPage } from './shell/lazy-page.js';
 import { homeOf } from './shell/places.js';
-import { FailedPage } from './shell/failed-page.js';
-import { MissingPage } from './shell/missing-page.js';
 import { Shell } from './shell/shell.js';
-
-const root = createRootRouteWithContext<{ readonly queries: QueryClient }>()({ component: Outlet });
 
 const signIn = createRoute({
   getParentRoute: () => root,
@@ -37,25 +23,13 @@ const signIn = createRoute({
     // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router redirects in this way
     throw search.next === undefined ? redirect({ to: homeOf(session) }) : redirect({ href: search.next });
   },
-  component: lazyRouteComponent(() => import('./pages/sign-in.page.js'), 'SignInPage'),
-});
-
-/** Every page that needs a sign-in. */
-const inside = createRoute({
-  getParentRoute: () => root,
-  id: 'inside',
-  beforeLoad: async ({ context, location }) => {
-    if ((await currentSession(context.queries)) !== null) return;
-    const next = location.href === '/' ? {} : { next: location.href };
-    // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router redirects in this way
-    throw redirect({ to: '/sign-in', search: next });
-  },
-  component: Shell,
+  component: lazyPage(() => import('./pages/sign-in.page.js'), 'SignInPage'),
 });
 
 const overview = createRoute({
   getParentRoute: () => inside,
   path: '/',
+  staticData: { needs: 'webhooks:read' },
   beforeLoad: async ({ context }) => {
     const session = await currentSession(context.queries);
     const home = session === null ? '/' : homeOf(session);
@@ -63,131 +37,35 @@ const overview = createRoute({
     if (home !== '/') throw redirect({ to: home });
   },
   validateSearch: parseOverviewSearch,
-  component: lazyRouteComponent(() => import('./pages/overview.page.js'), 'OverviewPage'),
-});
-
-const endpoints = createRoute({
-  getParentRoute: () => inside,
-  path: '/endpoints',
-  component: lazyRouteComponent(() => import('./pages/endpoints.page.js'), 'EndpointsPage'),
-});
-
-const newEndpoint = createRoute({
-  getParentRoute: () => inside,
-  path: '/endpoints/new',
-  component: lazyRouteComponent(() => import('./pages/new-endpoint.page.js'), 'NewEndpointPage'),
-});
-
-const endpoint = createRoute({
-  getParentRoute: () => inside,
-  path: '/endpoints/$endpointId',
-  validateSearch: parseDeliverySearch,
-  component: lazyRouteComponent(() => import('./pages/endpoint.page.js'), 'EndpointPage'),
-});
-
-const editEndpoint = createRoute({
-  getParentRoute: () => inside,
-  path: '/endpoints/$endpointId/edit',
-  component: lazyRouteComponent(() => import('./pages/edit-endpoint.page.js'), 'EditEndpointPage'),
-});
-
-const delivery = createRoute({
-  getParentRoute: () => inside,
-  path: '/endpoints/$endpointId/deliveries/$deliveryId',
-  component: lazyRouteComponent(() => import('./pages/delivery.page.js'), 'DeliveryPage'),
-});
-
-const events = createRoute({
-  getParentRoute: () => inside,
-  path: '/events',
-  validateSearch: parseEventSearch,
-  component: lazyRouteComponent(() => import('./pages/events.page.js'), 'EventsPage'),
+  component: lazyPage(() => import('./pages/overview.page.js'), 'OverviewPage'),
 });
 
 const cursors = createRoute({
   getParentRoute: () => inside,
   path: '/cursors',
-  component: lazyRouteComponent(() => import('./cursors/cursors.page.js'), 'CursorsPage'),
+  staticData: { needs: 'events:read' },
+  component: lazyPage(() => import('./cursors/cursors.page.js'), 'CursorsPage'),
 });
 
 const agents = createRoute({
   getParentRoute: () => inside,
   path: '/agents',
-  component: lazyRouteComponent(() => import('./agents/agents.page.js'), 'AgentsPage'),
+  staticData: { needs: 'webhooks:read' },
+  component: lazyPage(() => import('./agents/agents.page.js'), 'AgentsPage'),
 });
 
-const alerts = createRoute({
-  getParentRoute: () => inside,
-  path: '/alerts',
-  validateSearch: parsePageSearch,
-  component: lazyRouteComponent(() => import('./pages/alerts.page.js'), 'AlertsPage'),
-});
-
-const catalog = createRoute({
-  getParentRoute: () => inside,
-  path: '/catalog',
-  component: lazyRouteComponent(() => import('./pages/catalog.page.js'), 'CatalogPage'),
-});
-
-const find = createRoute({
-  getParentRoute: () => inside,
-  path: '/find',
-  validateSearch: parseFindSearch,
-  component: lazyRouteComponent(() => import('./pages/find.page.js'), 'FindPage'),
-});
-
-const missing = createRoute({ getParentRoute: () => inside, path: '$', component: MissingPage });
-
-const keys = createRoute({
-  getParentRoute: () => inside,
-  path: '/keys',
-  component: lazyRouteComponent(() => import('./pages/keys.page.js'), 'KeysPage'),
-});
-
-const auditLog = createRoute({
-  getParentRoute: () => inside,
-  path: '/audit-log',
-  validateSearch: parsePageSearch,
-  component: lazyRouteComponent(() => import('./pages/audit-log.page.js'), 'AuditLogPage'),
-});
-
-const samples = createRoute({
-  getParentRoute: () => inside,
-  path: '/samples',
-  validateSearch: parseSampleSearch,
-  component: lazyRouteComponent(() => import('./pages/samples.page.js'), 'SamplesPage'),
-});
-
-const routes = root.addChildren([
-  signIn,
-  inside.addChildren([
-    overview,
-    endpoints,
-    newEndpoint,
-    endpoint,
-    editEndpoint,
-    delivery,
-    events,
-    cursors,
-    agents,
-    catalog,
-    alerts,
-    keys,
-    auditLog,
-    samples,
-    find,
-    missing,
-  ]),
-]);
+const routes = root.addChildren([signIn, inside.addChildren([overview, cursors, agents, ...SHARED_PAGES])]);
 
 export function dashboardRouter(queries: QueryClient) {
-  return createRouter({
-    routeTree: routes,
-    context: { queries },
-    defaultPreload: 'intent',
-    scrollRestoration: true,
-    defaultErrorComponent: FailedPage,
-    defaultNotFoundComponent: MissingPage,
+  return routerOf(routes, '/', {
+    queries,
+    Shell,
+    enter: async (location) => {
+      if ((await currentSession(queries)) !== null) return;
+      const next = location.href === '/' ? {} : { next: location.href };
+      // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router redirects in this way
+      throw redirect({ to: '/sign-in', search: next });
+    },
   });
 }
 

@@ -2,37 +2,32 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createMCPClient } from '@ai-sdk/mcp';
 import { Webhook } from 'standardwebhooks';
-import { EventCursors, type OrgId } from '#libs/domain';
+import { EventCursors } from '#libs/domain';
 import { ApiKeyRecords, Store } from '#libs/postgres';
 import type { GaplessApp } from '#libs/platform';
 import { ApiClient } from '../../support/api-client.js';
 import { anApiKey } from '../../support/api-keys.js';
-import { aGapless, type GaplessUnderTest } from '../../support/gapless.js';
-import { anOrgId, aWidgetId } from '../../support/ids.js';
+import { aGapless } from '../../support/gapless.js';
+import { aWidgetId } from '../../support/ids.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
 import { aReceiver, type Answer, type Received, type Receiver } from '../../support/receiver.js';
 import { oneTo } from '../../support/sequence.js';
+import { DeliverySuite } from '../delivery/support/delivery-suite.js';
 import { Agent } from './support/agent.js';
+import { aKeyOf, anAgentOrg, type AgentOrg } from './support/agent-org.js';
 import { anSdkCallback, aStoreOfSubscriptions } from './support/callback.js';
 
-let gapless: GaplessUnderTest;
+let suite: DeliverySuite;
 let app: GaplessApp;
 
 beforeAll(async () => {
-  gapless = await aGapless({ RETRY_SCHEDULE: '200ms', MAX_MCP_SUBSCRIPTIONS_PER_ORG: '2' });
-  app = await gapless.startAll();
+  suite = await DeliverySuite.start({ RETRY_SCHEDULE: '200ms', MAX_MCP_SUBSCRIPTIONS_PER_ORG: '2' });
+  ({ app } = suite);
 });
 
 afterAll(async () => {
-  await gapless.stop();
+  await suite.stop();
 });
-
-interface Org {
-  readonly orgId: OrgId;
-  readonly key: string;
-  readonly api: ApiClient;
-  readonly agent: Agent;
-}
 
 interface Grant {
   readonly id: string;
@@ -53,13 +48,11 @@ const agrees: Answer = (_request, response, { body }) => {
 
 const isChallenge = ({ body }: Received) => body.toString().includes('"type":"verification"');
 
-let org: Org;
+let org: AgentOrg;
 let receiver: Receiver;
 
 beforeEach(async () => {
-  const orgId = anOrgId();
-  const key = await anApiKey(store(), orgId);
-  org = { orgId, key, api: new ApiClient(app.url, key), agent: await Agent.connect(app.url, key) };
+  org = await anAgentOrg(app);
   receiver = await aReceiver(agrees);
 });
 
@@ -145,8 +138,7 @@ describe('a client of the AI SDK', () => {
   it('gets a terminated message when its key is revoked', async () => {
     const subscriptions = aStoreOfSubscriptions();
     const callback = await anSdkCallback(subscriptions);
-    const { text } = await org.api.request('POST', '/external/api-keys', JSON.stringify({ scopes: ['events:read'] }));
-    const { id: keyId, key } = (JSON.parse(text) as { data: { id: string; key: string } }).data;
+    const { id: keyId, key } = await aKeyOf(org, ['events:read']);
     const client = await createMCPClient({
       transport: { type: 'http', url: `${app.url}/mcp`, headers: { authorization: `Bearer ${key}` } },
       experimental_events: { store: subscriptions },
@@ -541,7 +533,7 @@ describe('a callback', () => {
   });
 
   it('must be a public https url, as that of an endpoint', async () => {
-    const strict = await gapless.startAll({ ALLOW_HTTP_URLS: 'false', ALLOWED_PRIVATE_NETWORKS: '' });
+    const strict = await suite.gapless.startAll({ ALLOW_HTTP_URLS: 'false', ALLOWED_PRIVATE_NETWORKS: '' });
     const agent = await Agent.connect(strict.url, org.key);
     const urls = [
       'http://example.com/',
@@ -608,9 +600,7 @@ describe('a restart', () => {
   it('loses no subscription, and none begins that was being verified', async () => {
     const own = await aGapless({ RETRY_SCHEDULE: '200ms' });
     const first = await own.startAll();
-    const orgId = anOrgId();
-    const key = await anApiKey(first.app.get(Store), orgId);
-    const agent = await Agent.connect(first.url, key);
+    const { key, agent } = await anAgentOrg(first);
     const secret = aSecret();
     await subscribe(params(secret, { ttlMs: null }), agent);
     receiver.answer = () => undefined;

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { McpSubscription } from '../api/resources.js';
 import { behindText } from '../cursors/behind-text.js';
-import { useScope } from '../session/use-session.js';
+import { useLack } from '../session/use-session.js';
 import { Button } from '../ui/button.js';
 import { Card } from '../ui/card.js';
 import { LoadingCard } from '../ui/loading-card.js';
@@ -14,17 +14,10 @@ import { EndSubscriptionDialog } from './end-subscription-dialog.js';
 import { subscriptionsQuery } from './subscriptions-query.js';
 
 export function AgentsPage() {
-  const mayRead = useScope('webhooks:read');
   return (
     <>
       <PageHeader title="Agents" note="Webhooks that agents have subscribed by MCP, and how far they are." />
-      {mayRead ? (
-        <SubscriptionsCard />
-      ) : (
-        <Notice tone="off" icon="send" title="Your key does not read webhooks">
-          That takes the scope <code>webhooks:read</code>.
-        </Notice>
-      )}
+      <SubscriptionsCard />
     </>
   );
 }
@@ -33,7 +26,7 @@ function SubscriptionsCard() {
   const { data: subscriptions, error, refetch } = useQuery(subscriptionsQuery());
   const [ending, setEnding] = useState<McpSubscription | null>(null);
   if (subscriptions === undefined) {
-    return <LoadingCard error={error} onRetry={() => void refetch()} />;
+    return <LoadingCard error={error} onRetry={() => void refetch()} rows={3} rowHeight="3.25rem" hasHead={false} />;
   }
   if (subscriptions.length === 0) {
     return (
@@ -86,7 +79,7 @@ interface SubscriptionRowProps {
 }
 
 function SubscriptionRow({ subscription, onEnd }: SubscriptionRowProps) {
-  const mayEnd = useScope('webhooks:write');
+  const lack = useLack('webhooks:write');
   const { event, url, key_id: keyId, status, seq, behind } = subscription;
   return (
     <tr>
@@ -112,7 +105,7 @@ function SubscriptionRow({ subscription, onEnd }: SubscriptionRowProps) {
       <td>
         <Button
           icon="trash"
-          disabled={!mayEnd || status === 'ended'}
+          reason={lack ?? (status === 'ended' ? 'It has ended.' : undefined)}
           onClick={() => {
             onEnd(subscription);
           }}

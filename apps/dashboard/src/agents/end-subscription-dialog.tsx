@@ -1,7 +1,5 @@
 import type { McpSubscription } from '../api/resources.js';
-import { Button } from '../ui/button.js';
-import { Dialog } from '../ui/dialog.js';
-import { FailureNotice } from '../ui/notice.js';
+import { ConfirmDialog } from '../ui/confirm-dialog.js';
 import { toastDone } from '../ui/toast-queue.js';
 import { useEndSubscription } from './subscriptions-query.js';
 
@@ -13,8 +11,7 @@ interface EndSubscriptionDialogProps {
 export function EndSubscriptionDialog({ subscription, onClose }: EndSubscriptionDialogProps) {
   const ending = useEndSubscription();
   return (
-    <Dialog
-      open
+    <ConfirmDialog
       onClose={onClose}
       title="End this subscription?"
       description={
@@ -23,28 +20,17 @@ export function EndSubscriptionDialog({ subscription, onClose }: EndSubscription
           it can subscribe again: to prevent that, revoke <code>{subscription.key_id}</code>.
         </p>
       }
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            look="danger"
-            icon="trash"
-            busy={ending.isPending}
-            onClick={() => {
-              ending.mutate(subscription.id, {
-                onSuccess: () => {
-                  toastDone('Subscription ended');
-                  onClose();
-                },
-              });
-            }}
-          >
-            End subscription
-          </Button>
-        </>
-      }
-    >
-      {ending.isError && <FailureNotice error={ending.error} />}
-    </Dialog>
+      action="End subscription"
+      busy={ending.isPending}
+      failure={ending.error}
+      onConfirm={() => {
+        ending.mutate(subscription.id, {
+          onSuccess: () => {
+            toastDone('Subscription ended');
+            onClose();
+          },
+        });
+      }}
+    />
   );
 }

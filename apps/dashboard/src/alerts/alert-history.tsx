@@ -3,10 +3,10 @@ import { Link } from '@tanstack/react-router';
 import { alertsQuery } from '../api/queries.js';
 import type { RaisedAlert } from '../api/resources.js';
 import { Card } from '../ui/card.js';
-import { EmptyState, FailureNotice } from '../ui/notice.js';
+import { LoadingRows } from '../ui/loading-card.js';
+import { EmptyState } from '../ui/notice.js';
 import { cursorOf, type PageSearch } from '../ui/page-search.js';
 import { Pager } from '../ui/pager.js';
-import { SkeletonTable } from '../ui/skeleton.js';
 import { Badge } from '../ui/status-badge.js';
 import { Time } from '../ui/time.js';
 import { StageBadge } from './stage-badge.js';
@@ -32,13 +32,7 @@ export function AlertHistory({ orgId, search, onPage }: AlertHistoryProps) {
   return (
     <Card title="Recent alerts" flush>
       {page === undefined || alerts === undefined ? (
-        error === null ? (
-          <SkeletonTable rows={5} />
-        ) : (
-          <div className="card-body">
-            <FailureNotice error={error} onRetry={() => void refetch()} />
-          </div>
-        )
+        <LoadingRows error={error} onRetry={() => void refetch()} rows={5} />
       ) : alerts.length === 0 && search.after === undefined ? (
         <EmptyState icon="bell" title="No alerts yet">
           One is raised when a chat waits longer than a threshold.

@@ -3,7 +3,7 @@ import { useState, type SyntheticEvent } from 'react';
 import { api, dataOf } from '../api/client.js';
 import { liveChatSettingsQuery } from '../api/queries.js';
 import type { LiveChatSettings } from '../api/resources.js';
-import { useScope } from '../session/use-session.js';
+import { useLack } from '../session/use-session.js';
 import { durationText } from '../time/time-text.js';
 import { Button } from '../ui/button.js';
 import { Checkbox, TextArea, TextField } from '../ui/field.js';
@@ -19,7 +19,7 @@ interface SettingsFormProps {
 /** Sets when a waiting chat raises an alert, and who gets it. */
 export function SettingsForm({ orgId, settings }: SettingsFormProps) {
   const [draft, setDraft] = useState(() => settingsDraft(settings));
-  const mayWrite = useScope('settings:write');
+  const lack = useLack('settings:write');
   const saving = useSaveSettings(orgId);
   const problems = settingsProblems(draft);
   const isChanged = JSON.stringify(settingsOf(draft)) !== JSON.stringify(settings);
@@ -29,7 +29,7 @@ export function SettingsForm({ orgId, settings }: SettingsFormProps) {
   };
   return (
     <form onSubmit={submit}>
-      <fieldset className="stack" disabled={!mayWrite}>
+      <fieldset className="stack" disabled={lack !== undefined}>
         <TextField
           label="First alert after (seconds)"
           type="number"
@@ -63,7 +63,7 @@ export function SettingsForm({ orgId, settings }: SettingsFormProps) {
           spellCheck={false}
           placeholder="mara@example.com"
           value={draft.emails}
-          disabled={!draft.isMailed || !mayWrite}
+          disabled={!draft.isMailed || lack !== undefined}
           onChange={(event) => setDraft({ ...draft, emails: event.target.value })}
           hint="One in each line. Mail needs SMTP_URL to be set."
           error={problems.emails}

@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { waitingConversationsQuery } from '../api/queries.js';
+import { Fragment } from 'react';
 import type { WaitingConversation } from '../api/resources.js';
 import { timerText } from '../time/time-text.js';
 import { useNow } from '../time/use-now.js';
 import { Card } from '../ui/card.js';
-import { EmptyState, FailureNotice } from '../ui/notice.js';
-import { SkeletonRows } from '../ui/skeleton.js';
+import { LoadingRows } from '../ui/loading-card.js';
+import { EmptyState } from '../ui/notice.js';
 import { StageBadge } from './stage-badge.js';
 import { isWebUrl } from './web-url.js';
 
@@ -16,13 +17,7 @@ export function WaitingList({ orgId }: { readonly orgId: string }) {
   return (
     <Card title="Waiting now" note={waiting && countText(waiting.waiting, waiting.data.length)} flush>
       {waiting === undefined ? (
-        error === null ? (
-          <SkeletonRows rows={4} rowHeight="3.5rem" />
-        ) : (
-          <div className="card-body">
-            <FailureNotice error={error} onRetry={() => void refetch()} />
-          </div>
-        )
+        <LoadingRows error={error} onRetry={() => void refetch()} rows={4} rowHeight="3.5rem" hasHead={false} />
       ) : waiting.data.length === 0 ? (
         <EmptyState icon="check" title="No chat is waiting">
           Chats that the AI hands to a human appear here until an agent takes them.
@@ -48,7 +43,7 @@ function WaitingChat({ chat, now }: { readonly chat: WaitingConversation; readon
         {timerText((now - new Date(chat.waiting_since).getTime()) / 1_000)}
       </span>
       <div className="chat-text">
-        <p className="truncate">
+        <p className="truncate" title={chat.subject}>
           {isWebUrl(chat.url) ? (
             <a href={chat.url} target="_blank" rel="noreferrer">
               {chat.subject}
@@ -57,7 +52,14 @@ function WaitingChat({ chat, now }: { readonly chat: WaitingConversation; readon
             chat.subject
           )}
         </p>
-        <p className="truncate muted chat-place">{place.join(' · ')}</p>
+        <p className="truncate muted chat-place">
+          {place.map((part, index) => (
+            <Fragment key={index}>
+              {index > 0 && ' · '}
+              <bdi>{part}</bdi>
+            </Fragment>
+          ))}
+        </p>
       </div>
       <StageBadge stage={chat.stage} />
     </li>

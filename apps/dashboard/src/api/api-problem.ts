@@ -1,3 +1,4 @@
+import { NoAnswer, noAnswerText } from './no-answer.js';
 import type { components } from './schema.js';
 
 type Problem = components['schemas']['Problem'];
@@ -52,10 +53,6 @@ function sentenceOf(text: string): string {
 /** Returns the text for a failure of any kind. */
 export function failureText(error: unknown): string {
   if (error instanceof ApiProblem) return readableText(error.message);
-  if (error instanceof DOMException && error.name === 'TimeoutError') {
-    return 'The server did not answer in time. Try again.';
-  }
-  // `fetch` throws a TypeError when there is no response.
-  if (error instanceof TypeError) return 'The server cannot be reached. Check your connection, then try again.';
+  if (error instanceof NoAnswer) return noAnswerText(error);
   return 'Something went wrong in this page. Reload it, and try again.';
 }

@@ -1,10 +1,12 @@
 import createClient, { type Middleware } from 'openapi-fetch';
 import { apiProblem } from './api-problem.js';
+import { NoAnswer } from './no-answer.js';
 import { reportAnswer, reportNoAnswer } from './connection.js';
 import type { paths } from './schema.js';
 
-/** Longer than the api waits for its own servers. */
-const TIMEOUT_MS = 20_000;
+const READ_TIMEOUT_MS = 10_000;
+/** Longer than the api waits for its own servers: what was done should not look as if it may have failed. */
+const ACTION_TIMEOUT_MS = 20_000;
 /** The service, or what it stores in, is away. */
 const GATEWAY_ERRORS = new Set([502, 503, 504]);
 const SAFE_METHODS = new Set(['GET', 'HEAD']);
@@ -43,14 +45,26 @@ const withSession: Middleware = {
     else reportAnswer();
     if (response.status === 401 && (csrfToken ?? bearer) !== null) onSessionEnd();
   },
-  onError() {
-    reportNoAnswer();
-  },
 };
 
-/** Fetches, and gives up on a service that accepts a request and never answers it. */
-function fetchInTime(request: Request): Promise<Response> {
-  return fetch(request, { signal: AbortSignal.any([request.signal, AbortSignal.timeout(TIMEOUT_MS)]) });
+/**
+ * Fetches, and gives up on a service that accepts a request and never answers it, or never ends its answer.
+ * @throws NoAnswer
+ */
+export async function fetchInTime(request: Request): Promise<Response> {
+  const isAction = !SAFE_METHODS.has(request.method);
+  const patience = new AbortController();
+  const giveUp = setTimeout(() => patience.abort(), isAction ? ACTION_TIMEOUT_MS : READ_TIMEOUT_MS);
+  try {
+    const response = await fetch(request, { signal: patience.signal });
+    const body = await response.arrayBuffer();
+    return new Response(body.byteLength === 0 ? null : body, response);
+  } catch {
+    reportNoAnswer();
+    throw new NoAnswer(patience.signal.aborted ? 'too late' : 'unreachable', isAction);
+  } finally {
+    clearTimeout(giveUp);
+  }
 }
 
 /** The client for the api in `docs/openapi.json`. The browser adds the session's cookie. */

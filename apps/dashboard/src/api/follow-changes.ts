@@ -4,8 +4,8 @@ import type { EventStream } from './event-stream.js';
 import { reportAnswer, reportHead, reportNoAnswer, reportStream } from './connection.js';
 
 const REOPEN_MS = 5_000;
-/** The service sends something every 15 s. A stream that is silent for longer is dead, although nobody has closed it. */
-const SILENT_MS = 40_000;
+/** The service sends something every 18 s. A stream that is silent for longer is dead, although nobody has closed it. */
+const SILENT_MS = 20_000;
 /** A busy log moves many times a second. The figures follow at most this often. */
 const FIGURES_EVERY_MS = 2_500;
 
@@ -56,7 +56,12 @@ export function followChanges(queries: QueryClient): () => void {
   };
   const listen = () => {
     clearTimeout(silence);
-    silence = setTimeout(open, SILENT_MS);
+    silence = setTimeout(() => {
+      // The connection is lost unless the server answers something else at once.
+      reportNoAnswer();
+      refreshLive(queries);
+      open();
+    }, SILENT_MS);
   };
   const open = () => {
     close();

@@ -1,11 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { detailsText } from './action-text.js';
+import { detailTexts } from './action-text.js';
 
-describe('detailsText', () => {
-  it('has every value on one line', () => {
-    expect(detailsText({ changed: ['name', 'url'], url: 'https://example.com/', until: null, on: false })).toBe(
-      'changed: name, url · url: https://example.com/ · on: false',
-    );
-    expect(detailsText({})).toBe('');
+describe('detailTexts', () => {
+  it('has a text for every value', () => {
+    expect(detailTexts({ changed: ['name', 'url'], url: 'https://example.com/', until: null, on: false })).toEqual([
+      ['changed', 'name, url'],
+      ['url', 'https://example.com/'],
+      ['on', 'false'],
+    ]);
+    expect(detailTexts({})).toEqual([]);
   });
 });

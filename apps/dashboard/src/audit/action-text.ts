@@ -32,10 +32,9 @@ export function actionText(action: AuditEntry['action']): string {
   return TEXTS[action];
 }
 
-/** Returns details on one line: `changed: name, url`. Members without a value are left out. */
-export function detailsText(details: AuditEntry['details']): string {
+/** Returns details as names and texts: `changed`, `name, url`. Members without a value are left out. */
+export function detailTexts(details: AuditEntry['details']): readonly (readonly [name: string, text: string])[] {
   return Object.entries(details)
     .filter(([, value]) => value !== null && value !== undefined)
-    .map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') : String(value)}`)
-    .join(' · ');
+    .map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : String(value)]);
 }

@@ -1,5 +1,4 @@
 import { useQuery } from '@tanstack/react-query';
-import { useScope } from '../session/use-session.js';
 import { Card } from '../ui/card.js';
 import { LoadingCard } from '../ui/loading-card.js';
 import { Notice } from '../ui/notice.js';
@@ -9,20 +8,13 @@ import { behindText } from './behind-text.js';
 import { cursorsQuery } from './cursors-query.js';
 
 export function CursorsPage() {
-  const mayRead = useScope('events:read');
   return (
     <>
       <PageHeader
         title="Feed readers"
         note="The named cursors of this organization: who reads the feed, and how far."
       />
-      {mayRead ? (
-        <CursorsCard />
-      ) : (
-        <Notice tone="off" icon="events" title="Your key does not read the feed">
-          That takes the scope <code>events:read</code>.
-        </Notice>
-      )}
+      <CursorsCard />
     </>
   );
 }
@@ -30,7 +22,7 @@ export function CursorsPage() {
 function CursorsCard() {
   const { data: cursors, error, refetch } = useQuery(cursorsQuery());
   if (cursors === undefined) {
-    return <LoadingCard error={error} onRetry={() => void refetch()} />;
+    return <LoadingCard error={error} onRetry={() => void refetch()} rows={3} rowHeight="3.25rem" hasHead={false} />;
   }
   if (cursors.length === 0) {
     return (

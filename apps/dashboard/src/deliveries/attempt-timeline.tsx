@@ -14,7 +14,7 @@ export function AttemptTimeline({ delivery }: { readonly delivery: DeliveryDetai
   if (attempts.length === 0 && next === null) {
     return (
       <EmptyState icon="clock" title="No attempt was made">
-        {delivery.last_error === null ? 'Gapless has not sent it yet.' : `${errorText(delivery.last_error)}.`}
+        {delivery.last_error === null ? 'It has not been sent yet.' : `${errorText(delivery.last_error)}.`}
       </EmptyState>
     );
   }

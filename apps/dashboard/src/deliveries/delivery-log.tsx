@@ -6,10 +6,10 @@ import { useNow } from '../time/use-now.js';
 import { Button } from '../ui/button.js';
 import { Card } from '../ui/card.js';
 import { SelectField } from '../ui/field.js';
-import { EmptyState, FailureNotice } from '../ui/notice.js';
+import { LoadingRows } from '../ui/loading-card.js';
+import { EmptyState } from '../ui/notice.js';
 import { cursorOf } from '../ui/page-search.js';
 import { Pager } from '../ui/pager.js';
-import { SkeletonTable } from '../ui/skeleton.js';
 import { DeliveryBadge } from '../ui/status-badge.js';
 import { Ago, Time } from '../ui/time.js';
 import { sinceOf, type DeliverySearch } from './delivery-search.js';
@@ -102,13 +102,7 @@ function Pages({ endpointId, search, onSearch, onRecover }: DeliveryLogProps) {
     isPlaceholderData,
   } = useQuery(deliveriesQuery(endpointId, filter, cursorOf(search)));
   if (page === undefined) {
-    return error === null ? (
-      <SkeletonTable rows={8} />
-    ) : (
-      <div className="card-body">
-        <FailureNotice error={error} onRetry={() => void refetch()} />
-      </div>
-    );
+    return <LoadingRows error={error} onRetry={() => void refetch()} rows={8} />;
   }
   if (page.data.length === 0 && after === undefined) {
     return (

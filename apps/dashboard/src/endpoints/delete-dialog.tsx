@@ -3,6 +3,7 @@ import type { Endpoint } from '../api/resources.js';
 import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
 import { TextField } from '../ui/field.js';
+import { isolated, Name } from '../ui/name.js';
 import { FailureNotice } from '../ui/notice.js';
 import { toastDone } from '../ui/toast-queue.js';
 import { useDeleteEndpoint } from './endpoint-changes.js';
@@ -26,7 +27,7 @@ export function DeleteDialog({ endpoint, onClose, onDeleted }: DeleteDialogProps
     if (typed !== title) return;
     deleting.mutate(undefined, {
       onSuccess: () => {
-        toastDone(`Deleted “${title}”`);
+        toastDone(`Deleted “${isolated(title)}”`);
         onDeleted();
       },
     });
@@ -35,7 +36,11 @@ export function DeleteDialog({ endpoint, onClose, onDeleted }: DeleteDialogProps
     <Dialog
       open
       onClose={onClose}
-      title={`Delete “${title}”?`}
+      title={
+        <>
+          Delete “<Name wraps>{title}</Name>”?
+        </>
+      }
       description={
         <p>
           The endpoint, its secret and its <strong>whole delivery history</strong> are gone at once, and retries that
@@ -60,7 +65,11 @@ export function DeleteDialog({ endpoint, onClose, onDeleted }: DeleteDialogProps
     >
       <form id={FORM} onSubmit={submit}>
         <TextField
-          label={`Type “${title}” to confirm`}
+          label={
+            <>
+              Type “<Name wraps>{title}</Name>” to confirm
+            </>
+          }
           autoComplete="off"
           spellCheck={false}
           value={typed}

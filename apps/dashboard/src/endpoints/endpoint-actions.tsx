@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { EndpointWithHealth, EndpointWithNewSecret } from '../api/resources.js';
-import { useScope } from '../session/use-session.js';
+import { useLack } from '../session/use-session.js';
 import { Button, ButtonLink, IconButton } from '../ui/button.js';
 import { Menu, type MenuAction } from '../ui/menu.js';
 import { toastDone, toastFailure } from '../ui/toast-queue.js';
@@ -18,7 +18,6 @@ type Asking =
   | { readonly kind: 'delete' }
   | { readonly kind: 'new-secret'; readonly endpoint: EndpointWithNewSecret };
 
-const NEEDS_WRITE = 'That takes the scope webhooks:write.';
 const NOTHING: Asking = { kind: 'nothing' };
 
 interface EndpointActionsProps {
@@ -31,7 +30,7 @@ interface EndpointActionsProps {
 /** The actions on an endpoint. */
 export function EndpointActions({ endpoint, isTesting, onTest, onRecover }: EndpointActionsProps) {
   const [asking, setAsking] = useState<Asking>(NOTHING);
-  const mayWrite = useScope('webhooks:write');
+  const lack = useLack('webhooks:write');
   const changing = useChangeEndpoint(endpoint.id);
   const stopping = useStopPreviousSecret(endpoint.id);
   const navigate = useNavigate();
@@ -66,16 +65,21 @@ export function EndpointActions({ endpoint, isTesting, onTest, onRecover }: Endp
   };
   const more: readonly MenuAction[] = [
     isActive
-      ? { icon: 'pause', text: 'Pause', disabled: !mayWrite, onSelect: () => setActive(false) }
-      : { icon: 'play', text: 'Enable', disabled: !mayWrite, onSelect: () => setActive(true) },
-    { icon: 'recover', text: 'Recover deliveries …', disabled: !mayWrite, onSelect: onRecover },
-    { icon: 'key', text: 'Rotate secret …', disabled: !mayWrite, onSelect: () => setAsking({ kind: 'rotate' }) },
-    { icon: 'key', text: 'Stop the previous secret', disabled: !mayWrite, onSelect: stopPreviousSecret },
+      ? { icon: 'pause', text: 'Pause', disabled: lack !== undefined, onSelect: () => setActive(false) }
+      : { icon: 'play', text: 'Enable', disabled: lack !== undefined, onSelect: () => setActive(true) },
+    { icon: 'recover', text: 'Recover deliveries …', disabled: lack !== undefined, onSelect: onRecover },
+    {
+      icon: 'key',
+      text: 'Rotate secret …',
+      disabled: lack !== undefined,
+      onSelect: () => setAsking({ kind: 'rotate' }),
+    },
+    { icon: 'key', text: 'Stop the previous secret', disabled: lack !== undefined, onSelect: stopPreviousSecret },
     {
       icon: 'trash',
       text: 'Delete …',
       danger: true,
-      disabled: !mayWrite,
+      disabled: lack !== undefined,
       onSelect: () => setAsking({ kind: 'delete' }),
     },
   ];
@@ -89,17 +93,12 @@ export function EndpointActions({ endpoint, isTesting, onTest, onRecover }: Endp
         icon="send"
         look="solid"
         busy={isTesting}
-        reason={!mayWrite ? NEEDS_WRITE : isActive ? undefined : 'The endpoint is not active. Enable it first.'}
+        reason={lack ?? (isActive ? undefined : 'The endpoint is not active. Enable it first.')}
         onClick={onTest}
       >
         Send test
       </Button>
-      <ButtonLink
-        icon="edit"
-        to="/endpoints/$endpointId/edit"
-        params={{ endpointId: endpoint.id }}
-        reason={mayWrite ? undefined : NEEDS_WRITE}
-      >
+      <ButtonLink icon="edit" to="/endpoints/$endpointId/edit" params={{ endpointId: endpoint.id }} reason={lack}>
         Edit
       </ButtonLink>
       <Menu trigger={<IconButton icon="more" label="More actions" />} actions={more} />
@@ -119,8 +118,8 @@ export function EndpointActions({ endpoint, isTesting, onTest, onRecover }: Endp
           secret={asking.endpoint.secret}
           hint={
             asking.endpoint.previous_secret_expires_at === undefined
-              ? 'Gapless now signs every push with this secret. The old one is invalid.'
-              : 'Gapless now signs every push with both secrets. Give this one to your receiver soon.'
+              ? 'Every push is now signed with this secret. The old one is invalid.'
+              : 'Every push is now signed with both secrets. Give this one to your receiver soon.'
           }
           onClose={close}
         />

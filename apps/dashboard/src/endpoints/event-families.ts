@@ -14,7 +14,7 @@ const TITLES: Readonly<Record<EventType['family'], string>> = {
   call_request: 'Call requests',
   verification: 'Identity verification and fraud',
   help_desk_content: 'Help desk content',
-  operations: 'Operations of Gapless',
+  operations: 'Endpoints and deliveries',
   test: 'Test',
 };
 

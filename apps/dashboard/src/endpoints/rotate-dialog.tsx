@@ -1,8 +1,6 @@
 import { useState } from 'react';
 import type { Endpoint, EndpointWithNewSecret } from '../api/resources.js';
-import { Button } from '../ui/button.js';
-import { Dialog } from '../ui/dialog.js';
-import { FailureNotice } from '../ui/notice.js';
+import { ConfirmDialog } from '../ui/confirm-dialog.js';
 import { Segments } from '../ui/segments.js';
 import { useRotateSecret } from './endpoint-changes.js';
 
@@ -23,15 +21,14 @@ export function RotateDialog({ endpoint, onClose, onRotated }: RotateDialogProps
   const rotating = useRotateSecret(endpoint.id);
   const [overlap, setOverlap] = useState<number>(0);
   return (
-    <Dialog
-      open
+    <ConfirmDialog
       onClose={onClose}
       title="Rotate the secret?"
       description={
         overlap === 0 ? (
           <p>
             The secret in use stops verifying <strong>at once</strong>, for retries and replays too. Until your receiver
-            has the new one, it will refuse what it is sent. Gapless sends that again later.
+            has the new one, it refuses pushes. They are sent again later.
           </p>
         ) : (
           <p>
@@ -40,24 +37,15 @@ export function RotateDialog({ endpoint, onClose, onRotated }: RotateDialogProps
           </p>
         )
       }
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            look="danger"
-            icon="key"
-            busy={rotating.isPending}
-            onClick={() => {
-              rotating.mutate(overlap, { onSuccess: onRotated });
-            }}
-          >
-            Rotate secret
-          </Button>
-        </>
-      }
+      action="Rotate secret"
+      icon="key"
+      busy={rotating.isPending}
+      failure={rotating.error}
+      onConfirm={() => {
+        rotating.mutate(overlap, { onSuccess: onRotated });
+      }}
     >
       <Segments label="The secret in use" options={OVERLAPS} value={overlap} onChange={setOverlap} />
-      {rotating.isError && <FailureNotice error={rotating.error} />}
-    </Dialog>
+    </ConfirmDialog>
   );
 }

@@ -6,10 +6,12 @@ import type { StoredEvent } from '../api/resources.js';
 import { resultText } from '../deliveries/ending.js';
 import { hostOf } from '../endpoints/endpoint-title.js';
 import { WidgetName } from '../names/widget-name.js';
+import { words } from '../session/wording.js';
 import { Card } from '../ui/card.js';
 import { CodeBlock } from '../ui/code-block.js';
 import { CopyIcon } from '../ui/copy-button.js';
 import { DataList, Datum } from '../ui/data-list.js';
+import { Name } from '../ui/name.js';
 import { EmptyState, FailureNotice } from '../ui/notice.js';
 import { SkeletonBlock } from '../ui/skeleton.js';
 import { Tabs } from '../ui/tabs.js';
@@ -86,8 +88,8 @@ function DeliveriesCard({ stored: { deliveries } }: { readonly stored: StoredEve
   return (
     <Card title="Delivered to" flush>
       {deliveries === null ? (
-        <EmptyState icon="key" title="Your key does not show deliveries">
-          That takes the scope <code>webhooks:read</code>.
+        <EmptyState icon="key" title={`${words().access} does not show deliveries`}>
+          That takes the scope <code>webhooks:read</code>. {words().howToGetMore}
         </EmptyState>
       ) : deliveries.length === 0 ? (
         <EmptyState icon="endpoint" title="No endpoint was sent this event">
@@ -103,9 +105,9 @@ function DeliveriesCard({ stored: { deliveries } }: { readonly stored: StoredEve
                 to="/endpoints/$endpointId/deliveries/$deliveryId"
                 params={{ endpointId: delivery.endpoint_id, deliveryId: delivery.id }}
               >
-                {delivery.endpoint_name ?? hostOf(delivery.url)}
+                <Name>{delivery.endpoint_name ?? hostOf(delivery.url)}</Name>
               </Link>
-              <span className="muted nowrap">
+              <span className="muted event-delivery-result">
                 {delivery.status === 'pending' && delivery.attempts === 0 ? '' : `${resultText(delivery)} · `}
                 {delivery.attempts === 1 ? '1 attempt' : `${delivery.attempts} attempts`}
               </span>

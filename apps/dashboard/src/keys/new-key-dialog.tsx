@@ -2,6 +2,7 @@ import { useState, type SyntheticEvent } from 'react';
 import type { ApiKeyWithSecret, Scope } from '../api/resources.js';
 import { useSession } from '../session/use-session.js';
 import { browserClock } from '../time/clock.js';
+import { words } from '../session/wording.js';
 import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
 import { Checkbox, SelectField, TextField } from '../ui/field.js';
@@ -78,7 +79,7 @@ export function NewKeyDialog({ onClose, onCreated }: NewKeyDialogProps) {
               key={scope}
               checked={scopes.has(scope)}
               disabled={!own.includes(scope)}
-              hint={own.includes(scope) ? SCOPE_MEANINGS[scope] : 'Your own key does not have this scope.'}
+              hint={own.includes(scope) ? SCOPE_MEANINGS[scope] : `${words().access} does not have this scope.`}
               onChange={({ target }) => {
                 setScopes(new Set(SCOPES.filter((each) => (each === scope ? target.checked : scopes.has(each)))));
               }}

@@ -1,16 +1,16 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
+import { Fragment } from 'react';
 import { auditLogQuery } from '../api/queries.js';
 import type { AuditEntry } from '../api/resources.js';
-import { actionText, detailsText } from '../audit/action-text.js';
+import { actionText, detailTexts } from '../audit/action-text.js';
 import { useKeyNames } from '../names/use-key-names.js';
-import { NeedsScope } from '../shell/needs-scope.js';
 import { Card } from '../ui/card.js';
-import { FailureNotice } from '../ui/notice.js';
+import { LoadingCard } from '../ui/loading-card.js';
+import { Name } from '../ui/name.js';
 import { PageHeader } from '../ui/page-header.js';
 import { cursorOf } from '../ui/page-search.js';
 import { Pager } from '../ui/pager.js';
-import { SkeletonTable } from '../ui/skeleton.js';
 import { Ago } from '../ui/time.js';
 import './audit-log.css';
 
@@ -18,10 +18,10 @@ const route = getRouteApi('/inside/audit-log');
 
 export function AuditLogPage() {
   return (
-    <NeedsScope scope="keys:write" title="Audit log">
+    <>
       <PageHeader title="Audit log" note="Who changed what in this organization." />
       <AuditCard />
-    </NeedsScope>
+    </>
   );
 }
 
@@ -30,17 +30,7 @@ function AuditCard() {
   const navigate = route.useNavigate();
   const { data: page, error, refetch, isPlaceholderData } = useQuery(auditLogQuery(cursorOf(search)));
   if (page === undefined) {
-    return (
-      <Card flush>
-        {error === null ? (
-          <SkeletonTable rows={8} rowHeight="3.75rem" />
-        ) : (
-          <div className="card-body">
-            <FailureNotice error={error} onRetry={() => void refetch()} />
-          </div>
-        )}
-      </Card>
-    );
+    return <LoadingCard error={error} onRetry={() => void refetch()} rows={8} rowHeight="3.75rem" />;
   }
   return (
     <Card flush>
@@ -80,13 +70,37 @@ const WAYS: Readonly<Record<AuditEntry['actor'], string | null>> = {
 };
 
 function Actor({ entry, keyName }: { readonly entry: AuditEntry; readonly keyName: string | undefined }) {
-  if (entry.user_label !== null) return entry.user_label;
+  if (entry.user_label !== null) return <Name wraps>{entry.user_label}</Name>;
   if (entry.key_id === null) return 'operator';
-  return keyName === undefined ? <code>{entry.key_id}</code> : <span title={entry.key_id}>{keyName}</span>;
+  return keyName === undefined ? (
+    <code>{entry.key_id}</code>
+  ) : (
+    <span title={entry.key_id}>
+      <Name wraps>{keyName}</Name>
+    </span>
+  );
+}
+
+interface ByProps {
+  readonly entry: AuditEntry;
+  /** The names of keys by id. */
+  readonly names: ReadonlyMap<string, string>;
+}
+
+/** Who made a change, and how. */
+function By({ entry, names }: ByProps) {
+  return (
+    <>
+      <Actor entry={entry} keyName={entry.key_id === null ? undefined : names.get(entry.key_id)} />
+      <span className="audit-note muted">
+        {[WAYS[entry.actor], entry.address].filter((text) => text !== null).join(', ')}
+      </span>
+    </>
+  );
 }
 
 function AuditRow({ entry }: { readonly entry: AuditEntry }) {
-  const details = detailsText(entry.details);
+  const details = detailTexts(entry.details);
   const names = useKeyNames();
   return (
     <tr>
@@ -97,18 +111,27 @@ function AuditRow({ entry }: { readonly entry: AuditEntry }) {
         {actionText(entry.action)}
         {names.has(entry.target) ? (
           <span className="audit-note" title={entry.target}>
-            {names.get(entry.target)}
+            <Name wraps>{names.get(entry.target) ?? ''}</Name>
           </span>
         ) : (
           <code className="audit-note">{entry.target}</code>
         )}
-        {details !== '' && <span className="audit-note muted">{details}</span>}
+        {details.length > 0 && (
+          <span className="audit-note muted">
+            {details.map(([name, text], index) => (
+              <Fragment key={name}>
+                {index > 0 && ' · '}
+                {name}: <bdi>{text}</bdi>
+              </Fragment>
+            ))}
+          </span>
+        )}
+        <span className="cell-note narrow-only">
+          <By entry={entry} names={names} />
+        </span>
       </td>
       <td className="wide-only">
-        <Actor entry={entry} keyName={entry.key_id === null ? undefined : names.get(entry.key_id)} />
-        <span className="audit-note muted">
-          {[WAYS[entry.actor], entry.address].filter((text) => text !== null).join(', ')}
-        </span>
+        <By entry={entry} names={names} />
       </td>
     </tr>
   );

@@ -8,9 +8,8 @@ import { endingOf } from '../deliveries/ending.js';
 import { useReplay } from '../endpoints/endpoint-changes.js';
 import { endpointTitle } from '../endpoints/endpoint-title.js';
 import { JsonView } from '../events/json-view.js';
-import { useScope } from '../session/use-session.js';
+import { useLack } from '../session/use-session.js';
 import { SignatureChecker } from '../signature/signature-checker.js';
-import { NeedsScope } from '../shell/needs-scope.js';
 import { Button, ButtonLink } from '../ui/button.js';
 import { Card } from '../ui/card.js';
 import { CodeBlock } from '../ui/code-block.js';
@@ -29,14 +28,6 @@ const route = getRouteApi('/inside/endpoints/$endpointId/deliveries/$deliveryId'
 const SIGNATURE_HEADER = 'x-service-signature';
 
 export function DeliveryPage() {
-  return (
-    <NeedsScope scope="webhooks:read" title="Delivery">
-      <DeliveryView />
-    </NeedsScope>
-  );
-}
-
-function DeliveryView() {
   const { endpointId, deliveryId } = route.useParams();
   const { data: delivery, error, refetch } = useQuery(deliveryQuery(endpointId, deliveryId));
   const { data: endpoint } = useQuery(endpointQuery(endpointId));
@@ -105,19 +96,13 @@ function ReplayButton({
   readonly deliveryId: string;
   readonly isActive: boolean;
 }) {
-  const mayWrite = useScope('webhooks:write');
+  const lack = useLack('webhooks:write');
   const replaying = useReplay(endpointId, deliveryId);
   return (
     <Button
       look="solid"
       icon="replay"
-      reason={
-        !mayWrite
-          ? 'That takes the scope webhooks:write.'
-          : isActive
-            ? undefined
-            : 'The endpoint is not active. Enable it first.'
-      }
+      reason={lack ?? (isActive ? undefined : 'The endpoint is not active. Enable it first.')}
       busy={replaying.isPending}
       onClick={() => {
         replaying.mutate(undefined, {
@@ -194,7 +179,7 @@ function RequestTabs({ delivery: { request } }: { readonly delivery: DeliveryDet
   if (request === null) {
     return (
       <EmptyState icon="send" title="No request to show">
-        Either nothing was sent yet, or the event is past retention and its bytes are gone.
+        Nothing was sent yet, or the event is past retention and its bytes are gone.
       </EmptyState>
     );
   }

@@ -18,13 +18,13 @@ import { RecoverDialog } from '../endpoints/recover-dialog.js';
 import { scopeText } from '../endpoints/subscription-text.js';
 import { TestResult } from '../endpoints/test-result.js';
 import { WidgetName } from '../names/widget-name.js';
-import { useScope } from '../session/use-session.js';
-import { NeedsScope } from '../shell/needs-scope.js';
+import { useLack, useScope } from '../session/use-session.js';
 import { millisecondsText } from '../time/time-text.js';
 import { Button } from '../ui/button.js';
 import { Card } from '../ui/card.js';
 import { CopyIcon } from '../ui/copy-button.js';
 import { DataList, Datum } from '../ui/data-list.js';
+import { Name } from '../ui/name.js';
 import { FailureNotice, Notice } from '../ui/notice.js';
 import { PageHeader } from '../ui/page-header.js';
 import { Segments } from '../ui/segments.js';
@@ -38,21 +38,12 @@ import './endpoint.css';
 const route = getRouteApi('/inside/endpoints/$endpointId');
 
 const BACK = { link: { to: '/endpoints' }, text: 'Endpoints' } as const;
-const NEEDS_WRITE = 'That takes the scope webhooks:write.';
 const AUTO_DISABLED: Readonly<Record<string, string>> = {
   consecutive_failures: 'Disabled automatically: too many failed attempts in a row',
   gone: 'Disabled automatically: the endpoint answered 410 Gone',
 };
 
 export function EndpointPage() {
-  return (
-    <NeedsScope scope="webhooks:read" title="Endpoint">
-      <EndpointView />
-    </NeedsScope>
-  );
-}
-
-function EndpointView() {
   const { endpointId } = route.useParams();
   const search = route.useSearch();
   const navigate = route.useNavigate();
@@ -79,7 +70,11 @@ function EndpointView() {
       <PageHeader
         title={endpointTitle(endpoint)}
         badge={<HealthBadge status={endpoint.health.status} />}
-        note={<span className="mono">{endpoint.url}</span>}
+        note={
+          <span className="mono endpoint-address" title={endpoint.url}>
+            {endpoint.url}
+          </span>
+        }
         back={BACK}
         actions={
           <EndpointActions
@@ -140,7 +135,7 @@ function DisabledNotice({
   readonly endpoint: EndpointWithHealth;
   readonly onRecover: () => void;
 }) {
-  const mayWrite = useScope('webhooks:write');
+  const lack = useLack('webhooks:write');
   const { disabled_at: at, disabled_reason: reason, last_error: lastError } = endpoint.health;
   const automatically = AUTO_DISABLED[reason ?? ''];
   const isAutomatic = automatically !== undefined;
@@ -150,7 +145,7 @@ function DisabledNotice({
       icon="pause"
       title={automatically ?? 'Paused: receives no pushes'}
       actions={
-        <Button look="solid" icon="recover" reason={mayWrite ? undefined : NEEDS_WRITE} onClick={onRecover}>
+        <Button look="solid" icon="recover" reason={lack} onClick={onRecover}>
           Enable and recover …
         </Button>
       }
@@ -176,13 +171,13 @@ function FailingNotice({
   readonly endpoint: EndpointWithHealth;
   readonly onRecover: () => void;
 }) {
-  const mayWrite = useScope('webhooks:write');
+  const lack = useLack('webhooks:write');
   return (
     <Notice
       tone="wait"
       title={failedText(health) ?? 'The last attempts failed'}
       actions={
-        <Button look="solid" icon="recover" reason={mayWrite ? undefined : NEEDS_WRITE} onClick={onRecover}>
+        <Button look="solid" icon="recover" reason={lack} onClick={onRecover}>
           Recover …
         </Button>
       }
@@ -335,7 +330,11 @@ function SettingsCard({ endpoint }: { readonly endpoint: EndpointWithHealth }) {
             </details>
           )}
         </Datum>
-        {endpoint.description !== null && <Datum name="Description">{endpoint.description}</Datum>}
+        {endpoint.description !== null && (
+          <Datum name="Description">
+            <Name wraps>{endpoint.description}</Name>
+          </Datum>
+        )}
         <Datum name="Created">
           <Time iso={endpoint.created_at} />
         </Datum>

@@ -7,32 +7,22 @@ import { endpointTitle } from '../endpoints/endpoint-title.js';
 import { failedText, healthOf } from '../endpoints/health-of.js';
 import { eventsText, scopeText } from '../endpoints/subscription-text.js';
 import { subscribableTypes } from '../endpoints/event-families.js';
-import { useScope } from '../session/use-session.js';
-import { NeedsScope } from '../shell/needs-scope.js';
+import { useLack } from '../session/use-session.js';
 import { ButtonLink } from '../ui/button.js';
 import { Card } from '../ui/card.js';
-import { EmptyState, FailureNotice } from '../ui/notice.js';
+import { LoadingRows } from '../ui/loading-card.js';
+import { Name } from '../ui/name.js';
+import { EmptyState } from '../ui/notice.js';
 import { PageHeader } from '../ui/page-header.js';
-import { SkeletonTable } from '../ui/skeleton.js';
 import { HealthBadge } from '../ui/status-badge.js';
 import { Ago } from '../ui/time.js';
 import './endpoints.css';
 
-const NEEDS_WRITE = 'That takes the scope webhooks:write.';
-
 export function EndpointsPage() {
-  return (
-    <NeedsScope scope="webhooks:read" title="Endpoints">
-      <Endpoints />
-    </NeedsScope>
-  );
-}
-
-function Endpoints() {
   const { data: endpoints, error, refetch } = useQuery(endpointsQuery());
-  const mayWrite = useScope('webhooks:write');
+  const lack = useLack('webhooks:write');
   const create = (
-    <ButtonLink to="/endpoints/new" look="solid" icon="plus" reason={mayWrite ? undefined : NEEDS_WRITE}>
+    <ButtonLink to="/endpoints/new" look="solid" icon="plus" reason={lack}>
       New endpoint
     </ButtonLink>
   );
@@ -52,12 +42,8 @@ function Endpoints() {
           ) : (
             <EndpointTable endpoints={endpoints} />
           )
-        ) : error === null ? (
-          <SkeletonTable rows={5} rowHeight="3.75rem" />
         ) : (
-          <div className="card-body">
-            <FailureNotice error={error} onRetry={() => void refetch()} />
-          </div>
+          <LoadingRows error={error} onRetry={() => void refetch()} rows={5} rowHeight="3.75rem" />
         )}
       </Card>
     </>
@@ -110,7 +96,7 @@ function EndpointRow({ endpoint, activity, catalogSize }: EndpointRowProps) {
       </td>
       <td className="endpoint-cell">
         <Link to="/endpoints/$endpointId" params={{ endpointId: endpoint.id }} className="row-link truncate">
-          {endpointTitle(endpoint)}
+          <Name>{endpointTitle(endpoint)}</Name>
         </Link>
         <span className="endpoint-url mono truncate">{endpoint.url}</span>
         {failed !== undefined && <span className="endpoint-failed">{failed}</span>}

@@ -8,7 +8,7 @@ import { EventDetail } from '../events/event-detail.js';
 import type { EventSearch } from '../events/event-search.js';
 import { MAX_EVENTS } from '../events/event-window.js';
 import { useEventFeed, type EventFeed } from '../events/use-event-feed.js';
-import { NeedsScope } from '../shell/needs-scope.js';
+import { words } from '../session/wording.js';
 import { Button } from '../ui/button.js';
 import { Card } from '../ui/card.js';
 import { SelectField, TextField } from '../ui/field.js';
@@ -21,14 +21,6 @@ import './events.css';
 const route = getRouteApi('/inside/events');
 
 export function EventsPage() {
-  return (
-    <NeedsScope scope="events:read" title="Events">
-      <Events />
-    </NeedsScope>
-  );
-}
-
-function Events() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const { data: types } = useQuery(eventTypesQuery());
@@ -232,7 +224,12 @@ function EventList({ feed, search }: { readonly feed: EventFeed; readonly search
 function NoEvents({ search }: { readonly search: EventSearch }) {
   return search.event === undefined && search.widget === undefined ? (
     <EmptyState icon="events" title="No events yet">
-      Events appear here the moment they are appended. <code>npm run -s gapless -- emit</code> makes one.
+      Events appear here the moment they are appended.{' '}
+      {words().isOperated && (
+        <>
+          <code>npm run -s gapless -- emit</code> makes one.
+        </>
+      )}
     </EmptyState>
   ) : (
     <EmptyState icon="search" title="No event matches the filters">
@@ -254,7 +251,7 @@ function EventLine({ envelope, search }: { readonly envelope: Envelope; readonly
       >
         <span className="mono truncate event-name">{envelope.event}</span>
         <span className="numeric muted event-seq">#{envelope.seq}</span>
-        <span className="event-gist truncate muted">{gistOf(envelope)}</span>
+        <bdi className="event-gist truncate muted">{gistOf(envelope)}</bdi>
         <span className="muted event-time">
           <Time iso={envelope.occurred_at} />
         </span>

@@ -6,6 +6,7 @@ import { eventQuery, foundDeliveryQuery } from '../api/queries.js';
 import { foundName } from '../find/found-name.js';
 import { SearchBox } from '../shell/search-box.js';
 import { Card } from '../ui/card.js';
+import { isolated } from '../ui/name.js';
 import { EmptyState, FailureNotice } from '../ui/notice.js';
 import { PageHeader } from '../ui/page-header.js';
 import { SkeletonBlock } from '../ui/skeleton.js';
@@ -28,7 +29,7 @@ export function FindPage() {
     case 'nothing':
       return (
         <Frame>
-          <NothingFound title={q === '' ? 'What do you look for?' : `“${q}” is not an id`} />
+          <NothingFound title={q === '' ? 'What do you look for?' : `“${isolated(q)}” is not an id`} />
         </Frame>
       );
   }

@@ -7,14 +7,13 @@ import { keyState, type KeyState } from '../keys/key-state.js';
 import { NewKeyDialog } from '../keys/new-key-dialog.js';
 import { RevokeKeyDialog } from '../keys/revoke-key-dialog.js';
 import { useSession } from '../session/use-session.js';
-import { NeedsScope } from '../shell/needs-scope.js';
 import { localDay } from '../time/time-text.js';
 import { useNow } from '../time/use-now.js';
 import { Button } from '../ui/button.js';
 import { Card } from '../ui/card.js';
-import { FailureNotice } from '../ui/notice.js';
+import { LoadingRows } from '../ui/loading-card.js';
+import { Name } from '../ui/name.js';
 import { PageHeader } from '../ui/page-header.js';
-import { SkeletonTable } from '../ui/skeleton.js';
 import { Badge, type Tone } from '../ui/status-badge.js';
 import { Ago } from '../ui/time.js';
 import './keys.css';
@@ -33,7 +32,7 @@ export function KeysPage() {
     setAsking(NOTHING);
   };
   return (
-    <NeedsScope scope="keys:write" title="API keys">
+    <>
       <PageHeader
         title="API keys"
         note="For the feed, for submitting events, and for this dashboard."
@@ -45,7 +44,7 @@ export function KeysPage() {
       />
       <KeysCard onRevoke={(key) => setAsking({ kind: 'revoke', key })} />
       <AskingDialog asking={asking} close={close} onCreated={(key) => setAsking({ kind: 'created', key })} />
-    </NeedsScope>
+    </>
   );
 }
 
@@ -84,13 +83,7 @@ function KeysCard({ onRevoke }: { readonly onRevoke: (key: ApiKey) => void }) {
   return (
     <Card flush>
       {keys === undefined ? (
-        error === null ? (
-          <SkeletonTable rows={4} rowHeight="3.75rem" />
-        ) : (
-          <div className="card-body">
-            <FailureNotice error={error} onRetry={() => void refetch()} />
-          </div>
-        )
+        <LoadingRows error={error} onRetry={() => void refetch()} rows={4} rowHeight="3.75rem" />
       ) : (
         <table className="table keys-table">
           <thead>
@@ -133,7 +126,11 @@ function KeyRow({ apiKey, isOwn, state, onRevoke }: KeyRowProps) {
   return (
     <tr>
       <td>
-        {apiKey.name !== null && <strong className="key-name">{apiKey.name}</strong>}
+        {apiKey.name !== null && (
+          <strong className="key-name">
+            <Name wraps>{apiKey.name}</Name>
+          </strong>
+        )}
         <code className="key-id">{apiKey.id}</code>
         <span className="key-note">
           {isOwn && <Badge tone="accent">this session</Badge>}

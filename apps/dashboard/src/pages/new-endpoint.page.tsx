@@ -31,7 +31,7 @@ export function NewEndpointPage() {
           title="Endpoint created"
           what="secret"
           secret={created.secret}
-          hint="Gapless signs every push with this secret. Your receiver needs it to verify pushes."
+          hint="Every push is signed with this secret. Your receiver needs it to verify pushes."
           onClose={() => void navigate({ to: '/endpoints/$endpointId', params: { endpointId: created.id } })}
         />
       )}

@@ -11,10 +11,10 @@ import { endpointTitle } from '../endpoints/endpoint-title.js';
 import { byUrgency, failedText, healthOf } from '../endpoints/health-of.js';
 import { WINDOWS, type Window } from '../overview/overview-search.js';
 import { useScope } from '../session/use-session.js';
-import { NeedsScope } from '../shell/needs-scope.js';
 import { durationText, millisecondsText } from '../time/time-text.js';
 import { ButtonLink } from '../ui/button.js';
 import { Card } from '../ui/card.js';
+import { Name } from '../ui/name.js';
 import { EmptyState, FailureNotice, Notice } from '../ui/notice.js';
 import { PageHeader } from '../ui/page-header.js';
 import { Segments } from '../ui/segments.js';
@@ -32,22 +32,17 @@ const LISTED = 6;
 const route = getRouteApi('/inside/');
 
 export function OverviewPage() {
-  return (
-    <NeedsScope scope="webhooks:read" title="Overview">
-      <OverviewView />
-    </NeedsScope>
-  );
-}
-
-function OverviewView() {
   const { minutes: chosen } = route.useSearch();
   const navigate = route.useNavigate();
   const { data: hour } = useQuery({ ...overviewQuery(60), enabled: chosen === undefined });
   const minutes = chosen ?? fittingWindow(totalsOf(hour), 1, [15, 60]);
   const { data: overview, error, refetch } = useQuery(overviewQuery(minutes));
-  const { data: endpoints, error: endpointsError } = useQuery(endpointsQuery());
-  const { data: activity } = useQuery(activityQuery(24));
-  const failure = error ?? endpointsError;
+  const { data: endpoints, error: endpointsError, refetch: refetchEndpoints } = useQuery(endpointsQuery());
+  const { data: activity, error: activityError, refetch: refetchActivity } = useQuery(activityQuery(24));
+  const failure = error ?? endpointsError ?? activityError;
+  const retry = () => {
+    for (const again of [refetch, refetchEndpoints, refetchActivity]) void again();
+  };
   // All at once, so that nothing moves when the next part comes.
   const isLoading = overview === undefined || endpoints === undefined || activity === undefined;
   return (
@@ -64,9 +59,12 @@ function OverviewView() {
           />
         }
       />
-      {failure !== null && isLoading && <FailureNotice error={failure} onRetry={() => void refetch()} />}
       {isLoading ? (
-        <OverviewSkeleton />
+        failure === null ? (
+          <OverviewSkeleton />
+        ) : (
+          <FailureNotice error={failure} onRetry={retry} />
+        )
       ) : (
         <>
           <Attention endpoints={endpoints} activity={activity} />
@@ -108,10 +106,10 @@ function Attention({ endpoints, activity }: EndpointsCardProps) {
     <Notice tone="bad" title={title}>
       <ul className="attention">
         {broken.slice(0, LISTED).map((endpoint) => (
-          <li key={endpoint.id} className="row">
+          <li key={endpoint.id} className="row attention-endpoint">
             <HealthBadge status={healthOf(endpoint, activity)} />
             <Link to="/endpoints/$endpointId" params={{ endpointId: endpoint.id }}>
-              {endpointTitle(endpoint)}
+              <Name>{endpointTitle(endpoint)}</Name>
             </Link>
             <span>{brokenText(endpoint, activity)}</span>
           </li>
@@ -262,7 +260,7 @@ function EndpointLine({
     <li className="overview-endpoint">
       <HealthBadge status={healthOf(endpoint, activity)} />
       <Link to="/endpoints/$endpointId" params={{ endpointId: endpoint.id }} className="row-link truncate">
-        {endpointTitle(endpoint)}
+        <Name>{endpointTitle(endpoint)}</Name>
       </Link>
       <Sparkline buckets={buckets} span="24 hours" />
       <span className="overview-endpoint-last muted">

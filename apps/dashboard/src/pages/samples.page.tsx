@@ -115,7 +115,7 @@ const RULES = [
   ['Refuse pushes older than 300 seconds', 'Then nobody can record a push and send it to you later.'],
   [
     'Answer 2xx within 10 seconds',
-    'Do the work afterwards. Gapless retries after any other response, for about 13 hours.',
+    'Do the work afterwards. After any other response, the push is sent again, for about 13 hours.',
   ],
   [
     'Remember the id',

@@ -1,13 +1,10 @@
 import type { PortalSession } from '../api/resources.js';
-import { setProductName } from './product-name.js';
-
-/** The name of a portal without `PORTAL_NAME`. */
-const DEFAULT_NAME = 'Events and webhooks';
+import { speakForProduct, words } from '../session/wording.js';
 
 /** Gives the pages the name and the colour of the product. */
 export function showBranding({ name, accent }: PortalSession['branding']): void {
-  setProductName(name ?? DEFAULT_NAME);
-  document.title = name ?? DEFAULT_NAME;
+  speakForProduct(name);
+  document.title = words().product;
   if (accent === null) return;
   const mixed = (percent: number, other: string) => `color-mix(in oklab, ${accent} ${percent}%, ${other})`;
   const colours = {

@@ -4,11 +4,13 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { whenSessionEnds } from '../api/client.js';
+import { LoadingPage } from '../shell/loading-page.js';
 import { FailureNotice } from '../ui/notice.js';
 import { Toasts } from '../ui/toasts.js';
 import { newQueryClient } from '../api/query-client.js';
 import { showBranding } from './branding.js';
 import { beginPortalSession, endPortalSession } from './portal-session.js';
+import { takeLinkToken } from './portal-token.js';
 import { portalRouter } from './router.js';
 import '../styles/fonts.css';
 import '../styles/tokens.css';
@@ -23,9 +25,26 @@ const place = document.getElementById('root');
 if (place === null) throw new Error('portal.html has no #root');
 const screen = createRoot(place);
 
-try {
-  const session = await beginPortalSession(queries);
-  if (session !== null) showBranding(session.branding);
+await show(takeLinkToken());
+
+/** Shows the pages of the session that the link opens, or the reason why there is none. */
+async function show(link: string | null): Promise<void> {
+  screen.render(
+    <main className="portal-ended">
+      <LoadingPage />
+    </main>,
+  );
+  try {
+    const session = await beginPortalSession(queries, link);
+    if (session !== null) showBranding(session.branding);
+  } catch (error) {
+    screen.render(
+      <main className="portal-ended">
+        <FailureNotice error={error} onRetry={() => void show(link)} />
+      </main>,
+    );
+    return;
+  }
   const router = portalRouter(queries);
   whenSessionEnds(() => {
     endPortalSession(queries);
@@ -41,11 +60,5 @@ try {
         </QueryClientProvider>
       </CSPProvider>
     </StrictMode>,
-  );
-} catch (error) {
-  screen.render(
-    <main className="portal-ended">
-      <FailureNotice error={error} onRetry={() => location.reload()} />
-    </main>,
   );
 }

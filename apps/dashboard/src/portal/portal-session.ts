@@ -3,17 +3,17 @@ import { ApiProblem } from '../api/api-problem.js';
 import { api, dataOf, setBearerToken } from '../api/client.js';
 import { sessionQuery } from '../api/queries.js';
 import type { PortalSession } from '../api/resources.js';
-import { keepToken, keptToken, takeLinkToken } from './portal-token.js';
+import { keepToken, keptToken } from './portal-token.js';
 
 const PORTAL_KEY = ['portal-session'];
 
 /**
- * Opens the session of the link in the address, or goes on with the one that this tab has.
+ * Opens the session of a link, or goes on with the one that this tab has.
+ * @param link the token of the link that led here, if the address had one
  * @returns `null` if there is no session: the link was used or has expired, or the session is over
  * @throws ApiProblem when the api cannot answer
  */
-export async function beginPortalSession(queries: QueryClient): Promise<PortalSession | null> {
-  const link = takeLinkToken();
+export async function beginPortalSession(queries: QueryClient, link: string | null): Promise<PortalSession | null> {
   const kept = keptToken();
   try {
     // A page that is loaded again has the link that it has used. Another link may be of another user, whatever became

@@ -1,33 +1,18 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, Outlet, type LinkProps } from '@tanstack/react-router';
-import { useEffect } from 'react';
+import { Fragment, useEffect } from 'react';
 import { followChanges } from '../api/follow-changes.js';
 import { organizationQuery } from '../api/queries.js';
-import type { Scope } from '../api/resources.js';
+import { words } from '../session/wording.js';
+import { AllowedOutlet } from '../shell/allowed-outlet.js';
 import { ConnectionBanner } from '../shell/connection-banner.js';
+import { Navigation } from '../shell/navigation.js';
+import { placesInPortal } from '../shell/places.js';
 import { useFocusOnNavigation } from '../shell/use-focus-on-navigation.js';
-import { Icon, type IconName } from '../ui/icon.js';
+import { Icon } from '../ui/icon.js';
+import { Name } from '../ui/name.js';
 import { portalSession } from './portal-session.js';
-import { productName } from './product-name.js';
 import '../shell/shell.css';
 import './portal.css';
-
-interface Place {
-  readonly link: LinkProps;
-  readonly icon: IconName;
-  readonly text: string;
-  /** The scope that its page needs; `null` for none. */
-  readonly scope: Scope | null;
-}
-
-const PLACES: readonly Place[] = [
-  { link: { to: '/endpoints' }, icon: 'endpoint', text: 'Endpoints', scope: 'webhooks:read' },
-  { link: { to: '/events' }, icon: 'events', text: 'Events', scope: 'events:read' },
-  { link: { to: '/catalog' }, icon: 'catalog', text: 'Event catalog', scope: null },
-  { link: { to: '/alerts' }, icon: 'bell', text: 'Live-chat alerts', scope: 'settings:read' },
-  { link: { to: '/keys' }, icon: 'key', text: 'API keys', scope: 'keys:write' },
-  { link: { to: '/audit-log' }, icon: 'shield', text: 'Audit log', scope: 'keys:write' },
-];
 
 /** The frame of the portal's pages: what the product calls it, and only the pages that the session may use. */
 export function PortalShell() {
@@ -37,8 +22,8 @@ export function PortalShell() {
   const session = portalSession(queries);
   const { data: organization } = useQuery(organizationQuery());
   if (session === null) return null;
-  const { branding, scopes, return_url: returnUrl, user_label: user } = session;
-  const who = [organization?.name, user].filter((text) => text !== null && text !== undefined).join(' · ');
+  const { branding, return_url: returnUrl, user_label: user } = session;
+  const who = [organization?.name, user].filter((text) => typeof text === 'string');
   return (
     <div className="portal">
       <a href="#main" className="skip-link">
@@ -47,8 +32,19 @@ export function PortalShell() {
       <header className="portal-header">
         <div className="portal-title">
           {branding.logo_url !== null && <img src={branding.logo_url} alt="" className="portal-logo" />}
-          <strong>{productName()}</strong>
-          {who !== '' && <span className="muted truncate">{who}</span>}
+          <strong className="portal-name">
+            <Name>{words().product}</Name>
+          </strong>
+          {who.length > 0 && (
+            <span className="portal-who muted">
+              {who.map((name, index) => (
+                <Fragment key={index}>
+                  {index > 0 && <span className="portal-who-between"> · </span>}
+                  <Name>{name}</Name>
+                </Fragment>
+              ))}
+            </span>
+          )}
           {returnUrl !== null && (
             // The portal is often in a frame: the link is for the page around it.
             <a href={returnUrl} target="_top" rel="noreferrer" className="portal-return">
@@ -56,24 +52,11 @@ export function PortalShell() {
             </a>
           )}
         </div>
-        <nav aria-label="Main" className="portal-navigation">
-          <ul>
-            {PLACES.filter(({ scope }) => scope === null || scopes.includes(scope as (typeof scopes)[number])).map(
-              ({ link, icon, text }) => (
-                <li key={text}>
-                  <Link {...link} className="navigation-link">
-                    <Icon name={icon} />
-                    {text}
-                  </Link>
-                </li>
-              ),
-            )}
-          </ul>
-        </nav>
+        <Navigation places={placesInPortal(session)} className="portal-navigation" />
       </header>
       <main id="main" ref={main} tabIndex={-1} className="main">
         <ConnectionBanner />
-        <Outlet />
+        <AllowedOutlet />
       </main>
     </div>
   );

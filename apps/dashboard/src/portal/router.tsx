@@ -1,158 +1,32 @@
 import type { QueryClient } from '@tanstack/react-query';
-import {
-  createRootRouteWithContext,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  Outlet,
-  redirect,
-} from '@tanstack/react-router';
-import { parseDeliverySearch } from '../deliveries/delivery-search.js';
-import { parseEventSearch } from '../events/event-search.js';
-import { parseSampleSearch } from '../samples/sample-search.js';
-import { parseFindSearch } from '../find/find-search.js';
-import { parsePageSearch } from '../ui/page-search.js';
-import { FailedPage } from '../shell/failed-page.js';
-import { MissingPage } from '../shell/missing-page.js';
+import { createRoute, redirect } from '@tanstack/react-router';
+import { inside, root, routerOf, SHARED_PAGES } from '../routes.js';
+import { homeInPortal } from '../shell/places.js';
 import { EndedPage } from './ended-page.js';
-import { PortalShell } from './portal-shell.js';
 import { portalSession } from './portal-session.js';
-
-// The ids and paths of the routes are those of the dashboard, because the pages find their parameters by them.
-const root = createRootRouteWithContext<{ readonly queries: QueryClient }>()({ component: Outlet });
+import { PortalShell } from './portal-shell.js';
 
 const ended = createRoute({ getParentRoute: () => root, path: '/ended', component: EndedPage });
-
-const inside = createRoute({
-  getParentRoute: () => root,
-  id: 'inside',
-  beforeLoad: ({ context }) => {
-    // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router redirects in this way
-    if (portalSession(context.queries) === null) throw redirect({ to: '/ended' as '/', replace: true });
-  },
-  component: PortalShell,
-});
 
 const first = createRoute({
   getParentRoute: () => inside,
   path: '/',
   beforeLoad: ({ context }) => {
-    const scopes = portalSession(context.queries)?.scopes ?? [];
-    const to = scopes.includes('webhooks:read')
-      ? '/endpoints'
-      : scopes.includes('events:read')
-        ? '/events'
-        : '/catalog';
+    const session = portalSession(context.queries);
     // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router redirects in this way
-    throw redirect({ to, replace: true });
+    if (session !== null) throw redirect({ to: homeInPortal(session), replace: true });
   },
 });
 
-const endpoints = createRoute({
-  getParentRoute: () => inside,
-  path: '/endpoints',
-  component: lazyRouteComponent(() => import('../pages/endpoints.page.js'), 'EndpointsPage'),
-});
-
-const newEndpoint = createRoute({
-  getParentRoute: () => inside,
-  path: '/endpoints/new',
-  component: lazyRouteComponent(() => import('../pages/new-endpoint.page.js'), 'NewEndpointPage'),
-});
-
-const endpoint = createRoute({
-  getParentRoute: () => inside,
-  path: '/endpoints/$endpointId',
-  validateSearch: parseDeliverySearch,
-  component: lazyRouteComponent(() => import('../pages/endpoint.page.js'), 'EndpointPage'),
-});
-
-const editEndpoint = createRoute({
-  getParentRoute: () => inside,
-  path: '/endpoints/$endpointId/edit',
-  component: lazyRouteComponent(() => import('../pages/edit-endpoint.page.js'), 'EditEndpointPage'),
-});
-
-const delivery = createRoute({
-  getParentRoute: () => inside,
-  path: '/endpoints/$endpointId/deliveries/$deliveryId',
-  component: lazyRouteComponent(() => import('../pages/delivery.page.js'), 'DeliveryPage'),
-});
-
-const events = createRoute({
-  getParentRoute: () => inside,
-  path: '/events',
-  validateSearch: parseEventSearch,
-  component: lazyRouteComponent(() => import('../pages/events.page.js'), 'EventsPage'),
-});
-
-const catalog = createRoute({
-  getParentRoute: () => inside,
-  path: '/catalog',
-  component: lazyRouteComponent(() => import('../pages/catalog.page.js'), 'CatalogPage'),
-});
-
-const alerts = createRoute({
-  getParentRoute: () => inside,
-  path: '/alerts',
-  validateSearch: parsePageSearch,
-  component: lazyRouteComponent(() => import('../pages/alerts.page.js'), 'AlertsPage'),
-});
-
-const keys = createRoute({
-  getParentRoute: () => inside,
-  path: '/keys',
-  component: lazyRouteComponent(() => import('../pages/keys.page.js'), 'KeysPage'),
-});
-
-const auditLog = createRoute({
-  getParentRoute: () => inside,
-  path: '/audit-log',
-  validateSearch: parsePageSearch,
-  component: lazyRouteComponent(() => import('../pages/audit-log.page.js'), 'AuditLogPage'),
-});
-
-const samples = createRoute({
-  getParentRoute: () => inside,
-  path: '/samples',
-  validateSearch: parseSampleSearch,
-  component: lazyRouteComponent(() => import('../pages/samples.page.js'), 'SamplesPage'),
-});
-
-const find = createRoute({
-  getParentRoute: () => inside,
-  path: '/find',
-  validateSearch: parseFindSearch,
-  component: lazyRouteComponent(() => import('../pages/find.page.js'), 'FindPage'),
-});
-
-const missing = createRoute({ getParentRoute: () => inside, path: '$', component: MissingPage });
-
-const pages = [
-  first,
-  endpoints,
-  newEndpoint,
-  endpoint,
-  editEndpoint,
-  delivery,
-  events,
-  catalog,
-  alerts,
-  keys,
-  auditLog,
-  samples,
-  find,
-  missing,
-];
+const routes = root.addChildren([ended, inside.addChildren([first, ...SHARED_PAGES])]);
 
 export function portalRouter(queries: QueryClient) {
-  return createRouter({
-    routeTree: root.addChildren([ended, inside.addChildren(pages)]),
-    basepath: '/portal',
-    context: { queries },
-    defaultPreload: 'intent',
-    scrollRestoration: true,
-    defaultErrorComponent: FailedPage,
-    defaultNotFoundComponent: MissingPage,
+  return routerOf(routes, '/portal', {
+    queries,
+    Shell: PortalShell,
+    enter: () => {
+      // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router redirects in this way
+      if (portalSession(queries) === null) throw redirect({ to: '/ended' as '/', replace: true });
+    },
   });
 }

@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { useConnection } from '../api/connection.js';
+import { words } from '../session/wording.js';
 import { zonedTime } from '../time/time-text.js';
 import { Icon } from '../ui/icon.js';
 
@@ -13,7 +14,9 @@ export function ConnectionBanner() {
   const answeredMs = useConnection((connection) => connection.answeredMs);
   useEffect(() => {
     if (isUp) return undefined;
-    const timer = setInterval(() => void queries.refetchQueries({ type: 'active' }), TRY_EVERY_MS);
+    // A request that waits for a server that hangs is not replaced: the browser keeps few connections to a server.
+    const tryAgain = () => void queries.refetchQueries({ type: 'active' }, { cancelRefetch: false });
+    const timer = setInterval(tryAgain, TRY_EVERY_MS);
     return () => {
       clearInterval(timer);
     };
@@ -24,8 +27,8 @@ export function ConnectionBanner() {
         <p className="connection-lost">
           <Icon name="warning" />
           <span>
-            <strong>Not updated since {zonedTime(new Date(answeredMs).toISOString())}.</strong> Gapless cannot be
-            reached. The page continues by itself when it can.
+            <strong>Not updated since {zonedTime(new Date(answeredMs).toISOString())}.</strong> {words().service} cannot
+            be reached. The page continues by itself when it can.
           </span>
         </p>
       )}

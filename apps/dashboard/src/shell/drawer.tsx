@@ -1,8 +1,10 @@
 import { Dialog } from '@base-ui/react/dialog';
 import { useState, type ReactNode } from 'react';
+import { useSession } from '../session/use-session.js';
 import { IconButton } from '../ui/button.js';
 import { Brand } from './brand.js';
 import { Navigation } from './navigation.js';
+import { placesFor } from './places.js';
 import { SearchBox } from './search-box.js';
 
 /** The menu of small screens, open at first. */
@@ -23,7 +25,7 @@ export function Drawer({ account }: { readonly account: ReactNode }) {
             <Dialog.Close render={<IconButton icon="cross" label="Close" />} />
           </div>
           <SearchBox onSearch={close} />
-          <Navigation onNavigate={close} />
+          <Navigation places={placesFor(useSession())} onNavigate={close} />
           {account}
         </Dialog.Popup>
       </Dialog.Portal>

@@ -7,7 +7,7 @@ export function MissingPage() {
       <PageHeader
         title="There is no such page"
         note="The address may be mistyped, or what it led to was deleted."
-        actions={<ButtonLink to="/">To the overview</ButtonLink>}
+        actions={<ButtonLink to="/">To the first page</ButtonLink>}
       />
     </>
   );

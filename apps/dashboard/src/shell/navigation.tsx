@@ -1,13 +1,18 @@
 import { Link } from '@tanstack/react-router';
-import { useSession } from '../session/use-session.js';
 import { Icon } from '../ui/icon.js';
-import { placesFor } from './places.js';
+import type { Place } from './places.js';
 
-export function Navigation({ onNavigate }: { readonly onNavigate?: () => void }) {
+interface NavigationProps {
+  readonly places: readonly Place[];
+  readonly className?: string;
+  readonly onNavigate?: () => void;
+}
+
+export function Navigation({ places, className = 'navigation', onNavigate }: NavigationProps) {
   return (
-    <nav aria-label="Main" className="navigation">
+    <nav aria-label="Main" className={className}>
       <ul>
-        {placesFor(useSession()).map(({ link, icon, text }) => (
+        {places.map(({ link, icon, text }) => (
           <li key={text}>
             <Link {...link} className="navigation-link" onClick={onNavigate}>
               <Icon name={icon} />

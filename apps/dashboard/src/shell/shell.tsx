@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Outlet, useNavigate } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { followChanges } from '../api/follow-changes.js';
 import { organizationQuery } from '../api/queries.js';
@@ -7,9 +7,11 @@ import { signOut } from '../session/session.js';
 import { useSession } from '../session/use-session.js';
 import { Button, IconButton } from '../ui/button.js';
 import { toastFailure } from '../ui/toast-queue.js';
+import { AllowedOutlet } from './allowed-outlet.js';
 import { Brand } from './brand.js';
 import { ConnectionBanner } from './connection-banner.js';
 import { Navigation } from './navigation.js';
+import { placesFor } from './places.js';
 import { SearchBox } from './search-box.js';
 import { ThemeSwitch } from './theme-switch.js';
 import { useFocusOnNavigation } from './use-focus-on-navigation.js';
@@ -28,7 +30,7 @@ export function Shell() {
       <aside className="sidebar">
         <Brand />
         <SearchBox />
-        <Navigation />
+        <Navigation places={placesFor(useSession())} />
         <Account />
       </aside>
       <header className="topbar">
@@ -37,7 +39,7 @@ export function Shell() {
       </header>
       <main id="main" ref={main} tabIndex={-1} className="main">
         <ConnectionBanner />
-        <Outlet />
+        <AllowedOutlet />
       </main>
     </div>
   );
@@ -46,6 +48,7 @@ export function Shell() {
 function Account() {
   const session = useSession();
   const { data: organization } = useQuery(organizationQuery());
+  const organizationTitle = [organization?.name, session.org_id].filter((text) => typeof text === 'string').join('\n');
   const queries = useQueryClient();
   const navigate = useNavigate();
   const leave = () => {
@@ -56,8 +59,8 @@ function Account() {
   return (
     <div className="account">
       <p className="account-label">Organization</p>
-      <p className={organization?.name === null ? 'account-org mono' : 'account-org'} title={session.org_id}>
-        {organization?.name ?? session.org_id}
+      <p className={organization?.name === null ? 'account-org mono' : 'account-org'} title={organizationTitle}>
+        <bdi>{organization?.name ?? session.org_id}</bdi>
       </p>
       <div className="account-actions">
         <Button look="ghost" icon="leave" onClick={leave}>

@@ -6,7 +6,7 @@ import './dialog.css';
 interface DialogProps {
   readonly open: boolean;
   readonly onClose: () => void;
-  readonly title: string;
+  readonly title: ReactNode;
   readonly description?: ReactNode;
   /** Whether Escape, a cross or a press beside it closes the dialog; false if something would be lost. */
   readonly dismissible?: boolean;

@@ -9,7 +9,7 @@ import { Icon } from './icon.js';
 import './field.css';
 
 interface FieldProps {
-  readonly label: string;
+  readonly label: ReactNode;
   readonly hint?: ReactNode;
   readonly error?: string | undefined;
   /** Whether only screen readers get the label, because the place explains the field to people who see it. */

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { ApiProblem, failureText } from '../api/api-problem.js';
-import { productName } from '../portal/product-name.js';
+import { NoAnswer } from '../api/no-answer.js';
+import { words } from '../session/wording.js';
 import { Button } from './button.js';
 import { Icon, type IconName } from './icon.js';
 import type { Tone } from './status-badge.js';
@@ -60,16 +61,17 @@ export function FailureNotice({
 }
 
 function titleOf(error: unknown): string {
+  if (error instanceof NoAnswer) return 'No answer';
   if (!(error instanceof ApiProblem)) return 'That did not work';
   switch (error.status) {
     case 403:
-      return 'This API key does not allow that';
+      return `${words().access} does not allow that`;
     case 404:
       return 'Not found';
     case 429:
       return 'Too many requests';
     default:
-      return error.status >= 500 ? `${productName()} is unavailable at the moment` : 'The request was refused';
+      return error.status >= 500 ? `${words().service} is unavailable at the moment` : 'The request was refused';
   }
 }
 

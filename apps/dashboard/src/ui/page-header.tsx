@@ -1,7 +1,8 @@
 import { useEffect, type ReactNode } from 'react';
 import { Link, type LinkProps } from '@tanstack/react-router';
-import { productName } from '../portal/product-name.js';
+import { words } from '../session/wording.js';
 import { Icon } from './icon.js';
+import { Name } from './name.js';
 import './page-header.css';
 
 interface PageHeaderProps {
@@ -15,18 +16,20 @@ interface PageHeaderProps {
 
 export function PageHeader({ title, badge, note, back, actions }: PageHeaderProps) {
   useEffect(() => {
-    document.title = `${title} · ${productName()}`;
+    document.title = `${title} · ${words().product}`;
   }, [title]);
   return (
     <header className="page-header">
       <div className="page-heading">
         {back !== undefined && (
           <Link {...back.link} className="page-back">
-            <Icon name="left" size={14} /> {back.text}
+            <Icon name="left" size={14} /> <Name>{back.text}</Name>
           </Link>
         )}
         <div className="row">
-          <h1>{title}</h1>
+          <h1>
+            <Name wraps>{title}</Name>
+          </h1>
           {badge}
         </div>
         {note !== undefined && <div className="page-note">{note}</div>}

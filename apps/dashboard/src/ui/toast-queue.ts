@@ -1,4 +1,5 @@
 import { failureText } from '../api/api-problem.js';
+import { mayHaveHappened } from '../api/no-answer.js';
 
 /** A short report. */
 export interface ToastText {
@@ -24,7 +25,7 @@ export function toastDone(title: string, description?: string): void {
 
 /** Shows briefly that something failed. If there is a place for the failure on the page, show it there. */
 export function toastFailure(title: string, error: unknown): void {
-  add({ title, description: failureText(error), type: 'bad' });
+  add({ title: mayHaveHappened(error) ? 'No answer' : title, description: failureText(error), type: 'bad' });
 }
 
 /** Returns the toasts that are not shown yet, and forgets them. */
