@@ -8,7 +8,7 @@ import type { GaplessApp } from '#libs/platform';
 import { ApiClient } from '../../support/api-client.js';
 import { anApiKey } from '../../support/api-keys.js';
 import { aGapless } from '../../support/gapless.js';
-import { aWidgetId } from '../../support/ids.js';
+import { anOrgId, aWidgetId } from '../../support/ids.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
 import { aReceiver, type Answer, type Received, type Receiver } from '../../support/receiver.js';
 import { oneTo } from '../../support/sequence.js';
