@@ -172,7 +172,7 @@ describe('an endpoint', () => {
     await page.getByRole('radio', { name: 'Signs for 1 more hour' }).check();
     await visitor.see('Both secrets sign until then');
     await visitor.button('Rotate secret').click();
-    await visitor.see('signs every push with both secrets');
+    await visitor.see('Every push is now signed with both secrets.');
     await page.getByLabel('I have stored the secret').check();
     await visitor.button('Done').click();
     await visitor.choose('Stop the previous secret');
