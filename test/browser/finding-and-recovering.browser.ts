@@ -147,7 +147,7 @@ describe('the search box', () => {
     await visitor.find('evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG');
     await visitor.see('There is no event evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG');
     await visitor.open('/find?q=parcel');
-    await visitor.see('“parcel” is not an id');
+    await visitor.see('“\u2068parcel\u2069” is not an id');
     expect(visitor.complaints.splice(0)).toEqual([expect.stringContaining('404')]);
   });
 });

@@ -209,7 +209,10 @@ describe('a key with few scopes', () => {
   });
 });
 
-/** Marks that pile up above and below one letter, and a mark that turns the text after it around. */
+/**
+ * Marks that pile up above and below one letter, and a mark that turns the text after it around. The api refuses such
+ * names, but names that were stored before have them.
+ */
 const HOSTILE_NAME = `Z${'\u0301\u0323'.repeat(50)}\u202e`;
 
 describe('a name that others chose', () => {
@@ -220,7 +223,9 @@ describe('a name that others chose', () => {
       const body = JSON.stringify({ name, scopes: ['events:read'] });
       expect((await operator.api.request('POST', '/external/api-keys', body)).status).toBe(201);
     };
-    for (const name of ['Above', HOSTILE_NAME, 'Below']) await aNamedKey(name);
+    for (const name of ['Above', 'Between', 'Below']) await aNamedKey(name);
+    const rename = 'update api_keys set name = $1 where name = $2 and org_id = $3';
+    await desk.suite.query(rename, [HOSTILE_NAME, 'Between', operator.orgId]);
     await visitor.open('/keys');
     const hostile = page.getByText(HOSTILE_NAME);
     await hostile.waitFor();
@@ -239,7 +244,8 @@ describe('a name that others chose', () => {
     const { visitor, operator } = await desk.aDesk();
     const { page } = visitor;
     const { url } = await desk.suite.aReceiver();
-    await operator.register({ url, events: ['ticket.created'], name: HOSTILE_NAME });
+    const { id } = await operator.register({ url, events: ['ticket.created'], name: 'Z' });
+    await desk.suite.query('update endpoints set name = $1 where id = $2', [HOSTILE_NAME, id]);
     await visitor.open('/endpoints');
     await page.getByText(HOSTILE_NAME).click();
     await visitor.heading(HOSTILE_NAME).waitFor();
