@@ -4,6 +4,7 @@ import {
   type AskedEvent,
   type EndpointHistory,
   type EndpointId,
+  type EventFilters,
   type EventId,
   type OrgId,
   type StoredInactivity,
@@ -29,6 +30,7 @@ interface EndpointRow {
   readonly is_active: boolean;
   readonly events: string[];
   readonly widget_ids: WidgetId[] | null;
+  readonly filter: string | null;
   readonly created_at: Date;
   readonly receives_after_seq: string;
   readonly subscription_changed_at: Date | null;
@@ -47,6 +49,7 @@ export class EventAnswers {
   constructor(
     private readonly store: Store,
     private readonly deliveries: Pick<DeliveryLog, 'ofEvent'>,
+    private readonly filters: EventFilters,
   ) {}
 
   /** Returns exactly one answer for each endpoint of today, in the order of their registration. */
@@ -59,7 +62,7 @@ export class EventAnswers {
       endpointId: row.id,
       endpointName: row.name,
       url: row.url,
-      outcome: deliveries.get(row.id) ?? whyNotDelivered(historyOf(row), event),
+      outcome: deliveries.get(row.id) ?? whyNotDelivered(historyOf(row), event, this.filters),
     }));
   }
 
@@ -69,8 +72,8 @@ export class EventAnswers {
       orgId,
       async (runner) =>
         (await runner.query(
-          `select e.id, e.name, e.url, e.is_active, e.events, e.widget_ids, e.created_at, e.receives_after_seq,
-             e.subscription_changed_at, p.inactivity
+          `select e.id, e.name, e.url, e.is_active, e.events, e.widget_ids, e.filter, e.created_at,
+             e.receives_after_seq, e.subscription_changed_at, p.inactivity
            from endpoints e
            left join lateral (
              select json_agg(json_build_object('beganAt', began_at, 'beganAfterSeq', began_after_seq,
@@ -92,6 +95,7 @@ function historyOf(row: EndpointRow): EndpointHistory {
     isActive: row.is_active,
     events: row.events,
     widgetIds: row.widget_ids,
+    filter: row.filter,
     createdAt: row.created_at,
     receivesAfterSeq: seqFromText(row.receives_after_seq),
     subscriptionChangedAt: row.subscription_changed_at,

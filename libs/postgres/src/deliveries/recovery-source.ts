@@ -1,7 +1,10 @@
 import {
   deliveryIdOf,
+  filteredReception,
+  isReceived,
   seqFromText,
   type EndpointId,
+  type EventFilters,
   type EventId,
   type OrgId,
   type Seq,
@@ -129,6 +132,7 @@ export class RecoverySource {
   constructor(
     private readonly store: Store,
     private readonly retentionMs: number,
+    private readonly filters: EventFilters,
   ) {}
 
   /**
@@ -165,10 +169,19 @@ export class RecoverySource {
     const found = rows.filter((row): row is FoundRow => row.seq !== null);
     const lastFound = found.at(-1);
     if (found.length === limit && lastFound !== undefined) {
-      return { events: found.map(toRecoverable), next: seqFromText(lastFound.seq) };
+      return { events: this.#matched(found, endpoint), next: seqFromText(lastFound.seq) };
     }
     const isEnd = first === undefined || first.looked_at < EVENTS_LOOKED_AT || first.last_seq === null;
-    return { events: found.map(toRecoverable), next: isEnd ? null : seqFromText(first.last_seq) };
+    return { events: this.#matched(found, endpoint), next: isEnd ? null : seqFromText(first.last_seq) };
+  }
+
+  /** Leaves out missed events that the endpoint's filter leaves out. A failed delivery has passed the filter. */
+  #matched(found: readonly FoundRow[], { filter = null }: Subscriber): readonly Recoverable[] {
+    return found
+      .filter(
+        ({ kind, envelope }) => kind === 'failed' || isReceived(filteredReception(filter, envelope, this.filters)),
+      )
+      .map(toRecoverable);
   }
 
   /** Returns how many deliveries of the endpoint are pending, at most 10,000. */
