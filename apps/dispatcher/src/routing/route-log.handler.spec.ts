@@ -387,7 +387,7 @@ describe('an endpoint with a filter', () => {
     };
     setImmediate(turn);
     const handled = await handle(tickets(1, 2_000));
-    if (handled.kind === 'unfinished') await handled.rest();
+    if (handled?.kind === 'unfinished') await handled.rest();
     isRouting = false;
     expect(turns).toBeGreaterThan(10);
     expect(await counted('filter_results_total{result="left_out"}')).toBe(2_000);

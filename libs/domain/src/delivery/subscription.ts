@@ -30,22 +30,27 @@ export type Reception =
   | { readonly kind: 'received_unfiltered'; readonly reason: string }
   | { readonly kind: 'inactive' | 'not_subscribed' | 'out_of_scope' | 'filtered' };
 
+// Made once: the router asks for each event and endpoint.
 const RECEIVED: Reception = { kind: 'received' };
+const INACTIVE: Reception = { kind: 'inactive' };
+const NOT_SUBSCRIBED: Reception = { kind: 'not_subscribed' };
+const OUT_OF_SCOPE: Reception = { kind: 'out_of_scope' };
+const FILTERED: Reception = { kind: 'filtered' };
 
 /**
  * Decides whether the event is pushed to the endpoint. The endpoint must be active, and either subscribed, in scope and
  * matched by its filter, or the target of a test.
  */
 export function receptionOf(endpoint: Subscriber, event: Routable, filters: EventFilters): Reception {
-  if (!endpoint.isActive) return { kind: 'inactive' };
+  if (!endpoint.isActive) return INACTIVE;
   if (event.targetEndpoint !== null) {
-    return event.targetEndpoint === endpoint.id ? RECEIVED : { kind: 'not_subscribed' };
+    return event.targetEndpoint === endpoint.id ? RECEIVED : NOT_SUBSCRIBED;
   }
-  if (!endpoint.events.includes(event.event)) return { kind: 'not_subscribed' };
+  if (!endpoint.events.includes(event.event)) return NOT_SUBSCRIBED;
   if (endpoint.isExact === true && endpoint.widgetIds !== null && event.widgetId === null) {
-    return { kind: 'out_of_scope' };
+    return OUT_OF_SCOPE;
   }
-  if (!inWidgetScope(endpoint.widgetIds, event.widgetId)) return { kind: 'out_of_scope' };
+  if (!inWidgetScope(endpoint.widgetIds, event.widgetId)) return OUT_OF_SCOPE;
   return filteredReception(endpoint.filter ?? null, event.envelope, filters);
 }
 
@@ -57,7 +62,7 @@ export function filteredReception(filter: string | null, envelope: Buffer, filte
     case 'matches':
       return RECEIVED;
     case 'leaves_out':
-      return { kind: 'filtered' };
+      return FILTERED;
     case 'fails':
       return { kind: 'received_unfiltered', reason: result.reason };
   }
