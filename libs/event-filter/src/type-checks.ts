@@ -13,6 +13,8 @@ export function guardedMember(node: ASTNode): ASTNode | undefined {
 
 /** Checks the members that an expression names against the events of one type. */
 export class TypeChecks {
+  readonly #found = new Map<ASTNode, boolean | undefined>();
+
   constructor(
     private readonly event: string,
     private readonly schema: JsonObject,
@@ -66,6 +68,11 @@ export class TypeChecks {
 
   /** Returns what the node is for every event of the type; `undefined` if that depends on the event. */
   #known(node: ASTNode): boolean | undefined {
+    if (!this.#found.has(node)) this.#found.set(node, this.#find(node));
+    return this.#found.get(node);
+  }
+
+  #find(node: ASTNode): boolean | undefined {
     const guarded = guardedMember(node);
     if (guarded !== undefined) return this.#hasMember(guarded);
     if (node.op === 'value') return typeof node.args === 'boolean' ? node.args : undefined;

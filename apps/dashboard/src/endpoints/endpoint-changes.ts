@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { api, dataOf, done } from '../api/client.js';
 import { reportLeaving } from '../api/follow-changes.js';
-import type { EndpointChange, FilterTest, NewEndpoint, Recovery } from '../api/resources.js';
+import type { EndpointChange, NewEndpoint, Recovery } from '../api/resources.js';
 import type { SubmittedEndpoint } from './endpoint-form.js';
 
 /** Requests everything again that shows endpoints or their deliveries. */
@@ -35,13 +35,6 @@ export function useChangeEndpoint(id: string) {
     mutationFn: (body: EndpointChange) =>
       dataOf(api.PATCH('/api/v1/external/webhooks/{id}', { params: { path: { id } }, body })),
     onSuccess: refresh,
-  });
-}
-
-/** Evaluates a filter for stored events. */
-export function useTestFilter() {
-  return useMutation({
-    mutationFn: (body: FilterTest) => dataOf(api.POST('/api/v1/external/webhooks/filter-test', { body })),
   });
 }
 

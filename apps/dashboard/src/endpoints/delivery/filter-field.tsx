@@ -5,7 +5,7 @@ import { Button } from '../../ui/button.js';
 import { TextArea } from '../../ui/field.js';
 import { FailureNotice } from '../../ui/notice.js';
 import { Badge, type Tone } from '../../ui/status-badge.js';
-import { useTestFilter } from '../endpoint-changes.js';
+import { useTestFilter } from './test-filter.js';
 
 interface FilterFieldProps {
   readonly events: ReadonlySet<string>;
