@@ -171,6 +171,15 @@ const hookMembers = {
 };
 const newWebhook = someOf(hookMembers, ['url', 'events']);
 const webhookChange = someOf({ ...hookMembers, is_active: mostly(fc.constant(true)) });
+const filterTest = someOf(
+  {
+    filter: mostly(filter),
+    events: hookMembers.events,
+    since: mostly(fc.nat()),
+    limit: mostly(fc.nat({ max: 1_100 })),
+  },
+  ['filter'],
+);
 const recoveryMembers = {
   until: mostly(fc.constant('2100-01-01T00:00:00Z')),
   status: mostly(fc.constantFrom('failed', 'missed')),
@@ -235,6 +244,7 @@ const submission = someOf({ events: mostly(fc.array(mostly(anEvent), { minLength
 const bodies = fc.record({
   createWebhook: newWebhook,
   updateWebhook: webhookChange,
+  testFilter: filterTest,
   recoverDeliveries: recovery,
   createApiKey: apiKey,
   createOrganizationApiKey: apiKey,

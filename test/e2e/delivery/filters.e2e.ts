@@ -137,6 +137,22 @@ describe('a filter', () => {
   });
 });
 
+describe('a new endpoint with a filter', () => {
+  it.concurrent('recovers only the events of the feed that match', async () => {
+    const operator = await suite.anOperator();
+    const ids = await operator.emit(ticket('low'), ticket('urgent'), ticket('low'));
+    await eventually(async () => {
+      expect((await operator.api.request('GET', `/external/events/${ids[2]!}`)).status).toBe(200);
+    });
+    const receiver = await suite.aReceiver(always(200));
+    const endpoint = await operator.register({ url: receiver.url, events: ['ticket.created'], filter: URGENT });
+    const neverSent = { since_seq: 0, status: 'never_sent' };
+    expect(await operator.recover(endpoint.id, { ...neverSent, dry_run: true })).toMatchObject({ matched: 1 });
+    await operator.recover(endpoint.id, neverSent);
+    await expectPushed({ operator, receiver, endpoint }, ['urgent']);
+  });
+});
+
 describe('a filter that cannot be accepted', () => {
   const refused = (detail: RegExp) => ({
     status: 422,
