@@ -143,6 +143,53 @@ describe('the form of an endpoint', () => {
   });
 });
 
+describe('the filter of an endpoint', () => {
+  it('is tried on recent events, is refused where it is wrong, and is stored', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const ticket = (priority?: string) => ({
+      event: 'ticket.created',
+      data: priority === undefined ? {} : { priority },
+    });
+    await operator.emit(ticket('urgent'), ticket('low'), ticket());
+    await visitor.open('/endpoints/new');
+    await page.getByRole('checkbox', { name: /^ticket\.created / }).check();
+    await page.getByLabel('URL').fill((await desk.suite.aReceiver()).url);
+    await page.getByText('Delivery', { exact: true }).click();
+    const filter = page.getByLabel('Filter');
+    const tryIt = visitor.button('Try it on recent events');
+    expect(await tryIt.getAttribute('title')).toBe('Write a filter first.');
+
+    await filter.fill('event.data.subject.matches("x")');
+    await tryIt.click();
+    await visitor.see('Line 1, column 1: regular expressions are not available.');
+    await filter.fill('event.type == "ticket.created"');
+    await visitor.button('Create endpoint').click();
+    await visitor.see('Line 1, column 7: event of ticket.created has no member "type".');
+
+    await filter.fill('event.data.priority == "urgent"');
+    await eventually(async () => {
+      await tryIt.click();
+      await page.getByText('Of the newest 3 events, 1 match').waitFor({ timeout: 500 });
+    });
+    const listed = page.getByRole('list').filter({ hasText: '#1' }).getByRole('listitem');
+    expect((await listed.allTextContents()).map((text) => text.trim())).toEqual([
+      'Pushed: no answer #3 ticket.created: No such key: priority.',
+      'Not pushed #2 ticket.created',
+      'Pushed #1 ticket.created',
+    ]);
+    expect(await violations(page)).toEqual([]);
+    await visitor.button('Create endpoint').click();
+    await page.getByTestId('secret').waitFor();
+    const [endpoint] = await operator.endpoints();
+    expect(endpoint).toMatchObject({ filter: 'event.data.priority == "urgent"' });
+    await visitor.open(`/endpoints/${endpoint!.id}/edit`);
+    expect(await page.getByLabel('Filter').inputValue()).toBe('event.data.priority == "urgent"');
+    // The refused requests.
+    visitor.complaints.splice(0);
+  });
+});
+
 describe('a secret that is shown once', () => {
   it('is not lost by a reload or a step back without a warning', async () => {
     const { visitor } = await desk.aDesk();

@@ -175,6 +175,18 @@ export const MUTATIONS: readonly Mutation[] = [
     },
   },
   {
+    name: 'drop-unanswered',
+    breaks: 'an endpoint does not get events for which its filter has no answer',
+    file: 'libs/domain/src/delivery/subscription.ts',
+    find: "      return { kind: 'received_unfiltered', reason: result.reason };",
+    replace: "      return { kind: 'filtered' };",
+    caughtBy: {
+      project: 'unit',
+      file: 'apps/dispatcher/src/routing/route-log.handler.spec.ts',
+      name: 'receives the events for which the filter has no answer',
+    },
+  },
+  {
     name: 'route-again',
     breaks: 'a router without offsets routes the log from its beginning',
     file: 'libs/domain/src/delivery/routed-place.ts',

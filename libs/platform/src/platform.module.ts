@@ -1,5 +1,6 @@
 import { Global, Module, type DynamicModule, type FactoryProvider, type Type } from '@nestjs/common';
 import { systemClock } from '#libs/domain';
+import { CelFilters } from '#libs/event-filter';
 import { PostgresModule, SecretCipher, Store } from '#libs/postgres';
 import {
   Appender,
@@ -18,7 +19,7 @@ import { MetricsController } from './metrics.controller.js';
 import { Platform } from './platform.js';
 import { PostgresWatch } from './postgres-watch.js';
 import { StageKit } from './stage-kit.js';
-import { CLOCK, CONFIG, LOGGER, TOPICS, TRACING } from './tokens.js';
+import { CLOCK, CONFIG, EVENT_FILTERS, LOGGER, TOPICS, TRACING } from './tokens.js';
 
 /** Gives a stage that lists it among its providers its own appender, so that no other stage's records delay it. */
 export const ownAppender: FactoryProvider<Appender> = {
@@ -62,10 +63,12 @@ export class PlatformModule {
       tenantDatabaseUrl: config.tenantDatabaseUrl,
       servesRequests,
     });
+    const filters = new CelFilters();
     const postgres = PostgresModule.over({
       store,
       cipher: new SecretCipher(config.secretEncryptionKeys),
       retentionMs: config.retentionMs,
+      filters,
     });
     measureProcess(metrics, name, health, store);
     const providers = [
@@ -73,6 +76,7 @@ export class PlatformModule {
       { provide: CLOCK, useValue: systemClock },
       { provide: LOGGER, useValue: logger },
       { provide: TRACING, useValue: tracing },
+      { provide: EVENT_FILTERS, useValue: filters },
       { provide: TOPICS, useValue: topicNames(config.topicPrefix, config.retrySchedule) },
       { provide: PositionSources, useValue: new PositionSources() },
       { provide: ConsumerSessions, useValue: new ConsumerSessions() },

@@ -3,4 +3,5 @@ export const CONFIG = Symbol('Config');
 export const CLOCK = Symbol('Clock');
 export const LOGGER = Symbol('Logger');
 export const TRACING = Symbol('Tracing');
+export const EVENT_FILTERS = Symbol('EventFilters');
 export const TOPICS = Symbol('TopicNames');

@@ -1,4 +1,5 @@
 import { Module, type DynamicModule, type Provider } from '@nestjs/common';
+import type { EventFilters } from '#libs/domain';
 import { ApiKeyRecords } from './access/api-key-records.js';
 import { AuditLog } from './access/audit-log.js';
 import { DashboardSessionRecords } from './access/dashboard-session-records.js';
@@ -71,13 +72,13 @@ const WITH_SECRETS: readonly (new (store: Store, cipher: SecretCipher) => object
   OperationalOutbox,
   SigningKeys,
 ];
-const WITHIN_RETENTION: readonly (new (store: Store, retentionMs: number) => object)[] = [FeedReader, RecoverySource];
 
 /** The objects that the classes of this lib are made from. */
 export interface PostgresParts {
   readonly store: Store;
   readonly cipher: SecretCipher;
   readonly retentionMs: number;
+  readonly filters: EventFilters;
 }
 
 /**
@@ -86,14 +87,15 @@ export interface PostgresParts {
  */
 @Module({})
 export class PostgresModule {
-  static over({ store, cipher, retentionMs }: PostgresParts): DynamicModule {
+  static over({ store, cipher, retentionMs, filters }: PostgresParts): DynamicModule {
     const providers: readonly Provider[] = [
       { provide: Store, useValue: store },
       { provide: SecretCipher, useValue: cipher },
       ...OVER_THE_STORE.map((one) => ({ provide: one, useValue: new one(store) })),
       ...WITH_SECRETS.map((one) => ({ provide: one, useValue: new one(store, cipher) })),
-      { provide: EventAnswers, useValue: new EventAnswers(store, new DeliveryLog(store)) },
-      ...WITHIN_RETENTION.map((one) => ({ provide: one, useValue: new one(store, retentionMs) })),
+      { provide: EventAnswers, useValue: new EventAnswers(store, new DeliveryLog(store), filters) },
+      { provide: FeedReader, useValue: new FeedReader(store, retentionMs) },
+      { provide: RecoverySource, useValue: new RecoverySource(store, retentionMs, filters) },
     ];
     return { module: PostgresModule, global: true, providers: [...providers], exports: [...providers] };
   }

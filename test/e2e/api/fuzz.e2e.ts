@@ -155,6 +155,11 @@ const url = fc.oneof(
   { weight: 1, arbitrary: junkText.map((text) => `https://${text}/`) },
 );
 
+const filter = fc.oneof(
+  fc.constantFrom('event.seq > 0', 'has(event.data.a) && event.data.a == 1', 'event.', 'event.data.a.all(x, x > 1)'),
+  junkText,
+);
+
 const scope = fc.constantFrom('events:read', 'events:write', 'webhooks:write', 'keys:write', 'nope');
 const hookMembers = {
   url: mostly(url),
@@ -162,9 +167,19 @@ const hookMembers = {
   name: mostly(fc.option(fc.string({ maxLength: 130 }))),
   description: mostly(fc.option(fc.string({ maxLength: 40 }))),
   widget_ids: mostly(fc.option(fc.array(mostly(fc.uuid()), { maxLength: 3 }))),
+  filter: mostly(fc.option(filter)),
 };
 const newWebhook = someOf(hookMembers, ['url', 'events']);
 const webhookChange = someOf({ ...hookMembers, is_active: mostly(fc.constant(true)) });
+const filterTest = someOf(
+  {
+    filter: mostly(filter),
+    events: hookMembers.events,
+    since: mostly(fc.nat()),
+    limit: mostly(fc.nat({ max: 1_100 })),
+  },
+  ['filter'],
+);
 const recoveryMembers = {
   until: mostly(fc.constant('2100-01-01T00:00:00Z')),
   status: mostly(fc.constantFrom('failed', 'missed')),
@@ -229,6 +244,7 @@ const submission = someOf({ events: mostly(fc.array(mostly(anEvent), { minLength
 const bodies = fc.record({
   createWebhook: newWebhook,
   updateWebhook: webhookChange,
+  testFilter: filterTest,
   recoverDeliveries: recovery,
   createApiKey: apiKey,
   createOrganizationApiKey: apiKey,

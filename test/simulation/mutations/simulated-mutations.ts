@@ -6,6 +6,13 @@ export type SimulatedMutation = Omit<Mutation, 'caughtBy'>;
 /** Breaks that were seen outside, put back, and some others of the kind that only a fault brings to light. */
 export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
   {
+    name: 'filter-of-before',
+    breaks: 'a filter answers for the event that was asked about before',
+    file: 'libs/event-filter/src/cel-filters.ts',
+    find: 'if (this.#last?.envelope.deref() !== envelope) {',
+    replace: 'if (this.#last === undefined) {',
+  },
+  {
     name: 'ids-forgotten',
     breaks: 'the sequencer knows ids for 2 s, shorter than a broker freezes',
     file: 'libs/domain/src/sequencing/id-window.ts',

@@ -62,11 +62,12 @@ export const ENDPOINT_STATEMENTS: readonly Meaning[] = [
     isSeenWhenCommitted: true,
     sign: /^simulated: insert the endpoint/,
     act: (tables, _statement, [values]) => {
-      const { id, orgId, url, events, receivesFromOffset, createdAt, ...delivery } = values as {
+      const { id, orgId, url, events, filter, receivesFromOffset, createdAt, ...delivery } = values as {
         readonly id: EndpointId;
         readonly orgId: OrgId;
         readonly url: string;
         readonly events: readonly string[];
+        readonly filter: string | null;
         readonly receivesFromOffset: string | null;
         readonly createdAt: Date;
         readonly deliverySettings: Partial<DeliverySettings> | null;
@@ -77,6 +78,7 @@ export const ENDPOINT_STATEMENTS: readonly Meaning[] = [
         org_id: orgId,
         url,
         events,
+        filter,
         is_active: true,
         activation: 1,
         delivery_settings: delivery.deliverySettings,
@@ -242,6 +244,7 @@ export const ENDPOINT_STATEMENTS: readonly Meaning[] = [
           org_id: row.org_id,
           events: [...row.events],
           widget_ids: null,
+          filter: row.filter,
           receives_after_seq: String(row.receives_after_seq),
           receives_from_offset: row.receives_from_offset === null ? null : String(row.receives_from_offset),
           created_ms: String(row.created_at_ms),

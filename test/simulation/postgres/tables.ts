@@ -55,6 +55,7 @@ export interface EndpointRow {
   readonly org_id: OrgId;
   readonly url: string;
   readonly events: readonly string[];
+  readonly filter: string | null;
   readonly is_active: boolean;
   readonly activation: number;
   readonly delivery_settings: Partial<DeliverySettings> | null;

@@ -13,7 +13,7 @@ import { Operator } from './operator.js';
 import { Customers, type Mood } from './customers.js';
 import { EventSource } from './event-source.js';
 import { FAULT_NAMES, FaultPlan, type FaultName } from './faults.js';
-import { Ledger, type Pace } from './ledger.js';
+import { Ledger, type Pace, type SeqFilter } from './ledger.js';
 import type { LogLine } from './recorded-logger.js';
 import { SimulatedProcess, type StageName } from './simulated-process.js';
 import { HttpSubmitter, InboxProducer } from './submitters.js';
@@ -73,6 +73,7 @@ export class History {
   readonly #time = new VirtualTime();
   readonly #plan: Random;
   readonly #paces: Random;
+  readonly #filters: Random;
   readonly #trace: Trace;
   readonly #ledger = new Ledger();
   readonly #network: Network;
@@ -92,6 +93,7 @@ export class History {
     const stream = (nth: number) => new Random(seed, nth);
     this.#plan = stream(1);
     this.#paces = stream(7);
+    this.#filters = stream(8);
     const time = this.#time;
     liveIn({ time, random: stream(2) });
     this.#trace = new Trace(time, options.onTrace);
@@ -360,7 +362,7 @@ export class History {
     const moods: readonly Mood[] = ['answers', 'answers', 'is slow', 'fails at times', 'fails', 'hangs'];
     for (const orgId of this.#orgIds) {
       for (let count = plan.int(0, 2); count > 0; count--) {
-        const operator = this.#operatorOf(orgId, this.#aPace());
+        const operator = this.#operatorOf(orgId, this.#aPace(), this.#aFilter());
         const createdAtMs = plan.chance(0.6) ? 0 : plan.between(0, endMs);
         operator.create(createdAtMs);
         if (plan.chance(0.3)) {
@@ -390,7 +392,15 @@ export class History {
     return { maxPerSecond, maxInFlight: maxPerSecond === null || paces.chance(0.3) ? paces.int(1, 3) : null };
   }
 
-  #operatorOf(orgId: OrgId, pace?: Pace): Operator {
+  /** Most endpoints have no filter. Some have one that has no answer, which keeps everything. */
+  #aFilter(): SeqFilter | null {
+    if (!this.#filters.chance(0.25)) return null;
+    if (this.#filters.chance(0.2)) return { text: 'event.data.absent == 1', keeps: () => true };
+    const [of, rest] = [this.#filters.int(2, 4), this.#filters.int(0, 1)];
+    return { text: `event.seq % ${of} == ${rest}`, keeps: (seq) => seq % of === rest };
+  }
+
+  #operatorOf(orgId: OrgId, pace?: Pace, filter?: SeqFilter | null): Operator {
     const { log } = topicNames(this.#config.topicPrefix, this.#config.retrySchedule);
     const partition = partitionOf(orgId, this.#config.partitions);
     const name = `hook-${this.#operators.length + 1}`;
@@ -406,7 +416,7 @@ export class History {
         handedOver: this.#broker.handedOver('sim-router', log, partition),
       }),
     };
-    const operator = new Operator(name, orgId, use, pace);
+    const operator = new Operator(name, orgId, use, pace, filter);
     this.#operators.push(operator);
     return operator;
   }

@@ -36,6 +36,12 @@ export interface InactiveTime {
 /** The limits of an endpoint, as its operator has set them. */
 export type Pace = Pick<DeliverySettings, 'maxPerSecond' | 'maxInFlight'>;
 
+/** A filter of seqs, and which of them it keeps by other means. */
+export interface SeqFilter {
+  readonly text: string;
+  readonly keeps: (seq: number) => boolean;
+}
+
 export interface LedgerEndpoint {
   readonly id: EndpointId;
   readonly orgId: OrgId;
@@ -49,6 +55,7 @@ export interface LedgerEndpoint {
   readonly inactive: InactiveTime[];
   readonly receipts: Receipt[];
   readonly pace: Pace;
+  readonly filter: SeqFilter | null;
   /** For each attempt that is in flight, whether its process is alive. */
   readonly inFlight: Set<() => boolean>;
 }
@@ -68,7 +75,7 @@ export class Ledger {
   readonly endpoints = new Map<EndpointId, LedgerEndpoint>();
   readonly endpointsByUrl = new Map<string, LedgerEndpoint>();
   /** The endpoints that were asked for, by their urls. */
-  readonly asked = new Map<string, Pick<LedgerEndpoint, 'mood' | 'createdFrom' | 'pace'>>();
+  readonly asked = new Map<string, Pick<LedgerEndpoint, 'mood' | 'createdFrom' | 'pace' | 'filter'>>();
   /** What went against a promise while it happened. */
   readonly breaches: string[] = [];
   /** The partitions that lost records, as `topic/partition`. */

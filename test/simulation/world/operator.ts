@@ -4,7 +4,7 @@ import type { Random } from '../engine/random.js';
 import type { Trace } from '../engine/trace.js';
 import { Actor, type VirtualTime } from '../engine/virtual-time.js';
 import { TICKET_TYPES } from './event-source.js';
-import type { Ledger, LedgerEndpoint, Pace } from './ledger.js';
+import type { Ledger, LedgerEndpoint, Pace, SeqFilter } from './ledger.js';
 import type { SimulatedProcess } from './simulated-process.js';
 
 export interface OperatorDependencies {
@@ -37,6 +37,7 @@ export class Operator {
     private readonly orgId: OrgId,
     private readonly use: OperatorDependencies,
     private readonly pace: Pace = NO_PACE,
+    private readonly filter: SeqFilter | null = null,
   ) {
     this.#actor = new Actor(`operator ${name}`);
   }
@@ -72,9 +73,9 @@ export class Operator {
       // Another endpoint each time: an operator that gets no answer does not know whether there is one.
       const url = `https://${this.name}-${++this.#requests}.example.com/`;
       const { maxPerSecond, maxInFlight } = this.pace;
-      ledger.asked.set(url, { mood: this.name, createdFrom: logEnd(this.orgId), pace: this.pace });
+      ledger.asked.set(url, { mood: this.name, createdFrom: logEnd(this.orgId), pace: this.pace, filter: this.filter });
       const pace = { max_per_second: maxPerSecond, max_in_flight: maxInFlight };
-      return api.createEndpoint(this.orgId, { url, events: TICKET_TYPES, ...pace });
+      return api.createEndpoint(this.orgId, { url, events: TICKET_TYPES, ...pace, filter: this.filter?.text ?? null });
     });
     this.#endpoint = ledger.endpoints.get(id) ?? null;
     if (this.#endpoint !== null) this.#endpoint.owedFrom = logEnd(this.orgId);

@@ -50,6 +50,7 @@ import {
   type TopicNames,
 } from '#libs/kafka-log';
 import { type Metrics, NO_TRACING } from '#libs/telemetry';
+import { CelFilters } from '#libs/event-filter';
 import { HealthBoard, untilItWorks, type Config, type Identifiers, type Logger } from '#libs/runtime';
 import { connectionLost, type Postgres } from '../postgres/postgres.js';
 import { simulatedStore } from '../postgres/simulated-store.js';
@@ -334,7 +335,9 @@ export class SimulatedProcess {
               this.use.destination(this),
             ),
           );
-          controllers.push(new RouteLogHandler(directory, dispatcher, places, positions, kit, LARGE_FROM));
+          controllers.push(
+            new RouteLogHandler(directory, dispatcher, places, positions, kit, new CelFilters(), LARGE_FROM),
+          );
           controllers.push(new DispatchAttemptsHandler(dispatcher));
           controllers.push(new ForwardRetriesHandler(appender, kit));
           part(new ReconcilePending(overdue, connection, appender, sessions, kit));

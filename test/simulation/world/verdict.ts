@@ -189,6 +189,10 @@ function isOwed({ owedFrom, inactive }: LedgerEndpoint, offset: number): boolean
   });
 }
 
+function keeps({ filter }: LedgerEndpoint, { seq }: Logged): boolean {
+  return filter === null || filter.keeps(seq);
+}
+
 function checkDeliveries(evidence: Evidence, log: readonly Logged[], problems: string[]): void {
   const { tables, ledger } = evidence;
   const rows = new Map<string, DeliveryRow>();
@@ -202,7 +206,8 @@ function checkDeliveries(evidence: Evidence, log: readonly Logged[], problems: s
       else if (!logged.envelope.equals(body)) problems.push(`${endpoint.id} was pushed other bytes of ${eventId}`);
       else if (!isWithheld(evidence, logged) && wasAbsent(endpoint, logged)) {
         problems.push(`${endpoint.id} was pushed ${eventId}, from a time when it was not there or inactive`);
-      }
+      } else if (!keeps(endpoint, logged))
+        problems.push(`${endpoint.id} was pushed ${eventId}, which its filter leaves out`);
     }
     const isActive = tables.endpoints.get(endpoint.id)?.is_active === true;
     for (const logged of log) {
@@ -214,7 +219,13 @@ function checkDeliveries(evidence: Evidence, log: readonly Logged[], problems: s
       if (row?.status === 'delivered' && !got.has(id)) {
         problems.push(`${id} is said to be delivered to ${endpoint.id}, which never accepted it`);
       }
-      if (row === undefined && isActive && isOwed(endpoint, offset) && !isWithheld(evidence, logged)) {
+      if (
+        row === undefined &&
+        isActive &&
+        keeps(endpoint, logged) &&
+        isOwed(endpoint, offset) &&
+        !isWithheld(evidence, logged)
+      ) {
         problems.push(`${id} was never scheduled for ${endpoint.id}`);
       }
     }

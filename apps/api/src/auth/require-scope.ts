@@ -6,8 +6,9 @@ export type KeyRequirement = ApiKeyScope | 'any';
 
 export const KEY_REQUIREMENT = Symbol('KeyRequirement');
 
-/** Opens the operation to keys with the scope. */
-export const RequireScope = (scope: ApiKeyScope) => SetMetadata(KEY_REQUIREMENT, scope);
+/** Opens the operation to keys with all of these scopes. */
+export const RequireScope = (...scopes: readonly [ApiKeyScope, ...(readonly ApiKeyScope[])]) =>
+  SetMetadata(KEY_REQUIREMENT, scopes);
 
 /** Opens the operation to every valid key. */
 export const AnyKey = () => SetMetadata(KEY_REQUIREMENT, 'any' satisfies KeyRequirement);

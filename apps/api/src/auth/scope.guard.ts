@@ -2,17 +2,18 @@ import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import { GaplessError } from '#libs/domain';
-import { KEY_REQUIREMENT, type KeyRequirement } from './require-scope.js';
+import type { ApiKeyScope } from '#libs/postgres';
+import { KEY_REQUIREMENT } from './require-scope.js';
 import './authenticated-key.js';
 
-/** Lets a request through when its key has the scope that the operation names with `@RequireScope`. */
+/** Lets a request through when its key has the scopes that the operation names with `@RequireScope`. */
 @Injectable()
 export class ScopeGuard implements CanActivate {
   constructor(private readonly reflector: Reflector) {}
 
   canActivate(context: ExecutionContext): boolean {
     const { apiKey } = context.switchToHttp().getRequest<FastifyRequest>();
-    const required = this.reflector.getAllAndOverride<KeyRequirement | undefined>(KEY_REQUIREMENT, [
+    const required = this.reflector.getAllAndOverride<readonly ApiKeyScope[] | 'any' | undefined>(KEY_REQUIREMENT, [
       context.getHandler(),
       context.getClass(),
     ]);
@@ -23,7 +24,8 @@ export class ScopeGuard implements CanActivate {
       throw new Error(`${context.getClass().name} does not say which scope it requires`);
     }
     if (apiKey === null) throw new Error(`${context.getClass().name} requires a scope outside of /api/`);
-    if (required === 'any' || apiKey.scopes.includes(required)) return true;
-    throw new GaplessError('insufficient_scope', `The API key lacks the scope ${required}.`);
+    const missing = required === 'any' ? undefined : required.find((scope) => !apiKey.scopes.includes(scope));
+    if (missing === undefined) return true;
+    throw new GaplessError('insufficient_scope', `The API key lacks the scope ${missing}.`);
   }
 }

@@ -1,6 +1,7 @@
 import type { ErrorCode, JsonObject } from '#libs/domain';
 import { PROBLEM_MEDIA_TYPE } from '../problems/problem.js';
 import { PROBLEM_TYPES } from '../problems/problem-types.js';
+import type { ApiKeyScope } from '#libs/postgres';
 import type { KeyRequirement } from '../auth/require-scope.js';
 import { IDEMPOTENCY_KEY_PATTERN } from '../idempotency/idempotency-key.js';
 import { objectOf, ref } from './schemas.js';
@@ -16,6 +17,8 @@ export interface OperationSketch {
    * the caller's portal session. `page` needs either of them.
    */
   readonly scope: KeyRequirement | 'session' | 'portal' | 'page' | 'sign_in';
+  /** A second scope that the key needs. */
+  readonly alsoScope?: ApiKeyScope;
   /** Whether only service keys are accepted. */
   readonly isForServices?: boolean;
   readonly parameters?: readonly JsonObject[];
@@ -86,7 +89,7 @@ export function operation(method: 'get' | 'post' | 'put' | 'patch' | 'delete', s
     summary: sketch.summary,
     description: [
       ...(sketch.description === undefined ? [] : [sketch.description]),
-      ...requirementText(sketch.scope, isForServices),
+      ...requirementText(sketch, isForServices),
     ].join('\n\n'),
     security: isForServices ? [{ apiKey: [] }] : securityOf(method, sketch.scope),
     ...(parameters.length === 0 ? {} : { parameters }),
@@ -110,8 +113,9 @@ export function operation(method: 'get' | 'post' | 'put' | 'patch' | 'delete', s
   };
 }
 
-function requirementText(scope: OperationSketch['scope'], isForServices: boolean): readonly string[] {
+function requirementText({ scope, alsoScope }: OperationSketch, isForServices: boolean): readonly string[] {
   if (scope === 'session' || scope === 'portal' || scope === 'page' || scope === 'sign_in') return [];
+  if (alsoScope !== undefined) return [`Scopes: \`${scope}\` and \`${alsoScope}\`.`];
   return [scope === 'any' ? 'Any valid key.' : `Scope: \`${scope}\`${isForServices ? ', of a service key' : ''}.`];
 }
 

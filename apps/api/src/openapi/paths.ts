@@ -66,7 +66,7 @@ const webhook: JsonObject = {
     id: 'updateWebhook',
     tag: ENDPOINTS,
     summary: 'Change an endpoint',
-    description: 'Missing members stay unchanged. null clears name, description and widget_ids.',
+    description: 'Missing members stay unchanged. null clears name, description, widget_ids and filter.',
     scope: 'webhooks:write',
     parameters: [ENDPOINT],
     body: { schema: ref('WebhookChange'), example: { is_active: true } },
@@ -144,6 +144,24 @@ const sendExample: JsonObject = {
     idempotent: true,
     success: { status: 202, description: 'The delivery.', content: dataOf(ref('Delivery')) },
     errors: ['not_found', 'endpoint_inactive', 'unknown_event_type'],
+  }),
+};
+
+const filterTest: JsonObject = {
+  post: operation('post', {
+    id: 'testFilter',
+    tag: ENDPOINTS,
+    summary: 'Test a filter with stored events',
+    description:
+      'Evaluates the filter for the newest events of the feed, at most 1,000 events, 4 MiB and 500 ms. One test of an organization runs at a time.',
+    scope: 'webhooks:read',
+    alsoScope: 'events:read',
+    body: {
+      schema: ref('FilterTest'),
+      example: { filter: 'event.data.priority == "urgent"', events: ['ticket.created'] },
+    },
+    success: { status: 200, description: 'What it does with each event.', content: dataOf(ref('FilterTestResult')) },
+    errors: ['unknown_event_type'],
   }),
 };
 
@@ -927,6 +945,7 @@ const changes: JsonObject = {
 /** `paths` of the document. */
 export const PATHS: JsonObject = {
   '/api/v1/external/webhooks': webhooks,
+  '/api/v1/external/webhooks/filter-test': filterTest,
   '/api/v1/external/webhooks/{id}': webhook,
   '/api/v1/external/webhooks/{id}/rotate-secret': rotateSecret,
   '/api/v1/external/webhooks/{id}/previous-secret': previousSecret,

@@ -3,6 +3,7 @@ import { AUDIT_ACTIONS, ORG_KEY_SCOPES, RECOVERY_KINDS, RECOVERY_STATUSES } from
 import { CreateApiKeyDto } from '../api-keys/api-key.dto.js';
 import { CURSOR_NAME_PATTERN } from '../cursors/cursor-name.js';
 import { MoveCursorDto } from '../cursors/cursor.dto.js';
+import { TestFilterDto } from '../webhooks/test-filter.dto.js';
 import { SendExampleDto } from '../webhooks/send-example.dto.js';
 import { SignInDto } from '../dashboard/sign-in.dto.js';
 import { RecoverDeliveriesDto } from '../deliveries/recover-deliveries.dto.js';
@@ -26,6 +27,7 @@ import {
   endpointDescription,
   endpointName,
   endpointUrl,
+  eventFilter,
   someEventTypes,
   widgetIds,
 } from '../webhooks/webhook-members.js';
@@ -75,6 +77,7 @@ const webhook = {
   url: endpointUrl.schema,
   events: someEventTypes.schema,
   widget_ids: absentOrNull(widgetIds).schema,
+  filter: absentOrNull(eventFilter).schema,
   is_active: { type: 'boolean', description: 'Becomes false after 20 failed attempts in a row.' },
   failure_count: { ...COUNT, description: 'Failed attempts in a row, over all deliveries. A success resets it to 0.' },
   last_triggered_at: MAYBE_TIMESTAMP,
@@ -265,11 +268,11 @@ export const SCHEMAS: JsonObject = {
         type: 'string',
         enum: [
           ...['delivered', 'pending', 'failed'],
-          ...['not_subscribed', 'out_of_scope', 'inactive', 'not_yet_created'],
+          ...['not_subscribed', 'out_of_scope', 'filtered', 'inactive', 'not_yet_created'],
         ],
         description:
           'The status of the delivery, or why there is none. `pending` without a delivery: a dispatcher has not come to the ' +
-          'event yet. Without a delivery, the present events and widgets of the endpoint count.',
+          'event yet. Without a delivery, the present events, widgets and filter of the endpoint count.',
       },
       inactive_since: { ...MAYBE_TIMESTAMP, description: 'Only with `inactive`.' },
       delivery: { anyOf: [ref('Delivery'), { type: 'null' }] },
@@ -390,6 +393,29 @@ export const SCHEMAS: JsonObject = {
     'A webhook that an agent has subscribed by MCP.',
   ),
   ExampleRequest: bodySchema(SendExampleDto),
+  FilterTest: bodySchema(TestFilterDto),
+  FilterTestResult: objectOf(
+    {
+      tested: COUNT,
+      matched: COUNT,
+      left_out: COUNT,
+      failed: { ...COUNT, description: 'Events for which the filter has no answer. They are pushed.' },
+      is_complete: { type: 'boolean', description: 'Whether every event that was asked for is among those tested.' },
+      events: {
+        type: 'array',
+        description: 'The tested events, newest first.',
+        items: objectOf({
+          id: EVENT_ID,
+          seq: { type: 'integer', minimum: 1 },
+          event: { type: 'string' },
+          occurred_at: TIMESTAMP,
+          result: { type: 'string', enum: ['matched', 'left_out', 'failed'] },
+          reason: { ...MAYBE_TEXT, description: 'Why the filter has no answer. Only with `failed`.' },
+        }),
+      },
+    },
+    'What a filter does with stored events.',
+  ),
   CursorMove: bodySchema(MoveCursorDto),
   EventType: objectOf({
     event: { type: 'string', enum: EVENT_TYPES },

@@ -8,6 +8,7 @@ import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { Idempotent } from '../idempotency/idempotent.decorator.js';
 import { JsonBody } from '../http/json-body.decorator.js';
+import { checkEventFilter } from './check-event-filter.js';
 import { EndpointUrlCheck } from './endpoint-url-check.js';
 import { LogMoments } from './log-moments.js';
 import { newSigningSecret } from './signing-secret.js';
@@ -35,6 +36,8 @@ export class CreateWebhookController {
     @JsonBody(CreateWebhookDto) body: CreateWebhookDto,
     @Actor() actor: AuditActor,
   ) {
+    const filter = body.filter ?? null;
+    checkEventFilter(filter, body.events);
     await this.urls.check(body.url);
     // Published from now on, and not only from the first push on.
     if (body.signatures?.includes('ed25519') === true) await this.signingKeys.ensure();
@@ -50,6 +53,7 @@ export class CreateWebhookController {
         url: body.url,
         events: body.events,
         widgetIds: widgetIdsOf(body.widget_ids),
+        filter,
         secret,
         createdAt: new Date(this.clock.now()),
         logEnd,

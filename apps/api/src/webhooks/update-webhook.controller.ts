@@ -1,6 +1,12 @@
 import { Controller, Inject, Param, Patch } from '@nestjs/common';
 import type { Clock, EndpointId, OrgId } from '#libs/domain';
-import { EndpointRecords, SigningKeys, type EndpointChanges, type AuditActor } from '#libs/postgres';
+import {
+  EndpointRecords,
+  SigningKeys,
+  type EndpointChanges,
+  type EndpointRecord,
+  type AuditActor,
+} from '#libs/postgres';
 import { Appender, factRecord, type TopicNames } from '#libs/kafka-log';
 import { CLOCK, TOPICS } from '#libs/platform';
 import { Actor } from '../audit/actor.decorator.js';
@@ -8,6 +14,7 @@ import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { appendOrRefuse } from '../deliveries/append-or-refuse.js';
 import { JsonBody } from '../http/json-body.decorator.js';
+import { checkSelection } from './check-event-filter.js';
 import { EndpointIdPipe, noSuchEndpoint } from './endpoint-id.pipe.js';
 import { EndpointUrlCheck } from './endpoint-url-check.js';
 import { LogMoments } from './log-moments.js';
@@ -21,6 +28,7 @@ function changesOf(body: UpdateWebhookDto, isActive: EndpointChanges['isActive']
     ...(body.name === undefined ? {} : { name: body.name }),
     ...(body.description === undefined ? {} : { description: body.description }),
     ...(body.widget_ids === undefined ? {} : { widgetIds: widgetIdsOf(body.widget_ids) }),
+    ...(body.filter === undefined ? {} : { filter: body.filter }),
     ...deliveryChangesOf(body),
     ...(isActive === undefined ? {} : { isActive }),
   };
@@ -54,12 +62,12 @@ export class UpdateWebhookController {
     const isActive = becomes === undefined ? undefined : { becomes, logEnd: await this.log.endOf(orgId) };
     const atMs = this.clock.now();
     const changes = changesOf(body, isActive);
-    const updated = await this.endpoints.by(actor).update(orgId, id, changes, new Date(atMs), ({ activation }) =>
-      // Disabling ends pending deliveries. A fact records it, so that its order among the attempts is known.
+    // Disabling ends pending deliveries. A fact records it, so that its order among the attempts is known.
+    const disabled = ({ activation }: EndpointRecord) =>
       appendOrRefuse(this.appender, [
         factRecord(this.topics.deliveries, { type: 'endpoint_disabled', endpointId: id, orgId, activation, atMs }),
-      ]),
-    );
+      ]);
+    const updated = await this.endpoints.by(actor).update(orgId, id, changes, new Date(atMs), disabled, checkSelection);
     if (updated === undefined) throw noSuchEndpoint();
     return { data: webhookJson(updated) };
   }

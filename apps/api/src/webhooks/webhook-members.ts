@@ -1,6 +1,6 @@
-import { EVENT_TYPES, isEventType, isIngestable, isSubscribable, parseWidgetId } from '#libs/domain';
+import { EVENT_TYPES, MAX_FILTER_LENGTH, isEventType, isIngestable, isSubscribable, parseWidgetId } from '#libs/domain';
 import type { MemberRule } from '../http/checked.decorator.js';
-import { aBoolean, anArrayOf, aShownTextOf, aString, described, problem } from '../http/member-rules.js';
+import { aBoolean, anArrayOf, aShownTextOf, aString, aTextOf, described, problem } from '../http/member-rules.js';
 
 /** Longest part of an unknown type that is repeated to the caller. */
 const MAX_ECHO_LENGTH = 64;
@@ -51,6 +51,12 @@ const aWidgetId: MemberRule = {
 export const widgetIds = described(anArrayOf(aWidgetId, { maxItems: 1_000, of: 'UUIDs' }), {
   description:
     'null: all widgets and org-wide events. []: only org-wide events. A list: these widgets and org-wide events.',
+});
+
+/** `checkEventFilter` checks the expression itself. */
+export const eventFilter = described(aTextOf(MAX_FILTER_LENGTH), {
+  description:
+    'An expression in CEL over the event, such as `event.data.priority == "urgent"`. Events for which it is false are not pushed. null: no filter.',
 });
 
 export const activity = described(aBoolean, {

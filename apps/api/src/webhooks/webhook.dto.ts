@@ -25,6 +25,7 @@ import {
   endpointDescription,
   endpointName,
   endpointUrl,
+  eventFilter,
   someEventTypes,
   widgetIds,
 } from './webhook-members.js';
@@ -45,6 +46,9 @@ export class CreateWebhookDto {
 
   @Checked(absentOrNull(widgetIds))
   readonly widget_ids?: readonly string[] | null;
+
+  @Checked(absentOrNull(eventFilter))
+  readonly filter?: string | null;
 
   @Checked(absentOrNull(newHeaders))
   readonly headers?: Readonly<Record<string, string>> | null;
@@ -90,6 +94,9 @@ export class UpdateWebhookDto {
 
   @Checked(absentOrNull(widgetIds))
   readonly widget_ids?: readonly string[] | null;
+
+  @Checked(absentOrNull(eventFilter))
+  readonly filter?: string | null;
 
   @Checked(absentOr(activity))
   readonly is_active?: boolean;

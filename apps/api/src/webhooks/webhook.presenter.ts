@@ -8,6 +8,7 @@ export interface WebhookJson {
   readonly url: string;
   readonly events: readonly string[];
   readonly widget_ids: readonly string[] | null;
+  readonly filter: string | null;
   readonly is_active: boolean;
   readonly failure_count: number;
   readonly last_triggered_at: string | null;
@@ -31,6 +32,7 @@ export function webhookJson(endpoint: EndpointRecord): WebhookJson {
     url: endpoint.url,
     events: endpoint.events,
     widget_ids: endpoint.widgetIds,
+    filter: endpoint.filter,
     is_active: endpoint.isActive,
     failure_count: endpoint.failureCount,
     last_triggered_at: isoTime(endpoint.lastTriggeredAt),

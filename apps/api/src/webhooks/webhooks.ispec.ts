@@ -53,6 +53,7 @@ describe('webhook endpoints over HTTP', () => {
       signatures: ['hmac'],
       respect_retry_after: false,
       disable_on_gone: false,
+      filter: null,
       max_per_second: null,
       max_in_flight: null,
       secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/) as unknown,

@@ -13,6 +13,7 @@ import { PreviousSecretPruner } from './previous-secret-pruner.js';
 import { RotateSecretController } from './rotate-secret.controller.js';
 import { SendExampleController } from './send-example.controller.js';
 import { TargetedEvents } from './targeted-events.js';
+import { TestFilterController } from './test-filter.controller.js';
 import { TestWebhookController } from './test-webhook.controller.js';
 import { UpdateWebhookController } from './update-webhook.controller.js';
 
@@ -21,6 +22,7 @@ import { UpdateWebhookController } from './update-webhook.controller.js';
   controllers: [
     CreateWebhookController,
     ListWebhooksController,
+    TestFilterController,
     GetWebhookController,
     UpdateWebhookController,
     DeleteWebhookController,

@@ -30,6 +30,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/external/webhooks/filter-test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test a filter with stored events
+         * @description Evaluates the filter for the newest events of the feed, at most 1,000 events, 4 MiB and 500 ms. One test of an organization runs at a time.
+         *
+         *     Scopes: `webhooks:read` and `events:read`.
+         */
+        post: operations["testFilter"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/external/webhooks/{id}": {
         parameters: {
             query?: never;
@@ -53,7 +75,7 @@ export interface paths {
         head?: never;
         /**
          * Change an endpoint
-         * @description Missing members stay unchanged. null clears name, description and widget_ids.
+         * @description Missing members stay unchanged. null clears name, description, widget_ids and filter.
          *
          *     Scope: `webhooks:write`.
          */
@@ -1855,6 +1877,8 @@ export interface components {
             events: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted")[];
             /** @description null: all widgets and org-wide events. []: only org-wide events. A list: these widgets and org-wide events. */
             widget_ids: string[] | null;
+            /** @description An expression in CEL over the event, such as `event.data.priority == "urgent"`. Events for which it is false are not pushed. null: no filter. */
+            filter: string | null;
             /** @description Becomes false after 20 failed attempts in a row. */
             is_active: boolean;
             /** @description Failed attempts in a row, over all deliveries. A success resets it to 0. */
@@ -1898,6 +1922,8 @@ export interface components {
             events: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted")[];
             /** @description null: all widgets and org-wide events. []: only org-wide events. A list: these widgets and org-wide events. */
             widget_ids: string[] | null;
+            /** @description An expression in CEL over the event, such as `event.data.priority == "urgent"`. Events for which it is false are not pushed. null: no filter. */
+            filter: string | null;
             /** @description Becomes false after 20 failed attempts in a row. */
             is_active: boolean;
             /** @description Failed attempts in a row, over all deliveries. A success resets it to 0. */
@@ -1978,6 +2004,8 @@ export interface components {
             events: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted")[];
             /** @description null: all widgets and org-wide events. []: only org-wide events. A list: these widgets and org-wide events. */
             widget_ids: string[] | null;
+            /** @description An expression in CEL over the event, such as `event.data.priority == "urgent"`. Events for which it is false are not pushed. null: no filter. */
+            filter: string | null;
             /** @description Becomes false after 20 failed attempts in a row. */
             is_active: boolean;
             /** @description Failed attempts in a row, over all deliveries. A success resets it to 0. */
@@ -2028,6 +2056,8 @@ export interface components {
             events: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted")[];
             /** @description null: all widgets and org-wide events. []: only org-wide events. A list: these widgets and org-wide events. */
             widget_ids: string[] | null;
+            /** @description An expression in CEL over the event, such as `event.data.priority == "urgent"`. Events for which it is false are not pushed. null: no filter. */
+            filter: string | null;
             /** @description Becomes false after 20 failed attempts in a row. */
             is_active: boolean;
             /** @description Failed attempts in a row, over all deliveries. A success resets it to 0. */
@@ -2096,6 +2126,8 @@ export interface components {
             description?: string | null;
             /** @description null: all widgets and org-wide events. []: only org-wide events. A list: these widgets and org-wide events. */
             widget_ids?: string[] | null;
+            /** @description An expression in CEL over the event, such as `event.data.priority == "urgent"`. Events for which it is false are not pushed. null: no filter. */
+            filter?: string | null;
             /** @description Headers to send with each push, at most 20. Values are stored encrypted and never shown. Names that Gapless or the connection sets are refused. */
             headers?: {
                 [key: string]: string;
@@ -2138,6 +2170,8 @@ export interface components {
             description?: string | null;
             /** @description null: all widgets and org-wide events. []: only org-wide events. A list: these widgets and org-wide events. */
             widget_ids?: string[] | null;
+            /** @description An expression in CEL over the event, such as `event.data.priority == "urgent"`. Events for which it is false are not pushed. null: no filter. */
+            filter?: string | null;
             /** @description true enables the endpoint again, with failure_count 0. */
             is_active?: boolean;
             /** @description Headers to add or replace; null removes one. null in place of the object removes all. Headers that are not named stay. */
@@ -2195,10 +2229,10 @@ export interface components {
             /** @description Of the endpoint as it is now. */
             url: string;
             /**
-             * @description The status of the delivery, or why there is none. `pending` without a delivery: a dispatcher has not come to the event yet. Without a delivery, the present events and widgets of the endpoint count.
+             * @description The status of the delivery, or why there is none. `pending` without a delivery: a dispatcher has not come to the event yet. Without a delivery, the present events, widgets and filter of the endpoint count.
              * @enum {string}
              */
-            answer: "delivered" | "pending" | "failed" | "not_subscribed" | "out_of_scope" | "inactive" | "not_yet_created";
+            answer: "delivered" | "pending" | "failed" | "not_subscribed" | "out_of_scope" | "filtered" | "inactive" | "not_yet_created";
             /**
              * Format: date-time
              * @description Only with `inactive`.
@@ -2453,6 +2487,38 @@ export interface components {
              * @enum {string}
              */
             event: "conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered";
+        };
+        FilterTest: {
+            /** @description The expression in CEL. */
+            filter: string;
+            /** @description Only events of these types, which the filter is checked against. Default: all, without the check. */
+            events?: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted")[] | null;
+            /** @description Only events with a greater seq. */
+            since?: number | null;
+            /** @description The most events. Default 100. */
+            limit?: number | null;
+        };
+        /** @description What a filter does with stored events. */
+        FilterTestResult: {
+            tested: number;
+            matched: number;
+            left_out: number;
+            /** @description Events for which the filter has no answer. They are pushed. */
+            failed: number;
+            /** @description Whether every event that was asked for is among those tested. */
+            is_complete: boolean;
+            /** @description The tested events, newest first. */
+            events: {
+                id: string;
+                seq: number;
+                event: string;
+                /** Format: date-time */
+                occurred_at: string;
+                /** @enum {string} */
+                result: "matched" | "left_out" | "failed";
+                /** @description Why the filter has no answer. Only with `failed`. */
+                reason: string | null;
+            }[];
         };
         CursorMove: {
             /** @description The seq of the last event that was handled. */
@@ -3096,6 +3162,129 @@ export interface operations {
              *     `url_private_network`: The url is not on the public network.
              *
              *     `url_unresolvable`: The host of the url has no address.
+             *
+             *     `unknown_event_type`: The event type cannot be used here.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: The service is unavailable. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    testFilter: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "filter": "event.data.priority == \"urgent\"",
+                 *       "events": [
+                 *         "ticket.created"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["FilterTest"];
+            };
+        };
+        responses: {
+            /** @description What it does with each event. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["FilterTestResult"];
+                    };
+                };
+            };
+            /** @description `malformed_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_api_key`: The API key is not valid.
+             *
+             *     `missing_api_key`: An API key is required.
+             */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `insufficient_scope`: The API key does not allow this.
+             *
+             *     `csrf_token_invalid`: The request does not come from the dashboard.
+             */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: The request is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: The body is not JSON. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `validation_failed`: The request is not valid.
              *
              *     `unknown_event_type`: The event type cannot be used here.
              */

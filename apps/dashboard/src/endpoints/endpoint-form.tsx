@@ -142,6 +142,7 @@ export function EndpointForm({ initial, submitText, busy, failure, cancel, onSub
             error={isTried && parsedScope.kind === 'wrong' ? parsedScope.reason : refused.widgetIds}
           />
           <DeliveryFields
+            events={events}
             draft={delivery}
             shown={shownDelivery}
             onChange={(next) => {
@@ -167,7 +168,7 @@ export function EndpointForm({ initial, submitText, busy, failure, cancel, onSub
   );
 }
 
-const DELIVERY_MEMBERS = ['headers', 'auth', 'max_per_second', 'max_in_flight', 'signatures'];
+const DELIVERY_MEMBERS = ['filter', 'headers', 'auth', 'max_per_second', 'max_in_flight', 'signatures'];
 
 type Member = 'url' | 'name' | 'description' | 'events' | 'widgetIds' | 'delivery';
 

@@ -12,6 +12,7 @@ import {
   type StoredRecord,
 } from '#libs/kafka-log';
 import { Metrics } from '#libs/telemetry';
+import { CelFilters } from '#libs/event-filter';
 import { createLogger } from '#libs/runtime';
 import { anEndpointId } from '../../../../test/support/due-attempts.js';
 import { FakeAppender } from '../../../../test/support/fake-appender.js';
@@ -58,7 +59,7 @@ let isStale: boolean;
 
 function anEndpointRow(id: EndpointId, events: readonly string[], change: object = {}) {
   const moment = { receives_after_seq: '0', receives_from_offset: null, created_ms: String(AT_MS) };
-  return { id, org_id: ORG, events, widget_ids: null, ...moment, inactive: null, ...change };
+  return { id, org_id: ORG, events, widget_ids: null, filter: null, ...moment, inactive: null, ...change };
 }
 
 beforeEach(() => {
@@ -136,6 +137,7 @@ function startRouter(): void {
     places,
     { endsBefore: () => Promise.resolve(new Map([[0, notRouted]])) } as unknown as LogPositions,
     aStageKit({ nowMs: AT_MS, topics, metrics }),
+    new CelFilters(),
     largeFrom,
   );
 }
@@ -321,11 +323,13 @@ function routedTo(endpointId: EndpointId): readonly number[] {
   return seqsOf(made, endpointId);
 }
 
-async function skipped(reason: string): Promise<number> {
-  const line = (await metrics.scrape()).text
-    .split('\n')
-    .find((text) => text.includes(`skipped_total{reason="${reason}"}`));
+async function counted(series: string): Promise<number> {
+  const line = (await metrics.scrape()).text.split('\n').find((text) => text.includes(series));
   return Number(line?.split(' ').at(-1));
+}
+
+function skipped(reason: string): Promise<number> {
+  return counted(`skipped_total{reason="${reason}"}`);
 }
 
 describe('an endpoint', () => {
@@ -349,6 +353,44 @@ describe('an endpoint', () => {
     await handle(tickets(1, 10));
     expect(routedTo(RESTED)).toEqual([1, 2, 5, 6, 7, 8, 10]);
     expect(await skipped('while_inactive')).toBe(3);
+  });
+});
+
+describe('an endpoint with a filter', () => {
+  it('receives the events that match, and the others are counted', async () => {
+    subscribers = [
+      anEndpointRow(ALL_TICKETS, ['ticket.created']),
+      anEndpointRow(LATER, ['ticket.created'], { filter: 'event.seq > 4', receives_after_seq: '2' }),
+    ];
+    await handle(tickets(1, 10));
+    expect(routedTo(ALL_TICKETS)).toHaveLength(10);
+    expect(routedTo(LATER)).toEqual([5, 6, 7, 8, 9, 10]);
+    // Events that are older than the endpoint do not count as left out.
+    expect(await counted('filter_results_total{result="left_out"}')).toBe(2);
+    expect(await skipped('before_endpoint')).toBe(2);
+    expect(await counted('filter_results_total{result="failed"}')).toBe(0);
+  });
+
+  it('receives the events for which the filter has no answer', async () => {
+    subscribers = [anEndpointRow(LATER, ['ticket.created'], { filter: 'event.data.priority == "urgent"' })];
+    await handle(tickets(1, 10));
+    expect(routedTo(LATER)).toHaveLength(10);
+    expect(await counted('filter_results_total{result="failed"}')).toBe(10);
+  });
+
+  it('leaves room for other work while many events are left out', async () => {
+    subscribers = [anEndpointRow(LATER, ['ticket.created'], { filter: 'event.seq < 0' })];
+    let [turns, isRouting] = [0, true];
+    const turn = () => {
+      turns++;
+      if (isRouting) setImmediate(turn);
+    };
+    setImmediate(turn);
+    const handled = await handle(tickets(1, 2_000));
+    if (handled?.kind === 'unfinished') await handled.rest();
+    isRouting = false;
+    expect(turns).toBeGreaterThan(10);
+    expect(await counted('filter_results_total{result="left_out"}')).toBe(2_000);
   });
 });
 

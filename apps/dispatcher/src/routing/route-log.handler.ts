@@ -3,15 +3,18 @@ import { Controller, Inject } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
 import {
   deliveryIdOf,
+  isReceived,
   outOfTime,
-  receives,
+  receptionOf,
   SeqGate,
   type DueAttempt,
+  type EventFilters,
   type LogEvent,
   type LoggedPlace,
   ORG_SHARE,
   type OrgId,
   type OutOfTime,
+  type Reception,
   type RoutedPlace,
 } from '#libs/domain';
 import { EndpointDirectory, type RoutedSubscriber } from '#libs/postgres';
@@ -24,7 +27,7 @@ import {
   type RecordBatch,
 } from '#libs/kafka-log';
 import { BatchTrace } from '#libs/telemetry';
-import { StageKit } from '#libs/platform';
+import { EVENT_FILTERS, StageKit } from '#libs/platform';
 import { Dispatcher, ROUTER_GROUP, type AsideAttempt } from '../dispatcher.js';
 import type { Intake, OpenRecord } from '../lane-feeder.js';
 import { RoutedPlaces } from './routed-places.js';
@@ -35,6 +38,9 @@ const SKIP_FROM = 1_000;
 const ASIDE_AT_ONCE = 500;
 /** Attempts that are offered to the lane before other work of the thread runs. */
 const OFFERED_AT_ONCE = 1_000;
+
+/** Filters that are evaluated before other work of the thread runs. */
+const FILTERED_AT_ONCE = 100;
 
 /** An organization with at least this many deliveries in a batch is large: others do not wait for it. */
 export const LARGE_FROM = ORG_SHARE;
@@ -67,6 +73,7 @@ export class RouteLogHandler {
     private readonly places: RoutedPlaces,
     private readonly positions: LogPositions,
     private readonly kit: StageKit,
+    @Inject(EVENT_FILTERS) private readonly filters: EventFilters,
     @Inject(ROUTER_LARGE_FROM) private readonly largeFrom: number,
   ) {
     const { metrics } = kit;
@@ -74,6 +81,7 @@ export class RouteLogHandler {
     for (const reason of ['routed_before', 'before_endpoint', 'while_inactive'] as const) {
       metrics.add('gapless_router_skipped_total', { reason }, 0);
     }
+    for (const result of ['left_out', 'failed'] as const) metrics.add('gapless_filter_results_total', { result }, 0);
   }
 
   /** Routes a batch. A repeated batch creates the same deliveries, whose attempts are not made again. */
@@ -142,6 +150,7 @@ export class RouteLogHandler {
     sifted.remember();
     const trace = new BatchTrace(this.kit.tracing, 'route', this.kit.clock.now());
     const leftOut = { before_endpoint: 0, while_inactive: 0 };
+    const filtered = new FilterCounts();
     let offered = 0;
     let aside: (AsideAttempt & { readonly record: OpenRecord })[] = [];
     const putAside = async () => {
@@ -152,7 +161,7 @@ export class RouteLogHandler {
     for (const event of events) {
       if (fresh.has(event)) {
         const traceparent = trace.follow(event.traceparent, event);
-        for (const { id, isPaced } of receivers(event, subscribers.get(event.orgId) ?? [], leftOut)) {
+        for (const { id, isPaced } of this.#receivers(event, subscribers, leftOut, filtered)) {
           const due = firstAttempt({ ...event, traceparent }, id);
           if (isPaced || !this.dispatcher.offerFirst(due, event.record)) {
             event.record.hold();
@@ -167,11 +176,37 @@ export class RouteLogHandler {
         }
       }
       event.record.close();
+      if (filtered.sinceYield < FILTERED_AT_ONCE) continue;
+      filtered.sinceYield = 0;
+      await setImmediate();
+      goOn?.();
     }
     if (aside.length > 0) await putAside();
     trace.end(this.kit.clock.now());
     this.kit.metrics.add('gapless_deliveries_scheduled_total', {}, offered);
     this.#count(leftOut);
+    this.#countFiltered(filtered);
+  }
+
+  /** Selects the endpoints that get the event, and counts deliveries that times or filters rule out. */
+  #receivers(
+    event: DueEvent,
+    subscribers: Subscribers,
+    leftOut: Record<OutOfTime, number>,
+    filtered: FilterCounts,
+  ): readonly RoutedSubscriber[] {
+    return (subscribers.get(event.orgId) ?? []).filter((subscriber) => {
+      const reception = receptionOf(subscriber, event, this.filters);
+      // Only an event that the endpoint would get otherwise is left out by its filter.
+      if (!isReceived(reception) && reception.kind !== 'filtered') return false;
+      const reason = outOfTime(subscriber, event);
+      if (reason !== undefined) {
+        leftOut[reason]++;
+        return false;
+      }
+      filtered.add(reception, subscriber, event);
+      return isReceived(reception);
+    });
   }
 
   /** Reports events that were routed before: the group lost its offsets, and begins at the start of the log. */
@@ -208,6 +243,13 @@ export class RouteLogHandler {
       this.kit.metrics.add('gapless_router_skipped_total', { reason }, leftOut[reason]);
     }
     this.kit.logger.info(leftOut, 'router.left_out');
+  }
+
+  #countFiltered({ leftOut, failed, lastFailure }: FilterCounts): void {
+    if (leftOut > 0) this.kit.metrics.add('gapless_filter_results_total', { result: 'left_out' }, leftOut);
+    if (lastFailure === undefined) return;
+    this.kit.metrics.add('gapless_filter_results_total', { result: 'failed' }, failed);
+    this.kit.logger.info({ failed, ...lastFailure }, 'router.filters_failed');
   }
 }
 
@@ -253,16 +295,21 @@ function largeOrgs(
   return new Set([...most].filter(isLarge).map(([orgId]) => orgId));
 }
 
-/** Selects the endpoints that get the event. @param leftOut counts deliveries that the endpoint's times rule out */
-function receivers(
-  event: LogEvent & LoggedPlace,
-  subscribers: readonly RoutedSubscriber[],
-  leftOut: Record<OutOfTime, number>,
-): readonly RoutedSubscriber[] {
-  return subscribers.filter((subscriber) => {
-    if (!receives(subscriber, event)) return false;
-    const reason = outOfTime(subscriber, event);
-    if (reason !== undefined) leftOut[reason]++;
-    return reason === undefined;
-  });
+/** What the filters of endpoints did with the events of a batch. */
+class FilterCounts {
+  /** Filters that were evaluated since other work of the thread ran. */
+  sinceYield = 0;
+  leftOut = 0;
+  /** Events that are delivered because the filter had no answer. */
+  failed = 0;
+  lastFailure: { readonly org_id: OrgId; readonly endpoint_id: string; readonly event_id: string } | undefined;
+
+  add(reception: Reception, { id, filter }: RoutedSubscriber, event: LogEvent): void {
+    if (typeof filter === 'string') this.sinceYield++;
+    if (reception.kind === 'filtered') this.leftOut++;
+    if (reception.kind !== 'received_unfiltered') return;
+    this.failed++;
+    // The reason may quote the event, which is not logged.
+    this.lastFailure = { org_id: event.orgId, endpoint_id: id, event_id: event.id };
+  }
 }

@@ -8,6 +8,7 @@ export * from './delivery-settings.js';
 export * from './delivery-state.js';
 export * from './destination.js';
 export * from './endpoint-health.js';
+export * from './event-filter.js';
 export * from './lane-shares.js';
 export * from './later-retry.js';
 export * from './receiving-times.js';

@@ -1,16 +1,30 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseEndpointId, parseWidgetId } from '../kernel/index.js';
-import { receives, type Routable, type Subscriber } from './subscription.js';
+import type { EventFilters } from './event-filter.js';
+import { isReceived, receptionOf, type Routable, type Subscriber } from './subscription.js';
 
 const ID = parseEndpointId(`whe_${'A'.repeat(26)}`)!;
 const OTHER_ID = parseEndpointId(`whe_${'B'.repeat(26)}`)!;
 const WIDGET = parseWidgetId('11111111-1111-4111-8111-111111111111')!;
 
 const ENDPOINT: Subscriber = { id: ID, isActive: true, events: ['ticket.created'], widgetIds: null };
-const EVENT: Routable = { event: 'ticket.created', widgetId: null, targetEndpoint: null };
-const TEST_EVENT: Routable = { event: 'test', widgetId: null, targetEndpoint: ID };
+const envelope = Buffer.from('{}');
+const EVENT: Routable = { event: 'ticket.created', widgetId: null, targetEndpoint: null, envelope };
+const TEST_EVENT: Routable = { event: 'test', widgetId: null, targetEndpoint: ID, envelope };
 
-describe('receives', () => {
+/** Knows the filters `true` and `false`. */
+const FILTERS: EventFilters = {
+  test: (filter) => {
+    if (filter === 'true') return { kind: 'matches' };
+    return filter === 'false' ? { kind: 'leaves_out' } : { kind: 'fails', reason: 'no answer' };
+  },
+};
+
+function receives(endpoint: Subscriber, event: Routable): boolean {
+  return isReceived(receptionOf(endpoint, event, FILTERS));
+}
+
+describe('receptionOf', () => {
   it('is so for an event type that the endpoint subscribes to', () => {
     expect(receives(ENDPOINT, EVENT)).toBe(true);
     expect(receives({ ...ENDPOINT, events: ['lead.created', 'ticket.created'] }, EVENT)).toBe(true);
@@ -36,5 +50,19 @@ describe('receives', () => {
 
   it('is not so for a test of another endpoint', () => {
     expect(receives({ ...ENDPOINT, id: OTHER_ID, events: ['test', 'ticket.created'] }, TEST_EVENT)).toBe(false);
+  });
+
+  it('leaves out an event for which the filter is false', () => {
+    expect(receptionOf({ ...ENDPOINT, filter: 'false' }, EVENT, FILTERS)).toEqual({ kind: 'filtered' });
+    expect(receptionOf({ ...ENDPOINT, filter: 'true' }, EVENT, FILTERS)).toEqual({ kind: 'received' });
+  });
+
+  it('is so for an event for which the filter has no answer', () => {
+    const reception = receptionOf({ ...ENDPOINT, filter: 'a ==' }, EVENT, FILTERS);
+    expect([reception, isReceived(reception)]).toEqual([{ kind: 'received_unfiltered', reason: 'no answer' }, true]);
+  });
+
+  it('is so for a test, whatever the filter is', () => {
+    expect(receives({ ...ENDPOINT, filter: 'false' }, TEST_EVENT)).toBe(true);
   });
 });

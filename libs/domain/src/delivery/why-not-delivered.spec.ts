@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { EventFilters } from './event-filter.js';
 import type { EndpointId, Seq, WidgetId } from '../kernel/index.js';
 import { whyNotDelivered, type AskedEvent, type EndpointHistory, type StoredInactivity } from './why-not-delivered.js';
 
@@ -20,8 +21,14 @@ function anEndpoint(change: Partial<EndpointHistory> = {}): EndpointHistory {
 }
 
 function anEvent(change: Partial<AskedEvent> = {}): AskedEvent {
-  return { event: 'ticket.created', widgetId: null, seq: 8 as Seq, appendedAt: at(20), ...change };
+  const envelope = Buffer.from('{}');
+  return { event: 'ticket.created', widgetId: null, seq: 8 as Seq, appendedAt: at(20), envelope, ...change };
 }
+
+const FILTERS: EventFilters = {
+  test: (filter) =>
+    filter === 'fails' ? { kind: 'fails', reason: '…' } : { kind: filter === 'true' ? 'matches' : 'leaves_out' },
+};
 
 const inactive = (
   beganAt: number,
@@ -44,6 +51,9 @@ describe('an endpoint without a delivery of an event', () => {
     ['is not the one that was tested', anEndpoint(), anEvent({ event: 'test' }), 'not_subscribed'],
     ['wants other widgets', anEndpoint({ widgetIds: [] }), anEvent({ widgetId: WIDGET }), 'out_of_scope'],
     ['gets org-wide events all the same', anEndpoint({ widgetIds: [] }), anEvent(), 'pending'],
+    ['filters it', anEndpoint({ filter: 'false' }), anEvent(), 'filtered'],
+    ['has a filter that matches', anEndpoint({ filter: 'true' }), anEvent(), 'pending'],
+    ['has a filter without an answer', anEndpoint({ filter: 'fails' }), anEvent(), 'pending'],
     ['subscribed later', anEndpoint({ subscriptionChangedAt: at(25) }), anEvent(), 'not_subscribed'],
     ['subscribed before', anEndpoint({ subscriptionChangedAt: at(15) }), anEvent(), 'pending'],
     ['is inactive', anEndpoint({ inactivity: [inactive(15, null)] }), anEvent(), 'inactive'],
@@ -63,11 +73,11 @@ describe('an endpoint without a delivery of an event', () => {
       'not_subscribed',
     ],
   ])('%s', (_case, endpoint, event, answer) => {
-    expect(whyNotDelivered(endpoint, event)).toMatchObject({ answer });
+    expect(whyNotDelivered(endpoint, event, FILTERS)).toMatchObject({ answer });
   });
 
   it('says since when it is inactive', () => {
     const endpoint = anEndpoint({ inactivity: [inactive(12, 15), inactive(18, null)] });
-    expect(whyNotDelivered(endpoint, anEvent())).toEqual({ answer: 'inactive', since: at(18) });
+    expect(whyNotDelivered(endpoint, anEvent(), FILTERS)).toEqual({ answer: 'inactive', since: at(18) });
   });
 });

@@ -1,6 +1,7 @@
 import type { Seq } from '../kernel/index.js';
+import type { EventFilters } from './event-filter.js';
+import { filteredReception, type Routable, type Subscriber } from './subscription.js';
 import { inWidgetScope } from './widget-scope.js';
-import type { Routable, Subscriber } from './subscription.js';
 
 /** A period in which an endpoint was inactive, as its history is stored. */
 export interface StoredInactivity {
@@ -12,25 +13,25 @@ export interface StoredInactivity {
   readonly endedAfterSeq: Seq | null;
 }
 
-/** The stored history of an endpoint. Only the present events and widgets are known. */
+/** The stored history of an endpoint. Only the present events, widgets and filter are known. */
 export interface EndpointHistory extends Subscriber {
   readonly createdAt: Date;
   /** The seq of the latest event in the feed at that time. */
   readonly receivesAfterSeq: Seq;
-  /** When the events or widgets last changed; `null` if never, or before that was written down. */
+  /** When the events, widgets or filter last changed; `null` if never, or before that was written down. */
   readonly subscriptionChangedAt: Date | null;
   readonly inactivity: readonly StoredInactivity[];
 }
 
 /** An event whose receivers are asked for. */
-export interface AskedEvent extends Pick<Routable, 'event' | 'widgetId'> {
+export interface AskedEvent extends Pick<Routable, 'event' | 'widgetId' | 'envelope'> {
   readonly seq: Seq;
   readonly appendedAt: Date;
 }
 
 /** Why an endpoint has no delivery of an event. */
 export type WhyNotDelivered =
-  | { readonly answer: 'not_yet_created' | 'not_subscribed' | 'out_of_scope' }
+  | { readonly answer: 'not_yet_created' | 'not_subscribed' | 'out_of_scope' | 'filtered' }
   | { readonly answer: 'inactive'; readonly since: Date }
   /** It will have one: the dispatcher has not come to the event yet. */
   | { readonly answer: 'pending' };
@@ -45,13 +46,16 @@ function wasInactive(period: StoredInactivity, { seq, appendedAt }: AskedEvent):
  * Returns why the endpoint has no delivery of the event, in the order in which the dispatcher decides. It goes by the
  * present subscription: of an earlier one, only the time of its end is known.
  */
-export function whyNotDelivered(endpoint: EndpointHistory, event: AskedEvent): WhyNotDelivered {
+export function whyNotDelivered(endpoint: EndpointHistory, event: AskedEvent, filters: EventFilters): WhyNotDelivered {
   if (event.seq <= endpoint.receivesAfterSeq || event.appendedAt < endpoint.createdAt) {
     return { answer: 'not_yet_created' };
   }
   // A test event is for one endpoint, which has a delivery of it.
   if (!endpoint.events.includes(event.event)) return { answer: 'not_subscribed' };
   if (!inWidgetScope(endpoint.widgetIds, event.widgetId)) return { answer: 'out_of_scope' };
+  if (filteredReception(endpoint.filter ?? null, event.envelope, filters).kind === 'filtered') {
+    return { answer: 'filtered' };
+  }
   const period = endpoint.inactivity.find((one) => wasInactive(one, event));
   if (period !== undefined) return { answer: 'inactive', since: period.beganAt };
   const { subscriptionChangedAt } = endpoint;

@@ -9,10 +9,11 @@ interface Changes {
   readonly event?: Partial<DeliveryCase['event']>;
   readonly endpoint?: Partial<DeliveryCase['endpoint']>;
   readonly delivery?: DeliveryCase['delivery'];
+  readonly isFiltered?: boolean;
   readonly wasInactive?: boolean;
 }
 
-function reasonOf({ event, endpoint, delivery, wasInactive = false }: Changes): string {
+function reasonOf({ event, endpoint, delivery, isFiltered = false, wasInactive = false }: Changes): string {
   return explainDelivery({
     event: { type: 'ticket.created', widgetId: WIDGET, appendedAtMs: 2_000, ...event },
     endpoint: {
@@ -24,6 +25,7 @@ function reasonOf({ event, endpoint, delivery, wasInactive = false }: Changes): 
       ...endpoint,
     },
     delivery,
+    isFiltered,
     wasInactive,
   }).reason;
 }
@@ -46,6 +48,7 @@ describe('an event without a delivery', () => {
     ['is older than the endpoint', 'endpoint_is_newer', { event: { appendedAtMs: 999 } }],
     ['is of a type without subscription', 'not_subscribed', { endpoint: { events: ['ticket.reply'] } }],
     ['is of another widget', 'out_of_widget_scope', { endpoint: { widgetIds: [OTHER_WIDGET] } }],
+    ['is left out by the filter', 'filtered', { isFiltered: true }],
     ['came while the endpoint was inactive', 'endpoint_was_inactive', { wasInactive: true }],
     ['came to an endpoint that is inactive', 'endpoint_was_inactive', { endpoint: { isActive: false } }],
     ['is on its way', 'not_routed_yet', { endpoint: { widgetIds: [WIDGET] } }],

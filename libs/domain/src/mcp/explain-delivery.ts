@@ -9,6 +9,8 @@ export interface DeliveryCase {
   /** The delivery of the event to the endpoint; `undefined` if there is none. */
   readonly delivery:
     { readonly status: DeliveryStatus; readonly attempts: number; readonly lastError: string | null } | undefined;
+  /** Whether the endpoint's filter leaves out the event. */
+  readonly isFiltered: boolean;
   /** Whether the event came while the endpoint was inactive. */
   readonly wasInactive: boolean;
 }
@@ -21,6 +23,7 @@ export type DeliveryReason =
   | 'test_of_another_endpoint'
   | 'not_subscribed'
   | 'out_of_widget_scope'
+  | 'filtered'
   | 'endpoint_is_newer'
   | 'endpoint_was_inactive'
   | 'not_routed_yet';
@@ -35,7 +38,7 @@ export interface DeliveryExplanation {
  * time of the event are not kept.
  */
 export function explainDelivery(known: DeliveryCase): DeliveryExplanation {
-  const { event, endpoint, delivery, wasInactive } = known;
+  const { event, endpoint, delivery, isFiltered, wasInactive } = known;
   if (delivery !== undefined) return explainStatus(delivery);
   if (event.type === 'test') {
     return explain('test_of_another_endpoint', 'A test event goes only to the endpoint that was tested.');
@@ -49,6 +52,7 @@ export function explainDelivery(known: DeliveryCase): DeliveryExplanation {
   if (!inWidgetScope(endpoint.widgetIds, event.widgetId)) {
     return explain('out_of_widget_scope', 'The endpoint does not receive events of this widget.');
   }
+  if (isFiltered) return explain('filtered', 'The filter of the endpoint is false for the event.');
   if (wasInactive || !endpoint.isActive) {
     return explain('endpoint_was_inactive', 'The endpoint was inactive when the event came. Recover the endpoint.');
   }

@@ -99,6 +99,7 @@ export class EndpointDirectory {
       kind: EndpointKind;
       events: string[];
       widget_ids: WidgetId[] | null;
+      filter: string | null;
       receives_after_seq: string;
       receives_from_offset: string | null;
       created_ms: string;
@@ -106,7 +107,7 @@ export class EndpointDirectory {
       inactive: InactiveRow[] | null;
     }>(
       'subscribers',
-      `select e.id, e.org_id, e.kind, e.events, e.widget_ids, e.receives_after_seq, e.receives_from_offset,
+      `select e.id, e.org_id, e.kind, e.events, e.widget_ids, e.filter, e.receives_after_seq, e.receives_from_offset,
          (extract(epoch from e.created_at) * 1000)::bigint as created_ms, e.is_paced, p.inactive
        from unnest($1::uuid[], $2::bigint[], $3::bigint[]) as asked(org_id, from_seq, from_offset)
        join endpoints e on e.org_id = asked.org_id
@@ -132,6 +133,7 @@ export class EndpointDirectory {
         isPaced: row.is_paced,
         events: row.events,
         widgetIds: row.widget_ids,
+        filter: row.filter,
         ...(row.kind === 'mcp' ? { isExact: true } : {}),
         created: {
           afterSeq: seqFromText(row.receives_after_seq),

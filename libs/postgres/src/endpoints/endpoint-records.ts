@@ -32,6 +32,7 @@ export interface EndpointRecord {
   readonly url: string;
   readonly events: readonly string[];
   readonly widgetIds: readonly WidgetId[] | null;
+  readonly filter: string | null;
   readonly isActive: boolean;
   readonly activation: number;
   readonly disabledAt: Date | null;
@@ -54,6 +55,7 @@ export interface NewEndpoint {
   readonly url: string;
   readonly events: readonly string[];
   readonly widgetIds: readonly WidgetId[] | null;
+  readonly filter?: string | null;
   readonly secret: string;
   readonly createdAt: Date;
   /** The end of the org's partition of the log. The endpoint does not receive earlier records. */
@@ -70,11 +72,15 @@ export interface EndpointChanges {
   readonly url?: string;
   readonly events?: readonly string[];
   readonly widgetIds?: readonly WidgetId[] | null;
+  readonly filter?: string | null;
   readonly settings?: Partial<DeliverySettings>;
   readonly customHeaders?: CustomHeadersChange;
   /** Whether the endpoint receives events, from this end of the org's partition of the log on. */
   readonly isActive?: { readonly becomes: boolean; readonly logEnd: number };
 }
+
+/** The members that select events. */
+export type EventSelection = Required<Pick<EndpointChanges, 'events' | 'filter'>>;
 
 interface EndpointRow {
   readonly id: EndpointId;
@@ -84,6 +90,7 @@ interface EndpointRow {
   readonly url: string;
   readonly events: string[];
   readonly widget_ids: WidgetId[] | null;
+  readonly filter: string | null;
   readonly is_active: boolean;
   readonly activation: number;
   readonly disabled_at: Date | null;
@@ -98,7 +105,7 @@ interface EndpointRow {
 
 /** Failures of an earlier activation do not count: after enabling, the count is 0 again (contract 4.2). */
 const SELECT = `
-  select e.id, e.org_id, e.name, e.description, e.url, e.events, e.widget_ids, e.is_active, e.activation, e.disabled_at,
+  select e.id, e.org_id, e.name, e.description, e.url, e.events, e.widget_ids, e.filter, e.is_active, e.activation, e.disabled_at,
     e.disabled_reason, e.created_at, e.previous_secret_until, e.delivery_settings, e.custom_headers_shown,
     h.last_triggered_at,
     case when h.activation = e.activation then h.failure_count end as failure_count
@@ -114,6 +121,7 @@ function toRecord(row: EndpointRow): EndpointRecord {
     url: row.url,
     events: row.events,
     widgetIds: row.widget_ids,
+    filter: row.filter,
     isActive: row.is_active,
     activation: row.activation,
     disabledAt: row.disabled_at,
@@ -137,10 +145,11 @@ function isSameSet(one: readonly string[] | null, other: readonly string[] | nul
 }
 
 /** Whether the changes select other events than before. */
-function changesSubscription(before: EndpointRow, { events, widgetIds }: EndpointChanges): boolean {
+function changesSubscription(before: EndpointRow, { events, widgetIds, filter }: EndpointChanges): boolean {
   return (
     (events !== undefined && !isSameSet(events, before.events)) ||
-    (widgetIds !== undefined && !isSameSet(widgetIds, before.widget_ids))
+    (widgetIds !== undefined && !isSameSet(widgetIds, before.widget_ids)) ||
+    (filter !== undefined && filter !== before.filter)
   );
 }
 
@@ -207,6 +216,7 @@ export class EndpointRecords {
     const settings = { ...DEFAULT_DELIVERY_SETTINGS, ...endpoint.settings };
     const custom = this.#changedHeaders(NO_CUSTOM_HEADERS, endpoint.customHeaders ?? {});
     const shown = custom?.customHeadersShown ?? null;
+    const filter = endpoint.filter ?? null;
     return this.store.forOrg(endpoint.orgId, async (runner) => {
       // Two requests at the limit must not both succeed.
       await runner.query(`select pg_advisory_xact_lock(hashtextextended('endpoints of ' || $1, 0))`, [endpoint.orgId]);
@@ -219,6 +229,7 @@ export class EndpointRecords {
         url: endpoint.url,
         events: [...endpoint.events],
         widgetIds: endpoint.widgetIds === null ? null : [...endpoint.widgetIds],
+        filter,
         isActive: true,
         activation: 1,
         secretCiphertext: this.cipher.encrypt(endpoint.secret),
@@ -235,6 +246,7 @@ export class EndpointRecords {
         target: endpoint.id,
         details: {
           url: endpoint.url,
+          ...(filter === null ? {} : { filter }),
           ...(endpoint.settings === undefined ? {} : { delivery: changedSettings(settings) ?? {} }),
           ...(shown === null ? {} : { headers: shown.names, auth: shown.auth }),
         },
@@ -247,6 +259,7 @@ export class EndpointRecords {
         url: endpoint.url,
         events: endpoint.events,
         widgetIds: endpoint.widgetIds,
+        filter,
         createdAt: endpoint.createdAt,
         isActive: true,
         activation: 1,
@@ -265,6 +278,7 @@ export class EndpointRecords {
    * Changes the given members. Disabling and enabling are stored as a period in which the endpoint was inactive. An
    * endpoint that is inactive (or active) already stays unchanged.
    * @param beforeCommit called when the change disables the endpoint; if it fails, nothing is changed
+   * @param accept called with what the endpoint would select, if that changes; if it throws, nothing is changed
    * @returns the changed endpoint; `undefined` if there is none
    */
   async update(
@@ -273,10 +287,17 @@ export class EndpointRecords {
     changes: EndpointChanges,
     at: Date,
     beforeCommit: (endpoint: EndpointRecord) => Promise<void>,
+    accept: (selection: EventSelection) => void = () => undefined,
   ): Promise<EndpointRecord | undefined> {
     return this.store.forOrg(orgId, async (runner) => {
       const [before] = (await runner.query(`${SELECT} and e.id = $1 for no key update of e`, [id])) as EndpointRow[];
       if (before === undefined) return undefined;
+      if (changesSubscription(before, changes)) {
+        accept({
+          events: changes.events ?? before.events,
+          filter: changes.filter === undefined ? before.filter : changes.filter,
+        });
+      }
       const { isActive, widgetIds, events, settings, customHeaders, ...plain } = changes;
       const custom = await this.#changeHeaders(runner, before, changes.url, customHeaders ?? {});
       await runner.manager.update(
@@ -303,6 +324,7 @@ export class EndpointRecords {
         const details = {
           changed,
           ...(plain.url === undefined ? {} : { url: plain.url }),
+          ...(plain.filter === undefined ? {} : { filter: plain.filter }),
           ...(settings === undefined ? {} : { delivery: settings }),
           ...(custom === undefined
             ? {}

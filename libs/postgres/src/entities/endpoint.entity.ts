@@ -31,6 +31,10 @@ export class EndpointEntity {
   @Column({ name: 'widget_ids', type: 'uuid', array: true, nullable: true })
   widgetIds!: WidgetId[] | null;
 
+  /** An expression in CEL that leaves out events; `null` for none. */
+  @Column({ type: 'text', nullable: true })
+  filter!: string | null;
+
   @Column({ name: 'is_active', type: 'boolean', default: true })
   isActive!: boolean;
 
@@ -83,7 +87,7 @@ export class EndpointEntity {
   @Column({ name: 'is_paced', type: 'boolean', default: false })
   isPaced!: boolean;
 
-  /** When the events or widgets last changed; `null` if never. */
+  /** When the events, widgets or filter last changed; `null` if never. */
   @Column({ name: 'subscription_changed_at', type: 'timestamptz', nullable: true })
   subscriptionChangedAt!: Date | null;
 

@@ -30,6 +30,7 @@ import { OperationalEvents1700000000085 } from './0085-operational-events.js';
 import { McpSubscriptions1700000000087 } from './0087-mcp-subscriptions.js';
 import { OperationalEventIds1700000000091 } from './0091-operational-event-ids.js';
 import { AnswersAboutOrgs1700000000092 } from './0092-answers-about-orgs.js';
+import { Filters1700000000093 } from './0093-filters.js';
 import { FeedDays1700000000094 } from './0094-feed-days.js';
 import { Recoveries1700000000095 } from './0095-recoveries.js';
 
@@ -66,6 +67,7 @@ export const MIGRATIONS = [
   McpSubscriptions1700000000087,
   OperationalEventIds1700000000091,
   AnswersAboutOrgs1700000000092,
+  Filters1700000000093,
   FeedDays1700000000094,
   Recoveries1700000000095,
 ];

@@ -23,6 +23,7 @@ import { EndpointDirectory } from '../endpoints/endpoint-directory.js';
 import { EndpointHealthReader } from '../endpoints/endpoint-health-reader.js';
 import { EndpointRecords } from '../endpoints/endpoint-records.js';
 import { OverdueDeliveries } from '../deliveries/overdue-deliveries.js';
+import { CelFilters } from '#libs/event-filter';
 import { RecoverySource } from '../deliveries/recovery-source.js';
 import type { SecretCipher } from '../access/secret-cipher.js';
 import type { Store } from '../connection/store.js';
@@ -323,7 +324,7 @@ describe('what ended with its endpoint', () => {
     expect(await overdue.stillDue(suspectsBefore)).toEqual([]);
     expect(await overdueEndpoints(later)).not.toContain(endpointId);
     await apply(3, [scheduled(7)]);
-    const source = new RecoverySource(store, 10 * DAY_MS);
+    const source = new RecoverySource(store, 10 * DAY_MS, new CelFilters());
     const endpoint = (await records.find(orgId, endpointId))!;
     const range = { sinceSeq: 0 as Seq, since: null, until: null, throughSeq: null };
     const found: number[] = [];

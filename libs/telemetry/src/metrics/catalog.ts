@@ -141,6 +141,11 @@ export const METRICS = {
     help: 'Events that were routed before (routed_before), are older than the endpoint (before_endpoint), or came while it was inactive (while_inactive). None of them is pushed.',
     labels: ['reason'],
   },
+  gapless_filter_results_total: {
+    kind: 'counter',
+    help: 'Events that the filters of endpoints left out (left_out), and events that were delivered because a filter had no answer (failed).',
+    labels: ['result'],
+  },
 
   gapless_attempts_total: {
     kind: 'counter',

@@ -106,6 +106,13 @@ export const OPERATIONS: readonly Operation[] = [
     ask: (named) => ({ method: 'DELETE', path: `${endpoint(named)}/previous-secret` }),
   },
   {
+    id: 'testFilter',
+    scope: 'webhooks:read',
+    status: 200,
+    ids: [],
+    ask: () => posting(`${ROOT}/filter-test`, { filter: 'event.seq > 0', events: ['ticket.created'] }),
+  },
+  {
     id: 'recoverDeliveries',
     scope: 'webhooks:write',
     status: 202,

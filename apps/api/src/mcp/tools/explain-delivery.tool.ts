@@ -3,16 +3,18 @@ import { z } from 'zod';
 import {
   deliveryIdOf,
   explainDelivery,
+  filteredReception,
   GaplessError,
   memberSlices,
   parseEndpointId,
   parseEventId,
   parseWidgetId,
   type Clock,
+  type EventFilters,
   type OrgId,
   type Seq,
 } from '#libs/domain';
-import { CLOCK } from '#libs/platform';
+import { CLOCK, EVENT_FILTERS } from '#libs/platform';
 import { DeliveryLog, EndpointRecords, FeedReader, RecoverySource, type EndpointRecord } from '#libs/postgres';
 import { deliveryJson } from '../../deliveries/delivery.presenter.js';
 import { noSuchEndpoint } from '../../webhooks/endpoint-id.pipe.js';
@@ -26,6 +28,7 @@ export class ExplainDeliveryTool {
     private readonly log: DeliveryLog,
     private readonly recoverable: RecoverySource,
     @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(EVENT_FILTERS) private readonly filters: EventFilters,
   ) {}
 
   readonly tool = agentTool({
@@ -62,6 +65,7 @@ export class ExplainDeliveryTool {
         event: { type, widgetId: parseWidgetId(value('widget_id')) ?? null, appendedAtMs: event.appendedAt.getTime() },
         endpoint: { ...endpoint, createdAtMs: endpoint.createdAt.getTime() },
         delivery,
+        isFiltered: filteredReception(endpoint.filter, event.envelope, this.filters).kind === 'filtered',
         wasInactive: delivery === undefined && (await this.#wasMissed(orgId, endpoint, at, nowMs)),
       });
       const shown = { ...explanation, event_id: event.id, seq: at, event: type, endpoint_id: endpoint.id };

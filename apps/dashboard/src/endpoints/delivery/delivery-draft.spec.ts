@@ -23,6 +23,14 @@ describe('the delivery settings of the form', () => {
     });
   });
 
+  it('set, replace and remove the filter', () => {
+    const shown = { ...SHOWN, filter: 'event.seq > 1' };
+    const draft = deliveryDraft(shown);
+    expect(deliveryChange({ ...draft, filter: 'event.seq > 2' }, shown)).toEqual({ filter: 'event.seq > 2' });
+    expect(deliveryChange({ ...draft, filter: ' ' }, shown)).toEqual({ filter: null });
+    expect(isUnusual({ ...USUAL_DELIVERY, filter: 'event.seq > 1' })).toBe(true);
+  });
+
   it('set and remove headers line by line', () => {
     const headers = 'X-Env: prod:1\n\n x-tenant :  \n';
     expect(deliveryChange({ ...deliveryDraft(SHOWN), headers }, SHOWN)).toEqual({

@@ -11,6 +11,7 @@ export type ShownDelivery = Pick<
   | 'disable_on_gone'
   | 'max_per_second'
   | 'max_in_flight'
+  | 'filter'
 >;
 
 /** The members of a request that concern delivery. */
@@ -24,6 +25,7 @@ export type DeliveryChange = Pick<
   | 'disable_on_gone'
   | 'max_per_second'
   | 'max_in_flight'
+  | 'filter'
 >;
 
 export const USUAL_DELIVERY: ShownDelivery = {
@@ -35,10 +37,12 @@ export const USUAL_DELIVERY: ShownDelivery = {
   disable_on_gone: false,
   max_per_second: null,
   max_in_flight: null,
+  filter: null,
 };
 
 /** The fields of the form as they are typed. */
 export interface DeliveryDraft {
+  readonly filter: string;
   readonly maxPerSecond: string;
   readonly maxInFlight: string;
   readonly respectsRetryAfter: boolean;
@@ -54,6 +58,7 @@ export interface DeliveryDraft {
 
 export function deliveryDraft(shown: ShownDelivery): DeliveryDraft {
   return {
+    filter: shown.filter ?? '',
     maxPerSecond: shown.max_per_second?.toString() ?? '',
     maxInFlight: shown.max_in_flight?.toString() ?? '',
     respectsRetryAfter: shown.respect_retry_after,
@@ -78,6 +83,7 @@ export function deliveryChange(draft: DeliveryDraft, shown: ShownDelivery): Deli
   const before = deliveryDraft(shown);
   const headers = headersOf(draft.headers);
   return {
+    ...(draft.filter === before.filter ? {} : { filter: draft.filter.trim() === '' ? null : draft.filter }),
     ...(draft.maxPerSecond === before.maxPerSecond ? {} : { max_per_second: limitOf(draft.maxPerSecond) }),
     ...(draft.maxInFlight === before.maxInFlight ? {} : { max_in_flight: limitOf(draft.maxInFlight) }),
     ...(draft.respectsRetryAfter === before.respectsRetryAfter

@@ -1,8 +1,12 @@
+import { useState } from 'react';
 import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field.js';
 import { isUnusual, type DeliveryDraft, type ShownDelivery } from './delivery-draft.js';
+import { FilterField } from './filter-field.js';
 import './delivery-fields.css';
 
 interface DeliveryFieldsProps {
+  /** The event types that are chosen. */
+  readonly events: ReadonlySet<string>;
   readonly draft: DeliveryDraft;
   /** The settings as they are stored. */
   readonly shown: ShownDelivery;
@@ -12,17 +16,33 @@ interface DeliveryFieldsProps {
 }
 
 /** What most endpoints never need, folded. */
-export function DeliveryFields({ draft, shown, onChange, problemOf }: DeliveryFieldsProps) {
+export function DeliveryFields({ events, draft, shown, onChange, problemOf }: DeliveryFieldsProps) {
   const change = (part: Partial<DeliveryDraft>) => {
     onChange({ ...draft, ...part });
   };
-  const isRefused = ['headers', 'auth', 'max_per_second', 'max_in_flight'].some(
+  const isRefused = ['filter', 'headers', 'auth', 'max_per_second', 'max_in_flight'].some(
     (name) => problemOf(name) !== undefined,
   );
+  const [isOpen, setOpen] = useState(() => isUnusual(shown));
   return (
-    <details className="delivery-fields" open={isUnusual(shown) || isRefused}>
+    <details
+      className="delivery-fields"
+      // A refusal opens it. It stays open when the field is corrected.
+      open={isOpen || isRefused}
+      onToggle={(event) => {
+        setOpen(event.currentTarget.open);
+      }}
+    >
       <summary>Delivery</summary>
       <div className="delivery-fields-body">
+        <FilterField
+          events={events}
+          filter={draft.filter}
+          onChange={(filter) => {
+            change({ filter });
+          }}
+          problem={problemOf('filter')}
+        />
         <div className="columns-2">
           <TextField
             label="At most per second"
