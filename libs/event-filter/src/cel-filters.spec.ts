@@ -163,6 +163,11 @@ describe('a hostile filter', () => {
       { a: Object.fromEntries(Array.from({ length: 101 }, (_, at) => [at, 1])) },
     ],
     [
+      'over many lists',
+      `${text(12, 'event.data.a.exists(x, x.b == 1) || ')}false`,
+      { a: Array.from({ length: 20 }, () => 1) },
+    ],
+    [
       'with many steps for each element',
       `event.data.a.all(x, ${text(25, 'x != 2 && ')}true)`,
       { a: Array.from({ length: 100 }, () => 1) },
@@ -181,6 +186,33 @@ describe('a hostile filter', () => {
   ])('%s has no answer', (_what, filter, data) => {
     expect(checkSyntax(filter)).toBeUndefined();
     expect(resultOf(filter, data)).toMatch(/too large|more than 100 elements/);
+  });
+});
+
+describe('a filter that takes too long', () => {
+  it('is not evaluated for a while, and answers nothing meanwhile', () => {
+    let nowMs = 0;
+    let costMs = 0.6;
+    const timed = new CelFilters(() => (nowMs += costMs));
+    const test = () => timed.test('event.data.a == 1', envelopeOf({ a: 2 })).kind;
+    for (let n = 0; n < 20; n++) expect([n, test()]).toEqual([n, 'leaves_out']);
+    expect(test()).toBe('fails');
+    expect(timed.test('event.data.a == 2', envelopeOf({ a: 2 })).kind).toBe('matches');
+    costMs = 0.001;
+    nowMs += 29_000;
+    expect(test()).toBe('fails');
+    nowMs += 1_000;
+    expect(test()).toBe('leaves_out');
+  });
+
+  it('is evaluated on, if it does so only now and then', () => {
+    let nowMs = 0;
+    let costMs = 0;
+    const timed = new CelFilters(() => (nowMs += costMs));
+    for (let n = 0; n < 100; n++) {
+      costMs = n % 20 === 0 ? 0.1 : 0.6;
+      expect(timed.test('event.data.a == 1', envelopeOf({ a: 2 })).kind).toBe('leaves_out');
+    }
   });
 });
 
