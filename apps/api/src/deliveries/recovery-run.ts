@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { deliveryIdOf, replayAtMs, type Clock, type DeliveryId, type Replayed } from '#libs/domain';
+import { deliveryIdOf, replayAtMs, type Clock, type DeliveryId, type Replayed, type Seq } from '#libs/domain';
 import {
   recoveredDelivery,
-  ROUTING_DELAY_MS,
   type EndpointRecord,
   type EndpointRecords,
   type Recoverable,
@@ -68,6 +67,8 @@ export class RecoveryRun {
   async run(): Promise<void> {
     const { recovery } = this;
     const { endpoints, source, records, clock, worker, signal } = this.use;
+    // Events that routing may still send are looked at once more, until they are older.
+    let undecided: Seq | null = null;
     for (let after = recovery.afterSeq; ;) {
       signal.throwIfAborted();
       const endpoint = await endpoints.find(recovery.orgId, recovery.endpointId);
@@ -88,22 +89,21 @@ export class RecoveryRun {
       const { kinds, range } = recovery;
       const page = await source.page(recovery.orgId, endpoint, kinds, range, after, RECOVERY_PAGE, clock.now());
       await this.#schedule(endpoint, page.events);
-      // Events that routing may still send are looked at once more when they are older.
-      const restMs = page.next === null && kinds.includes('never_sent') ? this.#routedAtMs - clock.now() : 0;
-      after = page.next ?? (restMs > 0 ? (page.events.at(-1)?.seq ?? after) : recovery.throughSeq);
-      const step = { afterSeq: after, matched: page.events.length, scheduled: page.events.length };
+      undecided ??= page.firstUndecided;
+      after = page.next ?? recovery.throughSeq;
+      const afterSeq: Seq = undecided === null ? after : ((undecided - 1) as Seq);
+      const step = { afterSeq, matched: page.events.length, scheduled: page.events.length };
       if (!(await records.step(recovery, worker, step))) return;
-      if (restMs > 0) await this.#rest(Math.min(restMs, LOOK_AGAIN_MS));
-      if (page.next !== null || restMs > 0) continue;
+      if (page.next !== null) continue;
+      if (undecided !== null) {
+        [after, undecided] = [afterSeq, null];
+        await this.#rest(LOOK_AGAIN_MS);
+        continue;
+      }
       this.#isComplete = true;
       await records.end(recovery, worker, { status: 'done', at: new Date(clock.now()) });
       return;
     }
-  }
-
-  /** When routing has decided on every event of the recovery. */
-  get #routedAtMs(): number {
-    return this.recovery.createdAt.getTime() + ROUTING_DELAY_MS;
   }
 
   async #rest(ms: number): Promise<void> {

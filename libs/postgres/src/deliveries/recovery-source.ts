@@ -52,7 +52,7 @@ export interface Recoverable {
  * have missed it. Events with a delivery do not count, so looking further back is safe. And an event without a delivery
  * may still get one by routing, unless it is older.
  */
-export const ROUTING_DELAY_MS = 60_000;
+const ROUTING_DELAY_MS = 60_000;
 
 /** Pending deliveries are counted up to this number. */
 const COUNTED_PENDING = 10_000;
@@ -94,11 +94,23 @@ const PAGE = `
         ))
     order by e.seq limit $9
   )
-  select looked.looked_at, looked.last_seq, found.*, stored.envelope, (
+  select looked.looked_at, looked.last_seq, looked.first_undecided, found.*, stored.envelope, (
       select max(a.started_at + a.duration_ms * interval '1 ms') from delivery_attempts a
       where a.delivery_id = found.delivery_id and a.delivery_created_at = found.appended_at
     ) as last_attempt_end
-  from (select count(*)::int as looked_at, max(seq) as last_seq from looked_at) looked
+  from (
+    select count(*)::int as looked_at, max(seq) as last_seq, (
+      select min(seq) from looked_at e
+      where 'never_sent' = any($6) and e.appended_at >= $11 and e.event_type = any($7)
+        and ($8::uuid[] is null or e.widget_id is null or e.widget_id = any($8))
+        and e.seq > (select receives_after_seq from endpoints where id = $2)
+        and not exists (
+          select from deliveries d
+          where d.endpoint_id = $2 and ${ANY_STATUS} and d.created_at = e.appended_at and d.seq = e.seq
+        )
+    ) as first_undecided
+    from looked_at
+  ) looked
   left join found on true
   left join lateral (
     select envelope from events where org_id = $1 and seq = found.seq and appended_at = found.appended_at limit 1
@@ -108,6 +120,7 @@ const PAGE = `
 interface Looked {
   readonly looked_at: number;
   readonly last_seq: string | null;
+  readonly first_undecided: string | null;
 }
 
 interface FoundRow extends Looked {
@@ -128,6 +141,8 @@ export interface RecoveryPage {
   readonly events: readonly Recoverable[];
   /** The seq after which to continue; `null` when nothing is left. */
   readonly next: Seq | null;
+  /** The first event that was never sent, but that routing may still send; `null` without one. */
+  readonly firstUndecided: Seq | null;
 }
 
 /** Finds the events that an endpoint can recover, in seq order. */
@@ -172,11 +187,14 @@ export class RecoverySource {
     const [first] = rows;
     const found = rows.filter((row): row is FoundRow => row.seq !== null);
     const lastFound = found.at(-1);
+    const undecided = first?.first_undecided ?? null;
+    const firstUndecided = undecided === null ? null : seqFromText(undecided);
+    const events = await this.#matched(found, endpoint);
     if (found.length === limit && lastFound !== undefined) {
-      return { events: await this.#matched(found, endpoint), next: seqFromText(lastFound.seq) };
+      return { events, next: seqFromText(lastFound.seq), firstUndecided };
     }
     const isEnd = first === undefined || first.looked_at < EVENTS_LOOKED_AT || first.last_seq === null;
-    return { events: await this.#matched(found, endpoint), next: isEnd ? null : seqFromText(first.last_seq) };
+    return { events, next: isEnd ? null : seqFromText(first.last_seq), firstUndecided };
   }
 
   /** Leaves out missed events that the endpoint's filter leaves out. A failed delivery has passed the filter. */
