@@ -32,8 +32,8 @@ const PATIENCE_MS = 5_000;
 const LOOK_EVERY_MS = 2_000;
 /** How long a recovery rests after a failure. */
 const REST_MS = 10_000;
-/** How many recoveries a process works on besides those that it was asked for itself. */
-const MOST_TAKEN_OVER = 4;
+/** How many recoveries a process works on before it takes over no more. */
+const MOST_AT_ONCE = 4;
 /** How many recoveries of an endpoint may run at once. */
 const MOST_OF_ENDPOINT = 5;
 
@@ -90,17 +90,21 @@ export class Recoveries extends RegularWork {
   }
 
   protected async act(): Promise<undefined> {
-    while (this.#running.size < MOST_TAKEN_OVER && !this.#ending.signal.aborted) {
-      const recovery = await this.records.claim(this.#worker);
-      if (recovery === undefined) break;
-      this.logger.info({ recovery: recovery.id, after_seq: recovery.afterSeq }, 'recovery.taken_over');
-      this.#goOn(this.#runOf(recovery));
-    }
+    await this.#goOnWithOthers();
     await this.records.prune(new Date(this.clock.now() - this.config.retentionMs));
   }
 
   protected failed(error: unknown): void {
     this.logger.warn({ err: error }, 'recoveries.waiting');
+  }
+
+  /** Gives turns to recoveries that nobody works on, the one that waits longest first. */
+  async #goOnWithOthers(): Promise<void> {
+    while (this.#running.size < MOST_AT_ONCE && !this.#ending.signal.aborted) {
+      const recovery = await this.records.claim(this.#worker);
+      if (recovery === undefined) return;
+      this.#goOn(this.#runOf(recovery));
+    }
   }
 
   async #count(endpoint: EndpointRecord, { orgId, kinds, range }: RecoveryOrder): Promise<Recovered> {
@@ -172,7 +176,11 @@ export class Recoveries extends RegularWork {
       await this.records.release(run.recovery, this.#worker, restMs).catch(() => undefined);
     });
     this.#running.add(done);
-    void done.finally(() => this.#running.delete(done));
+    void done.then(async () => {
+      this.#running.delete(done);
+      // The next turn does not wait for the next look.
+      await this.#goOnWithOthers().catch(() => undefined);
+    });
   }
 
   /** Waits for the last delivery. The facts of an endpoint are projected in order, so the others are then shown, too. */

@@ -22,24 +22,27 @@ const RECOVERY: RecoveryRecord = {
 type Look = (after: Seq) => RecoveryPage;
 
 /** A run over pages that are given one after the other, and what it noted. */
-function aRun(looks: readonly Look[], { isActive = true, pending = () => 0 } = {}) {
+function aRun(looks: readonly Look[], { isActive = true, pending = 0, pageMs = 0, afterSeq = 0 } = {}) {
+  let nowMs = 0;
   const asked: number[] = [];
   const steps: RecoveryStep[] = [];
   const ends: unknown[] = [];
+  const releases: number[] = [];
   const pages = [...looks];
   const use = {
     endpoints: { find: () => Promise.resolve({ id: RECOVERY.endpointId, isActive } as EndpointRecord) },
     source: {
-      pending: () => Promise.resolve(pending()),
+      pending: () => Promise.resolve(pending),
       page: (...[, , , , after]: unknown[]) => {
         asked.push(after as number);
+        nowMs += pageMs;
         const look = pages.shift();
         if (look === undefined) throw new Error('there is no other page');
         return Promise.resolve(look(after as Seq));
       },
     },
     records: {
-      keep: () => Promise.resolve(true),
+      release: (_recovery: unknown, _worker: unknown, afterMs: number) => Promise.resolve(releases.push(afterMs)),
       step: (_recovery: unknown, _worker: unknown, step: RecoveryStep) => Promise.resolve(steps.push(step) > 0),
       end: (
         _recovery: unknown,
@@ -48,33 +51,46 @@ function aRun(looks: readonly Look[], { isActive = true, pending = () => 0 } = {
       ) => Promise.resolve(ends.push([status, error]) > 0),
     },
     appender: { append: () => Promise.resolve() },
-    clock: { now: () => 0 },
+    clock: { now: () => nowMs },
     worker: 'worker',
     signal: new AbortController().signal,
   };
-  const run = new RecoveryRun(RECOVERY, use as unknown as RecoveryRunDependencies & { endpoints: EndpointRecords });
-  return { run, asked, steps, ends };
+  const run = new RecoveryRun(
+    { ...RECOVERY, afterSeq: afterSeq as Seq },
+    use as unknown as RecoveryRunDependencies & { endpoints: EndpointRecords },
+  );
+  return { run, asked, steps, ends, releases };
 }
 
 const page =
   (next: number | null, firstUndecided: number | null = null): Look =>
   () => ({ events: [], next: next as Seq | null, firstUndecided: firstUndecided as Seq | null });
 
-describe('a recovery of what was never sent', () => {
-  it('goes back to the first event that routing may still send, over pages, until there is none', async () => {
-    const { run, asked, steps, ends } = aRun([page(5_000, 40), page(null, 6_000), page(5_000), page(null)]);
-    await run.run();
-    expect(asked).toEqual([0, 5_000, 39, 5_000]);
-    // Whoever takes it over has to look at them, too.
-    expect(steps.map(({ afterSeq }) => afterSeq)).toEqual([39, 39, 5_000, 9_000]);
-    expect(ends).toEqual([['done', null]]);
-    expect(run.progress.complete).toBe(true);
+describe('a recovery', () => {
+  it('waits for events that routing may still send, and goes on with the first of them', async () => {
+    const first = aRun([page(5_000, 40), page(null, 6_000)]);
+    await first.run.run();
+    expect(first.asked).toEqual([0, 5_000]);
+    // The next turn has to look at them, too.
+    expect(first.steps.map(({ afterSeq }) => afterSeq)).toEqual([39, 39]);
+    expect([first.releases, first.ends, first.run.progress.complete]).toEqual([[2_000], [], false]);
+    const second = aRun([page(5_000), page(null)], { afterSeq: 39 });
+    await second.run.run();
+    expect(second.asked).toEqual([39, 5_000]);
+    expect(second.steps.map(({ afterSeq }) => afterSeq)).toEqual([5_000, 9_000]);
+    expect([second.releases, second.ends, second.run.progress.complete]).toEqual([[], [['done', null]], true]);
   });
 
-  it('ends at once when there is none', async () => {
-    const { run, asked, ends } = aRun([page(null)]);
+  it('leaves the next turn to others after 5 s', async () => {
+    const { run, steps, releases, ends } = aRun([page(100), page(200), page(300)], { pageMs: 3_000 });
     await run.run();
-    expect([asked, ends]).toEqual([[0], [['done', null]]]);
+    expect([steps.map(({ afterSeq }) => afterSeq), releases, ends]).toEqual([[100, 200], [0], []]);
+  });
+
+  it('sends nothing more to an endpoint with many pending deliveries', async () => {
+    const { run, asked, releases, ends } = aRun([], { pending: 5_000 });
+    await run.run();
+    expect([asked, releases, ends]).toEqual([[], [2_000], []]);
   });
 
   it('fails when the endpoint is inactive', async () => {

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { deliveryIdOf, replayAtMs, type Clock, type DeliveryId, type Replayed, type Seq } from '#libs/domain';
 import {
   recoveredDelivery,
@@ -18,7 +17,10 @@ import { replayRecords } from './replay.js';
 export const RECOVERY_PAGE = 200;
 /** With so many pending deliveries, the endpoint gets no more of a recovery until it has caught up. */
 const MOST_PENDING = 5_000;
-const LOOK_AGAIN_MS = 1_000;
+/** How long it waits for the endpoint, or for routing, while others have their turns. */
+const WAIT_MS = 2_000;
+/** How long a turn is. Many long recoveries take turns, so that none waits for the end of another. */
+const TURN_MS = 5_000;
 
 export interface RecoveryRunDependencies {
   readonly endpoints: EndpointRecords;
@@ -63,10 +65,14 @@ export class RecoveryRun {
     return this.#last;
   }
 
-  /** Returns when the recovery has ended, was stopped, or is another worker's. */
+  /**
+   * Works for a turn. Returns earlier if the recovery has ended, was stopped or is another worker's, or has to wait. A
+   * recovery that has not ended is then released.
+   */
   async run(): Promise<void> {
     const { recovery } = this;
     const { endpoints, source, records, clock, worker, signal } = this.use;
+    const endsMs = clock.now() + TURN_MS;
     // Events that routing may still send are looked at once more, until they are older.
     let undecided: Seq | null = null;
     for (let after = recovery.afterSeq; ;) {
@@ -82,9 +88,8 @@ export class RecoveryRun {
         return;
       }
       if ((await source.pending(recovery.orgId, endpoint.id)) >= MOST_PENDING) {
-        if (!(await records.keep(recovery, worker))) return;
-        await this.#rest(LOOK_AGAIN_MS);
-        continue;
+        await records.release(recovery, worker, WAIT_MS);
+        return;
       }
       const { kinds, range } = recovery;
       const page = await source.page(recovery.orgId, endpoint, kinds, range, after, RECOVERY_PAGE, clock.now());
@@ -94,20 +99,15 @@ export class RecoveryRun {
       const afterSeq: Seq = undecided === null ? after : ((undecided - 1) as Seq);
       const step = { afterSeq, matched: page.events.length, scheduled: page.events.length };
       if (!(await records.step(recovery, worker, step))) return;
-      if (page.next !== null) continue;
-      if (undecided !== null) {
-        [after, undecided] = [afterSeq, null];
-        await this.#rest(LOOK_AGAIN_MS);
-        continue;
+      if (page.next !== null && clock.now() < endsMs) continue;
+      if (page.next !== null || undecided !== null) {
+        await records.release(recovery, worker, page.next === null ? WAIT_MS : 0);
+        return;
       }
       this.#isComplete = true;
       await records.end(recovery, worker, { status: 'done', at: new Date(clock.now()) });
       return;
     }
-  }
-
-  async #rest(ms: number): Promise<void> {
-    await delay(ms, undefined, { signal: this.use.signal });
   }
 
   async #schedule(endpoint: EndpointRecord, events: readonly Recoverable[]): Promise<void> {

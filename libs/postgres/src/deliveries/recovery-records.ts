@@ -1,5 +1,5 @@
 import type { QueryRunner } from 'typeorm';
-import { SEQ_NONE, seqFromText, type EndpointId, type OrgId, type RecoveryId, type Seq } from '#libs/domain';
+import { seqFromText, type EndpointId, type OrgId, type RecoveryId, type Seq } from '#libs/domain';
 import { OPERATOR, type AuditActor } from '../access/audit-actor.js';
 import { appendAudit } from '../access/audit-log.js';
 import type { Store } from '../connection/store.js';
@@ -142,11 +142,6 @@ export class RecoveryRecords {
        where id = $1 and worker = $2 and status = 'running'`,
       [id, worker, step.afterSeq, step.matched, step.scheduled],
     );
-  }
-
-  /** Keeps the recovery for the worker. @returns whether the worker may go on */
-  async keep(recovery: RecoveryRecord, worker: RecoveryWorker): Promise<boolean> {
-    return this.step(recovery, worker, { afterSeq: SEQ_NONE, matched: 0, scheduled: 0 });
   }
 
   async end(

@@ -60,6 +60,9 @@ const COUNTED_PENDING = 10_000;
 /** The most events that one statement looks at, even if few can be recovered. It takes well under a second. */
 const EVENTS_LOOKED_AT = 5_000;
 
+/** The largest size of a page, bytes. A larger event comes alone. */
+const PAGE_BYTES = 8 * 1024 * 1024;
+
 /** Filters that are evaluated before other requests run. */
 const FILTERED_AT_ONCE = 10;
 
@@ -94,33 +97,41 @@ const PAGE = `
         ))
     order by e.seq limit $9
   )
-  select looked.looked_at, looked.last_seq, looked.first_undecided, found.*, stored.envelope, (
+  select page.*, (
       select max(a.started_at + a.duration_ms * interval '1 ms') from delivery_attempts a
-      where a.delivery_id = found.delivery_id and a.delivery_created_at = found.appended_at
+      where a.delivery_id = page.delivery_id and a.delivery_created_at = page.appended_at
     ) as last_attempt_end
   from (
-    select count(*)::int as looked_at, max(seq) as last_seq, (
-      select min(seq) from looked_at e
-      where 'never_sent' = any($6) and e.appended_at >= $11 and e.event_type = any($7)
-        and ($8::uuid[] is null or e.widget_id is null or e.widget_id = any($8))
-        and e.seq > (select receives_after_seq from endpoints where id = $2)
-        and not exists (
-          select from deliveries d
-          where d.endpoint_id = $2 and ${ANY_STATUS} and d.created_at = e.appended_at and d.seq = e.seq
-        )
-    ) as first_undecided
-    from looked_at
-  ) looked
-  left join found on true
-  left join lateral (
-    select envelope from events where org_id = $1 and seq = found.seq and appended_at = found.appended_at limit 1
-  ) stored on true
-  order by found.seq`;
+    select looked.*, found.*, stored.envelope, count(found.seq) over ()::int as found,
+      row_number() over w as place, sum(octet_length(stored.envelope)) over w as weight
+    from (
+      select count(*)::int as looked_at, max(seq) as last_seq, (
+        select min(seq) from looked_at e
+        where 'never_sent' = any($6) and e.appended_at >= $11 and e.event_type = any($7)
+          and ($8::uuid[] is null or e.widget_id is null or e.widget_id = any($8))
+          and e.seq > (select receives_after_seq from endpoints where id = $2)
+          and not exists (
+            select from deliveries d
+            where d.endpoint_id = $2 and ${ANY_STATUS} and d.created_at = e.appended_at and d.seq = e.seq
+          )
+      ) as first_undecided
+      from looked_at
+    ) looked
+    left join found on true
+    left join lateral (
+      select envelope from events where org_id = $1 and seq = found.seq and appended_at = found.appended_at limit 1
+    ) stored on true
+    window w as (order by found.seq)
+  ) page
+  where seq is null or place = 1 or weight <= ${PAGE_BYTES}
+  order by seq`;
 
 interface Looked {
   readonly looked_at: number;
   readonly last_seq: string | null;
   readonly first_undecided: string | null;
+  /** How many events were found, of which the page may have fewer. */
+  readonly found: number;
 }
 
 interface FoundRow extends Looked {
@@ -190,7 +201,8 @@ export class RecoverySource {
     const undecided = first?.first_undecided ?? null;
     const firstUndecided = undecided === null ? null : seqFromText(undecided);
     const events = await this.#matched(found, endpoint);
-    if (found.length === limit && lastFound !== undefined) {
+    const isCut = found.length === limit || found.length < (first?.found ?? 0);
+    if (isCut && lastFound !== undefined) {
       return { events, next: seqFromText(lastFound.seq), firstUndecided };
     }
     const isEnd = first === undefined || first.looked_at < EVENTS_LOOKED_AT || first.last_seq === null;
