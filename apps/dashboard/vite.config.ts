@@ -27,7 +27,7 @@ export default defineConfig({
             { name: 'framework', test: /node_modules\/(react|react-dom|scheduler|@tanstack|openapi-fetch)\// },
             {
               name: 'basics',
-              test: /src\/(api|time|session)\/|src\/ui\/(button|card|icon|notice|page-header|skeleton|status-badge|tile|time)\./,
+              test: /src\/(api|time|session)\/|src\/ui\/(button|card|icon|notice|page-header|segments|skeleton|sparkline|status-badge|tile|time|toast-queue)\.|src\/\w+\/[\w-]*(search|health-of|languages|scope-meanings|theme-switch|brand)\.ts/,
             },
           ],
         },
