@@ -2,8 +2,7 @@ import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import { GaplessError } from '#libs/domain';
-import type { ApiKeyScope } from '#libs/postgres';
-import { KEY_REQUIREMENT } from './require-scope.js';
+import { KEY_REQUIREMENT, type KeyRequirement } from './require-scope.js';
 import './authenticated-key.js';
 
 /** Lets a request through when its key has the scopes that the operation names with `@RequireScope`. */
@@ -13,7 +12,7 @@ export class ScopeGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): boolean {
     const { apiKey } = context.switchToHttp().getRequest<FastifyRequest>();
-    const required = this.reflector.getAllAndOverride<readonly ApiKeyScope[] | 'any' | undefined>(KEY_REQUIREMENT, [
+    const required = this.reflector.getAllAndOverride<KeyRequirement | undefined>(KEY_REQUIREMENT, [
       context.getHandler(),
       context.getClass(),
     ]);

@@ -17,6 +17,7 @@ import {
   type AuditActor,
   type EndpointRecord,
   type RecoveryOrder,
+  type RecoveryRecord,
 } from '#libs/postgres';
 import { Appender, type TopicNames } from '#libs/kafka-log';
 import { CLOCK, CONFIG, LOGGER, RegularWork, TOPICS } from '#libs/platform';
@@ -30,6 +31,7 @@ import { RECOVERY_PAGE, RecoveryRun } from './recovery-run.js';
 /** How long the response waits for the whole recovery, or for the count. The recovery continues after it. */
 const PATIENCE_MS = 5_000;
 const LOOK_EVERY_MS = 2_000;
+const PRUNE_EVERY_MS = 60_000;
 /** How long a recovery rests after a failure. */
 const REST_MS = 10_000;
 /** How many recoveries a process works on before it takes over no more. */
@@ -53,6 +55,7 @@ export class Recoveries extends RegularWork {
   readonly #worker = randomUUID();
   readonly #running = new Set<Promise<void>>();
   readonly #ending = new AbortController();
+  #prunesAtMs = 0;
 
   constructor(
     private readonly endpoints: EndpointRecords,
@@ -91,6 +94,8 @@ export class Recoveries extends RegularWork {
 
   protected async act(): Promise<undefined> {
     await this.#goOnWithOthers();
+    if (this.clock.now() < this.#prunesAtMs) return;
+    this.#prunesAtMs = this.clock.now() + PRUNE_EVERY_MS;
     await this.records.prune(new Date(this.clock.now() - this.config.retentionMs));
   }
 
@@ -149,7 +154,7 @@ export class Recoveries extends RegularWork {
     return { id: recovery.id, ...run.progress };
   }
 
-  #runOf(recovery: ConstructorParameters<typeof RecoveryRun>[0]): RecoveryRun {
+  #runOf(recovery: RecoveryRecord): RecoveryRun {
     const { endpoints, source, records, appender, topics, clock } = this;
     const signal = this.#ending.signal;
     return new RecoveryRun(recovery, {

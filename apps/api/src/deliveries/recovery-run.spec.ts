@@ -22,7 +22,7 @@ const RECOVERY: RecoveryRecord = {
 type Look = (after: Seq) => RecoveryPage;
 
 /** A run over pages that are given one after the other, and what it noted. */
-function aRun(looks: readonly Look[], { isActive = true, pending = 0, pageMs = 0, afterSeq = 0 } = {}) {
+function aRun(looks: readonly Look[], { isActive = true, pending = 0, pageMs = 0, afterSeq = 0, isOwn = true } = {}) {
   let nowMs = 0;
   const asked: number[] = [];
   const steps: RecoveryStep[] = [];
@@ -43,7 +43,10 @@ function aRun(looks: readonly Look[], { isActive = true, pending = 0, pageMs = 0
     },
     records: {
       release: (_recovery: unknown, _worker: unknown, afterMs: number) => Promise.resolve(releases.push(afterMs)),
-      step: (_recovery: unknown, _worker: unknown, step: RecoveryStep) => Promise.resolve(steps.push(step) > 0),
+      step: (_recovery: unknown, _worker: unknown, step: RecoveryStep) => {
+        steps.push(step);
+        return Promise.resolve(isOwn);
+      },
       end: (
         _recovery: unknown,
         _worker: unknown,
@@ -91,6 +94,12 @@ describe('a recovery', () => {
     const { run, asked, releases, ends } = aRun([], { pending: 5_000 });
     await run.run();
     expect([asked, releases, ends]).toEqual([[], [2_000], []]);
+  });
+
+  it('is left alone once it was stopped, or another process has taken it over', async () => {
+    const { run, asked, releases, ends } = aRun([page(100)], { isOwn: false });
+    await run.run();
+    expect([asked, releases, ends]).toEqual([[0], [], []]);
   });
 
   it('fails when the endpoint is inactive', async () => {

@@ -2,7 +2,6 @@ import type { ErrorCode, JsonObject } from '#libs/domain';
 import { PROBLEM_MEDIA_TYPE } from '../problems/problem.js';
 import { PROBLEM_TYPES } from '../problems/problem-types.js';
 import type { ApiKeyScope } from '#libs/postgres';
-import type { KeyRequirement } from '../auth/require-scope.js';
 import { IDEMPOTENCY_KEY_PATTERN } from '../idempotency/idempotency-key.js';
 import { objectOf, ref } from './schemas.js';
 
@@ -16,7 +15,7 @@ export interface OperationSketch {
    * The scope that the key needs. `session` reads the caller's dashboard session, `sign_in` creates it; `portal` reads
    * the caller's portal session. `page` needs either of them.
    */
-  readonly scope: KeyRequirement | 'session' | 'portal' | 'page' | 'sign_in';
+  readonly scope: ApiKeyScope | 'any' | 'session' | 'portal' | 'page' | 'sign_in';
   /** A second scope that the key needs. */
   readonly alsoScope?: ApiKeyScope;
   /** Whether only service keys are accepted. */

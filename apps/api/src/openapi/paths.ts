@@ -169,7 +169,7 @@ const recover: JsonObject = {
   post: operation('post', {
     id: 'recoverDeliveries',
     tag: DELIVERIES,
-    summary: 'Send failed or missed events again',
+    summary: 'Send failed, missed or never-sent events',
     scope: 'webhooks:write',
     parameters: [ENDPOINT],
     body: { schema: ref('Recovery'), example: { since_seq: 4127, status: 'failed', dry_run: true } },

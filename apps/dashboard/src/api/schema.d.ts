@@ -180,7 +180,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send failed or missed events again
+         * Send failed, missed or never-sent events
          * @description Scope: `webhooks:write`.
          */
         post: operations["recoverDeliveries"];

@@ -8,7 +8,10 @@ export type FilterResult =
   /** The filter has no answer for this event, such as when a member is missing. */
   | { readonly kind: 'fails'; readonly reason: string };
 
-/** Evaluates the filters of endpoints. Results depend on the filter and the envelope's bytes alone. */
+/**
+ * Evaluates the filters of endpoints. Results depend on the filter and the envelope's bytes alone, but that a filter
+ * which proves too expensive has no answer for a while.
+ */
 export interface EventFilters {
   /** Never throws. @param filter an expression that was accepted when it was registered */
   test(filter: string, envelope: Buffer): FilterResult;

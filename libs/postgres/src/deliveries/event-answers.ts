@@ -64,7 +64,7 @@ export class EventAnswers {
     );
     const answers: EventAnswer[] = [];
     for (const [index, row] of endpoints.entries()) {
-      // Lets other requests run: each filter may take some milliseconds.
+      // Lets other requests run: a filter may take up to a millisecond.
       if (index % ANSWERED_AT_ONCE === ANSWERED_AT_ONCE - 1) await setImmediate();
       const outcome = deliveries.get(row.id) ?? whyNotDelivered(historyOf(row), event, this.filters);
       answers.push({ endpointId: row.id, endpointName: row.name, url: row.url, outcome });

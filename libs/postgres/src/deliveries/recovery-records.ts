@@ -215,7 +215,12 @@ export class RecoveryRecords {
         [orgId, endpointId, id, at],
       )) as unknown[];
       if (rows.length === 0) return;
-      await appendAudit(runner, this.actor, { orgId, action: 'recovery.stopped', target: id, details: { endpointId } });
+      await appendAudit(runner, this.actor, {
+        orgId,
+        action: 'recovery.stopped',
+        target: id,
+        details: { endpoint_id: endpointId },
+      });
     });
     return this.find(orgId, endpointId, id);
   }
