@@ -11,7 +11,7 @@ const STAGES_AND_LIBS = trackedFiles('apps', 'libs')
 
 /** Names such as `batch.waiting` in the first column of the table of log lines. */
 function documentedLines(): readonly string[] {
-  const [, section = ''] = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8').split('\n## Logs\n');
+  const [, section = ''] = readFileSync(join(ROOT, 'docs/operate.md'), 'utf8').split('\n## Logs\n');
   const [logs = ''] = section.split('\n## ');
   return [...logs.matchAll(/^\| ([^|]+)/gm)].flatMap(([, cell = '']) =>
     [...cell.matchAll(/`([a-z_]+\.[a-z_]+)`/g)].map(([, name = '']) => name),

@@ -12,7 +12,7 @@ import { eventually } from '../support/infrastructure/eventually.js';
 import { ROOT } from '../support/root.js';
 import { aStageProcess } from '../support/stage-process.js';
 
-// What CONTRIBUTING.md says about a new stage and a new destination, followed in a copy of the tree.
+// What docs/contribute.md says about a new stage and a new destination, followed in a copy of the tree.
 
 const DESTINATION = `
 import { appendFileSync } from 'node:fs';

@@ -12,7 +12,7 @@ const NOT_AUTHORIZED = /not authorized/i;
 
 /** Returns the commands of the page, each as the arguments after its name. */
 function documentedCommands(): readonly (readonly string[])[] {
-  const page = readFileSync(join(ROOT, 'docs/kafka-tap.md'), 'utf8');
+  const page = readFileSync(join(ROOT, 'docs/tap-kafka.md'), 'utf8');
   const block = /```bash acls\n([^`]+)```/.exec(page)?.[1] ?? '';
   return block
     .trim()
@@ -83,7 +83,7 @@ async function consume(topic: string, groupId: string): Promise<string> {
   }
 }
 
-describe('a data team, after the commands of docs/kafka-tap.md', () => {
+describe('a data team, after the commands of docs/tap-kafka.md', () => {
   itUnless(lack, 'reads the log in its own groups, and does nothing else', async () => {
     await expect(offsetsOf(LOG)).rejects.toThrow(NOT_AUTHORIZED);
 

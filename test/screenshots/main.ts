@@ -1,13 +1,13 @@
 import { cpSync, mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { Command } from 'commander';
 import type { Browser, Page } from 'playwright-core';
 import { systemClock } from '#libs/domain';
 import { GaplessProcess } from '../bench/system/gapless-process.js';
 import { aBrowser } from '../browser/support/a-browser.js';
 import { simulateOrg, type SimulatedOrg } from './simulated-org.js';
+import { shootTerminal } from './terminal.js';
 
-// `npm run screenshots [-- --docs]`: every page in both themes and both widths to .screenshots/; with --docs, those of
-// the README to docs/images/ as well.
 const ROOT = resolve(import.meta.dirname, '../../..');
 const OUTPUT = join(ROOT, '.screenshots');
 const IMAGES = join(ROOT, 'docs/images');
@@ -15,8 +15,14 @@ const VIEWS = (['light', 'dark'] as const).flatMap((theme) => [
   { theme, width: 1_280, height: 800 },
   { theme, width: 390, height: 844 },
 ]);
-/** The views of pages that the README shows. */
-const SHOWN = ['overview-light-1280', 'endpoint-disabled-dark-1280', 'delivery-light-1280', 'events-open-dark-1280'];
+/** The pictures that the README and the docs show. */
+const SHOWN = [
+  'terminal',
+  'overview-light-1280',
+  'endpoint-disabled-dark-1280',
+  'delivery-light-1280',
+  'events-open-dark-1280',
+];
 /** Retries that end soon, so that deliveries fail while somebody looks. */
 const ENVIRONMENT = { RETRY_SCHEDULE: '300ms,1s,30m', LOG_LEVEL: 'error' };
 
@@ -72,24 +78,30 @@ async function shoot(browser: Browser, gapless: GaplessProcess, org: SimulatedOr
   }
 }
 
-const gapless = await GaplessProcess.start({ environment: ENVIRONMENT }, new AbortController().signal);
-try {
+async function takeAll(toDocs: boolean): Promise<void> {
   rmSync(OUTPUT, { recursive: true, force: true });
   mkdirSync(OUTPUT, { recursive: true });
-  const org = await simulateOrg(gapless.credentials, systemClock.now());
+  const gapless = await GaplessProcess.start({ environment: ENVIRONMENT }, new AbortController().signal);
   const browser = await aBrowser();
   try {
+    await shootTerminal(browser, gapless, join(OUTPUT, 'terminal.png'));
+    const org = await simulateOrg(gapless.credentials, systemClock.now());
     await shoot(browser, gapless, org);
+    org.close();
   } finally {
     await browser.close();
-    org.close();
+    await gapless.stop();
   }
-  if (process.argv.includes('--docs')) {
-    mkdirSync(IMAGES, { recursive: true });
+  if (toDocs)
     for (const name of SHOWN)
       cpSync(join(OUTPUT, `${name}.png`), join(IMAGES, `${name.replace(/-(light|dark)-\d+$/, '')}.png`));
-  }
   process.stderr.write(`Written to ${OUTPUT}\n`);
-} finally {
-  await gapless.stop();
 }
+
+await new Command('screenshots')
+  .description(
+    'Takes pictures of every page of the dashboard, in both themes and two widths, and of a terminal, to .screenshots/',
+  )
+  .option('--docs', 'also replaces the pictures of the README and the docs, in docs/images/')
+  .action(({ docs }: { docs?: true }) => takeAll(docs === true))
+  .parseAsync();

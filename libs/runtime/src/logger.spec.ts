@@ -48,6 +48,17 @@ describe('the log', () => {
     expect(told()[member]).toBe('[Redacted]');
   });
 
+  it('redacts what a child logger says with each line', () => {
+    aLogger().child({ secret: SECRET, org_id: 'org' }).info('happened');
+    expect(told()).toMatchObject({ secret: '[Redacted]', org_id: 'org' });
+  });
+
+  it('leaves what it was given as it was', () => {
+    const inner = { secret: SECRET };
+    aLogger().info({ inner }, 'happened');
+    expect(inner.secret).toBe(SECRET);
+  });
+
   it('shows an error and its causes, without the data that they carry', () => {
     const cause = Object.assign(new TypeError('bad'), { code: 'E_BAD', headers: { cookie: SECRET } });
     const failed = Object.assign(new Error('the query failed', { cause }), { query: 'insert', parameters: [SECRET] });

@@ -4,8 +4,8 @@ import { describeError } from './describe-error.js';
 
 export type { Logger } from 'pino';
 
-/** Members that are removed from log lines, at the top level or one below, even if logged by mistake. */
-const UNTOLD = [
+/** Members whose values are replaced in log lines, at the top level or one below, even if logged by mistake. */
+const UNTOLD = new Set([
   'secret',
   'api_key',
   'password',
@@ -18,7 +18,9 @@ const UNTOLD = [
   'data',
   'envelope',
   'database_url',
-];
+]);
+const REDACTED = '[Redacted]';
+const REDACTING = Object.fromEntries([...UNTOLD].map((name) => [name, () => REDACTED]));
 
 /**
  * Writes structured lines, without bodies or secrets.
@@ -30,15 +32,28 @@ export function createLogger(
   output = level === 'silent' ? undefined : terminal(),
 ): Logger {
   const options = {
-    name,
     level,
     base: { app: name },
     timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label: string) => ({ level: label }) },
-    serializers: { err: describeError },
-    redact: UNTOLD.flatMap((member) => [`["${member}"]`, `*["${member}"]`]),
+    formatters: { level: (label: string) => ({ level: label }), log: redactedInside },
+    serializers: { ...REDACTING, err: describeError },
   };
   return output === undefined ? pino(options) : pino(options, output);
+}
+
+/** Redacts what is one level below. pino's own `redact` copies each line, which takes five times as long as writing it. */
+function redactedInside(line: object): Record<string, unknown> {
+  const members = line as Record<string, unknown>;
+  let result = members;
+  for (const [name, value] of Object.entries(members)) {
+    if (typeof value !== 'object' || value === null || value instanceof Error) continue;
+    const found = Object.keys(value).filter((inner) => UNTOLD.has(inner));
+    if (found.length > 0) {
+      const replaced = Object.fromEntries(found.map((inner) => [inner, REDACTED]));
+      result = { ...result, [name]: { ...value, ...replaced } };
+    }
+  }
+  return result;
 }
 
 /** Loads the formatter on demand, because only terminals need it. */

@@ -45,7 +45,7 @@ export class GaplessProcess {
 
   private constructor(
     private readonly child: ChildProcess,
-    private readonly dataDir: string,
+    readonly dataDir: string,
     private readonly keepsData: boolean,
   ) {
     this.died = this.#dying.signal;

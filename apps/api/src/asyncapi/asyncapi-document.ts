@@ -5,7 +5,7 @@ import { MESSAGES, MESSAGE_SCHEMAS } from './messages.js';
 const DESCRIPTION = `
 The Kafka topics that are open to others: the **log** with every event of every organization in order, the
 **inbox** for services that submit events without HTTP, what became of submissions that could not be read, and the alerts for
-staff. How to read the log, and what it promises, is in \`docs/kafka-tap.md\`.
+staff. How to read the log, and what it promises, is in \`docs/tap-kafka.md\`.
 `.trim();
 
 /** The AsyncAPI 3.0 description of the topics. */

@@ -54,7 +54,7 @@ function codes(names: readonly string[]): string {
 /** The documents with generated tables, and the function that updates each of them. */
 export const REFERENCE_TABLES: Readonly<Record<string, (text: string) => string>> = {
   'docs/settings.md': (text) => replaceMarked(text, 'settings', settingsTable()),
-  'docs/operations.md': (text) =>
+  'docs/operate.md': (text) =>
     [
       { name: 'stages', content: stagesTable() },
       { name: 'upgrade order', content: UPGRADE_ORDER.map((name, index) => `${index + 1}. ${name}`).join('\n') },

@@ -1,7 +1,7 @@
 /** A metric in Prometheus' terms: its kind, help and labels. */
 export interface MetricDefinition {
   readonly kind: 'counter' | 'gauge' | 'histogram';
-  /** One sentence, for `/metrics` and for docs/operations.md. */
+  /** One sentence, for `/metrics` and for docs/operate.md. */
   readonly help: string;
   /** Labels with few values, which do not grow with usage: never an org, an endpoint or an event. */
   readonly labels: readonly string[];

@@ -7,7 +7,7 @@ import type { MetricDefinition } from './metric-definition.js';
 const ROOT = resolve(import.meta.dirname, '../../../..');
 const DASHBOARD = 'docker/observability/grafana/gapless.json';
 const ALERTS = 'docker/observability/prometheus/alerts.yml';
-const RUNBOOK = 'docs/operations.md';
+const RUNBOOK = 'docs/operate.md';
 
 /** A metric's name in a query, and the labels in its selector. */
 const USE = /\b(gapless_[a-z_]+)(?:\{([^}]*)\})?/g;
@@ -91,7 +91,7 @@ describe('the alerts', () => {
     const names = [...alerts.matchAll(/- alert: (\w+)$/gm)].map(([, name = '']) => name);
     expect(names.length).toBeGreaterThan(10);
     for (const name of names) {
-      expect(alerts).toContain(`runbook: docs/operations.md#${name.toLowerCase()}`);
+      expect(alerts).toContain(`runbook: docs/operate.md#${name.toLowerCase()}`);
       expect(runbook).toMatch(new RegExp(`^#### ${name}$`, 'm'));
     }
   });
