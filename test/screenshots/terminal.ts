@@ -39,13 +39,14 @@ export async function shootTerminal(browser: Browser, gapless: GaplessProcess, p
       if (!received.includes(what)) throw new Error(`The receiver has not printed ${what}:\n${received}`);
     });
   try {
-    await sees('http://');
+    await sees('Registered');
     const shown: Shown[] = [];
     for (const command of COMMANDS) {
       const { stdout } = await run('bash', ['-c', command], { env, cwd: ROOT });
       shown.push({ command, output: stdout });
+      // As fast as a person types, who sees the event arrive first.
+      await sees('tkt_1');
     }
-    await sees('tkt_1');
     await draw(browser, [{ command: RECEIVER, output: received }], shown, path);
   } finally {
     receiver.kill('SIGINT');

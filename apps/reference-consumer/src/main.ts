@@ -94,7 +94,7 @@ async function consumeStream<Transaction>(
     // This comes before an endpoint is registered, so that every push is after the position.
     const position = await Promise.race([readiness, running]);
     if (position === undefined) return;
-    print(`Events behind #${position}, pushed or read from the feed:`);
+    print(`Prints events after #${position}, pushed or read from the feed.`);
     if (!options.register) server.useSecret(options.secret ?? '');
     await Promise.all([running, ...(options.register ? [registered(server, credentials, options, interrupted)] : [])]);
   } finally {

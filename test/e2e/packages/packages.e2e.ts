@@ -180,7 +180,7 @@ describe('the reference consumer', () => {
     const producer = new Producer(new HttpSink({ baseUrl: app.url, apiKey: serviceKey }));
     const ids: string[] = [];
     let consumer = aConsumer(org, args);
-    await consumer.printed('Events behind #0');
+    await consumer.printed('Prints events after #0');
     for (let life = 0; life < KILLS; life++) {
       const events = oneTo(EVENTS_PER_LIFE).map((n) => anEvent(org.orgId, life * EVENTS_PER_LIFE + n));
       ids.push(...(await producer.emit(events)));
@@ -190,7 +190,7 @@ describe('the reference consumer', () => {
     }
     await untilKept(EVENTS);
     // The last life may have had nothing left to keep, and not even be up.
-    await consumer.printed('Events behind #');
+    await consumer.printed('Prints events after #');
     expect(await consumer.end('SIGTERM')).toBe(0);
 
     const { rows } = await kept.query<KeptEvent>(
