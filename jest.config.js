@@ -44,7 +44,13 @@ export default {
       displayName: 'integration',
       testMatch: ['<rootDir>/{apps,libs}/**/*.ispec.ts', '<rootDir>/test/integration/**/*.ispec.ts'],
     },
-    { ...withInfrastructure, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.e2e.ts'] },
+    {
+      ...withInfrastructure,
+      displayName: 'e2e',
+      testMatch: ['<rootDir>/test/e2e/**/*.e2e.ts'],
+      testPathIgnorePatterns: ['<rootDir>/test/e2e/(api|mcp|packages)/'],
+    },
+    { ...withInfrastructure, displayName: 'clients', testMatch: ['<rootDir>/test/e2e/{api,mcp,packages}/*.e2e.ts'] },
     // Of what `npm run test:containers` has started.
     { ...shared, displayName: 'containers', testMatch: ['<rootDir>/test/containers/**/*.containers.ts'] },
     { ...withInfrastructure, displayName: 'browser', testMatch: ['<rootDir>/test/browser/**/*.browser.ts'] },

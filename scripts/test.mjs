@@ -13,7 +13,7 @@ const bin = (path) => join(ROOT, 'node_modules', path);
 const node = (path, ...args) => [bin(path), ...args];
 /** A test that fails may leave something open, and nobody is to wait for it. */
 const withServers = (project) => [...jest(ROOT, project), '--forceExit'];
-/** Jest leaves a core free, which is half of the machine in CI. Suites that measure time are in `e2e`, one after the other. */
+/** Jest leaves a core free, which is half of the machine in CI. Suites in which time matters are in `e2e`, one after the other. */
 const ON_TWO_CORES = '--maxWorkers=2';
 const jestReport = (file) => ['--json', `--outputFile=${file}`];
 
@@ -41,7 +41,8 @@ const SUITES = [
   { name: 'simulation', args: [join(ROOT, 'dist/test/simulation/main.js')], report: (file) => ['--report', file] },
   { name: 'integration', args: [...withServers('integration'), ON_TWO_CORES], report: jestReport },
   { name: 'e2e', args: withServers('e2e'), report: jestReport },
-  { name: 'browser', args: withServers('browser'), report: jestReport },
+  { name: 'clients', args: [...withServers('clients'), ON_TWO_CORES], report: jestReport },
+  { name: 'browser', args: [...withServers('browser'), ON_TWO_CORES], report: jestReport },
 ];
 const PHASES = [...CHECKS, ...SUITES];
 
@@ -82,12 +83,14 @@ await runMain(async () => {
 
   const { DATABASE_URL, KAFKA_BROKERS, TEST_INFRA } = process.env;
   const infrastructure = TEST_INFRA || (DATABASE_URL && KAFKA_BROKERS ? 'external' : 'embedded');
-  const needsServers = phases.some(({ name }) => ['integration', 'e2e', 'browser'].includes(name));
+  const needsServers = phases.some(({ name }) => ['integration', 'e2e', 'clients', 'browser'].includes(name));
   await bootstrap({ build: true, embeddedKafka: needsServers && infrastructure === 'embedded' });
   if (phases.some(({ name }) => name === 'browser')) await installChromium(ROOT);
 
   // Beside the phases that come before the one that needs them.
-  const outsideClients = phases.some(({ name }) => name === 'e2e') ? bringOutsideClients(ROOT, console.log) : undefined;
+  const outsideClients = phases.some(({ name }) => ['e2e', 'clients'].includes(name))
+    ? bringOutsideClients(ROOT, console.log)
+    : undefined;
 
   const reports = mkdtempSync(join(tmpdir(), 'gapless-reports-'));
   const total = { passed: 0, failed: 0 };

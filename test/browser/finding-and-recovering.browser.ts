@@ -5,6 +5,7 @@ import { conversationData } from '../support/conversations.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import type { Receiver } from '../support/receiver.js';
 import { aTcpProxy } from '../support/tcp-proxy.js';
+import { violations } from './support/accessibility.js';
 import { FrontDesk } from './support/front-desk.js';
 import type { Visitor } from './support/visitor.js';
 
@@ -231,7 +232,8 @@ describe('a recovery', () => {
     await visitor.see('5 of 5 failed in the last hour');
     await visitor.button('Recover …').waitFor();
     const before = receiver.received.length;
-    await visitor.button('Recover from #3 on').click();
+    expect(await violations(page)).toEqual([]);
+    await visitor.button('From here: recover from #3 on').click();
     expect(await page.getByLabel('First seq').inputValue()).toBe('3');
     await visitor.button('Recover 3').click();
     await visitor.see('The test failed, so nothing was recovered');

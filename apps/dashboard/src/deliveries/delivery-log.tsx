@@ -205,7 +205,7 @@ function DeliveryTable({
                     look="ghost"
                     icon="recover"
                     className="row-action"
-                    aria-label={`Recover from #${delivery.seq} on`}
+                    aria-label={`From here: recover from #${delivery.seq} on`}
                     title={`Recover from #${delivery.seq} on`}
                     onClick={() => {
                       onRecover(delivery);
