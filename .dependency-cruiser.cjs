@@ -20,6 +20,7 @@ const ROOMS = {
     ['records'],
     ['connection'],
     ['producing', 'reading'],
+    ['positions'],
     ['consuming', 'set-up'],
   ],
   postgres: [

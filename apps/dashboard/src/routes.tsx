@@ -46,14 +46,14 @@ const endpoints = createRoute({
   getParentRoute: () => inside,
   path: '/endpoints',
   staticData: { needs: 'webhooks:read' },
-  component: lazyPage(() => import('./pages/endpoints.page.js'), 'EndpointsPage'),
+  component: lazyPage(() => import('./pages/endpoints/endpoints.page.js'), 'EndpointsPage'),
 });
 
 const newEndpoint = createRoute({
   getParentRoute: () => inside,
   path: '/endpoints/new',
   staticData: { needs: 'webhooks:write' },
-  component: lazyPage(() => import('./pages/new-endpoint.page.js'), 'NewEndpointPage'),
+  component: lazyPage(() => import('./pages/endpoints/new-endpoint.page.js'), 'NewEndpointPage'),
 });
 
 const endpoint = createRoute({
@@ -61,21 +61,21 @@ const endpoint = createRoute({
   path: '/endpoints/$endpointId',
   staticData: { needs: 'webhooks:read' },
   validateSearch: parseDeliverySearch,
-  component: lazyPage(() => import('./pages/endpoint.page.js'), 'EndpointPage'),
+  component: lazyPage(() => import('./pages/endpoints/endpoint.page.js'), 'EndpointPage'),
 });
 
 const editEndpoint = createRoute({
   getParentRoute: () => inside,
   path: '/endpoints/$endpointId/edit',
   staticData: { needs: 'webhooks:write' },
-  component: lazyPage(() => import('./pages/edit-endpoint.page.js'), 'EditEndpointPage'),
+  component: lazyPage(() => import('./pages/endpoints/edit-endpoint.page.js'), 'EditEndpointPage'),
 });
 
 const delivery = createRoute({
   getParentRoute: () => inside,
   path: '/endpoints/$endpointId/deliveries/$deliveryId',
   staticData: { needs: 'webhooks:read' },
-  component: lazyPage(() => import('./pages/delivery.page.js'), 'DeliveryPage'),
+  component: lazyPage(() => import('./pages/endpoints/delivery.page.js'), 'DeliveryPage'),
 });
 
 const events = createRoute({

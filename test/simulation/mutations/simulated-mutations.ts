@@ -29,7 +29,7 @@ export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
   {
     name: 'inbox-went-back',
     breaks: 'nobody compares the inbox with what was read of it after it lost records',
-    file: 'libs/kafka-log/src/consuming/position-guard.ts',
+    file: 'libs/kafka-log/src/positions/position-guard.ts',
     find: "    if (verdict.kind === 'went back') {\n      standing.state",
     replace: "    if (verdict.kind === 'went back' && !topic.includes('.inbox.')) {\n      standing.state",
   },
@@ -137,7 +137,7 @@ export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
   {
     name: 'commits-overtake',
     breaks: 'two commits of a group are in flight, and the earlier one arrives last',
-    file: 'libs/kafka-log/src/consuming/offset-commits.ts',
+    file: 'libs/kafka-log/src/positions/offset-commits.ts',
     find: '    this.#running = this.#running.then(() => this.#commit());',
     replace: '    this.#running = this.#commit();',
   },

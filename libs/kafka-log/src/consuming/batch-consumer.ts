@@ -4,7 +4,7 @@ import kafkajs, { type Admin, type Consumer, type EachBatchPayload } from 'kafka
 import { PartitionStoppedError, systemClock } from '#libs/domain';
 import { backOffMs, type HealthBoard, type Logger } from '#libs/runtime';
 import { ClockWatch } from '../connection/clock-watch.js';
-import { committedPositions } from './committed-positions.js';
+import { committedPositions } from '../positions/committed-positions.js';
 import type { ConsumerSession } from './consumer-sessions.js';
 import { endsWithin } from '../connection/ends-within.js';
 import { FailingPartitions } from './failing-partitions.js';
@@ -12,16 +12,16 @@ import type { KafkaConnection } from '../connection/kafka-connection.js';
 import { tellingAssigner, type JoiningMember } from '../kafkajs/before-join.js';
 import { onOutOfRange } from '../kafkajs/out-of-range.js';
 import { LARGEST_BATCH_BYTES } from '../topics/limits.js';
-import { OffsetCommits } from './offset-commits.js';
+import { OffsetCommits } from '../positions/offset-commits.js';
 import { OpenTransactionsWatch } from './open-transactions-watch.js';
 import { PartitionPauses } from './partition-pauses.js';
 import { PartitionProgress } from './partition-progress.js';
 import { PartitionQueue } from './partition-queue.js';
-import { PositionGuard } from './position-guard.js';
-import type { PositionSource } from './position-sources.js';
+import { PositionGuard } from '../positions/position-guard.js';
+import type { PositionSource } from '../positions/position-sources.js';
 import { toReadableRecord, toStoredRecord, type RecordBatch } from '../records/record.js';
 import type { SessionTimes } from '../connection/session-times.js';
-import { StoppedPartitions } from './stopped-partitions.js';
+import { StoppedPartitions } from '../positions/stopped-partitions.js';
 
 /** How often to check whether the clock was set, milliseconds. */
 const CLOCK_WATCH_MS = 1_000;

@@ -7,7 +7,7 @@ import { KAFKA_BATCHES, type KafkaBatchesOptions } from './kafka-batches.js';
 import type { ConsumerSessions } from './consumer-sessions.js';
 import type { KafkaConnection } from '../connection/kafka-connection.js';
 import { LagMeter } from './lag-meter.js';
-import type { PositionSources } from './position-sources.js';
+import type { PositionSources } from '../positions/position-sources.js';
 import type { RecordBatch } from '../records/record.js';
 import type { TopicNames } from '../topics/topics.js';
 

@@ -1,11 +1,11 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { EndpointForm, type EndpointDraft } from '../endpoints/endpoint-form.js';
-import { useCreateEndpoint } from '../endpoints/endpoint-changes.js';
-import { SecretDialog } from '../endpoints/secret-dialog.js';
-import type { EndpointWithSecret } from '../api/resources.js';
-import { ButtonLink } from '../ui/button.js';
-import { PageHeader } from '../ui/page-header.js';
+import { EndpointForm, type EndpointDraft } from '../../endpoints/endpoint-form.js';
+import { useCreateEndpoint } from '../../endpoints/endpoint-changes.js';
+import { SecretDialog } from '../../endpoints/secret-dialog.js';
+import type { EndpointWithSecret } from '../../api/resources.js';
+import { ButtonLink } from '../../ui/button.js';
+import { PageHeader } from '../../ui/page-header.js';
 
 const EMPTY: EndpointDraft = { url: '', name: null, description: null, events: [], widget_ids: null };
 

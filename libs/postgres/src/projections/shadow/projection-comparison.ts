@@ -1,5 +1,5 @@
 import type { QueryRunner } from 'typeorm';
-import { PROJECTION_TABLES, type ProjectionName, type ProjectionTable } from './projection-tables.js';
+import { PROJECTION_TABLES, type ProjectionName, type ProjectionTable } from '../projection-tables.js';
 
 /** The differences of a table between two sets of projections. */
 export interface TableComparison {

@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
-import { endpointQuery } from '../api/queries.js';
-import { EndpointForm } from '../endpoints/endpoint-form.js';
-import { useChangeEndpoint } from '../endpoints/endpoint-changes.js';
-import { endpointTitle } from '../endpoints/endpoint-title.js';
-import { ButtonLink } from '../ui/button.js';
-import { FailureNotice } from '../ui/notice.js';
-import { PageHeader } from '../ui/page-header.js';
-import { SkeletonBlock } from '../ui/skeleton.js';
-import { toastDone } from '../ui/toast-queue.js';
+import { endpointQuery } from '../../api/queries.js';
+import { EndpointForm } from '../../endpoints/endpoint-form.js';
+import { useChangeEndpoint } from '../../endpoints/endpoint-changes.js';
+import { endpointTitle } from '../../endpoints/endpoint-title.js';
+import { ButtonLink } from '../../ui/button.js';
+import { FailureNotice } from '../../ui/notice.js';
+import { PageHeader } from '../../ui/page-header.js';
+import { SkeletonBlock } from '../../ui/skeleton.js';
+import { toastDone } from '../../ui/toast-queue.js';
 
 const route = getRouteApi('/inside/endpoints/$endpointId/edit');
 

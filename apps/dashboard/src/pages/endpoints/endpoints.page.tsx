@@ -1,21 +1,21 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { activityQuery, endpointsQuery, eventTypesQuery } from '../api/queries.js';
-import type { Activity, Endpoint } from '../api/resources.js';
-import { Sparkline } from '../charts/sparkline.js';
-import { endpointTitle } from '../endpoints/endpoint-title.js';
-import { failedText, healthOf } from '../endpoints/health-of.js';
-import { eventsText, scopeText } from '../endpoints/subscription-text.js';
-import { subscribableTypes } from '../endpoints/event-families.js';
-import { useLack } from '../session/use-session.js';
-import { ButtonLink } from '../ui/button.js';
-import { Card } from '../ui/card.js';
-import { LoadingRows } from '../ui/loading-card.js';
-import { Name } from '../ui/name.js';
-import { EmptyState } from '../ui/notice.js';
-import { PageHeader } from '../ui/page-header.js';
-import { HealthBadge } from '../ui/status-badge.js';
-import { Ago } from '../ui/time.js';
+import { activityQuery, endpointsQuery, eventTypesQuery } from '../../api/queries.js';
+import type { Activity, Endpoint } from '../../api/resources.js';
+import { Sparkline } from '../../charts/sparkline.js';
+import { endpointTitle } from '../../endpoints/endpoint-title.js';
+import { failedText, healthOf } from '../../endpoints/health-of.js';
+import { eventsText, scopeText } from '../../endpoints/subscription-text.js';
+import { subscribableTypes } from '../../endpoints/event-families.js';
+import { useLack } from '../../session/use-session.js';
+import { ButtonLink } from '../../ui/button.js';
+import { Card } from '../../ui/card.js';
+import { LoadingRows } from '../../ui/loading-card.js';
+import { Name } from '../../ui/name.js';
+import { EmptyState } from '../../ui/notice.js';
+import { PageHeader } from '../../ui/page-header.js';
+import { HealthBadge } from '../../ui/status-badge.js';
+import { Ago } from '../../ui/time.js';
 import './endpoints.css';
 
 export function EndpointsPage() {

@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { QueryRunner } from 'typeorm';
 import type { EndpointId } from '#libs/domain';
-import { DayPartitions } from './day-partitions.js';
-import { HEADS_CHANNEL } from './feed-projection.js';
+import { DayPartitions } from '../day-partitions.js';
+import { HEADS_CHANNEL } from '../feed-projection.js';
 import {
   PROJECTION_TABLES,
   readPositions,
   type ProjectionName,
   type ProjectionPositions,
-} from './projection-tables.js';
-import { ADVISORY_LOCKS } from '../connection/advisory-locks.js';
-import { isLockNotAvailable, isPassingInAMoment, Store, type StoreOptions } from '../connection/store.js';
+} from '../projection-tables.js';
+import { ADVISORY_LOCKS } from '../../connection/advisory-locks.js';
+import { isLockNotAvailable, isPassingInAMoment, Store, type StoreOptions } from '../../connection/store.js';
 
 /** The schemas where projections are built, and where replaced tables are kept until they are dropped. */
 const SHADOW = 'gapless_shadow';
