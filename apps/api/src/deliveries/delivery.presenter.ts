@@ -1,35 +1,41 @@
+import type { JsonObject, Seq } from '#libs/domain';
 import type { AttemptLogEntry, DeliveryRecord } from '#libs/postgres';
+import { COUNT, DELIVERY_ID, EVENT_ID, MAYBE_INTEGER, MAYBE_TEXT, MAYBE_TIMESTAMP, TIMESTAMP } from '../http/shapes.js';
+import { presenter, schemasOf, type Shown, type ShownMembers } from '../http/shown-members.js';
 
-/** A delivery as contract 3.5 shows it. `seq` is null for a test event that is not sequenced yet. */
-export interface DeliveryJson {
-  readonly id: string;
-  readonly event: string;
-  readonly event_id: string;
-  readonly seq: number | null;
-  readonly status: string;
-  readonly attempts: number;
-  readonly response_status: number | null;
-  readonly last_error: string | null;
-  readonly next_attempt_at: string | null;
-  readonly delivered_at: string | null;
-  readonly created_at: string;
-}
+export const DELIVERY_STATUS: JsonObject = { type: 'string', enum: ['pending', 'delivered', 'failed'] };
 
-export function deliveryJson(delivery: DeliveryRecord): DeliveryJson {
-  return {
-    id: delivery.deliveryId,
-    event: delivery.event,
-    event_id: delivery.eventId,
-    seq: delivery.seq,
-    status: delivery.status,
-    attempts: delivery.attempts,
-    response_status: delivery.responseStatus,
-    last_error: delivery.lastError,
-    next_attempt_at: shownTime(delivery.nextAttemptAtMs),
-    delivered_at: shownTime(delivery.deliveredAtMs),
-    created_at: new Date(delivery.createdAtMs).toISOString(),
-  };
-}
+const MEMBERS = {
+  id: [DELIVERY_ID, ({ deliveryId }) => deliveryId],
+  event: [{ type: 'string' }, ({ event }) => event],
+  event_id: [EVENT_ID, ({ eventId }) => eventId],
+  seq: [
+    { ...MAYBE_INTEGER, description: 'null only in the response to a test whose event has no seq yet.' },
+    ({ seq }): Seq | null => seq,
+  ],
+  status: [DELIVERY_STATUS, ({ status }) => status],
+  attempts: [COUNT, ({ attempts }) => attempts],
+  response_status: [MAYBE_INTEGER, ({ responseStatus }) => responseStatus],
+  last_error: [
+    {
+      ...MAYBE_TEXT,
+      description:
+        'http_status, timeout, dns, connect, tls, blocked_address, endpoint_disabled or endpoint_deleted, and `: detail` where there is one.',
+    },
+    ({ lastError }) => lastError,
+  ],
+  next_attempt_at: [MAYBE_TIMESTAMP, ({ nextAttemptAtMs }) => shownTime(nextAttemptAtMs)],
+  delivered_at: [MAYBE_TIMESTAMP, ({ deliveredAtMs }) => shownTime(deliveredAtMs)],
+  created_at: [TIMESTAMP, ({ createdAtMs }) => new Date(createdAtMs).toISOString()],
+} as const satisfies ShownMembers<DeliveryRecord>;
+
+/** A delivery as contract 3.5 shows it. */
+export type DeliveryJson = Shown<typeof MEMBERS>;
+
+export const deliveryJson = presenter<DeliveryRecord, typeof MEMBERS>(MEMBERS);
+
+/** The JSON Schemas of its members. */
+export const DELIVERY_SCHEMA = schemasOf<DeliveryRecord>(MEMBERS);
 
 /** A time as the API shows it. */
 export function shownTime(ms: number | null): string | null {

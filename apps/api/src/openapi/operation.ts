@@ -3,7 +3,8 @@ import { PROBLEM_MEDIA_TYPE } from '../problems/problem.js';
 import { PROBLEM_TYPES } from '../problems/problem-types.js';
 import type { ApiKeyScope } from '#libs/postgres';
 import { IDEMPOTENCY_KEY_PATTERN } from '../idempotency/idempotency-key.js';
-import { objectOf, ref } from './schemas.js';
+import { objectOf } from '../http/shapes.js';
+import { ref } from './schemas.js';
 
 /** The parts that differ between operations. */
 export interface OperationSketch {

@@ -1,7 +1,8 @@
 import { EVENT_TYPES, isFeedFilter, type JsonObject } from '#libs/domain';
 import { CURSOR_NAME_PATTERN } from '../cursors/cursor-name.js';
+import { EVENT_ID, objectOf, UUID } from '../http/shapes.js';
 import { dataOf, listOf, operation } from './operation.js';
-import { EVENT_ID, objectOf, ref, UUID } from './schemas.js';
+import { ref } from './schemas.js';
 
 const ENDPOINTS = 'Webhook endpoints';
 const DELIVERIES = 'Deliveries';

@@ -6,9 +6,22 @@ import { MoveCursorDto } from '../cursors/cursor.dto.js';
 import { TestFilterDto } from '../webhooks/test-filter.dto.js';
 import { SendExampleDto } from '../webhooks/send-example.dto.js';
 import { SignInDto } from '../dashboard/sign-in.dto.js';
+import { DELIVERY_SCHEMA, DELIVERY_STATUS } from '../deliveries/delivery.presenter.js';
 import { RecoverDeliveriesDto } from '../deliveries/recover-deliveries.dto.js';
 import { bodySchema } from '../http/body-schema.js';
 import { absentOrNull } from '../http/member-rules.js';
+import {
+  COUNT,
+  DELIVERY_ID,
+  ENDPOINT_ID,
+  EVENT_ID,
+  MAYBE_INTEGER,
+  MAYBE_TEXT,
+  MAYBE_TIMESTAMP,
+  objectOf,
+  TIMESTAMP,
+  UUID,
+} from '../http/shapes.js';
 import { LiveChatSettingsDto, staffAlerts } from '../live-chat/live-chat-settings.dto.js';
 import { PutOrgDto } from '../orgs/org.dto.js';
 import { CreatePortalSessionDto, OpenPortalSessionDto, PORTAL_SCOPES } from '../portal/portal-session.dto.js';
@@ -36,28 +49,8 @@ import { CreateWebhookDto, UpdateWebhookDto } from '../webhooks/webhook.dto.js';
 /** A reference to a schema of the document. */
 export const ref = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
 
-export const UUID: JsonObject = { type: 'string', format: 'uuid' };
-const TIMESTAMP: JsonObject = { type: 'string', format: 'date-time' };
-const MAYBE_TIMESTAMP: JsonObject = { type: ['string', 'null'], format: 'date-time' };
-const MAYBE_TEXT: JsonObject = { type: ['string', 'null'] };
-const MAYBE_INTEGER: JsonObject = { type: ['integer', 'null'] };
-const ENDPOINT_ID: JsonObject = { type: 'string', pattern: '^whe_[0-9A-HJKMNP-TV-Z]{26}$' };
-const DELIVERY_ID: JsonObject = { type: 'string', pattern: '^whd_[0-9A-HJKMNP-TV-Z]{26}$' };
-export const EVENT_ID: JsonObject = { type: 'string', pattern: '^evt_[0-9A-Za-z]{16,64}$' };
-const COUNT: JsonObject = { type: 'integer', minimum: 0 };
-
 function propertiesOf({ properties }: JsonObject): JsonObject {
   return properties as JsonObject;
-}
-
-/** Returns the schema of an object whose members are all required. */
-export function objectOf(properties: JsonObject, description?: string): JsonObject {
-  return {
-    type: 'object',
-    ...(description === undefined ? {} : { description }),
-    required: Object.keys(properties),
-    properties,
-  };
 }
 
 const SECRET: JsonObject = {
@@ -94,24 +87,6 @@ const webhook = {
   disable_on_gone: goneDisables.schema,
   max_per_second: absentOrNull(ratePerSecond).schema,
   max_in_flight: absentOrNull(numberInFlight).schema,
-};
-
-const delivery = {
-  id: DELIVERY_ID,
-  event: { type: 'string' },
-  event_id: EVENT_ID,
-  seq: { ...MAYBE_INTEGER, description: 'null only in the response to a test whose event has no seq yet.' },
-  status: { type: 'string', enum: ['pending', 'delivered', 'failed'] },
-  attempts: COUNT,
-  response_status: MAYBE_INTEGER,
-  last_error: {
-    ...MAYBE_TEXT,
-    description:
-      'http_status, timeout, dns, connect, tls, blocked_address, endpoint_disabled or endpoint_deleted, and `: detail` where there is one.',
-  },
-  next_attempt_at: MAYBE_TIMESTAMP,
-  delivered_at: MAYBE_TIMESTAMP,
-  created_at: TIMESTAMP,
 };
 
 /** The envelope of the feed, with only the event types of the catalog. */
@@ -258,7 +233,7 @@ export const SCHEMAS: JsonObject = {
   }),
   NewWebhook: bodySchema(CreateWebhookDto),
   WebhookChange: bodySchema(UpdateWebhookDto),
-  Delivery: objectOf(delivery, 'What became of an event on its way to an endpoint.'),
+  Delivery: objectOf(DELIVERY_SCHEMA, 'What became of an event on its way to an endpoint.'),
   EventAnswer: objectOf(
     {
       endpoint_id: ENDPOINT_ID,
@@ -279,9 +254,9 @@ export const SCHEMAS: JsonObject = {
     },
     'What became of an event at one endpoint.',
   ),
-  FoundDelivery: objectOf({ ...delivery, endpoint_id: ENDPOINT_ID }),
+  FoundDelivery: objectOf({ ...DELIVERY_SCHEMA, endpoint_id: ENDPOINT_ID }),
   DeliveryWithLog: objectOf({
-    ...delivery,
+    ...DELIVERY_SCHEMA,
     endpoint_id: ENDPOINT_ID,
     attempts_log: {
       type: 'array',
@@ -581,7 +556,7 @@ export const SCHEMAS: JsonObject = {
         endpoint_id: ENDPOINT_ID,
         endpoint_name: MAYBE_TEXT,
         url: { type: 'string', description: 'Of the endpoint as it is now.' },
-        status: delivery.status,
+        status: DELIVERY_STATUS,
         attempts: COUNT,
         response_status: MAYBE_INTEGER,
         last_error: MAYBE_TEXT,

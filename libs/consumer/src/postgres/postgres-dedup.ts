@@ -10,7 +10,7 @@ export interface PostgresDedupOptions {
 const DEFAULT_REMEMBER_DAYS = 31;
 /** Old rows are deleted once for this many events. */
 const FORGET_EVERY = 100;
-/** More than the rows that are added in the meantime, so that the table shrinks to what is to be remembered. */
+/** Old rows that are deleted at once. More than the rows that are added in between, so that the table shrinks. */
 const FORGET_ROWS = 500;
 
 /**
