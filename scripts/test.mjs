@@ -15,15 +15,16 @@ const node = (path, ...args) => [bin(path), ...args];
 const withServers = (project) => [...jest(ROOT, project), '--forceExit'];
 /** Jest leaves a core free, which is half of the machine in CI. Suites in which time matters are in `e2e`, one after the other. */
 const ON_TWO_CORES = '--maxWorkers=2';
+const { PRIORITY_NORMAL: NORMAL, PRIORITY_BELOW_NORMAL: BELOW_NORMAL, PRIORITY_LOW: LOW } = constants.priority;
 const jestReport = (file) => ['--json', `--outputFile=${file}`];
 
 /**
- * Checks of the sources. They use one core each, so two of them run at a time. Those marked `besideE2e` take as long as all
- * others together. In a run of all phases they share the time of the end-to-end tests, which mostly wait.
+ * Checks of the sources. They use one core each, so two of them run at a time. What has a priority `besideE2e` shares the
+ * time of the end-to-end tests, which mostly wait, in a run of all phases.
  */
 const CHECKS = [
-  { name: 'eslint', args: node('eslint/bin/eslint.js', '.'), besideE2e: true },
-  { name: 'prettier', args: node('prettier/bin/prettier.cjs', '--check', '.'), besideE2e: true },
+  { name: 'eslint', args: node('eslint/bin/eslint.js', '.'), besideE2e: LOW },
+  { name: 'prettier', args: node('prettier/bin/prettier.cjs', '--check', '.'), besideE2e: LOW },
   { name: 'types', args: node('typescript/bin/tsc', '-p', 'tsconfig.json', '--noEmit') },
   { name: 'types-dashboard', args: node('typescript/bin/tsc', '-p', 'apps/dashboard/tsconfig.json') },
   { name: 'cspell', args: node('cspell/bin.mjs', '--no-progress', '--no-summary', '--dot') },
@@ -33,7 +34,6 @@ const CHECKS = [
   { name: 'alerts', args: [join(ROOT, 'scripts/check-alerts.mjs')] },
 ];
 const CHECKS_AT_ONCE = 2;
-const { PRIORITY_NORMAL: NORMAL, PRIORITY_LOW: LOW } = constants.priority;
 
 /** In this order: what fails sooner comes first. All are run by Node. */
 const SUITES = [
@@ -41,20 +41,24 @@ const SUITES = [
   { name: 'simulation', args: [join(ROOT, 'dist/test/simulation/main.js')], report: (file) => ['--report', file] },
   { name: 'integration', args: [...withServers('integration'), ON_TWO_CORES], report: jestReport },
   { name: 'e2e', args: withServers('e2e'), report: jestReport },
-  { name: 'clients', args: [...withServers('clients'), ON_TWO_CORES], report: jestReport },
-  { name: 'browser', args: [...withServers('browser'), ON_TWO_CORES], report: jestReport },
+  { name: 'clients', args: withServers('clients'), report: jestReport, besideE2e: BELOW_NORMAL },
+  { name: 'browser', args: withServers('browser'), report: jestReport, besideE2e: BELOW_NORMAL },
 ];
 const PHASES = [...CHECKS, ...SUITES];
 
-/** Runs the checks, and prints the output of each when it has ended. @returns whether all passed */
-async function runChecks(checks, extra, { atOnce, priority } = { atOnce: CHECKS_AT_ONCE, priority: NORMAL }) {
-  const left = [...checks];
+/**
+ * Runs phases, and prints the output of each when it has ended.
+ * @param run runs one, and returns whether it passed and what it printed
+ * @returns whether all passed
+ */
+async function runQuietly(phases, atOnce, run) {
+  const left = [...phases];
   let passedAll = true;
   const worker = async () => {
-    for (let check = left.shift(); check !== undefined && passedAll; check = left.shift()) {
+    for (let phase = left.shift(); phase !== undefined && passedAll; phase = left.shift()) {
       const began = performance.now();
-      const { passed, output } = await runNodeQuietly(ROOT, [...check.args, ...extra], priority);
-      console.log(`\n=== ${check.name}\n${output}${verdict(check.name, passed, began)}`);
+      const { passed, output } = await run(phase);
+      console.log(`\n=== ${phase.name}\n${output}${verdict(phase.name, passed, began)}`);
       passedAll &&= passed;
     }
   };
@@ -88,31 +92,39 @@ await runMain(async () => {
   if (phases.some(({ name }) => name === 'browser')) await installChromium(ROOT);
 
   // Beside the phases that come before the one that needs them.
-  const outsideClients = phases.some(({ name }) => ['e2e', 'clients'].includes(name))
-    ? bringOutsideClients(ROOT, console.log)
-    : undefined;
+  const outsideClients = phases.some(({ name }) => name === 'e2e') ? bringOutsideClients(ROOT, console.log) : undefined;
 
   const reports = mkdtempSync(join(tmpdir(), 'gapless-reports-'));
   const total = { passed: 0, failed: 0 };
-  const isBeside = ({ besideE2e = false }) => besideE2e && wanted === undefined;
-  const checks = phases.filter((phase) => CHECKS.includes(phase));
-  const suites = phases.filter((phase) => SUITES.includes(phase));
-  const first = checks.filter((check) => !isBeside(check));
-  let hasFailed = !(await runChecks(first, extra));
+  const reportFile = ({ name }) => join(reports, `${name}.json`);
+  const argsOf = (phase) => [...phase.args, ...(phase.report?.(reportFile(phase)) ?? []), ...extra];
+  const count = (phase) => {
+    const { passed, failed } = countTests(reportFile(phase));
+    total.passed += passed;
+    total.failed += failed;
+  };
+  const isBeside = ({ besideE2e }) => besideE2e !== undefined && wanted === undefined;
+  const quietly = async (phase) => {
+    const result = await runNodeQuietly(ROOT, argsOf(phase), isBeside(phase) ? phase.besideE2e : NORMAL);
+    if (SUITES.includes(phase)) count(phase);
+    return result;
+  };
+  const inTurn = phases.filter((phase) => !isBeside(phase));
+  const checks = inTurn.filter((phase) => CHECKS.includes(phase));
+  let hasFailed = !(await runQuietly(checks, CHECKS_AT_ONCE, quietly));
   let beside;
-  for (const { name, args, report } of hasFailed ? [] : suites) {
-    if (name === 'e2e') {
+  for (const phase of hasFailed ? [] : inTurn.filter((one) => SUITES.includes(one))) {
+    if (phase.name === 'e2e') {
       await outsideClients;
-      beside = runChecks(checks.filter(isBeside), extra, { atOnce: 1, priority: LOW });
+      // Suites first: they take longest.
+      const besides = phases.filter(isBeside).sort((one, other) => one.besideE2e - other.besideE2e);
+      beside = runQuietly(besides, 1, quietly);
     }
-    console.log(`\n=== ${name}`);
+    console.log(`\n=== ${phase.name}`);
     const began = performance.now();
-    const reportFile = join(reports, `${name}.json`);
-    const passed = await runNode(ROOT, [...args, ...report(reportFile), ...extra]);
-    const { passed: good, failed: bad } = countTests(reportFile);
-    total.passed += good;
-    total.failed += bad;
-    console.log(verdict(name, passed, began));
+    const passed = await runNode(ROOT, argsOf(phase));
+    count(phase);
+    console.log(verdict(phase.name, passed, began));
     if (!passed) {
       hasFailed = true;
       break;

@@ -93,7 +93,9 @@ function edit(file: string, before: string, after: string): void {
 
 it('a stage and a destination are a folder and a line each', async () => {
   for (const name of ['apps', 'libs', 'dist', 'package.json', 'tsconfig.json', 'tsconfig.build.json']) {
-    cpSync(join(ROOT, name), join(tree, name), { recursive: true, preserveTimestamps: true });
+    // Another suite may be writing packages.
+    const filter = (source: string) => source !== join(ROOT, 'dist/packages');
+    cpSync(join(ROOT, name), join(tree, name), { recursive: true, preserveTimestamps: true, filter });
   }
   symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'));
   write('libs/destinations/src/toy', { 'toy.ts': DESTINATION });
