@@ -14,29 +14,31 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 export function limitPipelining(server: Server, refuse: Handler): void {
   const waiting = new WeakMap<Socket, number>();
   const refused = new WeakSet<Socket>();
-  const limited =
-    (handle: Handler): Handler =>
-    (request, response) => {
-      const { socket } = request;
-      // The connection closes with the answer to the request before.
-      if (refused.has(socket)) return;
-      const others = waiting.get(socket) ?? 0;
-      if (others >= MAX_PIPELINED) {
-        refused.add(socket);
-        // What is not read takes neither memory nor time.
-        socket.pause();
-        response.setHeader('connection', 'close');
-        refuse(request, response);
-        return;
-      }
-      waiting.set(socket, others + 1);
-      response.once('close', () => {
-        waiting.set(socket, (waiting.get(socket) ?? 1) - 1);
-      });
-      handle(request, response);
-    };
   // Around the framework, whose own work for each request is most of what a refusal would cost.
   const handlers = server.listeners('request') as Handler[];
   server.removeAllListeners('request');
-  for (const handle of handlers) server.on('request', limited(handle));
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
+    // The connection closes with the answer to the request before.
+    if (refused.has(socket)) return;
+    const others = waiting.get(socket) ?? 0;
+    if (others >= MAX_PIPELINED) {
+      refused.add(socket);
+      stopReading(socket);
+      response.setHeader('connection', 'close');
+      refuse(request, response);
+      return;
+    }
+    waiting.set(socket, others + 1);
+    response.once('close', () => {
+      waiting.set(socket, (waiting.get(socket) ?? 1) - 1);
+    });
+    for (const handle of handlers) handle(request, response);
+  });
+}
+
+/** Leaves the rest of the requests in the kernel, where it takes no time. Node would read on after each answer. */
+function stopReading(socket: Socket): void {
+  socket.pause();
+  socket.resume = () => socket;
 }
