@@ -389,7 +389,7 @@ describe('whatever is submitted', () => {
 });
 
 describe('a large body, which is parsed event by event', () => {
-  /** What is made of the body: the events, or the code of the refusal. */
+  /** Returns the events of the body, or the refusal. */
   function outcomeOf(body: string, wholeBytes: number) {
     try {
       const steps = submissionSteps(Buffer.from(body), orgKey, wholeBytes);
