@@ -8,6 +8,7 @@ export interface Attacker extends OrgKey {
   readonly client: ApiClient;
   /** With the key of a service of the product. */
   readonly service: ApiClient;
+  readonly serviceKey: string;
   readonly brokers: string;
   readonly inbox: {
     readonly topic: string;

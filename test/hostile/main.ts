@@ -8,8 +8,10 @@ import {
   bulkImport,
   fanOutByBytes,
   largeLists,
+  loudReceivers,
   manyBytes,
   manyDeliveries,
+  pipelining,
   slowReaders,
 } from './attacks/greedy-clients.js';
 import { poisonRecords } from './attacks/poison-records.js';
@@ -23,6 +25,8 @@ const ATTACKS: readonly Attack[] = [
   largeLists,
   manyBytes,
   bulkImport,
+  pipelining,
+  loudReceivers,
   ...poisonRecords,
 ];
 /** What a benchmark sets aside is just what is to be seen here. */
@@ -101,7 +105,7 @@ async function run(names: readonly string[]): Promise<void> {
   try {
     const { base_url: baseUrl, database_url: databaseUrl } = gapless.credentials;
     const [org] = await createOrgs(databaseUrl, 1);
-    const neighbour = await Neighbour.movesIn(baseUrl, org?.apiKey ?? '');
+    const neighbour = await Neighbour.movesIn({ baseUrl, apiKey: org?.apiKey ?? '' });
     await runAttack(nobody(WARM_UP_MS), gapless, neighbour);
     for (const attack of [nobody(ALONE_MS), ...attacks]) {
       ending.signal.throwIfAborted();

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiClient } from '../support/api-client.js';
 import { aReceiver } from '../support/receiver.js';
@@ -25,14 +24,26 @@ interface Sent {
   readonly acknowledgedAtMs: number;
 }
 
+/** Who sends which events to whom. */
+export interface Household {
+  readonly baseUrl: string;
+  /** Of the organization; registers the endpoint. */
+  readonly apiKey: string;
+  /** With a service key: the organization to send for. Otherwise the key above sends. */
+  readonly service?: { readonly key: string; readonly orgId: string };
+  readonly event: string;
+  readonly data: object;
+}
+
 const arrivals = new Map<string, number>();
 let client: ApiClient;
+let submission: { readonly event: string; readonly data: object; readonly org_id?: string };
 let goesOn = false;
 let went: Promise<Experience> | undefined;
 
 async function emit(sent: Map<string, Sent>): Promise<void> {
   const atMs = performance.now();
-  const [id] = await client.emit([{ event: 'ticket.created', data: { n: randomUUID() } }]);
+  const [id] = await client.emit([submission]);
   sent.set(String(id), { atMs, acknowledgedAtMs: performance.now() });
 }
 
@@ -68,14 +79,15 @@ async function goOn(): Promise<Experience> {
 }
 
 const operations = {
-  async moveIn({ baseUrl, apiKey }: { readonly baseUrl: string; readonly apiKey: string }): Promise<void> {
+  async moveIn({ baseUrl, apiKey, service, event, data }: Household): Promise<void> {
     const receiver = await aReceiver();
-    client = new ApiClient(baseUrl, apiKey);
+    client = new ApiClient(baseUrl, service?.key ?? apiKey);
+    submission = { event, data, ...(service === undefined ? {} : { org_id: service.orgId }) };
     receiver.answer = (_request, response, { headers }) => {
       arrivals.set(String(headers['x-service-event-id']), performance.now());
       response.end('ok');
     };
-    await client.createWebhook({ url: receiver.url, events: ['ticket.created'] });
+    await new ApiClient(baseUrl, apiKey).createWebhook({ url: receiver.url, events: [event] });
   },
 
   begin(_: null): void {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ForkedProcess } from '../bench/traffic/forked-process.js';
-import type { Experience, NeighbourOperations } from './neighbour-main.js';
+import type { Experience, Household, NeighbourOperations } from './neighbour-main.js';
 
 export type { Experience } from './neighbour-main.js';
 
@@ -11,9 +11,11 @@ export type { Experience } from './neighbour-main.js';
 export class Neighbour {
   readonly #process = new ForkedProcess<NeighbourOperations>(new URL('./neighbour-main.js', import.meta.url));
 
-  static async movesIn(baseUrl: string, apiKey: string): Promise<Neighbour> {
+  static async movesIn(
+    household: Omit<Household, 'event' | 'data'> & Partial<Pick<Household, 'event' | 'data'>>,
+  ): Promise<Neighbour> {
     const neighbour = new Neighbour();
-    await neighbour.#process.ask('moveIn', { baseUrl, apiKey });
+    await neighbour.#process.ask('moveIn', { event: 'ticket.created', data: { n: 1 }, ...household });
     return neighbour;
   }
 

@@ -77,6 +77,7 @@ async function anAttacker(gapless: GaplessProcess, afterwards: Attacker['afterwa
     baseUrl,
     client: new ApiClient(baseUrl, org.apiKey),
     service: new ApiClient(baseUrl, key),
+    serviceKey: key,
     brokers,
     inbox: {
       topic: INBOX,

@@ -1,5 +1,11 @@
 export type { SubmittedEvent } from './parse-event.js';
 export { parseInboxValue, type InboxReading, type InboxRules } from './parse-inbox-value.js';
-export { INGEST_LIMITS, parseSubmission, type IngestLimits, type SubmissionContext } from './parse-submission.js';
+export {
+  INGEST_LIMITS,
+  parseSubmission,
+  parseSubmissionInSteps,
+  type IngestLimits,
+  type SubmissionContext,
+} from './parse-submission.js';
 export { parseTimestamp } from './rfc3339.js';
 export { exampleEnvelope, partOf } from './schemas/event-schema-files.js';

@@ -1,7 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { catalogEntry, GaplessError, isIngestable, EVENT_TYPES, type OrgId } from '#libs/domain';
-import { INGEST_LIMITS, parseSubmission, type SubmissionContext } from './parse-submission.js';
+import {
+  INGEST_LIMITS,
+  parseSubmission,
+  parseSubmissionInSteps,
+  submissionSteps,
+  type SubmissionContext,
+} from './parse-submission.js';
 
 const ORG = '0f9b3c52-6a1e-4d27-9a45-3f0f8c1d7e21' as OrgId;
 const OTHER_ORG = 'aaaaaaaa-6a1e-4d27-9a45-3f0f8c1d7e21' as OrgId;
@@ -379,5 +385,71 @@ describe('whatever is submitted', () => {
         expect(parse(body).map((event) => event.dataJson)).toEqual(datas.map((data) => JSON.stringify(data)));
       }),
     );
+  });
+});
+
+describe('a large body, which is parsed event by event', () => {
+  /** Returns the events of the body, or the refusal. */
+  function outcomeOf(body: string, wholeBytes: number) {
+    try {
+      const steps = submissionSteps(Buffer.from(body), orgKey, wholeBytes);
+      for (;;) {
+        const step = steps.next();
+        if (step.done === true) return step.value;
+      }
+    } catch (error) {
+      if (error instanceof GaplessError) return { code: error.code, problems: error.problems };
+      throw error;
+    }
+  }
+  /** Few characters, so that a change often hits the frame. */
+  const anEdit = fc.record({
+    at: fc.nat(),
+    removed: fc.nat({ max: 2 }),
+    added: fc.stringMatching(/^[[\]{}",:\\ \n1a]{0,2}$/),
+  });
+  const smallEvent = fc.constantFrom(anEvent(), { event: 'ticket.created', data: [] }, {}, 1, [], 'x');
+  const aBody = fc.oneof(
+    fc.record({ events: fc.array(smallEvent) }),
+    fc.record({ a: fc.jsonValue(), events: fc.constant([anEvent()]), b: fc.jsonValue() }, { requiredKeys: [] }),
+    fc.jsonValue(),
+  );
+
+  it('is accepted or refused as a small one is, whatever is wrong with it', () => {
+    fc.assert(
+      fc.property(aBody, fc.array(anEdit, { maxLength: 2 }), fc.boolean(), (body, edits, isSpaced) => {
+        let text = isSpaced ? JSON.stringify(body, null, ' ') : JSON.stringify(body);
+        for (const { at, removed, added } of edits) {
+          const from = at % (text.length + 1);
+          text = text.slice(0, from) + added + text.slice(from + removed);
+        }
+        const whole = outcomeOf(text, Infinity);
+        const inSteps = outcomeOf(text, 0);
+        // Nobody parses the rest of a large body that is no object.
+        if (!text.trimStart().startsWith('{')) expect(inSteps).toHaveProperty('code');
+        else expect(inSteps).toEqual(whole);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it.each([
+    ['repeats of events', `{${'"events":[{}],'.repeat(60)}"events":[]}`],
+    ['bytes outside of them', `{"a":"${'x'.repeat(300_000)}","events":[{}]}`],
+    ['events', `{"events":[${'{},'.repeat(600)}{}]}`],
+  ])('has no end of %s', (_, body) => {
+    expect(outcomeOf(body, 0)).toMatchObject({ code: 'payload_too_large' });
+  });
+
+  it('leaves time for other work', async () => {
+    const event = JSON.stringify(anEvent({ data: { text: 'x'.repeat(60_000) } }));
+    const body = Buffer.from(`{"events":[${Array(40).fill(event).join()}]}`);
+    let turns = 0;
+    const timer = setInterval(() => turns++, 0);
+    const inSteps = await parseSubmissionInSteps(body, orgKey);
+    clearInterval(timer);
+    expect(inSteps).toEqual(parseSubmission(body, orgKey));
+    expect([...submissionSteps(body, orgKey)]).toHaveLength(13);
+    expect(turns).toBeGreaterThan(0);
   });
 });

@@ -1,9 +1,18 @@
-import { elementSlices, GaplessError, memberSlices, type OrgId } from '#libs/domain';
+import { setImmediate } from 'node:timers/promises';
+import {
+  elementSlices,
+  GaplessError,
+  JsonTextError,
+  memberSlices,
+  uncheckedElements,
+  uncheckedMembers,
+  type OrgId,
+} from '#libs/domain';
 import { isJsonObject } from './json-object.js';
 import type { EventRules } from './event-members.js';
 import { parseEvent, type SubmittedEvent } from './parse-event.js';
 import { ProblemList } from './problem-list.js';
-import { readJson } from './read-json.js';
+import { notJson, parseText, readJson, readText } from './read-json.js';
 import { refuseUnknownMembers } from './unknown-members.js';
 
 /** The size limits of one ingest request, in bytes of the text as sent and in events. */
@@ -31,6 +40,15 @@ export interface SubmissionContext {
 const MEMBERS: ReadonlySet<string> = new Set(['events']);
 // The body, `events` and the event are three levels above `data`.
 const LEVELS_ABOVE_DATA = 3;
+/**
+ * A larger body is parsed event by event, with other work of the thread in between: half a second of it would be 4 MiB of small
+ * values.
+ */
+const WHOLE_BYTES = 128 * 1024;
+/** Text that is parsed before other work of the thread runs. */
+const STEP_BYTES = 128 * 1024;
+/** More than a body has, so that only refused ones are cut. */
+const MAX_MEMBERS = 50;
 
 function tooLarge(detail: string): GaplessError {
   return new GaplessError('payload_too_large', detail);
@@ -51,15 +69,61 @@ function readEvents(body: unknown, problems: ProblemList): readonly unknown[] | 
   return undefined;
 }
 
-/** Returns the text of each event, after checking that none is too large. */
-function sliceEvents(body: string, limits: IngestLimits): readonly string[] {
-  const texts = elementSlices(memberSlices(body).get('events') ?? '[]');
+/** @throws GaplessError `payload_too_large` for the first event that is too large */
+function refuseLarge(texts: readonly string[], limits: IngestLimits): void {
   for (const [index, text] of texts.entries()) {
     if (Buffer.byteLength(text) > limits.maxEventBytes) {
       throw tooLarge(`#/events/${index} is larger than ${limits.maxEventBytes} bytes.`);
     }
   }
-  return texts;
+}
+
+/** The events of a body: what they are and how they were written. */
+interface Events {
+  readonly texts: readonly string[];
+  valueAt(index: number): unknown;
+}
+
+/** Reads the body at once. @returns undefined after adding a problem */
+function readWhole(body: Buffer, limits: IngestLimits, problems: ProblemList): Events | undefined {
+  const { value, text } = readJson(body, LEVELS_ABOVE_DATA);
+  const values = readEvents(value, problems);
+  if (values === undefined) return undefined;
+  if (values.length > limits.maxEvents) throw tooManyEvents(limits);
+  const texts = elementSlices(memberSlices(text).get('events') ?? '[]');
+  refuseLarge(texts, limits);
+  return { texts, valueAt: (index) => values[index] };
+}
+
+/** Reads the frame of the body. Each event is parsed when it is asked for. @returns undefined after adding a problem */
+function readFrame(body: Buffer, limits: IngestLimits, problems: ProblemList): Events | undefined {
+  const text = readText(body, LEVELS_ABOVE_DATA);
+  const members = uncheckedMembers(text, MAX_MEMBERS);
+  if (members === undefined) {
+    readEvents(null, problems);
+    return undefined;
+  }
+  const at = members.parts.findLastIndex(({ name }) => name === 'events');
+  const elements = uncheckedElements(members.parts[at]?.text ?? '', limits.maxEvents);
+  const others = members.parts.filter((_, index) => index !== at || elements === undefined);
+  if (others.reduce((bytes, other) => bytes + Buffer.byteLength(other.text), 0) > limits.maxEventBytes) {
+    throw tooLarge(`The body has more than ${limits.maxEventBytes} bytes outside of its events.`);
+  }
+  const frame = Object.fromEntries(others.map((other) => [other.name, parseText(other.text)]));
+  if (elements !== undefined) frame['events'] = elements.parts;
+  if (readEvents(frame, problems) === undefined || elements === undefined) return undefined;
+  if (!members.isAll) {
+    problems.throwIfAny();
+    throw tooLarge(`The body has more than ${MAX_MEMBERS} members.`);
+  }
+  if (!elements.isAll) throw tooManyEvents(limits);
+  const texts = elements.parts;
+  refuseLarge(texts, limits);
+  return { texts, valueAt: (index) => parseText(texts[index] ?? '') };
+}
+
+function tooManyEvents({ maxEvents }: IngestLimits): GaplessError {
+  return tooLarge(`The body has more than ${maxEvents} events.`);
 }
 
 /**
@@ -76,19 +140,42 @@ function sliceEvents(body: string, limits: IngestLimits): readonly string[] {
  *   `validation_failed`: anything else. The last three carry the problems (100 at most) with their pointers.
  */
 export function parseSubmission(body: Buffer, context: SubmissionContext): readonly SubmittedEvent[] {
+  const steps = submissionSteps(body, context);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** Does what `parseSubmission` does, and lets other work of the thread run in between. */
+export async function parseSubmissionInSteps(
+  body: Buffer,
+  context: SubmissionContext,
+): Promise<readonly SubmittedEvent[]> {
+  const steps = submissionSteps(body, context);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    await setImmediate();
+  }
+}
+
+/** @param wholeBytes the largest body that is parsed at once */
+export function* submissionSteps(
+  body: Buffer,
+  context: SubmissionContext,
+  wholeBytes = WHOLE_BYTES,
+): Generator<undefined, readonly SubmittedEvent[], undefined> {
   const { limits } = context;
   if (body.byteLength > limits.maxRequestBytes) {
     throw tooLarge(`The body is larger than ${limits.maxRequestBytes} bytes.`);
   }
-  const { value, text } = readJson(body, LEVELS_ABOVE_DATA);
   const problems = new ProblemList();
-  const values = readEvents(value, problems);
-  if (values === undefined) {
+  const found = body.byteLength > wholeBytes ? inFrame(body, limits, problems) : readWhole(body, limits, problems);
+  if (found === undefined) {
     problems.throwIfAny();
     return [];
   }
-  if (values.length > limits.maxEvents) throw tooLarge(`The body has more than ${limits.maxEvents} events.`);
-  const texts = sliceEvents(text, limits);
   const rules: EventRules = {
     idRequired: false,
     testAllowed: false,
@@ -96,9 +183,24 @@ export function parseSubmission(body: Buffer, context: SubmissionContext): reado
     boundTo: context.orgOfKey,
     receivedAtMs: context.nowMs,
   };
-  const events = values.map((event, index) =>
-    parseEvent(event, texts[index] ?? '', `#/events/${index}`, rules, problems),
-  );
+  const events: SubmittedEvent[] = [];
+  let sinceStep = 0;
+  for (const [index, text] of found.texts.entries()) {
+    const event = parseEvent(found.valueAt(index), text, `#/events/${index}`, rules, problems);
+    if (event !== undefined) events.push(event);
+    sinceStep += text.length;
+    if (sinceStep < STEP_BYTES) continue;
+    sinceStep = 0;
+    yield;
+  }
   problems.throwIfAny();
-  return events.filter((event) => event !== undefined);
+  return events;
+}
+
+function inFrame(body: Buffer, limits: IngestLimits, problems: ProblemList): Events | undefined {
+  try {
+    return readFrame(body, limits, problems);
+  } catch (error) {
+    throw error instanceof JsonTextError ? notJson(error) : error;
+  }
 }

@@ -17,6 +17,12 @@ export const MAX_DATA_DEPTH = 64;
  *   `validation_failed`: `data` may nest more than `MAX_DATA_DEPTH` levels deep
  */
 export function readJson(bytes: Buffer, levelsAboveData: number): JsonDocument {
+  const text = readText(bytes, levelsAboveData);
+  return { value: parseText(text), text };
+}
+
+/** Reads bytes that should be JSON, without parsing them. @throws GaplessError as `readJson` does */
+export function readText(bytes: Buffer, levelsAboveData: number): string {
   if (!isUtf8(bytes)) throw new GaplessError('malformed_request', 'Not UTF-8.');
   const text = bytes.toString('utf8');
   if (nestsDeeperThan(text, MAX_DATA_DEPTH + levelsAboveData)) {
@@ -25,9 +31,18 @@ export function readJson(bytes: Buffer, levelsAboveData: number): JsonDocument {
       problems: [{ pointer: '#', code: 'too_deep', detail }],
     });
   }
+  return text;
+}
+
+/** @throws GaplessError `malformed_request`: not JSON */
+export function parseText(text: string): unknown {
   try {
-    return { value: JSON.parse(text) as unknown, text };
+    return JSON.parse(text);
   } catch (cause) {
-    throw new GaplessError('malformed_request', 'Not JSON.', { cause });
+    throw notJson(cause);
   }
+}
+
+export function notJson(cause: unknown): GaplessError {
+  return new GaplessError('malformed_request', 'Not JSON.', { cause });
 }

@@ -380,6 +380,27 @@ describe('a request', () => {
     for (const method of ['GET', 'DELETE']) expect((await agent.response('', {}, {}, method)).status).toBe(405);
   });
 
+  it('holds one message, so that nobody does a hundred things within one request', async () => {
+    const { key } = await anAgentOrg(app);
+    const message = { jsonrpc: '2.0', id: 1, method: 'events/list', params: {} };
+    for (const body of [JSON.stringify([message]), ` \n\t${JSON.stringify([message, message])}`, '\ufeff[]']) {
+      const response = await fetch(`${app.url}/mcp`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${key}`,
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          'mcp-protocol-version': '2025-03-26',
+        },
+        body,
+      });
+      expect([response.status, await response.json()]).toEqual([
+        400,
+        { jsonrpc: '2.0', id: null, error: { code: -32_600, message: expect.stringContaining('one message') } },
+      ]);
+    }
+  });
+
   it('of an earlier protocol revision finds the same', async () => {
     const { key } = await anAgentOrg(app);
     const agent = await Agent.connect(app.url, key, 'legacy');

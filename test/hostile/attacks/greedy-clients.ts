@@ -1,9 +1,12 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { catalogEntry } from '#libs/domain';
+import { Histogram } from '../../bench/figures/histogram.js';
 import { eventJson } from '../../bench/traffic/event-bodies.js';
 import { aReceiver } from '../../support/receiver.js';
 import type { Attack, Attacker } from '../attack.js';
+import { Neighbour } from '../neighbour.js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -145,9 +148,74 @@ export const manyBytes: Attack = {
 
 export const bulkImport: Attack = {
   name: 'bulk-import',
-  description: '50,000 events of one organization with an endpoint, by 8 connections',
+  description:
+    '50,000 events of one organization with an endpoint, by 8 connections, beside alerts of the same organization',
   async strike(attacker) {
     await endpoints(attacker, 1);
-    return post(attacker, bodyOf(500, 700), { requests: 100, connections: 8, isPatient: true });
+    // A service of the product sends them, to another endpoint of the organization.
+    const event = 'conversation.queued';
+    const { baseUrl, apiKey, orgId, serviceKey: key } = attacker;
+    const { example: data } = catalogEntry(event);
+    const alerts = await Neighbour.movesIn({ baseUrl, apiKey, event, data, service: { key, orgId } });
+    attacker.afterwards(() => alerts.leave());
+    let statuses = '';
+    const { pushed, missing, refused } = await alerts.during(async () => {
+      statuses = await post(attacker, bodyOf(500, 700), { requests: 100, connections: 8, isPatient: true });
+    }, 1_000);
+    if (missing + refused > 0) throw new Error(`${missing} of its alerts were not pushed, ${refused} were refused`);
+    const times = Histogram.of(pushed);
+    const [p50, p99] = [0.5, 0.99].map((share) => times.quantile(share).toFixed(0));
+    return `${statuses}; its own alerts are pushed in ${p50} ms (p50), ${p99} ms (p99)`;
+  },
+};
+
+export const pipelining: Attack = {
+  name: 'pipelining',
+  description: '2,000 requests at once on each of 100 connections, whose answers nobody reads',
+  async strike({ baseUrl, apiKey, afterwards }) {
+    const { hostname, port } = new URL(baseUrl);
+    const request = `GET /api/v1/external/event-types HTTP/1.1\r\nhost: ${hostname}\r\nx-api-key: ${apiKey}\r\n\r\n`;
+    const many = Buffer.from(request.repeat(2_000));
+    let closed = 0;
+    for (let nth = 0; nth < 100; nth++) {
+      const socket = connect({ host: hostname, port: Number(port) });
+      afterwards(() => void socket.destroy());
+      socket.on('error', () => undefined);
+      socket.on('close', () => closed++);
+      // Reading is what shows that a connection is closed.
+      socket.resume();
+      socket.write(many);
+    }
+    await delay(5_000);
+    return `${closed} of 100 connections are closed`;
+  },
+};
+
+export const loudReceivers: Attack = {
+  name: 'loud-receivers',
+  description: '30 events to each of 10 endpoints that answer 103 again and again, as fast as they are read',
+  async strike(attacker) {
+    const hints = Buffer.from('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'.repeat(500));
+    let [connections, closed] = [0, 0];
+    const server = createServer((socket) => {
+      connections++;
+      socket.on('close', () => closed++);
+      attacker.afterwards(() => void socket.destroy());
+      const more = () => {
+        while (!socket.destroyed && socket.write(hints));
+      };
+      socket.on('error', () => undefined);
+      socket.on('drain', more);
+      socket.once('data', more);
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    attacker.afterwards(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    for (let nth = 0; nth < 10; nth++) {
+      await attacker.client.createWebhook({ url: `http://127.0.0.1:${port}/${nth}`, events: ['ticket.created'] });
+    }
+    const statuses = await post(attacker, bodyOf(30, 500), { requests: 1, connections: 1 });
+    await delay(5_000);
+    return `${statuses}; ${closed} of ${connections} connections are closed`;
   },
 };

@@ -4,6 +4,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { GaplessError, systemClock } from '#libs/domain';
 import { refusedByFramework } from '../problems/failure.js';
 import { sendProblem } from '../problems/send-problem.js';
+import { PROBLEM_MEDIA_TYPE, problemOf } from '../problems/problem.js';
+import { limitPipelining, MAX_PIPELINED } from './limit-pipelining.js';
 import { OpenConnections } from './open-connections.js';
 import { requestIds } from './request-id.js';
 import { answerOnSocket } from './socket-problem.js';
@@ -75,7 +77,17 @@ export function createApiAdapter(): FastifyAdapter {
   const instance = adapter.getInstance<FastifyInstance>();
   acceptJson(instance);
   ignoreExpectations(instance.server);
+  limitPipelining(instance.server, (request, response) => {
+    refusePipelined(request, response, requestId(request));
+  });
   return adapter;
+}
+
+function refusePipelined({ url = '' }: IncomingMessage, response: ServerResponse, id: string): void {
+  const detail = `At most ${MAX_PIPELINED} requests of a connection may wait for their answers.`;
+  const problem = problemOf({ code: 'rate_limited', detail, problems: [] }, { id, url });
+  response.writeHead(problem.status, { 'content-type': PROBLEM_MEDIA_TYPE, 'retry-after': '1', 'x-request-id': id });
+  response.end(JSON.stringify(problem));
 }
 
 /**

@@ -39,6 +39,7 @@ const VALUES: readonly unknown[] = [
     'a\u0000b',
     'a\u0007b',
     'two\nlines',
+    'a\u0085b',
     '\u200b',
     'Acme\u202eemca',
     '👩🏽‍💻 र्‍य',

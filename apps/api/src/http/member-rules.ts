@@ -11,8 +11,17 @@ const UNPRINTABLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]|\p{Surrogate
 /** The same rule for the documentation. It omits lone surrogates, which JSON cannot hold in a pattern. */
 const PRINTABLE_PATTERN = String.raw`^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]*$`;
 
+/** Break a line, or are invisible. */
+const CONTROL = /\p{Cc}/u;
+
 /** Patterns cannot say all of `problemOfShownText`, which needs Unicode's properties. */
 const SHOWN_PATTERN = String.raw`^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]*$`;
+
+/** The same for texts of one line. */
+const LINE_PATTERN = SHOWN_PATTERN.replace(
+  String.raw`\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f`,
+  String.raw`\u0000-\u001f\u007f-\u009f`,
+);
 
 /** @param pointer to an element of the member; empty for the member itself */
 export function problem(code: string, detail: string, pointer = ''): FieldProblem {
@@ -90,9 +99,22 @@ export function aShownTextOf(maxLength: number): MemberRule {
   };
 }
 
-/** A text that people see, which shows something. @param maxLength in characters, as a reader counts them */
-export function aNameOf(maxLength: number): MemberRule {
+/** A text of one line that people see. It may be empty. @param maxLength in characters, as a reader counts them */
+export function aLineOf(maxLength: number): MemberRule {
   const text = aShownTextOf(maxLength);
+  return {
+    schema: { ...text.schema, pattern: LINE_PATTERN },
+    check: (value) => {
+      const found = text.check(value);
+      if (found.length > 0 || typeof value !== 'string') return found;
+      return CONTROL.test(value) ? [problem('invalid_format', 'must not hold control characters')] : [];
+    },
+  };
+}
+
+/** A text of one line that people see, which shows something. @param maxLength in characters, as a reader counts them */
+export function aNameOf(maxLength: number): MemberRule {
+  const text = aLineOf(maxLength);
   return {
     schema: { ...text.schema, minLength: 1 },
     check: (value) => {

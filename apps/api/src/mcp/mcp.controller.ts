@@ -30,6 +30,11 @@ const INSTRUCTIONS =
 /** A stream is closed if its client reads nothing for this long. The client resumes with its cursor. */
 const STREAM_PATIENCE_MS = 30_000;
 const PIECE_BYTES = 16 * 1024;
+/** The code of JSON-RPC. */
+const INVALID_REQUEST = -32_600;
+const OPEN_BRACKET = 0x5b;
+/** White space, and the bytes of a byte order mark, which the SDK skips. */
+const BEFORE_JSON: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf]);
 
 /** `POST /mcp`: the Model Context Protocol for agents, with its Events extension. Nothing is kept between requests. */
 @Controller('mcp')
@@ -83,6 +88,7 @@ export class McpController {
 
   async #answer(orgId: OrgId, request: FastifyRequest, reply: FastifyReply): Promise<string | StreamableFile> {
     const key = keyOf(request);
+    if (isBatch(request.body)) return this.#refuseBatch(reply);
     const isInForce = () => this.authenticator.isInForce(request);
     const exchange = new Exchange(orgId, key, request.actor, isInForce, untilClosed(reply));
     const asked = webRequest(request, exchange.signal);
@@ -104,6 +110,13 @@ export class McpController {
     return exchange.verbatim.restore(await response.text());
   }
 
+  /** One request counts as one for the limits, and holds one answer. Later revisions of the protocol have no batches. */
+  #refuseBatch(reply: FastifyReply): string {
+    reply.status(400).header('content-type', 'application/json; charset=utf-8');
+    const error = { code: INVALID_REQUEST, message: 'Send one message in each request. Batches are not supported.' };
+    return JSON.stringify({ jsonrpc: '2.0', id: null, error });
+  }
+
   #serverFor(exchange: Exchange): McpServer {
     const server = new McpServer(
       { name: 'gapless', title: 'Gapless', version: VERSION },
@@ -118,6 +131,12 @@ export class McpController {
     this.tools.addTo(server, exchange);
     return server;
   }
+}
+
+/** Whether the body is a JSON array. */
+function isBatch(body: unknown): boolean {
+  if (!Buffer.isBuffer(body)) return false;
+  return body.find((byte) => !BEFORE_JSON.has(byte)) === OPEN_BRACKET;
 }
 
 /** Returns the request in the form of the web, which the SDK reads. */

@@ -154,6 +154,8 @@ describe('the record of an organization', () => {
     [{}, '#/name'],
     [{ name: ' ' }, '#/name'],
     [{ name: 'a\u0000' }, '#/name'],
+    [{ name: 'two\nlines' }, '#/name'],
+    [{ name: 'a', widgets: [{ id: aWidgetId(), name: 'a\u0085b' }] }, '#/widgets/0/name'],
     [{ name: '\u200b\u{e0041}' }, '#/name'],
     [{ name: `Z${'\u0301'.repeat(80)}` }, '#/name'],
     [{ name: 'a', widgets: [{ id: aWidgetId(), name: 'a\u202eb' }] }, '#/widgets/0/name'],

@@ -4,7 +4,7 @@ import {
   absentOrNull,
   anArrayOf,
   anIntegerOf,
-  aShownTextOf,
+  aLineOf,
   aTextOf,
   described,
   oneOf,
@@ -56,7 +56,7 @@ export class CreatePortalSessionDto {
   readonly return_url?: string | null;
 
   @Checked(
-    absentOrNull(described(aShownTextOf(120), { description: 'Who it is for. The portal and the audit log show it.' })),
+    absentOrNull(described(aLineOf(120), { description: 'Who it is for. The portal and the audit log show it.' })),
   )
   readonly user_label?: string | null;
 }

@@ -1,6 +1,15 @@
 import { EVENT_TYPES, MAX_FILTER_LENGTH, isEventType, isIngestable, isSubscribable, parseWidgetId } from '#libs/domain';
 import type { MemberRule } from '../http/checked.decorator.js';
-import { aBoolean, anArrayOf, aShownTextOf, aString, aTextOf, described, problem } from '../http/member-rules.js';
+import {
+  aBoolean,
+  aLineOf,
+  anArrayOf,
+  aShownTextOf,
+  aString,
+  aTextOf,
+  described,
+  problem,
+} from '../http/member-rules.js';
 
 /** Longest part of an unknown type that is repeated to the caller. */
 const MAX_ECHO_LENGTH = 64;
@@ -12,7 +21,7 @@ export const endpointUrl = described(aString, {
   description: 'The URL that receives pushes: https, on the public network, without credentials or fragment.',
 });
 
-export const endpointName = described(aShownTextOf(120), { description: 'A label for operators.' });
+export const endpointName = described(aLineOf(120), { description: 'A label for operators.' });
 
 export const endpointDescription = described(aShownTextOf(1_000), { description: 'What the endpoint is for.' });
 

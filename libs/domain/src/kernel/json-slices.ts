@@ -12,6 +12,7 @@ const CARRIAGE_RETURN = 0x0d;
 const SPACE = 0x20;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
+const COLON = 0x3a;
 const OPEN_BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
 const CLOSE_BRACKET = 0x5d;
@@ -112,4 +113,92 @@ export function elementSlices(json: string): readonly string[] {
     at = skipComma(json, end);
   }
   return slices;
+}
+
+/** The text is not JSON. */
+export class JsonTextError extends Error {
+  override readonly name = 'JsonTextError';
+}
+
+function expectCode(json: string, at: number, code: number): number {
+  if (json.charCodeAt(at) !== code) throw new JsonTextError(`another character is expected at ${at}`);
+  return skipSpace(json, at + 1);
+}
+
+/** Returns the index after the value at `at`, which is not checked itself. */
+function checkedEnd(json: string, at: number): number {
+  let end: number;
+  try {
+    end = skipValue(json, at);
+  } catch {
+    throw new JsonTextError('a value does not end');
+  }
+  if (end === at) throw new JsonTextError(`a value is expected at ${at}`);
+  return end;
+}
+
+/** Calls `item` at the beginning of each item up to `close`, and at most so often. @returns whether it saw all of them */
+function eachItem(json: string, open: number, close: number, most: number, item: (at: number) => number): boolean {
+  let at = skipSpace(json, open + 1);
+  for (let count = 0; json.charCodeAt(at) !== close || count > 0; count++) {
+    if (count >= most) return false;
+    at = skipSpace(json, item(at));
+    if (json.charCodeAt(at) === close) break;
+    at = expectCode(json, at, COMMA);
+  }
+  const end = skipSpace(json, at + 1);
+  if (end < json.length) throw new JsonTextError(`nothing is expected at ${end}`);
+  return true;
+}
+
+/** Parts of a text that may be no JSON. Everything but the parts is checked, so it is JSON exactly if all of them are. */
+export interface UncheckedParts<Part> {
+  readonly parts: readonly Part[];
+  /** False if there are more, of which nothing was checked. */
+  readonly isAll: boolean;
+}
+
+/**
+ * Returns the members of an object in their order, with repeats, and at most so many; `undefined` if the text begins no object.
+ * @throws JsonTextError
+ */
+export function uncheckedMembers(
+  json: string,
+  most: number,
+): UncheckedParts<{ readonly name: string; readonly text: string }> | undefined {
+  const parts: { readonly name: string; readonly text: string }[] = [];
+  const start = skipSpace(json, 0);
+  if (json.charCodeAt(start) !== OPEN_BRACE) return undefined;
+  const isAll = eachItem(json, start, CLOSE_BRACE, most, (at) => {
+    if (json.charCodeAt(at) !== QUOTE) throw new JsonTextError(`a name is expected at ${at}`);
+    const nameEnd = checkedEnd(json, at);
+    const valueAt = expectCode(json, skipSpace(json, nameEnd), COLON);
+    const valueEnd = checkedEnd(json, valueAt);
+    parts.push({ name: nameIn(json.slice(at, nameEnd)), text: json.slice(valueAt, valueEnd) });
+    return valueEnd;
+  });
+  return { parts, isAll };
+}
+
+function nameIn(literal: string): string {
+  try {
+    return JSON.parse(literal) as string;
+  } catch (cause) {
+    throw new JsonTextError('a name is no text', { cause });
+  }
+}
+
+/**
+ * Returns the texts of an array's elements, and at most so many; `undefined` if the text begins no array.
+ * @throws JsonTextError
+ */
+export function uncheckedElements(json: string, most: number): UncheckedParts<string> | undefined {
+  const parts: string[] = [];
+  if (json.charCodeAt(0) !== OPEN_BRACKET) return undefined;
+  const isAll = eachItem(json, 0, CLOSE_BRACKET, most, (at) => {
+    const end = checkedEnd(json, at);
+    parts.push(json.slice(at, end));
+    return end;
+  });
+  return { parts, isAll };
 }

@@ -6,6 +6,7 @@ import type { Network } from '../addresses/index.js';
 import type { EndpointHost } from '../endpoint-url.js';
 import { resolveEndpointAddress } from '../resolve-endpoint-address.js';
 import type { Resolver } from '../resolver.js';
+import { BoundedAnswer, MAX_HEADER_BYTES } from './bounded-answer.js';
 import type { EgressProxy } from './egress-proxy.js';
 import { EndpointAddressError, type ConnectionPhase } from './transport-error.js';
 import { UnaskedContinueFilter } from './unasked-continue.js';
@@ -20,8 +21,6 @@ export interface ConnectionOptions {
   readonly proxy?: EgressProxy | undefined;
 }
 
-/** Response headers above this are refused. */
-const MAX_HEADER_BYTES = 16 * 1024;
 /**
  * Closes an idle connection after this many milliseconds, or a second before the server's `Keep-Alive` limit. Servers
  * commonly close after 5 s (Node) or more. A POST that meets a closing server is lost and counts as an attempt.
@@ -49,6 +48,7 @@ function pinned(addresses: readonly string[]): LookupFunction {
  */
 export class Connection {
   readonly #client: Client;
+  readonly #bounds = new BoundedAnswer();
   readonly #continueFilter = new UnaskedContinueFilter();
   #socket: Socket | undefined;
   readonly #ending = new AbortController();
@@ -86,8 +86,14 @@ export class Connection {
   }
 
   dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+    this.#bounds.expectAnswer();
     this.#continueFilter.expectAnswer();
     this.#client.dispatch(request, handler);
+  }
+
+  /** Call it when the final status has come. */
+  expectBody(): void {
+    this.#bounds.expectBody();
   }
 
   onDisconnect(listener: () => void): void {
@@ -201,6 +207,7 @@ export class Connection {
   #opened(socket: Socket, callback: buildConnector.Callback): void {
     this.#phase = 'open';
     this.#openedAt = this.options.clock.now();
+    this.#bounds.attach(socket);
     this.#continueFilter.attach(socket);
     callback(null, socket);
   }

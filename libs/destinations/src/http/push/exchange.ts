@@ -58,6 +58,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     headers: Readonly<Record<string, string | string[] | undefined>>,
   ): void {
     if (status < 200) return;
+    this.connection.expectBody();
     this.#status = status;
     this.#durationMs = this.#elapsedMs();
     if (MAY_ASK_TO_WAIT.includes(status)) this.#retryAfterMs = retryAfterMs(headers['retry-after'], this.clock.now());

@@ -18,6 +18,22 @@ const answer =
     socket.write(text, 'latin1');
   };
 
+/** Sends it again and again, as fast as it is read. */
+const endless =
+  (text: string, onSent: (bytes: number) => void = () => undefined): Behaviour =>
+  (socket) => {
+    const chunk = Buffer.from(text.repeat(1_000), 'latin1');
+    const more = (): void => {
+      let hasRoom = true;
+      while (hasRoom && !socket.destroyed) {
+        onSent(chunk.length);
+        hasRoom = socket.write(chunk);
+      }
+    };
+    socket.on('drain', more);
+    more();
+  };
+
 let cleanUps: (() => Promise<void>)[] = [];
 let dns: TestDnsServer;
 let resolver: Resolver;
@@ -166,6 +182,19 @@ describe('an answer', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(128 * 1024 * 1024);
   });
 
+  it('whose chunks have endless heads is cut as well', async () => {
+    let sent = 0;
+    const chunks = endless(`1;${'e'.repeat(2_000)}\r\na\r\n`, (bytes) => (sent += bytes));
+    const server = await receiver((...given) => {
+      given[0].write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
+      chunks(...given);
+    });
+    await expect(client().post(aRequest(server))).resolves.toMatchObject({ kind: 'answered', status: 200 });
+    await eventually(() => server.open() === 0);
+    // What the sockets hold, and far less than the 32 MB around 16 KiB of such chunks.
+    expect(sent).toBeLessThan(12_000_000);
+  });
+
   it('whose body is 16 KiB is read to its end, so that the connection can be used again', async () => {
     const server = await receiver(answer(`HTTP/1.1 200 OK\r\ncontent-length: 16384\r\n\r\n${'x'.repeat(16384)}`));
     const push = client();
@@ -243,6 +272,13 @@ describe('a failure', () => {
       answer(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(1_000_000)}`),
       'the response headers are larger than 16 KiB',
     ],
+    [
+      'sends 100,000 small headers',
+      answer(`HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(100_000)}\r\n`),
+      'the response headers are larger than 16 KiB',
+    ],
+    ['sends 100 without end', endless('HTTP/1.1 100 Continue\r\n\r\n'), 'the response headers are larger than 16 KiB'],
+    ['sends 103 without end', endless('HTTP/1.1 103 X\r\na: b\r\n\r\n'), 'the response headers are larger than 16 KiB'],
   ];
 
   it.each(cases)('of a server that %s is connect, and nothing is sent twice', async (_name, behaviour, detail) => {

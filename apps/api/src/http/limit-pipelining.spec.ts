@@ -1,0 +1,69 @@
+import { connect, type AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { fastify, type FastifyInstance } from 'fastify';
+import { limitPipelining, MAX_PIPELINED } from './limit-pipelining.js';
+
+const REQUEST = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
+
+let app: FastifyInstance;
+let port: number;
+let begun: number;
+
+beforeEach(async () => {
+  begun = 0;
+  app = fastify();
+  limitPipelining(app.server, (_request, response) => response.writeHead(429).end());
+  app.get('/', async () => {
+    begun++;
+    await delay(20);
+    return 'x';
+  });
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  port = (app.server.address() as AddressInfo).port;
+});
+
+afterEach(() => app.close());
+
+/** Sends the requests at once, and again when the answers to those are there. @returns the statuses until it is closed */
+async function statusesOf(requests: number, rounds = 1): Promise<{ readonly statuses: string[]; isClosed: boolean }> {
+  const socket = connect({ port, host: '127.0.0.1' });
+  const result = { statuses: [] as string[], isClosed: false };
+  let text = '';
+  await new Promise<void>((resolve) => {
+    let left = rounds;
+    const send = () => socket.write(REQUEST.repeat(requests));
+    socket.on('data', (bytes) => {
+      text += bytes.toString();
+      result.statuses = [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status ?? '');
+      if (result.statuses.length < requests * (rounds - left + 1)) return;
+      if (--left > 0) send();
+      else resolve();
+    });
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      result.isClosed = true;
+      resolve();
+    });
+    send();
+  });
+  socket.destroy();
+  return result;
+}
+
+describe('requests that are sent before the answers are read', () => {
+  it('are all answered if they are few, and later ones on the connection, too', async () => {
+    const { statuses, isClosed } = await statusesOf(MAX_PIPELINED, 3);
+    expect([statuses, isClosed]).toEqual([Array(3 * MAX_PIPELINED).fill('200'), false]);
+  });
+
+  it('are begun up to the limit; then the connection gets a reason, and is closed', async () => {
+    let parsed = 0;
+    app.server.prependListener('request', () => parsed++);
+    const { statuses, isClosed } = await statusesOf(100_000);
+    expect([statuses, isClosed]).toEqual([[...Array<string>(MAX_PIPELINED).fill('200'), '429'], true]);
+    expect(begun).toBe(MAX_PIPELINED);
+    // No more than the first packets held.
+    expect(parsed).toBeLessThan(20_000);
+  });
+});

@@ -1,0 +1,44 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** Clients that send requests before they have read answers use few at a time; most send one. */
+export const MAX_PIPELINED = 8;
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/**
+ * Limits the requests of a connection that wait for their answers. One packet can hold hundreds of requests, which would all
+ * be begun before any request of another connection. The first one too many is refused, and closes the connection.
+ * @param refuse answers it
+ */
+export function limitPipelining(server: Server, refuse: Handler): void {
+  const waiting = new WeakMap<Socket, number>();
+  const refused = new WeakSet<Socket>();
+  // Around the framework, whose own work for each request is most of what a refusal would cost.
+  const handlers = server.listeners('request') as Handler[];
+  server.removeAllListeners('request');
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
+    // The connection closes with the answer to the request before.
+    if (refused.has(socket)) return;
+    const others = waiting.get(socket) ?? 0;
+    if (others >= MAX_PIPELINED) {
+      refused.add(socket);
+      stopReading(socket);
+      response.setHeader('connection', 'close');
+      refuse(request, response);
+      return;
+    }
+    waiting.set(socket, others + 1);
+    response.once('close', () => {
+      waiting.set(socket, (waiting.get(socket) ?? 1) - 1);
+    });
+    for (const handle of handlers) handle(request, response);
+  });
+}
+
+/** Leaves the rest of the requests in the kernel, where it takes no time. Node would read on after each answer. */
+function stopReading(socket: Socket): void {
+  socket.pause();
+  socket.resume = () => socket;
+}
