@@ -12,6 +12,9 @@ import { DeliverySuite } from '../delivery/support/delivery-suite.js';
 import { Agent } from './support/agent.js';
 import { aKeyOf, anAgentOrg, type AgentOrg } from './support/agent-org.js';
 
+/** JSON has this member, but an object literal sets the prototype instead. */
+const PROTO = '{"name":"ticket.created","arguments":{"__proto__":{"a":1}}}';
+
 let suite: DeliverySuite;
 let app: GaplessApp;
 
@@ -78,6 +81,46 @@ describe('a client of the official SDK', () => {
     await agent.close();
   });
 
+  it('sees only what its subject and filter select, in polls, streams and the tool', async () => {
+    const org = await anAgentOrg(app);
+    const { agent } = org;
+    const { cursor } = await agent.poll({ name: 'ticket.created' });
+    const ticket = (id: unknown, priority: string) => ({ event: 'ticket.created', data: { id, priority } });
+    await emitted(org, [
+      ticket('tkt_1', 'high'),
+      ticket('tkt_2', 'high'),
+      ticket('tkt_1', 'low'),
+      { event: 'ticket.reply', data: { ticket: { id: 'tkt_1' } } },
+      ticket(1, 'low'),
+      { event: 'ticket.created', data: {} },
+      ticket('tkt_1', 'high'),
+    ]);
+    const seqs = async (given: object, more: object = {}) => {
+      const page = await agent.poll({ name: 'ticket.created', cursor, arguments: given, ...more });
+      return { seqs: page.events.map((event) => event._meta['gapless/seq']), ...page };
+    };
+    expect(await seqs({ subject: 'tkt_1' })).toMatchObject({ seqs: [1, 3, 7], hasMore: false, truncated: false });
+    // An event for which the filter has no answer is not left out.
+    const filter = 'event.data.priority == "low" // or';
+    expect(await seqs({ filter })).toMatchObject({ seqs: [3, 5, 6] });
+    expect(await seqs({ filter, subject: 'tkt_1' })).toMatchObject({ seqs: [3] });
+    const first = await seqs({ subject: 'tkt_1' }, { maxEvents: 2 });
+    expect(first).toMatchObject({ seqs: [1, 3], hasMore: true });
+    expect(await seqs({ subject: 'tkt_1' }, { cursor: first.cursor, maxEvents: 2 })).toMatchObject({
+      seqs: [7],
+      hasMore: false,
+    });
+    const stream = agent.stream({ name: 'ticket.created', cursor, arguments: { subject: 'tkt_1' } });
+    for (const seq of [null, 1, 3, 7]) {
+      const { method, params } = await stream.next();
+      if (seq !== null) expect([method, params['_meta']]).toMatchObject([/event$/, { 'gapless/seq': seq }]);
+    }
+    stream.close();
+    const read = (await agent.call('read_events', { subject: 'tkt_1', limit: 3 })) as { events: { seq: number }[] };
+    expect(read).toMatchObject({ events: [{ seq: 1 }, { seq: 3 }, { seq: 4 }], next_seq: 4, head_seq: 7 });
+    await agent.close();
+  });
+
   it('gets payloads as they were sent', async () => {
     const org = await anAgentOrg(app);
     const { cursor } = await org.agent.poll({ name: 'ticket.created' });
@@ -136,6 +179,11 @@ describe('a client of the official SDK', () => {
   it.each([
     ['an unknown type', { name: 'lead.captured' }, -32_023, { kind: 'event' }],
     ['an unknown argument', { name: 'ticket.created', arguments: { colour: 'red' } }, -32_602, {}],
+    ['an unknown argument of every object', JSON.parse(PROTO) as object, -32_602, {}],
+    ['arguments that are a list', { name: 'ticket.created', arguments: [] }, -32_602, undefined],
+    ['a filter of no type', { name: 'ticket.created', arguments: { filter: '1 + 1' } }, -32_602, {}],
+    ['a filter of other data', { name: 'lead.created', arguments: { filter: 'event.data.x == 1' } }, -32_602, {}],
+    ['a subject that is none', { name: 'ticket.created', arguments: { subject: 1 } }, -32_602, {}],
     ['a widget that is none', { name: 'ticket.created', arguments: { widget_id: 'x' } }, -32_602, {}],
     ['a cursor that is none', { name: 'ticket.created', cursor: 'AAAA' }, -32_602, {}],
     ['no events', { name: 'ticket.created', maxEvents: 0 }, -32_602, undefined],
@@ -234,6 +282,14 @@ describe('ten thousand events', () => {
     expect(seqs).toEqual(oneTo(EVENTS));
   });
 
+  it('are looked through by a filter, a thousand at a time', async () => {
+    const given = { name: 'ticket.created', arguments: { filter: `event.data.n == ${EVENTS}` } };
+    let page = await org.agent.poll({ ...given, cursor });
+    let polls = 1;
+    for (; page.hasMore; polls++) page = await org.agent.poll({ ...given, cursor: page.cursor });
+    expect([polls, page.events.map(({ data }) => data)]).toEqual([10, [{ n: EVENTS }]]);
+  });
+
   it('are streamed across three kills of the service, each once and in order', async () => {
     const seqs: number[] = [];
     let at = cursor;
@@ -320,6 +376,13 @@ describe('the tools', () => {
       matched: 1,
       scheduled: 1,
     });
+    // A confirmation confirms one recovery, however it is spelled, and however many calls come at once.
+    for (const again of [confirmation, `${confirmation}=`, ` ${confirmation}`]) {
+      expect(await agent.failure('recover_endpoint', { ...range, confirmation: again })).toContain('confirmed already');
+    }
+    const second = ((await agent.call('recover_endpoint', range)) as { confirmation: string }).confirmation;
+    const calls = oneTo(4).map(() => agent.answer('recover_endpoint', { ...range, confirmation: second }));
+    expect((await Promise.all(calls)).filter(({ isError }) => !isError)).toHaveLength(1);
     await eventually(() => {
       expect(receiver.received).toHaveLength(3);
     });

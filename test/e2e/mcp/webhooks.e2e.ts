@@ -76,7 +76,7 @@ async function result(agent: Agent, method: string, params: object): Promise<unk
   return answer.result;
 }
 
-function params(secret: string, more: object = {}) {
+function params<More extends object>(secret: string, more: More = {} as More) {
   return { name: 'ticket.created', delivery: { mode: 'webhook', url: receiver.url, secret }, ...more };
 }
 
@@ -193,6 +193,41 @@ describe('a delivery', () => {
     await eventually(() => {
       expect(bodies().map(({ data }) => data)).toEqual([{ n: 3 }]);
     });
+  });
+
+  it('comes only for events that subject and filter select, and its cursor passes the others', async () => {
+    const secret = aSecret();
+    const { cursor } = await org.agent.poll({ name: 'ticket.created' });
+    const ticket = (id: string, n: number) => ({ event: 'ticket.created', data: { id, n } });
+    const numbers = () => bodies().map(({ data }) => (data as { n: number }).n);
+    await org.api.emit([ticket('a', 1), ticket('b', 2), ticket('a', 30), ticket('b', 4)]);
+    await eventually(async () => {
+      expect((await org.agent.poll({ name: 'ticket.created', cursor })).events).toHaveLength(4);
+    });
+    const given = params(secret, { arguments: { subject: 'a', filter: 'event.data.n < 10' }, cursor });
+    const { id } = await subscribe(given);
+    // Both those that the upkeep sends, because they came before, and those that the router sends.
+    await eventually(async () => {
+      expect(numbers()).toEqual([1]);
+      expect(seqOf((await subscribe(given)).cursor)).toBe(4);
+    });
+    await org.api.emit([ticket('a', 50), ticket('b', 6), ticket('a', 7), ticket('b', 8)]);
+    await eventually(async () => {
+      expect(numbers()).toEqual([1, 7]);
+      expect(seqOf((await subscribe(given)).cursor)).toBe(8);
+    });
+    const listed = (await org.api.request('GET', '/external/mcp-subscriptions')).text;
+    expect(JSON.parse(listed)).toMatchObject({ data: [{ id, arguments: given.arguments, seq: 8 }] });
+    // An event that is selected, and not delivered, is not passed.
+    receiver.answer = (_request, response) => response.writeHead(500).end();
+    await org.api.emit([ticket('b', 9), ticket('a', 2), ticket('b', 9)]);
+    await eventually(() => {
+      expect(numbers().at(-1)).toBe(2);
+    });
+    await eventually(async () => {
+      expect(seqOf((await subscribe(given)).cursor)).toBe(11);
+    });
+    expect(seqOf(bodies().at(-1)!.cursor)).toBeLessThan(10);
   });
 
   it('is repeated a few times with fresh signatures, and then given up; 410 ends it at once', async () => {

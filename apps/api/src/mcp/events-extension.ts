@@ -16,9 +16,14 @@ import type { SubscribeWebhooks } from './webhooks/subscribe-webhooks.js';
 
 const EXTENSION = 'io.modelcontextprotocol/events';
 
+/** An object as it was sent. A record of zod would lose the member `__proto__`, so nothing would refuse it. */
+const ARGUMENTS = z.custom<Readonly<Record<string, unknown>>>(
+  (given) => typeof given === 'object' && given !== null && !Array.isArray(given),
+  'must be an object',
+);
 const subscription = {
   name: z.string().max(100),
-  arguments: z.record(z.string(), z.unknown()).optional(),
+  arguments: ARGUMENTS.optional(),
   cursor: z.string().max(200).nullish(),
   maxAgeMs: z.number().int().min(0).optional(),
 };

@@ -1,5 +1,13 @@
 import type { QueryRunner } from 'typeorm';
-import { seqFromText, type EndpointId, type McpError, type OrgId, type Seq, type WidgetId } from '#libs/domain';
+import {
+  seqFromText,
+  type EndpointId,
+  type EventFilters,
+  type McpError,
+  type OrgId,
+  type Seq,
+  type WidgetId,
+} from '#libs/domain';
 import { OPERATOR, type AuditActor } from '../access/audit-actor.js';
 import { appendAudit } from '../access/audit-log.js';
 import type { SecretCipher } from '../access/secret-cipher.js';
@@ -41,6 +49,8 @@ export interface NewMcpSubscription {
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>>;
   readonly widgetId: WidgetId | null;
+  /** An expression in CEL that leaves out events; `null` for none. */
+  readonly filter: string | null;
   readonly secret: string;
   readonly grantedUntil: Date | null;
   /** The seq after which delivery begins, if the subscription is new or has lapsed. */
@@ -140,12 +150,13 @@ export class McpSubscriptions {
   constructor(
     private readonly store: Store,
     private readonly cipher: SecretCipher,
+    private readonly filters: EventFilters,
     private readonly actor: AuditActor | null = OPERATOR,
   ) {}
 
   /** Returns the same records, with changes logged in the name of `actor` instead of the operator. */
   by(actor: AuditActor): McpSubscriptions {
-    return new McpSubscriptions(this.store, this.cipher, actor);
+    return new McpSubscriptions(this.store, this.cipher, this.filters, actor);
   }
 
   /** Lists the org's subscriptions, oldest first. Their number is limited. */
@@ -246,7 +257,7 @@ export class McpSubscriptions {
   }
 
   async #create(runner: QueryRunner, given: NewMcpSubscription): Promise<void> {
-    const { id, orgId, endpointId, keyId, url, name, widgetId, at, grantedUntil, since } = given;
+    const { id, orgId, endpointId, keyId, url, name, widgetId, filter, at, grantedUntil, since } = given;
     await runner.manager.insert(EndpointEntity, {
       id: endpointId,
       kind: 'mcp',
@@ -256,6 +267,7 @@ export class McpSubscriptions {
       url,
       events: [name],
       widgetIds: widgetId === null ? null : [widgetId],
+      filter,
       isActive: true,
       activation: 1,
       secretCiphertext: this.cipher.encrypt(given.secret),
@@ -296,7 +308,7 @@ export class McpSubscriptions {
         [id, at],
       );
     }
-    await advanceWatermarks((sql, parameters) => runner.query(sql, parameters), given.keptSince, id);
+    await advanceWatermarks((sql, parameters) => runner.query(sql, parameters), this.filters, given.keptSince, id);
     const [gap] = (await runner.query(
       `select gap_seq is not null as is_truncated from mcp_subscriptions where id = $1`,
       [id],
