@@ -7,10 +7,12 @@ import { aWidgetId } from '../../support/ids.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
 import { aReceiver, type Receiver } from '../../support/receiver.js';
 import { oneTo } from '../../support/sequence.js';
+import { itUnless, LACKS, MCP_JUDGES } from '../../support/outside-clients.js';
 import { aStageProcess } from '../../support/stage-process.js';
 import { DeliverySuite } from '../delivery/support/delivery-suite.js';
 import { Agent } from './support/agent.js';
 import { aKeyOf, anAgentOrg, type AgentOrg } from './support/agent-org.js';
+import { judge } from './support/conformance.js';
 
 /** JSON has this member, but an object literal sets the prototype instead. */
 const PROTO = '{"name":"ticket.created","arguments":{"__proto__":{"a":1}}}';
@@ -206,8 +208,16 @@ describe('a client of the official SDK', () => {
 
   it('cannot hold connections open for lists that do not change', async () => {
     const { agent } = await anAgentOrg(app);
-    const listening = await agent.response('subscriptions/listen', { notifications: { toolsListChanged: true } });
-    expect(await listening.json()).toMatchObject({ error: { code: -32_603 } });
+    const notifications = { toolsListChanged: true, eventsListChanged: true };
+    const listening = await agent.raw('subscriptions/listen', { notifications });
+    const frames = listening
+      .trim()
+      .split('\n\n')
+      .map((frame) => JSON.parse(frame.split('data: ')[1] ?? '') as unknown);
+    expect(frames).toMatchObject([
+      { method: 'notifications/subscriptions/acknowledged', params: { notifications: {} } },
+      { result: { resultType: 'complete' } },
+    ]);
   });
 });
 
@@ -463,5 +473,57 @@ describe('a client of the AI SDK', () => {
     const tools = await client.tools();
     expect(Object.keys(tools)).toContain('explain_delivery');
     await client.close();
+  });
+});
+
+describe('a client of TanStack AI', () => {
+  itUnless(LACKS.mcpJudges, 'finds the tools and calls one', async () => {
+    const { key } = await anAgentOrg(app);
+    const headers = { authorization: `Bearer ${key}` };
+    const path = `${MCP_JUDGES}/node_modules/@tanstack/ai-mcp/dist/esm/index.js`;
+    const { createMCPClient: connect } = (await import(path)) as {
+      createMCPClient: (options: object) => Promise<TanStack>;
+    };
+    const client = await connect({ transport: { type: 'http', url: `${app.url}/mcp`, headers } });
+    const tools = await client.tools();
+    expect(tools.map(({ name }) => name)).toContain('read_events');
+    const read = tools.find(({ name }) => name === 'read_events');
+    expect(JSON.stringify(await read?.execute({}))).toContain('head_seq');
+    await client.close();
+  });
+});
+
+interface TanStack {
+  tools(): Promise<readonly { readonly name: string; execute(given: object): Promise<unknown> }[]>;
+  close(): Promise<void>;
+}
+
+describe('the conformance suite of the protocol', () => {
+  /** The suite is made for a server that has its tools, prompts and resources. */
+  const NEEDS_ITS_OWN_SERVER = /Not testable|Tool '?\w+'? not found|Method not found|Prerequisite failed/;
+  /** These follow from a tool that is not there, or are of an extension that Gapless does not have. */
+  const CANNOT_BE_JUDGED = /^(tasks-|input-required-result-multi-round$)/;
+
+  itUnless(LACKS.mcpJudges, 'finds nothing in what Gapless offers', async () => {
+    const { key } = await anAgentOrg(app);
+    for (const [revision, atLeast] of [
+      ['2026-07-28', 99],
+      ['2025-11-25', 35],
+    ] as const) {
+      const checks = await judge(app.url, key, revision);
+      const failed = checks.filter(
+        ({ scenario, status, errorMessage = '' }) =>
+          status === 'FAILURE' && !CANNOT_BE_JUDGED.test(scenario) && !NEEDS_ITS_OWN_SERVER.test(errorMessage),
+      );
+      expect(failed).toEqual([]);
+      expect(checks.filter(({ status }) => status === 'SUCCESS').length).toBeGreaterThanOrEqual(atLeast);
+      const whole = [
+        'tools-list',
+        ...(revision === '2026-07-28' ? ['http-header-validation'] : ['server-initialize', 'ping']),
+      ];
+      for (const scenario of whole) {
+        expect(checks.filter((check) => check.scenario === scenario).map(({ status }) => status)).toContain('SUCCESS');
+      }
+    }
   });
 });

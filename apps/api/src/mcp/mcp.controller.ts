@@ -55,8 +55,8 @@ export class McpController {
       },
       // The only streams have heartbeats of their own.
       keepAliveMs: 0,
-      // No list changes while the process runs, so there is nothing to listen for.
-      maxSubscriptions: 0,
+      // No list changes while the process runs. So the SDK confirms that it listens to nothing, and ends the request.
+      maxSubscriptions: 1,
     });
   }
 
