@@ -144,6 +144,7 @@ describe('a client of the official SDK', () => {
       truncated: false,
       events: [{ data: { n: 1 } }],
     });
+    expect(await agent.poll({ name: 'ticket.created', maxAgeMs: 0 })).toMatchObject({ truncated: false, events: [] });
     const skipped = await agent.poll({ name: 'ticket.created', cursor, maxAgeMs: 0 });
     expect(skipped).toMatchObject({ truncated: true, events: [], hasMore: false });
     expect(await agent.poll({ name: 'ticket.created', cursor: skipped.cursor, maxAgeMs: 0 })).toMatchObject({
@@ -258,6 +259,24 @@ describe('a stream', () => {
     expect(await org.agent.poll({ name: 'ticket.created', cursor: beat.cursor })).toMatchObject({ events: [] });
     quiet.close();
     await agent.close();
+  });
+});
+
+describe('a client that streams', () => {
+  it('is streamed to with the id of its request', async () => {
+    const org = await anAgentOrg(app);
+    const { cursor } = await org.agent.poll({ name: 'ticket.created' });
+    await emitted(org, [{ event: 'ticket.created', data: {} }]);
+    const answer = await org.agent.response('events/stream', { name: 'ticket.created', cursor });
+    const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let text = '';
+    while (text.split('\n\n').length < 3) text += (await reader.read()).value ?? '';
+    const messages = text.split('\n\n').filter((frame) => frame.includes('data: '));
+    expect(messages).toHaveLength(2);
+    for (const message of messages) expect(message).toContain('"io.modelcontextprotocol/subscriptionId":7');
+    // It counts when it opens, and not for as long as it is open.
+    expect((await org.agent.response('events/list', {})).status).toBe(200);
+    await reader.cancel();
   });
 });
 
