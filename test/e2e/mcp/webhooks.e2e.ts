@@ -654,6 +654,8 @@ describe('a callback', () => {
       'file:///etc/passwd',
       'no url',
       `https://example.com/${'x'.repeat(2_048)}`,
+      'https://example.com/a\u0000b',
+      ' https://example.com/\n',
     ];
     for (const url of urls) {
       const given = { name: 'ticket.created', delivery: { mode: 'webhook', url, secret: aSecret() } };
@@ -681,6 +683,19 @@ describe('a callback', () => {
     await agent.close();
     await api.stop();
     await secure.close();
+  });
+
+  it('is remembered a thousand times at most', async () => {
+    await store().query(
+      `insert into mcp_verified_callbacks (org_id, key_id, url, verified_at)
+       select $1, 'gk_1', 'https://' || n || '.example', now() - interval '1 hour' from generate_series(1, 1005) n`,
+      [org.orgId],
+    );
+    await subscribe(params(aSecret()));
+    const count = 'select count(*)::int as count from mcp_verified_callbacks where org_id = $1';
+    expect(await store().query(count, [org.orgId])).toEqual([{ count: 1_000 }]);
+    await subscribe(params(aSecret()));
+    expect(receiver.received.filter(isChallenge)).toHaveLength(1);
   });
 
   it('needs a secret of Standard Webhooks', async () => {

@@ -30,7 +30,11 @@ const subscription = {
 const LIST_PARAMS = z.object({ cursor: z.string().nullish() }).optional();
 const POLL_PARAMS = z.object({ ...subscription, maxEvents: z.number().int().min(1).optional() });
 const STREAM_PARAMS = z.object(subscription);
-const CALLBACK_URL = z.string().max(2_048);
+/** Postgres cannot store NUL, and others of these would be left out of what is shown and stored. */
+const CALLBACK_URL = z
+  .string()
+  .max(2_048)
+  .refine((url) => !/[\s\p{C}]/u.test(url), 'must not have spaces or control characters');
 const SUBSCRIBE_PARAMS = z.object({
   ...subscription,
   delivery: z.object({ mode: z.string().max(100).optional(), url: CALLBACK_URL, secret: z.string().max(200) }),

@@ -31,6 +31,8 @@ describe('the arguments of a subscription', () => {
     ['ticket.created', { subject: 'x'.repeat(121) }, 'subject must be an id of 1 to 120 characters.'],
     ['help_article.reordered', { subject: 'art_1' }, 'help_article.reordered has no argument "subject".'],
     ['ticket.created', { filter: ['true'] }, 'filter must be an expression of 1 to 1500 characters.'],
+    ['ticket.created', { filter: 'true // \u0000' }, 'filter must be an expression of 1 to 1500 characters.'],
+    ['ticket.created', { filter: 'true // \ud800' }, 'filter must be an expression of 1 to 1500 characters.'],
     ['ticket.created', { filter: ' '.repeat(1_501) }, 'filter must be an expression of 1 to 1500 characters.'],
     ['ticket.created', { colour: 'red' }, 'ticket.created has no argument "colour".'],
     ['fraud.flagged', { widget_id: WIDGET }, 'fraud.flagged has no argument "widget_id".'],

@@ -7,6 +7,10 @@ export type EventArguments =
   | ({ readonly kind: 'valid'; readonly widgetId: WidgetId | undefined } & ContentArguments)
   | { readonly kind: 'invalid'; readonly detail: string };
 
+/** Characters that a filter must not have: all but tabs and line breaks, as those of endpoints. */
+// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+const UNPRINTABLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]|\p{Surrogate}/u;
+
 function invalid(detail: string): EventArguments {
   return { kind: 'invalid', detail };
 }
@@ -32,7 +36,7 @@ export function readEventArguments(name: string, given: Readonly<Record<string, 
   if (subject !== undefined && (!isText(subject, MAX_SUBJECT) || /\p{C}/u.test(subject))) {
     return invalid(`subject must be an id of 1 to ${MAX_SUBJECT} characters.`);
   }
-  if (filter !== undefined && !isText(filter, MAX_FILTER)) {
+  if (filter !== undefined && (!isText(filter, MAX_FILTER) || UNPRINTABLE.test(filter))) {
     return invalid(`filter must be an expression of 1 to ${MAX_FILTER} characters.`);
   }
   return { kind: 'valid', widgetId, subject, filter };

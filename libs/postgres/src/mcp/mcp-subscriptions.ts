@@ -93,6 +93,9 @@ interface Row {
   readonly failed_since: Date | null;
 }
 
+/** The most callbacks of an org that are remembered without a subscription. */
+const MAX_VERIFIED = 1_000;
+
 const SELECT = `
   select s.id, s.endpoint_id, s.key_id, s.url, s.name, s.arguments, s.created_at, s.refreshed_at, s.granted_until,
     s.watermark_seq, e.is_active, s.ended_at is not null as is_ended, h.last_success_at,
@@ -191,14 +194,26 @@ export class McpSubscriptions {
     });
   }
 
+  /** Remembers it. The oldest ones are forgotten, so that an agent cannot fill the table with urls. */
   async verified(orgId: OrgId, keyId: string, url: string, at: Date): Promise<void> {
-    await this.store.forOrg(orgId, (runner) =>
-      runner.query(
+    await this.store.forOrg(orgId, async (runner) => {
+      await runner.query(
         `insert into mcp_verified_callbacks (org_id, key_id, url, verified_at) values ($1, $2, $3, $4)
          on conflict (org_id, key_id, url) do update set verified_at = excluded.verified_at`,
         [orgId, keyId, url, at],
-      ),
-    );
+      );
+      await runner.query(
+        `delete from mcp_verified_callbacks v
+         using (
+           select org_id, key_id, url from mcp_verified_callbacks
+           where org_id = $1 order by verified_at desc, key_id, url offset ${MAX_VERIFIED}
+         ) oldest
+         where v.org_id = oldest.org_id and v.key_id = oldest.key_id and v.url = oldest.url and not exists (
+           select from mcp_subscriptions s where s.key_id = v.key_id and s.url = v.url
+         )`,
+        [orgId],
+      );
+    });
   }
 
   /** Creates the subscription, or refreshes the one with this id. */
