@@ -472,6 +472,35 @@ describe('a request', () => {
     for (const method of ['GET', 'DELETE']) expect((await agent.response('', {}, {}, method)).status).toBe(405);
   });
 
+  it('is no batch, which would count as one request', async () => {
+    const { key } = await anAgentOrg(app);
+    const polls = oneTo(100).map((id) => ({ jsonrpc: '2.0', id, method: 'events/poll', params: { name: 'test' } }));
+    const answer = await fetch(`${app.url}/mcp`, {
+      method: 'POST',
+      headers: {
+        accept: 'application/json, text/event-stream',
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        'mcp-protocol-version': '2025-03-26',
+      },
+      body: ` ${JSON.stringify(polls)}`,
+    });
+    expect([answer.status, await answer.json()]).toMatchObject([400, { error: { code: -32_600 } }]);
+  });
+
+  it('to poll waits for others of its organization, and not for those of another', async () => {
+    const [one, other] = [await anAgentOrg(app), await anAgentOrg(app)];
+    const pages = await Promise.all(oneTo(20).map(() => one.agent.poll({ name: 'ticket.created' })));
+    expect(pages.map(({ events }) => events)).toEqual(oneTo(20).map(() => []));
+    // A client that leaves gives up its turn.
+    const leaving = new AbortController();
+    const left = oneTo(5).map(() => one.agent.response('events/poll', { name: 'test' }, {}, 'POST', leaving.signal));
+    leaving.abort();
+    await Promise.allSettled(left);
+    expect((await one.agent.poll({ name: 'ticket.created' })).events).toEqual([]);
+    expect((await other.agent.poll({ name: 'ticket.created' })).events).toEqual([]);
+  });
+
   it('of an earlier protocol revision finds the same', async () => {
     const { key } = await anAgentOrg(app);
     const agent = await Agent.connect(app.url, key, 'legacy');

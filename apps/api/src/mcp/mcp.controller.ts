@@ -85,9 +85,19 @@ export class McpController {
     const key = keyOf(request);
     const isInForce = () => this.authenticator.isInForce(request);
     const exchange = new Exchange(orgId, key, request.actor, isInForce, untilClosed(reply));
+    try {
+      return await this.#respond(exchange, request, reply);
+    } finally {
+      exchange.end();
+    }
+  }
+
+  async #respond(exchange: Exchange, request: FastifyRequest, reply: FastifyReply): Promise<string | StreamableFile> {
+    const { key } = exchange;
     const asked = webRequest(request, exchange.signal);
     const response =
       originValidationResponse(asked, this.#allowedOrigins) ??
+      refusedBatch(request) ??
       (await this.#handler.fetch(asked, {
         authInfo: { token: '', clientId: key.id, scopes: [...key.scopes], extra: { exchange } },
       }));
@@ -118,6 +128,13 @@ export class McpController {
     this.tools.addTo(server, exchange);
     return server;
   }
+}
+
+/** A batch would count as one request for the limit of its key. Only the revision 2025-03-26 has batches. */
+function refusedBatch({ body }: FastifyRequest): Response | undefined {
+  if (!Buffer.isBuffer(body) || !body.toString('latin1').trimStart().startsWith('[')) return undefined;
+  const error = { code: -32_600, message: 'Batches are not supported. Send one request at a time.' };
+  return Response.json({ jsonrpc: '2.0', error, id: null }, { status: 400 });
 }
 
 /** Returns the request in the form of the web, which the SDK reads. */

@@ -1,9 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { EventCursors, startAfter } from '#libs/domain';
+import { EventCursors, startAfter, type OrgId } from '#libs/domain';
 import type { FeedItem } from '#libs/postgres';
 import { positionAfter } from '../events/feed-follower.js';
 import { SharedReads } from '../events/shared-reads.js';
+import { Turns } from '../events/turns.js';
 import { AgentFilters } from './agent-filters.js';
 import { eventOccurrence } from './event-occurrence.js';
 import type { Exchange } from './exchange.js';
@@ -14,7 +15,7 @@ const MAX_EVENTS = 1_000;
 /** After so many filtered events, other work of the thread runs. */
 const FILTERED_AT_ONCE = 100;
 /** The largest size of a response, and of what a filter looks through for it. A larger event comes alone. */
-const PAGE_BYTES = 1024 * 1024;
+const PAGE_BYTES = 512 * 1024;
 /** After events, more are likely. */
 const BUSY_POLL_MS = 1_000;
 const QUIET_POLL_MS = 5_000;
@@ -26,6 +27,9 @@ export interface PollParams extends SubscriptionParams {
 /** `events/poll`: the events after a cursor. Nothing is kept between two polls. */
 @Injectable()
 export class PollEvents {
+  /** A page is made, filtered and printed in some tens of milliseconds, so those of an org take turns. */
+  readonly #turns = new Turns<OrgId>(1);
+
   constructor(
     private readonly subscriptions: Subscriptions,
     private readonly reads: SharedReads,
@@ -33,7 +37,22 @@ export class PollEvents {
     private readonly filters: AgentFilters,
   ) {}
 
-  async poll({ orgId, verbatim }: Exchange, params: PollParams) {
+  async poll(exchange: Exchange, params: PollParams) {
+    await this.#turn(exchange);
+    return this.#poll(exchange, params);
+  }
+
+  /** Resolves when it is the turn of this poll, which lasts until its response is printed. */
+  async #turn({ orgId, ended }: Exchange): Promise<void> {
+    await new Promise<void>((resolve) => {
+      void this.#turns.of(orgId, () => {
+        resolve();
+        return ended;
+      });
+    });
+  }
+
+  async #poll({ orgId, verbatim }: Exchange, params: PollParams) {
     const { query: selection, filter, since, isTruncated, isNew } = await this.subscriptions.begin(orgId, params);
     if (isNew) return this.#result([], this.cursors.at(orgId, since), { truncated: false, hasMore: false });
     const limit = Math.min(params.maxEvents ?? DEFAULT_EVENTS, MAX_EVENTS);
