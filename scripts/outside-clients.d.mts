@@ -7,5 +7,6 @@ export function outsideClientPaths(root: string): {
   readonly hadolint: string;
   readonly kubernetesTools: string;
   readonly kubernetesSchemas: string;
+  readonly mcpJudges: string;
 };
 export function goEnvironment(root: string): NodeJS.ProcessEnv;

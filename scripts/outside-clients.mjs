@@ -19,7 +19,10 @@ const KUBERNETES_TOOLS = [
 const KUBERNETES_VERSION = '1.37.0';
 const KUBERNETES_SCHEMAS = `kubernetes-validate==${KUBERNETES_VERSION}`;
 
-const versionOf = (requirement) => requirement.split(/==|@v/).at(-1);
+/** The judge of the Model Context Protocol, and a client. They have a hundred packages that the project needs not. */
+const MCP_JUDGES = ['@modelcontextprotocol/conformance@0.2.0-alpha.12', '@tanstack/ai-mcp@0.2.5'];
+
+const versionOf = (requirement) => requirement.split(/==|@v|(?<=.)@/).at(-1);
 
 /** The versions of these clients and tools, by name. */
 export const OUTSIDE_VERSIONS = {
@@ -29,6 +32,8 @@ export const OUTSIDE_VERSIONS = {
   kustomize: versionOf(KUBERNETES_TOOLS[0]),
   kubeconform: versionOf(KUBERNETES_TOOLS[1]),
   helm: versionOf(KUBERNETES_TOOLS[2]),
+  '@modelcontextprotocol/conformance': versionOf(MCP_JUDGES[0]),
+  '@tanstack/ai-mcp': versionOf(MCP_JUDGES[1]),
 };
 
 /** What the tests look at Gapless with from outside: where it is kept. Beside the jars of the broker. */
@@ -40,6 +45,7 @@ export const outsideClientPaths = (root) => ({
   hadolint: join(root, '.cache/hadolint-2.15.1/bin/hadolint'),
   kubernetesTools: join(root, '.cache/kubernetes-tools'),
   kubernetesSchemas: join(root, `.cache/kubernetes-schemas-${KUBERNETES_VERSION}`),
+  mcpJudges: join(root, `.cache/mcp-judges-${MCP_JUDGES.map(versionOf).join('-')}`),
 });
 
 async function answers(command, ...args) {
@@ -79,7 +85,7 @@ export const goEnvironment = (root) => ({
  * @param {(line: string) => void} print
  */
 export async function bringOutsideClients(root, print) {
-  const { kafkaTools, pythonPackages, pythonKafka, go, hadolint, kubernetesTools, kubernetesSchemas } =
+  const { kafkaTools, pythonPackages, pythonKafka, go, hadolint, kubernetesTools, kubernetesSchemas, mcpJudges } =
     outsideClientPaths(root);
   const options = { cwd: root, advice: '' };
   const hasPip = () => answers('python3', '-m', 'pip', '--version');
@@ -149,6 +155,18 @@ export async function bringOutsideClients(root, print) {
             writeFileSync(join(draft, file), JSON.stringify(schema));
           }
           rmSync(whole, { recursive: true });
+        }),
+    },
+    {
+      name: 'the conformance suite of MCP',
+      isDone: () => existsSync(mcpJudges),
+      canBe: () => answers('npm', '--version'),
+      act: () =>
+        fetchInto(mcpJudges, async (draft) => {
+          mkdirSync(draft, { recursive: true });
+          writeFileSync(join(draft, 'package.json'), '{"private":true}');
+          const flags = ['--no-audit', '--no-fund', '--ignore-scripts', '--save-exact'];
+          await runTool('npm', ['install', ...flags, ...MCP_JUDGES], { ...options, cwd: draft });
         }),
     },
     {

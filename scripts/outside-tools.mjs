@@ -34,6 +34,8 @@ export function outsideTools(root) {
     [...outside('standardwebhooks (PyPI)'), 'signatures of pushes, in Python and Go', 'e2e recipes'],
     [...npm('@modelcontextprotocol/client'), '`POST /mcp`: poll and stream', 'e2e mcp'],
     [...npm('@ai-sdk/mcp'), '`POST /mcp`: subscribe, tools', 'e2e mcp'],
+    [...outside('@tanstack/ai-mcp'), '`POST /mcp`: tools', 'e2e mcp'],
+    [...outside('@modelcontextprotocol/conformance'), '`POST /mcp`: what servers must do', 'e2e mcp'],
     [...npm('axe-core'), 'every page in light, dark and on a phone', 'browser'],
     [...npm('publint', tools), 'the npm packages', 'packages'],
     [...npm('@arethetypeswrong/cli', tools), 'the types of the npm packages', 'packages'],

@@ -1,10 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { AgentSubscriber } from './agent-subscriber.js';
 import type { CustomerEndpoint } from './customer.js';
 
 /** The customers' HTTP server on loopback. */
 export class CustomerServer {
   readonly endpoints: CustomerEndpoint[] = [];
+  readonly agents: AgentSubscriber[] = [];
   #inFlight = 0;
   #mostInFlight = 0;
 
@@ -21,8 +23,17 @@ export class CustomerServer {
 
   /** @returns the url at which the endpoint is pushed to */
   add(endpoint: CustomerEndpoint): string {
+    return `${this.#url}/${this.endpoints.push(endpoint) - 1}`;
+  }
+
+  /** @returns the url of its callback */
+  addAgent(agent: AgentSubscriber): string {
+    return `${this.#url}/agents/${this.agents.push(agent) - 1}`;
+  }
+
+  get #url(): string {
     const { port } = this.server.address() as AddressInfo;
-    return `http://127.0.0.1:${port}/${this.endpoints.push(endpoint) - 1}`;
+    return `http://127.0.0.1:${port}`;
   }
 
   /** How many events came, to all endpoints together. */
@@ -52,6 +63,13 @@ export class CustomerServer {
     this.#mostInFlight = Math.max(this.#mostInFlight, ++this.#inFlight);
     response.on('close', () => this.#inFlight--);
     request.on('end', () => {
+      const [, agent] = /^\/agents\/(\d+)$/.exec(request.url ?? '') ?? [];
+      if (agent !== undefined) {
+        const headers = request.headers as Readonly<Record<string, string>>;
+        const [status, text] = this.agents[Number(agent)]?.receive(headers, Buffer.concat(chunks)) ?? [404, ''];
+        response.writeHead(status).end(text);
+        return;
+      }
       const endpoint = this.endpoints[Number(request.url?.slice(1))];
       if (endpoint === undefined) {
         response.writeHead(404).end();

@@ -15,6 +15,7 @@ const HEADINGS = [
   'not pushed',
   'alerts',
   'pushed twice',
+  'by agents',
   'skipped',
   'longest stall',
   '',
@@ -25,9 +26,10 @@ lost           of those, what the log or the feed does not have; has to be 0
 repeated       ids that the log has more than once; has to be 0
 gaps           seqs that the log leaves out; has to be 0
 mismatches     events of which submission, log, feed and push differ in a byte; has to be 0
-not pushed     events that an endpoint never got; has to be 0
+not pushed     events that an endpoint or an agent never got; has to be 0
 alerts         alerts of waiting chats that are missing, repeated or wrong; has to be 0
 pushed twice   events that an endpoint got and accepted again; allowed, with the same id
+by agents      events that subscribers by MCP got; each cursor was safe, and none was told of a gap
 skipped        byte-identical repeats in the log that its readers skip; allowed
 longest stall  the longest time that an endpoint or a reader of a feed got nothing new`;
 
@@ -38,11 +40,20 @@ function cellsOf({ fault, outcome }: Row): readonly string[] {
       return [fault, ...HEADINGS.slice(2).map(() => ''), `${outcome.kind}: ${outcome.reason}`];
     case 'held':
     case 'broken': {
-      const { acknowledged, lost, repeated, gaps, mismatches, unpushed, alerts, pushedTwice, skipped } =
+      const { acknowledged, lost, repeated, gaps, mismatches, unpushed, alerts, pushedTwice, byAgents, skipped } =
         outcome.verdict;
-      const counts = [acknowledged, lost, repeated, gaps, mismatches, unpushed, alerts, pushedTwice, skipped].map(
-        String,
-      );
+      const counts = [
+        acknowledged,
+        lost,
+        repeated,
+        gaps,
+        mismatches,
+        unpushed,
+        alerts,
+        pushedTwice,
+        byAgents,
+        skipped,
+      ].map(String);
       return [fault, ...counts, `${(outcome.longestStallMs / 1_000).toFixed(1)} s`, endOf(outcome)];
     }
   }

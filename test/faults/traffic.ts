@@ -6,10 +6,11 @@ import { anApiKey } from '../support/api-keys.js';
 import { aWidgetId } from '../support/ids.js';
 import { readTopic } from '../support/log-reader.js';
 import { alertOf, alertsOf, isAlertEvent, staffAlertOf, type StaffAlert } from './chat-alerts.js';
+import { AgentSubscriber, isForAgent, seqOfCursor, subscribe } from './agent-subscriber.js';
 import { CustomerServer } from './customer-server.js';
 import { CustomerEndpoint, isFor } from './customer.js';
 import { FeedReader } from './feed-reader.js';
-import { Ledger } from './ledger.js';
+import { Ledger, type SubmittedEvent } from './ledger.js';
 import { anOrgOn } from './org-on-partition.js';
 import type { StallWatch } from './stall-watch.js';
 import { SteadyLoad, type LoadPlan } from './steady-load.js';
@@ -50,6 +51,8 @@ export interface Org {
   readonly apiKey: string;
   /** The endpoints' ids, with what each of them has to be pushed. */
   readonly endpoints: { readonly id: string; readonly customer: CustomerEndpoint }[];
+  /** Its agents, with their callbacks. */
+  readonly agents: { readonly agent: AgentSubscriber; readonly callback: string }[];
 }
 
 /**
@@ -72,8 +75,8 @@ export class Traffic {
     /** Those that the choosy endpoints subscribe to. */
     private readonly widgets: readonly string[],
   ) {
-    for (const org of keys.orgs) this.#orgs.push({ ...org, endpoints: [] });
-    for (const org of keys.quietOrgs) this.#orgs.push({ ...org, endpoints: [] });
+    for (const org of keys.orgs) this.#orgs.push({ ...org, endpoints: [], agents: [] });
+    for (const org of keys.quietOrgs) this.#orgs.push({ ...org, endpoints: [], agents: [] });
     this.#load = new SteadyLoad(
       {
         urls: target.apiUrls,
@@ -156,6 +159,7 @@ export class Traffic {
       log: await this.#readLog(),
       feeds: await this.#readFeeds(),
       received: this.customers.endpoints,
+      agents: this.customers.agents,
       staffAlerts: await this.#readStaffAlerts(),
     };
   }
@@ -204,7 +208,8 @@ export class Traffic {
 
   /** Each org has an endpoint that takes everything, and one that is choosy and now and then wants an event again. */
   async #register(): Promise<void> {
-    for (const [index, { orgId, apiKey, endpoints }] of this.busyOrgs.entries()) {
+    for (const [index, org] of this.busyOrgs.entries()) {
+      const { orgId, apiKey, endpoints } = org;
       await this.#client(apiKey).setAlertThresholds(orgId, ALERT_SECONDS);
       const everything = { orgId, events: ['ticket.created', 'ticket.updated'], widgetIds: null };
       const some = { orgId, events: ['ticket.updated'], widgetIds: this.widgets };
@@ -214,6 +219,29 @@ export class Traffic {
       ]) {
         endpoints.push({ id: await this.#createEndpoint(apiKey, customer), customer });
       }
+      await this.#subscribeAgents(org, index);
+    }
+  }
+
+  /** Each org has an agent that takes every event of a type, and one that selects and refuses, as the endpoints do. */
+  async #subscribeAgents({ orgId, apiKey, agents }: Org, index: number): Promise<void> {
+    const [widgetId = ''] = this.widgets;
+    for (const agent of [
+      new AgentSubscriber(`agent ${index}a`, { orgId, event: 'ticket.created', arguments: {}, selects: () => true }, 0),
+      new AgentSubscriber(
+        `agent ${index}b`,
+        {
+          orgId,
+          event: 'ticket.updated',
+          arguments: { widget_id: widgetId, filter: 'event.data.n % 3 != 0' },
+          selects: (data) => (data as { n: number }).n % 3 !== 0,
+        },
+        5,
+      ),
+    ]) {
+      const callback = this.customers.addAgent(agent);
+      agents.push({ agent, callback });
+      await subscribe(this.target.apiUrls()[0] ?? '', apiKey, agent, callback);
     }
   }
 
@@ -267,8 +295,30 @@ export class Traffic {
         }
       }
     }
+    for (const org of this.busyOrgs) unsettled.push(...(await this.#unsettledAgents(org, events)));
     if (unsettled.length > 0) return unsettled;
     return this.#unraisedAlerts(shown, inFeed);
+  }
+
+  /**
+   * What agents have yet to get, in words. A refresh says so, too: its cursor passes an event that is delivered. No event
+   * is past retention, so it must not report a gap.
+   */
+  async #unsettledAgents({ apiKey, agents }: Org, events: readonly SubmittedEvent[]): Promise<readonly string[]> {
+    const unsettled: string[] = [];
+    for (const { agent, callback } of agents) {
+      const { cursor, truncated } = await subscribe(this.target.apiUrls()[0] ?? '', apiKey, agent, callback);
+      if (truncated) agent.wrong.push(`${agent.name} was told of a gap that is not there`);
+      const got = new Set(agent.arrivals.map(({ eventId }) => eventId));
+      const due = events.filter((event) => isForAgent(agent.subscription, event));
+      const missing = due.filter(({ id }) => !got.has(id)).length;
+      const last = Math.max(0, ...agent.arrivals.map(({ seq }) => seq));
+      if (missing === 0 && seqOfCursor(cursor) >= last) continue;
+      unsettled.push(
+        `${agent.name} misses ${missing} of ${due.length} events; its cursor is at ${seqOfCursor(cursor)}`,
+      );
+    }
+    return unsettled;
   }
 
   /** Alerts that chats have yet to raise, in words. */

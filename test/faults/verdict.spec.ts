@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { AgentArrival } from './agent-subscriber.js';
 import type { Arrival, Registration } from './customer.js';
 import type { SubmittedEvent } from './ledger.js';
 import { holds, judge, type Evidence, type LogRecord, type Verdict } from './verdict.js';
@@ -44,6 +45,7 @@ function evidence(
       chats: new Map(),
     },
     staffAlerts: [],
+    agents: [],
     log: RECORDS,
     feeds: [pageOf(change.log === undefined ? RECORDS : change.log.filter(({ orgId }) => orgId === ORG))],
     received: [{ name: 'all', subscription, arrivals, wrong: [], registered: change.registered ?? null }],
@@ -164,6 +166,26 @@ describe('the verdict', () => {
     arrivals.set(RECORDS[0]!.id, { body: Buffer.from('{}'), accepted: 1 });
     arrivals.set('evt_of_somebody_else', { body: Buffer.from('{}'), accepted: 1 });
     expect(counts(judge(evidence({ arrivals })))).toEqual({ mismatches: 2 });
+  });
+
+  it('expects of an agent every event that it selects, and cursors that pass none', () => {
+    const subscription = {
+      orgId: ORG,
+      event: 'ticket.created',
+      arguments: {},
+      selects: (data: unknown) => (data as { n: number }).n !== 2,
+    };
+    const arrival = (n: number, cursorSeq: number, dataJson = `{"n": ${n}.0}`) => {
+      return { eventId: anEvent(n).id, seq: n, cursorSeq, dataJson };
+    };
+    const of = (...arrivals: readonly AgentArrival[]) =>
+      counts(judge(evidence({ agents: [{ name: 'an agent', subscription, arrivals, wrong: [] }] })));
+    expect(of(arrival(3, 0), arrival(1, 0))).toEqual({});
+    expect(of(arrival(1, 0), arrival(3, 2), arrival(3, 3))).toEqual({});
+    expect(of(arrival(3, 0))).toEqual({ unpushed: 1 });
+    expect(of(arrival(3, 1), arrival(1, 0))).toEqual({ mismatches: 1 });
+    expect(of(arrival(1, 0), arrival(3, 0, '{"n":3}'))).toEqual({ mismatches: 1 });
+    expect(of(arrival(1, 0), arrival(2, 0), arrival(3, 0))).toEqual({ mismatches: 1 });
   });
 
   it('names the first problem, and counts all of them', () => {

@@ -1,3 +1,4 @@
+import { isForAgent, type AgentArrival, type AgentSubscription } from './agent-subscriber.js';
 import { alertProblems, isAlertEvent, type StaffAlert } from './chat-alerts.js';
 import { isFor, type Arrival, type Registration, type Subscription } from './customer.js';
 import type { Ledger, SubmittedEvent } from './ledger.js';
@@ -28,6 +29,15 @@ export interface Received {
   readonly registered: Registration | null;
 }
 
+/** What an agent got by MCP Events. */
+export interface AgentReceived {
+  readonly name: string;
+  readonly subscription: AgentSubscription;
+  /** In the order in which it accepted them. */
+  readonly arrivals: readonly AgentArrival[];
+  readonly wrong: readonly string[];
+}
+
 /** Everything there is once all has settled, read as data teams, clients and customers do. */
 export interface Evidence {
   readonly ledger: Pick<Ledger, 'submitted' | 'acknowledged' | 'removed' | 'chats'>;
@@ -35,10 +45,14 @@ export interface Evidence {
   readonly log: readonly LogRecord[];
   readonly feeds: readonly FeedPage[];
   readonly received: readonly Received[];
+  readonly agents: readonly AgentReceived[];
   readonly staffAlerts: readonly StaffAlert[];
 }
 
-/** What the evidence comes to. All but `acknowledged`, `removed`, `skipped`, `pushedTwice` and `alertsRaised` have to be 0. */
+/**
+ * What the evidence comes to. All but `acknowledged`, `removed`, `skipped`, `pushedTwice`, `byAgents` and `alertsRaised`
+ * have to be 0.
+ */
 export interface Verdict {
   readonly acknowledged: number;
   /** Acknowledged events that the log or the feed does not have. */
@@ -53,10 +67,12 @@ export interface Verdict {
   readonly skipped: number;
   /** Events of which log, feed, pushes and submission do not have the same bytes. */
   readonly mismatches: number;
-  /** Pushes that an endpoint never got. */
+  /** Pushes that an endpoint or an agent never got. */
   readonly unpushed: number;
   /** Pushes that an endpoint accepted again. */
   readonly pushedTwice: number;
+  /** Events that agents accepted by MCP Events. */
+  readonly byAgents: number;
   /** Alerts that are missing, raised twice, or about a chat that was answered; in the log, or to the staff. */
   readonly alerts: number;
   readonly alertsRaised: number;
@@ -78,7 +94,7 @@ class Findings {
 }
 
 /** Weighs what the suite knows against what the service shows. Nothing of the service's own code takes part. */
-export function judge({ ledger, log, feeds, received, staffAlerts }: Evidence): Verdict {
+export function judge({ ledger, log, feeds, received, agents, staffAlerts }: Evidence): Verdict {
   const findings = new Findings();
   const { byOrg, skipped } = readByTheRule(log, findings);
   const inLog = new Map([...byOrg.values()].flat().map((record) => [record.id, record]));
@@ -102,6 +118,7 @@ export function judge({ ledger, log, feeds, received, staffAlerts }: Evidence): 
     (sum, endpoint) => sum + comparePushes(endpoint, { events, inLog, isRemoved }, findings),
     0,
   );
+  for (const agent of agents) compareAgent(agent, { events, inLog, isRemoved }, findings);
   return {
     acknowledged: ledger.acknowledged.size,
     ...findings.counts,
@@ -109,6 +126,7 @@ export function judge({ ledger, log, feeds, received, staffAlerts }: Evidence): 
     alertsRaised: staffAlerts.length,
     skipped,
     pushedTwice,
+    byAgents: agents.reduce((sum, { arrivals }) => sum + new Set(arrivals.map(({ eventId }) => eventId)).size, 0),
     problems: findings.problems,
   };
 }
@@ -221,6 +239,33 @@ function comparePushes(
     }
   }
   return again;
+}
+
+/**
+ * An agent has to get every event that it selects, with the payload's very text. Whatever cursor it stores, it must have
+ * accepted everything up to there: it would never ask for it again.
+ */
+function compareAgent(
+  { name, subscription, arrivals, wrong }: AgentReceived,
+  { events, inLog, isRemoved }: Pushable,
+  findings: Findings,
+): void {
+  for (const problem of wrong) findings.add('mismatches', problem);
+  const forIt = new Map(events.filter((event) => isForAgent(subscription, event)).map((event) => [event.id, event]));
+  const open = new Map([...forIt.keys()].map((id) => [id, inLog.get(id)?.seq ?? 0]));
+  for (const { eventId, seq, cursorSeq, dataJson } of arrivals) {
+    const passed = [...open].find(([, openSeq]) => openSeq <= cursorSeq)?.[0];
+    if (passed !== undefined)
+      findings.add('mismatches', `${name} got a cursor after ${passed}, which it had not accepted`);
+    open.delete(eventId);
+    if (isRemoved(eventId)) continue;
+    const event = forIt.get(eventId);
+    if (event === undefined) findings.add('mismatches', `${name} got ${eventId}, which is not for it`);
+    else if (dataJson !== event.dataJson || seq !== inLog.get(eventId)?.seq) {
+      findings.add('mismatches', `${name} got ${eventId} otherwise than the log has it`);
+    }
+  }
+  for (const id of open.keys()) findings.add('unpushed', `${name} never got ${id}`);
 }
 
 /** Whether nothing is wrong that the service promises. */

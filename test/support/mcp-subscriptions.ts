@@ -23,6 +23,7 @@ export async function anMcpSubscription(
       name,
       arguments: {},
       widgetId: null,
+      filter: null,
       secret: `whsec_${randomBytes(32).toString('base64')}`,
       grantedUntil: grantUntil(undefined, at.getTime()),
       since: SEQ_NONE,

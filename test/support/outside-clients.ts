@@ -6,8 +6,10 @@ import { KAFKA_JARS } from '#libs/embedded-stack';
 import { goEnvironment, outsideClientPaths } from '../../scripts/outside-clients.mjs';
 
 export const ROOT = resolve(import.meta.dirname, '../..');
-const { kafkaTools, pythonPackages, pythonKafka, hadolint, kubernetesTools, kubernetesSchemas } =
+const { kafkaTools, pythonPackages, pythonKafka, hadolint, kubernetesTools, kubernetesSchemas, mcpJudges } =
   outsideClientPaths(ROOT);
+
+export { mcpJudges as MCP_JUDGES };
 
 /** Long enough for a compiler on a busy machine. */
 const PATIENCE_MS = 50_000;
@@ -49,6 +51,7 @@ export const LACKS = {
   java: lackOf('javac', '-version') ?? lackOf('java', '-version') ?? lackOfFile(KAFKA_JARS),
   hadolint: lackOfFile(hadolint),
   kubernetesTools: lackOfFile(kubernetesTools) ?? lackOfFile(kubernetesSchemas),
+  mcpJudges: lackOfFile(mcpJudges),
   pythonYaml: lackOf('python3', '-c', 'import yaml') && 'Python’s yaml is not installed',
   php: lackOf('php', '--version'),
   ruby: lackOf('ruby', '--version'),

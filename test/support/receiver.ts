@@ -1,4 +1,11 @@
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
 /** One POST that a receiver got. */
@@ -19,9 +26,12 @@ export interface Receiver {
   close(): Promise<void>;
 }
 
-export async function aReceiver(answer: Answer = (_request, response) => response.end('ok')): Promise<Receiver> {
+export async function aReceiver(
+  answer: Answer = (_request, response) => response.end('ok'),
+  tls?: { readonly key: Buffer; readonly cert: Buffer },
+): Promise<Receiver> {
   const received: Received[] = [];
-  const server = createServer((request, response) => {
+  const listener: RequestListener = (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
@@ -29,10 +39,11 @@ export async function aReceiver(answer: Answer = (_request, response) => respons
       received.push(one);
       receiver.answer(request, response, one);
     });
-  });
+  };
+  const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const receiver: Receiver = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
     received,
     answer,
     close: () =>

@@ -67,8 +67,6 @@ const WITH_SECRETS: readonly (new (store: Store, cipher: SecretCipher) => object
   EndpointDirectory,
   EndpointRecords,
   IdempotencyRecords,
-  McpSubscriptions,
-  McpUpkeep,
   OperationalOutbox,
   SigningKeys,
 ];
@@ -95,6 +93,7 @@ export class PostgresModule {
       ...WITH_SECRETS.map((one) => ({ provide: one, useValue: new one(store, cipher) })),
       { provide: EventAnswers, useValue: new EventAnswers(store, new DeliveryLog(store), filters) },
       { provide: FeedReader, useValue: new FeedReader(store, retentionMs) },
+      ...[McpSubscriptions, McpUpkeep].map((one) => ({ provide: one, useValue: new one(store, cipher, filters) })),
       { provide: RecoverySource, useValue: new RecoverySource(store, retentionMs, filters) },
     ];
     return { module: PostgresModule, global: true, providers: [...providers], exports: [...providers] };

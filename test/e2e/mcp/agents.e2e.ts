@@ -7,10 +7,15 @@ import { aWidgetId } from '../../support/ids.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
 import { aReceiver, type Receiver } from '../../support/receiver.js';
 import { oneTo } from '../../support/sequence.js';
+import { itUnless, LACKS, MCP_JUDGES } from '../../support/outside-clients.js';
 import { aStageProcess } from '../../support/stage-process.js';
 import { DeliverySuite } from '../delivery/support/delivery-suite.js';
 import { Agent } from './support/agent.js';
 import { aKeyOf, anAgentOrg, type AgentOrg } from './support/agent-org.js';
+import { judge } from './support/conformance.js';
+
+/** JSON has this member, but an object literal sets the prototype instead. */
+const PROTO = '{"name":"ticket.created","arguments":{"__proto__":{"a":1}}}';
 
 let suite: DeliverySuite;
 let app: GaplessApp;
@@ -78,6 +83,46 @@ describe('a client of the official SDK', () => {
     await agent.close();
   });
 
+  it('sees only what its subject and filter select, in polls, streams and the tool', async () => {
+    const org = await anAgentOrg(app);
+    const { agent } = org;
+    const { cursor } = await agent.poll({ name: 'ticket.created' });
+    const ticket = (id: unknown, priority: string) => ({ event: 'ticket.created', data: { id, priority } });
+    await emitted(org, [
+      ticket('tkt_1', 'high'),
+      ticket('tkt_2', 'high'),
+      ticket('tkt_1', 'low'),
+      { event: 'ticket.reply', data: { ticket: { id: 'tkt_1' } } },
+      ticket(1, 'low'),
+      { event: 'ticket.created', data: {} },
+      ticket('tkt_1', 'high'),
+    ]);
+    const seqs = async (given: object, more: object = {}) => {
+      const page = await agent.poll({ name: 'ticket.created', cursor, arguments: given, ...more });
+      return { seqs: page.events.map((event) => event._meta['gapless/seq']), ...page };
+    };
+    expect(await seqs({ subject: 'tkt_1' })).toMatchObject({ seqs: [1, 3, 7], hasMore: false, truncated: false });
+    // An event for which the filter has no answer is not left out.
+    const filter = 'event.data.priority == "low" // or';
+    expect(await seqs({ filter })).toMatchObject({ seqs: [3, 5, 6] });
+    expect(await seqs({ filter, subject: 'tkt_1' })).toMatchObject({ seqs: [3] });
+    const first = await seqs({ subject: 'tkt_1' }, { maxEvents: 2 });
+    expect(first).toMatchObject({ seqs: [1, 3], hasMore: true });
+    expect(await seqs({ subject: 'tkt_1' }, { cursor: first.cursor, maxEvents: 2 })).toMatchObject({
+      seqs: [7],
+      hasMore: false,
+    });
+    const stream = agent.stream({ name: 'ticket.created', cursor, arguments: { subject: 'tkt_1' } });
+    for (const seq of [null, 1, 3, 7]) {
+      const { method, params } = await stream.next();
+      if (seq !== null) expect([method, params['_meta']]).toMatchObject([/event$/, { 'gapless/seq': seq }]);
+    }
+    stream.close();
+    const read = (await agent.call('read_events', { subject: 'tkt_1', limit: 3 })) as { events: { seq: number }[] };
+    expect(read).toMatchObject({ events: [{ seq: 1 }, { seq: 3 }, { seq: 4 }], next_seq: 4, head_seq: 7 });
+    await agent.close();
+  });
+
   it('gets payloads as they were sent', async () => {
     const org = await anAgentOrg(app);
     const { cursor } = await org.agent.poll({ name: 'ticket.created' });
@@ -99,6 +144,7 @@ describe('a client of the official SDK', () => {
       truncated: false,
       events: [{ data: { n: 1 } }],
     });
+    expect(await agent.poll({ name: 'ticket.created', maxAgeMs: 0 })).toMatchObject({ truncated: false, events: [] });
     const skipped = await agent.poll({ name: 'ticket.created', cursor, maxAgeMs: 0 });
     expect(skipped).toMatchObject({ truncated: true, events: [], hasMore: false });
     expect(await agent.poll({ name: 'ticket.created', cursor: skipped.cursor, maxAgeMs: 0 })).toMatchObject({
@@ -136,6 +182,11 @@ describe('a client of the official SDK', () => {
   it.each([
     ['an unknown type', { name: 'lead.captured' }, -32_023, { kind: 'event' }],
     ['an unknown argument', { name: 'ticket.created', arguments: { colour: 'red' } }, -32_602, {}],
+    ['an unknown argument of every object', JSON.parse(PROTO) as object, -32_602, {}],
+    ['arguments that are a list', { name: 'ticket.created', arguments: [] }, -32_602, undefined],
+    ['a filter of no type', { name: 'ticket.created', arguments: { filter: '1 + 1' } }, -32_602, {}],
+    ['a filter of other data', { name: 'lead.created', arguments: { filter: 'event.data.x == 1' } }, -32_602, {}],
+    ['a subject that is none', { name: 'ticket.created', arguments: { subject: 1 } }, -32_602, {}],
     ['a widget that is none', { name: 'ticket.created', arguments: { widget_id: 'x' } }, -32_602, {}],
     ['a cursor that is none', { name: 'ticket.created', cursor: 'AAAA' }, -32_602, {}],
     ['no events', { name: 'ticket.created', maxEvents: 0 }, -32_602, undefined],
@@ -158,8 +209,16 @@ describe('a client of the official SDK', () => {
 
   it('cannot hold connections open for lists that do not change', async () => {
     const { agent } = await anAgentOrg(app);
-    const listening = await agent.response('subscriptions/listen', { notifications: { toolsListChanged: true } });
-    expect(await listening.json()).toMatchObject({ error: { code: -32_603 } });
+    const notifications = { toolsListChanged: true, eventsListChanged: true };
+    const listening = await agent.raw('subscriptions/listen', { notifications });
+    const frames = listening
+      .trim()
+      .split('\n\n')
+      .map((frame) => JSON.parse(frame.split('data: ')[1] ?? '') as unknown);
+    expect(frames).toMatchObject([
+      { method: 'notifications/subscriptions/acknowledged', params: { notifications: {} } },
+      { result: { resultType: 'complete' } },
+    ]);
   });
 });
 
@@ -203,6 +262,24 @@ describe('a stream', () => {
   });
 });
 
+describe('a client that streams', () => {
+  it('is streamed to with the id of its request', async () => {
+    const org = await anAgentOrg(app);
+    const { cursor } = await org.agent.poll({ name: 'ticket.created' });
+    await emitted(org, [{ event: 'ticket.created', data: {} }]);
+    const answer = await org.agent.response('events/stream', { name: 'ticket.created', cursor });
+    const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let text = '';
+    while (text.split('\n\n').length < 3) text += (await reader.read()).value ?? '';
+    const messages = text.split('\n\n').filter((frame) => frame.includes('data: '));
+    expect(messages).toHaveLength(2);
+    for (const message of messages) expect(message).toContain('"io.modelcontextprotocol/subscriptionId":7');
+    // It counts when it opens, and not for as long as it is open.
+    expect((await org.agent.response('events/list', {})).status).toBe(200);
+    await reader.cancel();
+  });
+});
+
 describe('ten thousand events', () => {
   const EVENTS = 10_000;
   let org: AgentOrg;
@@ -232,6 +309,14 @@ describe('ten thousand events', () => {
       ({ cursor: at, hasMore } = page);
     }
     expect(seqs).toEqual(oneTo(EVENTS));
+  });
+
+  it('are looked through by a filter, a thousand at a time', async () => {
+    const given = { name: 'ticket.created', arguments: { filter: `event.data.n == ${EVENTS}` } };
+    let page = await org.agent.poll({ ...given, cursor });
+    let polls = 1;
+    for (; page.hasMore; polls++) page = await org.agent.poll({ ...given, cursor: page.cursor });
+    expect([polls, page.events.map(({ data }) => data)]).toEqual([10, [{ n: EVENTS }]]);
   });
 
   it('are streamed across three kills of the service, each once and in order', async () => {
@@ -320,6 +405,13 @@ describe('the tools', () => {
       matched: 1,
       scheduled: 1,
     });
+    // A confirmation confirms one recovery, however it is spelled, and however many calls come at once.
+    for (const again of [confirmation, `${confirmation}=`, ` ${confirmation}`]) {
+      expect(await agent.failure('recover_endpoint', { ...range, confirmation: again })).toContain('confirmed already');
+    }
+    const second = ((await agent.call('recover_endpoint', range)) as { confirmation: string }).confirmation;
+    const calls = oneTo(4).map(() => agent.answer('recover_endpoint', { ...range, confirmation: second }));
+    expect((await Promise.all(calls)).filter(({ isError }) => !isError)).toHaveLength(1);
     await eventually(() => {
       expect(receiver.received).toHaveLength(3);
     });
@@ -401,6 +493,19 @@ describe('a request', () => {
     }
   });
 
+  it('to poll waits for others of its organization, and not for those of another', async () => {
+    const [one, other] = [await anAgentOrg(app), await anAgentOrg(app)];
+    const pages = await Promise.all(oneTo(20).map(() => one.agent.poll({ name: 'ticket.created' })));
+    expect(pages.map(({ events }) => events)).toEqual(oneTo(20).map(() => []));
+    // A client that leaves gives up its turn.
+    const leaving = new AbortController();
+    const left = oneTo(5).map(() => one.agent.response('events/poll', { name: 'test' }, {}, 'POST', leaving.signal));
+    leaving.abort();
+    await Promise.allSettled(left);
+    expect((await one.agent.poll({ name: 'ticket.created' })).events).toEqual([]);
+    expect((await other.agent.poll({ name: 'ticket.created' })).events).toEqual([]);
+  });
+
   it('of an earlier protocol revision finds the same', async () => {
     const { key } = await anAgentOrg(app);
     const agent = await Agent.connect(app.url, key, 'legacy');
@@ -421,5 +526,57 @@ describe('a client of the AI SDK', () => {
     const tools = await client.tools();
     expect(Object.keys(tools)).toContain('explain_delivery');
     await client.close();
+  });
+});
+
+describe('a client of TanStack AI', () => {
+  itUnless(LACKS.mcpJudges, 'finds the tools and calls one', async () => {
+    const { key } = await anAgentOrg(app);
+    const headers = { authorization: `Bearer ${key}` };
+    const path = `${MCP_JUDGES}/node_modules/@tanstack/ai-mcp/dist/esm/index.js`;
+    const { createMCPClient: connect } = (await import(path)) as {
+      createMCPClient: (options: object) => Promise<TanStack>;
+    };
+    const client = await connect({ transport: { type: 'http', url: `${app.url}/mcp`, headers } });
+    const tools = await client.tools();
+    expect(tools.map(({ name }) => name)).toContain('read_events');
+    const read = tools.find(({ name }) => name === 'read_events');
+    expect(JSON.stringify(await read?.execute({}))).toContain('head_seq');
+    await client.close();
+  });
+});
+
+interface TanStack {
+  tools(): Promise<readonly { readonly name: string; execute(given: object): Promise<unknown> }[]>;
+  close(): Promise<void>;
+}
+
+describe('the conformance suite of the protocol', () => {
+  /** The suite is made for a server that has its tools, prompts and resources. */
+  const NEEDS_ITS_OWN_SERVER = /Not testable|Tool '?\w+'? not found|Method not found|Prerequisite failed/;
+  /** These follow from a tool that is not there, or are of an extension that Gapless does not have. */
+  const CANNOT_BE_JUDGED = /^(tasks-|input-required-result-multi-round$)/;
+
+  itUnless(LACKS.mcpJudges, 'finds nothing in what Gapless offers', async () => {
+    const { key } = await anAgentOrg(app);
+    for (const [revision, atLeast] of [
+      ['2026-07-28', 99],
+      ['2025-11-25', 35],
+    ] as const) {
+      const checks = await judge(app.url, key, revision);
+      const failed = checks.filter(
+        ({ scenario, status, errorMessage = '' }) =>
+          status === 'FAILURE' && !CANNOT_BE_JUDGED.test(scenario) && !NEEDS_ITS_OWN_SERVER.test(errorMessage),
+      );
+      expect(failed).toEqual([]);
+      expect(checks.filter(({ status }) => status === 'SUCCESS').length).toBeGreaterThanOrEqual(atLeast);
+      const whole = [
+        'tools-list',
+        ...(revision === '2026-07-28' ? ['http-header-validation'] : ['server-initialize', 'ping']),
+      ];
+      for (const scenario of whole) {
+        expect(checks.filter((check) => check.scenario === scenario).map(({ status }) => status)).toContain('SUCCESS');
+      }
+    }
   });
 });

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createMCPClient } from '@ai-sdk/mcp';
 import { Webhook } from 'standardwebhooks';
@@ -11,7 +13,9 @@ import { aGapless } from '../../support/gapless.js';
 import { anOrgId, aWidgetId } from '../../support/ids.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
 import { aReceiver, type Answer, type Received, type Receiver } from '../../support/receiver.js';
+import { ROOT } from '../../support/root.js';
 import { oneTo } from '../../support/sequence.js';
+import { aStageProcess } from '../../support/stage-process.js';
 import { DeliverySuite } from '../delivery/support/delivery-suite.js';
 import { Agent } from './support/agent.js';
 import { aKeyOf, anAgentOrg, type AgentOrg } from './support/agent-org.js';
@@ -76,7 +80,7 @@ async function result(agent: Agent, method: string, params: object): Promise<unk
   return answer.result;
 }
 
-function params(secret: string, more: object = {}) {
+function params<More extends object>(secret: string, more: More = {} as More) {
   return { name: 'ticket.created', delivery: { mode: 'webhook', url: receiver.url, secret }, ...more };
 }
 
@@ -193,6 +197,41 @@ describe('a delivery', () => {
     await eventually(() => {
       expect(bodies().map(({ data }) => data)).toEqual([{ n: 3 }]);
     });
+  });
+
+  it('comes only for events that subject and filter select, and its cursor passes the others', async () => {
+    const secret = aSecret();
+    const { cursor } = await org.agent.poll({ name: 'ticket.created' });
+    const ticket = (id: string, n: number) => ({ event: 'ticket.created', data: { id, n } });
+    const numbers = () => bodies().map(({ data }) => (data as { n: number }).n);
+    await org.api.emit([ticket('a', 1), ticket('b', 2), ticket('a', 30), ticket('b', 4)]);
+    await eventually(async () => {
+      expect((await org.agent.poll({ name: 'ticket.created', cursor })).events).toHaveLength(4);
+    });
+    const given = params(secret, { arguments: { subject: 'a', filter: 'event.data.n < 10' }, cursor });
+    const { id } = await subscribe(given);
+    // Both those that the upkeep sends, because they came before, and those that the router sends.
+    await eventually(async () => {
+      expect(numbers()).toEqual([1]);
+      expect(seqOf((await subscribe(given)).cursor)).toBe(4);
+    });
+    await org.api.emit([ticket('a', 50), ticket('b', 6), ticket('a', 7), ticket('b', 8)]);
+    await eventually(async () => {
+      expect(numbers()).toEqual([1, 7]);
+      expect(seqOf((await subscribe(given)).cursor)).toBe(8);
+    });
+    const listed = (await org.api.request('GET', '/external/mcp-subscriptions')).text;
+    expect(JSON.parse(listed)).toMatchObject({ data: [{ id, arguments: given.arguments, seq: 8 }] });
+    // An event that is selected, and not delivered, is not passed.
+    receiver.answer = (_request, response) => response.writeHead(500).end();
+    await org.api.emit([ticket('b', 9), ticket('a', 2), ticket('b', 9)]);
+    await eventually(() => {
+      expect(numbers().at(-1)).toBe(2);
+    });
+    await eventually(async () => {
+      expect(seqOf((await subscribe(given)).cursor)).toBe(11);
+    });
+    expect(seqOf(bodies().at(-1)!.cursor)).toBeLessThan(10);
   });
 
   it('is repeated a few times with fresh signatures, and then given up; 410 ends it at once', async () => {
@@ -401,6 +440,75 @@ describe('a subscription', () => {
     });
   });
 
+  it('hears of a gap in its refresh, if it refreshes before a message', async () => {
+    const secret = aSecret();
+    await subscribe(params(secret));
+    // A suspended subscription gets no messages.
+    await store().query('update endpoints set is_active = false, disabled_at = now() where org_id = $1', [org.orgId]);
+    await emit(3);
+    await eventually(async () => {
+      expect(await store().query('select last_seq from org_heads where org_id = $1', [org.orgId])).toEqual([
+        { last_seq: '3' },
+      ]);
+    });
+    await store().query('delete from events where org_id = $1 and seq <= 2', [org.orgId]);
+    const refreshed = await subscribe(params(secret));
+    expect([refreshed.truncated, seqOf(refreshed.cursor)]).toEqual([true, 2]);
+    expect(refreshed.deliveryStatus).toMatchObject({ active: false });
+    await eventually(() => {
+      expect(bodies().map(({ data }) => data)).toEqual([{ n: 3 }]);
+    });
+    expect(await subscribe(params(secret))).toMatchObject({ truncated: false, deliveryStatus: { active: true } });
+    expect(bodies()).toHaveLength(1);
+  });
+
+  it('without expiry is dropped after a day of suspension, and hears of it; another one waits for its expiry', async () => {
+    const [secret, other] = [aSecret(), aSecret()];
+    const { id } = await subscribe(params(secret, { ttlMs: null }));
+    const { id: finite } = await subscribe(params(other, { arguments: { filter: 'true' } }));
+    const suspend = (hours: number) =>
+      store().query(
+        `update endpoints set is_active = false, disabled_at = now() - $2 * interval '1 hour' where org_id = $1`,
+        [org.orgId, hours],
+      );
+    const kept = async () => {
+      const rows = await store().query<{ id: string }>(
+        'select id from mcp_subscriptions where org_id = $1 and ended_at is null',
+        [org.orgId],
+      );
+      return rows.map((row) => row.id).toSorted();
+    };
+    await suspend(23);
+    // Longer than the upkeep takes to look at all subscriptions twice.
+    const seen = Date.now() + 4_500;
+    await eventually(async () => {
+      expect(Date.now()).toBeGreaterThan(seen);
+      expect(await kept()).toEqual([id, finite].toSorted());
+    });
+    await suspend(25);
+    await eventually(async () => {
+      expect(await kept()).toEqual([finite]);
+      expect(bodies()).toEqual([{ type: 'terminated', error: expect.objectContaining({ code: -32_027 }) }]);
+    });
+    verified(secret, deliveries()[0]!);
+    expect((await org.api.request('GET', '/external/audit-log')).text).toContain('failing');
+  });
+
+  it('ends when its type is removed, with a message that says so', async () => {
+    const secret = aSecret();
+    const { id } = await subscribe(params(secret));
+    await store().query(`update mcp_subscriptions set name = 'ticket.of_old' where id = $1`, [id]);
+    await eventually(() => {
+      expect(bodies()).toEqual([
+        { type: 'terminated', error: expect.objectContaining({ code: -32_023, data: { kind: 'event' } }) },
+      ]);
+    });
+    verified(secret, deliveries()[0]!);
+    await eventually(async () => {
+      expect(await store().query('select 1 from mcp_subscriptions where id = $1', [id])).toEqual([]);
+    });
+  });
+
   it('gets a gap message once events that it missed are past retention', async () => {
     const secret = aSecret();
     const { id } = await subscribe(params(secret, { ttlMs: null }));
@@ -546,6 +654,8 @@ describe('a callback', () => {
       'file:///etc/passwd',
       'no url',
       `https://example.com/${'x'.repeat(2_048)}`,
+      'https://example.com/a\u0000b',
+      ' https://example.com/\n',
     ];
     for (const url of urls) {
       const given = { name: 'ticket.created', delivery: { mode: 'webhook', url, secret: aSecret() } };
@@ -553,6 +663,39 @@ describe('a callback', () => {
     }
     await agent.close();
     await strict.stop();
+  });
+
+  it('is verified over TLS, if its certificate can be verified', async () => {
+    const tls = join(ROOT, 'test/support/tls');
+    const [key, cert] = ['server.key', 'server.pem'].map((name) => readFileSync(join(tls, name)));
+    const secure = await aReceiver(agrees, { key: key!, cert: cert! });
+    const given = { name: 'ticket.created', delivery: { mode: 'webhook', url: secure.url, secret: aSecret() } };
+    expect(await refusal(given)).toEqual(failed('tls_error'));
+    expect(secure.received).toEqual([]);
+    const strict = { ALLOW_HTTP_URLS: 'false', NODE_EXTRA_CA_CERTS: join(tls, 'server.pem') };
+    const api = await aStageProcess('api', { ...suite.gapless.environment, ...strict }, { logLevel: 'fatal' });
+    await api.ready();
+    const agent = await Agent.connect(api.url, org.key);
+    expect((await subscribe(given, agent)).truncated).toBe(false);
+    expect(secure.received.map(isChallenge)).toEqual([true]);
+    const plain = { ...given, delivery: { ...given.delivery, url: receiver.url } };
+    expect(await agent.refusal('events/subscribe', plain)).toMatchObject({ error: { code: -32_602 } });
+    await agent.close();
+    await api.stop();
+    await secure.close();
+  });
+
+  it('is remembered a thousand times at most', async () => {
+    await store().query(
+      `insert into mcp_verified_callbacks (org_id, key_id, url, verified_at)
+       select $1, 'gk_1', 'https://' || n || '.example', now() - interval '1 hour' from generate_series(1, 1005) n`,
+      [org.orgId],
+    );
+    await subscribe(params(aSecret()));
+    const count = 'select count(*)::int as count from mcp_verified_callbacks where org_id = $1';
+    expect(await store().query(count, [org.orgId])).toEqual([{ count: 1_000 }]);
+    await subscribe(params(aSecret()));
+    expect(receiver.received.filter(isChallenge)).toHaveLength(1);
   });
 
   it('needs a secret of Standard Webhooks', async () => {

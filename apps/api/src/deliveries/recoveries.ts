@@ -74,16 +74,23 @@ export class Recoveries extends RegularWork {
 
   /**
    * Begins a recovery and waits for it for at most 5 s. A dry run only counts, for at most as long.
+   * @param recoveryId of a recovery that must not begin twice
    * @throws GaplessError `validation_failed`, `not_found`, `endpoint_inactive`, `recovery_limit_reached`, `unavailable`
    */
-  async recover(orgId: OrgId, id: EndpointId, body: RecoverDeliveriesDto, actor: AuditActor): Promise<Recovered> {
+  async recover(
+    orgId: OrgId,
+    id: EndpointId,
+    body: RecoverDeliveriesDto,
+    actor: AuditActor,
+    recoveryId = this.identifiers.recoveryId(),
+  ): Promise<Recovered> {
     const order = { orgId, endpointId: id, kinds: recoveryKinds(body), range: recoveryRange(body) };
     const endpoint = await this.endpoints.find(orgId, id);
     if (endpoint === undefined) throw noSuchEndpoint();
     // A dry run sends nothing, so it also works before the endpoint is enabled.
     if (body.dry_run === true) return this.#count(endpoint, order);
     refuseInactive(endpoint);
-    return this.#begin(order, actor);
+    return this.#begin(recoveryId, order, actor);
   }
 
   override async beforeApplicationShutdown(): Promise<void> {
@@ -124,12 +131,13 @@ export class Recoveries extends RegularWork {
     return { id: null, complete: after === null, matched, scheduled: 0 };
   }
 
-  async #begin(order: RecoveryOrder, actor: AuditActor): Promise<Recovered> {
-    const recovery = await this.records.by(actor).begin(this.identifiers.recoveryId(), order, this.#worker, {
+  async #begin(id: RecoveryId, order: RecoveryOrder, actor: AuditActor): Promise<Recovered> {
+    const recovery = await this.records.by(actor).begin(id, order, this.#worker, {
       at: new Date(this.clock.now()),
       limit: MOST_OF_ENDPOINT,
     });
     if (recovery === undefined) {
+      if ((await this.records.find(order.orgId, order.endpointId, id)) !== undefined) throw begunBefore(id);
       throw new GaplessError(
         'recovery_limit_reached',
         `${MOST_OF_ENDPOINT} recoveries of the endpoint are running. Wait for one, or stop one.`,
@@ -192,4 +200,8 @@ export class Recoveries extends RegularWork {
   async #untilShown({ recovery, last }: RecoveryRun): Promise<void> {
     if (last !== undefined) await this.projected.of(recovery.orgId, recovery.endpointId, last.id, last.run);
   }
+}
+
+function begunBefore(id: RecoveryId): GaplessError {
+  return new GaplessError('validation_failed', `This is confirmed already: recovery ${id} has begun.`);
 }

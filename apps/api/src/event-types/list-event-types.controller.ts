@@ -4,13 +4,14 @@ import { AnyKey } from '../auth/require-scope.js';
 
 /** The catalog does not change while the process runs. */
 const CATALOG_JSON = JSON.stringify({
-  data: CATALOG.map(({ event, family, description, scope, deprecated, operational, schema, example }) => ({
+  data: CATALOG.map(({ event, family, description, scope, deprecated, operational, subject, schema, example }) => ({
     event,
     family,
     description,
     scope,
     deprecated,
     operational,
+    subject,
     schema,
     example,
   })),

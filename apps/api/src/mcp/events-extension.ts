@@ -16,16 +16,25 @@ import type { SubscribeWebhooks } from './webhooks/subscribe-webhooks.js';
 
 const EXTENSION = 'io.modelcontextprotocol/events';
 
+/** An object as it was sent. A record of zod would lose the member `__proto__`, so nothing would refuse it. */
+const ARGUMENTS = z.custom<Readonly<Record<string, unknown>>>(
+  (given) => typeof given === 'object' && given !== null && !Array.isArray(given),
+  'must be an object',
+);
 const subscription = {
   name: z.string().max(100),
-  arguments: z.record(z.string(), z.unknown()).optional(),
+  arguments: ARGUMENTS.optional(),
   cursor: z.string().max(200).nullish(),
   maxAgeMs: z.number().int().min(0).optional(),
 };
 const LIST_PARAMS = z.object({ cursor: z.string().nullish() }).optional();
 const POLL_PARAMS = z.object({ ...subscription, maxEvents: z.number().int().min(1).optional() });
 const STREAM_PARAMS = z.object(subscription);
-const CALLBACK_URL = z.string().max(2_048);
+/** Postgres cannot store NUL, and others of these would be left out of what is shown and stored. */
+const CALLBACK_URL = z
+  .string()
+  .max(2_048)
+  .refine((url) => !/[\s\p{C}]/u.test(url), 'must not have spaces or control characters');
 const SUBSCRIBE_PARAMS = z.object({
   ...subscription,
   delivery: z.object({ mode: z.string().max(100).optional(), url: CALLBACK_URL, secret: z.string().max(200) }),

@@ -8,6 +8,11 @@ export class Exchange {
   readonly verbatim = new VerbatimJson();
   #framesAhead = 0;
   #wake: (() => void) | null = null;
+  #end: (() => void) | null = null;
+  /** Resolves once the response is printed, or nobody waits for it. */
+  readonly ended = new Promise<void>((resolve) => {
+    this.#end = resolve;
+  });
 
   constructor(
     readonly orgId: OrgId,
@@ -18,7 +23,16 @@ export class Exchange {
     /** Aborted when the response ends. */
     readonly signal: AbortSignal,
   ) {
-    signal.addEventListener('abort', () => this.#wake?.(), { once: true });
+    const stop = () => {
+      this.#wake?.();
+      this.end();
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+  }
+
+  end(): void {
+    this.#end?.();
   }
 
   /**

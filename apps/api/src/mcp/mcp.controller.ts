@@ -60,8 +60,8 @@ export class McpController {
       },
       // The only streams have heartbeats of their own.
       keepAliveMs: 0,
-      // No list changes while the process runs, so there is nothing to listen for.
-      maxSubscriptions: 0,
+      // No list changes while the process runs. So the SDK confirms that it listens to nothing, and ends the request.
+      maxSubscriptions: 1,
     });
   }
 
@@ -88,12 +88,21 @@ export class McpController {
 
   async #answer(orgId: OrgId, request: FastifyRequest, reply: FastifyReply): Promise<string | StreamableFile> {
     const key = keyOf(request);
-    if (isBatch(request.body)) return this.#refuseBatch(reply);
     const isInForce = () => this.authenticator.isInForce(request);
     const exchange = new Exchange(orgId, key, request.actor, isInForce, untilClosed(reply));
+    try {
+      return await this.#respond(exchange, request, reply);
+    } finally {
+      exchange.end();
+    }
+  }
+
+  async #respond(exchange: Exchange, request: FastifyRequest, reply: FastifyReply): Promise<string | StreamableFile> {
+    const { key } = exchange;
     const asked = webRequest(request, exchange.signal);
     const response =
       originValidationResponse(asked, this.#allowedOrigins) ??
+      refusedBatch(request) ??
       (await this.#handler.fetch(asked, {
         authInfo: { token: '', clientId: key.id, scopes: [...key.scopes], extra: { exchange } },
       }));
@@ -110,13 +119,6 @@ export class McpController {
     return exchange.verbatim.restore(await response.text());
   }
 
-  /** One request counts as one for the limits, and holds one answer. Later revisions of the protocol have no batches. */
-  #refuseBatch(reply: FastifyReply): string {
-    reply.status(400).header('content-type', 'application/json; charset=utf-8');
-    const error = { code: INVALID_REQUEST, message: 'Send one message in each request. Batches are not supported.' };
-    return JSON.stringify({ jsonrpc: '2.0', id: null, error });
-  }
-
   #serverFor(exchange: Exchange): McpServer {
     const server = new McpServer(
       { name: 'gapless', title: 'Gapless', version: VERSION },
@@ -131,6 +133,13 @@ export class McpController {
     this.tools.addTo(server, exchange);
     return server;
   }
+}
+
+/** One request counts as one for the limits, and holds one answer. Only the revision 2025-03-26 of the protocol has batches. */
+function refusedBatch({ body }: FastifyRequest): Response | undefined {
+  if (!isBatch(body)) return undefined;
+  const error = { code: INVALID_REQUEST, message: 'Send one message in each request. Batches are not supported.' };
+  return Response.json({ jsonrpc: '2.0', id: null, error }, { status: 400 });
 }
 
 /** Whether the body is a JSON array. */

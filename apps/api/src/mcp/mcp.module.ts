@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { AuthModule } from '../auth/auth.module.js';
 import { DeliveriesModule } from '../deliveries/deliveries.module.js';
 import { EventsModule } from '../events/events.module.js';
+import { AgentFilters } from './agent-filters.js';
 import { McpController } from './mcp.controller.js';
 import { SIGNERS } from './mcp-keys.js';
 import { PollEvents } from './poll-events.js';
@@ -28,6 +29,7 @@ import { WebhooksModule } from '../webhooks/webhooks.module.js';
   controllers: [EndMcpSubscriptionController, ListMcpSubscriptionsController, McpController],
   providers: [
     ...SIGNERS,
+    AgentFilters,
     AgentTools,
     CallbackClients,
     CallbackVerifier,

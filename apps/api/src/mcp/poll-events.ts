@@ -1,15 +1,21 @@
+import { setImmediate } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { EventCursors, startAfter } from '#libs/domain';
+import { EventCursors, startAfter, type OrgId } from '#libs/domain';
+import type { FeedItem } from '#libs/postgres';
 import { positionAfter } from '../events/feed-follower.js';
 import { SharedReads } from '../events/shared-reads.js';
+import { Turns } from '../events/turns.js';
+import { AgentFilters } from './agent-filters.js';
 import { eventOccurrence } from './event-occurrence.js';
 import type { Exchange } from './exchange.js';
 import { Subscriptions, type SubscriptionParams } from './subscription.js';
 
 const DEFAULT_EVENTS = 100;
 const MAX_EVENTS = 1_000;
-/** The largest size of a response. A larger event comes alone. */
-const PAGE_BYTES = 1024 * 1024;
+/** After so many filtered events, other work of the thread runs. */
+const FILTERED_AT_ONCE = 100;
+/** The largest size of a response, and of what a filter looks through for it. A larger event comes alone. */
+const PAGE_BYTES = 512 * 1024;
 /** After events, more are likely. */
 const BUSY_POLL_MS = 1_000;
 const QUIET_POLL_MS = 5_000;
@@ -21,24 +27,62 @@ export interface PollParams extends SubscriptionParams {
 /** `events/poll`: the events after a cursor. Nothing is kept between two polls. */
 @Injectable()
 export class PollEvents {
+  /** A page is made, filtered and printed in some tens of milliseconds, so those of an org take turns. */
+  readonly #turns = new Turns<OrgId>(1);
+
   constructor(
     private readonly subscriptions: Subscriptions,
     private readonly reads: SharedReads,
     private readonly cursors: EventCursors,
+    private readonly filters: AgentFilters,
   ) {}
 
-  async poll({ orgId, verbatim }: Exchange, params: PollParams) {
-    const { filter, since, isTruncated, isNew } = await this.subscriptions.begin(orgId, params);
+  async poll(exchange: Exchange, params: PollParams) {
+    await this.#turn(exchange);
+    return this.#poll(exchange, params);
+  }
+
+  /** Resolves when it is the turn of this poll, which lasts until its response is printed. */
+  async #turn({ orgId, ended }: Exchange): Promise<void> {
+    await new Promise<void>((resolve) => {
+      void this.#turns.of(orgId, () => {
+        resolve();
+        return ended;
+      });
+    });
+  }
+
+  async #poll({ orgId, verbatim }: Exchange, params: PollParams) {
+    const { query: selection, filter, since, isTruncated, isNew } = await this.subscriptions.begin(orgId, params);
     if (isNew) return this.#result([], this.cursors.at(orgId, since), { truncated: false, hasMore: false });
     const limit = Math.min(params.maxEvents ?? DEFAULT_EVENTS, MAX_EVENTS);
-    const query = { ...filter, since, limit, maxBytes: PAGE_BYTES };
+    // A filter may leave out most of a page, so it looks through a whole one.
+    const query = { ...selection, since, limit: filter === null ? limit : MAX_EVENTS, maxBytes: PAGE_BYTES };
     const page = await this.reads.page(orgId, query);
+    const { items, isCut } = await this.#select(filter, page.items, limit);
+    const last = items.at(-1);
     return this.#result(
-      page.items.map((item) => eventOccurrence(item, verbatim)),
-      this.cursors.at(orgId, positionAfter(query, page)),
+      items.map((item) => eventOccurrence(item, verbatim)),
+      this.cursors.at(orgId, isCut && last !== undefined ? last.seq : positionAfter(query, page)),
       // Events may have been pruned since the subscription began.
-      { truncated: isTruncated || startAfter(since, page.oldestSeq).isTruncated, hasMore: page.nextSeq !== null },
+      {
+        truncated: isTruncated || startAfter(since, page.oldestSeq).isTruncated,
+        hasMore: isCut || page.nextSeq !== null,
+      },
     );
+  }
+
+  /** @returns the events that the filter selects, and whether there are more of them than the limit */
+  async #select(filter: string | null, items: readonly FeedItem[], limit: number) {
+    if (filter === null) return { items, isCut: false };
+    const selected: FeedItem[] = [];
+    for (const [index, item] of items.entries()) {
+      if (index % FILTERED_AT_ONCE === FILTERED_AT_ONCE - 1) await setImmediate();
+      if (!this.filters.selects(filter, item.envelope)) continue;
+      if (selected.length === limit) return { items: selected, isCut: true };
+      selected.push(item);
+    }
+    return { items: selected, isCut: false };
   }
 
   #result(

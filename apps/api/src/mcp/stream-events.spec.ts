@@ -6,6 +6,7 @@ import type { FeedFollower } from '../events/feed-follower.js';
 import { feedPageStream } from '../events/feed-page.presenter.js';
 import { OpenStreams } from '../events/open-streams.js';
 import type { StreamPage, StreamPages } from '../events/stream-pages.js';
+import { AgentFilters } from './agent-filters.js';
 import { Exchange } from './exchange.js';
 import { StreamEvents, type StreamMessage } from './stream-events.js';
 import type { Subscriptions } from './subscription.js';
@@ -37,7 +38,7 @@ function aPage(seqs: readonly number[], oldestSeq: number, headSeq: number): Str
 /** The messages of a stream that continues after seq 5, and whose reads give these pages; `null` is a beat. */
 async function messagesOf(
   steps: readonly (StreamPage | null)[],
-  { isInForce = true, begins = { since: 5 as Seq, isTruncated: false } } = {},
+  { isInForce = true, begins = { since: 5 as Seq, isTruncated: false }, filter = null as string | null } = {},
 ): Promise<readonly StreamMessage[]> {
   const pages = { read: () => Promise.reject(new Error('not asked')) } as unknown as StreamPages;
   const follower = {
@@ -52,9 +53,13 @@ async function messagesOf(
       }
     },
   } as unknown as FeedFollower;
-  const subscriptions = { begin: () => Promise.resolve({ filter: { events: ['ticket.created'] }, ...begins }) };
+  const subscriptions = {
+    begin: () => Promise.resolve({ query: { events: ['ticket.created'] }, filter, ...begins }),
+  };
   const streams = new OpenStreams({ maxStreams: 1, maxStreamsPerKey: 1 });
-  const events = new StreamEvents(subscriptions as unknown as Subscriptions, follower, streams, pages, cursors);
+  const filters = new AgentFilters();
+  const begun = subscriptions as unknown as Subscriptions;
+  const events = new StreamEvents(begun, follower, streams, pages, cursors, filters);
   const key = { id: 'gk_1' as ApiKeyId, quota: 'gk_1', orgId: ORG, scopes: [], expiresAt: null };
   const inForce = () => Promise.resolve(isInForce);
   const exchange = new Exchange(ORG, key, {} as AuditActor, inForce, new AbortController().signal);
@@ -90,6 +95,16 @@ describe('a stream', () => {
     expect(messages.map(short)).toEqual([
       ['active', at(5), false],
       ['heartbeat', at(5), undefined],
+      ['heartbeat', at(40), undefined],
+    ]);
+  });
+
+  it('has only events that its filter selects, and goes on past the others', async () => {
+    const filter = 'event.data.seq >= 9';
+    const messages = await messagesOf([aPage([6, 9], 1, 10), aPage([], 1, 40), null], { filter });
+    expect(messages.map(short)).toEqual([
+      ['active', at(5), false],
+      ['event', at(9), undefined],
       ['heartbeat', at(40), undefined],
     ]);
   });

@@ -5,6 +5,7 @@ import { FeedFollower, positionAfter } from '../events/feed-follower.js';
 import { eventsOfStream } from '../events/feed-page.presenter.js';
 import { OpenStreams } from '../events/open-streams.js';
 import { StreamPages } from '../events/stream-pages.js';
+import { AgentFilters } from './agent-filters.js';
 import { eventOccurrence } from './event-occurrence.js';
 import type { Exchange } from './exchange.js';
 import { Subscriptions, type SubscriptionParams } from './subscription.js';
@@ -29,6 +30,7 @@ export class StreamEvents {
     private readonly streams: OpenStreams,
     private readonly pages: StreamPages,
     private readonly cursors: EventCursors,
+    private readonly filters: AgentFilters,
   ) {}
 
   /**
@@ -46,7 +48,7 @@ export class StreamEvents {
 
   async *#messages(exchange: Exchange, params: SubscriptionParams): AsyncGenerator<StreamMessage, void, undefined> {
     const { orgId, key, verbatim, signal } = exchange;
-    const { filter, since, isTruncated } = await this.subscriptions.begin(orgId, params);
+    const { query: selection, filter, since, isTruncated } = await this.subscriptions.begin(orgId, params);
     yield this.#active(exchange, since, isTruncated);
     const state: { checkedTo: Seq; gapTo: Seq | null } = { checkedTo: since, gapTo: null };
     const read = async (query: FeedQuery) => {
@@ -56,12 +58,13 @@ export class StreamEvents {
       state.checkedTo = positionAfter(query, page);
       return page;
     };
-    const followed = { ...filter, since, limit: PAGE_EVENTS };
+    const followed = { ...selection, since, limit: PAGE_EVENTS };
     for await (const page of this.follower.follow(orgId, followed, read, HEARTBEAT_MS, signal)) {
       try {
         if (state.gapTo !== null) yield this.#active(exchange, state.gapTo, true);
         state.gapTo = null;
         for (const item of eventsOfStream(page?.held?.text ?? NOTHING)) {
+          if (!this.filters.selects(filter, item.envelope)) continue;
           const params = { ...eventOccurrence(item, verbatim), cursor: this.cursors.at(orgId, item.seq) };
           yield { method: 'notifications/events/event', params };
         }

@@ -4,6 +4,7 @@ import type { Clock, OrgId, Seq, SubscriptionStart } from '#libs/domain';
 import { CLOCK } from '#libs/platform';
 import { FeedReader, type FeedQuery } from '#libs/postgres';
 import { SharedReads } from '../events/shared-reads.js';
+import { AgentFilters } from './agent-filters.js';
 import { protocolError } from './refusal.js';
 
 /** The parameters of a subscription, as clients send them. */
@@ -17,7 +18,9 @@ export interface SubscriptionParams {
 /** A valid subscription, and where it begins. */
 export interface Subscription extends SubscriptionStart {
   readonly orgId: OrgId;
-  readonly filter: Pick<FeedQuery, 'events' | 'widgetId'>;
+  readonly query: Pick<FeedQuery, 'events' | 'widgetId'>;
+  /** An expression that leaves out events of the query; `null` for none. */
+  readonly filter: string | null;
   /** The newest event in the feed. */
   readonly headSeq: Seq;
   /** Whether the client has no position yet. */
@@ -31,6 +34,7 @@ export class Subscriptions {
     private readonly reads: SharedReads,
     private readonly feed: FeedReader,
     private readonly cursors: EventCursors,
+    private readonly filters: AgentFilters,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -41,13 +45,15 @@ export class Subscriptions {
       throw protocolError(mcpError('NotFound', 'There is no such event type.', { kind: 'event' }));
     const given = readEventArguments(name, params.arguments ?? {});
     if (given.kind === 'invalid') throw protocolError(mcpError('InvalidParams', given.detail));
-    const filter = { events: [name], ...(given.widgetId === undefined ? {} : { widgetId: given.widgetId }) };
+    const query = { events: [name], ...(given.widgetId === undefined ? {} : { widgetId: given.widgetId }) };
+    const filter = this.filters.expression(name, given);
     const asked = this.#asked(orgId, params.cursor ?? null);
     const { oldestSeq, headSeq } = await this.reads.bounds(orgId);
-    if (asked === null) return { orgId, filter, since: headSeq, headSeq, isTruncated: false, isNew: true };
+    const selection = { orgId, query, filter };
+    if (asked === null) return { ...selection, since: headSeq, headSeq, isTruncated: false, isNew: true };
     const start = startAfter(asked, oldestSeq);
     const since = maxAgeMs === undefined ? start.since : await this.#floor(orgId, start.since, headSeq, maxAgeMs);
-    return { orgId, filter, since, headSeq, isTruncated: start.isTruncated || since > start.since, isNew: false };
+    return { ...selection, since, headSeq, isTruncated: start.isTruncated || since > start.since, isNew: false };
   }
 
   #asked(orgId: OrgId, cursor: string | null): Seq | null {

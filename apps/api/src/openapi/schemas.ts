@@ -402,6 +402,11 @@ export const SCHEMAS: JsonObject = {
       type: 'boolean',
       description: 'true: only Gapless raises it, and only in the operations organization.',
     },
+    subject: {
+      ...MAYBE_TEXT,
+      description:
+        'Where data has the id of the thing that the event is about, such as conversation.id. null: it is about no single thing.',
+    },
     schema: { type: 'object', description: 'JSON Schema 2020-12 of data.' },
     example: { type: 'object' },
   }),

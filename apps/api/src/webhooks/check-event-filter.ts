@@ -22,8 +22,12 @@ export function checkSelection({ events, filter }: EventSelection): void {
 
 function refuseIf(filter: string, problem: FilterProblem | undefined): void {
   if (problem === undefined) return;
-  const { offset, detail } = problem;
+  const detail = filterProblemText(filter, problem);
+  throw errorOf('validation_failed', [{ pointer: '#/filter', code: 'invalid_filter', detail }]);
+}
+
+/** Returns the place of the problem, and what it is. */
+export function filterProblemText(filter: string, { offset, detail }: FilterProblem): string {
   const before = filter.slice(0, offset).split('\n');
-  const place = `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
-  throw errorOf('validation_failed', [{ pointer: '#/filter', code: 'invalid_filter', detail: `${place}: ${detail}` }]);
+  return `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}: ${detail}`;
 }

@@ -85,6 +85,7 @@ function SubscriptionRow({ subscription, onEnd }: SubscriptionRowProps) {
     <tr>
       <td>
         <code>{event}</code>
+        <SelectionText selection={subscription.arguments} />
         <div className="muted">{new URL(url).host}</div>
         <div className="muted">{keyId}</div>
       </td>
@@ -115,6 +116,15 @@ function SubscriptionRow({ subscription, onEnd }: SubscriptionRowProps) {
       </td>
     </tr>
   );
+}
+
+/** The arguments that select events, such as a filter. */
+function SelectionText({ selection }: { readonly selection: McpSubscription['arguments'] }) {
+  return Object.entries(selection).map(([name, value]) => (
+    <div key={name} className="muted">
+      {name} <code>{String(value)}</code>
+    </div>
+  ));
 }
 
 function StateBadge({ status }: Pick<McpSubscription, 'status'>) {

@@ -2537,6 +2537,8 @@ export interface components {
             deprecated: boolean;
             /** @description true: only Gapless raises it, and only in the operations organization. */
             operational: boolean;
+            /** @description Where data has the id of the thing that the event is about, such as conversation.id. null: it is about no single thing. */
+            subject: string | null;
             /** @description JSON Schema 2020-12 of data. */
             schema: Record<string, never>;
             example: Record<string, never>;

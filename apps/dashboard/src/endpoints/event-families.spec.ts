@@ -10,6 +10,7 @@ function aType(event: EventType['event'], family: EventType['family'], more: Par
     scope: 'widget',
     deprecated: false,
     operational: false,
+    subject: null,
     schema: {},
     example: {},
     ...more,

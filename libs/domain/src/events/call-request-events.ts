@@ -19,6 +19,7 @@ export const callRequestEvents = familyOf(
   {
     family: 'call_request',
     scope: 'widget',
+    subject: 'id',
     openSchema: openObjectSchema(
       'The call request, as /external/call-requests shows it, custom visitor-form fields included.',
     ),

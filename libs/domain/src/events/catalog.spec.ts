@@ -100,6 +100,7 @@ describe('the catalog', () => {
         'scope',
         'deprecated',
         'operational',
+        'subject',
         'schema',
         'example',
       ]);

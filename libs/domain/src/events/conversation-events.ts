@@ -36,6 +36,7 @@ export const conversationEvents = familyOf(
   {
     family: 'conversation',
     scope: 'widget',
+    subject: 'conversation.id',
     openSchema: openObjectSchema('The conversation, as its REST representation shows it.'),
   },
   [

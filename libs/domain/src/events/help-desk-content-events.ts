@@ -42,6 +42,7 @@ export const helpDeskContentEvents = familyOf(
   {
     family: 'help_desk_content',
     scope: 'org',
+    subject: 'id',
     openSchema: openObjectSchema('The content entity, as the help content API shows it.'),
   },
   [
@@ -70,6 +71,7 @@ export const helpDeskContentEvents = familyOf(
     },
     {
       event: 'help_collection.reordered',
+      subject: null,
       description: 'The order of the collections under one parent changed.',
       example: { help_center_id: center.id, parent_id: null, ids: ['col_31', 'col_30', 'col_34'] },
     },
@@ -86,6 +88,7 @@ export const helpDeskContentEvents = familyOf(
     },
     {
       event: 'help_category.reordered',
+      subject: null,
       description: 'The order of the legacy categories under a collection changed.',
       example: { collection_id: collection.id, ids: ['cat_78', 'cat_77'] },
     },
@@ -111,6 +114,7 @@ export const helpDeskContentEvents = familyOf(
     },
     {
       event: 'help_article.reordered',
+      subject: null,
       description: 'The order of the articles in a collection changed.',
       example: { collection_id: collection.id, ids: ['art_904', 'art_871'] },
     },

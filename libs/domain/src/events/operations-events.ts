@@ -12,6 +12,7 @@ export const operationsEvents = familyOf(
   {
     family: 'operations',
     scope: 'org',
+    subject: 'endpoint.id',
     openSchema: openObjectSchema('What happened to an endpoint.'),
   },
   [

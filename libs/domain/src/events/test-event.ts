@@ -5,7 +5,12 @@ import { openObjectSchema } from './data-schemas/json-schema.js';
  * The `test` type. Only the test operation makes such events, and only the tested endpoint gets them (contract 4.5).
  */
 export const testEvents = familyOf(
-  { family: 'test', scope: 'org', openSchema: openObjectSchema('What the test operation says about itself.') },
+  {
+    family: 'test',
+    scope: 'org',
+    subject: 'endpoint_id',
+    openSchema: openObjectSchema('What the test operation says about itself.'),
+  },
   [
     {
       event: 'test',

@@ -25,6 +25,7 @@ export const ticketEvents = familyOf(
   {
     family: 'ticket',
     scope: 'widget',
+    subject: 'id',
     openSchema: openObjectSchema('The ticket, as its REST representation shows it.'),
   },
   [
@@ -66,16 +67,19 @@ export const ticketEvents = familyOf(
     },
     {
       event: 'ticket.reply',
+      subject: 'ticket.id',
       description: 'An agent replied; carries the content and the id of the actor.',
       example: { ticket, reply: agentReply },
     },
     {
       event: 'ticket.reply_edited',
+      subject: 'ticket.id',
       description: 'A sent agent reply was edited.',
       example: { ticket, reply: { ...agentReply, edited_at: '2026-03-02T10:05:00.000Z' } },
     },
     {
       event: 'ticket.customer_reply',
+      subject: 'ticket.id',
       description: 'A visitor replied via the widget, by email or through the API.',
       example: {
         ticket,

@@ -14,6 +14,7 @@ export const verificationEvents = familyOf(
   {
     family: 'verification',
     scope: 'org',
+    subject: 'id',
     openSchema: openObjectSchema('The identity verification or the fraud signal.'),
   },
   [

@@ -15,6 +15,7 @@ export const visitorEvents = familyOf(
   {
     family: 'visitor',
     scope: 'widget',
+    subject: 'id',
     openSchema: openObjectSchema('The visitor, as its REST representation shows it.'),
   },
   [

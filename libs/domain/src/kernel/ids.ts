@@ -86,6 +86,11 @@ export function derivedEventId(...parts: readonly string[]): EventId {
   return `evt_${base32(hash('sha256', parts.join('\n'), 'buffer'))}` as EventId;
 }
 
+/** Returns the id of the recovery that a text orders. It depends on the text alone, so the same order is one recovery. */
+export function derivedRecoveryId(order: string): RecoveryId {
+  return `rec_${base32(hash('sha256', order, 'buffer'))}` as RecoveryId;
+}
+
 /** Returns an event id that depends on the key and the text alone. It cannot be computed without the key. */
 export function keyedEventId(key: Buffer, text: string): EventId {
   return `evt_${base32(createHmac('sha256', key).update(text).digest())}` as EventId;

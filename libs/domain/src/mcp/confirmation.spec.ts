@@ -8,8 +8,8 @@ const given = confirmations.of(PARTS, 0);
 
 describe('a confirmation', () => {
   it('is valid for ten minutes', () => {
-    expect(confirmations.isValid(given, PARTS, 9 * MINUTE_MS)).toBe(true);
-    expect(confirmations.isValid(given, PARTS, 11 * MINUTE_MS)).toBe(false);
+    expect(confirmations.read(given, PARTS, 9 * MINUTE_MS)).toBeDefined();
+    expect(confirmations.read(given, PARTS, 11 * MINUTE_MS)).toBeUndefined();
   });
 
   it.each([
@@ -18,18 +18,25 @@ describe('a confirmation', () => {
     [['other', 'whe_1', 7, null]],
     [['org', 'whe_1']],
   ])('confirms nothing but what was looked at: %j', (parts) => {
-    expect(confirmations.isValid(given, parts, 0)).toBe(false);
+    expect(confirmations.read(given, parts, 0)).toBeUndefined();
   });
 
   it('cannot be prolonged', () => {
-    expect(confirmations.isValid(given.replace(/^\d+/, `${60 * MINUTE_MS}`), PARTS, 0)).toBe(false);
+    expect(confirmations.read(given.replace(/^\d+/, `${60 * MINUTE_MS}`), PARTS, 0)).toBeUndefined();
   });
 
   it.each(['', '.', 'x.y', `${given}.`, 'Infinity.', '9e15.'])('is not %p', (text) => {
-    expect(confirmations.isValid(text, PARTS, 0)).toBe(false);
+    expect(confirmations.read(text, PARTS, 0)).toBeUndefined();
+  });
+
+  it('confirms the same thing in each spelling', () => {
+    const [until = '', signature = ''] = given.split('.');
+    for (const spelling of [` ${until}.${signature}`, `${until}.${signature}==`, `${until}.*${signature}`]) {
+      expect(confirmations.read(spelling, PARTS, 0)).toBe(confirmations.read(given, PARTS, 0));
+    }
   });
 
   it('is of this installation', () => {
-    expect(new Confirmations([Buffer.alloc(32, 2)]).isValid(given, PARTS, 0)).toBe(false);
+    expect(new Confirmations([Buffer.alloc(32, 2)]).read(given, PARTS, 0)).toBeUndefined();
   });
 });

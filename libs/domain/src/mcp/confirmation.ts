@@ -23,11 +23,16 @@ export class Confirmations {
     return `${untilMs}.${signatureOf(this.#current, signedText(parts, untilMs)).toString('base64url')}`;
   }
 
-  isValid(confirmation: string, parts: readonly (string | number | null)[], nowMs: number): boolean {
+  /**
+   * Returns what the confirmation confirms, as a text that is the same for each spelling of it; `undefined` if it is not
+   * one of these parts, or is over.
+   */
+  read(confirmation: string, parts: readonly (string | number | null)[], nowMs: number): string | undefined {
     const [until = '', signature = '', ...rest] = confirmation.split('.');
     const untilMs = Number(until);
-    if (rest.length > 0 || !Number.isSafeInteger(untilMs) || untilMs < nowMs) return false;
-    return isSignedBy(this.keys, signedText(parts, untilMs), Buffer.from(signature, 'base64url'));
+    if (rest.length > 0 || !Number.isSafeInteger(untilMs) || untilMs < nowMs) return undefined;
+    const text = signedText(parts, untilMs);
+    return isSignedBy(this.keys, text, Buffer.from(signature, 'base64url')) ? text : undefined;
   }
 }
 

@@ -1,4 +1,5 @@
 import { CATALOG, type CatalogEntry, type JsonObject } from '../events/index.js';
+import { MAX_FILTER, MAX_SUBJECT } from './subscription-filter.js';
 
 /** How a subscriber can receive events of a type. */
 export type DeliveryMode = 'poll' | 'push' | 'webhook';
@@ -18,14 +19,34 @@ const WIDGET_ID: JsonObject = {
   description: 'Only events of this widget. Default: every widget, and events without one.',
 };
 
-function descriptorOf({ event, description, scope, schema }: CatalogEntry): EventDescriptor {
+const FILTER: JsonObject = {
+  type: 'string',
+  minLength: 1,
+  maxLength: MAX_FILTER,
+  description: 'Only events for which this CEL expression is not false, such as event.data.priority == "high".',
+};
+
+function subjectSchema(subject: string): JsonObject {
+  return {
+    type: 'string',
+    minLength: 1,
+    maxLength: MAX_SUBJECT,
+    description: `Only events about the thing with this id, which is data.${subject}.`,
+  };
+}
+
+function descriptorOf({ event, description, scope, subject, schema }: CatalogEntry): EventDescriptor {
   return {
     name: event,
     description,
     delivery: ['poll', 'push', 'webhook'],
     inputSchema: {
       type: 'object',
-      properties: scope === 'widget' ? { widget_id: WIDGET_ID } : {},
+      properties: {
+        ...(scope === 'widget' ? { widget_id: WIDGET_ID } : {}),
+        ...(subject === null ? {} : { subject: subjectSchema(subject) }),
+        filter: FILTER,
+      },
       additionalProperties: false,
     },
     payloadSchema: schema,

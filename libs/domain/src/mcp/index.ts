@@ -5,6 +5,7 @@ export * from './event-cursor.js';
 export * from './event-descriptor.js';
 export * from './explain-delivery.js';
 export * from './mcp-error.js';
+export * from './subscription-filter.js';
 export * from './subscription-start.js';
 export * from './webhook-body.js';
 export * from './webhook-subscription.js';

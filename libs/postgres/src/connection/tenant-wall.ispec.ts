@@ -9,6 +9,7 @@ import {
   type OrgId,
   type Seq,
 } from '#libs/domain';
+import { CelFilters } from '#libs/event-filter';
 import { Identifiers } from '#libs/runtime';
 import { handedOff } from '../../../../test/support/conversations.js';
 import { anOrgId } from '../../../../test/support/ids.js';
@@ -125,7 +126,7 @@ async function fill(orgId: OrgId, partition: number): Promise<void> {
     { at, limit: 1 },
   );
   const url = 'https://agent.example/';
-  const subscriptions = new McpSubscriptions(store, aCipher());
+  const subscriptions = new McpSubscriptions(store, aCipher(), new CelFilters());
   await subscriptions.verified(orgId, 'gk_1', url, at);
   await subscriptions.subscribe(
     {
@@ -137,6 +138,7 @@ async function fill(orgId: OrgId, partition: number): Promise<void> {
       name: 'ticket.created',
       arguments: {},
       widgetId: null,
+      filter: null,
       secret: 'whsec_',
       grantedUntil: null,
       since: 1 as Seq,

@@ -106,7 +106,7 @@ export class RecoveryRecords {
   /**
    * Stores a recovery that the worker begins, with its audit entry: nothing is sent again without one.
    * @param limit how many of the endpoint's recoveries may run at once
-   * @returns `undefined` if as many are running already
+   * @returns `undefined` if as many are running already, or if it was stored before
    */
   async begin(
     id: RecoveryId,
@@ -123,6 +123,7 @@ export class RecoveryRecords {
          select $1, $2, $3, $4, $5, $6, $7, coalesce((select last_seq from org_heads where org_id = $2), 0), $8, $9,
            now() + ${LEASE}
          where (select count(*) from recoveries where endpoint_id = $3 and status = 'running') < $10
+         on conflict (id) do nothing
          returning ${COLUMNS}`,
         [id, orgId, endpointId, kinds, range.sinceSeq, range.since, range.until, at, worker, limit],
       )) as RecoveryRow[];

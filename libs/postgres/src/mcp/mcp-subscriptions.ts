@@ -1,5 +1,13 @@
 import type { QueryRunner } from 'typeorm';
-import { seqFromText, type EndpointId, type McpError, type OrgId, type Seq, type WidgetId } from '#libs/domain';
+import {
+  seqFromText,
+  type EndpointId,
+  type EventFilters,
+  type McpError,
+  type OrgId,
+  type Seq,
+  type WidgetId,
+} from '#libs/domain';
 import { OPERATOR, type AuditActor } from '../access/audit-actor.js';
 import { appendAudit } from '../access/audit-log.js';
 import type { SecretCipher } from '../access/secret-cipher.js';
@@ -41,6 +49,8 @@ export interface NewMcpSubscription {
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>>;
   readonly widgetId: WidgetId | null;
+  /** An expression in CEL that leaves out events; `null` for none. */
+  readonly filter: string | null;
   readonly secret: string;
   readonly grantedUntil: Date | null;
   /** The seq after which delivery begins, if the subscription is new or has lapsed. */
@@ -82,6 +92,9 @@ interface Row {
   readonly last_error: string | null;
   readonly failed_since: Date | null;
 }
+
+/** The most callbacks of an org that are remembered without a subscription. */
+const MAX_VERIFIED = 1_000;
 
 const SELECT = `
   select s.id, s.endpoint_id, s.key_id, s.url, s.name, s.arguments, s.created_at, s.refreshed_at, s.granted_until,
@@ -140,12 +153,13 @@ export class McpSubscriptions {
   constructor(
     private readonly store: Store,
     private readonly cipher: SecretCipher,
+    private readonly filters: EventFilters,
     private readonly actor: AuditActor | null = OPERATOR,
   ) {}
 
   /** Returns the same records, with changes logged in the name of `actor` instead of the operator. */
   by(actor: AuditActor): McpSubscriptions {
-    return new McpSubscriptions(this.store, this.cipher, actor);
+    return new McpSubscriptions(this.store, this.cipher, this.filters, actor);
   }
 
   /** Lists the org's subscriptions, oldest first. Their number is limited. */
@@ -180,14 +194,26 @@ export class McpSubscriptions {
     });
   }
 
+  /** Remembers it. The oldest ones are forgotten, so that an agent cannot fill the table with urls. */
   async verified(orgId: OrgId, keyId: string, url: string, at: Date): Promise<void> {
-    await this.store.forOrg(orgId, (runner) =>
-      runner.query(
+    await this.store.forOrg(orgId, async (runner) => {
+      await runner.query(
         `insert into mcp_verified_callbacks (org_id, key_id, url, verified_at) values ($1, $2, $3, $4)
          on conflict (org_id, key_id, url) do update set verified_at = excluded.verified_at`,
         [orgId, keyId, url, at],
-      ),
-    );
+      );
+      await runner.query(
+        `delete from mcp_verified_callbacks v
+         using (
+           select org_id, key_id, url from mcp_verified_callbacks
+           where org_id = $1 order by verified_at desc, key_id, url offset ${MAX_VERIFIED}
+         ) oldest
+         where v.org_id = oldest.org_id and v.key_id = oldest.key_id and v.url = oldest.url and not exists (
+           select from mcp_subscriptions s where s.key_id = v.key_id and s.url = v.url
+         )`,
+        [orgId],
+      );
+    });
   }
 
   /** Creates the subscription, or refreshes the one with this id. */
@@ -246,7 +272,7 @@ export class McpSubscriptions {
   }
 
   async #create(runner: QueryRunner, given: NewMcpSubscription): Promise<void> {
-    const { id, orgId, endpointId, keyId, url, name, widgetId, at, grantedUntil, since } = given;
+    const { id, orgId, endpointId, keyId, url, name, widgetId, filter, at, grantedUntil, since } = given;
     await runner.manager.insert(EndpointEntity, {
       id: endpointId,
       kind: 'mcp',
@@ -256,6 +282,7 @@ export class McpSubscriptions {
       url,
       events: [name],
       widgetIds: widgetId === null ? null : [widgetId],
+      filter,
       isActive: true,
       activation: 1,
       secretCiphertext: this.cipher.encrypt(given.secret),
@@ -296,7 +323,7 @@ export class McpSubscriptions {
         [id, at],
       );
     }
-    await advanceWatermarks((sql, parameters) => runner.query(sql, parameters), given.keptSince, id);
+    await advanceWatermarks((sql, parameters) => runner.query(sql, parameters), this.filters, given.keptSince, id);
     const [gap] = (await runner.query(
       `select gap_seq is not null as is_truncated from mcp_subscriptions where id = $1`,
       [id],

@@ -2,6 +2,7 @@ import {
   seqFromText,
   type DeliveryStatus,
   type EndpointId,
+  type EventFilters,
   type EventId,
   type McpError,
   type OrgId,
@@ -20,6 +21,8 @@ export interface LateSubscription {
   readonly id: string;
   readonly orgId: OrgId;
   readonly endpointId: EndpointId;
+  /** `null` for none. */
+  readonly filter: string | null;
   readonly caughtUpSeq: Seq;
   /** The end of the log after the subscription was stored; `null` if it is not known yet. */
   readonly catchUpOffset: number | null;
@@ -70,6 +73,7 @@ export class McpUpkeep {
   constructor(
     private readonly store: Store,
     private readonly cipher: SecretCipher,
+    private readonly filters: EventFilters,
   ) {}
 
   /** Runs `act` unless another process does so. */
@@ -171,7 +175,7 @@ export class McpUpkeep {
 
   /** Moves all watermarks. @returns the number of subscriptions that miss events */
   async advance(keptSince: Date): Promise<number> {
-    return advanceWatermarks((sql, parameters) => this.store.query(sql, parameters), keptSince, null);
+    return advanceWatermarks((sql, parameters) => this.store.query(sql, parameters), this.filters, keptSince, null);
   }
 
   /** Returns subscriptions that may have events which the router does not send. */
@@ -180,11 +184,12 @@ export class McpUpkeep {
       id: string;
       org_id: OrgId;
       endpoint_id: EndpointId;
+      filter: string | null;
       caught_up_seq: string;
       catch_up_offset: string | null;
       catch_up_to_seq: string | null;
     }>(
-      `select s.id, s.org_id, s.endpoint_id, s.caught_up_seq, s.catch_up_offset, s.catch_up_to_seq
+      `select s.id, s.org_id, s.endpoint_id, e.filter, s.caught_up_seq, s.catch_up_offset, s.catch_up_to_seq
        from mcp_subscriptions s join endpoints e on e.id = s.endpoint_id and e.is_active
        where s.ended_at is null and (s.catch_up_to_seq is null or s.caught_up_seq < s.catch_up_to_seq)
        -- In any order, so that none waits for others that are long or that wait themselves.
@@ -194,6 +199,7 @@ export class McpUpkeep {
       id: row.id,
       orgId: row.org_id,
       endpointId: row.endpoint_id,
+      filter: row.filter,
       caughtUpSeq: seqFromText(row.caught_up_seq),
       catchUpOffset: row.catch_up_offset === null ? null : Number(row.catch_up_offset),
       catchUpToSeq: row.catch_up_to_seq === null ? null : seqFromText(row.catch_up_to_seq),

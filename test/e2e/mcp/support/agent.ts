@@ -90,7 +90,13 @@ export class Agent {
   }
 
   /** Sends a request without the SDK. */
-  response(method: string, params: object, headers: Record<string, string> = {}, verb = 'POST'): Promise<Response> {
+  response(
+    method: string,
+    params: object,
+    headers: Record<string, string> = {},
+    verb = 'POST',
+    signal: AbortSignal | null = null,
+  ): Promise<Response> {
     const meta = {
       'io.modelcontextprotocol/protocolVersion': REVISION,
       'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1.0.0' },
@@ -105,7 +111,7 @@ export class Agent {
     };
     if (verb !== 'POST') return fetch(this.url, { method: verb, headers: sent });
     const body = JSON.stringify({ jsonrpc: '2.0', id: 7, method, params: { ...params, _meta: meta } });
-    return fetch(this.url, { method: verb, headers: { 'content-type': 'application/json', ...sent }, body });
+    return fetch(this.url, { method: verb, headers: { 'content-type': 'application/json', ...sent }, body, signal });
   }
 
   async raw(method: string, params: object): Promise<string> {

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import { Confirmations, GaplessError, parseEndpointId, type Clock } from '#libs/domain';
+import { Confirmations, derivedRecoveryId, GaplessError, parseEndpointId, type Clock } from '#libs/domain';
 import { CLOCK } from '#libs/platform';
 import { RECOVERY_KINDS } from '#libs/postgres';
 import { RecoverDeliveriesDto } from '../../deliveries/recover-deliveries.dto.js';
@@ -29,7 +29,7 @@ export class RecoverEndpointTool {
       since: z.string().max(40).optional().describe('Events appended at this time or later, RFC 3339.'),
       until: z.string().max(40).optional().describe('Events appended before this time, RFC 3339.'),
       status: z.enum(RECOVERY_KINDS).optional().describe('Default: failed and missed.'),
-      confirmation: z.string().max(100).optional().describe('From the first call. It is valid for 10 minutes.'),
+      confirmation: z.string().max(100).optional().describe('From the first call. It is valid once, for 10 minutes.'),
     }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
     run: async ({ orgId, actor }, { endpoint_id, confirmation, ...range }) => {
@@ -38,13 +38,17 @@ export class RecoverEndpointTool {
       const { since_seq = null, since = null, until = null, status = null } = range;
       const parts = [orgId, endpointId, since_seq, since, until, status];
       const nowMs = this.clock.now();
-      if (confirmation !== undefined && !this.confirmations.isValid(confirmation, parts, nowMs)) {
-        throw new GaplessError('validation_failed', 'The confirmation is over, or is one of other arguments.');
-      }
       const isDryRun = confirmation === undefined;
       const body = readDto(Buffer.from(JSON.stringify({ ...range, dry_run: isDryRun })), RecoverDeliveriesDto);
+      if (!isDryRun) {
+        const confirmed = this.confirmations.read(confirmation, parts, nowMs);
+        if (confirmed === undefined) {
+          throw new GaplessError('validation_failed', 'The confirmation is over, or is one of other arguments.');
+        }
+        const id = derivedRecoveryId(confirmed);
+        return own({ dry_run: false, ...(await this.recoveries.recover(orgId, endpointId, body, actor, id)) });
+      }
       const recovered = await this.recoveries.recover(orgId, endpointId, body, actor);
-      if (!isDryRun) return own({ dry_run: false, ...recovered });
       return own({
         dry_run: true,
         matched: recovered.matched,

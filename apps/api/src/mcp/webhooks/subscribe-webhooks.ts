@@ -5,6 +5,7 @@ import {
   grantUntil,
   isCallbackSecret,
   mcpError,
+  readEventArguments,
   replayStart,
   subscriptionIdOf,
   type Clock,
@@ -69,7 +70,8 @@ export class SubscribeWebhooks {
         url,
         name,
         arguments: given,
-        widgetId: asked.filter.widgetId ?? null,
+        widgetId: asked.query.widgetId ?? null,
+        filter: asked.filter,
         secret,
         grantedUntil: grantUntil(params.ttlMs, atMs),
         since: start.since,
@@ -93,8 +95,10 @@ export class SubscribeWebhooks {
   /** @throws ProtocolError `NotFound` */
   async unsubscribe({ orgId, key, actor }: Exchange, params: UnsubscribeParams) {
     const { name, arguments: given = {}, delivery } = params;
-    const id = subscriptionIdOf({ principal: key.id, url: delivery.url, name, arguments: given });
-    if (await this.records.by(actor).unsubscribe(orgId, id, new Date(this.clock.now()))) return {};
+    // Arguments that no subscription can have are not looked up: they may be of any size and depth.
+    const isPossible = readEventArguments(name, given).kind === 'valid';
+    const id = isPossible ? subscriptionIdOf({ principal: key.id, url: delivery.url, name, arguments: given }) : null;
+    if (id !== null && (await this.records.by(actor).unsubscribe(orgId, id, new Date(this.clock.now())))) return {};
     throw protocolError(mcpError('NotFound', 'There is no such subscription.', { kind: 'subscription' }));
   }
 

@@ -3,13 +3,16 @@ import {
   deliveryIdOf,
   EVENT_DESCRIPTORS,
   EventCursors,
+  filteredReception,
+  isReceived,
   mcpError,
   replayAtMs,
   type Clock,
   type ControlEnvelope,
+  type EventFilters,
 } from '#libs/domain';
 import { Appender, attemptRecord, factRecord, partitionOf, type NewRecord, type TopicNames } from '#libs/kafka-log';
-import { CLOCK, CONFIG, LOGGER, RegularWork, TOPICS } from '#libs/platform';
+import { CLOCK, CONFIG, EVENT_FILTERS, LOGGER, RegularWork, TOPICS } from '#libs/platform';
 import { McpUpkeep, projectedUpTo, Store, type LateEvent, type LateSubscription, type McpNotice } from '#libs/postgres';
 import type { Config, Logger } from '#libs/runtime';
 import { replayRecords } from '../../deliveries/replay.js';
@@ -48,6 +51,7 @@ export class SubscriptionUpkeep extends RegularWork {
     private readonly cursors: EventCursors,
     private readonly log: LogMoments,
     private readonly appender: Appender,
+    @Inject(EVENT_FILTERS) private readonly filters: EventFilters,
     @Inject(TOPICS) private readonly topics: TopicNames,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -112,7 +116,7 @@ export class SubscriptionUpkeep extends RegularWork {
     await this.upkeep.caughtUp(late, isAll ? late.catchUpToSeq : last.seq);
   }
 
-  #records({ orgId, endpointId }: LateSubscription, event: LateEvent): readonly NewRecord[] {
+  #records({ orgId, endpointId, filter }: LateSubscription, event: LateEvent): readonly NewRecord[] {
     const { eventId, seq, createdAtMs, envelope } = event;
     const delivery = {
       deliveryId: deliveryIdOf(eventId, endpointId),
@@ -125,6 +129,7 @@ export class SubscriptionUpkeep extends RegularWork {
     };
     const nowMs = this.clock.now();
     if (event.delivery === null) {
+      if (!isReceived(filteredReception(filter, envelope, this.filters))) return [];
       const due = { delivery, run: 0, attempt: 1, dueAtMs: nowMs, traceparent: null, envelope };
       return [
         factRecord(this.topics.deliveries, { type: 'scheduled', delivery }),
