@@ -14,6 +14,16 @@ export interface InstallationTopicContents {
   readonly accepted: ReadonlyMap<string, number>;
 }
 
+/** Returns `undefined` for what is no record of this key: junk of another writer must not keep processes from starting. */
+export function installationIn(id: string, value: Buffer): InstallationRecord | undefined {
+  try {
+    const record = JSON.parse(value.toString()) as InstallationRecord | null;
+    return record?.id === id ? record : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Holds which installation the topics belong to. Records are keyed by the installation's id, so that compaction keeps
  * one of each. The first record that was not withdrawn counts. If two databases start on the same topics at once, one
@@ -39,7 +49,10 @@ export class InstallationTopic {
       const id = key?.toString() ?? '';
       if (id.startsWith(ACCEPTED)) accepted.set(id.slice(ACCEPTED.length), Number(value?.toString() ?? 0));
       else if (value === null) kept.delete(id);
-      else if (!kept.has(id)) kept.set(id, JSON.parse(value.toString()) as InstallationRecord);
+      else {
+        const record = installationIn(id, value);
+        if (record !== undefined && !kept.has(id)) kept.set(id, record);
+      }
     });
     const [record] = kept.values();
     return { record: record ?? null, accepted };
