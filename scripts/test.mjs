@@ -92,7 +92,9 @@ await runMain(async () => {
   if (phases.some(({ name }) => name === 'browser')) await installChromium(ROOT);
 
   // Beside the phases that come before the one that needs them.
-  const outsideClients = phases.some(({ name }) => name === 'e2e') ? bringOutsideClients(ROOT, console.log) : undefined;
+  const outsideClients = phases.some(({ name }) => ['e2e', 'clients'].includes(name))
+    ? bringOutsideClients(ROOT, console.log)
+    : undefined;
 
   const reports = mkdtempSync(join(tmpdir(), 'gapless-reports-'));
   const total = { passed: 0, failed: 0 };
@@ -114,8 +116,8 @@ await runMain(async () => {
   let hasFailed = !(await runQuietly(checks, CHECKS_AT_ONCE, quietly));
   let beside;
   for (const phase of hasFailed ? [] : inTurn.filter((one) => SUITES.includes(one))) {
+    if (['e2e', 'clients'].includes(phase.name)) await outsideClients;
     if (phase.name === 'e2e') {
-      await outsideClients;
       // Suites first: they take longest.
       const besides = phases.filter(isBeside).sort((one, other) => one.besideE2e - other.besideE2e);
       beside = runQuietly(besides, 1, quietly);

@@ -365,13 +365,13 @@ describe('the page of agents', () => {
     await visitor.see('No agent has subscribed');
     const keyId = apiKey.split('_').slice(0, 2).join('_');
     const agent = { orgId: operator.orgId, keyId, url: (await suite.aReceiver()).url };
-    await anMcpSubscription(suite.app.app.get(McpSubscriptions), agent);
+    await anMcpSubscription(suite.app.app.get(McpSubscriptions), agent, { filter: 'event.data.n != 0' });
     await operator.emit(TICKET);
     const row = page.getByRole('row').filter({ hasText: 'ticket.created' });
     await eventually(async () => {
       await visitor.open('/agents');
       await row.waitFor();
-      expect(await row.textContent()).toMatch(/Active.*#1.*Caught up/);
+      expect(await row.textContent()).toMatch(/filter event\.data\.n != 0.*Active.*#1.*Caught up/);
     });
     expect(await violations(page)).toEqual([]);
     await row.getByRole('button', { name: 'End' }).click();

@@ -1,5 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { grantUntil, SEQ_NONE, subscriptionIdOf, systemClock, type OrgId } from '#libs/domain';
+import {
+  grantUntil,
+  SEQ_NONE,
+  subscriptionFilter,
+  subscriptionIdOf,
+  systemClock,
+  type ContentArguments,
+  type OrgId,
+} from '#libs/domain';
 import type { McpSubscriptions } from '#libs/postgres';
 import { Identifiers } from '#libs/runtime';
 
@@ -9,9 +17,10 @@ const identifiers = new Identifiers(systemClock);
 export async function anMcpSubscription(
   subscriptions: McpSubscriptions,
   { orgId, keyId, url }: { readonly orgId: OrgId; readonly keyId: string; readonly url: string },
+  given: ContentArguments = {},
 ): Promise<string> {
   const name = 'ticket.created';
-  const id = subscriptionIdOf({ principal: keyId, url, name, arguments: {} });
+  const id = subscriptionIdOf({ principal: keyId, url, name, arguments: { ...given } });
   const at = new Date();
   await subscriptions.subscribe(
     {
@@ -21,9 +30,9 @@ export async function anMcpSubscription(
       keyId,
       url,
       name,
-      arguments: {},
+      arguments: { ...given },
       widgetId: null,
-      filter: null,
+      filter: subscriptionFilter(name, given),
       secret: `whsec_${randomBytes(32).toString('base64')}`,
       grantedUntil: grantUntil(undefined, at.getTime()),
       since: SEQ_NONE,
