@@ -51,5 +51,6 @@ export function attemptJson(entry: AttemptLogEntry) {
     response_status: entry.responseStatus,
     error: entry.error,
     response_excerpt: entry.responseExcerpt,
+    batch: entry.batch === null ? null : { first_seq: entry.batch[0], last_seq: entry.batch[1] },
   };
 }

@@ -4,6 +4,7 @@ import { Ctx, Payload } from '@nestjs/microservices';
 import {
   deliveryIdOf,
   isReceived,
+  laneOf,
   outOfTime,
   receptionOf,
   SeqGate,
@@ -161,8 +162,10 @@ export class RouteLogHandler {
     for (const event of events) {
       if (fresh.has(event)) {
         const traceparent = trace.follow(event.traceparent, event);
-        for (const { id, isPaced } of this.#receivers(event, subscribers, leftOut, filtered)) {
-          const due = firstAttempt({ ...event, traceparent }, id);
+        let lane: number | undefined;
+        for (const { id, isPaced, isOrdered } of this.#receivers(event, subscribers, leftOut, filtered)) {
+          if (isOrdered) lane ??= laneOf(event.event, event.envelope);
+          const due = firstAttempt({ ...event, traceparent }, id, isOrdered ? lane : undefined);
           if (isPaced || !this.dispatcher.offerFirst(due, event.record)) {
             event.record.hold();
             aside.push({ due, isPaced, record: event.record });
@@ -260,7 +263,11 @@ function open({ records }: RecordBatch, intake: Intake): Map<number, OpenRecord>
   );
 }
 
-function firstAttempt(event: Omit<DueEvent, 'record'>, endpointId: RoutedSubscriber['id']): DueAttempt {
+function firstAttempt(
+  event: Omit<DueEvent, 'record'>,
+  endpointId: RoutedSubscriber['id'],
+  lane: number | undefined,
+): DueAttempt {
   const { id: eventId, orgId, seq, appendedAtMs, traceparent, envelope } = event;
   return {
     delivery: {
@@ -271,6 +278,7 @@ function firstAttempt(event: Omit<DueEvent, 'record'>, endpointId: RoutedSubscri
       event: event.event,
       seq,
       createdAtMs: appendedAtMs,
+      ...(lane === undefined ? {} : { lane }),
     },
     run: 0,
     attempt: 1,

@@ -80,6 +80,24 @@ export class OverdueDeliveries {
     before: Date,
     perEndpoint: number,
   ): Promise<readonly OverdueAttempt[]> {
+    return this.#suspects(endpoints, before, perEndpoint, 'true');
+  }
+
+  /** Does the same for ordered endpoints, without the deliveries that wait for their turn. */
+  async suspectsOutOfOrder(
+    endpoints: readonly EndpointId[],
+    before: Date,
+    perEndpoint: number,
+  ): Promise<readonly OverdueAttempt[]> {
+    return this.#suspects(endpoints, before, perEndpoint, '(lane is null or run > 0)');
+  }
+
+  async #suspects(
+    endpoints: readonly EndpointId[],
+    before: Date,
+    perEndpoint: number,
+    condition: string,
+  ): Promise<readonly OverdueAttempt[]> {
     const rows = await this.store.query<Pick<Row, 'id' | 'endpoint_id' | 'created_at' | 'run' | 'attempts'>>(
       `select d.id, d.endpoint_id, d.created_at, d.run, d.attempts
        from unnest($1::text[]) as wanted(id)
@@ -87,7 +105,7 @@ export class OverdueDeliveries {
        cross join lateral (
          select id, endpoint_id, created_at, run, attempts from deliveries
          where endpoint_id = wanted.id and status = 'pending' and endings = coalesce(n.endings, 0)
-           and next_attempt_at < $2
+           and next_attempt_at < $2 and ${condition}
          order by next_attempt_at limit $3
        ) d`,
       [endpoints, before, perEndpoint],
