@@ -2,7 +2,7 @@ import type { DeliveryId, EndpointId, EventId, OrgId, Seq } from '#libs/domain';
 import { moveOffset } from './offset-rows.js';
 import type { Row } from './statement.js';
 import type { Meaning } from './statements.js';
-import type { DeliveryRow, Tables } from './tables.js';
+import type { DeliveryRow, EventRow, Tables } from './tables.js';
 
 /** @param before the stored row, whose lane does not change */
 function deliveryOf(row: Row, before: DeliveryRow | undefined): DeliveryRow {
@@ -35,6 +35,14 @@ function isPresent(tables: Tables, row: Row): boolean {
 
 function isDueBefore(tables: Tables, row: DeliveryRow, beforeMs: number): boolean {
   return tables.statusOf(row) === 'pending' && (row.next_attempt_at_ms ?? Infinity) < beforeMs;
+}
+
+/** The event of a delivery, whichever copy the feed has. */
+function eventOf(tables: Tables, orgId: unknown, seq: unknown, createdAtMs: number): EventRow | undefined {
+  return (
+    tables.events.get(`${String(orgId)}/${String(seq)}/${createdAtMs}`) ??
+    tables.events.values().find((event) => event.org_id === orgId && event.seq === Number(seq))
+  );
 }
 
 function waitsForTurn({ ref, run }: DeliveryRow): boolean {
@@ -214,7 +222,7 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
         const row = tables.deliveries.get(String(suspect['id']));
         if (row === undefined || tables.statusOf(row) !== 'pending') return [];
         const { ref, run, attempts } = row;
-        const event = tables.events.get(`${ref.orgId}/${ref.seq}/${ref.createdAtMs}`);
+        const event = eventOf(tables, ref.orgId, ref.seq, ref.createdAtMs);
         const isThere = tables.endpoints.get(ref.endpointId) !== undefined;
         if (event === undefined || !isThere || run !== suspect['run'] || attempts !== suspect['attempts']) return [];
         return [
@@ -268,7 +276,7 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
     sign: /as asked\(org_id, seq, appended_at, nth, place\)/,
     act: (tables, statement, parameters) =>
       statement.rowsOf(parameters, 'asked').flatMap(({ org_id, seq, appended_at, nth, place }) => {
-        const event = tables.events.get(`${String(org_id)}/${String(seq)}/${(appended_at as Date).getTime()}`);
+        const event = eventOf(tables, org_id, seq, (appended_at as Date).getTime());
         return event === undefined ? [] : [{ nth, place, envelope: event.envelope }];
       }),
   },

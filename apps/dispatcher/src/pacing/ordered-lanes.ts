@@ -2,7 +2,7 @@ import {
   BATCH_FRAME_BYTES,
   LANES,
   MAX_BATCH_BYTES,
-  type DeliveryId,
+  type DeliveryRef,
   type DueAttempt,
   type EndpointId,
   type Ordering,
@@ -25,6 +25,11 @@ const UNPROJECTED = 2_000;
 /** How old a look-up of the endpoint may be when an attempt begins. */
 const LOOK_UP_AGE_MS = 150;
 
+/** Identifies a row of the delivery log. An event that is twice in the log may have two with the same id. */
+export function keyOf({ deliveryId, createdAtMs }: DeliveryRef): string {
+  return `${deliveryId}/${createdAtMs}`;
+}
+
 /** A delivery with its bytes. */
 interface Queued extends OrderedDelivery {
   readonly envelope: Buffer;
@@ -32,7 +37,7 @@ interface Queued extends OrderedDelivery {
 
 /** A delivery at the head of its lane that waits for its next attempt. */
 interface FailedHead {
-  readonly id: DeliveryId;
+  readonly key: string;
   readonly seq: number;
   readonly attempts: number;
   readonly untilMs: number;
@@ -44,14 +49,14 @@ export class OrderedLane {
   /** What was sent, or is about to be. */
   flying: readonly Queued[] = [];
   /** Deliveries that are done, and may still look pending; with their seqs. */
-  readonly done = new Map<DeliveryId, number>();
+  readonly done = new Map<string, number>();
   failed: FailedHead | null = null;
   lookAtMs = -Infinity;
   /** The most deliveries of the next batch. After a failure it begins with the first one alone, and doubles. */
   most = Infinity;
   isLookingUp = false;
   /** The endpoint of the next delivery, as it was looked up a moment ago. */
-  lookedUp: { readonly id: DeliveryId; readonly found: DispatchLookupResult; readonly atMs: number } | null = null;
+  lookedUp: { readonly key: string; readonly found: DispatchLookupResult; readonly atMs: number } | null = null;
 
   /** @param key its number; `null` if the endpoint has no other lane */
   constructor(readonly key: number | null) {}
@@ -131,7 +136,7 @@ export class OrderedLane {
     switch (result.kind) {
       case 'done':
         this.most = Math.max(1, this.most) * 2;
-        for (const { delivery } of sent.slice(0, result.deliveries)) this.done.set(delivery.deliveryId, delivery.seq);
+        for (const { delivery } of sent.slice(0, result.deliveries)) this.done.set(keyOf(delivery), delivery.seq);
         this.queue.unshift(...sent.slice(result.deliveries));
         return;
       case 'waits':
@@ -145,7 +150,7 @@ export class OrderedLane {
 
   /** Keeps no bytes while it waits: the wait may be hours. */
   #wait({ delivery }: OrderedDelivery, attempts: number, untilMs: number): void {
-    this.failed = { id: delivery.deliveryId, seq: delivery.seq, attempts, untilMs };
+    this.failed = { key: keyOf(delivery), seq: delivery.seq, attempts, untilMs };
     this.queue = [];
   }
 
@@ -153,26 +158,26 @@ export class OrderedLane {
    * Takes note of what is pending. What is not any more was skipped, or ended for another reason.
    * @param through the last seq that was looked at
    */
-  saw(pending: ReadonlySet<DeliveryId>, through: number): void {
-    const isGone = (seq: number, id: DeliveryId) => seq <= through && !pending.has(id);
-    this.queue = this.queue.filter(({ delivery }) => !isGone(delivery.seq, delivery.deliveryId));
-    if (this.failed !== null && isGone(this.failed.seq, this.failed.id)) this.failed = null;
-    for (const [id, seq] of this.done) if (isGone(seq, id)) this.done.delete(id);
+  saw(pending: ReadonlySet<string>, through: number): void {
+    const isGone = (seq: number, key: string) => seq <= through && !pending.has(key);
+    this.queue = this.queue.filter(({ delivery }) => !isGone(delivery.seq, keyOf(delivery)));
+    if (this.failed !== null && isGone(this.failed.seq, this.failed.key)) this.failed = null;
+    for (const [key, seq] of this.done) if (isGone(seq, key)) this.done.delete(key);
   }
 
   /** Returns those of the deliveries that it does not know, in their latest state. */
   fresh(rows: readonly OrderedDelivery[], clockMs: number): readonly OrderedDelivery[] {
     if (this.waits(clockMs)) return [];
-    const known = new Set([...this.queue, ...this.flying].map(({ delivery }) => delivery.deliveryId));
+    const known = new Set([...this.queue, ...this.flying].map(({ delivery }) => keyOf(delivery)));
     return rows
-      .filter(({ delivery: { deliveryId: id } }) => !known.has(id) && !this.done.has(id))
+      .filter(({ delivery }) => !known.has(keyOf(delivery)) && !this.done.has(keyOf(delivery)))
       .map((row) => this.#latest(row));
   }
 
   /** A failure may be known here before it is projected. */
   #latest(row: OrderedDelivery): OrderedDelivery {
     const { failed } = this;
-    if (failed === null || row.delivery.deliveryId !== failed.id || row.attempts >= failed.attempts) return row;
+    if (failed === null || keyOf(row.delivery) !== failed.key || row.attempts >= failed.attempts) return row;
     return { ...row, attempts: failed.attempts, dueAtMs: failed.untilMs };
   }
 
@@ -188,7 +193,7 @@ export class OrderedLane {
   /** Returns what was looked up for the delivery, unless it is too old. */
   foundFor({ delivery }: DueAttempt, nowMs: number): DispatchLookupResult | undefined {
     const { lookedUp } = this;
-    if (lookedUp?.id !== delivery.deliveryId || nowMs - lookedUp.atMs > LOOK_UP_AGE_MS) return undefined;
+    if (lookedUp?.key !== keyOf(delivery) || nowMs - lookedUp.atMs > LOOK_UP_AGE_MS) return undefined;
     return lookedUp.found;
   }
 }
@@ -263,7 +268,7 @@ export class OrderedLanes {
   ): readonly (readonly [OrderedLane, readonly OrderedDelivery[]])[] {
     const isFull = rows.length === range.limit;
     const through = isFull ? (rows.at(-1)?.delivery.seq ?? 0) : Infinity;
-    const pending = new Set(rows.map(({ delivery }) => delivery.deliveryId));
+    const pending = new Set(rows.map(({ delivery }) => keyOf(delivery)));
     const lanes = lane === null ? this.#lanes : [lane];
     const fresh = lanes.map((one) => {
       one.saw(pending, through);

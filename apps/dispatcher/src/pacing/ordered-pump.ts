@@ -3,7 +3,7 @@ import type { DispatchLookupResult, OrderedDeliveries, PacedEndpoint } from '#li
 import type { OrderedResult } from '../attempt-maker.js';
 import type { Flight } from '../lane.js';
 import type { OrderStart, OrderStarts } from './order-start.js';
-import { OrderedLanes, type LaneRead, type OrderedLane } from './ordered-lanes.js';
+import { keyOf, OrderedLanes, type LaneRead, type OrderedLane } from './ordered-lanes.js';
 
 /** Bytes of all lanes. With more, nothing is read ahead. */
 const HELD_BYTES = 64 * 1024 * 1024;
@@ -134,8 +134,8 @@ export class OrderedPump {
     const [next] = lane.queue;
     if (next === undefined || lane.flying.length === 0 || lane.isLookingUp) return;
     const { nowMs } = this.use;
-    const id = next.delivery.deliveryId;
-    if (lane.lookedUp?.id === id && nowMs() - lane.lookedUp.atMs < LOOK_UP_EVERY_MS) return;
+    const key = keyOf(next.delivery);
+    if (lane.lookedUp?.key === key && nowMs() - lane.lookedUp.atMs < LOOK_UP_EVERY_MS) return;
     const { delivery, attempts, dueAtMs, envelope } = next;
     lane.isLookingUp = true;
     const atMs = nowMs();
@@ -143,7 +143,7 @@ export class OrderedPump {
       .find({ delivery, run: 0, attempt: attempts + 1, dueAtMs, traceparent: null, envelope })
       .then(
         (found) => {
-          if (this.#isCurrent(endpoint)) lane.lookedUp = { id, found, atMs };
+          if (this.#isCurrent(endpoint)) lane.lookedUp = { key, found, atMs };
         },
         () => undefined,
       )

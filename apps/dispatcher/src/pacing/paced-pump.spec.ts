@@ -148,6 +148,17 @@ describe('a paced endpoint', () => {
     expect(made[0]!.flight.isWithdrawn).toBe(true);
   });
 
+  it('gets an attempt that an assignment withdrew in the next one', async () => {
+    listed = [limits({ maxInFlight: 1 })];
+    expect(await roundAt(0)).toEqual([1]);
+    generation = 2;
+    const stored = waiting;
+    await endAll();
+    // It was withdrawn before it was sent, so its delivery still waits.
+    waiting = stored;
+    expect(await roundAt(300)).toEqual([1]);
+  });
+
   it('whose limits are removed gets what still waits, which is passed on, and is then forgotten', async () => {
     await roundAt(0);
     listed = [];

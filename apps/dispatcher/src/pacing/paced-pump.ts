@@ -275,7 +275,9 @@ export class PacedPump {
       .catch(() => undefined)
       .finally(() => {
         flight.over();
-        share.taken.set(key, false);
+        // A withdrawn attempt was not made, so it looks due for good reason.
+        if (flight.isWithdrawn) share.taken.delete(key);
+        else share.taken.set(key, false);
         this.#underWay.delete(made);
       });
     this.#underWay.add(made);

@@ -6,6 +6,7 @@ import {
   type EventId,
   type OrgId,
 } from '#libs/domain';
+import { envelopeOfDelivery } from './envelope-of-delivery.js';
 import type { Store } from '../connection/store.js';
 
 /** Which deliveries to read: those of a lane, or of all lanes, with the lowest seqs. */
@@ -99,10 +100,7 @@ export class OrderedDeliveries {
            sum(octet_length(e.envelope)) over (partition by asked.nth order by asked.place) as bytes
          from unnest($1::uuid[], $2::bigint[], $3::timestamptz[], $4::int[], $5::int[])
            as asked(org_id, seq, appended_at, nth, place)
-         cross join lateral (
-           select envelope from events
-           where org_id = asked.org_id and seq = asked.seq and appended_at = asked.appended_at limit 1
-         ) e
+         cross join lateral ${envelopeOfDelivery('asked.org_id', 'asked.seq', 'asked.appended_at')} e
        ) sized where bytes <= $6::bigint or place = 0 order by nth, place`,
       [
         asked.map(({ delivery }) => delivery.orgId),

@@ -1,4 +1,5 @@
 import { seqFromText, type DeliveryId, type DueAttempt, type EndpointId, type EventId, type OrgId } from '#libs/domain';
+import { envelopeOfDelivery } from './envelope-of-delivery.js';
 import { projectedUpTo } from '../projections/projection-offsets.js';
 import type { Store } from '../connection/store.js';
 
@@ -135,9 +136,7 @@ export class OverdueDeliveries {
        ) d
        join endpoints p on p.id = d.endpoint_id
        left join endpoint_endings n on n.endpoint_id = d.endpoint_id
-       cross join lateral (
-         select envelope from events where org_id = d.org_id and seq = d.seq and appended_at = d.created_at limit 1
-       ) e
+       cross join lateral ${envelopeOfDelivery('d.org_id', 'd.seq', 'd.created_at')} e
        where d.status = 'pending' and d.run = suspect.run and d.attempts = suspect.attempts
          and d.endings = coalesce(n.endings, 0)
        order by suspect.place`,
