@@ -52,7 +52,11 @@ function firstSeqs(pushes: readonly Received[]): readonly number[] {
 
 const upTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, nth) => first + nth);
 
-function delivered({ operator, endpoint }: Subscribed, count: number, timeoutMs = 30_000): Promise<readonly Delivery[]> {
+function delivered(
+  { operator, endpoint }: Subscribed,
+  count: number,
+  timeoutMs = 30_000,
+): Promise<readonly Delivery[]> {
   return eventually(
     async () => {
       const found = await operator.deliveries(endpoint.id);
@@ -63,7 +67,7 @@ function delivered({ operator, endpoint }: Subscribed, count: number, timeoutMs 
   );
 }
 
-/** Answers each push when it is told to. */
+/** Answers all waiting pushes on `release`. */
 function held(): { readonly answer: Receiver['answer']; release(): void } {
   const waiting: (() => void)[] = [];
   return {
@@ -135,38 +139,46 @@ describe('an endpoint that is ordered as a whole', () => {
     await delivered(to, 3);
   });
 
-  it.concurrent('keeps its order and loses nothing while dispatchers come and go', async () => {
-    const to = await aSubscriber({ ordering: { by: 'endpoint', batch: 7 } }, (_request, response) => {
-      setTimeout(() => response.end(), 20);
-    });
-    await to.operator.emit(...tickets(100));
-    const joining = await suite.gapless.start([DispatcherModule], { name: 'third' });
-    await to.operator.emit(...tickets(100));
-    await joining.stop();
-    await delivered(to, 200, 40_000);
-    expect(firstSeqs(to.receiver.received)).toEqual(upTo(200));
-  }, 60_000);
+  it.concurrent(
+    'keeps its order and loses nothing while dispatchers come and go',
+    async () => {
+      const to = await aSubscriber({ ordering: { by: 'endpoint', batch: 7 } }, (_request, response) => {
+        setTimeout(() => response.end(), 20);
+      });
+      await to.operator.emit(...tickets(100));
+      const joining = await suite.gapless.start([DispatcherModule], { name: 'third' });
+      await to.operator.emit(...tickets(100));
+      await joining.stop();
+      await delivered(to, 200, 40_000);
+      expect(firstSeqs(to.receiver.received)).toEqual(upTo(200));
+    },
+    60_000,
+  );
 
-  it.concurrent('is ordered from the change on, after what was on its way before', async () => {
-    const waits = held();
-    const to = await aSubscriber({}, waits.answer);
-    await to.operator.emit(...tickets(30));
-    await eventually(() => {
-      expect(to.receiver.received).toHaveLength(30);
-    });
-    await to.operator.change(to.endpoint.id, { ordering: { by: 'endpoint' } });
-    await to.operator.emit(...tickets(10));
-    waits.release();
-    to.receiver.answer = always(200);
-    await delivered(to, 40);
-    const seqs = firstSeqs(to.receiver.received);
-    expect(seqs.slice(0, 30).toSorted((one, other) => one - other)).toEqual(upTo(30));
-    expect(seqs.slice(30)).toEqual(upTo(40, 31));
-    // And without an order again, nothing is lost.
-    await to.operator.emit(...tickets(20));
-    await to.operator.change(to.endpoint.id, { ordering: { by: 'none' } });
-    await delivered(to, 60);
-  }, 60_000);
+  it.concurrent(
+    'is ordered from the change on, after what was on its way before',
+    async () => {
+      const waits = held();
+      const to = await aSubscriber({}, waits.answer);
+      await to.operator.emit(...tickets(30));
+      await eventually(() => {
+        expect(to.receiver.received).toHaveLength(30);
+      });
+      await to.operator.change(to.endpoint.id, { ordering: { by: 'endpoint' } });
+      await to.operator.emit(...tickets(10));
+      waits.release();
+      to.receiver.answer = always(200);
+      await delivered(to, 40);
+      const seqs = firstSeqs(to.receiver.received);
+      expect(seqs.slice(0, 30).toSorted((one, other) => one - other)).toEqual(upTo(30));
+      expect(seqs.slice(30)).toEqual(upTo(40, 31));
+      // And without an order again, nothing is lost.
+      await to.operator.emit(...tickets(20));
+      await to.operator.change(to.endpoint.id, { ordering: { by: 'none' } });
+      await delivered(to, 60);
+    },
+    60_000,
+  );
 
   it.concurrent('never gets more than its limit', async () => {
     const to = await aSubscriber({ ordering: { by: 'endpoint' }, max_per_second: 10 });
@@ -195,7 +207,14 @@ describe('an endpoint that is ordered by subject', () => {
         const got = to.receiver.received.flatMap(eventsOf).filter(({ data }) => free.includes(data.id));
         expect(got).toHaveLength(free.length * 3);
         // Its lane waits for the retries of the first one.
-        expect(new Set(to.receiver.received.flatMap(eventsOf).filter(({ data }) => isBad(data.id)).map(({ seq }) => seq)).size).toBe(1);
+        expect(
+          new Set(
+            to.receiver.received
+              .flatMap(eventsOf)
+              .filter(({ data }) => isBad(data.id))
+              .map(({ seq }) => seq),
+          ).size,
+        ).toBe(1);
       },
       { timeoutMs: 4_000 },
     );

@@ -155,7 +155,7 @@ export class OrderedLane {
   }
 
   /**
-   * Takes note of what is pending. What is not any more was skipped, or ended for another reason.
+   * Notes which deliveries are pending. The others were skipped, or ended for another reason.
    * @param through the last seq that was looked at
    */
   saw(pending: ReadonlySet<string>, through: number): void {

@@ -156,7 +156,7 @@ export class Webhook {
   }
 
   async #workOn(events: readonly GaplessEvent[], push: Push, before: Promise<void> | undefined): Promise<void> {
-    await before;
+    if (before !== undefined) await before;
     for (const event of events) await this.#work(event, push);
   }
 

@@ -6,7 +6,7 @@ export const ORDERINGS = ['none', 'endpoint', 'subject'] as const;
 /** `endpoint`: in the order of seqs. `subject`: in the order of seqs for each subject. */
 export type OrderedBy = (typeof ORDERINGS)[number];
 
-/** In which order, and how many at a time, an endpoint gets its events (contract 3.8). */
+/** In which order, and how many at a time, an endpoint gets its events (contract 6.7). */
 export interface Ordering {
   readonly by: OrderedBy;
   /** The most events in a request. With 1, a request is one envelope. */

@@ -39,7 +39,7 @@ interface Row {
   readonly next_attempt_at: Date;
 }
 
-/** What is read of each pending delivery with a lane. The conditions are those of two partial indexes. */
+/** Selects pending deliveries with a lane. The conditions are those of two partial indexes. */
 const PENDING = `
   select id, org_id, endpoint_id, event_id, event_type, seq, created_at, lane, attempts, next_attempt_at from deliveries
   where endpoint_id = asked.endpoint_id and endings = coalesce(n.endings, 0)
