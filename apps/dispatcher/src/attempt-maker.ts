@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import {
   attemptLeadMs,
   batchLimit,
@@ -157,6 +158,8 @@ export class AttemptMaker {
         ? { kind: 'waits', untilMs: after.dueAtMs }
         : { kind: 'done', deliveries: 1 + accepted.length },
     );
+    // Lets the lane write its next request before the facts of this one are made.
+    if (accepted.length > 0) await setImmediate();
     const leadMs = attemptLeadMs(due, outcome.startedAtMs);
     const error = outcome.error === null ? null : errorText(outcome.error);
     const ofAll = { target, outcome, after, batch: batchOf(due, target) };

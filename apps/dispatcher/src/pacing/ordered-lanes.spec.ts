@@ -128,6 +128,17 @@ describe('a lane', () => {
     expect(begin(theLane())).toEqual([1]);
   });
 
+  it('reads two requests ahead, and no more while the projection is behind', () => {
+    pending = Array.from({ length: 100 }, (_, nth) => aRow(nth + 1));
+    lanes = new OrderedLanes(endpointId, { by: 'endpoint', batch: 20 });
+    for (let round = 0; round < 3; round++) {
+      for (let looks = 0; looks < 5; looks++) look();
+      expect(theLane().queue).toHaveLength(40);
+      expect(begin(theLane())).toHaveLength(20);
+      theLane().end({ kind: 'done', deliveries: 20 });
+    }
+  });
+
   it('waits for the projection when it is far behind', () => {
     pending = Array.from({ length: 2_500 }, (_, nth) => aRow(nth + 1));
     lanes = new OrderedLanes(endpointId, { by: 'endpoint', batch: 500 });

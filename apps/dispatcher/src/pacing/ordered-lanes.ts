@@ -18,8 +18,8 @@ const LOOK_WHILE_WAITING_MS = 500;
 /** The first look at an endpoint with lanes reads at most this many of all lanes. With more, each lane is read. */
 const FIRST_LOOK = 64;
 /** The least number of deliveries of a lane that are read ahead. */
-const AHEAD = 8;
-const AHEAD_WHOLE = 32;
+const AHEAD = 4;
+const AHEAD_WHOLE = 16;
 /** Deliveries whose outcomes are not projected yet. With more, the endpoint waits for the projection. */
 const UNPROJECTED = 2_000;
 /** How old a look-up of the endpoint may be when an attempt begins. */
@@ -125,6 +125,7 @@ export class OrderedLane {
   begin({ followers = [] }: DueAttempt): void {
     this.failed = null;
     this.lookedUp = null;
+    this.lookAtMs = -Infinity;
     this.flying = this.queue.splice(0, 1 + followers.length);
   }
 
@@ -244,14 +245,14 @@ export class OrderedLanes {
       this.#lookAtMs = nowMs + LOOK_WHEN_IDLE_MS;
       return [{ range: { endpointId, lane: null, limit: FIRST_LOOK }, lane: null }];
     }
-    const ahead = Math.max(this.ordering.batch, this.#lanes.length === 1 ? AHEAD_WHOLE : AHEAD);
+    // Two requests, so that the next one is there at the answer, even if a read takes as long as that.
+    const ahead = 2 * Math.max(this.ordering.batch, this.#lanes.length === 1 ? AHEAD_WHOLE : AHEAD);
     const reads: LaneRead[] = [];
     for (const lane of this.#lanes) {
       if (nowMs < lane.lookAtMs) continue;
-      const waits = lane.waits(clockMs);
-      if (!waits && lane.queue.length > ahead / 2 && lane.done.size === 0) continue;
+      const limit = limitOf(lane, ahead, clockMs);
+      if (limit === 0) continue;
       lane.lookAtMs = nowMs + lookAgainAfterMs(lane, clockMs);
-      const limit = lane.done.size + (waits ? 1 : lane.held + ahead);
       reads.push({ range: { endpointId, lane: lane.key, limit }, lane });
     }
     return reads;
@@ -277,6 +278,14 @@ export class OrderedLanes {
     });
     return fresh.filter(([, deliveries]) => deliveries.length > 0);
   }
+}
+
+/** Returns how many deliveries of the lane to read; 0 for none. Those that are known have the lowest seqs. */
+function limitOf(lane: OrderedLane, ahead: number, clockMs: number): number {
+  const { done, flying, queue } = lane;
+  if (lane.waits(clockMs)) return done.size + 1;
+  if (queue.length <= ahead / 2) return done.size + flying.length + ahead;
+  return done.size === 0 ? 0 : done.size + flying.length;
 }
 
 function lookAgainAfterMs(lane: OrderedLane, clockMs: number): number {
