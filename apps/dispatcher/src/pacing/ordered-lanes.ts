@@ -21,7 +21,7 @@ const FIRST_LOOK = 64;
 const AHEAD = 4;
 const AHEAD_WHOLE = 16;
 /** Deliveries whose outcomes are not projected yet. With more, the endpoint waits for the projection. */
-const UNPROJECTED = 2_000;
+const NOT_PROJECTED = 2_000;
 /** How old a look-up of the endpoint may be when an attempt begins. */
 const LOOK_UP_AGE_MS = 150;
 
@@ -234,7 +234,7 @@ export class OrderedLanes {
 
   /** Whether attempts may begin: the projection is not too far behind. */
   get mayBegin(): boolean {
-    return this.#lanes.reduce((sum, lane) => sum + lane.done.size, 0) < UNPROJECTED;
+    return this.#lanes.reduce((sum, lane) => sum + lane.done.size, 0) < NOT_PROJECTED;
   }
 
   /** Returns what is to be read now. */
