@@ -17,7 +17,7 @@ import { Metrics } from '#libs/telemetry';
 import { aDueAttempt, attemptOf } from '../../../test/support/due-attempts.js';
 import { FakeAppender } from '../../../test/support/fake-appender.js';
 import { aStageKit } from '../../../test/support/stage-kit.js';
-import { AttemptMaker } from './attempt-maker.js';
+import { AttemptMaker, type OrderedResult } from './attempt-maker.js';
 import type { DispatchLookup } from './dispatch-lookup.js';
 import { Flight } from './lane.js';
 import { RecentAttempts } from './recent-attempts.js';
@@ -308,5 +308,65 @@ describe('an attempt to a paced endpoint', () => {
     expect(posts).toHaveLength(1);
     expect(appender.records.map(({ topic }) => topic)).toEqual([topics.attempts]);
     expect(attemptOf(appender.records[0]!)).toEqual(other);
+  });
+});
+
+describe('an attempt of ordered deliveries', () => {
+  const ordered: Target = { ...TARGET, settings: { ordering: { by: 'endpoint', batch: 3 } } };
+  const followers = [2, 3, 4].map((nth) => ({ ...aDueAttempt(nth), attempt: nth === 3 ? 2 : 1 }));
+  let results: OrderedResult[];
+
+  beforeEach(() => {
+    results = [];
+  });
+
+  const makeInOrder = (found: DispatchLookupResult) =>
+    maker.makeInOrder(
+      { ...due, followers },
+      found,
+      new Flight(() => 0),
+      () => undefined,
+      (result) => results.push(result),
+    );
+
+  it('has a fact for each delivery that the answer accepts, and at most as many as a request may have', async () => {
+    outcome = { ...answered(200), acknowledged: 3 };
+    await makeInOrder({ kind: 'target', target: ordered });
+    expect(posts[0]?.[0].followers).toHaveLength(2);
+    expect(results).toEqual([{ kind: 'done', deliveries: 3 }]);
+    expect(facts()).toMatchObject(
+      [due, ...followers.slice(0, 2)].map(({ delivery, attempt }) => ({
+        type: 'attempted',
+        delivery,
+        attempt,
+        next: 'delivered',
+        batch: [due.delivery.seq, followers[1]!.delivery.seq],
+      })),
+    );
+  });
+
+  it('that is accepted in part leaves the rest', async () => {
+    outcome = { ...answered(200), acknowledged: 1 };
+    await makeInOrder({ kind: 'target', target: ordered });
+    expect(results).toEqual([{ kind: 'done', deliveries: 1 }]);
+    expect(facts()).toHaveLength(1);
+  });
+
+  it('that fails is one of the first delivery alone, which its lane waits for', async () => {
+    outcome = answered(500);
+    await makeInOrder({ kind: 'target', target: ordered });
+    expect(results).toEqual([{ kind: 'waits', untilMs: NOW_MS + 42 + SCHEDULE[0]! }]);
+    expect(facts()).toMatchObject([{ delivery: due.delivery, next: 'retry', attempt: 1 }]);
+    expect(retries()).toHaveLength(1);
+  });
+
+  it('is not made once the endpoint is not ordered, deleted or inactive', async () => {
+    await makeInOrder({ kind: 'target', target: TARGET });
+    await makeInOrder({ kind: 'gone' });
+    await makeInOrder({ kind: 'inactive' });
+    expect(posts).toEqual([]);
+    expect(results).toEqual([{ kind: 'left' }, { kind: 'done', deliveries: 1 }, { kind: 'done', deliveries: 4 }]);
+    expect(retries()).toMatchObject([{ topic: topics.attempts }]);
+    expect(facts()).toMatchObject(Array(4).fill({ type: 'ended', reason: 'endpoint_disabled' }));
   });
 });

@@ -1,9 +1,16 @@
+import { setImmediate } from 'node:timers/promises';
 import {
   attemptLeadMs,
+  batchLimit,
   decideAfterAttempt,
   decideAfterCallback,
   errorText,
+  isOrdered,
   isPaced,
+  type AfterAttempt,
+  type Attempted,
+  type AttemptOutcome,
+  type BatchedDelivery,
   type DeliveryFact,
   type Destination,
   type DueAttempt,
@@ -13,6 +20,7 @@ import { attemptRecord, factRecord, type Appender, type NewRecord } from '#libs/
 import { parseTraceParent } from '#libs/telemetry';
 import type { StageKit } from '#libs/platform';
 import { untilItWorks } from '#libs/runtime';
+import type { DispatchLookupResult } from '#libs/postgres';
 import type { DispatchLookup } from './dispatch-lookup.js';
 import type { Flight } from './lane.js';
 import { measureAttempt } from './measure-attempt.js';
@@ -30,6 +38,18 @@ export interface AttemptMakerDependencies {
   /** Aborted when the process ends. Attempts in flight are then made again later. */
   readonly signal: AbortSignal;
 }
+
+/** What became of an attempt of an ordered delivery and of those that follow it. */
+export type OrderedResult =
+  /** This many of them are done: sent, or ended for another reason. The lane goes on after them. */
+  | { readonly kind: 'done'; readonly deliveries: number }
+  /** The first one failed and waits for its next attempt. */
+  | { readonly kind: 'waits'; readonly untilMs: number }
+  /** The endpoint is not ordered any more, or another process makes the attempt. */
+  | { readonly kind: 'left' };
+
+/** A response of at most this length is stored with each delivery of a batch, a longer one with the first alone. */
+const SHORT_EXCERPT = 200;
 
 /** Makes attempts: looks up the endpoint, pushes, and appends the outcome. Never writes Postgres. */
 export class AttemptMaker {
@@ -61,6 +81,53 @@ export class AttemptMaker {
     }
   }
 
+  /** Looks up the endpoint of an attempt that begins soon. */
+  find(due: DueAttempt): Promise<DispatchLookupResult> {
+    return this.use.lookup.find(due);
+  }
+
+  /**
+   * Makes the attempt of an ordered delivery and of its followers. Resolves once every record that follows is in Kafka.
+   * @param found the endpoint, as it was looked up a moment ago
+   * @param onResult called as soon as the lane can go on
+   */
+  async makeInOrder(
+    due: DueAttempt,
+    found: DispatchLookupResult,
+    flight: Flight,
+    onSent: () => void,
+    onResult: (result: OrderedResult) => void,
+  ): Promise<void> {
+    if (flight.isWithdrawn) {
+      onResult({ kind: 'left' });
+      return;
+    }
+    switch (found.kind) {
+      case 'gone':
+      case 'superseded':
+        onResult({ kind: 'done', deliveries: 1 });
+        return;
+      case 'inactive': {
+        const all = [due, ...(due.followers ?? [])];
+        onResult({ kind: 'done', deliveries: all.length });
+        await this.#append(
+          all.map(({ delivery }) => this.#fact({ type: 'ended', delivery, run: 0, reason: 'endpoint_disabled' })),
+        );
+        return;
+      }
+      case 'target': {
+        const { settings } = found.target;
+        if (isOrdered(settings)) {
+          const followers = due.followers?.slice(0, (batchLimit(settings) ?? 1) - 1) ?? [];
+          await this.#push({ ...due, followers }, found.target, flight, onSent, onResult);
+          return;
+        }
+        onResult({ kind: 'left' });
+        if (!isPaced(settings)) await this.#append([attemptRecord(this.use.kit.topics.attempts, due)]);
+      }
+    }
+  }
+
   /** Leaves the attempt to the others. Attempts of paced endpoints are only in the delivery log. */
   async #leave(due: DueAttempt): Promise<void> {
     if (this.use.isForPaced) await this.#append([attemptRecord(this.use.kit.topics.attempts, due)]);
@@ -69,7 +136,13 @@ export class AttemptMaker {
     }
   }
 
-  async #push(due: DueAttempt, target: Target, flight: Flight, onSent?: () => void): Promise<void> {
+  async #push(
+    due: DueAttempt,
+    target: Target,
+    flight: Flight,
+    onSent?: () => void,
+    onResult?: (result: OrderedResult) => void,
+  ): Promise<void> {
     const { topics, config, metrics, tracing, logger } = this.use.kit;
     flight.posting();
     const outcome = await this.use.destination.attempt(due, target, this.use.signal, onSent);
@@ -79,25 +152,24 @@ export class AttemptMaker {
       target.mcp === undefined
         ? decideAfterAttempt(due.attempt, outcome, config.retrySchedule, target.settings)
         : decideAfterCallback(due.attempt, outcome, config.retrySchedule);
+    const accepted = after.kind === 'delivered' ? acceptedOf(due, outcome) : [];
+    onResult?.(
+      after.kind === 'retry'
+        ? { kind: 'waits', untilMs: after.dueAtMs }
+        : { kind: 'done', deliveries: 1 + accepted.length },
+    );
+    // Lets the lane write its next request before the facts of this one are made.
+    if (accepted.length > 0) await setImmediate();
     const leadMs = attemptLeadMs(due, outcome.startedAtMs);
     const error = outcome.error === null ? null : errorText(outcome.error);
+    const ofAll = { target, outcome, after, batch: batchOf(due, target) };
     const records = [
-      this.#fact({
-        type: 'attempted',
-        delivery: due.delivery,
-        run: due.run,
-        attempt: due.attempt,
-        activation: target.activation,
-        startedAtMs: outcome.startedAtMs + leadMs,
-        ...(leadMs === 0 ? {} : { leadMs }),
-        durationMs: outcome.durationMs,
-        responseStatus: outcome.response?.code ?? null,
-        error,
-        responseExcerpt: outcome.response?.excerpt ?? null,
-        next: after.kind,
-        nextAttemptAtMs: after.kind === 'retry' ? after.dueAtMs + leadMs : null,
-        ...(after.kind === 'exhausted' && after.disables === true ? { disables: true } : {}),
-      }),
+      this.#fact(attemptedFact(due, { ...ofAll, run: due.run, leadMs })),
+      ...accepted.map((follower) =>
+        this.#fact(
+          attemptedFact(follower, { ...ofAll, run: due.run, leadMs: attemptLeadMs(follower, outcome.startedAtMs) }),
+        ),
+      ),
     ];
     const retryTopic = after.kind === 'retry' ? topics.retry[after.tier - 1] : undefined;
     if (after.kind === 'retry' && retryTopic !== undefined) {
@@ -120,6 +192,7 @@ export class AttemptMaker {
         response_status: outcome.response?.code ?? null,
         error,
         duration_ms: outcome.durationMs,
+        ...(accepted.length === 0 ? {} : { deliveries: 1 + accepted.length }),
       },
       'delivery.attempted',
     );
@@ -138,4 +211,48 @@ export class AttemptMaker {
       },
     });
   }
+}
+
+/** Returns the followers that the response accepts. */
+function acceptedOf({ followers = [] }: DueAttempt, { acknowledged }: AttemptOutcome): readonly BatchedDelivery[] {
+  return acknowledged === undefined ? followers : followers.slice(0, acknowledged - 1);
+}
+
+function batchOf({ delivery, followers = [] }: DueAttempt, { settings, mcp }: Target): Attempted['batch'] {
+  if (mcp !== undefined || batchLimit(settings) === null) return undefined;
+  return [delivery.seq, followers.at(-1)?.delivery.seq ?? delivery.seq];
+}
+
+interface OfAll {
+  readonly target: Target;
+  readonly outcome: AttemptOutcome;
+  readonly after: AfterAttempt;
+  readonly batch: Attempted['batch'];
+  readonly run: number;
+  readonly leadMs: number;
+}
+
+function attemptedFact(
+  made: Pick<DueAttempt, 'delivery' | 'attempt'> & { readonly run?: number },
+  { target, outcome, after, batch, run, leadMs }: OfAll,
+): Attempted {
+  const excerpt = outcome.response?.excerpt ?? null;
+  const isFollower = made.run === undefined;
+  return {
+    type: 'attempted',
+    delivery: made.delivery,
+    run,
+    attempt: made.attempt,
+    activation: target.activation,
+    startedAtMs: outcome.startedAtMs + leadMs,
+    ...(leadMs === 0 ? {} : { leadMs }),
+    durationMs: outcome.durationMs,
+    responseStatus: outcome.response?.code ?? null,
+    error: outcome.error === null ? null : errorText(outcome.error),
+    responseExcerpt: isFollower && (excerpt?.length ?? 0) > SHORT_EXCERPT ? null : excerpt,
+    next: after.kind,
+    nextAttemptAtMs: after.kind === 'retry' ? after.dueAtMs + leadMs : null,
+    ...(batch === undefined ? {} : { batch }),
+    ...(after.kind === 'exhausted' && after.disables === true ? { disables: true } : {}),
+  };
 }

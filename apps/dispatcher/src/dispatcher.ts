@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import { ENDPOINT_SHARE, ORG_SHARE, type Destination, type DueAttempt } from '#libs/domain';
-import { EndpointDirectory, OverdueDeliveries, PacedEndpoints } from '#libs/postgres';
+import { ENDPOINT_SHARE, ORG_SHARE, type Destination, type DueAttempt, type EndpointId } from '#libs/domain';
+import { EndpointDirectory, OrderedDeliveries, OverdueDeliveries, PacedEndpoints } from '#libs/postgres';
 import {
   Appender,
   Appenders,
@@ -21,6 +21,7 @@ import { DESTINATION } from './destination.provider.js';
 import { AttentiveClock } from './attentive-clock.js';
 import { Lane, type LaneLimits } from './lane.js';
 import { measureLane, measurePump } from './measure-lane.js';
+import { OrderStarts } from './pacing/order-start.js';
 import { PacedPartitions, type PacedSession } from './pacing/paced-partitions.js';
 import { PacedPump } from './pacing/paced-pump.js';
 import { RecentAttempts } from './recent-attempts.js';
@@ -95,6 +96,7 @@ export class Dispatcher implements OnApplicationBootstrap, BeforeApplicationShut
     private readonly sessions: ConsumerSessions,
     pacedEndpoints: PacedEndpoints,
     overdue: OverdueDeliveries,
+    orderedDeliveries: OrderedDeliveries,
     positions: LogPositions,
     private readonly kit: StageKit,
     @Inject(DESTINATION) private readonly destination: Destination,
@@ -162,21 +164,32 @@ export class Dispatcher implements OnApplicationBootstrap, BeforeApplicationShut
       dependencies,
     );
     const session = () => this.#pacedSession();
+    const common = {
+      attemptMs: config.deliveryTimeoutMs,
+      factsEnd: () => positions.ends(topics.deliveries),
+      projectedTo: () => overdue.projectedUpTo('deliveries', topics.deliveries),
+      partitionOf: (id: EndpointId) => partitionOf(id, config.partitions),
+      nowMs: () => performance.now(),
+    };
     this.#paced = new PacedPump({
+      ...common,
       endpoints: pacedEndpoints,
       overdue,
-      partitions: new PacedPartitions({
-        session,
-        attemptMs: config.deliveryTimeoutMs,
-        factsEnd: () => positions.ends(topics.deliveries),
-        projectedTo: () => overdue.projectedUpTo('deliveries', topics.deliveries),
-        nowMs: () => performance.now(),
-      }),
-      partitionOf: (id) => partitionOf(id, config.partitions),
+      partitions: new PacedPartitions({ ...common, session }),
+      ordered: {
+        deliveries: orderedDeliveries,
+        starts: new OrderStarts({
+          ...common,
+          deliveries: orderedDeliveries,
+          routed: () => routedOf(positions, `${config.topicPrefix}-${ROUTER_GROUP}`, topics.log),
+          partitionOfOrg: (id) => partitionOf(id, config.partitions),
+        }),
+        find: (due) => pacedMaker.find(due),
+        make: (...attempt) => pacedMaker.makeInOrder(...attempt),
+      },
       make: (due, flight, onSent) => pacedMaker.make(due, flight, onSent),
       generation: () => session()?.generation,
       clockMs: () => clock.now(),
-      nowMs: () => performance.now(),
       logger,
     });
     measurePump(metrics, this.#paced);
@@ -246,4 +259,19 @@ export class Dispatcher implements OnApplicationBootstrap, BeforeApplicationShut
       },
     });
   }
+}
+
+/** Returns the ends of the partitions of the log, and how far each is routed. Records that are no longer kept count. */
+async function routedOf(positions: LogPositions, group: string, log: string) {
+  return positions.together(async (all) => {
+    // The ends come first: what is appended after them was not asked for.
+    const bounds = await all.bounds(log);
+    const committed = await all.committed(group, log);
+    return {
+      ends: new Map([...bounds].map(([partition, { begin, end }]) => [partition, begin === end ? 0 : end])),
+      routedTo: new Map(
+        [...bounds].map(([partition, { begin }]) => [partition, Math.max(begin, committed.get(partition) ?? 0)]),
+      ),
+    };
+  });
 }

@@ -30,6 +30,8 @@ export interface AttemptedDelivery {
     readonly at: Date;
     /** How far `at` is ahead of the clock that stamped the signatures, milliseconds. */
     readonly leadMs: number;
+    /** The seqs of the first and last event of the request, if it was a batch. */
+    readonly batch: readonly [first: number, last: number] | null;
   }[];
   /** The stored JSON text; `null` once retention has removed it. */
   readonly envelope: string | null;

@@ -13,6 +13,7 @@ export * from './connection/store.js';
 export * from './deliveries/delivery-log-audit.js';
 export * from './deliveries/delivery-log.js';
 export * from './deliveries/event-answers.js';
+export * from './deliveries/ordered-deliveries.js';
 export * from './deliveries/overdue-deliveries.js';
 export * from './deliveries/recovery-records.js';
 export * from './deliveries/recovery-source.js';

@@ -10,6 +10,7 @@ import { SigningKeys } from './access/signing-keys.js';
 import { Store } from './connection/store.js';
 import { DeliveryLog } from './deliveries/delivery-log.js';
 import { EventAnswers } from './deliveries/event-answers.js';
+import { OrderedDeliveries } from './deliveries/ordered-deliveries.js';
 import { OverdueDeliveries } from './deliveries/overdue-deliveries.js';
 import { RecoveryRecords } from './deliveries/recovery-records.js';
 import { RecoverySource } from './deliveries/recovery-source.js';
@@ -57,6 +58,7 @@ const OVER_THE_STORE: readonly (new (store: Store) => object)[] = [
   LiveChatSettingsRecords,
   OrgRecords,
   OrgStatistics,
+  OrderedDeliveries,
   OverdueDeliveries,
   PacedEndpoints,
   PortalSessionRecords,

@@ -13,6 +13,8 @@ const UNKNOWN = {
   orgId: anOrgId(),
   endpointId: 'whe_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
   deliveryId: 'whd_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
+  failingEndpointId: 'whe_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
+  pendingDeliveryId: 'whd_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
   apiKeyId: 'gk_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
   cursorName: 'no-such-cursor',
   subscriptionId: `sub_${'0'.repeat(32)}`,
@@ -22,14 +24,19 @@ const UNKNOWN = {
 
 let suite: ApiSuite;
 let receiver: Receiver;
+let refusing: Receiver;
 
 beforeAll(async () => {
   suite = await ApiSuite.start();
   receiver = await aReceiver();
+  refusing = await aReceiver((_request, response) => {
+    response.writeHead(500).end();
+  });
 });
 
 afterAll(async () => {
   await receiver.close();
+  await refusing.close();
   await suite.stop();
 });
 
@@ -46,9 +53,14 @@ async function anOrg(orgId: OrgId = anOrgId()): Promise<Org> {
     { key, ...posting('/api/v1/external/webhooks', hook) },
     201,
   );
-  const test = { method: 'POST', path: `/api/v1/external/webhooks/${endpointId}/test` };
+  const failing = await suite.data<{ id: string }>(
+    { key, ...posting('/api/v1/external/webhooks', { ...hook, url: refusing.url }) },
+    201,
+  );
+  const testOf = (id: string) => ({ key, method: 'POST', path: `/api/v1/external/webhooks/${id}/test` });
+  const pending = await suite.data<{ id: string }>(testOf(failing.id), 202);
   const { id: deliveryId, event_id: eventId } = await suite.data<{ id: string; event_id: string }>(
-    { key, ...test },
+    testOf(endpointId),
     202,
   );
   await eventually(() => suite.data({ key, method: 'GET', path: `/api/v1/external/events/${eventId}` }, 200));
@@ -62,7 +74,8 @@ async function anOrg(orgId: OrgId = anOrgId()): Promise<Org> {
   );
   const agent = { orgId, keyId, url: receiver.url };
   const subscriptionId = await anMcpSubscription(suite.app.app.get(McpSubscriptions), agent);
-  const ids = { endpointId, deliveryId, apiKeyId, cursorName, subscriptionId, recoveryId, eventId };
+  const failed = { failingEndpointId: failing.id, pendingDeliveryId: pending.id };
+  const ids = { endpointId, deliveryId, ...failed, apiKeyId, cursorName, subscriptionId, recoveryId, eventId };
   return { key, named: { orgId, endpointUrl: receiver.url, ...ids } };
 }
 

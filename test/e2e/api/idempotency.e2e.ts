@@ -17,6 +17,8 @@ function nothing(): Named {
     endpointUrl: '',
     endpointId: '',
     deliveryId: '',
+    failingEndpointId: '',
+    pendingDeliveryId: '',
     apiKeyId: '',
     cursorName: '',
     subscriptionId: '',

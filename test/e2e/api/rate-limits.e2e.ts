@@ -33,6 +33,8 @@ describe('the rate limit (contract 9)', () => {
     endpointUrl: 'http://127.0.0.1:9009/',
     endpointId: 'whe_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
     deliveryId: 'whd_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
+    failingEndpointId: 'whe_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
+    pendingDeliveryId: 'whd_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
     apiKeyId: 'gk_01K2Z8Q4T7WJ5M3N9R6XBCDEFG',
     cursorName: 'billing',
     subscriptionId: `sub_${'0'.repeat(32)}`,

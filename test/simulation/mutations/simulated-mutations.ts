@@ -156,4 +156,18 @@ export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
     find: '      void unfinished.add(async () => {',
     replace: '      this.#reached(topic, partition, firstOffset, nextOffset);\n      void unfinished.add(async () => {',
   },
+  {
+    name: 'order-not-kept',
+    breaks: 'a lane goes on with its next deliveries while others of it are under way',
+    file: 'apps/dispatcher/src/pacing/ordered-lanes.ts',
+    find: 'if (first === undefined || this.flying.length > 0 || this.waits(clockMs)) return undefined;',
+    replace: 'if (first === undefined || this.waits(clockMs)) return undefined;',
+  },
+  {
+    name: 'order-from-now',
+    breaks: 'an endpoint that becomes ordered does not wait for what is on its way without an order',
+    file: 'apps/dispatcher/src/pacing/order-start.ts',
+    find: 'isReady: isOrderedFromStart }',
+    replace: 'isReady: true }',
+  },
 ];

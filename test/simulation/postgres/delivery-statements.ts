@@ -2,9 +2,11 @@ import type { DeliveryId, EndpointId, EventId, OrgId, Seq } from '#libs/domain';
 import { moveOffset } from './offset-rows.js';
 import type { Row } from './statement.js';
 import type { Meaning } from './statements.js';
-import type { DeliveryRow, Tables } from './tables.js';
+import type { DeliveryRow, EventRow, Tables } from './tables.js';
 
-function deliveryOf(row: Row): DeliveryRow {
+/** @param before the stored row, whose lane does not change */
+function deliveryOf(row: Row, before: DeliveryRow | undefined): DeliveryRow {
+  const lane = before === undefined ? (row['lane'] as number | null) : (before.ref.lane ?? null);
   return {
     ref: {
       deliveryId: row['id'] as DeliveryId,
@@ -14,6 +16,7 @@ function deliveryOf(row: Row): DeliveryRow {
       event: String(row['event_type']),
       seq: Number(row['seq']) as Seq,
       createdAtMs: Number(row['created_at']),
+      ...(lane === null ? {} : { lane }),
     },
     endings: Number(row['endings']),
     run: Number(row['run']),
@@ -32,6 +35,18 @@ function isPresent(tables: Tables, row: Row): boolean {
 
 function isDueBefore(tables: Tables, row: DeliveryRow, beforeMs: number): boolean {
   return tables.statusOf(row) === 'pending' && (row.next_attempt_at_ms ?? Infinity) < beforeMs;
+}
+
+/** The event of a delivery, whichever copy the feed has. */
+function eventOf(tables: Tables, orgId: unknown, seq: unknown, createdAtMs: number): EventRow | undefined {
+  return (
+    tables.events.get(`${String(orgId)}/${String(seq)}/${createdAtMs}`) ??
+    tables.events.values().find((event) => event.org_id === orgId && event.seq === Number(seq))
+  );
+}
+
+function waitsForTurn({ ref, run }: DeliveryRow): boolean {
+  return ref.lane !== undefined && run === 0;
 }
 
 /** Deliveries and their attempts. */
@@ -88,7 +103,8 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
         tables.attempts.set(key, row['delivery_id'] as DeliveryId);
       }
       for (const row of statement.rowsOf(parameters, 'delivery')) {
-        if (isPresent(tables, row)) tables.deliveries.set(String(row['id']), deliveryOf(row));
+        const id = String(row['id']);
+        if (isPresent(tables, row)) tables.deliveries.set(id, deliveryOf(row, tables.deliveries.get(id)));
       }
       for (const row of statement.rowsOf(parameters, 'health')) {
         if (!isPresent(tables, row)) continue;
@@ -181,10 +197,11 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
     name: 'overdue attempts',
     domain: null,
     sign: /as wanted\(id\)\s+left join endpoint_endings/,
-    act: (tables, _statement, [endpoints, before, limit]) =>
+    act: (tables, { sql }, [endpoints, before, limit]) =>
       (endpoints as readonly string[]).flatMap((endpointId) =>
         [...tables.deliveries.values()]
           .filter((row) => row.ref.endpointId === endpointId && isDueBefore(tables, row, Number(before)))
+          .filter((row) => !sql.includes('(lane is null or run > 0)') || !waitsForTurn(row))
           .sort((one, other) => (one.next_attempt_at_ms ?? 0) - (other.next_attempt_at_ms ?? 0))
           .slice(0, Number(limit))
           .map(({ ref, run, attempts }) => ({
@@ -205,7 +222,7 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
         const row = tables.deliveries.get(String(suspect['id']));
         if (row === undefined || tables.statusOf(row) !== 'pending') return [];
         const { ref, run, attempts } = row;
-        const event = tables.events.get(`${ref.orgId}/${ref.seq}/${ref.createdAtMs}`);
+        const event = eventOf(tables, ref.orgId, ref.seq, ref.createdAtMs);
         const isThere = tables.endpoints.get(ref.endpointId) !== undefined;
         if (event === undefined || !isThere || run !== suspect['run'] || attempts !== suspect['attempts']) return [];
         return [
@@ -224,5 +241,61 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
           },
         ];
       }),
+  },
+  {
+    name: 'ordered deliveries',
+    domain: null,
+    sign: /as asked\(endpoint_id, lane, most, place\)/,
+    act: (tables, statement, parameters) =>
+      statement.rowsOf(parameters, 'asked').flatMap(({ endpoint_id, lane, most }, index) =>
+        [...tables.deliveries.values()]
+          .filter(
+            (row) => row.ref.endpointId === endpoint_id && tables.statusOf(row) === 'pending' && waitsForTurn(row),
+          )
+          .filter((row) => lane === null || row.ref.lane === lane)
+          .sort((one, other) => one.ref.seq - other.ref.seq)
+          .slice(0, Number(most))
+          .map(({ ref, attempts, next_attempt_at_ms }) => ({
+            place: String(index + 1),
+            id: ref.deliveryId,
+            org_id: ref.orgId,
+            endpoint_id: ref.endpointId,
+            event_id: ref.eventId,
+            event_type: ref.event,
+            seq: String(ref.seq),
+            created_at: new Date(ref.createdAtMs),
+            lane: ref.lane,
+            attempts,
+            next_attempt_at: new Date(next_attempt_at_ms ?? 0),
+          })),
+      ),
+  },
+  {
+    name: 'ordered envelopes',
+    domain: null,
+    sign: /as asked\(org_id, seq, appended_at, nth, place\)/,
+    act: (tables, statement, parameters) =>
+      statement.rowsOf(parameters, 'asked').flatMap(({ org_id, seq, appended_at, nth, place }) => {
+        const event = eventOf(tables, org_id, seq, (appended_at as Date).getTime());
+        return event === undefined ? [] : [{ nth, place, envelope: event.envelope }];
+      }),
+  },
+  {
+    name: 'deliveries without a lane',
+    domain: null,
+    sign: /select asked\.id from unnest\(\$1::text\[\]\) as asked\(id\)/,
+    act: (tables, _statement, [endpoints]) =>
+      (endpoints as readonly string[])
+        .filter((id) =>
+          [...tables.deliveries.values()].some(
+            (row) =>
+              row.ref.endpointId === id &&
+              tables.statusOf(row) === 'pending' &&
+              row.ref.lane === undefined &&
+              row.run === 0 &&
+              row.attempts === 0,
+          ),
+        )
+        .map((id) => ({ id })),
   },
 ];

@@ -72,6 +72,7 @@ export const ENDPOINT_STATEMENTS: readonly Meaning[] = [
         readonly createdAt: Date;
         readonly deliverySettings: Partial<DeliverySettings> | null;
         readonly isPaced: boolean;
+        readonly orderedSince: Date | null;
       };
       const row: EndpointRow = {
         id,
@@ -83,6 +84,7 @@ export const ENDPOINT_STATEMENTS: readonly Meaning[] = [
         activation: 1,
         delivery_settings: delivery.deliverySettings,
         is_paced: delivery.isPaced,
+        ordered_since: delivery.orderedSince,
         created_at_ms: createdAt.getTime(),
         receives_after_seq: headOf(tables, orgId),
         receives_from_offset: receivesFromOffset === null ? null : Number(receivesFromOffset),
@@ -98,14 +100,16 @@ export const ENDPOINT_STATEMENTS: readonly Meaning[] = [
     isSeenWhenCommitted: true,
     sign: /^simulated: update plain members/,
     act: (tables, _statement, [where, values]) => {
-      const { deliverySettings, isPaced } = values as {
+      const { deliverySettings, isPaced, orderedSince } = values as {
         readonly deliverySettings?: Partial<DeliverySettings> | null;
         readonly isPaced?: boolean;
+        readonly orderedSince?: Date | null;
       };
       if (deliverySettings === undefined || isPaced === undefined) return [];
       switched(tables, (where as { readonly id: string }).id, {
         delivery_settings: deliverySettings,
         is_paced: isPaced,
+        ordered_since: orderedSince ?? null,
       });
       return [];
     },
@@ -219,7 +223,13 @@ export const ENDPOINT_STATEMENTS: readonly Meaning[] = [
       tables.endpoints
         .values()
         .filter(({ is_paced, is_active }) => is_paced && is_active)
-        .map(({ id, delivery_settings }) => ({ id, delivery_settings })),
+        .map(({ id, org_id, delivery_settings, ordered_since, created_at_ms }) => ({
+          id,
+          org_id,
+          delivery_settings,
+          ordered_since,
+          created_at: new Date(created_at_ms),
+        })),
   },
   {
     name: 'subscribers',
@@ -249,6 +259,7 @@ export const ENDPOINT_STATEMENTS: readonly Meaning[] = [
           receives_from_offset: row.receives_from_offset === null ? null : String(row.receives_from_offset),
           created_ms: String(row.created_at_ms),
           is_paced: row.is_paced,
+          is_ordered: row.ordered_since !== null,
           inactive: inactive.length === 0 ? null : inactive,
         };
       });

@@ -60,6 +60,7 @@ export interface EndpointRow {
   readonly activation: number;
   readonly delivery_settings: Partial<DeliverySettings> | null;
   readonly is_paced: boolean;
+  readonly ordered_since: Date | null;
   readonly created_at_ms: number;
   /** The org's latest event in the feed when it was created. */
   readonly receives_after_seq: number;

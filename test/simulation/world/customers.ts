@@ -1,18 +1,26 @@
-import type { Destination, DueAttempt, EventId } from '#libs/domain';
+import { batchLimit, type Destination, type DueAttempt } from '#libs/domain';
 import type { Network } from '../engine/network.js';
 import type { Random } from '../engine/random.js';
 import type { Trace } from '../engine/trace.js';
 import { Actor, type VirtualTime } from '../engine/virtual-time.js';
-import type { Ledger, LedgerEndpoint } from './ledger.js';
+import type { Ledger, LedgerEndpoint, Receipt } from './ledger.js';
 
 /** How an endpoint behaves for a while. */
 export type Mood = 'answers' | 'is slow' | 'fails at times' | 'fails' | 'hangs';
 
 const REFUSED = 'refused';
 
+interface Answer {
+  readonly status: number;
+  /** How many events of the request it accepts. */
+  readonly acknowledged: number;
+}
+
 interface CustomersDependencies {
   readonly time: VirtualTime;
   readonly random: Random;
+  /** Decides what becomes of batches. */
+  readonly answers: Random;
   readonly network: Network;
   readonly trace: Trace;
   readonly ledger: Ledger;
@@ -36,9 +44,13 @@ export class Customers {
     const { time, network, ledger } = this.use;
     return {
       close: () => Promise.resolve(),
-      attempt: async (due, { url }, signal) => {
+      attempt: async (due, { url, settings }, signal) => {
         const { eventId } = due.delivery;
-        const { envelope } = due;
+        const isBatch = batchLimit(settings) !== null;
+        const sent = [due, ...(due.followers ?? [])].map(({ delivery, envelope }) => ({
+          eventId: delivery.eventId,
+          body: envelope,
+        }));
         const endpoint = ledger.endpointsByUrl.get(url);
         if (endpoint === undefined) throw new Error(`nobody has registered ${url}`);
         const { id: endpointId } = endpoint;
@@ -55,15 +67,17 @@ export class Customers {
         });
         try {
           const options = { timeoutMs: this.use.timeoutMs, broken: () => new Error(REFUSED) };
-          const status = await Promise.race([
+          const answered = await Promise.race([
             aborted,
-            network.request<number>(this.#actor, `push ${endpointId} ${eventId}`, options, (answer) => {
-              this.#receive(endpoint, eventId, envelope, answer.resolve);
+            network.request<Answer>(this.#actor, `push ${endpointId} ${eventId}`, options, (answer) => {
+              this.#receive(endpoint, sent, isBatch, answer.resolve);
             }),
           ]);
+          const { status, acknowledged } = answered;
           const error = status === 200 ? null : { kind: 'http_status' as const, detail: String(status) };
           const response = { code: status, excerpt: '' };
-          return { startedAtMs: wallMs, durationMs: durationMs(), response, error, attributes: {} };
+          const accepts = isBatch && error === null ? { acknowledged } : {};
+          return { startedAtMs: wallMs, durationMs: durationMs(), response, error, attributes: {}, ...accepts };
         } catch (error) {
           const isRefused = error instanceof Error && error.message === REFUSED;
           const kind = isRefused || signal.aborted ? 'connect' : 'timeout';
@@ -83,18 +97,31 @@ export class Customers {
     this.use.ledger.breaches.push(`${id} has ${most} attempts in flight, and allows ${pace.maxInFlight}`);
   }
 
-  #receive(endpoint: LedgerEndpoint, eventId: EventId, body: Buffer, answer: (status: number) => void): void {
+  #receive(
+    endpoint: LedgerEndpoint,
+    sent: readonly Pick<Receipt, 'eventId' | 'body'>[],
+    isBatch: boolean,
+    answer: (answered: Answer) => void,
+  ): void {
     const { time, random, trace } = this.use;
     const mood = this.moods.get(endpoint.mood) ?? 'answers';
     const fails = mood === 'fails' || (mood === 'fails at times' && random.chance(0.4));
     const status = fails ? 500 : 200;
     const atMs = time.nowMs;
-    endpoint.receipts.push({ eventId, body, atMs, succeeded: !fails && mood !== 'hangs' });
-    trace.note(`${endpoint.id} is pushed ${eventId} and ${mood === 'hangs' ? 'hangs' : `answers ${status}`}`);
+    // Now and then a part of a batch is accepted.
+    const isPart = isBatch && sent.length > 1 && this.use.answers.chance(0.3);
+    const acknowledged = isPart ? this.use.answers.int(1, sent.length - 1) : sent.length;
+    for (const [place, event] of sent.entries()) {
+      const succeeded = !fails && mood !== 'hangs' && place < acknowledged;
+      endpoint.receipts.push({ ...event, atMs, succeeded, place });
+    }
+    const ids = sent.map(({ eventId }) => eventId).join(', ');
+    const part = isPart ? ` to ${acknowledged}` : '';
+    trace.note(`${endpoint.id} is pushed ${ids} and ${mood === 'hangs' ? 'hangs' : `answers ${status}${part}`}`);
     if (mood === 'hangs') return;
     const waitMs = mood === 'is slow' ? random.between(200, 1_800) : random.between(0, 20);
     time.schedule(waitMs, this.#actor, () => {
-      answer(status);
+      answer({ status, acknowledged });
     });
   }
 }

@@ -14,6 +14,9 @@ function ulidLike(random: Random): string {
   return text;
 }
 
+/** Few, so that several events have the same one. */
+const SUBJECTS = 5;
+
 /** Makes the events of a history. */
 export class EventSource {
   #made = 0;
@@ -31,7 +34,7 @@ export class EventSource {
   ticket(orgId: OrgId): Omit<Submitted, 'acceptedAtMs'> {
     const nth = ++this.#made;
     const event = this.random.pick(TICKET_TYPES);
-    return { id: this.newId(), orgId, event, dataJson: `{"id":"tkt_${nth}","subject":"Number ${nth}"}` };
+    return { id: this.newId(), orgId, event, dataJson: `{"id":"tkt_${nth % SUBJECTS}","subject":"Number ${nth}"}` };
   }
 
   conversation(orgId: OrgId, id: string, event: string): Omit<Submitted, 'acceptedAtMs'> {

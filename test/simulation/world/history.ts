@@ -1,4 +1,4 @@
-import type { DueAttempt, OrgId } from '#libs/domain';
+import { NO_ORDERING, type DueAttempt, type Ordering, type OrgId } from '#libs/domain';
 import { forgetOutOfRangeListeners, partitionOf, topicNames, topicPlans } from '#libs/kafka-log';
 import { loadConfig, type Config } from '#libs/runtime';
 import { Network } from '../engine/network.js';
@@ -74,6 +74,7 @@ export class History {
   readonly #plan: Random;
   readonly #paces: Random;
   readonly #filters: Random;
+  readonly #orders: Random;
   readonly #trace: Trace;
   readonly #ledger = new Ledger();
   readonly #network: Network;
@@ -94,6 +95,7 @@ export class History {
     this.#plan = stream(1);
     this.#paces = stream(7);
     this.#filters = stream(8);
+    this.#orders = stream(9);
     const time = this.#time;
     liveIn({ time, random: stream(2) });
     this.#trace = new Trace(time, options.onTrace);
@@ -130,6 +132,7 @@ export class History {
     this.#customers = new Customers({
       time,
       random: stream(6),
+      answers: stream(10),
       network: this.#network,
       trace,
       ledger: this.#ledger,
@@ -362,9 +365,12 @@ export class History {
     const moods: readonly Mood[] = ['answers', 'answers', 'is slow', 'fails at times', 'fails', 'hangs'];
     for (const orgId of this.#orgIds) {
       for (let count = plan.int(0, 2); count > 0; count--) {
-        const operator = this.#operatorOf(orgId, this.#aPace(), this.#aFilter());
+        const ordering = this.#anOrdering();
+        const isOrderedFromStart = this.#orders.chance(0.7);
+        const operator = this.#operatorOf(orgId, this.#aPace(), this.#aFilter(), ordering, isOrderedFromStart);
         const createdAtMs = plan.chance(0.6) ? 0 : plan.between(0, endMs);
         operator.create(createdAtMs);
+        if (!isOrderedFromStart && ordering.by !== 'none') operator.order(this.#orders.between(createdAtMs, endMs));
         if (plan.chance(0.3)) {
           const disabledAtMs = plan.between(createdAtMs, endMs);
           operator.disable(disabledAtMs, plan.chance(0.8) ? plan.between(disabledAtMs, endMs + 1_000) : null);
@@ -392,6 +398,13 @@ export class History {
     return { maxPerSecond, maxInFlight: maxPerSecond === null || paces.chance(0.3) ? paces.int(1, 3) : null };
   }
 
+  /** Most endpoints have no order. */
+  #anOrdering(): Ordering {
+    const orders = this.#orders;
+    if (!orders.chance(0.35)) return NO_ORDERING;
+    return { by: orders.pick(['endpoint', 'subject'] as const), batch: orders.chance(0.5) ? 1 : orders.int(2, 8) };
+  }
+
   /** Most endpoints have no filter. Some have one that has no answer, which keeps everything. */
   #aFilter(): SeqFilter | null {
     if (!this.#filters.chance(0.25)) return null;
@@ -400,7 +413,13 @@ export class History {
     return { text: `event.seq % ${of} == ${rest}`, keeps: (seq) => seq % of === rest };
   }
 
-  #operatorOf(orgId: OrgId, pace?: Pace, filter?: SeqFilter | null): Operator {
+  #operatorOf(
+    orgId: OrgId,
+    pace?: Pace,
+    filter?: SeqFilter | null,
+    ordering?: Ordering,
+    isOrderedFromStart?: boolean,
+  ): Operator {
     const { log } = topicNames(this.#config.topicPrefix, this.#config.retrySchedule);
     const partition = partitionOf(orgId, this.#config.partitions);
     const name = `hook-${this.#operators.length + 1}`;
@@ -416,7 +435,7 @@ export class History {
         handedOver: this.#broker.handedOver('sim-router', log, partition),
       }),
     };
-    const operator = new Operator(name, orgId, use, pace, filter);
+    const operator = new Operator(name, orgId, use, pace, filter, ordering, isOrderedFromStart);
     this.#operators.push(operator);
     return operator;
   }

@@ -18,6 +18,8 @@ export interface Receipt {
   readonly body: Buffer;
   readonly atMs: number;
   readonly succeeded: boolean;
+  /** Its place in the request, from 0. */
+  readonly place: number;
 }
 
 /** When an endpoint was inactive, in offsets of its org's partition as they were in truth. */
@@ -56,6 +58,9 @@ export interface LedgerEndpoint {
   readonly receipts: Receipt[];
   readonly pace: Pace;
   readonly filter: SeqFilter | null;
+  /** The order that it asked for, and where the log ended when that was certain; `Infinity` until then. */
+  readonly ordering: DeliverySettings['ordering'];
+  orderedFrom: number;
   /** For each attempt that is in flight, whether its process is alive. */
   readonly inFlight: Set<() => boolean>;
 }
@@ -75,7 +80,10 @@ export class Ledger {
   readonly endpoints = new Map<EndpointId, LedgerEndpoint>();
   readonly endpointsByUrl = new Map<string, LedgerEndpoint>();
   /** The endpoints that were asked for, by their urls. */
-  readonly asked = new Map<string, Pick<LedgerEndpoint, 'mood' | 'createdFrom' | 'pace' | 'filter'>>();
+  readonly asked = new Map<
+    string,
+    Pick<LedgerEndpoint, 'mood' | 'createdFrom' | 'pace' | 'filter' | 'ordering' | 'orderedFrom'>
+  >();
   /** What went against a promise while it happened. */
   readonly breaches: string[] = [];
   /** The partitions that lost records, as `topic/partition`. */

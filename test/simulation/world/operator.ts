@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { GaplessError, type OrgId } from '#libs/domain';
+import { GaplessError, NO_ORDERING, type Ordering, type OrgId } from '#libs/domain';
 import type { Random } from '../engine/random.js';
 import type { Trace } from '../engine/trace.js';
 import { Actor, type VirtualTime } from '../engine/virtual-time.js';
@@ -38,12 +38,20 @@ export class Operator {
     private readonly use: OperatorDependencies,
     private readonly pace: Pace = NO_PACE,
     private readonly filter: SeqFilter | null = null,
+    private readonly ordering: Ordering = NO_ORDERING,
+    /** Whether the endpoint is ordered from its beginning. */
+    private readonly isOrderedFromStart = true,
   ) {
     this.#actor = new Actor(`operator ${name}`);
   }
 
   create(atMs: number): void {
     this.#at(atMs, () => this.#create());
+  }
+
+  /** Orders an endpoint that was not ordered from its beginning. */
+  order(atMs: number): void {
+    this.#at(atMs, () => this.#order());
   }
 
   /**
@@ -73,12 +81,33 @@ export class Operator {
       // Another endpoint each time: an operator that gets no answer does not know whether there is one.
       const url = `https://${this.name}-${++this.#requests}.example.com/`;
       const { maxPerSecond, maxInFlight } = this.pace;
-      ledger.asked.set(url, { mood: this.name, createdFrom: logEnd(this.orgId), pace: this.pace, filter: this.filter });
+      ledger.asked.set(url, {
+        mood: this.name,
+        createdFrom: logEnd(this.orgId),
+        pace: this.pace,
+        filter: this.filter,
+        ordering: this.ordering,
+        orderedFrom: this.isOrderedFromStart ? 0 : Infinity,
+      });
       const pace = { max_per_second: maxPerSecond, max_in_flight: maxInFlight };
-      return api.createEndpoint(this.orgId, { url, events: TICKET_TYPES, ...pace, filter: this.filter?.text ?? null });
+      const order = this.isOrderedFromStart ? { ordering: this.ordering } : {};
+      return api.createEndpoint(this.orgId, {
+        url,
+        events: TICKET_TYPES,
+        ...pace,
+        ...order,
+        filter: this.filter?.text ?? null,
+      });
     });
     this.#endpoint = ledger.endpoints.get(id) ?? null;
     if (this.#endpoint !== null) this.#endpoint.owedFrom = logEnd(this.orgId);
+  }
+
+  async #order(): Promise<void> {
+    const endpoint = this.#endpoint;
+    if (endpoint === null) return;
+    await this.#untilAnswered((api) => api.orderEndpoint(this.orgId, endpoint.id, this.ordering));
+    endpoint.orderedFrom = this.use.logEnd(this.orgId);
   }
 
   async #disable(): Promise<void> {

@@ -23,7 +23,15 @@ import { RouteLogHandler } from '../../../apps/dispatcher/src/routing/route-log.
 import { RoutedPlaces } from '../../../apps/dispatcher/src/routing/routed-places.js';
 import { SequenceInboxHandler } from '../../../apps/sequencer/src/sequence-inbox.handler.js';
 import { StageKit } from '#libs/platform';
-import { systemClock, type ApiKeyId, type Destination, type EndpointId, type EventId, type OrgId } from '#libs/domain';
+import {
+  systemClock,
+  type ApiKeyId,
+  type Destination,
+  type EndpointId,
+  type EventId,
+  type Ordering,
+  type OrgId,
+} from '#libs/domain';
 import {
   AlertClaims,
   AlertOutbox,
@@ -31,6 +39,7 @@ import {
   EndpointDirectory,
   EndpointRecords,
   FeedReader,
+  OrderedDeliveries,
   OverdueDeliveries,
   PacedEndpoints,
   RouterPlaces,
@@ -202,6 +211,11 @@ export class SimulatedProcess {
     await this.#ask('http switch', ({ update }) => update.update(orgId, id, { is_active: isActive }, ACTOR));
   }
 
+  /** Changes the order of an endpoint. */
+  async orderEndpoint(orgId: OrgId, id: EndpointId, ordering: Ordering): Promise<void> {
+    await this.#ask('http order', ({ update }) => update.update(orgId, id, { ordering }, ACTOR));
+  }
+
   #ask<T>(name: string, act: (api: Api) => Promise<T>): Promise<T> {
     const options = { timeoutMs: HTTP_TIMEOUT_MS, broken: connectionLost };
     return this.use.network.request<T>(this.actor, name, options, (answer) => {
@@ -330,6 +344,7 @@ export class SimulatedProcess {
               sessions,
               new PacedEndpoints(store),
               overdue,
+              new OrderedDeliveries(store),
               positions,
               kit,
               this.use.destination(this),

@@ -241,10 +241,40 @@ function checkPace({ ledger }: Evidence, problems: string[]): void {
   for (const { id, receipts, pace } of ledger.endpoints.values()) {
     const limit = pace.maxPerSecond;
     if (limit === null) continue;
-    const times = receipts.map(({ atMs }) => atMs).sort((one, other) => one - other);
+    const requests = receipts.filter(({ place }) => place === 0);
+    const times = requests.map(({ atMs }) => atMs).sort((one, other) => one - other);
     const broken = times.find((atMs, index) => (times[index + limit] ?? Infinity) - atMs < SECOND_MS - ROUNDING_MS);
     if (broken !== undefined) problems.push(`${id} got more than ${limit} within the second from ${broken}`);
   }
+}
+
+/**
+ * Whether an ordered endpoint got an event for the first time after a later one. Repeats may come in any order. Events from
+ * before it was ordered may not come after ordered ones either.
+ */
+function checkOrder(evidence: Evidence, log: readonly Logged[], problems: string[]): void {
+  const byId = new Map(log.map((event) => [event.id, event]));
+  for (const endpoint of evidence.ledger.endpoints.values()) {
+    if (endpoint.ordering.by === 'none') continue;
+    const seen = new Set<EventId>();
+    const latest = new Map<string, number>();
+    for (const { eventId } of endpoint.receipts) {
+      const logged = byId.get(eventId);
+      if (logged === undefined || seen.has(eventId)) continue;
+      seen.add(eventId);
+      const lane = endpoint.ordering.by === 'endpoint' ? '' : subjectIn(logged);
+      const before = latest.get(lane) ?? 0;
+      if (logged.seq < before && !isWithheld(evidence, logged)) {
+        problems.push(`${endpoint.id} was pushed seq ${logged.seq} for the first time after ${before}`);
+      }
+      if (logged.offset >= endpoint.orderedFrom) latest.set(lane, Math.max(before, logged.seq));
+    }
+  }
+}
+
+function subjectIn({ envelope }: Logged): string {
+  const { data } = JSON.parse(envelope.toString()) as { readonly data: { readonly id?: string } };
+  return String(data.id);
 }
 
 /** What can be said once everything has settled: each line is a broken promise. */
@@ -255,6 +285,7 @@ export function judge(evidence: Evidence): readonly string[] {
   checkFeed(evidence, log, problems);
   checkDeliveries(evidence, log, problems);
   checkPace(evidence, problems);
+  checkOrder(evidence, log, problems);
   return problems;
 }
 

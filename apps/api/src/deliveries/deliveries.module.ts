@@ -8,6 +8,8 @@ import { RecoveriesController } from './recoveries.controller.js';
 import { Recoveries } from './recoveries.js';
 import { ReplayDeliveryController } from './replay-delivery.controller.js';
 import { Replays } from './replays.js';
+import { SkipDeliveryController } from './skip-delivery.controller.js';
+import { Skips } from './skips.js';
 
 @Module({
   imports: [IdempotencyModule],
@@ -15,10 +17,11 @@ import { Replays } from './replays.js';
     ListDeliveriesController,
     GetDeliveryController,
     ReplayDeliveryController,
+    SkipDeliveryController,
     RecoverDeliveriesController,
     RecoveriesController,
   ],
-  providers: [ProjectedDelivery, Recoveries, Replays],
+  providers: [ProjectedDelivery, Recoveries, Replays, Skips],
   exports: [ProjectedDelivery, Recoveries, Replays],
 })
 export class DeliveriesModule {}

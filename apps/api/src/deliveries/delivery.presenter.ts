@@ -20,7 +20,7 @@ const MEMBERS = {
     {
       ...MAYBE_TEXT,
       description:
-        'http_status, timeout, dns, connect, tls, blocked_address, endpoint_disabled or endpoint_deleted, and `: detail` where there is one.',
+        'http_status, timeout, dns, connect, tls, blocked_address, not_acknowledged, skipped, endpoint_disabled or endpoint_deleted, and `: detail` where there is one.',
     },
     ({ lastError }) => lastError,
   ],
@@ -51,5 +51,6 @@ export function attemptJson(entry: AttemptLogEntry) {
     response_status: entry.responseStatus,
     error: entry.error,
     response_excerpt: entry.responseExcerpt,
+    batch: entry.batch === null ? null : { first_seq: entry.batch[0], last_seq: entry.batch[1] },
   };
 }

@@ -14,10 +14,20 @@ export class ProjectedDelivery {
 
   /** Returns the delivery once the projection shows the run; `undefined` after 5 s, in which case nothing is lost. */
   async of(orgId: OrgId, endpointId: EndpointId, id: DeliveryId, run: number): Promise<DeliveryRecord | undefined> {
+    return this.when(orgId, endpointId, id, (found) => found.run >= run);
+  }
+
+  /** Returns the delivery once it is as it is waited for; `undefined` after 5 s, in which case nothing is lost. */
+  async when(
+    orgId: OrgId,
+    endpointId: EndpointId,
+    id: DeliveryId,
+    isThere: (found: DeliveryRecord) => boolean,
+  ): Promise<DeliveryRecord | undefined> {
     const deadline = performance.now() + PATIENCE_MS;
     while (performance.now() < deadline) {
       const found = await this.log.find(orgId, endpointId, id);
-      if (found !== undefined && found.run >= run) return found;
+      if (found !== undefined && isThere(found)) return found;
       await delay(LOOK_EVERY_MS);
     }
     return undefined;

@@ -282,6 +282,21 @@ const replay: JsonObject = {
   }),
 };
 
+const skip: JsonObject = {
+  post: operation('post', {
+    id: 'skipDelivery',
+    tag: DELIVERIES,
+    summary: 'End a pending delivery',
+    description:
+      'The delivery fails with `skipped` and is not tried again. At an ordered endpoint, those after it go on. A replay sends it later.',
+    scope: 'webhooks:write',
+    parameters: [ENDPOINT, DELIVERY],
+    idempotent: true,
+    success: { status: 202, description: 'The delivery, failed.', content: dataOf(ref('Delivery')) },
+    errors: ['not_found', 'delivery_not_pending'],
+  }),
+};
+
 const feed: JsonObject = {
   get: operation('get', {
     id: 'readFeed',
@@ -958,6 +973,7 @@ export const PATHS: JsonObject = {
   '/api/v1/external/webhooks/{id}/deliveries': deliveries,
   '/api/v1/external/webhooks/{id}/deliveries/{deliveryId}': delivery,
   '/api/v1/external/webhooks/{id}/deliveries/{deliveryId}/replay': replay,
+  '/api/v1/external/webhooks/{id}/deliveries/{deliveryId}/skip': skip,
   '/api/v1/external/events': feed,
   '/api/v1/external/cursors': cursors,
   '/api/v1/external/mcp-subscriptions': mcpSubscriptions,

@@ -27,6 +27,7 @@ import { PutOrgDto } from '../orgs/org.dto.js';
 import { CreatePortalSessionDto, OpenPortalSessionDto, PORTAL_SCOPES } from '../portal/portal-session.dto.js';
 import { PROBLEM_TYPES } from '../problems/problem-types.js';
 import {
+  eventOrdering,
   goneDisables,
   legacySignature,
   numberInFlight,
@@ -87,6 +88,7 @@ const webhook = {
   disable_on_gone: goneDisables.schema,
   max_per_second: absentOrNull(ratePerSecond).schema,
   max_in_flight: absentOrNull(numberInFlight).schema,
+  ordering: { ...eventOrdering.schema, required: ['by', 'batch'] },
 };
 
 /** The envelope of the feed, with only the event types of the catalog. */
@@ -267,6 +269,14 @@ export const SCHEMAS: JsonObject = {
         response_status: MAYBE_INTEGER,
         error: MAYBE_TEXT,
         response_excerpt: { ...MAYBE_TEXT, description: 'The first KB of the response body.' },
+        batch: {
+          anyOf: [
+            objectOf({ first_seq: { type: 'integer', minimum: 1 }, last_seq: { type: 'integer', minimum: 1 } }),
+            { type: 'null' },
+          ],
+          description:
+            'The first and last event of the request, if it was a batch. A failed one is an attempt of its first event alone.',
+        },
       }),
     },
     request: {
@@ -292,7 +302,7 @@ export const SCHEMAS: JsonObject = {
           'whose trace is the producer’s. The user-agent is the current one.',
       },
       signature_note: { ...MAYBE_TEXT, description: 'Why there are no signatures.' },
-      body: { type: 'string', description: 'The exact bytes.' },
+      body: { type: 'string', description: 'The exact bytes. Of a batch with several events, those of this event.' },
     },
     'The request of the latest attempt as it was sent.',
   ),

@@ -20,6 +20,7 @@ describe('a failure of a request', () => {
     ['insufficient_scope', 403],
     ['not_found', 404],
     ['endpoint_inactive', 409],
+    ['delivery_not_pending', 409],
     ['method_not_allowed', 405],
     ['endpoint_limit_reached', 409],
     ['api_key_limit_reached', 409],

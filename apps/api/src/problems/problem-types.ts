@@ -22,6 +22,7 @@ export const PROBLEM_TYPES: Readonly<Record<ProblemCode, ProblemType>> = {
   not_found: { status: 404, title: 'Not found' },
   method_not_allowed: { status: 405, title: 'The method is not allowed here' },
   endpoint_inactive: { status: 409, title: 'The endpoint is inactive' },
+  delivery_not_pending: { status: 409, title: 'The delivery is not pending' },
   endpoint_limit_reached: { status: 409, title: 'The organization has reached its limit of endpoints' },
   api_key_limit_reached: { status: 409, title: 'The organization has reached its limit of API keys' },
   cursor_limit_reached: { status: 409, title: 'The organization has reached its limit of cursors' },

@@ -1,8 +1,10 @@
 import {
   isReservedHeader,
+  MAX_BATCH,
   MAX_CUSTOM_HEADERS,
   MAX_HEADER_NAME,
   MAX_HEADER_VALUE,
+  ORDERINGS,
   SIGNATURE_KINDS,
   type JsonObject,
 } from '#libs/domain';
@@ -171,3 +173,37 @@ export const ratePerSecond = described(anIntegerOf(1, 10_000), {
 export const numberInFlight = described(anIntegerOf(1, 1_000), {
   description: 'The most attempts at the same time. Default null: no limit of its own.',
 });
+
+const orderedBy = oneOf(ORDERINGS);
+const batchSize = anIntegerOf(1, MAX_BATCH);
+const ORDERING_MEMBERS = ['by', 'batch'];
+
+/** Puts the pointers of a member's problems under its name. */
+function under(name: string, problems: ReturnType<MemberRule['check']>): ReturnType<MemberRule['check']> {
+  return problems.map((found) => ({ ...found, pointer: `/${name}` }));
+}
+
+export const eventOrdering = described(
+  {
+    schema: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['by'],
+      properties: { by: orderedBy.schema, batch: { ...batchSize.schema, default: 1 } },
+    },
+    check: (ordering) => {
+      if (!isObject(ordering)) return [problem('wrong_type', 'must be an object')];
+      const { by, batch = 1 } = ordering;
+      if (Object.keys(ordering).some((name) => !ORDERING_MEMBERS.includes(name))) {
+        return [problem('unknown_member', 'may hold by and batch alone')];
+      }
+      const found = [...under('by', orderedBy.check(by)), ...under('batch', batchSize.check(batch))];
+      if (found.length > 0 || by !== 'none' || batch === 1) return found;
+      return [problem('not_allowed', 'must be 1 without an order', '/batch')];
+    },
+  },
+  {
+    description:
+      'by: `endpoint` sends events strictly by seq, `subject` strictly by seq for each conversation, ticket or other subject. batch: the most events in a request; with more than 1, the body is `{"events": [envelope, …]}`. Default `{"by": "none", "batch": 1}`.',
+  },
+);

@@ -4,6 +4,7 @@ import {
   type CustomHeadersChange,
   type DeliverySettings,
   type EndpointAuth,
+  type OrderedBy,
   type SignatureKind,
   type WidgetId,
 } from '#libs/domain';
@@ -12,6 +13,7 @@ import { absentOr, absentOrNull, required } from '../http/member-rules.js';
 import {
   changedHeaders,
   endpointAuth,
+  eventOrdering,
   goneDisables,
   legacySignature,
   newHeaders,
@@ -29,6 +31,12 @@ import {
   someEventTypes,
   widgetIds,
 } from './webhook-members.js';
+
+/** The order of an endpoint's events, as requests have it. */
+export interface OrderingJson {
+  readonly by: OrderedBy;
+  readonly batch?: number;
+}
 
 /** The body of `POST /external/webhooks` (contract 5.1). */
 export class CreateWebhookDto {
@@ -73,6 +81,9 @@ export class CreateWebhookDto {
 
   @Checked(absentOrNull(numberInFlight))
   readonly max_in_flight?: number | null;
+
+  @Checked(absentOr(eventOrdering))
+  readonly ordering?: OrderingJson;
 }
 
 /**
@@ -124,6 +135,9 @@ export class UpdateWebhookDto {
 
   @Checked(absentOrNull(numberInFlight))
   readonly max_in_flight?: number | null;
+
+  @Checked(absentOr(eventOrdering))
+  readonly ordering?: OrderingJson;
 }
 
 /** Returns the members that concern delivery, if there are any. */
@@ -138,6 +152,7 @@ export function deliveryChangesOf(body: CreateWebhookDto | UpdateWebhookDto): {
     ...(body.disable_on_gone === undefined ? {} : { disableOnGone: body.disable_on_gone }),
     ...(body.max_per_second === undefined ? {} : { maxPerSecond: body.max_per_second }),
     ...(body.max_in_flight === undefined ? {} : { maxInFlight: body.max_in_flight }),
+    ...(body.ordering === undefined ? {} : { ordering: { by: body.ordering.by, batch: body.ordering.batch ?? 1 } }),
   };
   const customHeaders: CustomHeadersChange = {
     ...(body.headers === undefined ? {} : { headers: body.headers }),

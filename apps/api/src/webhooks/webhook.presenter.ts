@@ -21,6 +21,7 @@ export interface WebhookJson {
   readonly disable_on_gone: boolean;
   readonly max_per_second: number | null;
   readonly max_in_flight: number | null;
+  readonly ordering: { readonly by: string; readonly batch: number };
 }
 
 export function webhookJson(endpoint: EndpointRecord): WebhookJson {
@@ -45,6 +46,7 @@ export function webhookJson(endpoint: EndpointRecord): WebhookJson {
     disable_on_gone: settings.disableOnGone,
     max_per_second: settings.maxPerSecond,
     max_in_flight: settings.maxInFlight,
+    ordering: { by: settings.ordering.by, batch: settings.ordering.batch },
   };
 }
 

@@ -300,6 +300,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/external/webhooks/{id}/deliveries/{deliveryId}/skip": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End a pending delivery
+         * @description The delivery fails with `skipped` and is not tried again. At an ordered endpoint, those after it go on. A replay sends it later.
+         *
+         *     Scope: `webhooks:write`.
+         */
+        post: operations["skipDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/external/events": {
         parameters: {
             query?: never;
@@ -1906,6 +1928,13 @@ export interface components {
             max_per_second: number | null;
             /** @description The most attempts at the same time. Default null: no limit of its own. */
             max_in_flight: number | null;
+            /** @description by: `endpoint` sends events strictly by seq, `subject` strictly by seq for each conversation, ticket or other subject. batch: the most events in a request; with more than 1, the body is `{"events": [envelope, …]}`. Default `{"by": "none", "batch": 1}`. */
+            ordering: {
+                /** @enum {string} */
+                by: "none" | "endpoint" | "subject";
+                /** @default 1 */
+                batch: number;
+            };
         };
         WebhookWithSecret: {
             id: string;
@@ -1951,6 +1980,13 @@ export interface components {
             max_per_second: number | null;
             /** @description The most attempts at the same time. Default null: no limit of its own. */
             max_in_flight: number | null;
+            /** @description by: `endpoint` sends events strictly by seq, `subject` strictly by seq for each conversation, ticket or other subject. batch: the most events in a request; with more than 1, the body is `{"events": [envelope, …]}`. Default `{"by": "none", "batch": 1}`. */
+            ordering: {
+                /** @enum {string} */
+                by: "none" | "endpoint" | "subject";
+                /** @default 1 */
+                batch: number;
+            };
             /** @description The signing secret. Shown only in this response. */
             secret: string;
         };
@@ -1960,7 +1996,7 @@ export interface components {
             /** Format: date-time */
             at: string;
             /** @enum {string} */
-            action: "endpoint.created" | "endpoint.changed" | "endpoint.enabled" | "endpoint.disabled" | "endpoint.deleted" | "endpoint.secret_rotated" | "endpoint.overlap_ended" | "delivery.replayed" | "deliveries.recovered" | "recovery.stopped" | "api_key.created" | "api_key.revoked" | "live_chat_settings.changed" | "cursor.created" | "cursor.moved_back" | "cursor.deleted" | "mcp_subscription.created" | "mcp_subscription.secret_rotated" | "mcp_subscription.ended" | "signing_key.rotated" | "org.put" | "org.deleted" | "portal_session.created" | "portal_session.opened";
+            action: "endpoint.created" | "endpoint.changed" | "endpoint.enabled" | "endpoint.disabled" | "endpoint.deleted" | "endpoint.secret_rotated" | "endpoint.overlap_ended" | "delivery.replayed" | "delivery.skipped" | "deliveries.recovered" | "recovery.stopped" | "api_key.created" | "api_key.revoked" | "live_chat_settings.changed" | "cursor.created" | "cursor.moved_back" | "cursor.deleted" | "mcp_subscription.created" | "mcp_subscription.secret_rotated" | "mcp_subscription.ended" | "signing_key.rotated" | "org.put" | "org.deleted" | "portal_session.created" | "portal_session.opened";
             /** @description The id of what was changed. */
             target: string;
             /**
@@ -2033,6 +2069,13 @@ export interface components {
             max_per_second: number | null;
             /** @description The most attempts at the same time. Default null: no limit of its own. */
             max_in_flight: number | null;
+            /** @description by: `endpoint` sends events strictly by seq, `subject` strictly by seq for each conversation, ticket or other subject. batch: the most events in a request; with more than 1, the body is `{"events": [envelope, …]}`. Default `{"by": "none", "batch": 1}`. */
+            ordering: {
+                /** @enum {string} */
+                by: "none" | "endpoint" | "subject";
+                /** @default 1 */
+                batch: number;
+            };
             /** @description The signing secret. Shown only in this response. */
             secret: string;
             /**
@@ -2085,6 +2128,13 @@ export interface components {
             max_per_second: number | null;
             /** @description The most attempts at the same time. Default null: no limit of its own. */
             max_in_flight: number | null;
+            /** @description by: `endpoint` sends events strictly by seq, `subject` strictly by seq for each conversation, ticket or other subject. batch: the most events in a request; with more than 1, the body is `{"events": [envelope, …]}`. Default `{"by": "none", "batch": 1}`. */
+            ordering: {
+                /** @enum {string} */
+                by: "none" | "endpoint" | "subject";
+                /** @default 1 */
+                batch: number;
+            };
             health: {
                 /**
                  * @description failing: more than 5 % of the recent deliveries failed or are being retried, or the last attempt failed and there are none. disabled: automatically, after too many failed attempts in a row. paused: by an operator.
@@ -2155,6 +2205,13 @@ export interface components {
             max_per_second?: number | null;
             /** @description The most attempts at the same time. Default null: no limit of its own. */
             max_in_flight?: number | null;
+            /** @description by: `endpoint` sends events strictly by seq, `subject` strictly by seq for each conversation, ticket or other subject. batch: the most events in a request; with more than 1, the body is `{"events": [envelope, …]}`. Default `{"by": "none", "batch": 1}`. */
+            ordering?: {
+                /** @enum {string} */
+                by: "none" | "endpoint" | "subject";
+                /** @default 1 */
+                batch: number;
+            };
         };
         WebhookChange: {
             /**
@@ -2201,6 +2258,13 @@ export interface components {
             max_per_second?: number | null;
             /** @description The most attempts at the same time. Default null: no limit of its own. */
             max_in_flight?: number | null;
+            /** @description by: `endpoint` sends events strictly by seq, `subject` strictly by seq for each conversation, ticket or other subject. batch: the most events in a request; with more than 1, the body is `{"events": [envelope, …]}`. Default `{"by": "none", "batch": 1}`. */
+            ordering?: {
+                /** @enum {string} */
+                by: "none" | "endpoint" | "subject";
+                /** @default 1 */
+                batch: number;
+            };
         };
         /** @description What became of an event on its way to an endpoint. */
         Delivery: {
@@ -2213,7 +2277,7 @@ export interface components {
             status: "pending" | "delivered" | "failed";
             attempts: number;
             response_status: number | null;
-            /** @description http_status, timeout, dns, connect, tls, blocked_address, endpoint_disabled or endpoint_deleted, and `: detail` where there is one. */
+            /** @description http_status, timeout, dns, connect, tls, blocked_address, not_acknowledged, skipped, endpoint_disabled or endpoint_deleted, and `: detail` where there is one. */
             last_error: string | null;
             /** Format: date-time */
             next_attempt_at: string | null;
@@ -2250,7 +2314,7 @@ export interface components {
             status: "pending" | "delivered" | "failed";
             attempts: number;
             response_status: number | null;
-            /** @description http_status, timeout, dns, connect, tls, blocked_address, endpoint_disabled or endpoint_deleted, and `: detail` where there is one. */
+            /** @description http_status, timeout, dns, connect, tls, blocked_address, not_acknowledged, skipped, endpoint_disabled or endpoint_deleted, and `: detail` where there is one. */
             last_error: string | null;
             /** Format: date-time */
             next_attempt_at: string | null;
@@ -2270,7 +2334,7 @@ export interface components {
             status: "pending" | "delivered" | "failed";
             attempts: number;
             response_status: number | null;
-            /** @description http_status, timeout, dns, connect, tls, blocked_address, endpoint_disabled or endpoint_deleted, and `: detail` where there is one. */
+            /** @description http_status, timeout, dns, connect, tls, blocked_address, not_acknowledged, skipped, endpoint_disabled or endpoint_deleted, and `: detail` where there is one. */
             last_error: string | null;
             /** Format: date-time */
             next_attempt_at: string | null;
@@ -2288,6 +2352,11 @@ export interface components {
                 error: string | null;
                 /** @description The first KB of the response body. */
                 response_excerpt: string | null;
+                /** @description The first and last event of the request, if it was a batch. A failed one is an attempt of its first event alone. */
+                batch: {
+                    first_seq: number;
+                    last_seq: number;
+                } | null;
             }[];
             /** @description null before the first attempt, and once the event is older than the retention. */
             request: components["schemas"]["SentRequest"] | null;
@@ -2308,7 +2377,7 @@ export interface components {
             };
             /** @description Why there are no signatures. */
             signature_note: string | null;
-            /** @description The exact bytes. */
+            /** @description The exact bytes. Of a batch with several events, those of this event. */
             body: string;
         };
         Recovery: {
@@ -2920,7 +2989,7 @@ export interface components {
              */
             instance: string;
             /** @enum {string} */
-            code: "malformed_request" | "missing_api_key" | "invalid_api_key" | "link_used_or_expired" | "insufficient_scope" | "csrf_token_invalid" | "not_found" | "method_not_allowed" | "endpoint_inactive" | "endpoint_limit_reached" | "api_key_limit_reached" | "cursor_limit_reached" | "cursor_conflict" | "recovery_limit_reached" | "event_pruned" | "idempotency_conflict" | "payload_too_large" | "unsupported_media_type" | "validation_failed" | "unknown_event_type" | "url_not_https" | "url_private_network" | "url_unresolvable" | "url_invalid" | "rate_limited" | "internal_error" | "unavailable";
+            code: "malformed_request" | "missing_api_key" | "invalid_api_key" | "link_used_or_expired" | "insufficient_scope" | "csrf_token_invalid" | "not_found" | "method_not_allowed" | "endpoint_inactive" | "delivery_not_pending" | "endpoint_limit_reached" | "api_key_limit_reached" | "cursor_limit_reached" | "cursor_conflict" | "recovery_limit_reached" | "event_pruned" | "idempotency_conflict" | "payload_too_large" | "unsupported_media_type" | "validation_failed" | "unknown_event_type" | "url_not_https" | "url_private_network" | "url_unresolvable" | "url_invalid" | "rate_limited" | "internal_error" | "unavailable";
             request_id: string;
             /** @description The invalid places, as JSON Pointers. A query parameter is a member of the query. */
             errors?: {
@@ -4970,6 +5039,143 @@ export interface operations {
              *     `endpoint_inactive`: The endpoint is inactive.
              *
              *     `event_pruned`: The event is past its retention.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: The request is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: The body is not JSON. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `validation_failed`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: The service is unavailable. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    skipDelivery: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For 24 hours, a request with the same key and body takes effect once, and gets the same response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The id of the endpoint. */
+                id: string;
+                /** @description The id of the delivery. */
+                deliveryId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery, failed. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Delivery"];
+                    };
+                };
+            };
+            /** @description `malformed_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_api_key`: The API key is not valid.
+             *
+             *     `missing_api_key`: An API key is required.
+             */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `insufficient_scope`: The API key does not allow this.
+             *
+             *     `csrf_token_invalid`: The request does not come from the dashboard.
+             */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `idempotency_conflict`: The idempotency key is in use for another request.
+             *
+             *     `delivery_not_pending`: The delivery is not pending.
              */
             409: {
                 headers: {

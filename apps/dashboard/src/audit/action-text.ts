@@ -9,6 +9,7 @@ const TEXTS: Readonly<Record<AuditEntry['action'], string>> = {
   'endpoint.secret_rotated': 'Secret rotated',
   'endpoint.overlap_ended': 'Old secret ended',
   'delivery.replayed': 'Delivery replayed',
+  'delivery.skipped': 'Delivery skipped',
   'deliveries.recovered': 'Deliveries recovered',
   'recovery.stopped': 'Recovery stopped',
   'api_key.created': 'API key created',

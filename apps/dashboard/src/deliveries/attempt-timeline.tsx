@@ -8,8 +8,14 @@ import { Ago, Time } from '../ui/time.js';
 import { errorText } from './error-text.js';
 import './attempt-timeline.css';
 
+interface AttemptTimelineProps {
+  readonly delivery: DeliveryDetail;
+  /** Whether the endpoint gets its events in an order. */
+  readonly isOrdered: boolean;
+}
+
 /** Shows the attempts, newest first, below the one that is due. */
-export function AttemptTimeline({ delivery }: { readonly delivery: DeliveryDetail }) {
+export function AttemptTimeline({ delivery, isOrdered }: AttemptTimelineProps) {
   const { attempts_log: attempts, next_attempt_at: next } = delivery;
   if (attempts.length === 0 && next === null) {
     return (
@@ -26,7 +32,13 @@ export function AttemptTimeline({ delivery }: { readonly delivery: DeliveryDetai
             <Icon name="clock" size={12} />
           </span>
           <p>
-            Attempt {delivery.attempts + 1} is due <Ago iso={next} />
+            {isOrdered && attempts.length === 0 ? (
+              'Waits for its turn'
+            ) : (
+              <>
+                Attempt {delivery.attempts + 1} is due <Ago iso={next} />
+              </>
+            )}
           </p>
         </li>
       )}
@@ -56,6 +68,12 @@ function AttemptEntry({ attempt, isOfEarlierRun }: { readonly attempt: Attempt; 
         </p>
         <p className="attempt-when">
           <Time iso={attempt.at} /> · {millisecondsText(attempt.duration_ms)}
+          {attempt.batch !== null && attempt.batch.last_seq > attempt.batch.first_seq && (
+            <>
+              {' '}
+              · with #{attempt.batch.first_seq} to #{attempt.batch.last_seq}
+            </>
+          )}
         </p>
         {attempt.error !== null && <p className="attempt-error">{errorText(attempt.error)}</p>}
         {attempt.response_excerpt !== null && attempt.response_excerpt !== '' && (

@@ -19,6 +19,14 @@ describe('the end of a delivery', () => {
     expect(endingOf(failed('endpoint_disabled', 0), false)?.title).toContain('before its first attempt');
   });
 
+  it('names who ended it, if it was skipped', () => {
+    expect(endingOf(failed('skipped', 2, 500), true)?.title).toBe('Skipped after 2 attempts');
+    expect(endingOf(failed('skipped', 0), true)).toMatchObject({
+      title: 'Skipped before its first attempt',
+      next: 'It is not tried again, unless you replay it.',
+    });
+  });
+
   it('names the last error when the attempts are used up', () => {
     expect(endingOf(failed('http_status: 503', 9, 503), true)?.title).toBe(
       'Gave up after 9 attempts: responded with an error status: 503',

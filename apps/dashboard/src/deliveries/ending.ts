@@ -13,6 +13,7 @@ const NEXT: Readonly<Record<string, string>> = {
   dns: 'Check the host name in the URL of the endpoint, then replay.',
   connect: 'Check that the receiver runs and accepts connections, then replay.',
   tls: 'Check the certificate of the receiver, then replay.',
+  not_acknowledged: 'Answer with the seq of the last event that you accept, then replay.',
   blocked_address: 'The host has to resolve to a public address. Change the URL, then replay.',
 };
 
@@ -29,6 +30,10 @@ export function endingOf(delivery: Ended, isActive: boolean): Ending | undefined
       title: `Ended ${before}, because the endpoint was ${code === 'endpoint_disabled' ? 'disabled' : 'deleted'}`,
       next: isActive ? 'The endpoint is enabled again: replay it.' : 'Enable the endpoint, then replay or recover.',
     };
+  }
+  if (code === 'skipped') {
+    const before = attempts === 0 ? 'before its first attempt' : `after ${countText(attempts)}`;
+    return { title: `Skipped ${before}`, next: 'It is not tried again, unless you replay it.' };
   }
   const why = error === null ? 'no reason is known' : errorText(error);
   return {

@@ -5,6 +5,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   connect: 'The connection was refused or closed',
   tls: 'No secure connection could be made',
   blocked_address: 'The address is not a public one',
+  not_acknowledged: 'The answer acknowledges none of the events',
+  skipped: 'Skipped',
   endpoint_disabled: 'The endpoint was disabled',
   endpoint_deleted: 'The endpoint was deleted',
 };

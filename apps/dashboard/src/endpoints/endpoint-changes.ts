@@ -96,6 +96,19 @@ export function useReplay(id: string, deliveryId: string) {
   });
 }
 
+export function useSkip(id: string, deliveryId: string) {
+  const refresh = useRefresh();
+  return useMutation({
+    mutationFn: () =>
+      dataOf(
+        api.POST('/api/v1/external/webhooks/{id}/deliveries/{deliveryId}/skip', {
+          params: { path: { id, deliveryId } },
+        }),
+      ),
+    onSuccess: refresh,
+  });
+}
+
 export function recover(id: string, body: Recovery) {
   return dataOf(api.POST('/api/v1/external/webhooks/{id}/recover', { params: { path: { id } }, body }));
 }

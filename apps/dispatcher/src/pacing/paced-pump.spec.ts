@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { DueAttempt, EndpointId } from '#libs/domain';
+import { NO_ORDERING, type DueAttempt, type EndpointId } from '#libs/domain';
 import type { OverdueAttempt, PacedEndpoint } from '#libs/postgres';
 import { aDueAttempt, anEndpointId } from '../../../../test/support/due-attempts.js';
 import { aStageKit } from '../../../../test/support/stage-kit.js';
 import type { Flight } from '../lane.js';
+import type { OrderStarts } from './order-start.js';
 import { PacedPump } from './paced-pump.js';
 
 interface Made {
@@ -25,8 +26,12 @@ let pump: PacedPump;
 
 const limits = (change: Partial<PacedEndpoint>): PacedEndpoint => ({
   id: endpointId,
+  orgId: waiting[0]!.delivery.orgId,
   maxPerSecond: null,
   maxInFlight: null,
+  ordering: NO_ORDERING,
+  orderedSinceMs: null,
+  isOrderedFromStart: false,
   ...change,
 });
 
@@ -40,8 +45,8 @@ beforeEach(() => {
   nowMs = 0;
   generation = 1;
   ready = new Set([0]);
-  listed = [limits({ maxPerSecond: 2 })];
   waiting = Array.from({ length: 10 }, (_, nth) => aDueAttempt(nth + 1, endpointId));
+  listed = [limits({ maxPerSecond: 2 })];
   made = [];
   pump = new PacedPump({
     endpoints: { list: () => Promise.resolve(listed) },
@@ -55,12 +60,19 @@ beforeEach(() => {
               .map(overdueOf),
           ),
         ),
+      suspectsOutOfOrder: () => Promise.resolve([]),
       stillDue: (suspects) =>
         Promise.resolve(
           suspects.flatMap(
             ({ deliveryId }) => waiting.find(({ delivery }) => delivery.deliveryId === deliveryId) ?? [],
           ),
         ),
+    },
+    ordered: {
+      deliveries: { first: () => Promise.resolve([]), envelopes: () => Promise.resolve([]) },
+      starts: { begin: () => undefined, advance: () => Promise.resolve() } as unknown as OrderStarts,
+      find: () => Promise.resolve({ kind: 'gone' }),
+      make: () => Promise.resolve(),
     },
     partitions: { ready: () => Promise.resolve(ready) },
     partitionOf: () => 0,
@@ -134,6 +146,17 @@ describe('a paced endpoint', () => {
     expect(made[0]!.flight.isWithdrawn).toBe(false);
     generation = 2;
     expect(made[0]!.flight.isWithdrawn).toBe(true);
+  });
+
+  it('gets an attempt that an assignment withdrew in the next one', async () => {
+    listed = [limits({ maxInFlight: 1 })];
+    expect(await roundAt(0)).toEqual([1]);
+    generation = 2;
+    const stored = waiting;
+    await endAll();
+    // It was withdrawn before it was sent, so its delivery still waits.
+    waiting = stored;
+    expect(await roundAt(300)).toEqual([1]);
   });
 
   it('whose limits are removed gets what still waits, which is passed on, and is then forgotten', async () => {

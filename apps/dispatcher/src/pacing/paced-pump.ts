@@ -3,6 +3,7 @@ import type { DueAttempt, EndpointId } from '#libs/domain';
 import type { OverdueAttempt, OverdueDeliveries, PacedEndpoint, PacedEndpoints } from '#libs/postgres';
 import type { Logger } from '#libs/runtime';
 import { Flight } from '../lane.js';
+import { OrderedPump, type OrderedPumpDependencies, type Started } from './ordered-pump.js';
 import type { PacedPartitions } from './paced-partitions.js';
 import { SentWindow, type Slot } from './sent-window.js';
 
@@ -25,7 +26,9 @@ const TAKEN_PER_ENDPOINT = 2_000;
 
 export interface PacedPumpDependencies {
   readonly endpoints: Pick<PacedEndpoints, 'list'>;
-  readonly overdue: Pick<OverdueDeliveries, 'suspects' | 'stillDue'>;
+  readonly overdue: Pick<OverdueDeliveries, 'suspects' | 'suspectsOutOfOrder' | 'stillDue'>;
+  /** What ordered endpoints need in addition. */
+  readonly ordered: Pick<OrderedPumpDependencies, 'deliveries' | 'starts' | 'find' | 'make'>;
   readonly partitions: Pick<PacedPartitions, 'ready'>;
   readonly partitionOf: (id: EndpointId) => number;
   /** Makes an attempt, or passes it on if its endpoint is not paced any more. Rejects only when the process ends. */
@@ -38,6 +41,9 @@ export interface PacedPumpDependencies {
   readonly nowMs: () => number;
   readonly logger: Logger;
 }
+
+/** Ordered endpoints have few deliveries out of order. Looking for them may take this part of the time. */
+const OUT_OF_ORDER_PART = 20;
 
 /** The attempts of one endpoint. */
 class PacedShare {
@@ -56,10 +62,15 @@ class PacedShare {
 
   /** How many attempts may begin now. */
   room(isCrowded: boolean): number {
+    return Math.min(this.roomInOrder(isCrowded), TAKEN_PER_ENDPOINT - this.taken.size);
+  }
+
+  /** How many attempts of ordered deliveries may begin now. */
+  roomInOrder(isCrowded: boolean): number {
     const { maxPerSecond, maxInFlight } = this.limits;
     const most = maxInFlight ?? (isCrowded ? IN_FLIGHT_WHILE_CROWDED : IN_FLIGHT_PER_ENDPOINT);
     const inWindow = maxPerSecond === null ? Infinity : maxPerSecond - this.window.counted;
-    return Math.min(most - this.inFlight, inWindow, TAKEN_PER_ENDPOINT - this.taken.size);
+    return Math.min(most - this.inFlight, inWindow);
   }
 }
 
@@ -68,9 +79,9 @@ function keyOf({ deliveryId, run, attempts }: OverdueAttempt): string {
 }
 
 /**
- * Makes the attempts of endpoints that limit them, each when its endpoint has room. What waits is nowhere but in the
- * delivery log, so any number may wait. All attempts of an endpoint are made by one process: the owner of its partition
- * of the slow lane, which counts them.
+ * Makes the attempts of endpoints that limit or order them, each when its endpoint has room. What waits is nowhere but in
+ * the delivery log, so any number may wait. All attempts of an endpoint are made by one process: the owner of its
+ * partition of the slow lane, which counts them. Those that wait for their turn are left to `OrderedPump`.
  */
 export class PacedPump {
   readonly #shares = new Map<EndpointId, PacedShare>();
@@ -79,9 +90,19 @@ export class PacedPump {
   readonly #underWay = new Set<Promise<void>>();
   #listedAtMs = -Infinity;
   #inFlight = 0;
+  #outOfOrderTookMs = 0;
   #isEnding = false;
+  readonly #ordered: OrderedPump;
 
-  constructor(private readonly use: PacedPumpDependencies) {}
+  constructor(private readonly use: PacedPumpDependencies) {
+    const { ordered, clockMs, nowMs } = use;
+    this.#ordered = new OrderedPump({
+      ...ordered,
+      start: (id, generation) => this.#start(id, generation),
+      clockMs,
+      nowMs,
+    });
+  }
 
   get inFlight(): number {
     return this.#inFlight;
@@ -114,8 +135,10 @@ export class PacedPump {
   async round(): Promise<void> {
     const nowMs = this.use.nowMs();
     if (nowMs - this.#listedAtMs >= LIST_EVERY_MS) await this.#list(nowMs);
-    if (this.#shares.size === 0 || this.use.generation() === undefined) return;
+    const generation = this.use.generation();
+    if (this.#shares.size === 0 || generation === undefined) return;
     const ready = await this.use.partitions.ready();
+    await this.#ordered.round(generation, (id) => ready.has(this.use.partitionOf(id)));
     const asked = [...this.#shares].filter(
       ([id, share]) =>
         share.lookAtMs <= nowMs && ready.has(this.use.partitionOf(id)) && share.room(this.#isCrowded) > 0,
@@ -131,6 +154,7 @@ export class PacedPump {
   async #list(nowMs: number): Promise<void> {
     const paced = new Map((await this.use.endpoints.list()).map((endpoint) => [endpoint.id, endpoint]));
     this.#listedAtMs = nowMs;
+    this.#ordered.follow([...paced.values()]);
     for (const [id, limits] of paced) {
       const share = this.#shares.get(id);
       if (share === undefined) this.#shares.set(id, new PacedShare(limits, this.use.nowMs));
@@ -147,7 +171,7 @@ export class PacedPump {
     for (const share of asked.values()) {
       most = Math.max(most, Math.min(READ_AT_ONCE, share.room(this.#isCrowded)) + share.taken.size);
     }
-    const due = await this.use.overdue.suspects([...asked.keys()], new Date(this.use.clockMs()), most);
+    const due = await this.#due([...asked.keys()], most);
     const byEndpoint = new Map<EndpointId, OverdueAttempt[]>();
     for (const attempt of due) {
       const found = byEndpoint.get(attempt.endpointId);
@@ -159,7 +183,10 @@ export class PacedPump {
       const found = byEndpoint.get(id) ?? [];
       const fresh = found.filter((attempt) => !share.taken.has(keyOf(attempt)));
       forgetProjected(share, found);
-      share.lookAtMs = fresh.length === 0 ? nowMs + LOOK_EVERY_MS : nowMs;
+      const emptyMs = this.#ordered.has(id)
+        ? Math.max(LOOK_EVERY_MS, this.#outOfOrderTookMs * OUT_OF_ORDER_PART)
+        : LOOK_EVERY_MS;
+      share.lookAtMs = fresh.length === 0 ? nowMs + emptyMs : nowMs;
       if (found.length === 0 && this.#former.has(id) && share.inFlight === 0) {
         this.#former.delete(id);
         this.#shares.delete(id);
@@ -167,6 +194,20 @@ export class PacedPump {
       picked.push(...fresh.slice(0, Math.max(0, share.room(this.#isCrowded))));
     }
     return picked;
+  }
+
+  /** Returns what is due, of ordered endpoints only what does not wait for its turn. */
+  async #due(ids: readonly EndpointId[], perEndpoint: number): Promise<readonly OverdueAttempt[]> {
+    const { overdue, clockMs, nowMs } = this.use;
+    const [ordered, others] = [ids.filter((id) => this.#ordered.has(id)), ids.filter((id) => !this.#ordered.has(id))];
+    const before = new Date(clockMs());
+    const due = others.length === 0 ? [] : await overdue.suspects(others, before, perEndpoint);
+    if (ordered.length === 0) return due;
+    // No index leaves out what waits for its turn, so with a large backlog this takes long.
+    const sinceMs = nowMs();
+    const outOfOrder = await overdue.suspectsOutOfOrder(ordered, before, perEndpoint);
+    this.#outOfOrderTookMs = nowMs() - sinceMs;
+    return [...due, ...outOfOrder];
   }
 
   async #begin(picked: readonly OverdueAttempt[]): Promise<void> {
@@ -184,11 +225,32 @@ export class PacedPump {
     }
   }
 
-  #make(due: DueAttempt, share: PacedShare, generation: number): void {
-    const { delivery, run, attempt } = due;
-    const key = keyOf({ deliveryId: delivery.deliveryId, run, attempts: attempt - 1 } as OverdueAttempt);
+  /** Takes a place for an attempt of an ordered endpoint. */
+  #start(id: EndpointId, generation: number): Started | undefined {
+    const share = this.#shares.get(id);
+    if (share === undefined || this.#isEnding || this.use.generation() !== generation) return undefined;
+    if (share.roomInOrder(this.#isCrowded) <= 0) return undefined;
+    const { flight, slot } = this.#aFlight(share, generation);
+    let isOver: () => void = () => undefined;
+    const promise = new Promise<void>((resolve) => {
+      isOver = resolve;
+    });
+    this.#underWay.add(promise);
+    return {
+      flight,
+      onSent: () => {
+        slot.sent();
+      },
+      onOver: () => {
+        flight.over();
+        this.#underWay.delete(promise);
+        isOver();
+      },
+    };
+  }
+
+  #aFlight(share: PacedShare, generation: number) {
     const slot = share.window.begin();
-    share.taken.set(key, true);
     share.inFlight++;
     this.#inFlight++;
     const flight = new EndingFlight(slot, this.use.nowMs, {
@@ -198,6 +260,14 @@ export class PacedPump {
         this.#inFlight--;
       },
     });
+    return { flight, slot };
+  }
+
+  #make(due: DueAttempt, share: PacedShare, generation: number): void {
+    const { delivery, run, attempt } = due;
+    const key = keyOf({ deliveryId: delivery.deliveryId, run, attempts: attempt - 1 } as OverdueAttempt);
+    const { flight, slot } = this.#aFlight(share, generation);
+    share.taken.set(key, true);
     const made = this.use
       .make(due, flight, () => {
         slot.sent();
@@ -205,7 +275,9 @@ export class PacedPump {
       .catch(() => undefined)
       .finally(() => {
         flight.over();
-        share.taken.set(key, false);
+        // A withdrawn attempt was not made, so it looks due for good reason.
+        if (flight.isWithdrawn) share.taken.delete(key);
+        else share.taken.set(key, false);
         this.#underWay.delete(made);
       });
     this.#underWay.add(made);

@@ -315,6 +315,17 @@ describe('an organization with many deliveries in a batch', () => {
     )();
     expect(new Set([...routedTo(ALL_TICKETS), ...seqsOf(aside, ALL_TICKETS)]).size).toBe(1_500);
   });
+
+  it('is routed when it comes again, even if the consumer never ran the rest of an earlier assignment', async () => {
+    const batch = mixed(1, 5, 1);
+    await handleUnfinished(batch);
+    expect(routedTo(ALL_TICKETS)).toEqual([]);
+    generation = 2;
+    await (
+      await handleUnfinished(batch)
+    )();
+    expect(routedTo(ALL_TICKETS)).toEqual([1, 2, 3, 4, 5]);
+  });
 });
 
 const UNKNOWN_OFFSETS = { beganOffset: null, endedOffset: null, endedMs: AT_MS };

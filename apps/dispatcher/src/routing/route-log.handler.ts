@@ -4,6 +4,7 @@ import { Ctx, Payload } from '@nestjs/microservices';
 import {
   deliveryIdOf,
   isReceived,
+  laneOf,
   outOfTime,
   receptionOf,
   SeqGate,
@@ -58,6 +59,8 @@ type Subscribers = ReadonlyMap<OrgId, readonly RoutedSubscriber[]>;
 /** What the router remembers of a partition while it has it. */
 interface Stay {
   readonly gate: SeqGate;
+  /** The assignment of the last batch. */
+  generation: number;
   /** The organizations that each unfinished batch leaves for later. */
   readonly unfinished: ReadonlySet<OrgId>[];
 }
@@ -96,9 +99,9 @@ export class RouteLogHandler {
     // Another member may have the partition by now.
     if (context.isStale()) return again;
     this.places.begin(batch);
-    const intake = this.dispatcher.first.take(batch, context);
+    const intake = this.#take(batch, context);
     if (intake.isOver) return again;
-    const stay = this.#stayOf(intake);
+    const stay = this.#stayOf(intake, context.generation);
     const opened = open(batch, intake);
     const events = read.flatMap((event): DueEvent[] => {
       const record = opened.get(event.offset);
@@ -124,12 +127,25 @@ export class RouteLogHandler {
     return { kind: 'unfinished', rest };
   }
 
-  #stayOf(intake: Intake): Stay {
+  /**
+   * Takes a batch. What an earlier assignment has left unfinished is dropped by the consumer, and comes again: such a stay
+   * ends, because its records would count as routed.
+   */
+  #take(batch: RecordBatch, context: BatchContext): Intake {
+    const intake = this.dispatcher.first.take(batch, context);
+    const stay = this.#stays.get(intake.stay);
+    if (stay === undefined || stay.generation === context.generation || stay.unfinished.length === 0) return intake;
+    intake.giveUp();
+    return this.dispatcher.first.take(batch, context);
+  }
+
+  #stayOf(intake: Intake, generation: number): Stay {
     let stay = this.#stays.get(intake.stay);
     if (stay === undefined) {
-      stay = { gate: new SeqGate(), unfinished: [] };
+      stay = { gate: new SeqGate(), generation, unfinished: [] };
       this.#stays.set(intake.stay, stay);
     }
+    stay.generation = generation;
     return stay;
   }
 
@@ -161,8 +177,10 @@ export class RouteLogHandler {
     for (const event of events) {
       if (fresh.has(event)) {
         const traceparent = trace.follow(event.traceparent, event);
-        for (const { id, isPaced } of this.#receivers(event, subscribers, leftOut, filtered)) {
-          const due = firstAttempt({ ...event, traceparent }, id);
+        let lane: number | undefined;
+        for (const { id, isPaced, isOrdered } of this.#receivers(event, subscribers, leftOut, filtered)) {
+          if (isOrdered) lane ??= laneOf(event.event, event.envelope);
+          const due = firstAttempt({ ...event, traceparent }, id, isOrdered ? lane : undefined);
           if (isPaced || !this.dispatcher.offerFirst(due, event.record)) {
             event.record.hold();
             aside.push({ due, isPaced, record: event.record });
@@ -260,7 +278,11 @@ function open({ records }: RecordBatch, intake: Intake): Map<number, OpenRecord>
   );
 }
 
-function firstAttempt(event: Omit<DueEvent, 'record'>, endpointId: RoutedSubscriber['id']): DueAttempt {
+function firstAttempt(
+  event: Omit<DueEvent, 'record'>,
+  endpointId: RoutedSubscriber['id'],
+  lane: number | undefined,
+): DueAttempt {
   const { id: eventId, orgId, seq, appendedAtMs, traceparent, envelope } = event;
   return {
     delivery: {
@@ -271,6 +293,7 @@ function firstAttempt(event: Omit<DueEvent, 'record'>, endpointId: RoutedSubscri
       event: event.event,
       seq,
       createdAtMs: appendedAtMs,
+      ...(lane === undefined ? {} : { lane }),
     },
     run: 0,
     attempt: 1,

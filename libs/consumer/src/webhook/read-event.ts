@@ -19,11 +19,22 @@ export function isEvent(value: unknown): value is GaplessEvent {
   );
 }
 
-/** Returns the event in the body; `undefined` if there is none. Verify the body first. */
-export function readEvent(body: Buffer): GaplessEvent | undefined {
+/** The events of a push. */
+export interface PushedEvents {
+  /** At least one; in a batch, by seq. */
+  readonly events: readonly GaplessEvent[];
+  readonly isBatch: boolean;
+}
+
+/** Returns the event in the body, or those of a batch; `undefined` if it is neither. Verify the body first. */
+export function readEvents(body: Buffer): PushedEvents | undefined {
   try {
     const value: unknown = JSON.parse(body.toString());
-    return isEvent(value) ? value : undefined;
+    if (isEvent(value)) return { events: [value], isBatch: false };
+    if (typeof value !== 'object' || value === null || !('events' in value)) return undefined;
+    const { events } = value;
+    const isBatch = Array.isArray(events) && events.length > 0 && events.every(isEvent);
+    return isBatch ? { events, isBatch } : undefined;
   } catch {
     return undefined;
   }

@@ -29,6 +29,25 @@ describe('a webhook', () => {
     expect(handled).toEqual([[anEvent(7), { body: Buffer.from(anEventJson(7)), deliveryId: 'whd_1', attempt: 3 }]]);
   });
 
+  it('handles the events of batches one after the other', async () => {
+    const handled: string[] = [];
+    const handle = async ({ seq }: { readonly seq: number }) => {
+      handled.push(`begins ${seq}`);
+      await new Promise((resolve) => setImmediate(resolve));
+      handled.push(`ends ${seq}`);
+    };
+    const webhook = aWebhook({ handle });
+    const batchOf = (...seqs: readonly number[]) =>
+      aPush(`{"events":[${seqs.map((seq) => anEventJson(seq)).join(',')}]}`);
+    for (const push of [batchOf(7, 8), batchOf(9)]) {
+      const reception = await webhook.receive(push);
+      expect(reception).toMatchObject({ status: 204 });
+      if (reception.kind === 'taken') void reception.begin();
+    }
+    await webhook.idle();
+    expect(handled).toEqual([7, 8, 9].flatMap((seq) => [`begins ${seq}`, `ends ${seq}`]));
+  });
+
   it('takes the next secret as well as the one before (contract 2.2)', async () => {
     const webhook = aWebhook({ secret: () => Promise.resolve(['whsec_bmV4dA==', SECRET]) });
     expect(await webhook.receive(aPush())).toMatchObject({ status: 204 });
@@ -47,6 +66,8 @@ describe('a webhook', () => {
     ],
     ['not_an_event', aPush('{"id":"evt_1"}'), 400],
     ['not_an_event', aPush('no JSON'), 400],
+    ['not_an_event', aPush('{"events":[]}'), 400],
+    ['not_an_event', aPush(`{"events":[${anEventJson(7)},{}]}`), 400],
     ['too_large', aPush(`"${'x'.repeat(1024 * 1024)}"`), 413],
     ['too_large', { ...aPush(), body: 'too_large' }, 413],
   ])('refuses a push for the reason %s, and reports it', async (reason, push, status) => {

@@ -1,7 +1,7 @@
 import { safely } from '../../../api-client/src/index.js';
 import type { GaplessEvent } from '../../../event-types/src/index.js';
 import { verifySignature, type SignatureProblem } from '../../../webhook-signature/src/index.js';
-import { readEvent } from './read-event.js';
+import { readEvents, type PushedEvents } from './read-event.js';
 
 /** @throws TypeError when a secret is missing or empty */
 function checkSecrets(secrets: unknown): void {
@@ -18,9 +18,9 @@ export type Secrets = string | readonly string[];
 
 /** A push whose signature was verified. */
 export interface Push {
-  /** The bytes that were signed. */
+  /** The bytes that were signed. All events of a batch have the same. */
   readonly body: Buffer;
-  /** The delivery's id, the same for each attempt. */
+  /** The delivery's id, the same for each attempt; of a batch, that of its first event. */
   readonly deliveryId: string | undefined;
   /** The number of the attempt; 1 for the first. */
   readonly attempt: number;
@@ -30,7 +30,7 @@ export type RefusalReason =
   | SignatureProblem
   /** The body is longer than `maxBodyBytes`. */
   | 'too_large'
-  /** The signature is valid, but the body is not an event. */
+  /** The signature is valid, but the body is neither an event nor a batch. */
   | 'not_an_event'
   /** The `secret` function failed, or returned an empty secret. */
   | 'no_secret';
@@ -39,7 +39,8 @@ export interface WebhookOptions {
   /** The secret that signs pushes, or a function that returns it for each push. */
   readonly secret: Secrets | (() => Secrets | Promise<Secrets>);
   /**
-   * Handles the event. It runs after the answer to the push, so an error goes to `onError` and cannot refuse the push.
+   * Handles the event. It runs after the answer to the push, so an error goes to `onError` and cannot refuse the push. The
+   * events of a batch are handled one after the other, and so are batches.
    */
   readonly handle: (event: GaplessEvent, push: Push) => void | Promise<void>;
   /** Called when `handle` throws. The push is already accepted, so get the event from the feed. */
@@ -92,6 +93,8 @@ export class Webhook {
   readonly maxBodyBytes: number;
   readonly #options: WebhookOptions;
   readonly #working = new Set<Promise<void>>();
+  /** Settles once the events of all batches so far are handled. */
+  #batches: Promise<void> = Promise.resolve();
   readonly #onError: (error: unknown, event: GaplessEvent) => void;
   readonly #onRefused: (reason: RefusalReason, error?: unknown) => void;
 
@@ -116,14 +119,14 @@ export class Webhook {
     const { toleranceSeconds } = this.#options;
     const verdict = verifySignature({ body, header: header('x-service-signature'), secret, toleranceSeconds });
     if (!verdict.valid) return this.#refuse(verdict.reason);
-    const event = readEvent(body);
-    if (event === undefined) return this.#refuse('not_an_event');
+    const pushed = readEvents(body);
+    if (pushed === undefined) return this.#refuse('not_an_event');
     const push: Push = {
       body,
       deliveryId: header('x-service-delivery-id')?.toString(),
       attempt: Number(header('x-service-attempt') ?? 1),
     };
-    return { kind: 'taken', status: 204, begin: () => this.#begin(event, push) };
+    return { kind: 'taken', status: 204, begin: () => this.#begin(pushed, push) };
   }
 
   /** Resolves once all started work is done. To shut down, stop the server first, then wait for this. */
@@ -144,10 +147,17 @@ export class Webhook {
     return { kind: 'refused', status: statusOf(reason), reason };
   }
 
-  #begin(event: GaplessEvent, push: Push): Promise<void> {
-    const work = this.#work(event, push).finally(() => this.#working.delete(work));
+  #begin({ events, isBatch }: PushedEvents, push: Push): Promise<void> {
+    const before = isBatch ? this.#batches : undefined;
+    const work = this.#workOn(events, push, before).finally(() => this.#working.delete(work));
+    if (isBatch) this.#batches = work;
     this.#working.add(work);
     return work;
+  }
+
+  async #workOn(events: readonly GaplessEvent[], push: Push, before: Promise<void> | undefined): Promise<void> {
+    if (before !== undefined) await before;
+    for (const event of events) await this.#work(event, push);
   }
 
   async #work(event: GaplessEvent, push: Push): Promise<void> {

@@ -71,3 +71,54 @@ describe('an attempt by HTTP', () => {
     });
   });
 });
+
+describe('a batch', () => {
+  const target: Target = { ...TARGET, settings: { ordering: { by: 'endpoint', batch: 10 } } };
+  const second = aDueAttempt(2);
+  const batch = { ...due, followers: [{ ...second, attempt: 1 }] };
+
+  function send(answer: string, status = 200) {
+    outcome = { kind: 'answered', status, startedAtMs: NOW_MS, durationMs: 42, responseExcerpt: answer };
+    const post = (request: PushRequest) => {
+      posts.push(request);
+      return Promise.resolve(outcome);
+    };
+    const destination = new HttpDestination({ post, close: () => Promise.resolve() }, 10_000);
+    return destination.attempt(batch, target, new AbortController().signal);
+  }
+
+  it('is one body with one signature, named by its first and last seq', async () => {
+    await send('');
+    const [{ body, headers }] = posts as [PushRequest];
+    expect(body.toString()).toBe(`{"events":[${due.envelope.toString()},${second.envelope.toString()}]}`);
+    const made = headers(NOW_MS);
+    expect(made).toMatchObject({ 'x-service-event': 'batch', 'x-service-sequence': '1-2', 'x-service-attempt': '1' });
+    expect(made).toMatchObject({ 'x-service-delivery-id': due.delivery.deliveryId });
+    expect(made).not.toHaveProperty('x-service-event-id');
+    const verdict = verifySignature({
+      body,
+      header: made['x-service-signature'],
+      secret: TARGET.secret,
+      now: new Date(NOW_MS),
+    });
+    expect(verdict).toMatchObject({ valid: true });
+  });
+
+  it('is accepted as a whole, in part or not at all', async () => {
+    expect(await send('')).toMatchObject({ error: null, acknowledged: 2 });
+    expect(await send('{"acknowledged_through":1}')).toMatchObject({ error: null, acknowledged: 1 });
+    expect(await send('{"acknowledged_through":0}')).toMatchObject({
+      error: { kind: 'not_acknowledged', detail: '' },
+      acknowledged: 0,
+    });
+    const refused = await send('{"acknowledged_through":2}', 500);
+    expect(refused).toMatchObject({ error: { kind: 'http_status' } });
+    expect(refused).not.toHaveProperty('acknowledged');
+  });
+
+  it('keeps as much of a long answer as any other push', async () => {
+    const { response } = await send('x'.repeat(16_000));
+    expect(response?.excerpt).toHaveLength(1_024);
+    expect(posts[0]?.excerptBytes).toBe(16_384);
+  });
+});

@@ -24,7 +24,7 @@ const target = (change: Partial<DatedTarget> = {}): DatedTarget => ({
 });
 
 function aDelivery(change: Partial<AttemptedDelivery> = {}): AttemptedDelivery {
-  const entry = { run: 0, leadMs: 0 };
+  const entry = { run: 0, leadMs: 0, batch: null };
   return {
     delivery: {
       deliveryId: deliveryIdOf(eventId, endpointId),

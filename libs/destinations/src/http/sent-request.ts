@@ -1,4 +1,4 @@
-import type { DatedTarget } from '#libs/domain';
+import { batchBody, NO_ORDERING, type DatedTarget } from '#libs/domain';
 import type { AttemptedDelivery, SentRequest } from '../destination-kind.js';
 import { pushHeaders, SIGNATURE_HEADERS } from './push/push-headers.js';
 
@@ -18,6 +18,9 @@ function previousSecretAt({ previousSecret, previousSecretUntil }: DatedTarget, 
   if (previousSecret === null || at.getTime() >= previousSecretUntil.getTime() - UNSURE_MS) return undefined;
   return previousSecret;
 }
+
+const IN_A_BATCH =
+  'This attempt sent several events in one request, of which only this one is shown: the signatures over all of them are not known any more.';
 
 function noteOnSignatures(
   showSignatures: boolean,
@@ -53,18 +56,28 @@ export function sentRequest(
   // The time by the dispatcher's clock, which stamped the signatures.
   const at = new Date(latest.at.getTime() - latest.leadMs);
   const pushed = { delivery, run, attempt, traceparent: null, envelope: Buffer.from(envelope) };
+  const { batch } = latest;
+  const isAlone = batch === null || batch[0] === batch[1];
+  const body = batch === null ? pushed.envelope : batchBody([pushed.envelope]);
   const isUrlKnown = isAsThen(target.urlChangedAt, at);
   const isSecretKnown = isAsThen(target.secretChangedAt, at);
   const previousSecret = previousSecretAt(target, at);
   const areSettingsKnown = isAsThen(target.settingsChangedAt, at);
-  const signatureNote = noteOnSignatures(showSignatures, isSecretKnown, previousSecret !== undefined, areSettingsKnown);
+  const signatureNote = isAlone
+    ? noteOnSignatures(showSignatures, isSecretKnown, previousSecret !== undefined, areSettingsKnown)
+    : IN_A_BATCH;
   const { settings, shownHeaders } = target;
   // Public keys do not rebuild a signature.
   const isAsymmetric = signatureNote === null && settings.signatures?.includes('ed25519') === true;
-  const made = pushHeaders(pushed, target.secret, at.getTime(), previousSecret ?? null, { settings });
+  const ordering = batch === null ? NO_ORDERING : { by: 'endpoint' as const, batch: 2 };
+  const headers = pushHeaders({ ...pushed, body }, target.secret, at.getTime(), previousSecret ?? null, {
+    settings: { ...settings, ordering },
+  });
+  const made = isAlone ? headers : { ...headers, 'x-service-sequence': `${batch[0]}-${batch[1]}` };
   const unknown = [
     ...(signatureNote === null ? [] : SIGNATURE_HEADERS.filter((name) => !areSettingsKnown || name in made)),
     ...(isAsymmetric ? ['webhook-signature'] : []),
+    ...(isAlone ? [] : ['webhook-id', 'x-service-delivery-id']),
     // The values of additional headers are never shown.
     ...(areSettingsKnown ? (shownHeaders?.names ?? []) : []).map((name) => name.toLowerCase()),
     ...(areSettingsKnown && shownHeaders?.auth ? ['authorization'] : []),
@@ -80,6 +93,6 @@ export function sentRequest(
       ...Object.fromEntries(unknown.map((name) => [name, null])),
     },
     signature_note: isAsymmetric ? 'A header with an Ed25519 signature is not shown.' : signatureNote,
-    body: envelope,
+    body: isAlone ? body.toString() : envelope,
   };
 }

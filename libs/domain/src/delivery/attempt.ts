@@ -10,6 +10,16 @@ export interface DeliveryRef {
   readonly seq: Seq;
   /** When the event was appended to the log, in epoch milliseconds. It is the delivery's `created_at` in every fact. */
   readonly createdAtMs: number;
+  /** The lane in which an ordered delivery waits; missing for all others. */
+  readonly lane?: number;
+}
+
+/** A delivery that is sent in the request of another one. */
+export interface BatchedDelivery {
+  readonly delivery: DeliveryRef;
+  readonly attempt: number;
+  readonly dueAtMs: number;
+  readonly envelope: Buffer;
 }
 
 /** An attempt to make: a record of the attempts and retry topics. */
@@ -28,10 +38,13 @@ export interface DueAttempt {
   readonly traceparent: string | null;
   /** The stored bytes. */
   readonly envelope: Buffer;
+  /** Later deliveries of the same request, by seq; missing if there are none. */
+  readonly followers?: readonly BatchedDelivery[];
 }
 
 /** How an attempt failed (contract 6.3). */
-export type AttemptError = 'http_status' | 'timeout' | 'dns' | 'connect' | 'tls' | 'blocked_address';
+export type AttemptError =
+  'http_status' | 'timeout' | 'dns' | 'connect' | 'tls' | 'blocked_address' | 'not_acknowledged';
 
 /** The outcome of an attempt. */
 export interface AttemptOutcome {
@@ -48,7 +61,9 @@ export interface AttemptOutcome {
     /** How long the response asks to wait, if it does, milliseconds. */
     readonly retryAfterMs?: number;
   } | null;
-  /** `null` exactly when the delivery is accepted. */
+  /** How many deliveries of a batch are accepted; missing for a request with one envelope. */
+  readonly acknowledged?: number;
+  /** `null` exactly when the delivery is accepted, for a batch the first one. */
   readonly error: { readonly kind: AttemptError; readonly detail: string } | null;
   /** Attributes of the attempt's span. */
   readonly attributes: Readonly<Record<string, string | number>>;

@@ -2,7 +2,7 @@ import type { DeliveryRef } from './attempt.js';
 import type { EndpointId, OrgId } from '../kernel/index.js';
 
 /** Why a delivery ended before its attempts were used up. */
-export type EndReason = 'endpoint_disabled' | 'endpoint_deleted';
+export type EndReason = 'endpoint_disabled' | 'endpoint_deleted' | 'skipped';
 
 /** The router found that the endpoint receives the event. */
 export interface Scheduled {
@@ -32,6 +32,8 @@ export interface Attempted {
   readonly next: 'delivered' | 'retry' | 'exhausted';
   /** The time in the delivery log: never before the end of this attempt. */
   readonly nextAttemptAtMs: number | null;
+  /** The seqs of the first and last event of the request, if it was a batch. */
+  readonly batch?: readonly [first: number, last: number];
   /** Set if the response disables the endpoint. */
   readonly disables?: true;
 }

@@ -1,3 +1,5 @@
+import { NO_ORDERING, type Ordering } from './ordering.js';
+
 export const SIGNATURE_KINDS = ['hmac', 'ed25519'] as const;
 export type SignatureKind = (typeof SIGNATURE_KINDS)[number];
 
@@ -15,6 +17,7 @@ export interface DeliverySettings {
   readonly maxPerSecond: number | null;
   /** The most attempts at the same time; `null` for no limit. */
   readonly maxInFlight: number | null;
+  readonly ordering: Ordering;
 }
 
 export const DEFAULT_DELIVERY_SETTINGS: DeliverySettings = {
@@ -24,17 +27,33 @@ export const DEFAULT_DELIVERY_SETTINGS: DeliverySettings = {
   disableOnGone: false,
   maxPerSecond: null,
   maxInFlight: null,
+  ordering: NO_ORDERING,
 };
 
-/** Whether the endpoint limits its attempts. @param settings those that differ from the defaults */
-export function isPaced({ maxPerSecond, maxInFlight }: Partial<DeliverySettings> = {}): boolean {
-  return (maxPerSecond ?? maxInFlight ?? null) !== null;
+/** Whether the endpoint gets its events in an order. @param settings those that differ from the defaults */
+export function isOrdered({ ordering }: Partial<DeliverySettings> = {}): boolean {
+  return (ordering ?? NO_ORDERING).by !== 'none';
+}
+
+/**
+ * Whether attempts wait for a limit of the endpoint or for those before them.
+ * @param settings those that differ from the defaults
+ */
+export function isPaced(settings: Partial<DeliverySettings> = {}): boolean {
+  return (settings.maxPerSecond ?? settings.maxInFlight ?? null) !== null || isOrdered(settings);
+}
+
+/** How many events a request to the endpoint may have; `null` if a request is one envelope. */
+export function batchLimit({ ordering }: Partial<DeliverySettings> = {}): number | null {
+  const { batch } = ordering ?? NO_ORDERING;
+  return batch > 1 ? batch : null;
 }
 
 /** Returns the settings that differ from the defaults; `null` if none does. */
 export function changedSettings(settings: DeliverySettings): Partial<DeliverySettings> | null {
   const changed = Object.entries(settings).filter(
-    ([name, value]) => String(value) !== String(DEFAULT_DELIVERY_SETTINGS[name as keyof DeliverySettings]),
+    ([name, value]) =>
+      JSON.stringify(value) !== JSON.stringify(DEFAULT_DELIVERY_SETTINGS[name as keyof DeliverySettings]),
   );
   return changed.length === 0 ? null : Object.fromEntries(changed);
 }

@@ -13,6 +13,13 @@ export interface DeliveryState {
   readonly deliveredAtMs: number | null;
 }
 
+/** What ended a delivery before its attempts were used up. */
+const END_REASONS: ReadonlySet<string | null> = new Set<EndReason>([
+  'endpoint_disabled',
+  'endpoint_deleted',
+  'skipped',
+]);
+
 function freshRun(run: number, nextAttemptAtMs: number): DeliveryState {
   return {
     run,
@@ -27,9 +34,7 @@ function freshRun(run: number, nextAttemptAtMs: number): DeliveryState {
 
 /** Whether the delivery ended before its attempts were used up. */
 export function isEnded(state: DeliveryState): boolean {
-  return (
-    state.status === 'failed' && (state.lastError === 'endpoint_disabled' || state.lastError === 'endpoint_deleted')
-  );
+  return state.status === 'failed' && END_REASONS.has(state.lastError);
 }
 
 /** Returns the delivery after the end of its endpoint; `attempts` stays unchanged. */

@@ -11,6 +11,7 @@ export * from './endpoint-health.js';
 export * from './event-filter.js';
 export * from './lane-shares.js';
 export * from './later-retry.js';
+export * from './ordering.js';
 export * from './receiving-times.js';
 export * from './retry-schedule.js';
 export * from './routed-place.js';

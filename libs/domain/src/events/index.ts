@@ -5,5 +5,6 @@ export * from './envelope-schema.js';
 export * from './envelope.js';
 export * from './inbox-record.js';
 export * from './example-event.js';
+export * from './event-subject.js';
 export * from './log-event.js';
 export * from './operational-event.js';

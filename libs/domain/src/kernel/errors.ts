@@ -9,6 +9,7 @@ export const ERROR_CODES = [
   'not_found',
   'method_not_allowed',
   'endpoint_inactive',
+  'delivery_not_pending',
   'endpoint_limit_reached',
   'api_key_limit_reached',
   'cursor_limit_reached',

@@ -12,6 +12,7 @@ export const AUDIT_ACTIONS = [
   'endpoint.secret_rotated',
   'endpoint.overlap_ended',
   'delivery.replayed',
+  'delivery.skipped',
   'deliveries.recovered',
   'recovery.stopped',
   'api_key.created',

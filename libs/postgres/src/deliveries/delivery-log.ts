@@ -25,6 +25,8 @@ export interface AttemptLogEntry {
   readonly at: Date;
   /** How far `at` is ahead of the clock that stamped the signatures, milliseconds. */
   readonly leadMs: number;
+  /** The seqs of the first and last event of the request, if it was a batch. */
+  readonly batch: readonly [first: number, last: number] | null;
   readonly durationMs: number;
   readonly responseStatus: number | null;
   readonly error: string | null;
@@ -189,7 +191,8 @@ export class DeliveryLog {
       const delivery = await find(runner, endpointId, id);
       if (delivery === undefined) return undefined;
       const attempts = (await runner.query(
-        `select run, attempt, started_at, duration_ms, response_status, error, response_excerpt, clock_lead_ms
+        `select run, attempt, started_at, duration_ms, response_status, error, response_excerpt, clock_lead_ms,
+           batch_first_seq, batch_last_seq
          from delivery_attempts
          where delivery_id = $1 and delivery_created_at = to_timestamp($2 / 1000.0) order by run, attempt`,
         [id, delivery.createdAtMs],
@@ -202,6 +205,8 @@ export class DeliveryLog {
         error: string | null;
         response_excerpt: string | null;
         clock_lead_ms: string | null;
+        batch_first_seq: string | null;
+        batch_last_seq: string | null;
       }[];
       const [event] = (await runner.query(
         `select convert_from(envelope, 'UTF8') as envelope from events
@@ -216,6 +221,7 @@ export class DeliveryLog {
           attempt: row.attempt,
           at: row.started_at,
           leadMs: Number(row.clock_lead_ms ?? 0),
+          batch: row.batch_first_seq === null ? null : [Number(row.batch_first_seq), Number(row.batch_last_seq)],
           durationMs: row.duration_ms,
           responseStatus: row.response_status,
           error: row.error,

@@ -1,4 +1,5 @@
 import { seqFromText, type DeliveryId, type DueAttempt, type EndpointId, type EventId, type OrgId } from '#libs/domain';
+import { envelopeOfDelivery } from './envelope-of-delivery.js';
 import { projectedUpTo } from '../projections/projection-offsets.js';
 import type { Store } from '../connection/store.js';
 
@@ -80,6 +81,24 @@ export class OverdueDeliveries {
     before: Date,
     perEndpoint: number,
   ): Promise<readonly OverdueAttempt[]> {
+    return this.#suspects(endpoints, before, perEndpoint, 'true');
+  }
+
+  /** Does the same for ordered endpoints, without the deliveries that wait for their turn. */
+  async suspectsOutOfOrder(
+    endpoints: readonly EndpointId[],
+    before: Date,
+    perEndpoint: number,
+  ): Promise<readonly OverdueAttempt[]> {
+    return this.#suspects(endpoints, before, perEndpoint, '(lane is null or run > 0)');
+  }
+
+  async #suspects(
+    endpoints: readonly EndpointId[],
+    before: Date,
+    perEndpoint: number,
+    condition: string,
+  ): Promise<readonly OverdueAttempt[]> {
     const rows = await this.store.query<Pick<Row, 'id' | 'endpoint_id' | 'created_at' | 'run' | 'attempts'>>(
       `select d.id, d.endpoint_id, d.created_at, d.run, d.attempts
        from unnest($1::text[]) as wanted(id)
@@ -87,7 +106,7 @@ export class OverdueDeliveries {
        cross join lateral (
          select id, endpoint_id, created_at, run, attempts from deliveries
          where endpoint_id = wanted.id and status = 'pending' and endings = coalesce(n.endings, 0)
-           and next_attempt_at < $2
+           and next_attempt_at < $2 and ${condition}
          order by next_attempt_at limit $3
        ) d`,
       [endpoints, before, perEndpoint],
@@ -117,9 +136,7 @@ export class OverdueDeliveries {
        ) d
        join endpoints p on p.id = d.endpoint_id
        left join endpoint_endings n on n.endpoint_id = d.endpoint_id
-       cross join lateral (
-         select envelope from events where org_id = d.org_id and seq = d.seq and appended_at = d.created_at limit 1
-       ) e
+       cross join lateral ${envelopeOfDelivery('d.org_id', 'd.seq', 'd.created_at')} e
        where d.status = 'pending' and d.run = suspect.run and d.attempts = suspect.attempts
          and d.endings = coalesce(n.endings, 0)
        order by suspect.place`,

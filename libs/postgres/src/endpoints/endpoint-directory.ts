@@ -25,7 +25,12 @@ import type { EndpointKind } from '../entities/endpoint.entity.js';
 import { IS_IN_FORCE } from '../mcp/in-force.js';
 
 /** An endpoint that events are routed to. */
-export type RoutedSubscriber = Subscriber & ReceivingTimes & { readonly isPaced: boolean };
+export type RoutedSubscriber = Subscriber &
+  ReceivingTimes & {
+    readonly isPaced: boolean;
+    /** Whether its deliveries have lanes. */
+    readonly isOrdered: boolean;
+  };
 
 interface InactiveRow {
   /** `null` if only the offset is known. */
@@ -104,11 +109,13 @@ export class EndpointDirectory {
       receives_from_offset: string | null;
       created_ms: string;
       is_paced: boolean;
+      is_ordered: boolean;
       inactive: InactiveRow[] | null;
     }>(
       'subscribers',
       `select e.id, e.org_id, e.kind, e.events, e.widget_ids, e.filter, e.receives_after_seq, e.receives_from_offset,
-         (extract(epoch from e.created_at) * 1000)::bigint as created_ms, e.is_paced, p.inactive
+         (extract(epoch from e.created_at) * 1000)::bigint as created_ms, e.is_paced, e.ordered_since is not null as is_ordered,
+         p.inactive
        from unnest($1::uuid[], $2::bigint[], $3::bigint[]) as asked(org_id, from_seq, from_offset)
        join endpoints e on e.org_id = asked.org_id
        left join lateral (
@@ -131,6 +138,7 @@ export class EndpointDirectory {
         id: row.id,
         isActive: true,
         isPaced: row.is_paced,
+        isOrdered: row.is_ordered,
         events: row.events,
         widgetIds: row.widget_ids,
         filter: row.filter,

@@ -3,6 +3,7 @@ import {
   changeHeaders,
   DEFAULT_DELIVERY_SETTINGS,
   GaplessError,
+  isOrdered,
   isPaced,
   NO_CUSTOM_HEADERS,
   shownHeaders,
@@ -100,13 +101,14 @@ interface EndpointRow {
   readonly last_triggered_at: Date | null;
   readonly created_at: Date;
   readonly delivery_settings: Partial<DeliverySettings> | null;
+  readonly ordered_since: Date | null;
   readonly custom_headers_shown: ShownHeaders | null;
 }
 
 /** Failures of an earlier activation do not count: after enabling, the count is 0 again (contract 4.2). */
 const SELECT = `
   select e.id, e.org_id, e.name, e.description, e.url, e.events, e.widget_ids, e.filter, e.is_active, e.activation, e.disabled_at,
-    e.disabled_reason, e.created_at, e.previous_secret_until, e.delivery_settings, e.custom_headers_shown,
+    e.disabled_reason, e.created_at, e.previous_secret_until, e.delivery_settings, e.ordered_since, e.custom_headers_shown,
     h.last_triggered_at,
     case when h.activation = e.activation then h.failure_count end as failure_count
   from endpoints e left join endpoint_health h on h.endpoint_id = e.id
@@ -135,9 +137,13 @@ function toRecord(row: EndpointRow): EndpointRecord {
   };
 }
 
-/** The columns of delivery settings. */
-function settingsColumns(settings: DeliverySettings) {
-  return { deliverySettings: changedSettings(settings), isPaced: isPaced(settings) };
+/** The columns of delivery settings. @param orderedSince since when the endpoint has been ordered until now */
+function settingsColumns(settings: DeliverySettings, at: Date, orderedSince: Date | null = null) {
+  return {
+    deliverySettings: changedSettings(settings),
+    isPaced: isPaced(settings),
+    orderedSince: isOrdered(settings) ? (orderedSince ?? at) : null,
+  };
 }
 
 function isSameSet(one: readonly string[] | null, other: readonly string[] | null): boolean {
@@ -237,7 +243,7 @@ export class EndpointRecords {
         // Excludes earlier events by seq and by offset: the feed may lag, and the log may be created again.
         receivesAfterSeq: () => `coalesce((select last_seq from org_heads where org_id = '${endpoint.orgId}'), 0)`,
         receivesFromOffset: String(endpoint.logEnd),
-        ...settingsColumns(settings),
+        ...settingsColumns(settings, endpoint.createdAt),
         ...custom,
       });
       await appendAudit(runner, this.actor, {
@@ -310,7 +316,11 @@ export class EndpointRecords {
           ...(widgetIds === undefined ? {} : { widgetIds: widgetIds === null ? null : [...widgetIds] }),
           ...(settings === undefined
             ? {}
-            : settingsColumns({ ...DEFAULT_DELIVERY_SETTINGS, ...before.delivery_settings, ...settings })),
+            : settingsColumns(
+                { ...DEFAULT_DELIVERY_SETTINGS, ...before.delivery_settings, ...settings },
+                at,
+                before.ordered_since,
+              )),
           ...(changesSubscription(before, changes) ? { subscriptionChangedAt: at } : {}),
           ...custom,
           ...(settings === undefined && custom === undefined ? {} : { deliveryChangedAt: at }),

@@ -83,7 +83,11 @@ export class EndpointEntity {
   @Column({ name: 'delivery_changed_at', type: 'timestamptz', nullable: true })
   deliveryChangedAt!: Date | null;
 
-  /** Whether the settings limit the endpoint's attempts. */
+  /** Since when the endpoint has been ordered without a break; `null` if it is not. */
+  @Column({ name: 'ordered_since', type: 'timestamptz', nullable: true })
+  orderedSince!: Date | null;
+
+  /** Whether the settings limit or order the endpoint's attempts. */
   @Column({ name: 'is_paced', type: 'boolean', default: false })
   isPaced!: boolean;
 

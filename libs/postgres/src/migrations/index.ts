@@ -33,6 +33,7 @@ import { AnswersAboutOrgs1700000000092 } from './0092-answers-about-orgs.js';
 import { Filters1700000000093 } from './0093-filters.js';
 import { FeedDays1700000000094 } from './0094-feed-days.js';
 import { Recoveries1700000000095 } from './0095-recoveries.js';
+import { Ordering1700000000100 } from './0100-ordering.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
@@ -70,4 +71,5 @@ export const MIGRATIONS = [
   Filters1700000000093,
   FeedDays1700000000094,
   Recoveries1700000000095,
+  Ordering1700000000100,
 ];

@@ -86,7 +86,12 @@ export class DeliveryProjection {
       const { deliveryId, endpointId } = fact.delivery;
       const row = stored.get(deliveryId);
       const state = row === undefined ? undefined : seenState(row, ledger.endings.get(endpointId) ?? 0);
-      ledger.deliveries.set(deliveryId, { ref: fact.delivery, state });
+      // Only the facts of dispatchers name the lane. Those of requests do not.
+      const lane = fact.delivery.lane ?? ledger.deliveries.get(deliveryId)?.ref.lane;
+      ledger.deliveries.set(deliveryId, {
+        ref: lane === undefined ? fact.delivery : { ...fact.delivery, lane },
+        state,
+      });
     }
     const known = new Set(loaded.attempts);
     const attempts: Attempted[] = [];

@@ -42,6 +42,7 @@ export interface DeliveryRow {
 export const DELIVERY_COLUMNS: readonly Column<DeliveryRow>[] = [
   ...DELIVERY_REF.map(([name, type, member]) => [name, type, ({ ref }: DeliveryRow) => ref[member]] as const),
   ...DELIVERY_STATE.map(([name, type, member]) => [name, type, ({ state }: DeliveryRow) => state[member]] as const),
+  ['lane', 'int', ({ ref }) => ref.lane ?? null],
 ];
 
 export const ATTEMPT_COLUMNS: readonly Column<Attempted>[] = [
@@ -57,6 +58,8 @@ export const ATTEMPT_COLUMNS: readonly Column<Attempted>[] = [
   ['error', 'text', ({ error }) => error],
   ['response_excerpt', 'text', ({ responseExcerpt }) => responseExcerpt],
   ['clock_lead_ms', 'bigint', ({ leadMs }) => leadMs ?? null],
+  ['batch_first_seq', 'bigint', ({ batch }) => batch?.[0] ?? null],
+  ['batch_last_seq', 'bigint', ({ batch }) => batch?.[1] ?? null],
 ];
 
 export const HEALTH_STATE = [

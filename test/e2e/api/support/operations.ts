@@ -9,6 +9,9 @@ export interface Named {
   readonly endpointUrl: string;
   readonly endpointId: string;
   readonly deliveryId: string;
+  /** An endpoint that refuses everything, and a delivery of it that is pending. */
+  readonly failingEndpointId: string;
+  readonly pendingDeliveryId: string;
   readonly apiKeyId: string;
   readonly cursorName: string;
   /** A webhook subscription of an agent. */
@@ -27,7 +30,16 @@ export interface Operation {
   readonly status: number;
   /** What in its path is an id. */
   readonly ids: readonly (
-    'orgId' | 'endpointId' | 'deliveryId' | 'apiKeyId' | 'cursorName' | 'subscriptionId' | 'recoveryId' | 'eventId'
+    | 'orgId'
+    | 'endpointId'
+    | 'deliveryId'
+    | 'failingEndpointId'
+    | 'pendingDeliveryId'
+    | 'apiKeyId'
+    | 'cursorName'
+    | 'subscriptionId'
+    | 'recoveryId'
+    | 'eventId'
   )[];
   /** A request that is accepted. */
   readonly ask: (named: Named) => Ask;
@@ -167,6 +179,16 @@ export const OPERATIONS: readonly Operation[] = [
     status: 202,
     ids: ['endpointId', 'deliveryId'],
     ask: (named) => ({ method: 'POST', path: `${delivery(named)}/replay` }),
+  },
+  {
+    id: 'skipDelivery',
+    scope: 'webhooks:write',
+    status: 202,
+    ids: ['failingEndpointId', 'pendingDeliveryId'],
+    ask: ({ failingEndpointId, pendingDeliveryId }) => ({
+      method: 'POST',
+      path: `${ROOT}/${failingEndpointId}/deliveries/${pendingDeliveryId}/skip`,
+    }),
   },
   {
     id: 'readFeed',

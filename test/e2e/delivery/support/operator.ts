@@ -60,6 +60,7 @@ export interface Attempt {
   readonly response_status: number | null;
   readonly error: string | null;
   readonly response_excerpt: string | null;
+  readonly batch: { readonly first_seq: number; readonly last_seq: number } | null;
 }
 
 export interface WholeDelivery extends Delivery {
@@ -167,6 +168,10 @@ export class Operator {
 
   replay(id: string, deliveryId: string): Promise<Delivery> {
     return this.#data('POST', `/external/webhooks/${id}/deliveries/${deliveryId}/replay`, 202);
+  }
+
+  skip(id: string, deliveryId: string): Promise<Delivery> {
+    return this.#data('POST', `/external/webhooks/${id}/deliveries/${deliveryId}/skip`, 202);
   }
 
   async recover(id: string, body: object): Promise<{ readonly matched: number; readonly scheduled: number }> {

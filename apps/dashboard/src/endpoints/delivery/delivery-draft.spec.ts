@@ -23,6 +23,18 @@ describe('the delivery settings of the form', () => {
     });
   });
 
+  it('change the order and the events of a request together', () => {
+    const draft = deliveryDraft(USUAL_DELIVERY);
+    expect(deliveryChange({ ...draft, orderedBy: 'subject', batch: '250' }, USUAL_DELIVERY)).toEqual({
+      ordering: { by: 'subject', batch: 250 },
+    });
+    const shown = { ...USUAL_DELIVERY, ordering: { by: 'endpoint', batch: 9 } } as const;
+    expect(isUnusual(shown)).toBe(true);
+    expect(deliveryChange({ ...deliveryDraft(shown), orderedBy: 'none' }, shown)).toEqual({
+      ordering: { by: 'none', batch: 1 },
+    });
+  });
+
   it('set, replace and remove the filter', () => {
     const shown = { ...SHOWN, filter: 'event.seq > 1' };
     const draft = deliveryDraft(shown);

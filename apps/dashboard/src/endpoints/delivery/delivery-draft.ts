@@ -11,6 +11,7 @@ export type ShownDelivery = Pick<
   | 'disable_on_gone'
   | 'max_per_second'
   | 'max_in_flight'
+  | 'ordering'
   | 'filter'
 >;
 
@@ -25,6 +26,7 @@ export type DeliveryChange = Pick<
   | 'disable_on_gone'
   | 'max_per_second'
   | 'max_in_flight'
+  | 'ordering'
   | 'filter'
 >;
 
@@ -37,6 +39,7 @@ export const USUAL_DELIVERY: ShownDelivery = {
   disable_on_gone: false,
   max_per_second: null,
   max_in_flight: null,
+  ordering: { by: 'none', batch: 1 },
   filter: null,
 };
 
@@ -45,6 +48,8 @@ export interface DeliveryDraft {
   readonly filter: string;
   readonly maxPerSecond: string;
   readonly maxInFlight: string;
+  readonly orderedBy: Endpoint['ordering']['by'];
+  readonly batch: string;
   readonly respectsRetryAfter: boolean;
   readonly disablesOnGone: boolean;
   readonly sendsLegacySignature: boolean;
@@ -61,6 +66,8 @@ export function deliveryDraft(shown: ShownDelivery): DeliveryDraft {
     filter: shown.filter ?? '',
     maxPerSecond: shown.max_per_second?.toString() ?? '',
     maxInFlight: shown.max_in_flight?.toString() ?? '',
+    orderedBy: shown.ordering.by,
+    batch: shown.ordering.batch.toString(),
     respectsRetryAfter: shown.respect_retry_after,
     disablesOnGone: shown.disable_on_gone,
     sendsLegacySignature: shown.legacy_signature,
@@ -86,6 +93,7 @@ export function deliveryChange(draft: DeliveryDraft, shown: ShownDelivery): Deli
     ...(draft.filter === before.filter ? {} : { filter: draft.filter.trim() === '' ? null : draft.filter }),
     ...(draft.maxPerSecond === before.maxPerSecond ? {} : { max_per_second: limitOf(draft.maxPerSecond) }),
     ...(draft.maxInFlight === before.maxInFlight ? {} : { max_in_flight: limitOf(draft.maxInFlight) }),
+    ...(draft.orderedBy === before.orderedBy && draft.batch === before.batch ? {} : { ordering: orderingOf(draft) }),
     ...(draft.respectsRetryAfter === before.respectsRetryAfter
       ? {}
       : { respect_retry_after: draft.respectsRetryAfter }),
@@ -99,6 +107,11 @@ export function deliveryChange(draft: DeliveryDraft, shown: ShownDelivery): Deli
     ...(Object.keys(headers).length === 0 ? {} : { headers }),
     ...authOf(draft, shown),
   };
+}
+
+/** Without an order, a request has one event. */
+function orderingOf({ orderedBy: by, batch }: DeliveryDraft): Endpoint['ordering'] {
+  return { by, batch: by === 'none' ? 1 : Number(batch) };
 }
 
 /** The api says what is wrong with a text that is not a number. */

@@ -20,7 +20,7 @@ export function DeliveryFields({ events, draft, shown, onChange, problemOf }: De
   const change = (part: Partial<DeliveryDraft>) => {
     onChange({ ...draft, ...part });
   };
-  const isRefused = ['filter', 'headers', 'auth', 'max_per_second', 'max_in_flight'].some(
+  const isRefused = ['filter', 'headers', 'auth', 'max_per_second', 'max_in_flight', 'ordering', 'ordering/batch'].some(
     (name) => problemOf(name) !== undefined,
   );
   const [isOpen, setOpen] = useState(() => isUnusual(shown));
@@ -64,6 +64,33 @@ export function DeliveryFields({ events, draft, shown, onChange, problemOf }: De
             }}
             error={problemOf('max_in_flight')}
           />
+        </div>
+        <div className="columns-2">
+          <SelectField
+            label="Order"
+            value={draft.orderedBy}
+            onChange={(event) => {
+              change({ orderedBy: event.target.value as DeliveryDraft['orderedBy'] });
+            }}
+            hint="In an order, an event waits until the one before it is delivered or has failed."
+            error={problemOf('ordering/batch') === undefined ? problemOf('ordering') : undefined}
+          >
+            <option value="none">None</option>
+            <option value="endpoint">By sequence number</option>
+            <option value="subject">By subject: conversation, ticket, …</option>
+          </SelectField>
+          {draft.orderedBy !== 'none' && (
+            <TextField
+              label="Events in a request, at most"
+              inputMode="numeric"
+              value={draft.batch}
+              onChange={(event) => {
+                change({ batch: event.target.value });
+              }}
+              hint="With more than 1, the body is a list of events."
+              error={problemOf('ordering/batch')}
+            />
+          )}
         </div>
         <Checkbox
           checked={draft.respectsRetryAfter}

@@ -5,7 +5,7 @@ import type { DeliveryDetail, SentRequest } from '../../api/resources.js';
 import { AttemptTimeline } from '../../deliveries/attempt-timeline.js';
 import { curlCommand } from '../../deliveries/curl-command.js';
 import { endingOf } from '../../deliveries/ending.js';
-import { useReplay } from '../../endpoints/endpoint-changes.js';
+import { useReplay, useSkip } from '../../endpoints/endpoint-changes.js';
 import { endpointTitle } from '../../endpoints/endpoint-title.js';
 import { JsonView } from '../../events/json-view.js';
 import { useLack } from '../../session/use-session.js';
@@ -67,6 +67,7 @@ export function DeliveryPage() {
         actions={
           <>
             {curl !== undefined && <CopyButton text={curl} what="as curl" />}
+            {delivery.status === 'pending' && <SkipButton {...{ endpointId, deliveryId }} />}
             <ReplayButton {...{ endpointId, deliveryId }} isActive={isActive} />
           </>
         }
@@ -74,7 +75,7 @@ export function DeliveryPage() {
       <EndingNotice delivery={delivery} isActive={isActive} />
       <div className="columns-delivery">
         <Card title="Attempts" note={attemptsNote(delivery)}>
-          <AttemptTimeline delivery={delivery} />
+          <AttemptTimeline delivery={delivery} isOrdered={(endpoint?.ordering.by ?? 'none') !== 'none'} />
         </Card>
         <div className="stack">
           <SummaryCard delivery={delivery} />
@@ -116,6 +117,29 @@ function ReplayButton({
       }}
     >
       Replay
+    </Button>
+  );
+}
+
+function SkipButton({ endpointId, deliveryId }: { readonly endpointId: string; readonly deliveryId: string }) {
+  const lack = useLack('webhooks:write');
+  const skipping = useSkip(endpointId, deliveryId);
+  return (
+    <Button
+      reason={lack}
+      busy={skipping.isPending}
+      onClick={() => {
+        skipping.mutate(undefined, {
+          onSuccess: () => {
+            toastDone('Skipped', 'It is not tried again. Deliveries that waited for it go on.');
+          },
+          onError: (failure) => {
+            toastFailure('Not skipped', failure);
+          },
+        });
+      }}
+    >
+      Skip
     </Button>
   );
 }

@@ -1,4 +1,12 @@
-import { VERSION, type DueAttempt, type Target } from '#libs/domain';
+import { createHash } from 'node:crypto';
+import {
+  batchLimit,
+  VERSION,
+  type BatchedDelivery,
+  type DeliveryRef,
+  type DueAttempt,
+  type Target,
+} from '#libs/domain';
 import {
   asymmetricSignature,
   legacySignature,
@@ -33,7 +41,11 @@ export function callbackHeaders(
 }
 
 /** The members of an attempt that determine its headers. */
-export type PushedAttempt = Pick<DueAttempt, 'delivery' | 'run' | 'attempt' | 'traceparent' | 'envelope'>;
+export type PushedAttempt = Pick<DueAttempt, 'delivery' | 'run' | 'attempt' | 'traceparent' | 'envelope'> & {
+  readonly followers?: readonly Pick<BatchedDelivery, 'delivery'>[];
+  /** The body as it is sent; by default the envelope. */
+  readonly body?: Buffer;
+};
 
 /** The headers that require the endpoint's secret. */
 export const SIGNATURE_HEADERS = ['x-service-signature', 'x-webhook-signature', 'webhook-signature'] as const;
@@ -42,8 +54,8 @@ export const SIGNATURE_HEADERS = ['x-service-signature', 'x-webhook-signature', 
 export type PushChoices = Pick<Target, 'settings' | 'headers' | 'signingKeys'>;
 
 /**
- * Returns the headers of a push (contract 6.1), signed over the envelope's bytes. They depend on the arguments alone,
- * so that the request can be shown later.
+ * Returns the headers of a push (contract 6.1, 6.7), signed over the body's bytes. They depend on the arguments alone, so
+ * that the request can be shown later.
  * @param secret the endpoint's secret at the time of the attempt
  * @param previousSecret the secret before it, while both sign; the deprecated header, which holds one signature, uses
  *   this one
@@ -56,28 +68,51 @@ export function pushHeaders(
   previousSecret: string | null = null,
   { settings, headers, signingKeys }: PushChoices = {},
 ): Record<string, string> {
-  const { delivery, envelope } = due;
+  const { delivery, body = due.envelope } = due;
+  const { id, ...named } = batchLimit(settings) === null ? nameOf(delivery) : nameOfBatch(due);
   const secrets = previousSecret === null ? [secret] : [secret, previousSecret];
   const timestamp = Math.floor(nowMs / 1_000);
   return {
     'content-type': 'application/json',
     'user-agent': `Gapless/${VERSION}`,
-    'x-service-signature': serviceSignature(secrets, timestamp, envelope),
-    'x-service-event': delivery.event,
-    'x-service-event-id': delivery.eventId,
-    'x-service-delivery-id': delivery.deliveryId,
-    'x-service-sequence': String(delivery.seq),
+    'x-service-signature': serviceSignature(secrets, timestamp, body),
+    ...named,
     'x-service-attempt': String(due.attempt),
     ...(settings?.legacySignature === false
       ? {}
-      : { 'x-webhook-signature': legacySignature(previousSecret ?? secret, envelope) }),
-    'webhook-id': delivery.eventId,
+      : { 'x-webhook-signature': legacySignature(previousSecret ?? secret, body) }),
+    'webhook-id': id,
     'webhook-timestamp': String(timestamp),
     'webhook-signature': [
-      ...secrets.map((each) => standardWebhooksSignature(each, delivery.eventId, timestamp, envelope)),
-      ...(signingKeys ?? []).map((key) => asymmetricSignature(key, delivery.eventId, timestamp, envelope)),
+      ...secrets.map((each) => standardWebhooksSignature(each, id, timestamp, body)),
+      ...(signingKeys ?? []).map((key) => asymmetricSignature(key, id, timestamp, body)),
     ].join(' '),
     traceparent: attemptTraceParent(due),
     ...headers,
+  };
+}
+
+function nameOf({ event, eventId, deliveryId, seq }: DeliveryRef) {
+  return {
+    id: eventId,
+    'x-service-event': event,
+    'x-service-event-id': eventId,
+    'x-service-delivery-id': deliveryId,
+    'x-service-sequence': String(seq),
+  };
+}
+
+/**
+ * The names of a batch. Its id follows from its events, so that a receiver takes only a repeat of the same events for one.
+ * The delivery is the first one, in whose log the attempt is.
+ */
+function nameOfBatch({ delivery, followers = [] }: PushedAttempt) {
+  const all = [delivery, ...followers.map((follower) => follower.delivery)];
+  const hash = createHash('sha256').update(all.map(({ eventId }) => eventId).join(' '));
+  return {
+    id: `batch_${hash.digest('hex').slice(0, 32)}`,
+    'x-service-event': 'batch',
+    'x-service-delivery-id': delivery.deliveryId,
+    'x-service-sequence': `${delivery.seq}-${all.at(-1)?.seq ?? delivery.seq}`,
   };
 }

@@ -18,6 +18,11 @@ function cut(text: string, maxBytes: number): string {
   return bytes.toString('utf8', 0, end);
 }
 
+/** Returns the start of an excerpt that was read for its meaning, as long as one that is stored. */
+export function shortened(excerpt: string): string {
+  return cut(excerpt, MAX_EXCERPT_BYTES);
+}
+
 /**
  * Returns the start of a response body as text that is safe to show and store. Control characters and invalid UTF-8
  * become U+FFFD. A compressed body is not unpacked.

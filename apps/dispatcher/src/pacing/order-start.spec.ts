@@ -1,0 +1,61 @@
+import { beforeEach, expect, it } from '@jest/globals';
+import type { EndpointId } from '#libs/domain';
+import { aDueAttempt, anEndpointId } from '../../../../test/support/due-attempts.js';
+import { OrderStarts } from './order-start.js';
+
+const endpointId = anEndpointId();
+const { orgId } = aDueAttempt().delivery;
+const positionOf = (offset: number) => new Map([[0, offset]]);
+
+let nowMs: number;
+let [logEnd, routedTo, factsEnd, projectedTo] = [0, 0, 0, 0];
+let withoutLane: ReadonlySet<EndpointId>;
+let starts: OrderStarts;
+
+beforeEach(() => {
+  nowMs = 0;
+  [logEnd, routedTo, factsEnd, projectedTo] = [10, 8, 20, 15];
+  withoutLane = new Set([endpointId]);
+  starts = new OrderStarts({
+    deliveries: { withoutLane: () => Promise.resolve(withoutLane) },
+    routed: () => Promise.resolve({ ends: positionOf(logEnd), routedTo: positionOf(routedTo) }),
+    factsEnd: () => Promise.resolve(positionOf(factsEnd)),
+    projectedTo: () => Promise.resolve(positionOf(projectedTo)),
+    partitionOfOrg: () => 0,
+    partitionOf: () => 0,
+    attemptMs: 10_000,
+    nowMs: () => nowMs,
+  });
+});
+
+it('an endpoint that was always ordered begins at once', () => {
+  expect(starts.begin(endpointId, orgId, true).isReady).toBe(true);
+});
+
+it('another one begins once everything from before is routed, over, projected and attempted', async () => {
+  const start = starts.begin(endpointId, orgId, false);
+  const isReadyAt = async (atMs: number) => {
+    nowMs = atMs;
+    await starts.advance([start]);
+    return start.isReady;
+  };
+  expect(await isReadyAt(20_000)).toBe(false);
+  // Later events are routed with the order.
+  [logEnd, routedTo] = [99, 10];
+  expect(await isReadyAt(21_000)).toBe(false);
+  [factsEnd, projectedTo] = [99, 20];
+  expect(await isReadyAt(22_000)).toBe(false);
+  withoutLane = new Set();
+  expect(await isReadyAt(23_000)).toBe(true);
+});
+
+it('another one waits for attempts that began before, however far the rest is', async () => {
+  const start = starts.begin(endpointId, orgId, false);
+  [routedTo, projectedTo, withoutLane] = [10, 20, new Set()];
+  nowMs = 11_249;
+  await starts.advance([start]);
+  expect(start.isReady).toBe(false);
+  nowMs = 11_750;
+  await starts.advance([start]);
+  expect(start.isReady).toBe(true);
+});

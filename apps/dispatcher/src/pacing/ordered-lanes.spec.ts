@@ -1,0 +1,182 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { OrderedDelivery } from '#libs/postgres';
+import { aDueAttempt, anEndpointId } from '../../../../test/support/due-attempts.js';
+import { OrderedLanes, type OrderedLane } from './ordered-lanes.js';
+
+const endpointId = anEndpointId();
+const KB = Buffer.alloc(1_000, ' ');
+
+function aRow(seq: number, more: Partial<OrderedDelivery> & { readonly lane?: number } = {}): OrderedDelivery {
+  const { lane = 3, ...rest } = more;
+  const { delivery } = aDueAttempt(seq, endpointId);
+  return { delivery: { ...delivery, lane }, attempts: 0, dueAtMs: 0, ...rest };
+}
+
+let nowMs: number;
+/** What looks pending. */
+let pending: OrderedDelivery[];
+let lanes: OrderedLanes;
+
+beforeEach(() => {
+  nowMs = 0;
+  pending = [1, 2, 3, 4, 5].map((seq) => aRow(seq));
+  lanes = new OrderedLanes(endpointId, { by: 'endpoint', batch: 3 });
+});
+
+/** Reads what the lanes ask for. */
+function look(envelope = KB): void {
+  nowMs += 1_000;
+  for (const read of lanes.reads(nowMs, nowMs)) {
+    const { lane, limit } = read.range;
+    const rows = pending.filter(({ delivery }) => lane === null || delivery.lane === lane).slice(0, limit);
+    for (const [one, fresh] of lanes.saw(read, rows, nowMs)) {
+      one.add(
+        fresh,
+        fresh.map(() => envelope),
+      );
+    }
+  }
+}
+
+/** Begins the next attempt of the lane. @returns its seqs */
+function begin(lane: OrderedLane): readonly number[] {
+  const due = lane.next(lanes.ordering.batch, nowMs);
+  if (due === undefined) return [];
+  lane.begin(due);
+  return [due.delivery, ...(due.followers ?? []).map(({ delivery }) => delivery)].map(({ seq }) => seq);
+}
+
+const theLane = () => lanes.lanes[0]!;
+
+describe('a lane', () => {
+  it('sends the lowest seqs, one request at a time, and goes on before the projection shows the outcome', () => {
+    look();
+    expect(begin(theLane())).toEqual([1, 2, 3]);
+    look();
+    expect(begin(theLane())).toEqual([]);
+    theLane().end({ kind: 'done', deliveries: 3 });
+    expect(begin(theLane())).toEqual([4, 5]);
+    theLane().end({ kind: 'done', deliveries: 2 });
+    look();
+    expect(begin(theLane())).toEqual([]);
+    pending = [aRow(6)];
+    look();
+    expect(begin(theLane())).toEqual([6]);
+  });
+
+  it('sends first what was not accepted', () => {
+    look();
+    begin(theLane());
+    theLane().end({ kind: 'done', deliveries: 1 });
+    expect(begin(theLane())).toEqual([2, 3, 4]);
+  });
+
+  it('waits for its head, sends it alone with the next attempt, and doubles then', () => {
+    pending = Array.from({ length: 9 }, (_, nth) => aRow(nth + 1));
+    look();
+    begin(theLane());
+    theLane().end({ kind: 'waits', untilMs: nowMs + 5_000 });
+    look();
+    expect(begin(theLane())).toEqual([]);
+    nowMs += 5_000;
+    look();
+    // The projection may not show the failed attempt yet.
+    expect(theLane().next(3, nowMs)).toMatchObject({ attempt: 2, delivery: { seq: 1 } });
+    expect(begin(theLane())).toEqual([1]);
+    theLane().end({ kind: 'done', deliveries: 1 });
+    expect(begin(theLane())).toEqual([2, 3]);
+    theLane().end({ kind: 'done', deliveries: 2 });
+    expect(begin(theLane())).toEqual([4, 5, 6]);
+  });
+
+  it('waits for a retry of an earlier owner', () => {
+    pending = [aRow(1, { attempts: 2, dueAtMs: 9_000 }), aRow(2)];
+    look();
+    expect(begin(theLane())).toEqual([]);
+    nowMs = 9_000;
+    look();
+    expect(theLane().next(3, nowMs)).toMatchObject({ attempt: 3, delivery: { seq: 1 } });
+  });
+
+  it('goes on when its head is not pending any more', () => {
+    look();
+    begin(theLane());
+    theLane().end({ kind: 'waits', untilMs: nowMs + 60_000 });
+    pending = pending.slice(1);
+    look();
+    look();
+    expect(begin(theLane())).toEqual([2]);
+  });
+
+  it('does not send what was read while its head failed', () => {
+    look();
+    begin(theLane());
+    const [late] = lanes.lanes;
+    late!.end({ kind: 'waits', untilMs: nowMs + 1 });
+    late!.add([aRow(6)], [KB]);
+    nowMs += 10;
+    expect(begin(late!)).toEqual([]);
+    look();
+    expect(begin(late!)).toEqual([1]);
+  });
+
+  it('sends at most a megabyte, but at least one delivery', () => {
+    look(Buffer.alloc(400_000));
+    expect(begin(theLane())).toEqual([1, 2]);
+    lanes = new OrderedLanes(endpointId, { by: 'endpoint', batch: 3 });
+    look(Buffer.alloc(2_000_000));
+    expect(begin(theLane())).toEqual([1]);
+  });
+
+  it('reads two requests ahead, and no more while the projection is behind', () => {
+    pending = Array.from({ length: 100 }, (_, nth) => aRow(nth + 1));
+    lanes = new OrderedLanes(endpointId, { by: 'endpoint', batch: 20 });
+    for (let round = 0; round < 3; round++) {
+      for (let looks = 0; looks < 5; looks++) look();
+      expect(theLane().queue).toHaveLength(40);
+      expect(begin(theLane())).toHaveLength(20);
+      theLane().end({ kind: 'done', deliveries: 20 });
+    }
+  });
+
+  it('waits for the projection when it is far behind', () => {
+    pending = Array.from({ length: 2_500 }, (_, nth) => aRow(nth + 1));
+    lanes = new OrderedLanes(endpointId, { by: 'endpoint', batch: 500 });
+    for (let request = 0; request < 4; request++) {
+      look();
+      expect(lanes.mayBegin).toBe(true);
+      expect(begin(theLane())).toHaveLength(500);
+      theLane().end({ kind: 'done', deliveries: 500 });
+    }
+    expect(lanes.mayBegin).toBe(false);
+    pending = pending.slice(2_000);
+    look();
+    expect(lanes.mayBegin).toBe(true);
+  });
+});
+
+describe('the lanes of subjects', () => {
+  it('do not wait for each other', () => {
+    lanes = new OrderedLanes(endpointId, { by: 'subject', batch: 1 });
+    pending = [aRow(1, { lane: 0 }), aRow(2, { lane: 1 }), aRow(3, { lane: 0 }), aRow(4, { lane: 1 })];
+    look();
+    const [one, other] = lanes.lanes;
+    expect([begin(one!), begin(other!)]).toEqual([[1], [2]]);
+    one!.end({ kind: 'waits', untilMs: nowMs + 60_000 });
+    other!.end({ kind: 'done', deliveries: 1 });
+    look();
+    expect([begin(one!), begin(other!)]).toEqual([[], [4]]);
+  });
+
+  it('are read one by one while a long one waits', () => {
+    lanes = new OrderedLanes(endpointId, { by: 'subject', batch: 1 });
+    pending = Array.from({ length: 500 }, (_, nth) => aRow(nth + 1, { lane: 0 }));
+    look();
+    const [one, other] = lanes.lanes;
+    expect(begin(one!)).toEqual([1]);
+    one!.end({ kind: 'waits', untilMs: nowMs + 60_000 });
+    pending.push(aRow(501, { lane: 1 }));
+    look();
+    expect(begin(other!)).toEqual([501]);
+  });
+});

@@ -1,0 +1,295 @@
+import {
+  BATCH_FRAME_BYTES,
+  LANES,
+  MAX_BATCH_BYTES,
+  type DeliveryRef,
+  type DueAttempt,
+  type EndpointId,
+  type Ordering,
+} from '#libs/domain';
+import type { DispatchLookupResult, OrderedDelivery, OrderedRange } from '#libs/postgres';
+import type { OrderedResult } from '../attempt-maker.js';
+
+/** How often to look for deliveries of a lane that has room, and of one that has nothing to do. */
+const LOOK_EVERY_MS = 100;
+const LOOK_WHEN_IDLE_MS = 200;
+/** How often to look whether the first delivery of a waiting lane has been skipped. */
+const LOOK_WHILE_WAITING_MS = 500;
+/** The first look at an endpoint with lanes reads at most this many of all lanes. With more, each lane is read. */
+const FIRST_LOOK = 64;
+/** The least number of deliveries of a lane that are read ahead. */
+const AHEAD = 4;
+const AHEAD_WHOLE = 16;
+/** Deliveries whose outcomes are not projected yet. With more, the endpoint waits for the projection. */
+const NOT_PROJECTED = 2_000;
+/** How old a look-up of the endpoint may be when an attempt begins. */
+const LOOK_UP_AGE_MS = 150;
+
+/** Identifies a row of the delivery log. An event that is twice in the log may have two with the same id. */
+export function keyOf({ deliveryId, createdAtMs }: DeliveryRef): string {
+  return `${deliveryId}/${createdAtMs}`;
+}
+
+/** A delivery with its bytes. */
+interface Queued extends OrderedDelivery {
+  readonly envelope: Buffer;
+}
+
+/** A delivery at the head of its lane that waits for its next attempt. */
+interface FailedHead {
+  readonly key: string;
+  readonly seq: number;
+  readonly attempts: number;
+  readonly untilMs: number;
+}
+
+/** The deliveries of one lane. At most one request of it is under way. */
+export class OrderedLane {
+  queue: Queued[] = [];
+  /** What was sent, or is about to be. */
+  flying: readonly Queued[] = [];
+  /** Deliveries that are done, and may still look pending; with their seqs. */
+  readonly done = new Map<string, number>();
+  failed: FailedHead | null = null;
+  lookAtMs = -Infinity;
+  /** The most deliveries of the next batch. After a failure it begins with the first one alone, and doubles. */
+  most = Infinity;
+  isLookingUp = false;
+  /** The endpoint of the next delivery, as it was looked up a moment ago. */
+  lookedUp: { readonly key: string; readonly found: DispatchLookupResult; readonly atMs: number } | null = null;
+
+  /** @param key its number; `null` if the endpoint has no other lane */
+  constructor(readonly key: number | null) {}
+
+  get held(): number {
+    return this.queue.length + this.flying.length;
+  }
+
+  /** Whether nothing of it is known. */
+  get isEmpty(): boolean {
+    return this.held === 0 && this.done.size === 0 && this.failed === null;
+  }
+
+  get heldBytes(): number {
+    return [...this.queue, ...this.flying].reduce((sum, { envelope }) => sum + envelope.length, 0);
+  }
+
+  /** Whether the next delivery waits for its next attempt. */
+  waits(clockMs: number): boolean {
+    return this.failed !== null && this.failed.untilMs > clockMs;
+  }
+
+  /** Returns the attempt of the next delivery, with as many followers as a request may have; `undefined` for none. */
+  next(limit: number, clockMs: number): DueAttempt | undefined {
+    const [first] = this.queue;
+    if (first === undefined || this.flying.length > 0 || this.waits(clockMs)) return undefined;
+    // What was being read while the head failed is read again, after it.
+    if (this.failed !== null && first.delivery.seq > this.failed.seq) {
+      this.queue = [];
+      this.lookAtMs = -Infinity;
+      return undefined;
+    }
+    if (!isDue(first, clockMs)) {
+      this.#wait(first, first.attempts, first.dueAtMs);
+      return undefined;
+    }
+    let bytes = BATCH_FRAME_BYTES + first.envelope.length;
+    let count = 1;
+    for (const follower of this.queue.slice(1, Math.min(limit, this.most))) {
+      bytes += follower.envelope.length + 1;
+      if (bytes > MAX_BATCH_BYTES || !isDue(follower, clockMs)) break;
+      count++;
+    }
+    const followers = this.queue.slice(1, count);
+    return {
+      delivery: first.delivery,
+      run: 0,
+      attempt: first.attempts + 1,
+      dueAtMs: first.dueAtMs,
+      traceparent: null,
+      envelope: first.envelope,
+      ...(followers.length === 0
+        ? {}
+        : {
+            followers: followers.map(({ delivery, attempts, dueAtMs, envelope }) => ({
+              delivery,
+              attempt: attempts + 1,
+              dueAtMs,
+              envelope,
+            })),
+          }),
+    };
+  }
+
+  /** Moves the deliveries of the attempt out of the queue. */
+  begin({ followers = [] }: DueAttempt): void {
+    this.failed = null;
+    this.lookedUp = null;
+    this.lookAtMs = -Infinity;
+    this.flying = this.queue.splice(0, 1 + followers.length);
+  }
+
+  end(result: OrderedResult): void {
+    const sent = this.flying;
+    this.flying = [];
+    const [first] = sent;
+    if (first === undefined) return;
+    switch (result.kind) {
+      case 'done':
+        this.most = Math.max(1, this.most) * 2;
+        for (const { delivery } of sent.slice(0, result.deliveries)) this.done.set(keyOf(delivery), delivery.seq);
+        this.queue.unshift(...sent.slice(result.deliveries));
+        return;
+      case 'waits':
+        this.most = 1;
+        this.#wait(first, first.attempts + 1, result.untilMs);
+        return;
+      case 'left':
+        this.queue = [];
+    }
+  }
+
+  /** Keeps no bytes while it waits: the wait may be hours. */
+  #wait({ delivery }: OrderedDelivery, attempts: number, untilMs: number): void {
+    this.failed = { key: keyOf(delivery), seq: delivery.seq, attempts, untilMs };
+    this.queue = [];
+  }
+
+  /**
+   * Notes which deliveries are pending. The others were skipped, or ended for another reason.
+   * @param through the last seq that was looked at
+   */
+  saw(pending: ReadonlySet<string>, through: number): void {
+    const isGone = (seq: number, key: string) => seq <= through && !pending.has(key);
+    this.queue = this.queue.filter(({ delivery }) => !isGone(delivery.seq, keyOf(delivery)));
+    if (this.failed !== null && isGone(this.failed.seq, this.failed.key)) this.failed = null;
+    for (const [key, seq] of this.done) if (isGone(seq, key)) this.done.delete(key);
+  }
+
+  /** Returns those of the deliveries that it does not know, in their latest state. */
+  fresh(rows: readonly OrderedDelivery[], clockMs: number): readonly OrderedDelivery[] {
+    if (this.waits(clockMs)) return [];
+    const known = new Set([...this.queue, ...this.flying].map(({ delivery }) => keyOf(delivery)));
+    return rows
+      .filter(({ delivery }) => !known.has(keyOf(delivery)) && !this.done.has(keyOf(delivery)))
+      .map((row) => this.#latest(row));
+  }
+
+  /** A failure may be known here before it is projected. */
+  #latest(row: OrderedDelivery): OrderedDelivery {
+    const { failed } = this;
+    if (failed === null || keyOf(row.delivery) !== failed.key || row.attempts >= failed.attempts) return row;
+    return { ...row, attempts: failed.attempts, dueAtMs: failed.untilMs };
+  }
+
+  /** @param envelopes the bytes of the first deliveries */
+  add(deliveries: readonly OrderedDelivery[], envelopes: readonly Buffer[]): void {
+    for (const [index, envelope] of envelopes.entries()) {
+      const row = deliveries[index];
+      if (row !== undefined) this.queue.push({ ...row, envelope });
+    }
+    this.queue.sort((one, other) => one.delivery.seq - other.delivery.seq);
+  }
+
+  /** Returns what was looked up for the delivery, unless it is too old. */
+  foundFor({ delivery }: DueAttempt, nowMs: number): DispatchLookupResult | undefined {
+    const { lookedUp } = this;
+    if (lookedUp?.key !== keyOf(delivery) || nowMs - lookedUp.atMs > LOOK_UP_AGE_MS) return undefined;
+    return lookedUp.found;
+  }
+}
+
+/** A first attempt is due whatever the clocks say. */
+function isDue({ attempts, dueAtMs }: OrderedDelivery, clockMs: number): boolean {
+  return attempts === 0 || dueAtMs <= clockMs;
+}
+
+/** What to read, and for which lanes. */
+export interface LaneRead {
+  readonly range: OrderedRange;
+  /** `null` for all lanes. */
+  readonly lane: OrderedLane | null;
+}
+
+/** The lanes of an ordered endpoint, as its owner knows them. */
+export class OrderedLanes {
+  readonly #lanes: readonly OrderedLane[];
+  #lookAtMs = -Infinity;
+
+  constructor(
+    readonly endpointId: EndpointId,
+    public ordering: Ordering,
+  ) {
+    const keys = ordering.by === 'endpoint' ? [null] : Array.from({ length: LANES }, (_, key) => key);
+    this.#lanes = keys.map((key) => new OrderedLane(key));
+  }
+
+  get lanes(): readonly OrderedLane[] {
+    return this.#lanes;
+  }
+
+  get heldBytes(): number {
+    return this.#lanes.reduce((sum, lane) => sum + lane.heldBytes, 0);
+  }
+
+  /** Whether attempts may begin: the projection is not too far behind. */
+  get mayBegin(): boolean {
+    return this.#lanes.reduce((sum, lane) => sum + lane.done.size, 0) < NOT_PROJECTED;
+  }
+
+  /** Returns what is to be read now. */
+  reads(nowMs: number, clockMs: number): readonly LaneRead[] {
+    const { endpointId } = this;
+    if (this.#lanes.length > 1 && this.#lanes.every((lane) => lane.isEmpty)) {
+      if (nowMs < this.#lookAtMs) return [];
+      this.#lookAtMs = nowMs + LOOK_WHEN_IDLE_MS;
+      return [{ range: { endpointId, lane: null, limit: FIRST_LOOK }, lane: null }];
+    }
+    // Two requests, so that the next one is there at the answer, even if a read takes as long as that.
+    const ahead = 2 * Math.max(this.ordering.batch, this.#lanes.length === 1 ? AHEAD_WHOLE : AHEAD);
+    const reads: LaneRead[] = [];
+    for (const lane of this.#lanes) {
+      if (nowMs < lane.lookAtMs) continue;
+      const limit = limitOf(lane, ahead, clockMs);
+      if (limit === 0) continue;
+      lane.lookAtMs = nowMs + lookAgainAfterMs(lane, clockMs);
+      reads.push({ range: { endpointId, lane: lane.key, limit }, lane });
+    }
+    return reads;
+  }
+
+  /**
+   * Takes note of what was read.
+   * @returns the deliveries whose bytes are to be read, by lane
+   */
+  saw(
+    { range, lane }: LaneRead,
+    rows: readonly OrderedDelivery[],
+    clockMs: number,
+  ): readonly (readonly [OrderedLane, readonly OrderedDelivery[]])[] {
+    const isFull = rows.length === range.limit;
+    const through = isFull ? (rows.at(-1)?.delivery.seq ?? 0) : Infinity;
+    const pending = new Set(rows.map(({ delivery }) => keyOf(delivery)));
+    const lanes = lane === null ? this.#lanes : [lane];
+    const fresh = lanes.map((one) => {
+      one.saw(pending, through);
+      const its = lane === null ? rows.filter(({ delivery }) => delivery.lane === one.key) : rows;
+      return [one, one.fresh(its, clockMs)] as const;
+    });
+    return fresh.filter(([, deliveries]) => deliveries.length > 0);
+  }
+}
+
+/** Returns how many deliveries of the lane to read; 0 for none. Those that are known have the lowest seqs. */
+function limitOf(lane: OrderedLane, ahead: number, clockMs: number): number {
+  const { done, flying, queue } = lane;
+  if (lane.waits(clockMs)) return done.size + 1;
+  if (queue.length <= ahead / 2) return done.size + flying.length + ahead;
+  return done.size === 0 ? 0 : done.size + flying.length;
+}
+
+function lookAgainAfterMs(lane: OrderedLane, clockMs: number): number {
+  const { failed } = lane;
+  if (failed !== null && failed.untilMs > clockMs) return Math.min(LOOK_WHILE_WAITING_MS, failed.untilMs - clockMs);
+  return lane.held === 0 ? LOOK_WHEN_IDLE_MS : LOOK_EVERY_MS;
+}

@@ -1,0 +1,188 @@
+import { MAX_BATCH_BYTES, type DueAttempt, type EndpointId, type OrderedBy } from '#libs/domain';
+import type { DispatchLookupResult, OrderedDeliveries, PacedEndpoint } from '#libs/postgres';
+import type { OrderedResult } from '../attempt-maker.js';
+import type { Flight } from '../lane.js';
+import type { OrderStart, OrderStarts } from './order-start.js';
+import { keyOf, OrderedLanes, type LaneRead, type OrderedLane } from './ordered-lanes.js';
+
+/** Bytes of all lanes. With more, nothing is read ahead. */
+const HELD_BYTES = 64 * 1024 * 1024;
+/** Lanes whose bytes are read with one statement. */
+const LANES_AT_ONCE = 16;
+/** How old a look-up may be before it is repeated for the next attempt. */
+const LOOK_UP_EVERY_MS = 50;
+
+/** A request that has a place. */
+export interface Started {
+  readonly flight: Flight;
+  readonly onSent: () => void;
+  /** Call this when the attempt is over in every way. */
+  readonly onOver: () => void;
+}
+
+export interface OrderedPumpDependencies {
+  readonly deliveries: Pick<OrderedDeliveries, 'first' | 'envelopes'>;
+  readonly starts: OrderStarts;
+  readonly find: (due: DueAttempt) => Promise<DispatchLookupResult>;
+  /** Rejects only when the process ends. */
+  readonly make: (
+    due: DueAttempt,
+    found: DispatchLookupResult,
+    flight: Flight,
+    onSent: () => void,
+    onResult: (result: OrderedResult) => void,
+  ) => Promise<void>;
+  /** Takes a place for an attempt now; `undefined` if the endpoint has no room, or attempts may not begin. */
+  readonly start: (id: EndpointId, generation: number) => Started | undefined;
+  /** The clock of the delivery log. */
+  readonly clockMs: () => number;
+  /** Monotonic milliseconds. */
+  readonly nowMs: () => number;
+}
+
+/** An ordered endpoint in one assignment. */
+interface InOrder {
+  readonly lanes: OrderedLanes;
+  readonly start: OrderStart;
+  readonly by: OrderedBy;
+  readonly sinceMs: number | null;
+}
+
+/**
+ * Makes the attempts of ordered endpoints. Each lane sends the deliveries with the lowest seqs, and goes on at the answer:
+ * what comes next is read ahead, and the outcomes are projected later. All of it is forgotten with the assignment. The next
+ * owner reads from the delivery log what is still pending.
+ */
+export class OrderedPump {
+  readonly #endpoints = new Map<EndpointId, InOrder>();
+  #listed: ReadonlyMap<EndpointId, PacedEndpoint> = new Map();
+  #generation: number | null = null;
+
+  constructor(private readonly use: OrderedPumpDependencies) {}
+
+  has(id: EndpointId): boolean {
+    return this.#endpoints.has(id);
+  }
+
+  /** Takes the endpoints as they are now. */
+  follow(listed: readonly PacedEndpoint[]): void {
+    this.#listed = new Map(listed.filter(({ orderedSinceMs }) => orderedSinceMs !== null).map((one) => [one.id, one]));
+    for (const id of this.#endpoints.keys()) if (!this.#listed.has(id)) this.#endpoints.delete(id);
+    for (const endpoint of this.#listed.values()) {
+      const known = this.#endpoints.get(endpoint.id);
+      if (known === undefined) this.#begin(endpoint, endpoint.isOrderedFromStart);
+      else if (known.sinceMs !== endpoint.orderedSinceMs || known.by !== endpoint.ordering.by)
+        this.#begin(endpoint, false);
+      else known.lanes.ordering = endpoint.ordering;
+    }
+  }
+
+  /** Reads what has room, and begins the attempts of lanes that are free. */
+  async round(generation: number, isOwned: (id: EndpointId) => boolean): Promise<void> {
+    if (generation !== this.#generation) {
+      this.#generation = generation;
+      for (const endpoint of this.#listed.values()) this.#begin(endpoint, endpoint.isOrderedFromStart);
+    }
+    const owned = [...this.#endpoints.values()].filter(({ start }) => isOwned(start.endpointId));
+    await this.use.starts.advance(owned.map(({ start }) => start));
+    const ready = owned.filter(({ start }) => start.isReady);
+    await this.#read(ready);
+    for (const endpoint of ready) {
+      for (const lane of endpoint.lanes.lanes) {
+        this.#advance(endpoint, lane, generation);
+        this.#lookUpNext(endpoint, lane);
+      }
+    }
+  }
+
+  #begin({ id, orgId, ordering, orderedSinceMs }: PacedEndpoint, isOrderedFromStart: boolean): void {
+    this.#endpoints.set(id, {
+      lanes: new OrderedLanes(id, ordering),
+      start: this.use.starts.begin(id, orgId, isOrderedFromStart),
+      by: ordering.by,
+      sinceMs: orderedSinceMs,
+    });
+  }
+
+  /** Whether it is what is known of the endpoint now. */
+  #isCurrent(endpoint: InOrder): boolean {
+    return this.#endpoints.get(endpoint.start.endpointId) === endpoint;
+  }
+
+  async #read(endpoints: readonly InOrder[]): Promise<void> {
+    const { deliveries, nowMs, clockMs } = this.use;
+    const held = endpoints.reduce((sum, { lanes }) => sum + lanes.heldBytes, 0);
+    if (held >= HELD_BYTES) return;
+    const asked: (readonly [InOrder, LaneRead])[] = endpoints.flatMap((endpoint) =>
+      endpoint.lanes.reads(nowMs(), clockMs()).map((read) => [endpoint, read] as const),
+    );
+    if (asked.length === 0) return;
+    const found = await deliveries.first(asked.map(([, { range }]) => range));
+    const wanted = asked.flatMap(([{ lanes }, read], index) => lanes.saw(read, found[index] ?? [], clockMs()));
+    for (let from = 0; from < wanted.length; from += LANES_AT_ONCE) {
+      const some = wanted.slice(from, from + LANES_AT_ONCE);
+      const envelopes = await deliveries.envelopes(
+        some.map(([, rows]) => rows),
+        MAX_BATCH_BYTES,
+      );
+      for (const [index, [lane, rows]] of some.entries()) lane.add(rows, envelopes[index] ?? []);
+    }
+  }
+
+  /** Looks up the endpoint of the next delivery while another one is under way, so that the lane goes on at the answer. */
+  #lookUpNext(endpoint: InOrder, lane: OrderedLane): void {
+    const [next] = lane.queue;
+    if (next === undefined || lane.flying.length === 0 || lane.isLookingUp) return;
+    const { nowMs } = this.use;
+    const key = keyOf(next.delivery);
+    if (lane.lookedUp?.key === key && nowMs() - lane.lookedUp.atMs < LOOK_UP_EVERY_MS) return;
+    const { delivery, attempts, dueAtMs, envelope } = next;
+    lane.isLookingUp = true;
+    const atMs = nowMs();
+    void this.use
+      .find({ delivery, run: 0, attempt: attempts + 1, dueAtMs, traceparent: null, envelope })
+      .then(
+        (found) => {
+          if (this.#isCurrent(endpoint)) lane.lookedUp = { key, found, atMs };
+        },
+        () => undefined,
+      )
+      .finally(() => {
+        lane.isLookingUp = false;
+      });
+  }
+
+  #advance(endpoint: InOrder, lane: OrderedLane, generation: number): void {
+    if (!endpoint.lanes.mayBegin || !this.#isCurrent(endpoint)) return;
+    const due = lane.next(endpoint.lanes.ordering.batch, this.use.clockMs());
+    if (due === undefined) return;
+    const started = this.use.start(endpoint.start.endpointId, generation);
+    if (started === undefined) return;
+    const lookedUp = lane.foundFor(due, this.use.nowMs());
+    lane.begin(due);
+    let isEnded = false;
+    const end = (result: OrderedResult) => {
+      if (isEnded) return;
+      isEnded = true;
+      lane.end(result);
+      this.#advance(endpoint, lane, generation);
+    };
+    void this.#make(due, lookedUp, started, end)
+      .catch(() => undefined)
+      .finally(() => {
+        end({ kind: 'left' });
+        started.onOver();
+      });
+    this.#lookUpNext(endpoint, lane);
+  }
+
+  async #make(
+    due: DueAttempt,
+    lookedUp: DispatchLookupResult | undefined,
+    { flight, onSent }: Started,
+    onResult: (result: OrderedResult) => void,
+  ): Promise<void> {
+    const found = lookedUp ?? (await this.use.find(due));
+    await this.use.make(due, found, flight, onSent, onResult);
+  }
+}

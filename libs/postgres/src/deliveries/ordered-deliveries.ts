@@ -1,0 +1,133 @@
+import {
+  seqFromText,
+  type DeliveryId,
+  type DeliveryRef,
+  type EndpointId,
+  type EventId,
+  type OrgId,
+} from '#libs/domain';
+import { envelopeOfDelivery } from './envelope-of-delivery.js';
+import type { Store } from '../connection/store.js';
+
+/** Which deliveries to read: those of a lane, or of all lanes, with the lowest seqs. */
+export interface OrderedRange {
+  readonly endpointId: EndpointId;
+  /** `null` for all lanes. */
+  readonly lane: number | null;
+  readonly limit: number;
+}
+
+/** A delivery that waits for its turn, without its bytes. */
+export interface OrderedDelivery {
+  readonly delivery: DeliveryRef & { readonly lane: number };
+  /** The number of attempts made. */
+  readonly attempts: number;
+  readonly dueAtMs: number;
+}
+
+interface Row {
+  readonly place: string;
+  readonly id: DeliveryId;
+  readonly org_id: OrgId;
+  readonly endpoint_id: EndpointId;
+  readonly event_id: EventId;
+  readonly event_type: string;
+  readonly seq: string;
+  readonly created_at: Date;
+  readonly lane: number;
+  readonly attempts: number;
+  readonly next_attempt_at: Date;
+}
+
+/** Selects pending deliveries with a lane. The conditions are those of two partial indexes. */
+const PENDING = `
+  select id, org_id, endpoint_id, event_id, event_type, seq, created_at, lane, attempts, next_attempt_at from deliveries
+  where endpoint_id = asked.endpoint_id and endings = coalesce(n.endings, 0)
+    and status = 'pending' and lane is not null and run = 0`;
+
+/** Reads the deliveries of ordered endpoints in their order. */
+export class OrderedDeliveries {
+  constructor(private readonly store: Store) {}
+
+  /** Returns for each range the pending deliveries with the lowest seqs, ascending. */
+  async first(ranges: readonly OrderedRange[]): Promise<readonly (readonly OrderedDelivery[])[]> {
+    const rows = await this.store.prepared<Row>(
+      'ordered_deliveries',
+      `select asked.place, d.*
+       from unnest($1::text[], $2::int[], $3::int[]) with ordinality as asked(endpoint_id, lane, most, place)
+       left join endpoint_endings n on n.endpoint_id = asked.endpoint_id
+       cross join lateral (
+         (${PENDING} and asked.lane is null order by seq limit asked.most)
+         union all
+         (${PENDING} and lane = asked.lane order by seq limit asked.most)
+       ) d
+       order by asked.place, d.seq`,
+      [ranges.map(({ endpointId }) => endpointId), ranges.map(({ lane }) => lane), ranges.map(({ limit }) => limit)],
+    );
+    const found: OrderedDelivery[][] = ranges.map(() => []);
+    for (const row of rows) {
+      found[Number(row.place) - 1]?.push({
+        delivery: {
+          deliveryId: row.id,
+          endpointId: row.endpoint_id,
+          orgId: row.org_id,
+          eventId: row.event_id,
+          event: row.event_type,
+          seq: seqFromText(row.seq),
+          createdAtMs: row.created_at.getTime(),
+          lane: row.lane,
+        },
+        attempts: row.attempts,
+        dueAtMs: row.next_attempt_at.getTime(),
+      });
+    }
+    return found;
+  }
+
+  /**
+   * Returns the envelopes of each list of deliveries, as many as fit into `maxBytes`, at least one. A list ends before the
+   * first one that the feed does not have yet.
+   */
+  async envelopes(
+    lists: readonly (readonly OrderedDelivery[])[],
+    maxBytes: number,
+  ): Promise<readonly (readonly Buffer[])[]> {
+    const asked = lists.flatMap((list, nth) => list.map(({ delivery }, place) => ({ delivery, nth, place })));
+    const rows = await this.store.prepared<{ nth: number; place: number; envelope: Buffer }>(
+      'ordered_envelopes',
+      `select nth, place, envelope from (
+         select asked.nth, asked.place, e.envelope,
+           sum(octet_length(e.envelope)) over (partition by asked.nth order by asked.place) as bytes
+         from unnest($1::uuid[], $2::bigint[], $3::timestamptz[], $4::int[], $5::int[])
+           as asked(org_id, seq, appended_at, nth, place)
+         cross join lateral ${envelopeOfDelivery('asked.org_id', 'asked.seq', 'asked.appended_at')} e
+       ) sized where bytes <= $6::bigint or place = 0 order by nth, place`,
+      [
+        asked.map(({ delivery }) => delivery.orgId),
+        asked.map(({ delivery }) => delivery.seq),
+        asked.map(({ delivery }) => new Date(delivery.createdAtMs)),
+        asked.map(({ nth }) => nth),
+        asked.map(({ place }) => place),
+        maxBytes,
+      ],
+    );
+    const found: Buffer[][] = lists.map(() => []);
+    for (const { nth, place, envelope } of rows) if (found[nth]?.length === place) found[nth].push(envelope);
+    return found;
+  }
+
+  /** Returns those of the endpoints that have a delivery without a lane whose first attempt is still to be made. */
+  async withoutLane(endpoints: readonly EndpointId[]): Promise<ReadonlySet<EndpointId>> {
+    const rows = await this.store.query<{ id: EndpointId }>(
+      `select asked.id from unnest($1::text[]) as asked(id)
+       left join endpoint_endings n on n.endpoint_id = asked.id
+       where exists (
+         select from deliveries
+         where endpoint_id = asked.id and status = 'pending' and endings = coalesce(n.endings, 0)
+           and lane is null and run = 0 and attempts = 0
+       )`,
+      [endpoints],
+    );
+    return new Set(rows.map(({ id }) => id));
+  }
+}
