@@ -102,7 +102,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'commit-early',
     breaks: 'the offset moves past an attempt that did not end',
-    file: 'apps/dispatcher/src/lane-feeder.ts',
+    file: 'apps/dispatcher/src/lanes/lane-feeder.ts',
     find: `      this.options.make(due, making).then(
         () => {
           record.close();
@@ -118,7 +118,7 @@ export const MUTATIONS: readonly Mutation[] = [
 `,
     caughtBy: {
       project: 'unit',
-      file: 'apps/dispatcher/src/lane-feeder.spec.ts',
+      file: 'apps/dispatcher/src/lanes/lane-feeder.spec.ts',
       name: 'does not move past an attempt that the end of the process interrupts',
     },
   },

@@ -1,11 +1,11 @@
 import { Module } from '@nestjs/common';
 import { KafkaConnection, LogPositions } from '#libs/kafka-log';
 import { ownAppender } from '#libs/platform';
-import { DispatchAttemptsHandler } from './dispatch-attempts.handler.js';
+import { DispatchAttemptsHandler } from './attempts/dispatch-attempts.handler.js';
 import { Dispatcher } from './dispatcher.js';
-import { ForwardRetriesHandler } from './forward-retries.handler.js';
+import { ForwardRetriesHandler } from './attempts/forward-retries.handler.js';
 import { destination } from './destination.provider.js';
-import { ReconcilePending } from './reconcile-pending.js';
+import { ReconcilePending } from './reconciling/reconcile-pending.js';
 import { LARGE_FROM, RouteLogHandler, ROUTER_LARGE_FROM } from './routing/route-log.handler.js';
 import { RoutedPlaces } from './routing/routed-places.js';
 

@@ -86,7 +86,7 @@ export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
   {
     name: 'lost-attempts-made',
     breaks: 'a dispatcher pushes attempts of a partition that it has lost',
-    file: 'apps/dispatcher/src/lane-feeder.ts',
+    file: 'apps/dispatcher/src/lanes/lane-feeder.ts',
     find: '      if (session.assigned[flight.topic]?.includes(flight.partition) !== true) this.#withdraw(flight);\n',
     replace: '',
   },

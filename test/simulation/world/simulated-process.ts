@@ -12,10 +12,10 @@ import type { EndpointUrlCheck } from '../../../apps/api/src/webhooks/endpoint-u
 import { LogMoments } from '../../../apps/api/src/webhooks/log-moments.js';
 import { UpdateWebhookController } from '../../../apps/api/src/webhooks/update-webhook.controller.js';
 import type { CreateWebhookDto } from '../../../apps/api/src/webhooks/webhook.dto.js';
-import { DispatchAttemptsHandler } from '../../../apps/dispatcher/src/dispatch-attempts.handler.js';
+import { DispatchAttemptsHandler } from '../../../apps/dispatcher/src/attempts/dispatch-attempts.handler.js';
 import { Dispatcher } from '../../../apps/dispatcher/src/dispatcher.js';
-import { ForwardRetriesHandler } from '../../../apps/dispatcher/src/forward-retries.handler.js';
-import { ReconcilePending } from '../../../apps/dispatcher/src/reconcile-pending.js';
+import { ForwardRetriesHandler } from '../../../apps/dispatcher/src/attempts/forward-retries.handler.js';
+import { ReconcilePending } from '../../../apps/dispatcher/src/reconciling/reconcile-pending.js';
 import { ProjectDeliveriesHandler } from '../../../apps/projector/src/project-deliveries.handler.js';
 import { ProjectFeedHandler } from '../../../apps/projector/src/project-feed.handler.js';
 import type { TailCheck } from '../../../apps/projector/src/tail-check.js';

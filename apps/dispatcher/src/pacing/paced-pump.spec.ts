@@ -3,7 +3,7 @@ import { NO_ORDERING, type DueAttempt, type EndpointId } from '#libs/domain';
 import type { OverdueAttempt, PacedEndpoint } from '#libs/postgres';
 import { aDueAttempt, anEndpointId } from '../../../../test/support/due-attempts.js';
 import { aStageKit } from '../../../../test/support/stage-kit.js';
-import type { Flight } from '../lane.js';
+import type { Flight } from '../lanes/lane.js';
 import type { OrderStarts } from './order-start.js';
 import { PacedPump } from './paced-pump.js';
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { DueAttempt, EndpointId } from '#libs/domain';
 import type { OverdueAttempt, OverdueDeliveries, PacedEndpoint, PacedEndpoints } from '#libs/postgres';
 import type { Logger } from '#libs/runtime';
-import { Flight } from '../lane.js';
+import { Flight } from '../lanes/lane.js';
 import { OrderedPump, type OrderedPumpDependencies, type Started } from './ordered-pump.js';
 import type { PacedPartitions } from './paced-partitions.js';
 import { SentWindow, type Slot } from './sent-window.js';

@@ -19,8 +19,8 @@ import { FakeAppender } from '../../../../test/support/fake-appender.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { aStageKit } from '../../../../test/support/stage-kit.js';
 import type { Dispatcher } from '../dispatcher.js';
-import { LaneFeeder } from '../lane-feeder.js';
-import { Lane } from '../lane.js';
+import { LaneFeeder } from '../lanes/lane-feeder.js';
+import { Lane } from '../lanes/lane.js';
 import { LARGE_FROM, RouteLogHandler } from './route-log.handler.js';
 import { RoutedPlaces } from './routed-places.js';
 

@@ -30,7 +30,7 @@ import {
 import { BatchTrace } from '#libs/telemetry';
 import { EVENT_FILTERS, StageKit } from '#libs/platform';
 import { Dispatcher, ROUTER_GROUP, type AsideAttempt } from '../dispatcher.js';
-import type { Intake, OpenRecord } from '../lane-feeder.js';
+import type { Intake, OpenRecord } from '../lanes/lane-feeder.js';
 import { RoutedPlaces } from './routed-places.js';
 
 /** The router skips ahead only over at least this many records. Fewer are read faster than their end is looked up. */

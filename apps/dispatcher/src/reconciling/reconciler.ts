@@ -4,7 +4,7 @@ import type { OverdueAttempt, OverdueDeliveries } from '#libs/postgres';
 import { attemptRecord, type Appender, type TopicNames } from '#libs/kafka-log';
 import type { Metrics } from '#libs/telemetry';
 import type { Logger } from '#libs/runtime';
-import type { LaneProof } from './lane-proof.js';
+import type { LaneProof } from '../lanes/lane-proof.js';
 
 /** Endpoints of one round. The next round continues after them. */
 const ENDPOINTS = 1_000;

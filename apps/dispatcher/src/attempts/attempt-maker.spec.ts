@@ -14,12 +14,12 @@ import {
 import type { DispatchLookupResult } from '#libs/postgres';
 import { topicNames } from '#libs/kafka-log';
 import { Metrics } from '#libs/telemetry';
-import { aDueAttempt, attemptOf } from '../../../test/support/due-attempts.js';
-import { FakeAppender } from '../../../test/support/fake-appender.js';
-import { aStageKit } from '../../../test/support/stage-kit.js';
+import { aDueAttempt, attemptOf } from '../../../../test/support/due-attempts.js';
+import { FakeAppender } from '../../../../test/support/fake-appender.js';
+import { aStageKit } from '../../../../test/support/stage-kit.js';
 import { AttemptMaker, type OrderedResult } from './attempt-maker.js';
 import type { DispatchLookup } from './dispatch-lookup.js';
-import { Flight } from './lane.js';
+import { Flight } from '../lanes/lane.js';
 import { RecentAttempts } from './recent-attempts.js';
 
 const NOW_MS = 1_750_000_000_999;

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { DueAttempt } from '#libs/domain';
 import { attemptRecord, topicNames, waitsUntilMs, type Handled, type NewRecord } from '#libs/kafka-log';
-import { aDueAttempt, attemptOf, storedAttempt } from '../../../test/support/due-attempts.js';
-import { FakeAppender } from '../../../test/support/fake-appender.js';
-import { aStageKit } from '../../../test/support/stage-kit.js';
+import { aDueAttempt, attemptOf, storedAttempt } from '../../../../test/support/due-attempts.js';
+import { FakeAppender } from '../../../../test/support/fake-appender.js';
+import { aStageKit } from '../../../../test/support/stage-kit.js';
 import { ForwardRetriesHandler } from './forward-retries.handler.js';
 
 const NOW_MS = 1_750_000_000_000;

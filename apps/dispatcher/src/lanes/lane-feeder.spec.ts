@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DueAttempt } from '#libs/domain';
 import { ConsumerSessions, topicNames, type BatchContext, type Handled, type StoredRecord } from '#libs/kafka-log';
 import { createLogger } from '#libs/runtime';
-import { aDueAttempt, anEndpointId, storedAttempt } from '../../../test/support/due-attempts.js';
-import { FakeAppender } from '../../../test/support/fake-appender.js';
-import { eventually } from '../../../test/support/infrastructure/eventually.js';
+import { aDueAttempt, anEndpointId, storedAttempt } from '../../../../test/support/due-attempts.js';
+import { FakeAppender } from '../../../../test/support/fake-appender.js';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { LaneFeeder, type LaneFeederOptions } from './lane-feeder.js';
 import { Lane, type LaneLimits } from './lane.js';
 

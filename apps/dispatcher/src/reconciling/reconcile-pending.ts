@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { OverdueDeliveries } from '#libs/postgres';
 import { Appender, ConsumerSessions, KafkaConnection, LogPositions } from '#libs/kafka-log';
 import { RegularWork, StageKit } from '#libs/platform';
-import { MAIN_GROUP, SLOW_GROUP } from './dispatcher.js';
-import { RETRY_GROUP } from './forward-retries.handler.js';
-import { LaneBacklog } from './lane-backlog.js';
-import { LaneProof } from './lane-proof.js';
+import { MAIN_GROUP, SLOW_GROUP } from '../dispatcher.js';
+import { RETRY_GROUP } from '../attempts/forward-retries.handler.js';
+import { LaneBacklog } from '../lanes/lane-backlog.js';
+import { LaneProof } from '../lanes/lane-proof.js';
 import { Reconciler } from './reconciler.js';
 
 const ROUND_EVERY_MS = 20_000;

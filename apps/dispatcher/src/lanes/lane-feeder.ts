@@ -13,7 +13,7 @@ import {
 } from '#libs/kafka-log';
 import type { Logger } from '#libs/runtime';
 import type { Flight, Lane, Offer } from './lane.js';
-import { notAnAttempt } from './not-an-attempt.js';
+import { notAnAttempt } from '../attempts/not-an-attempt.js';
 
 const COMMIT_EVERY_MS = 250;
 /** How often waiting attempts are offered to the lane again. */

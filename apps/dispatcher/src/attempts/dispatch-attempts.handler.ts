@@ -1,7 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
 import { KafkaBatches, type BatchContext, type Handled, type RecordBatch } from '#libs/kafka-log';
-import { Dispatcher, MAIN_GROUP, SLOW_GROUP } from './dispatcher.js';
+import { Dispatcher, MAIN_GROUP, SLOW_GROUP } from '../dispatcher.js';
 
 /** Feeds attempts that are due to the lane that makes them. */
 @Controller()

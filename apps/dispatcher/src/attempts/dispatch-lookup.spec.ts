@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import type { DueAttempt } from '#libs/domain';
 import type { DispatchLookupResult, EndpointDirectory } from '#libs/postgres';
 import { createLogger } from '#libs/runtime';
-import { aDueAttempt } from '../../../test/support/due-attempts.js';
-import { oneTo } from '../../../test/support/sequence.js';
+import { aDueAttempt } from '../../../../test/support/due-attempts.js';
+import { oneTo } from '../../../../test/support/sequence.js';
 import { DispatchLookup } from './dispatch-lookup.js';
 
 type Answer = (attempts: readonly DueAttempt[]) => Promise<readonly DispatchLookupResult[]>;

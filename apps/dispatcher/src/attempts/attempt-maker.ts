@@ -22,7 +22,7 @@ import type { StageKit } from '#libs/platform';
 import { untilItWorks } from '#libs/runtime';
 import type { DispatchLookupResult } from '#libs/postgres';
 import type { DispatchLookup } from './dispatch-lookup.js';
-import type { Flight } from './lane.js';
+import type { Flight } from '../lanes/lane.js';
 import { measureAttempt } from './measure-attempt.js';
 import type { RecentAttempts } from './recent-attempts.js';
 import { traceAttempt } from './trace-attempt.js';

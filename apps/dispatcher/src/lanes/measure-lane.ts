@@ -1,6 +1,6 @@
 import type { Metrics } from '#libs/telemetry';
 import type { Lane } from './lane.js';
-import type { PacedPump } from './pacing/paced-pump.js';
+import type { PacedPump } from '../pacing/paced-pump.js';
 
 /** Reports how full a lane is. */
 export function measureLane(metrics: Metrics, lane: Lane, name: 'first' | 'main' | 'slow'): void {

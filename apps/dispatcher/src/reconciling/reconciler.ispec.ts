@@ -22,15 +22,15 @@ import {
 import { Metrics } from '#libs/telemetry';
 import { TOPICS, type GaplessApp } from '#libs/platform';
 import { createLogger, Identifiers } from '#libs/runtime';
-import { aGapless, type GaplessUnderTest } from '../../../test/support/gapless.js';
-import { anEventId, anOrgId } from '../../../test/support/ids.js';
-import { eventually } from '../../../test/support/infrastructure/eventually.js';
-import { readTopic } from '../../../test/support/log-reader.js';
-import { aReceiver, type Receiver } from '../../../test/support/receiver.js';
-import { MAIN_GROUP, SLOW_GROUP } from './dispatcher.js';
-import { RETRY_GROUP } from './forward-retries.handler.js';
-import { LaneBacklog } from './lane-backlog.js';
-import { LaneProof } from './lane-proof.js';
+import { aGapless, type GaplessUnderTest } from '../../../../test/support/gapless.js';
+import { anEventId, anOrgId } from '../../../../test/support/ids.js';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { readTopic } from '../../../../test/support/log-reader.js';
+import { aReceiver, type Receiver } from '../../../../test/support/receiver.js';
+import { MAIN_GROUP, SLOW_GROUP } from '../dispatcher.js';
+import { RETRY_GROUP } from '../attempts/forward-retries.handler.js';
+import { LaneBacklog } from '../lanes/lane-backlog.js';
+import { LaneProof } from '../lanes/lane-proof.js';
 import { Reconciler } from './reconciler.js';
 
 const HOUR_MS = 3_600_000;
