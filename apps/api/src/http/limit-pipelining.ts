@@ -4,6 +4,9 @@ import type { Socket } from 'node:net';
 /** Clients that send requests before they have read answers use few at a time; most send one. */
 export const MAX_PIPELINED = 8;
 
+/** A stream of the feed has eleven for its end: ours, and those of Node and the framework. */
+const MOST_LISTENERS = 20;
+
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
@@ -30,6 +33,7 @@ export function limitPipelining(server: Server, refuse: Handler): void {
       return;
     }
     waiting.set(socket, others + 1);
+    response.setMaxListeners(MOST_LISTENERS);
     response.once('close', () => {
       waiting.set(socket, (waiting.get(socket) ?? 1) - 1);
     });

@@ -56,6 +56,7 @@ describe('webhook endpoints over HTTP', () => {
       filter: null,
       max_per_second: null,
       max_in_flight: null,
+      ordering: { by: 'none', batch: 1 },
       secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/) as unknown,
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as unknown,
     });
