@@ -301,7 +301,13 @@ describe('rebuild', () => {
     const indexes = await store.query<{ name: string }>(
       `select indexname as name from pg_indexes where schemaname = 'public' and tablename = 'deliveries' order by 1`,
     );
-    expect(indexes.map(({ name }) => name)).toEqual(['deliveries_by_status', 'deliveries_pending', 'deliveries_pkey']);
+    expect(indexes.map(({ name }) => name)).toEqual([
+      'deliveries_by_status',
+      'deliveries_in_lanes',
+      'deliveries_in_order',
+      'deliveries_pending',
+      'deliveries_pkey',
+    ]);
   });
 
   it('brings back what was lost with Postgres, from a backup of the records and the log alone', async () => {

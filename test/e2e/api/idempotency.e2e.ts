@@ -29,14 +29,20 @@ function nothing(): Named {
 
 let suite: ApiSuite;
 let receiver: Receiver;
+let refusing: Receiver;
 
 beforeAll(async () => {
   suite = await ApiSuite.start();
   receiver = await aReceiver();
+  refusing = await aReceiver((_request, response) => {
+    response.statusCode = 500;
+    response.end();
+  });
 });
 
 afterAll(async () => {
   await receiver.close();
+  await refusing.close();
   await suite.stop();
 });
 
@@ -52,10 +58,14 @@ async function anOrg(): Promise<Org> {
   const { id: endpointId } = await suite.data<{ id: string }>({ key, ...posting(WEBHOOKS, hook) }, 201);
   const test = { key, method: 'POST', path: `${WEBHOOKS}/${endpointId}/test` };
   const { id: deliveryId } = await suite.data<{ id: string }>(test, 202);
-  return {
-    key,
-    named: { ...nothing(), orgId, endpointUrl: receiver.url, endpointId, deliveryId },
-  };
+  const failing = { url: refusing.url, events: ['lead.created'] };
+  const { id: failingEndpointId } = await suite.data<{ id: string }>({ key, ...posting(WEBHOOKS, failing) }, 201);
+  const failed = { key, method: 'POST', path: `${WEBHOOKS}/${failingEndpointId}/test` };
+  const { id: pendingDeliveryId } = await suite.data<{ id: string }>(failed, 202);
+  const pending = { key, method: 'GET', path: `${WEBHOOKS}/${failingEndpointId}/deliveries/${pendingDeliveryId}` };
+  await eventually(() => suite.data(pending, 200));
+  const ids = { endpointId, deliveryId, failingEndpointId, pendingDeliveryId };
+  return { key, named: { ...nothing(), orgId, endpointUrl: receiver.url, ...ids } };
 }
 
 const keyed = (ask: KeyedAsk, idempotencyKey: string): KeyedAsk => ({

@@ -15,6 +15,7 @@ const CODES: Readonly<Record<number, readonly string[]>> = {
     'cursor_limit_reached',
     'recovery_limit_reached',
     'cursor_conflict',
+    'delivery_not_pending',
     'event_pruned',
     'idempotency_conflict',
   ],

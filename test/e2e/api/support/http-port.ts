@@ -7,6 +7,8 @@ export interface Ask {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: string | Buffer;
+  /** Reads the first piece of the answer alone, because the answer may have no end. */
+  readonly isEndless?: boolean;
 }
 
 /** What the api answered. */
@@ -23,7 +25,7 @@ export class HttpPort {
   /** @param baseUrl without a path */
   constructor(private readonly baseUrl: string) {}
 
-  ask({ method, path, headers = {}, body }: Ask): Promise<Answer> {
+  ask({ method, path, headers = {}, body, isEndless = false }: Ask): Promise<Answer> {
     const { hostname, port } = new URL(this.baseUrl);
     const hasNoLength = body === undefined || 'transfer-encoding' in headers;
     const length = hasNoLength ? {} : { 'content-length': String(Buffer.byteLength(body)) };
@@ -39,11 +41,17 @@ export class HttpPort {
         },
         (response) => {
           const chunks: Buffer[] = [];
-          response.on('data', (chunk: Buffer) => chunks.push(chunk));
-          response.on('end', () => {
+          const end = () => {
             const { statusCode = 0, headers: answered } = response;
             resolve({ status: statusCode, headers: answered, text: Buffer.concat(chunks).toString() });
+          };
+          response.on('data', (chunk: Buffer) => {
+            chunks.push(chunk);
+            if (!isEndless) return;
+            end();
+            response.destroy();
           });
+          response.on('end', end);
           response.on('error', reject);
         },
       );
