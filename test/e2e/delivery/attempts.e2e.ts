@@ -283,6 +283,7 @@ describe('a delivery whose every attempt fails', () => {
         response_status: 500 + attempt,
         error: `http_status: ${500 + attempt}`,
         response_excerpt: '',
+        batch: null,
       })),
     );
   });

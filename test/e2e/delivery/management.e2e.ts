@@ -277,7 +277,7 @@ describe('a delivery (contract 3.5)', () => {
       return found;
     });
     const whole = await operator.delivery(endpoint.id, delivery!.id);
-    const attempt = { at: expect.any(String), duration_ms: expect.any(Number), response_excerpt: '' };
+    const attempt = { at: expect.any(String), duration_ms: expect.any(Number), response_excerpt: '', batch: null };
     expect(whole).toEqual({
       ...delivery,
       endpoint_id: endpoint.id,
