@@ -15,7 +15,7 @@ const node = (path, ...args) => [bin(path), ...args];
 const withServers = (project) => [...jest(ROOT, project), '--forceExit'];
 /** Jest leaves a core free, which is half of the machine in CI. Suites in which time matters are in `e2e`, one after the other. */
 const ON_TWO_CORES = '--maxWorkers=2';
-const { PRIORITY_NORMAL: NORMAL, PRIORITY_BELOW_NORMAL: BELOW_NORMAL, PRIORITY_LOW: LOW } = constants.priority;
+const { PRIORITY_NORMAL: NORMAL, PRIORITY_LOW: LOW } = constants.priority;
 const jestReport = (file) => ['--json', `--outputFile=${file}`];
 
 /**
@@ -41,8 +41,8 @@ const SUITES = [
   { name: 'simulation', args: [join(ROOT, 'dist/test/simulation/main.js')], report: (file) => ['--report', file] },
   { name: 'integration', args: [...withServers('integration'), ON_TWO_CORES], report: jestReport },
   { name: 'e2e', args: withServers('e2e'), report: jestReport },
-  { name: 'clients', args: withServers('clients'), report: jestReport, besideE2e: BELOW_NORMAL },
-  { name: 'browser', args: withServers('browser'), report: jestReport, besideE2e: BELOW_NORMAL },
+  { name: 'clients', args: [...withServers('clients'), ON_TWO_CORES], report: jestReport },
+  { name: 'browser', args: [...withServers('browser'), ON_TWO_CORES], report: jestReport },
 ];
 const PHASES = [...CHECKS, ...SUITES];
 
@@ -118,9 +118,7 @@ await runMain(async () => {
   for (const phase of hasFailed ? [] : inTurn.filter((one) => SUITES.includes(one))) {
     if (['e2e', 'clients'].includes(phase.name)) await outsideClients;
     if (phase.name === 'e2e') {
-      // Suites first: they take longest.
-      const besides = phases.filter(isBeside).sort((one, other) => one.besideE2e - other.besideE2e);
-      beside = runQuietly(besides, 1, quietly);
+      beside = runQuietly(phases.filter(isBeside), 1, quietly);
     }
     console.log(`\n=== ${phase.name}`);
     const began = performance.now();
