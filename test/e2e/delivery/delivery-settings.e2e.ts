@@ -7,8 +7,8 @@ import { DispatcherModule } from '../../../apps/dispatcher/src/dispatcher.module
 import { eventually } from '../../support/infrastructure/eventually.js';
 import type { Received, Receiver } from '../../support/receiver.js';
 import { always } from './support/answers.js';
-import { DeliverySuite } from './support/delivery-suite.js';
-import type { EndpointWithSecret, Operator } from './support/operator.js';
+import { DeliverySuite, type Subscribed } from './support/delivery-suite.js';
+import type { Operator } from './support/operator.js';
 import { headerOf, isSignedWith } from './support/pushes.js';
 
 let suite: DeliverySuite;
@@ -20,18 +20,7 @@ beforeAll(async () => {
 
 afterAll(() => suite.stop());
 
-interface Subscribed {
-  readonly operator: Operator;
-  readonly receiver: Receiver;
-  readonly endpoint: EndpointWithSecret;
-}
-
-async function aSubscriber(settings: object, answer: Receiver['answer'] = always(200)): Promise<Subscribed> {
-  const operator = await suite.anOperator();
-  const receiver = await suite.aReceiver(answer);
-  const endpoint = await operator.register({ url: receiver.url, events: ['ticket.created'], ...settings });
-  return { operator, receiver, endpoint };
-}
+const aSubscriber: DeliverySuite['aSubscriber'] = (...settings) => suite.aSubscriber(...settings);
 
 /** Returns the push of a new event. */
 async function pushed({ operator, receiver }: Subscribed): Promise<Received> {

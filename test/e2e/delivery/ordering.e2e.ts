@@ -5,8 +5,8 @@ import { DispatcherModule } from '../../../apps/dispatcher/src/dispatcher.module
 import { eventually } from '../../support/infrastructure/eventually.js';
 import type { Received, Receiver } from '../../support/receiver.js';
 import { always } from './support/answers.js';
-import { DeliverySuite } from './support/delivery-suite.js';
-import type { Delivery, EndpointWithSecret, Operator } from './support/operator.js';
+import { DeliverySuite, type Subscribed } from './support/delivery-suite.js';
+import type { Delivery } from './support/operator.js';
 import { headerOf } from './support/pushes.js';
 
 let suite: DeliverySuite;
@@ -18,18 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => suite.stop());
 
-interface Subscribed {
-  readonly operator: Operator;
-  readonly receiver: Receiver;
-  readonly endpoint: EndpointWithSecret;
-}
-
-async function aSubscriber(settings: object, answer: Receiver['answer'] = always(200)): Promise<Subscribed> {
-  const operator = await suite.anOperator();
-  const receiver = await suite.aReceiver(answer);
-  const endpoint = await operator.register({ url: receiver.url, events: ['ticket.created'], ...settings });
-  return { operator, receiver, endpoint };
-}
+const aSubscriber: DeliverySuite['aSubscriber'] = (...settings) => suite.aSubscriber(...settings);
 
 const ticket = (id: string) => ({ event: 'ticket.created', data: { id } });
 const tickets = (count: number) => Array.from({ length: count }, (_, nth) => ticket(`tkt_${nth}`));

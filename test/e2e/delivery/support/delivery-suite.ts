@@ -6,7 +6,15 @@ import { anApiKey } from '../../../support/api-keys.js';
 import { aGapless, type GaplessUnderTest } from '../../../support/gapless.js';
 import { anOrgId } from '../../../support/ids.js';
 import { aReceiver, type Receiver } from '../../../support/receiver.js';
-import { Operator } from './operator.js';
+import { always } from './answers.js';
+import { Operator, type EndpointWithSecret } from './operator.js';
+
+/** An endpoint of an organization of its own. */
+export interface Subscribed {
+  readonly operator: Operator;
+  readonly receiver: Receiver;
+  readonly endpoint: EndpointWithSecret;
+}
 
 /** What a suite's tests share: a Gapless with all its stages. Each test has orgs and receivers of its own. */
 export class DeliverySuite {
@@ -50,5 +58,13 @@ export class DeliverySuite {
     // Receivers first: who hangs on one of them need not be waited for.
     await Promise.all(this.#opened.map((opened) => opened.close()));
     await this.gapless.stop();
+  }
+
+  /** Registers an endpoint for new tickets. @param settings further members of its registration */
+  async aSubscriber(settings: object, answer: Receiver['answer'] = always(200)): Promise<Subscribed> {
+    const operator = await this.anOperator();
+    const receiver = await this.aReceiver(answer);
+    const endpoint = await operator.register({ url: receiver.url, events: ['ticket.created'], ...settings });
+    return { operator, receiver, endpoint };
   }
 }
