@@ -64,6 +64,8 @@ export class Traffic {
   readonly #orgs: Org[] = [];
   readonly #readers: FeedReader[] = [];
   readonly #load: SteadyLoad;
+  /** Staff alerts that were read along. */
+  #toldStaff: readonly StaffAlert[] = [];
 
   private constructor(
     private readonly target: TrafficTarget,
@@ -184,12 +186,20 @@ export class Traffic {
     }));
   }
 
+  /** Reads the staff alerts along, as their consumers do: a fault is about to take the last of them away. */
+  async readStaffAlertsAlong(): Promise<void> {
+    this.#toldStaff = await this.#readStaffAlerts();
+  }
+
+  /** The staff alerts of the topic, and those that were read before a fault took them away. */
   async #readStaffAlerts(): Promise<readonly StaffAlert[]> {
     const records = await readTopic(this.target.brokers, this.target.staffAlertsTopic);
-    return records.map(({ value }) => {
+    const kept = records.map(({ value }) => {
       const alert = JSON.parse(value.toString()) as { conversation_id: string; stage: number; event_id: string };
       return { conversationId: alert.conversation_id, stage: alert.stage, eventId: alert.event_id };
     });
+    const isKept = new Set(kept.map(({ eventId }) => eventId));
+    return [...kept, ...this.#toldStaff.filter(({ eventId }) => !isKept.has(eventId))];
   }
 
   /** Every org's feed as its clients read it, page by page. */

@@ -65,6 +65,7 @@ async function idsInPostgres(world: World): Promise<readonly string[]> {
  */
 export async function takeAway(world: World, act: () => Promise<void>): Promise<number> {
   const before = await idsInKafka(world);
+  await world.traffic.readStaffAlertsAlong();
   await act();
   const kept = new Set([...(await idsInKafka(world)), ...(await idsInPostgres(world))]);
   const removed = new Set(before.filter((id) => !kept.has(id)));
