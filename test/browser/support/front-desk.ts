@@ -8,7 +8,7 @@ import type { Receiver } from '../../support/receiver.js';
 import { aBrowser } from './a-browser.js';
 import { Visitor, type View } from './visitor.js';
 
-/** Somebody who has signed in for an org of their own, beside a way to it over HTTP. */
+/** A browser that has signed in to an org of its own, and a client of that org over HTTP. */
 export interface Desk {
   readonly visitor: Visitor;
   readonly operator: Operator;

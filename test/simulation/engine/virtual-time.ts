@@ -45,7 +45,7 @@ function isBefore(one: ScheduledEvent, other: ScheduledEvent): boolean {
 export class VirtualTime {
   /** Milliseconds since the beginning of the history. */
   nowMs = 0;
-  /** Whose event is happening: timers that are set now are its own. */
+  /** The actor whose code runs now. Timers that it sets belong to it. */
   current: Actor = new Actor('world');
   /** How many events have happened. */
   steps = 0;

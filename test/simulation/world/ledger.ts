@@ -22,16 +22,20 @@ export interface Receipt {
   readonly place: number;
 }
 
-/** When an endpoint was inactive, in offsets of its org's partition as they were in truth. */
+/** A time in which an endpoint was inactive, in offsets of its org's partition of the log. */
 export interface InactiveTime {
-  /** Where the log ended when somebody asked for it; what the router has done by then was done. */
+  /** The end of the log when the operator asked to disable the endpoint. */
   readonly askedAt: number;
+  /** The router's committed offset at that moment: what comes before it was routed while the endpoint was active. */
   readonly routedTo: number;
-  /** Where it ended when it was certain. */
+  /** The end of the log when the operator had the answer. */
   began: number;
-  /** Where it ended when somebody asked for the end. */
+  /** The end of the log when the operator asked to enable the endpoint again. */
   ended: number;
-  /** Once the end is certain: what is owed from then on, and what of the time before nobody has looked at. */
+  /**
+   * Set when the operator has that answer. The endpoint is owed the events at `from` and later. The router had read the
+   * log up to `handedOver` by then, so it sees the endpoint active from there on.
+   */
   owed: { readonly from: number; readonly handedOver: number } | null;
 }
 
