@@ -26,9 +26,9 @@ beforeEach(() => {
   stored = new Map([[ID, CREDENTIAL]]);
   whileAsking = () => undefined;
   credentials = new HeldCredentials(
-    () => {
+    (ids) => {
       queries++;
-      const found = new Map(stored);
+      const found = new Map(ids.flatMap((id) => (stored.has(id) ? [[id, stored.get(id)!] as const] : [])));
       whileAsking();
       return Promise.resolve(found);
     },
