@@ -20,7 +20,7 @@ const jestReport = (file) => ['--json', `--outputFile=${file}`];
 
 /**
  * Checks of the sources. They use one core each, so two of them run at a time. What has a priority `besideE2e` shares the
- * time of the end-to-end tests, which mostly wait, in a run of all phases.
+ * time of the end-to-end tests, which mostly wait, in a run of all phases; so does the simulation.
  */
 const CHECKS = [
   { name: 'eslint', args: node('eslint/bin/eslint.js', '.'), besideE2e: LOW },
@@ -38,7 +38,12 @@ const CHECKS_AT_ONCE = 2;
 /** In this order: what fails sooner comes first. All are run by Node. */
 const SUITES = [
   { name: 'unit', args: [...jest(ROOT, 'unit'), ON_TWO_CORES], report: jestReport },
-  { name: 'simulation', args: [join(ROOT, 'dist/test/simulation/main.js')], report: (file) => ['--report', file] },
+  {
+    name: 'simulation',
+    args: [join(ROOT, 'dist/test/simulation/main.js')],
+    report: (file) => ['--report', file],
+    besideE2e: LOW,
+  },
   { name: 'integration', args: [...withServers('integration'), ON_TWO_CORES], report: jestReport },
   { name: 'e2e', args: withServers('e2e'), report: jestReport },
   { name: 'clients', args: [...withServers('clients'), ON_TWO_CORES], report: jestReport },

@@ -7,7 +7,7 @@ import { FAULT_NAMES, type FaultName } from './world/faults.js';
 
 /** The default, also with the tests: at most so many histories, in at most so many minutes. */
 const USUAL_HISTORIES = 1_000;
-const USUAL_MINUTES = 1;
+const USUAL_MINUTES = 3;
 
 interface Flags {
   readonly histories?: number;
@@ -106,7 +106,7 @@ const program = new Command('simulate')
   )
   .option(
     '--histories <n>',
-    `how many; ${USUAL_HISTORIES}, in ${USUAL_MINUTES} minute at most, if nothing else is said`,
+    `how many; ${USUAL_HISTORIES}, in ${USUAL_MINUTES} minutes at most, if nothing else is said`,
     parseNumber,
   )
   .option('--minutes <n>', 'for how long at most', parseNumber)
