@@ -13,6 +13,7 @@ const PORTAL = 'Portal';
 const DASHBOARD = 'Dashboard';
 const INTERNAL = 'For product services';
 const LIVE_CHAT = 'Live chat';
+const PUSHES = 'Pushes';
 
 function pathParameter(name: string, description: string): JsonObject {
   return { name, in: 'path', required: true, description, schema: { type: 'string' } };
@@ -958,6 +959,21 @@ const changes: JsonObject = {
   }),
 };
 
+const signingKeys: JsonObject = {
+  get: operation('get', {
+    id: 'readSigningKeys',
+    tag: PUSHES,
+    summary: 'Read the public keys that verify `v1a` signatures',
+    description: 'While one key replaces another, both are listed and both sign.',
+    scope: 'public',
+    success: {
+      status: 200,
+      description: 'The keys. Keep them for as long as `Cache-Control` says.',
+      content: { 'application/jwk-set+json': { schema: ref('SigningKeySet') } },
+    },
+  }),
+};
+
 /** `paths` of the document. */
 export const PATHS: JsonObject = {
   '/api/v1/external/webhooks': webhooks,
@@ -1003,4 +1019,5 @@ export const PATHS: JsonObject = {
   '/api/v1/internal/orgs/{orgId}/live-chat-settings': liveChatSettings,
   '/api/v1/internal/orgs/{orgId}/waiting-conversations': waitingConversations,
   '/api/v1/internal/orgs/{orgId}/alerts': alerts,
+  '/.well-known/jwks.json': signingKeys,
 };

@@ -187,6 +187,15 @@ const endpointsByStatus: JsonObject = objectOf(
   'How many endpoints have each status.',
 );
 
+const signingKey: JsonObject = objectOf({
+  kty: { type: 'string', const: 'OKP' },
+  crv: { type: 'string', const: 'Ed25519' },
+  x: { type: 'string', pattern: '^[\\w-]{43}$', description: 'The public key, 32 bytes in base64url.' },
+  kid: { type: 'string', description: 'The id of the key.' },
+  use: { type: 'string', const: 'sig' },
+  alg: { type: 'string', const: 'EdDSA' },
+});
+
 /** `components.schemas` of the document. */
 export const SCHEMAS: JsonObject = {
   Webhook: objectOf(webhook, 'A registered endpoint.'),
@@ -579,6 +588,10 @@ export const SCHEMAS: JsonObject = {
       }),
     },
   }),
+  SigningKeySet: objectOf(
+    { keys: { type: 'array', items: signingKey } },
+    'A JWK set (RFC 7517) with Ed25519 keys (RFC 8037).',
+  ),
   Problem: {
     type: 'object',
     description: 'RFC 9457.',

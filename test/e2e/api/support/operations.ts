@@ -372,6 +372,9 @@ export const ORGANIZATION_OPERATIONS = [
   'closePortalSession',
 ] as const;
 
+/** Operations for everyone. */
+export const PUBLIC_OPERATIONS = ['readSigningKeys'] as const;
+
 /** Operations about who is signed in to the dashboard: not by key, so that nothing of the above can be said of them. */
 export const SESSION_OPERATIONS = [
   'openDashboardSession',
