@@ -257,6 +257,34 @@ const deliveries: JsonObject = {
   }),
 };
 
+const undelivered: JsonObject = {
+  get: operation('get', {
+    id: 'listUndelivered',
+    tag: DELIVERIES,
+    summary: 'List what the endpoint should have and has not',
+    description:
+      'Deliveries that are pending or failed, and events that match the endpoint as it is now and were never sent. Events of ' +
+      'the last minute without a delivery are left out, since they may still be sent. A request looks at 5,000 events and ' +
+      'reads 8 MiB at most. So a page may be short or empty, and still have a next_cursor.',
+    scope: 'webhooks:read',
+    parameters: [
+      ENDPOINT,
+      queryParameter('cursor', 'The next_cursor of the page before.', { type: 'string' }),
+      queryParameter('limit', 'Page size.', { type: 'integer', minimum: 1, maximum: 250, default: 50 }),
+    ],
+    success: {
+      status: 200,
+      description: 'A page, lowest seq first.',
+      content: {
+        'application/json': {
+          schema: objectOf({ data: listOf('UndeliveredEvent'), next_cursor: { type: ['string', 'null'] } }),
+        },
+      },
+    },
+    errors: ['not_found'],
+  }),
+};
+
 const delivery: JsonObject = {
   get: operation('get', {
     id: 'getDelivery',
@@ -986,6 +1014,7 @@ export const PATHS: JsonObject = {
   '/api/v1/external/webhooks/{id}/recover': recover,
   '/api/v1/external/webhooks/{id}/recoveries': recoveries,
   '/api/v1/external/webhooks/{id}/recoveries/{recoveryId}': recovery,
+  '/api/v1/external/webhooks/{id}/undelivered': undelivered,
   '/api/v1/external/webhooks/{id}/deliveries': deliveries,
   '/api/v1/external/webhooks/{id}/deliveries/{deliveryId}': delivery,
   '/api/v1/external/webhooks/{id}/deliveries/{deliveryId}/replay': replay,

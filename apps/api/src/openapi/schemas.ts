@@ -7,6 +7,7 @@ import { TestFilterDto } from '../webhooks/test-filter.dto.js';
 import { SendExampleDto } from '../webhooks/send-example.dto.js';
 import { SignInDto } from '../dashboard/sign-in.dto.js';
 import { DELIVERY_SCHEMA, DELIVERY_STATUS } from '../deliveries/delivery.presenter.js';
+import { UNDELIVERED_SCHEMA } from '../deliveries/undelivered.presenter.js';
 import { RecoverDeliveriesDto } from '../deliveries/recover-deliveries.dto.js';
 import { bodySchema } from '../http/body-schema.js';
 import { absentOrNull } from '../http/member-rules.js';
@@ -245,6 +246,7 @@ export const SCHEMAS: JsonObject = {
   NewWebhook: bodySchema(CreateWebhookDto),
   WebhookChange: bodySchema(UpdateWebhookDto),
   Delivery: objectOf(DELIVERY_SCHEMA, 'What became of an event on its way to an endpoint.'),
+  UndeliveredEvent: objectOf(UNDELIVERED_SCHEMA, 'An event that the endpoint should have and has not.'),
   EventAnswer: objectOf(
     {
       endpoint_id: ENDPOINT_ID,

@@ -167,6 +167,13 @@ export const OPERATIONS: readonly Operation[] = [
     ask: (named) => ({ method: 'GET', path: `${endpoint(named)}/deliveries?limit=250&status=delivered` }),
   },
   {
+    id: 'listUndelivered',
+    scope: 'webhooks:read',
+    status: 200,
+    ids: ['endpointId'],
+    ask: (named) => ({ method: 'GET', path: `${endpoint(named)}/undelivered?limit=10` }),
+  },
+  {
     id: 'getDelivery',
     scope: 'webhooks:read',
     status: 200,
