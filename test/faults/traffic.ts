@@ -220,7 +220,7 @@ export class Traffic {
       const some = { orgId, events: ['ticket.updated'], widgetIds: this.widgets };
       const ordered = [
         new CustomerEndpoint(`endpoint ${index}c`, { ...everything, ordering: { by: 'endpoint', batch: 25 } }, 7),
-        new CustomerEndpoint(`endpoint ${index}d`, { ...everything, ordering: { by: 'subject', batch: 1 } }, 5),
+        new CustomerEndpoint(`endpoint ${index}d`, { ...everything, ordering: { by: 'subject', batch: 1 } }, 11),
       ];
       for (const customer of [
         new CustomerEndpoint(`endpoint ${index}a`, everything, 0),

@@ -55,7 +55,9 @@ function watch(world: World): () => Promise<Histogram> {
   const delays = new Histogram();
   const watches = world.traffic.busyOrgs.flatMap(({ apiKey, endpoints }) =>
     endpoints
-      .filter(({ customer: { subscription } }) => subscription.widgetIds === null && subscription.ordering === undefined)
+      .filter(
+        ({ customer: { subscription } }) => subscription.widgetIds === null && subscription.ordering === undefined,
+      )
       .map((endpoint) => new DeliveryLogDelays(delays, () => new ApiClient(url(), apiKey), endpoint)),
   );
   for (const one of watches) one.start();

@@ -112,7 +112,11 @@ export function operation(method: 'get' | 'post' | 'put' | 'patch' | 'delete', s
           },
         }),
     responses: {
-      [status]: { description, headers: { ...HEADERS, ...(isPublic ? {} : LIMIT_HEADERS), ...headers }, ...(content === undefined ? {} : { content }) },
+      [status]: {
+        description,
+        headers: { ...HEADERS, ...(isPublic ? {} : LIMIT_HEADERS), ...headers },
+        ...(content === undefined ? {} : { content }),
+      },
       ...problemResponses([...codes]),
     },
   };

@@ -48,7 +48,12 @@ describe('an endpoint without a delivery of an event', () => {
     ['is waiting for it', anEndpoint(), anEvent(), 'pending'],
     ['came later, by seq', anEndpoint(), anEvent({ seq: 5 as Seq }), 'not_yet_created'],
     ['came later, by time', anEndpoint(), anEvent({ appendedAt: at(9) }), 'not_yet_created'],
-    ['is not the one that an example is for', anEndpoint(), anEvent({ id: 'evt_EXAMPLE1' as EventId }), 'not_subscribed'],
+    [
+      'is not the one that an example is for',
+      anEndpoint(),
+      anEvent({ id: 'evt_EXAMPLE1' as EventId }),
+      'not_subscribed',
+    ],
     ['wants other types', anEndpoint({ events: ['ticket.reply'] }), anEvent(), 'not_subscribed'],
     ['is not the one that was tested', anEndpoint(), anEvent({ event: 'test' }), 'not_subscribed'],
     ['wants other widgets', anEndpoint({ widgetIds: [] }), anEvent({ widgetId: WIDGET }), 'out_of_scope'],

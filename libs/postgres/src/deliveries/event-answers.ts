@@ -6,7 +6,6 @@ import {
   type EndpointHistory,
   type EndpointId,
   type EventFilters,
-  type EventId,
   type OrgId,
   type StoredInactivity,
   type WhyNotDelivered,
@@ -60,7 +59,10 @@ export class EventAnswers {
   async of(orgId: OrgId, event: AskedEvent): Promise<readonly EventAnswer[]> {
     const endpoints = await this.#endpoints(orgId, event);
     const deliveries = new Map(
-      (await this.deliveries.ofEvent(orgId, event.id, event.appendedAt)).map((delivery) => [delivery.endpointId, delivery]),
+      (await this.deliveries.ofEvent(orgId, event.id, event.appendedAt)).map((delivery) => [
+        delivery.endpointId,
+        delivery,
+      ]),
     );
     const answers: EventAnswer[] = [];
     for (const [index, row] of endpoints.entries()) {
