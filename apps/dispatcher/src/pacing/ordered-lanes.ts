@@ -55,7 +55,7 @@ export class OrderedLane {
   /** The most deliveries of the next batch. After a failure it begins with the first one alone, and doubles. */
   most = Infinity;
   isLookingUp = false;
-  /** What follows the queue, while its bytes are read; `null` when the queue was given up since then. */
+  /** The deliveries after the queue, while their bytes are read; `null` when the queue was given up since then. */
   #reading: readonly OrderedDelivery[] | null = null;
   /** The endpoint of the next delivery, as it was looked up a moment ago. */
   lookedUp: { readonly key: string; readonly found: DispatchLookupResult; readonly atMs: number } | null = null;
@@ -151,7 +151,10 @@ export class OrderedLane {
     this.#giveUpQueue();
   }
 
-  /** What is being read follows the queue, so it is given up, too. It is read again, after what is before it. */
+  /**
+   * Deliveries that are being read follow the queue, so they are given up, too. They are read again with those before
+   * them.
+   */
   #giveUpQueue(): void {
     this.queue = [];
     this.#reading = null;
