@@ -222,6 +222,42 @@ describe('a delivery that ended with its endpoint', () => {
   });
 });
 
+describe('a delivery that waits for its turn', () => {
+  it('says so, and is sent when the one before it is skipped', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const receiver = await desk.suite.aReceiver((_request, response, { headers }) =>
+      response.writeHead(headers['x-service-sequence'] === '1' ? 503 : 200).end(),
+    );
+    const { id } = await operator.register({
+      url: receiver.url,
+      events: ['ticket.created'],
+      ordering: { by: 'endpoint' },
+    });
+    await operator.emit(...tickets(2));
+    const [first, second] = await eventually(async () => {
+      const found = await operator.deliveries(id);
+      expect(found).toMatchObject([
+        { seq: 1, status: 'pending', attempts: 2 },
+        { seq: 2, status: 'pending', attempts: 0 },
+      ]);
+      return found;
+    });
+    await visitor.open(`/endpoints/${id}/deliveries/${second!.id}`);
+    await visitor.see('Waits for its turn');
+    await visitor.open(`/endpoints/${id}/deliveries/${first!.id}`);
+    await visitor.see(/^Attempt 3 is due/);
+    expect(await violations(page)).toEqual([]);
+    await visitor.button('Skip').click();
+    await visitor.see('Deliveries that waited for it go on.');
+    await visitor.see('Skipped after 2 attempts');
+    await visitor.button('Skip').waitFor({ state: 'detached' });
+    await visitor.open(`/endpoints/${id}/deliveries/${second!.id}`);
+    await visitor.see('HTTP 200');
+    expect(seqsAt(receiver)).toEqual([1, 1, 2]);
+  });
+});
+
 describe('a recovery', () => {
   it('begins at a row, tests first, and shows its outcome', async () => {
     const { visitor, operator } = await desk.aDesk();

@@ -190,6 +190,44 @@ describe('the filter of an endpoint', () => {
   });
 });
 
+describe('the order of an endpoint', () => {
+  it('is chosen with the size of a batch, is refused where that is wrong, and can be taken away', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    await visitor.open('/endpoints/new');
+    await page.getByRole('checkbox', { name: /^ticket\.created / }).check();
+    await page.getByLabel('URL').fill((await desk.suite.aReceiver()).url);
+    await page.getByText('Delivery', { exact: true }).click();
+    const order = page.getByLabel('Order', { exact: true });
+    const batch = page.getByLabel('Events in a request, at most');
+    expect([await order.inputValue(), await batch.count()]).toEqual(['none', 0]);
+
+    await order.selectOption('By subject: conversation, ticket, …');
+    expect(await batch.inputValue()).toBe('1');
+    await batch.fill('501');
+    await visitor.button('Create endpoint').click();
+    await visitor.see(/must be an integer from 1 to 500/i);
+    expect(await batch.getAttribute('aria-invalid')).toBe('true');
+    expect(await violations(page)).toEqual([]);
+    await batch.fill('50');
+    await visitor.button('Create endpoint').click();
+    await page.getByTestId('secret').waitFor();
+    const [endpoint] = await operator.endpoints();
+    expect(endpoint).toMatchObject({ ordering: { by: 'subject', batch: 50 } });
+
+    await visitor.open(`/endpoints/${endpoint!.id}/edit`);
+    expect([await order.inputValue(), await batch.inputValue()]).toEqual(['subject', '50']);
+    await order.selectOption('None');
+    expect(await batch.count()).toBe(0);
+    await visitor.button('Save').click();
+    await eventually(async () => {
+      expect(await operator.endpoint(endpoint!.id)).toMatchObject({ ordering: { by: 'none', batch: 1 } });
+    });
+    // The refused request.
+    visitor.complaints.splice(0);
+  });
+});
+
 describe('a secret that is shown once', () => {
   it('is not lost by a reload or a step back without a warning', async () => {
     const { visitor } = await desk.aDesk();

@@ -21,7 +21,7 @@ it(
     });
     expect(outcome).toMatchObject({
       kind: 'held',
-      verdict: { lost: 0, repeated: 0, gaps: 0, mismatches: 0, unpushed: 0, problems: [] },
+      verdict: { lost: 0, repeated: 0, gaps: 0, mismatches: 0, unpushed: 0, inversions: 0, problems: [] },
       problems: [],
     });
     if (outcome.kind === 'held') expect(outcome.verdict.acknowledged).toBeGreaterThan(100);

@@ -77,7 +77,6 @@ export class CustomerServer {
       }
       const { headers } = request;
       const status = endpoint.receive({
-        eventId: String(headers['x-service-event-id']),
         attempt: Number(headers['x-service-attempt']),
         signature: String(headers['x-service-signature']),
         body: Buffer.concat(chunks),

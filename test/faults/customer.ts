@@ -7,6 +7,14 @@ export interface Subscription {
   readonly orgId: string;
   readonly events: readonly string[];
   readonly widgetIds: readonly string[] | null;
+  /** The order in which it gets them; none if nothing is said. */
+  readonly ordering?: Ordering;
+}
+
+/** An order that an endpoint asks for, and the most events that one push may have. */
+export interface Ordering {
+  readonly by: 'endpoint' | 'subject';
+  readonly batch: number;
 }
 
 /** An event as an endpoint got it. */
@@ -29,7 +37,7 @@ export function isFor(subscription: Subscription, event: SubmittedEvent): boolea
 
 /** One push, as it came in. */
 export interface Push {
-  readonly eventId: string;
+  /** Of its event, or the first one of a batch. */
   readonly attempt: number;
   readonly signature: string;
   readonly body: Buffer;
@@ -43,6 +51,7 @@ export interface Registration {
 
 /** An endpoint as its owner sees it: what came, and whether it was what had been signed. */
 export class CustomerEndpoint {
+  /** By the event's id, in the order in which they were first accepted. */
   readonly arrivals = new Map<string, Arrival>();
   /** When each of them was first accepted, on the monotonic clock. */
   readonly arrivedAt = new Map<string, number>();
@@ -67,22 +76,32 @@ export class CustomerEndpoint {
 
   /** @returns the status to answer */
   receive(push: Push): number {
-    if (!this.#isSigned(push)) this.wrong.push(`${this.name} got ${push.eventId} with a wrong signature`);
-    if (this.#refuses(push)) return 500;
-    const known = this.arrivals.get(push.eventId);
-    if (known === undefined) {
-      this.arrivals.set(push.eventId, { body: push.body, accepted: 1 });
-      this.arrivedAt.set(push.eventId, performance.now());
-      this.stalls.noticeNew();
-      return 200;
-    }
-    known.accepted++;
-    if (!known.body.equals(push.body)) this.wrong.push(`${this.name} got ${push.eventId} with two different bodies`);
+    const events = this.#isBatched ? envelopesOf(push.body) : [push.body];
+    const ids = events.map(idOf);
+    if (!this.#isSigned(push)) this.wrong.push(`${this.name} got ${ids.join()} with a wrong signature`);
+    if (this.#refuses(ids[0] ?? '', push)) return 500;
+    for (const [index, body] of events.entries()) this.#accept(ids[index] ?? '', body);
     return 200;
   }
 
+  get #isBatched(): boolean {
+    return (this.subscription.ordering?.batch ?? 1) > 1;
+  }
+
+  #accept(eventId: string, body: Buffer): void {
+    const known = this.arrivals.get(eventId);
+    if (known === undefined) {
+      this.arrivals.set(eventId, { body, accepted: 1 });
+      this.arrivedAt.set(eventId, performance.now());
+      this.stalls.noticeNew();
+      return;
+    }
+    known.accepted++;
+    if (!known.body.equals(body)) this.wrong.push(`${this.name} got ${eventId} with two different bodies`);
+  }
+
   /** By the event's id, so that a refused event is the same one whichever process makes the attempt. */
-  #refuses({ eventId, attempt }: Push): boolean {
+  #refuses(eventId: string, { attempt }: Push): boolean {
     return this.refusesFirstOf > 0 && attempt === 1 && Number(eventId.slice(-6)) % this.refusesFirstOf === 0;
   }
 
@@ -91,4 +110,14 @@ export class CustomerEndpoint {
     if (timestamp === undefined) return false;
     return digest === createHmac('sha256', this.secret).update(`${timestamp}.`).update(body).digest('hex');
   }
+}
+
+/** Returns the envelopes of a batch as they were sent. No payload of this suite looks like the beginning of one. */
+function envelopesOf(body: Buffer): readonly Buffer[] {
+  const [, list = ''] = /^\{"events":\[(.*)\]\}$/s.exec(body.toString()) ?? [];
+  return list.split(/,(?=\{"id":"evt_)/).map((envelope) => Buffer.from(envelope));
+}
+
+function idOf(envelope: Buffer): string {
+  return /^\{"id":"(evt_\w+)"/.exec(envelope.toString())?.[1] ?? 'what is no event';
 }

@@ -13,6 +13,7 @@ const HEADINGS = [
   'gaps',
   'mismatches',
   'not pushed',
+  'inversions',
   'alerts',
   'pushed twice',
   'by agents',
@@ -27,6 +28,7 @@ repeated       ids that the log has more than once; has to be 0
 gaps           seqs that the log leaves out; has to be 0
 mismatches     events of which submission, log, feed and push differ in a byte; has to be 0
 not pushed     events that an endpoint or an agent never got; has to be 0
+inversions     events that an ordered endpoint accepted for the first time after a later one; has to be 0
 alerts         alerts of waiting chats that are missing, repeated or wrong; has to be 0
 pushed twice   events that an endpoint got and accepted again; allowed, with the same id
 by agents      events that subscribers by MCP got; each cursor was safe, and none was told of a gap
@@ -40,8 +42,8 @@ function cellsOf({ fault, outcome }: Row): readonly string[] {
       return [fault, ...HEADINGS.slice(2).map(() => ''), `${outcome.kind}: ${outcome.reason}`];
     case 'held':
     case 'broken': {
-      const { acknowledged, lost, repeated, gaps, mismatches, unpushed, alerts, pushedTwice, byAgents, skipped } =
-        outcome.verdict;
+      const { acknowledged, lost, repeated, gaps, mismatches, unpushed, inversions } = outcome.verdict;
+      const { alerts, pushedTwice, byAgents, skipped } = outcome.verdict;
       const counts = [
         acknowledged,
         lost,
@@ -49,6 +51,7 @@ function cellsOf({ fault, outcome }: Row): readonly string[] {
         gaps,
         mismatches,
         unpushed,
+        inversions,
         alerts,
         pushedTwice,
         byAgents,

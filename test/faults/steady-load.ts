@@ -24,11 +24,15 @@ export interface LoadPlan {
   readonly chatEveryRequests?: number;
 }
 
+/** Tickets that events are about: so few that some have several events that wait while a fault lasts. */
+const TICKETS = 40;
+
 /** The payload's spelling is one that a parser would not give back. */
 const DEFAULT_PLAN: LoadPlan = {
   requestEveryMs: 100,
   eventsPerRequest: 3,
-  dataJson: (n) => `{"id":"tkt_${n}", "n": ${n}.0,"big":12345678901234567890,"subject":"Where is parcel №${n}?"}`,
+  dataJson: (n) =>
+    `{"id":"tkt_${n % TICKETS}", "n": ${n}.0,"big":12345678901234567890,"subject":"Where is parcel №${n}?"}`,
   chatEveryRequests: 15,
 };
 

@@ -33,6 +33,8 @@ export interface TrafficOptions {
   readonly draw: (below: number) => number;
   /** Organizations without endpoints that the load leaves alone. */
   readonly quietOrgs?: number;
+  /** Gives each organization of the load two more endpoints, which get their events in order. */
+  readonly hasOrderedEndpoints?: boolean;
   /** How long after the load everything may take to be where it belongs. */
   readonly settleMs?: number;
   /** Aborted when everything has to end early. */
@@ -216,16 +218,24 @@ export class Traffic {
     return pages;
   }
 
-  /** Each org has an endpoint that takes everything, and one that is choosy and now and then wants an event again. */
+  /**
+   * Each org has an endpoint that takes everything, and one that is choosy and now and then wants an event again. One that
+   * is ordered as a whole and one that is ordered by subject take everything, and now and then want an event again.
+   */
   async #register(): Promise<void> {
     for (const [index, org] of this.busyOrgs.entries()) {
       const { orgId, apiKey, endpoints } = org;
       await this.#client(apiKey).setAlertThresholds(orgId, ALERT_SECONDS);
       const everything = { orgId, events: ['ticket.created', 'ticket.updated'], widgetIds: null };
       const some = { orgId, events: ['ticket.updated'], widgetIds: this.widgets };
+      const ordered = [
+        new CustomerEndpoint(`endpoint ${index}c`, { ...everything, ordering: { by: 'endpoint', batch: 25 } }, 7),
+        new CustomerEndpoint(`endpoint ${index}d`, { ...everything, ordering: { by: 'subject', batch: 1 } }, 11),
+      ];
       for (const customer of [
         new CustomerEndpoint(`endpoint ${index}a`, everything, 0),
         new CustomerEndpoint(`endpoint ${index}b`, some, 5),
+        ...(this.options.hasOrderedEndpoints === true ? ordered : []),
       ]) {
         endpoints.push({ id: await this.#createEndpoint(apiKey, customer), customer });
       }
@@ -270,9 +280,9 @@ export class Traffic {
   }
 
   async #createEndpoint(apiKey: string, customer: CustomerEndpoint): Promise<string> {
-    const { events, widgetIds } = customer.subscription;
+    const { events, widgetIds, ordering } = customer.subscription;
     const url = this.customers.add(customer);
-    const webhook = await this.#client(apiKey).createWebhook({ url, events, widget_ids: widgetIds });
+    const webhook = await this.#client(apiKey).createWebhook({ url, events, widget_ids: widgetIds, ordering });
     customer.secret = webhook.secret;
     return webhook.id;
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AgentArrival } from './agent-subscriber.js';
-import type { Arrival, Registration } from './customer.js';
+import type { Arrival, Ordering, Registration } from './customer.js';
 import type { SubmittedEvent } from './ledger.js';
 import { holds, judge, type Evidence, type LogRecord, type Verdict } from './verdict.js';
 
@@ -33,10 +33,15 @@ const RECORDS = EVENTS.map((event, index) => aRecord(event, index + 1));
 
 /** Three events that went through without a fault, but for what `change` says. */
 function evidence(
-  change: Partial<Evidence> & { arrivals?: ReadonlyMap<string, Arrival>; registered?: Registration } = {},
+  change: Partial<Evidence> & {
+    arrivals?: ReadonlyMap<string, Arrival>;
+    registered?: Registration;
+    ordering?: Ordering;
+  } = {},
 ): Evidence {
   const arrivals = change.arrivals ?? new Map(RECORDS.map(({ id, envelope }) => [id, { body: envelope, accepted: 1 }]));
-  const subscription = { orgId: ORG, events: ['ticket.created'], widgetIds: null };
+  const { ordering } = change;
+  const subscription = { orgId: ORG, events: ['ticket.created'], widgetIds: null, ...(ordering && { ordering }) };
   return {
     ledger: {
       submitted: new Map(EVENTS.map((event) => [event.id, event])),
@@ -54,8 +59,10 @@ function evidence(
 }
 
 /** Of a verdict only what is not 0. */
-function counts({ lost, repeated, gaps, mismatches, unpushed, alerts, skipped, pushedTwice }: Verdict) {
-  const all = Object.entries({ lost, repeated, gaps, mismatches, unpushed, alerts, skipped, pushedTwice });
+function counts(verdict: Verdict) {
+  const { lost, repeated, gaps, mismatches, unpushed, inversions, alerts, skipped, pushedTwice } = verdict;
+  const counted = { lost, repeated, gaps, mismatches, unpushed, inversions, alerts, skipped, pushedTwice };
+  const all = Object.entries(counted);
   return Object.fromEntries(all.filter(([, count]) => count > 0));
 }
 
@@ -166,6 +173,25 @@ describe('the verdict', () => {
     arrivals.set(RECORDS[0]!.id, { body: Buffer.from('{}'), accepted: 1 });
     arrivals.set('evt_of_somebody_else', { body: Buffer.from('{}'), accepted: 1 });
     expect(counts(judge(evidence({ arrivals })))).toEqual({ mismatches: 2 });
+  });
+
+  it('reports what an ordered endpoint got after a later event, of the same subject if it orders by it', () => {
+    // The first and the third one are about one ticket.
+    const events = [1, 2, 3].map((n) => ({ ...anEvent(n), dataJson: `{"id":"tkt_${n % 2}"}` }));
+    const log = events.map((event, index) => aRecord(event, index + 1));
+    const ledger = { ...evidence().ledger, submitted: new Map(events.map((event) => [event.id, event])) };
+    const of = (by: Ordering['by'] | 'none', ...order: readonly number[]) => {
+      const arrivals = new Map(
+        order.map((n) => [events[n - 1]!.id, { body: log[n - 1]!.envelope, accepted: n }] as const),
+      );
+      return counts(judge(evidence({ ledger, log, arrivals, ...(by !== 'none' && { ordering: { by, batch: 1 } }) })));
+    };
+    const pushedTwice = 3;
+    expect(of('endpoint', 1, 2, 3)).toEqual({ pushedTwice });
+    expect(of('endpoint', 3, 1, 2)).toEqual({ pushedTwice, inversions: 2 });
+    expect(of('subject', 2, 1, 3)).toEqual({ pushedTwice });
+    expect(of('subject', 3, 2, 1)).toEqual({ pushedTwice, inversions: 1 });
+    expect(of('none', 3, 2, 1)).toEqual({ pushedTwice });
   });
 
   it('expects of an agent every event that it selects, and cursors that pass none', () => {

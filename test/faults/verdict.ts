@@ -24,6 +24,7 @@ export interface FeedPage {
 export interface Received {
   readonly name: string;
   readonly subscription: Subscription;
+  /** In the order in which they were first accepted. */
   readonly arrivals: ReadonlyMap<string, Arrival>;
   readonly wrong: readonly string[];
   readonly registered: Registration | null;
@@ -69,6 +70,8 @@ export interface Verdict {
   readonly mismatches: number;
   /** Pushes that an endpoint or an agent never got. */
   readonly unpushed: number;
+  /** Events that an ordered endpoint accepted for the first time after a later one, of the same subject if it orders by it. */
+  readonly inversions: number;
   /** Pushes that an endpoint accepted again. */
   readonly pushedTwice: number;
   /** Events that agents accepted by MCP Events. */
@@ -85,7 +88,7 @@ const TOLD_PROBLEMS = 10;
 /** Counts what is wrong and keeps the first of it in words. */
 class Findings {
   readonly problems: string[] = [];
-  readonly counts = { lost: 0, repeated: 0, gaps: 0, mismatches: 0, unpushed: 0, alerts: 0 };
+  readonly counts = { lost: 0, repeated: 0, gaps: 0, mismatches: 0, unpushed: 0, inversions: 0, alerts: 0 };
 
   add(kind: keyof Findings['counts'], problem: string, times = 1): void {
     this.counts[kind] += times;
@@ -114,6 +117,7 @@ export function judge({ ledger, log, feeds, received, agents, staffAlerts }: Evi
     else if (!inFeed.has(id)) findings.add('lost', `${id} was acknowledged and is not in the feed`);
   }
   const events = [...ledger.submitted.values()].filter(({ id }) => inLog.has(id));
+  for (const endpoint of received) checkOrder(endpoint, inLog, findings);
   const pushedTwice = received.reduce(
     (sum, endpoint) => sum + comparePushes(endpoint, { events, inLog, isRemoved }, findings),
     0,
@@ -242,6 +246,33 @@ function comparePushes(
 }
 
 /**
+ * Nothing fails for good here. So an ordered endpoint has to accept each event before the first push of a later one, even
+ * if it refuses it at first. Repeats may come at any time.
+ */
+function checkOrder(
+  { name, subscription: { ordering }, arrivals }: Received,
+  inLog: ReadonlyMap<string, LogRecord>,
+  findings: Findings,
+): void {
+  if (ordering === undefined) return;
+  const latest = new Map<string, number>();
+  for (const id of arrivals.keys()) {
+    const record = inLog.get(id);
+    if (record === undefined) continue;
+    const lane = ordering.by === 'endpoint' ? '' : subjectOf(record);
+    const before = latest.get(lane) ?? 0;
+    if (record.seq < before) findings.add('inversions', `${name} got seq ${record.seq} after ${before}`);
+    latest.set(lane, Math.max(before, record.seq));
+  }
+}
+
+/** Returns the id of the ticket that the event is about. */
+function subjectOf({ envelope }: LogRecord): string {
+  const { data } = JSON.parse(envelope.toString()) as { data: { id?: string } };
+  return data.id ?? '';
+}
+
+/**
  * An agent has to get every event that it selects, with the payload's very text. Whatever cursor it stores, it must have
  * accepted everything up to there: it would never ask for it again.
  */
@@ -269,6 +300,6 @@ function compareAgent(
 }
 
 /** Whether nothing is wrong that the service promises. */
-export function holds({ lost, repeated, gaps, mismatches, unpushed, alerts }: Verdict): boolean {
-  return lost + repeated + gaps + mismatches + unpushed + alerts === 0;
+export function holds({ lost, repeated, gaps, mismatches, unpushed, inversions, alerts }: Verdict): boolean {
+  return lost + repeated + gaps + mismatches + unpushed + inversions + alerts === 0;
 }

@@ -174,6 +174,7 @@ export class World {
       draw: this.draw,
       signal: this.#signal,
       quietOrgs: options.quietOrgs ?? 0,
+      hasOrderedEndpoints: true,
       ...(options.settleMs !== undefined && { settleMs: options.settleMs }),
     });
     this.#traffic = traffic;

@@ -7,7 +7,13 @@ import { anMcpSubscription } from '../../support/mcp-subscriptions.js';
 import { aReceiver, type Receiver } from '../../support/receiver.js';
 import { ApiSuite, posting, withJson } from './support/api-suite.js';
 import { expectHeaders, type Problem } from './support/expect-answer.js';
-import { OPERATIONS, ORGANIZATION_OPERATIONS, SESSION_OPERATIONS, type Named } from './support/operations.js';
+import {
+  OPERATIONS,
+  ORGANIZATION_OPERATIONS,
+  PUBLIC_OPERATIONS,
+  SESSION_OPERATIONS,
+  type Named,
+} from './support/operations.js';
 
 const UNKNOWN = {
   orgId: anOrgId(),
@@ -195,6 +201,22 @@ describe('a dashboard session', () => {
   });
 });
 
+describe('the public keys of signatures (contract 6.2)', () => {
+  const path = '/.well-known/jwks.json';
+
+  it('are for everyone, whatever key is sent', async () => {
+    for (const key of [null, 'nonsense', (await anOrg()).key]) {
+      const answer = await suite.ask({ key, method: 'GET', path: `${path}?colour=red` });
+      expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/jwk-set+json; charset=utf-8']);
+    }
+  });
+
+  it('are only read', async () => {
+    const answer = await suite.port.ask({ method: 'POST', path });
+    expect([answer.status, answer.headers.allow]).toEqual([405, 'GET']);
+  });
+});
+
 describe('rate limit headers (contract 9)', () => {
   it.each(['/health/live', '/health/ready', '/docs', '/openapi.json', '/asyncapi.json', '/nowhere', '/api/v1/nowhere'])(
     'are not on %s',
@@ -207,8 +229,14 @@ describe('rate limit headers (contract 9)', () => {
 describe('the answers of this suite', () => {
   it('are of every operation that is described, its good answer included', () => {
     expect(suite.described.operations.map(({ operationId }) => operationId).toSorted()).toEqual(
-      [...OPERATIONS.map(({ id }) => id), ...SESSION_OPERATIONS, ...ORGANIZATION_OPERATIONS].toSorted(),
+      [
+        ...OPERATIONS.map(({ id }) => id),
+        ...PUBLIC_OPERATIONS,
+        ...SESSION_OPERATIONS,
+        ...ORGANIZATION_OPERATIONS,
+      ].toSorted(),
     );
+    for (const id of PUBLIC_OPERATIONS) expect([...suite.described.statusesOf(id)]).toEqual([200]);
     for (const { id, status } of OPERATIONS) expect([...suite.described.statusesOf(id)]).toContain(status);
   });
 

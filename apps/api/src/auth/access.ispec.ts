@@ -75,7 +75,7 @@ describe('access to the api', () => {
       };
       for (const [path, operations] of Object.entries(document.paths)) {
         for (const [method, { security }] of Object.entries(operations)) {
-          // A sign-in has the key in its body.
+          // A sign-in has the key in its body. Public operations need none.
           if (security.length === 0) continue;
           const response = await call(path.replace(/\{\w+\}/g, 'x'), { method: method.toUpperCase(), key: null });
           expect([path, method, (await refusal(response)).code]).toEqual([path, method, 'missing_api_key']);

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { IdempotencyModule } from '../idempotency/idempotency.module.js';
 import { GetDeliveryController } from './get-delivery.controller.js';
 import { ListDeliveriesController } from './list-deliveries.controller.js';
+import { ListUndeliveredController } from './list-undelivered.controller.js';
 import { ProjectedDelivery } from './projected-delivery.js';
 import { RecoverDeliveriesController } from './recover-deliveries.controller.js';
 import { RecoveriesController } from './recoveries.controller.js';
@@ -15,6 +16,7 @@ import { Skips } from './skips.js';
   imports: [IdempotencyModule],
   controllers: [
     ListDeliveriesController,
+    ListUndeliveredController,
     GetDeliveryController,
     ReplayDeliveryController,
     SkipDeliveryController,

@@ -42,7 +42,7 @@ export class GetEventController {
   @RequireScope('webhooks:read')
   async deliveries(@OrgOfKey() orgId: OrgId, @Param('id', EventIdPipe) id: EventId) {
     const event = await this.#find(orgId, id);
-    return { data: (await this.answers.of(orgId, id, event)).map(answerJson) };
+    return { data: (await this.answers.of(orgId, { ...event, id })).map(answerJson) };
   }
 
   async #find(orgId: OrgId, id: EventId) {

@@ -14,9 +14,9 @@ export interface OperationSketch {
   readonly description?: string;
   /**
    * The scope that the key needs. `session` reads the caller's dashboard session, `sign_in` creates it; `portal` reads
-   * the caller's portal session. `page` needs either of them.
+   * the caller's portal session. `page` needs either of them. `public` is for everyone, and is not counted.
    */
-  readonly scope: ApiKeyScope | 'any' | 'session' | 'portal' | 'page' | 'sign_in';
+  readonly scope: ApiKeyScope | 'any' | 'session' | 'portal' | 'page' | 'sign_in' | 'public';
   /** A second scope that the key needs. */
   readonly alsoScope?: ApiKeyScope;
   /** Whether only service keys are accepted. */
@@ -35,7 +35,8 @@ export interface OperationSketch {
   readonly errors?: readonly ErrorCode[];
 }
 
-const EVERYWHERE: readonly ErrorCode[] = ['invalid_api_key', 'validation_failed', 'rate_limited', 'unavailable'];
+const EVERYWHERE: readonly ErrorCode[] = ['unavailable'];
+const WITH_LIMITS: readonly ErrorCode[] = ['invalid_api_key', 'validation_failed', 'rate_limited'];
 const WITH_CALLER: readonly ErrorCode[] = ['missing_api_key'];
 const WITH_SCOPE: readonly ErrorCode[] = ['insufficient_scope'];
 /** The errors of an unsafe request with the dashboard's cookie. */
@@ -53,9 +54,11 @@ const IDEMPOTENCY_KEY: JsonObject = {
   schema: { type: 'string', maxLength: 255, pattern: IDEMPOTENCY_KEY_PATTERN.source },
 };
 
+/** Headers of every answer. */
+const HEADERS: JsonObject = { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } };
+
 /** Headers of every answer to an authenticated request. */
-const HEADERS: JsonObject = {
-  'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' },
+const LIMIT_HEADERS: JsonObject = {
   RateLimit: { $ref: '#/components/headers/RateLimit' },
   'RateLimit-Policy': { $ref: '#/components/headers/RateLimit-Policy' },
 };
@@ -70,10 +73,12 @@ export const listOf = (name: string): JsonObject => ({ type: 'array', items: ref
 /** Returns the complete operation of the document. */
 export function operation(method: 'get' | 'post' | 'put' | 'patch' | 'delete', sketch: OperationSketch): JsonObject {
   const isForServices = sketch.isForServices === true;
+  const isPublic = sketch.scope === 'public';
   const codes = new Set([
+    ...(isPublic ? [] : WITH_LIMITS),
     ...EVERYWHERE,
-    ...(sketch.scope === 'sign_in' ? [] : WITH_CALLER),
-    ...(['any', 'session', 'portal', 'page'].includes(sketch.scope) ? [] : WITH_SCOPE),
+    ...(isPublic || sketch.scope === 'sign_in' ? [] : WITH_CALLER),
+    ...(['any', 'session', 'portal', 'page', 'public'].includes(sketch.scope) ? [] : WITH_SCOPE),
     ...(method === 'get' || sketch.scope === 'sign_in' || isForServices ? [] : BY_COOKIE),
     ...(sketch.parameters === undefined ? [] : WITH_PARAMETERS),
     ...(method === 'get' ? [] : REFUSED_BODY),
@@ -107,13 +112,18 @@ export function operation(method: 'get' | 'post' | 'put' | 'patch' | 'delete', s
           },
         }),
     responses: {
-      [status]: { description, headers: { ...HEADERS, ...headers }, ...(content === undefined ? {} : { content }) },
+      [status]: {
+        description,
+        headers: { ...HEADERS, ...(isPublic ? {} : LIMIT_HEADERS), ...headers },
+        ...(content === undefined ? {} : { content }),
+      },
       ...problemResponses([...codes]),
     },
   };
 }
 
 function requirementText({ scope, alsoScope }: OperationSketch, isForServices: boolean): readonly string[] {
+  if (scope === 'public') return ['It needs no key.'];
   if (scope === 'session' || scope === 'portal' || scope === 'page' || scope === 'sign_in') return [];
   if (alsoScope !== undefined) return [`Scopes: \`${scope}\` and \`${alsoScope}\`.`];
   return [scope === 'any' ? 'Any valid key.' : `Scope: \`${scope}\`${isForServices ? ', of a service key' : ''}.`];
@@ -124,7 +134,7 @@ function requirementText({ scope, alsoScope }: OperationSketch, isForServices: b
  * methods also need the CSRF token.
  */
 function securityOf(method: string, scope: OperationSketch['scope']): readonly JsonObject[] {
-  if (scope === 'sign_in') return [];
+  if (scope === 'sign_in' || scope === 'public') return [];
   const session = method === 'get' ? { session: [] } : { session: [], csrfToken: [] };
   if (scope === 'portal') return [{ portal: [] }];
   if (scope === 'page') return [session, { portal: [] }];

@@ -13,6 +13,7 @@ const PORTAL = 'Portal';
 const DASHBOARD = 'Dashboard';
 const INTERNAL = 'For product services';
 const LIVE_CHAT = 'Live chat';
+const PUSHES = 'Pushes';
 
 function pathParameter(name: string, description: string): JsonObject {
   return { name, in: 'path', required: true, description, schema: { type: 'string' } };
@@ -253,6 +254,34 @@ const deliveries: JsonObject = {
       },
     },
     errors: ['not_found', 'unknown_event_type'],
+  }),
+};
+
+const undelivered: JsonObject = {
+  get: operation('get', {
+    id: 'listUndelivered',
+    tag: DELIVERIES,
+    summary: 'List what the endpoint should have and has not',
+    description:
+      'Deliveries that are pending or failed, and events that match the endpoint as it is now and were never sent. Events of ' +
+      'the last minute without a delivery are left out, since they may still be sent. A request looks at 5,000 events and ' +
+      'reads 8 MiB at most. So a page may be short or empty, and still have a next_cursor.',
+    scope: 'webhooks:read',
+    parameters: [
+      ENDPOINT,
+      queryParameter('cursor', 'The next_cursor of the page before.', { type: 'string' }),
+      queryParameter('limit', 'Page size.', { type: 'integer', minimum: 1, maximum: 250, default: 50 }),
+    ],
+    success: {
+      status: 200,
+      description: 'A page, lowest seq first.',
+      content: {
+        'application/json': {
+          schema: objectOf({ data: listOf('UndeliveredEvent'), next_cursor: { type: ['string', 'null'] } }),
+        },
+      },
+    },
+    errors: ['not_found'],
   }),
 };
 
@@ -958,6 +987,21 @@ const changes: JsonObject = {
   }),
 };
 
+const signingKeys: JsonObject = {
+  get: operation('get', {
+    id: 'readSigningKeys',
+    tag: PUSHES,
+    summary: 'Read the public keys that verify `v1a` signatures',
+    description: 'While one key replaces another, both are listed and both sign.',
+    scope: 'public',
+    success: {
+      status: 200,
+      description: 'The keys. Keep them for as long as `Cache-Control` says.',
+      content: { 'application/jwk-set+json': { schema: ref('SigningKeySet') } },
+    },
+  }),
+};
+
 /** `paths` of the document. */
 export const PATHS: JsonObject = {
   '/api/v1/external/webhooks': webhooks,
@@ -970,6 +1014,7 @@ export const PATHS: JsonObject = {
   '/api/v1/external/webhooks/{id}/recover': recover,
   '/api/v1/external/webhooks/{id}/recoveries': recoveries,
   '/api/v1/external/webhooks/{id}/recoveries/{recoveryId}': recovery,
+  '/api/v1/external/webhooks/{id}/undelivered': undelivered,
   '/api/v1/external/webhooks/{id}/deliveries': deliveries,
   '/api/v1/external/webhooks/{id}/deliveries/{deliveryId}': delivery,
   '/api/v1/external/webhooks/{id}/deliveries/{deliveryId}/replay': replay,
@@ -1003,4 +1048,5 @@ export const PATHS: JsonObject = {
   '/api/v1/internal/orgs/{orgId}/live-chat-settings': liveChatSettings,
   '/api/v1/internal/orgs/{orgId}/waiting-conversations': waitingConversations,
   '/api/v1/internal/orgs/{orgId}/alerts': alerts,
+  '/.well-known/jwks.json': signingKeys,
 };

@@ -7,6 +7,7 @@ import { TestFilterDto } from '../webhooks/test-filter.dto.js';
 import { SendExampleDto } from '../webhooks/send-example.dto.js';
 import { SignInDto } from '../dashboard/sign-in.dto.js';
 import { DELIVERY_SCHEMA, DELIVERY_STATUS } from '../deliveries/delivery.presenter.js';
+import { UNDELIVERED_SCHEMA } from '../deliveries/undelivered.presenter.js';
 import { RecoverDeliveriesDto } from '../deliveries/recover-deliveries.dto.js';
 import { bodySchema } from '../http/body-schema.js';
 import { absentOrNull } from '../http/member-rules.js';
@@ -187,6 +188,15 @@ const endpointsByStatus: JsonObject = objectOf(
   'How many endpoints have each status.',
 );
 
+const signingKey: JsonObject = objectOf({
+  kty: { type: 'string', const: 'OKP' },
+  crv: { type: 'string', const: 'Ed25519' },
+  x: { type: 'string', pattern: '^[\\w-]{43}$', description: 'The public key, 32 bytes in base64url.' },
+  kid: { type: 'string', description: 'The id of the key.' },
+  use: { type: 'string', const: 'sig' },
+  alg: { type: 'string', const: 'EdDSA' },
+});
+
 /** `components.schemas` of the document. */
 export const SCHEMAS: JsonObject = {
   Webhook: objectOf(webhook, 'A registered endpoint.'),
@@ -236,6 +246,7 @@ export const SCHEMAS: JsonObject = {
   NewWebhook: bodySchema(CreateWebhookDto),
   WebhookChange: bodySchema(UpdateWebhookDto),
   Delivery: objectOf(DELIVERY_SCHEMA, 'What became of an event on its way to an endpoint.'),
+  UndeliveredEvent: objectOf(UNDELIVERED_SCHEMA, 'An event that the endpoint should have and has not.'),
   EventAnswer: objectOf(
     {
       endpoint_id: ENDPOINT_ID,
@@ -579,6 +590,10 @@ export const SCHEMAS: JsonObject = {
       }),
     },
   }),
+  SigningKeySet: objectOf(
+    { keys: { type: 'array', items: signingKey } },
+    'A JWK set (RFC 7517) with Ed25519 keys (RFC 8037).',
+  ),
   Problem: {
     type: 'object',
     description: 'RFC 9457.',

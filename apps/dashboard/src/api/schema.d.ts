@@ -238,6 +238,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/external/webhooks/{id}/undelivered": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what the endpoint should have and has not
+         * @description Deliveries that are pending or failed, and events that match the endpoint as it is now and were never sent. Events of the last minute without a delivery are left out, since they may still be sent. A request looks at 5,000 events and reads 8 MiB at most. So a page may be short or empty, and still have a next_cursor.
+         *
+         *     Scope: `webhooks:read`.
+         */
+        get: operations["listUndelivered"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/external/webhooks/{id}/deliveries": {
         parameters: {
             query?: never;
@@ -969,6 +991,28 @@ export interface paths {
          * @description Scope: `settings:read`.
          */
         get: operations["listAlerts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/jwks.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the public keys that verify `v1a` signatures
+         * @description While one key replaces another, both are listed and both sign.
+         *
+         *     It needs no key.
+         */
+        get: operations["readSigningKeys"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2286,6 +2330,19 @@ export interface components {
             /** Format: date-time */
             created_at: string;
         };
+        /** @description An event that the endpoint should have and has not. */
+        UndeliveredEvent: {
+            seq: number;
+            event_id: string;
+            event: string;
+            /**
+             * @description The status of the delivery. `never_sent`: there is none, and the event matches the endpoint as it is now.
+             * @enum {string}
+             */
+            reason: "pending" | "failed" | "never_sent";
+            /** @description null if it was never sent. */
+            delivery_id: string | null;
+        };
         /** @description What became of an event at one endpoint. */
         EventAnswer: {
             endpoint_id: string;
@@ -2975,6 +3032,23 @@ export interface components {
                 /** Format: date-time */
                 delivered_at: string | null;
             }[] | null;
+        };
+        /** @description A JWK set (RFC 7517) with Ed25519 keys (RFC 8037). */
+        SigningKeySet: {
+            keys: {
+                /** @constant */
+                kty: "OKP";
+                /** @constant */
+                crv: "Ed25519";
+                /** @description The public key, 32 bytes in base64url. */
+                x: string;
+                /** @description The id of the key. */
+                kid: string;
+                /** @constant */
+                use: "sig";
+                /** @constant */
+                alg: "EdDSA";
+            }[];
         };
         /** @description RFC 9457. */
         Problem: {
@@ -4706,6 +4780,109 @@ export interface operations {
             };
             /** @description `unsupported_media_type`: The body is not JSON. */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `validation_failed`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: The service is unavailable. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listUndelivered: {
+        parameters: {
+            query?: {
+                /** @description The next_cursor of the page before. */
+                cursor?: string;
+                /** @description Page size. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The id of the endpoint. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page, lowest seq first. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["UndeliveredEvent"][];
+                        next_cursor: string | null;
+                    };
+                };
+            };
+            /** @description `malformed_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_api_key`: The API key is not valid.
+             *
+             *     `missing_api_key`: An API key is required.
+             */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `insufficient_scope`: The API key does not allow this. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: Not found. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9355,6 +9532,37 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: The service is unavailable. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readSigningKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The keys. Keep them for as long as `Cache-Control` says. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/jwk-set+json": components["schemas"]["SigningKeySet"];
                 };
             };
             /** @description `unavailable`: The service is unavailable. */

@@ -23,19 +23,27 @@ beforeEach(() => {
   lanes = new OrderedLanes(endpointId, { by: 'endpoint', batch: 3 });
 });
 
-/** Reads what the lanes ask for. */
-function look(envelope = KB): void {
+/** Reads what the lanes ask for, but not its bytes yet. @returns what reads them */
+function beginLook(envelope = KB): () => void {
   nowMs += 1_000;
-  for (const read of lanes.reads(nowMs, nowMs)) {
+  const wanted = lanes.reads(nowMs, nowMs).flatMap((read) => {
     const { lane, limit } = read.range;
     const rows = pending.filter(({ delivery }) => lane === null || delivery.lane === lane).slice(0, limit);
-    for (const [one, fresh] of lanes.saw(read, rows, nowMs)) {
+    return lanes.saw(read, rows, nowMs);
+  });
+  return () => {
+    for (const [one, fresh] of wanted) {
       one.add(
         fresh,
         fresh.map(() => envelope),
       );
     }
-  }
+  };
+}
+
+/** Reads what the lanes ask for. */
+function look(envelope = KB): void {
+  beginLook(envelope)();
 }
 
 /** Begins the next attempt of the lane. @returns its seqs */
@@ -111,13 +119,33 @@ describe('a lane', () => {
   it('does not send what was read while its head failed', () => {
     look();
     begin(theLane());
-    const [late] = lanes.lanes;
-    late!.end({ kind: 'waits', untilMs: nowMs + 1 });
-    late!.add([aRow(6)], [KB]);
-    nowMs += 10;
-    expect(begin(late!)).toEqual([]);
+    pending.push(aRow(6));
+    const underWay = beginLook();
+    theLane().end({ kind: 'waits', untilMs: nowMs + 5_000 });
+    underWay();
+    // A look that begins before the end of the wait is for the head alone.
+    nowMs += 4_000;
+    const [read] = lanes.reads(nowMs, nowMs);
+    expect(read!.range.limit).toBe(1);
+    nowMs += 2_000;
+    for (const [one, fresh] of lanes.saw(read!, pending.slice(0, 1), nowMs)) one.add(fresh, [KB]);
+    expect(begin(theLane())).toEqual([1]);
+    theLane().end({ kind: 'done', deliveries: 1 });
+    expect(begin(theLane())).toEqual([]);
     look();
-    expect(begin(late!)).toEqual([1]);
+    expect(begin(theLane())).toEqual([2, 3]);
+  });
+
+  it('does not send what was read while an attempt was not made', () => {
+    look();
+    begin(theLane());
+    pending.push(aRow(6));
+    const underWay = beginLook();
+    theLane().end({ kind: 'left' });
+    underWay();
+    expect(begin(theLane())).toEqual([]);
+    look();
+    expect(begin(theLane())).toEqual([1, 2, 3]);
   });
 
   it('sends at most a megabyte, but at least one delivery', () => {

@@ -55,6 +55,8 @@ export class OrderedLane {
   /** The most deliveries of the next batch. After a failure it begins with the first one alone, and doubles. */
   most = Infinity;
   isLookingUp = false;
+  /** The deliveries after the queue, while their bytes are read; `null` when the queue was given up since then. */
+  #reading: readonly OrderedDelivery[] | null = null;
   /** The endpoint of the next delivery, as it was looked up a moment ago. */
   lookedUp: { readonly key: string; readonly found: DispatchLookupResult; readonly atMs: number } | null = null;
 
@@ -83,12 +85,6 @@ export class OrderedLane {
   next(limit: number, clockMs: number): DueAttempt | undefined {
     const [first] = this.queue;
     if (first === undefined || this.flying.length > 0 || this.waits(clockMs)) return undefined;
-    // What was being read while the head failed is read again, after it.
-    if (this.failed !== null && first.delivery.seq > this.failed.seq) {
-      this.queue = [];
-      this.lookAtMs = -Infinity;
-      return undefined;
-    }
     if (!isDue(first, clockMs)) {
       this.#wait(first, first.attempts, first.dueAtMs);
       return undefined;
@@ -145,14 +141,23 @@ export class OrderedLane {
         this.#wait(first, first.attempts + 1, result.untilMs);
         return;
       case 'left':
-        this.queue = [];
+        this.#giveUpQueue();
     }
   }
 
   /** Keeps no bytes while it waits: the wait may be hours. */
   #wait({ delivery }: OrderedDelivery, attempts: number, untilMs: number): void {
     this.failed = { key: keyOf(delivery), seq: delivery.seq, attempts, untilMs };
+    this.#giveUpQueue();
+  }
+
+  /**
+   * Deliveries that are being read follow the queue, so they are given up, too. They are read again with those before
+   * them.
+   */
+  #giveUpQueue(): void {
     this.queue = [];
+    this.#reading = null;
   }
 
   /**
@@ -170,9 +175,10 @@ export class OrderedLane {
   fresh(rows: readonly OrderedDelivery[], clockMs: number): readonly OrderedDelivery[] {
     if (this.waits(clockMs)) return [];
     const known = new Set([...this.queue, ...this.flying].map(({ delivery }) => keyOf(delivery)));
-    return rows
+    this.#reading = rows
       .filter(({ delivery }) => !known.has(keyOf(delivery)) && !this.done.has(keyOf(delivery)))
       .map((row) => this.#latest(row));
+    return this.#reading;
   }
 
   /** A failure may be known here before it is projected. */
@@ -182,8 +188,13 @@ export class OrderedLane {
     return { ...row, attempts: failed.attempts, dueAtMs: failed.untilMs };
   }
 
-  /** @param envelopes the bytes of the first deliveries */
+  /**
+   * @param deliveries what `fresh` returned last
+   * @param envelopes the bytes of the first deliveries
+   */
   add(deliveries: readonly OrderedDelivery[], envelopes: readonly Buffer[]): void {
+    if (this.#reading !== deliveries) return;
+    this.#reading = null;
     for (const [index, envelope] of envelopes.entries()) {
       const row = deliveries[index];
       if (row !== undefined) this.queue.push({ ...row, envelope });

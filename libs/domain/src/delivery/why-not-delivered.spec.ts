@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { EventFilters } from './event-filter.js';
-import type { EndpointId, Seq, WidgetId } from '../kernel/index.js';
+import type { EndpointId, EventId, Seq, WidgetId } from '../kernel/index.js';
 import { whyNotDelivered, type AskedEvent, type EndpointHistory, type StoredInactivity } from './why-not-delivered.js';
 
 const at = (second: number) => new Date(Date.UTC(2026, 5, 1, 12, 0, second));
@@ -22,7 +22,8 @@ function anEndpoint(change: Partial<EndpointHistory> = {}): EndpointHistory {
 
 function anEvent(change: Partial<AskedEvent> = {}): AskedEvent {
   const envelope = Buffer.from('{}');
-  return { event: 'ticket.created', widgetId: null, seq: 8 as Seq, appendedAt: at(20), envelope, ...change };
+  const id = `evt_${'A'.repeat(26)}` as EventId;
+  return { id, event: 'ticket.created', widgetId: null, seq: 8 as Seq, appendedAt: at(20), envelope, ...change };
 }
 
 const FILTERS: EventFilters = {
@@ -47,6 +48,12 @@ describe('an endpoint without a delivery of an event', () => {
     ['is waiting for it', anEndpoint(), anEvent(), 'pending'],
     ['came later, by seq', anEndpoint(), anEvent({ seq: 5 as Seq }), 'not_yet_created'],
     ['came later, by time', anEndpoint(), anEvent({ appendedAt: at(9) }), 'not_yet_created'],
+    [
+      'is not the one that an example is for',
+      anEndpoint(),
+      anEvent({ id: 'evt_EXAMPLE1' as EventId }),
+      'not_subscribed',
+    ],
     ['wants other types', anEndpoint({ events: ['ticket.reply'] }), anEvent(), 'not_subscribed'],
     ['is not the one that was tested', anEndpoint(), anEvent({ event: 'test' }), 'not_subscribed'],
     ['wants other widgets', anEndpoint({ widgetIds: [] }), anEvent({ widgetId: WIDGET }), 'out_of_scope'],

@@ -1,4 +1,5 @@
-import type { Seq } from '../kernel/index.js';
+import { isExampleId } from '../events/index.js';
+import type { EventId, Seq } from '../kernel/index.js';
 import type { EventFilters } from './event-filter.js';
 import { filteredReception, type Routable, type Subscriber } from './subscription.js';
 import { inWidgetScope } from './widget-scope.js';
@@ -25,6 +26,7 @@ export interface EndpointHistory extends Subscriber {
 
 /** An event whose receivers are asked for. */
 export interface AskedEvent extends Pick<Routable, 'event' | 'widgetId' | 'envelope'> {
+  readonly id: EventId;
   readonly seq: Seq;
   readonly appendedAt: Date;
 }
@@ -50,8 +52,8 @@ export function whyNotDelivered(endpoint: EndpointHistory, event: AskedEvent, fi
   if (event.seq <= endpoint.receivesAfterSeq || event.appendedAt < endpoint.createdAt) {
     return { answer: 'not_yet_created' };
   }
-  // A test event is for one endpoint, which has a delivery of it.
-  if (!endpoint.events.includes(event.event)) return { answer: 'not_subscribed' };
+  // A test event or an example is for one endpoint, which has a delivery of it.
+  if (isExampleId(event.id) || !endpoint.events.includes(event.event)) return { answer: 'not_subscribed' };
   if (!inWidgetScope(endpoint.widgetIds, event.widgetId)) return { answer: 'out_of_scope' };
   if (filteredReception(endpoint.filter ?? null, event.envelope, filters).kind === 'filtered') {
     return { answer: 'filtered' };

@@ -6,7 +6,6 @@ import {
   type EndpointHistory,
   type EndpointId,
   type EventFilters,
-  type EventId,
   type OrgId,
   type StoredInactivity,
   type WhyNotDelivered,
@@ -57,10 +56,13 @@ export class EventAnswers {
   ) {}
 
   /** Returns exactly one answer for each endpoint of today, in the order of their registration. */
-  async of(orgId: OrgId, id: EventId, event: AskedEvent): Promise<readonly EventAnswer[]> {
+  async of(orgId: OrgId, event: AskedEvent): Promise<readonly EventAnswer[]> {
     const endpoints = await this.#endpoints(orgId, event);
     const deliveries = new Map(
-      (await this.deliveries.ofEvent(orgId, id, event.appendedAt)).map((delivery) => [delivery.endpointId, delivery]),
+      (await this.deliveries.ofEvent(orgId, event.id, event.appendedAt)).map((delivery) => [
+        delivery.endpointId,
+        delivery,
+      ]),
     );
     const answers: EventAnswer[] = [];
     for (const [index, row] of endpoints.entries()) {

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import {
   deliveryIdOf,
+  EXAMPLE_ID_BEGINNING,
   filteredReception,
   isReceived,
   seqFromText,
@@ -23,6 +24,9 @@ export const RECOVERY_KINDS = ['failed', 'missed', 'never_sent'] as const;
 
 export type RecoveryKind = (typeof RECOVERY_KINDS)[number];
 
+/** What can be looked for: also `pending` deliveries, which need no recovery. */
+export type UndeliveredKind = RecoveryKind | 'pending';
+
 /** The events to look at: by seq (greater than `sinceSeq`) or by time of append. */
 export interface RecoveryRange {
   readonly sinceSeq: Seq | null;
@@ -33,9 +37,9 @@ export interface RecoveryRange {
   readonly throughSeq: Seq | null;
 }
 
-/** An event to deliver (again). */
+/** An event to deliver (again), or one that is pending. */
 export interface Recoverable {
-  readonly kind: RecoveryKind;
+  readonly kind: UndeliveredKind;
   readonly eventId: EventId;
   readonly event: string;
   readonly seq: Seq;
@@ -66,6 +70,10 @@ const PAGE_BYTES = 8 * 1024 * 1024;
 /** Filters that are evaluated before other requests run. */
 const FILTERED_AT_ONCE = 10;
 
+/** Whether an event without a delivery may be for the endpoint. Examples are only for the one that they were sent to. */
+const IS_SUBSCRIBED = `e.event_type = any($7) and not starts_with(e.event_id, '${EXAMPLE_ID_BEGINNING}')
+  and ($8::uuid[] is null or e.widget_id is null or e.widget_id = any($8))`;
+
 /** Returns at least one row, which says how far the statement looked. */
 const PAGE = `
   with looked_at as materialized (
@@ -73,17 +81,15 @@ const PAGE = `
     where org_id = $1 and seq > $3 and appended_at >= $4 and appended_at < $5 and seq <= $10
     order by seq limit ${EVENTS_LOOKED_AT}
   ), found as (
-    select case when d.run is null then 'missed' else 'failed' end as kind, e.event_id, e.event_type, e.seq, e.appended_at,
+    select coalesce(d.status, 'missed') as kind, e.event_id, e.event_type, e.seq, e.appended_at,
       coalesce(d.run, 0) as run, d.id as delivery_id
     from looked_at e
     left join lateral (
       select d.id, d.run, ${seen('status')} as status from ${SEEN_DELIVERIES}
       where d.endpoint_id = $2 and ${ANY_STATUS} and d.created_at = e.appended_at and d.seq = e.seq limit 1
     ) d on true
-    where 'failed' = any($6) and d.status = 'failed'
-      or ('missed' = any($6) or 'never_sent' = any($6)) and d.run is null
-        and e.event_type = any($7)
-        and ($8::uuid[] is null or e.widget_id is null or e.widget_id = any($8))
+    where d.status = any($6)
+      or ('missed' = any($6) or 'never_sent' = any($6)) and d.run is null and ${IS_SUBSCRIBED}
         and ('never_sent' = any($6) and (
           e.appended_at < $11 or e.seq <= (select receives_after_seq from endpoints where id = $2)
         ) or exists (
@@ -107,8 +113,7 @@ const PAGE = `
     from (
       select count(*)::int as looked_at, max(seq) as last_seq, (
         select min(seq) from looked_at e
-        where 'never_sent' = any($6) and e.appended_at >= $11 and e.event_type = any($7)
-          and ($8::uuid[] is null or e.widget_id is null or e.widget_id = any($8))
+        where 'never_sent' = any($6) and e.appended_at >= $11 and ${IS_SUBSCRIBED}
           and e.seq > (select receives_after_seq from endpoints where id = $2)
           and not exists (
             select from deliveries d
@@ -135,7 +140,7 @@ interface Looked {
 }
 
 interface FoundRow extends Looked {
-  readonly kind: RecoveryKind;
+  readonly kind: UndeliveredKind;
   readonly event_id: EventId;
   readonly event_type: string;
   readonly seq: string;
@@ -171,7 +176,7 @@ export class RecoverySource {
   async page(
     orgId: OrgId,
     endpoint: Subscriber,
-    kinds: readonly RecoveryKind[],
+    kinds: readonly UndeliveredKind[],
     range: RecoveryRange,
     after: Seq,
     limit: number,
@@ -209,13 +214,13 @@ export class RecoverySource {
     return { events, next: isEnd ? null : seqFromText(first.last_seq), firstUndecided };
   }
 
-  /** Leaves out missed events that the endpoint's filter leaves out. A failed delivery has passed the filter. */
+  /** Leaves out missed events that the endpoint's filter leaves out. A delivery has passed the filter. */
   async #matched(found: readonly FoundRow[], { filter = null }: Subscriber): Promise<readonly Recoverable[]> {
     const matched: Recoverable[] = [];
     for (const [index, row] of found.entries()) {
       // Lets other requests run.
       if (filter !== null && index % FILTERED_AT_ONCE === FILTERED_AT_ONCE - 1) await setImmediate();
-      const isFor = row.kind === 'failed' || isReceived(filteredReception(filter, row.envelope, this.filters));
+      const isFor = row.kind !== 'missed' || isReceived(filteredReception(filter, row.envelope, this.filters));
       if (isFor) matched.push(toRecoverable(row));
     }
     return matched;

@@ -18,6 +18,7 @@ const COUNTED: Readonly<Record<string, 'events' | 'sign_ins' | 'nothing'>> = {
   ingestEvents: 'events',
   openDashboardSession: 'sign_ins',
   openPortalSession: 'nothing',
+  readSigningKeys: 'nothing',
 };
 
 /** A request and who makes it: `null` is nobody. */

@@ -167,6 +167,13 @@ export const OPERATIONS: readonly Operation[] = [
     ask: (named) => ({ method: 'GET', path: `${endpoint(named)}/deliveries?limit=250&status=delivered` }),
   },
   {
+    id: 'listUndelivered',
+    scope: 'webhooks:read',
+    status: 200,
+    ids: ['endpointId'],
+    ask: (named) => ({ method: 'GET', path: `${endpoint(named)}/undelivered?limit=10` }),
+  },
+  {
     id: 'getDelivery',
     scope: 'webhooks:read',
     status: 200,
@@ -371,6 +378,9 @@ export const ORGANIZATION_OPERATIONS = [
   'readPortalSession',
   'closePortalSession',
 ] as const;
+
+/** Operations for everyone. */
+export const PUBLIC_OPERATIONS = ['readSigningKeys'] as const;
 
 /** Operations about who is signed in to the dashboard: not by key, so that nothing of the above can be said of them. */
 export const SESSION_OPERATIONS = [

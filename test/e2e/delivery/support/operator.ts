@@ -102,6 +102,15 @@ export interface Recovery {
   readonly error: string | null;
 }
 
+/** An event that an endpoint should have and has not. */
+export interface Undelivered {
+  readonly seq: number;
+  readonly event_id: string;
+  readonly event: string;
+  readonly reason: 'pending' | 'failed' | 'never_sent';
+  readonly delivery_id: string | null;
+}
+
 export class Operator {
   constructor(
     readonly orgId: OrgId,
@@ -155,6 +164,19 @@ export class Operator {
   async deliveries(id: string): Promise<readonly Delivery[]> {
     const { data } = await this.deliveryPage(id, 'limit=250');
     return data.toSorted((a, b) => a.seq - b.seq);
+  }
+
+  /** All of it, in pages of this size. */
+  async undelivered(id: string, limit = 250): Promise<readonly Undelivered[]> {
+    const all: Undelivered[] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const path = `/external/webhooks/${id}/undelivered?limit=${limit}&cursor=${cursor}`;
+      const { text } = await this.#ask('GET', path, 200);
+      const page = JSON.parse(text) as { readonly data: readonly Undelivered[]; readonly next_cursor: string | null };
+      all.push(...page.data);
+      cursor = page.next_cursor;
+    }
+    return all;
   }
 
   delivery(id: string, deliveryId: string): Promise<WholeDelivery> {
