@@ -58,7 +58,7 @@ allow api Create,Alter,AlterConfigs --topic "$prefix." --resource-pattern-type p
   allow projector Read --group "$prefix-projector" --resource-pattern-type prefixed
 
   allow alerting Read $(topics log)
-  allow alerting Write $(topics log inbox staff-alerts dead-letter)
+  allow alerting Write $(topics inbox staff-alerts dead-letter)
   allow alerting Read --group "$prefix-alerting"
 
   allow cli Read --topic "$prefix." --resource-pattern-type prefixed

@@ -375,6 +375,25 @@ describe('the alerts', () => {
     await rows.first().getByRole('link', { name: 'First alert' }).click();
     await page.getByRole('heading', { name: 'conversation.queued', level: 2 }).waitFor();
   });
+
+  it('link no chat whose address would run a script', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const chat = (id: string, url: string) => ({
+      event: 'conversation.handed_off',
+      occurred_at: new Date(Date.now() - 90_000).toISOString(),
+      data: conversationData(id, { subject: `Chat ${id}`, url }),
+    });
+    await operator.emit(chat('cnv_web', 'https://agents.example.com/'), chat('cnv_trap', 'javascript:alert(1)'));
+    await visitor.open('/alerts');
+    // Each chat is in the list of those that wait and in the history of alerts.
+    await eventually(async () => {
+      expect(await page.getByRole('link', { name: 'Chat cnv_web' }).count()).toBe(2);
+      expect(await page.getByText('Chat cnv_trap').count()).toBe(2);
+    });
+    expect(await page.getByRole('link', { name: 'Chat cnv_trap' }).count()).toBe(0);
+    expect(await page.locator('a[href^="javascript" i]').count()).toBe(0);
+  });
 });
 
 describe('addresses', () => {

@@ -19,6 +19,27 @@ import { API_HTTP, STAGE_MODULES } from '../support/stages.js';
 import { outsideClientPaths } from '../../scripts/outside-clients.mjs';
 
 const USERS = [...STAGE_NAMES, 'cli', 'service'].map((name) => `gapless-${name}`);
+const ROLES = [
+  'installation',
+  'inbox',
+  'log',
+  'sequences',
+  'attempts',
+  'attempts-slow',
+  'deliveries',
+  'staff-alerts',
+  'dead-letter',
+] as const;
+/** The topics that each user may write to: none that its stage does not write. */
+const MAY_WRITE: Readonly<Record<string, readonly (typeof ROLES)[number][]>> = {
+  api: ['installation', 'inbox', 'attempts', 'deliveries'],
+  sequencer: ['log', 'sequences', 'dead-letter'],
+  dispatcher: ['attempts', 'attempts-slow', 'deliveries', 'dead-letter'],
+  projector: ['dead-letter'],
+  alerting: ['inbox', 'staff-alerts', 'dead-letter'],
+  cli: [],
+  service: ['inbox'],
+};
 
 const lack = LACKS.kafkaTools;
 let kafka: SecuredKafka | undefined;
@@ -29,6 +50,13 @@ let tokens: Server | undefined;
 /** Returns the settings by which a stage connects as its own user. */
 function signIn(name: string, sasl = 'scram-sha-512'): Environment {
   return { KAFKA_SASL: sasl, KAFKA_USERNAME: `gapless-${name}`, KAFKA_PASSWORD: `gapless-${name}` };
+}
+
+/** Returns the settings by which a stage connects with a certificate, without a password. */
+function identify(name: string): Environment {
+  const { brokers } = kafka!.certified;
+  const { keyFile, certFile } = kafka!.certified.identity(`gapless-${name}`);
+  return { KAFKA_BROKERS: brokers, KAFKA_CERT_FILE: certFile, KAFKA_KEY_FILE: keyFile };
 }
 
 /** Issues tokens that nobody signed, to clients that know a user's password. */
@@ -48,7 +76,7 @@ async function aTokenServer(): Promise<Server> {
 
 beforeAll(async () => {
   if (lack !== undefined) return;
-  kafka = await aSecuredKafka(USERS);
+  kafka = await aSecuredKafka(USERS, ['gapless-alerting']);
   tokens = await aTokenServer();
   gapless = await aGapless({
     KAFKA_BROKERS: kafka.brokers,
@@ -91,7 +119,8 @@ describe('brokers that ask who connects', () => {
         dispatcher: 'oauthbearer',
       };
       for (const name of STAGE_NAMES.filter((stage) => stage !== 'api')) {
-        await gapless!.start([STAGE_MODULES[name]], { name, env: signIn(name, sasl[name]) });
+        const env = name === 'alerting' ? identify(name) : signIn(name, sasl[name]);
+        await gapless!.start([STAGE_MODULES[name]], { name, env });
       }
       const orgId = anOrgId();
       const client = new ApiClient(api.url, await anApiKey(api.app.get(Store), orgId));
@@ -116,6 +145,49 @@ describe('brokers that ask who connects', () => {
     },
     300_000,
   );
+
+  itUnless(lack, 'let no user write to the topics of others, nor create or delete topics', async () => {
+    const topicOf = (role: string) => `gapless.${role}.v1`;
+    const messages = [{ key: anOrgId(), value: '{}' }];
+    for (const [name, allowed] of Object.entries(MAY_WRITE)) {
+      const client = kafka!.as(`gapless-${name}`);
+      const [producer, admin] = [client.producer(), client.admin()];
+      await Promise.all([producer.connect(), admin.connect()]);
+      try {
+        const written: string[] = [];
+        for (const role of ROLES.filter((one) => !allowed.includes(one))) {
+          await producer.send({ topic: topicOf(role), messages }).then(
+            () => written.push(role),
+            (error: unknown) => {
+              expect(String(error)).toMatch(/not authorized/i);
+            },
+          );
+        }
+        expect([name, written]).toEqual([name, []]);
+        await expect(admin.deleteTopics({ topics: [topicOf('log')] })).rejects.toThrow();
+        if (name === 'api') continue;
+        await expect(admin.createTopics({ topics: [{ topic: 'gapless.other.v1' }] })).rejects.toThrow();
+      } finally {
+        await Promise.all([producer.disconnect(), admin.disconnect()]);
+      }
+    }
+    // `MAY_WRITE` names every topic that is there.
+    const admin = kafka!.as('admin').admin();
+    await admin.connect();
+    const topics = (await admin.listTopics()).filter((topic) => /^gapless\.(?!retry-)/.test(topic));
+    await admin.disconnect();
+    expect(topics.toSorted()).toEqual(ROLES.map(topicOf).toSorted());
+  });
+
+  itUnless(lack, 'are waited for when a certificate is missing that they ask for', async () => {
+    const ended = new AbortController();
+    const env = { KAFKA_BROKERS: kafka!.certified.brokers };
+    const started = gapless!.start([STAGE_MODULES.alerting], { env, signal: ended.signal });
+    const outcome = await Promise.race([started.catch(String), delay(5_000, 'waits')]);
+    expect(outcome).toBe('waits');
+    ended.abort(new Error('seen enough'));
+    await expect(started).rejects.toThrow();
+  });
 
   itUnless(lack, 'are refused at once with a reason when the password is not right', async () => {
     const env = { ...signIn('api'), KAFKA_PASSWORD: 'wrong' };

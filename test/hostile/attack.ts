@@ -19,6 +19,14 @@ export interface Attacker extends OrgKey {
   };
   /** Is called when everything is over. */
   readonly afterwards: (tidy: () => Promise<void> | void) => void;
+  /** Makes the run fail, with these words. */
+  readonly complain: (problem: string) => void;
+}
+
+/** The longest that 99 of 100 events of the neighbour may take, milliseconds. */
+interface Limits {
+  readonly acknowledgedP99Ms?: number;
+  readonly pushedP99Ms?: number;
 }
 
 /** Something that a hostile client or a broken service does. */
@@ -28,6 +36,7 @@ export interface Attack {
   readonly description: string;
   /** Whether the neighbour has to be pushed within 5 s even so, as with each record of the inbox. */
   readonly isPoison?: boolean;
+  readonly limits?: Limits;
   /** @returns what came of it for the attacker, in a few words */
   strike(attacker: Attacker): Promise<string>;
 }

@@ -1,5 +1,6 @@
 import kafkajs from 'kafkajs';
 import { partitionOf } from '#libs/kafka-log';
+import { Histogram } from '../bench/figures/histogram.js';
 import type { GaplessProcess } from '../bench/system/gapless-process.js';
 import { createOrgs } from '../bench/system/org-keys.js';
 import { ApiClient } from '../support/api-client.js';
@@ -29,7 +30,11 @@ export interface Outcome {
 /** Has a new organization attack the Gapless, and looks at what that does to a neighbour and to the process. */
 export async function runAttack(attack: Attack, gapless: GaplessProcess, neighbour: Neighbour): Promise<Outcome> {
   const tidies: (() => Promise<void> | void)[] = [];
-  const attacker = await anAttacker(gapless, (tidy) => tidies.push(tidy));
+  const complaints: string[] = [];
+  const attacker = await anAttacker(gapless, {
+    afterwards: (tidy) => tidies.push(tidy),
+    complain: (problem) => complaints.push(problem),
+  });
   const { base_url: baseUrl, kafka_brokers: brokers } = gapless.credentials;
   const before = await recordsIn(brokers, DEAD_LETTERS);
   let result = '';
@@ -43,14 +48,20 @@ export async function runAttack(attack: Attack, gapless: GaplessProcess, neighbo
     gapless.died.throwIfAborted();
     const deadLetters = (await recordsIn(brokers, DEAD_LETTERS)) - before;
     const outcome = { attack: attack.name, result, neighbour: experience!, vitals, deadLetters };
-    return { ...outcome, problems: problemsOf(attack, outcome) };
+    return { ...outcome, problems: [...complaints, ...problemsOf(attack, outcome)] };
   } finally {
     attacker.inbox.producer.close();
     for (const tidy of tidies) await tidy();
   }
 }
 
-function problemsOf({ isPoison }: Attack, { neighbour, vitals }: Omit<Outcome, 'problems'>): readonly string[] {
+/** Returns the complaint if 99 of 100 took longer than the limit. */
+export function beyond(what: string, times: readonly number[], limitMs: number): readonly string[] {
+  const p99 = Histogram.of(times).quantile(0.99);
+  return p99 > limitMs ? [`${what} in ${p99.toFixed(0)} ms (p99); at most ${limitMs} ms are allowed`] : [];
+}
+
+function problemsOf({ isPoison, limits }: Attack, { neighbour, vitals }: Omit<Outcome, 'problems'>): readonly string[] {
   const problems: string[] = [];
   if (neighbour.missing > 0) problems.push(`${neighbour.missing} events of the neighbour were not pushed`);
   if (neighbour.refused > 0) problems.push(`${neighbour.refused} requests of the neighbour were refused`);
@@ -59,10 +70,18 @@ function problemsOf({ isPoison }: Attack, { neighbour, vitals }: Omit<Outcome, '
   if (isPoison === true && slowestMs > GOES_ON_WITHIN_MS) {
     problems.push(`the neighbour waited ${(slowestMs / 1_000).toFixed(1)} s`);
   }
-  return problems;
+  const { acknowledgedP99Ms = Infinity, pushedP99Ms = Infinity } = limits ?? {};
+  return [
+    ...problems,
+    ...beyond('events of the neighbour were acknowledged', neighbour.acknowledged, acknowledgedP99Ms),
+    ...beyond('events of the neighbour were pushed', neighbour.pushed, pushedP99Ms),
+  ];
 }
 
-async function anAttacker(gapless: GaplessProcess, afterwards: Attacker['afterwards']): Promise<Attacker> {
+async function anAttacker(
+  gapless: GaplessProcess,
+  means: Pick<Attacker, 'afterwards' | 'complain'>,
+): Promise<Attacker> {
   const {
     base_url: baseUrl,
     kafka_brokers: brokers,
@@ -85,7 +104,7 @@ async function anAttacker(gapless: GaplessProcess, afterwards: Attacker['afterwa
       partition: partitionOf(org.orgId, partitions),
       producer: await RawProducer.to(brokers),
     },
-    afterwards,
+    ...means,
   };
 }
 

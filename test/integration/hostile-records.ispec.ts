@@ -4,6 +4,7 @@ import { inboxValue, type OrgId } from '#libs/domain';
 import { Store } from '#libs/postgres';
 import { KafkaConnection, partitionOf } from '#libs/kafka-log';
 import type { GaplessApp } from '#libs/platform';
+import { Metrics } from '#libs/telemetry';
 import { ApiClient } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
 import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
@@ -156,7 +157,7 @@ describe('batches that a topic kept compressed', () => {
 describe('transactions', () => {
   async function inTransaction(value: Buffer, end: 'commit' | 'abort' | 'none'): Promise<void> {
     const { kafka } = app.app.get(KafkaConnection);
-    const own = kafka.producer({ transactionalId: anEventId(), transactionTimeout: 2_000, maxInFlightRequests: 1 });
+    const own = kafka.producer({ transactionalId: anEventId(), transactionTimeout: 3_000, maxInFlightRequests: 1 });
     await own.connect();
     const transaction = await own.transaction();
     await transaction.send({ topic: topic('inbox'), messages: [{ key: orgId, value }] });
@@ -181,6 +182,10 @@ describe('transactions', () => {
   it('that are left open hold nothing up for longer than the broker lets them', async () => {
     const { id, value } = anEvent();
     await inTransaction(value, 'none');
+    await eventually(async () => {
+      const { text } = await app.app.get(Metrics).scrape();
+      expect(text).toMatch(/^gapless_open_transaction_seconds\{group="sequencer"\} (?!0$)/m);
+    });
     await expectGoesOn();
     expect(pushed()).not.toContain(id);
   });

@@ -11,11 +11,17 @@ import { eventually } from './infrastructure/eventually.js';
 import { runProgram } from './outside-clients.js';
 
 /**
- * A broker that speaks TLS, asks who connects (SASL: PLAIN, SCRAM-SHA-256 and -512, OAUTHBEARER), and allows nothing
- * without an ACL. `admin` may do everything. Each user's password is the name.
+ * A broker that speaks TLS, asks who connects (SASL: PLAIN, SCRAM-SHA-256 and -512, OAUTHBEARER; or a client certificate),
+ * and allows nothing without an ACL. `admin` may do everything. Each user's password is the name.
  */
 export interface SecuredKafka {
   readonly brokers: string;
+  /** The same broker, for clients with a certificate in place of a password. */
+  readonly certified: {
+    readonly brokers: string;
+    /** PEM files of the key and of the certificate of a user. */
+    identity(user: string): { readonly keyFile: string; readonly certFile: string };
+  };
   /** PEM file of the authority that issued the broker's certificate. */
   readonly caFile: string;
   /** `admin.properties` for Kafka's tools. */
@@ -51,8 +57,22 @@ async function makeCertificate(home: string): Promise<string> {
   return caFile;
 }
 
-async function freePorts(): Promise<readonly [number, number]> {
-  const servers = [createServer(), createServer()] as const;
+/** An authority that issues a certificate to each user. @returns its PEM file */
+async function makeIdentities(home: string, users: readonly string[]): Promise<string> {
+  const openssl = (...args: readonly string[]) => runProgram('openssl', args, { cwd: home });
+  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  const own = ['-keyout', 'users.key', '-out', 'users.pem', '-subj', '/CN=users', '-days', '2'];
+  await openssl('req', '-x509', ...newKey, ...own);
+  const authority = ['-CA', 'users.pem', '-CAkey', 'users.key', '-CAcreateserial', '-days', '2'];
+  for (const user of users) {
+    await openssl('req', '-new', ...newKey, '-keyout', `${user}.key`, '-out', `${user}.csr`, '-subj', `/CN=${user}`);
+    await openssl('x509', '-req', '-in', `${user}.csr`, ...authority, '-out', `${user}.pem`);
+  }
+  return join(home, 'users.pem');
+}
+
+async function freePorts(): Promise<readonly [number, number, number]> {
+  const servers = [createServer(), createServer(), createServer()] as const;
   const ports = await Promise.all(
     servers.map(
       (server) =>
@@ -64,16 +84,27 @@ async function freePorts(): Promise<readonly [number, number]> {
     ),
   );
   await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return [ports[0]!, ports[1]!];
+  return [ports[0]!, ports[1]!, ports[2]!];
 }
 
-export async function aSecuredKafka(users: readonly string[]): Promise<SecuredKafka> {
+/** @param certified the users that have a certificate, too */
+export async function aSecuredKafka(
+  users: readonly string[],
+  certified: readonly string[] = [],
+): Promise<SecuredKafka> {
   const home = mkdtempSync(join(tmpdir(), 'gapless-secured-kafka-'));
-  const [port, controllerPort] = await freePorts();
+  const [port, controllerPort, certifiedPort] = await freePorts();
   const caFile = await makeCertificate(home);
+  const usersCaFile = await makeIdentities(home, certified);
   const known = ['admin', ...users].map((user) => `user_${user}="${user}"`).join(' ');
   const secured = {
-    'listener.security.protocol.map': 'BROKER:SASL_SSL,CONTROLLER:PLAINTEXT',
+    listeners: `BROKER://127.0.0.1:${port},CERTIFIED://127.0.0.1:${certifiedPort},CONTROLLER://127.0.0.1:${controllerPort}`,
+    'advertised.listeners': `BROKER://127.0.0.1:${port},CERTIFIED://127.0.0.1:${certifiedPort}`,
+    'listener.security.protocol.map': 'BROKER:SASL_SSL,CERTIFIED:SSL,CONTROLLER:PLAINTEXT',
+    'listener.name.certified.ssl.client.auth': 'required',
+    'listener.name.certified.ssl.truststore.type': 'PEM',
+    'listener.name.certified.ssl.truststore.location': usersCaFile,
+    'ssl.principal.mapping.rules': 'RULE:^CN=(.*)$/$1/',
     'ssl.keystore.location': join(home, KEY_STORE),
     'ssl.keystore.password': STORE_PASSWORD,
     'ssl.truststore.type': 'PEM',
@@ -165,7 +196,9 @@ export async function aSecuredKafka(users: readonly string[]): Promise<SecuredKa
     await remove();
     throw error;
   }
-  return { brokers, caFile, adminProperties, as, remove };
+  const identity = (user: string) => ({ keyFile: join(home, `${user}.key`), certFile: join(home, `${user}.pem`) });
+  const byCertificate = { brokers: `127.0.0.1:${certifiedPort}`, identity };
+  return { brokers, certified: byCertificate, caFile, adminProperties, as, remove };
 }
 
 function linesOf(settings: Readonly<Record<string, string>>): string {

@@ -128,6 +128,29 @@ describe('the request of a delivery', () => {
     expect(known(request!)).toEqual(sentHeaders(pushesOf(delivery!)[1]!, request!));
   });
 
+  it('has no signatures for a key that may only read, the legacy one included', async () => {
+    const org = await anOrg();
+    await emit(org, { event: 'ticket.created', data: {} });
+    const [delivery] = await settled(org, 1);
+    const { key } = await suite.aKeyWith(org.orgId, ['webhooks:read', 'events:read']);
+    const { request } = await read({ ...org, key }, delivery!.id);
+    expect(unknown(request!)).toEqual([
+      'traceparent',
+      'webhook-signature',
+      'x-service-signature',
+      'x-webhook-signature',
+    ]);
+    expect(request?.signature_note).toMatch(/webhooks:write/);
+    const answers = [logOf(org), `${logOf(org)}/${delivery!.id}`, `${DASHBOARD}/deliveries/${delivery!.id}`].map(
+      async (path) => JSON.stringify(await get({ ...org, key }, path)),
+    );
+    const sent = pushesOf(delivery!)[0]!.headers;
+    for (const text of await Promise.all(answers)) {
+      expect(text).not.toContain(sent['x-webhook-signature']);
+      expect(text).not.toContain(sent['webhook-signature']);
+    }
+  });
+
   it('says what is not known any more once secret and url have changed', async () => {
     const org = await anOrg();
     await emit(org, { event: 'ticket.created', data: {} });

@@ -439,6 +439,14 @@ describe('rotate-secret (contract 5.1, 6.2)', () => {
     const { secret: last, ...alone } = await to.operator.rotateSecret(to.endpoint.id);
     expect(alone).not.toHaveProperty('previous_secret_expires_at');
     expect(isSignedWith(last, await pushOf(3))).toBe(true);
+
+    // It also ends by itself.
+    const { secret: next, ...brief } = await to.operator.rotateSecret(to.endpoint.id, { overlap_seconds: 1 });
+    const isOver = Date.parse((brief as { previous_secret_expires_at?: string }).previous_secret_expires_at ?? '');
+    await eventually(() => {
+      expect(Date.now()).toBeGreaterThan(isOver);
+    });
+    expect(isSignedWith(next, await pushOf(4))).toBe(true);
   });
 
   it.concurrent('also signs a retry and a replay of an earlier delivery with it', async () => {

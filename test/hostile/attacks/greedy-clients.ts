@@ -7,6 +7,7 @@ import { eventJson } from '../../bench/traffic/event-bodies.js';
 import { aReceiver } from '../../support/receiver.js';
 import type { Attack, Attacker } from '../attack.js';
 import { Neighbour } from '../neighbour.js';
+import { beyond } from '../run-attack.js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -143,13 +144,18 @@ export const largeLists: Attack = {
 export const manyBytes: Attack = {
   name: 'many-bytes',
   description: '200 MB of events by 16 connections of one key',
+  limits: { acknowledgedP99Ms: 250 },
   strike: (attacker) => post(attacker, bodyOf(15, 255 * KIB), { requests: 52, connections: 16 }),
 };
+
+/** Twice the aim of 500 ms: the machine may do other things, too. Without a pace it is 4 s. */
+const IMPORT_LIMIT_MS = 1_000;
 
 export const bulkImport: Attack = {
   name: 'bulk-import',
   description:
     '50,000 events of one organization with an endpoint, by 8 connections, beside alerts of the same organization',
+  limits: { acknowledgedP99Ms: IMPORT_LIMIT_MS, pushedP99Ms: IMPORT_LIMIT_MS },
   async strike(attacker) {
     await endpoints(attacker, 1);
     // A service of the product sends them, to another endpoint of the organization.
@@ -163,6 +169,7 @@ export const bulkImport: Attack = {
       statuses = await post(attacker, bodyOf(500, 700), { requests: 100, connections: 8, isPatient: true });
     }, 1_000);
     if (missing + refused > 0) throw new Error(`${missing} of its alerts were not pushed, ${refused} were refused`);
+    for (const problem of beyond('its own alerts were pushed', pushed, IMPORT_LIMIT_MS)) attacker.complain(problem);
     const times = Histogram.of(pushed);
     const [p50, p99] = [0.5, 0.99].map((share) => times.quantile(share).toFixed(0));
     return `${statuses}; its own alerts are pushed in ${p50} ms (p50), ${p99} ms (p99)`;

@@ -209,6 +209,8 @@ describe('signing in', () => {
     expect(await times(30, (index) => by(`192.0.2.${index}, 203.0.113.7`))).toEqual([401]);
     expect((await by('203.0.113.7')).status).toBe(429);
     expect((await by('203.0.113.8')).status).toBe(401);
+    const { key } = await aKey();
+    expect((await attempt({ key, url: behind.url, forwardedFor: '203.0.113.7' })).status).toBe(200);
     expect(await times(30, (index) => by(`203.0.114.${index}`, '127.0.0.4'))).toEqual([401]);
     expect((await by('203.0.115.1', '127.0.0.4')).status).toBe(429);
   });
@@ -300,6 +302,20 @@ describe('a session', () => {
     expect([out.status, await codeOf(out)]).toEqual([403, 'csrf_token_invalid']);
     expect(await keys.list(orgId)).toHaveLength(before);
     expect((await create({ cookie, 'x-csrf-token': session.csrf_token })).status).toBe(201);
+  });
+
+  it('is named in the audit log with what it changes, with its key and the address of the caller', async () => {
+    const { key, id } = await aKey();
+    const { cookie, session } = await signIn(key);
+    const headers = { cookie, 'x-csrf-token': session.csrf_token };
+    const created = await call('POST', '/api/v1/external/api-keys', headers, { scopes: ['events:read'] });
+    const { data: made } = (await created.json()) as { data: { id: string } };
+    const log = await call('GET', '/api/v1/external/audit-log', { 'x-api-key': key });
+    const { data } = (await log.json()) as { data: { target: string; session: string | null }[] };
+    const entry = data.find(({ target }) => target === made.id);
+    expect(entry).toMatchObject({ action: 'api_key.created', actor: 'dashboard', key_id: id, address: '127.0.0.1' });
+    expect(entry?.session).toMatch(/^\w+$/);
+    expect(cookie).not.toContain(entry!.session!);
   });
 
   it('stands behind a key in the header, good or bad, which needs no token', async () => {

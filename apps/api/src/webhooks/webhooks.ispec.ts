@@ -156,7 +156,12 @@ describe('webhook endpoints over HTTP', () => {
   describe('where only the public network is allowed (contract 5.2, 6.5)', () => {
     let strict: GaplessApp;
     beforeAll(async () => {
-      const env = { ALLOW_HTTP_URLS: 'false', ALLOWED_PRIVATE_NETWORKS: '' };
+      const env = {
+        ALLOW_HTTP_URLS: 'false',
+        ALLOWED_PRIVATE_NETWORKS: '',
+        DENIED_NETWORKS: '9.9.9.0/24',
+        ALLOWED_PORTS: '443,8000-8999',
+      };
       strict = await gapless.start([ApiModule], { http: apiHttp, env });
     });
 
@@ -169,6 +174,10 @@ describe('webhook endpoints over HTTP', () => {
       ['https://0x7f000001/', 'url_private_network'],
       ['https://localhost/', 'url_private_network'],
       ['https://printer.local/', 'url_private_network'],
+      ['https://168.63.129.16/', 'url_private_network'],
+      ['https://9.9.9.9/', 'url_private_network'],
+      ['https://8.8.8.8:22/', 'url_invalid'],
+      ['https://8.8.8.8:9000/', 'url_invalid'],
       ['https://user:password@example.com/', 'url_invalid'],
       ['https://example.com/#fragment', 'url_invalid'],
       [`https://example.com/${'x'.repeat(2_048)}`, 'url_invalid'],
@@ -176,6 +185,13 @@ describe('webhook endpoints over HTTP', () => {
     ])('%s is refused as %s', async (url, code) => {
       const org = await anOrg(anOrgId(), strict);
       expect(await refusal(org, { ...HOOK, url })).toEqual({ status: 422, code, pointers: ['#/url'] });
+    });
+
+    it('a public address is accepted with the ports of the setting', async () => {
+      const org = await anOrg(anOrgId(), strict);
+      for (const url of ['https://8.8.8.8/', 'https://8.8.8.8:8999/']) {
+        expect(await org.createWebhook({ ...HOOK, url })).toMatchObject({ url });
+      }
     });
   });
 });

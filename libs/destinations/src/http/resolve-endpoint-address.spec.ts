@@ -141,12 +141,15 @@ describe('checkEndpointAddress', () => {
     expect(dns.questions).toEqual([]);
   });
 
-  it('answers alike for names with private addresses, with link-local ones, and for names that nobody knows', async () => {
+  it('answers alike for names with private, link-local or denied addresses, and for names that nobody knows', async () => {
     dns.set('private.example.com', ['8.8.8.8', '192.168.17.4']);
     dns.set('metadata.example.com', ['169.254.169.254']);
+    dns.set('azure.example.com', ['168.63.129.16']);
+    dns.set('denied.example.com', ['1.1.1.1', '9.9.9.9']);
     dns.set('empty.example.com', []);
-    const names = ['private', 'metadata', 'empty', 'nowhere'];
-    const answers = await Promise.all(names.map((name) => check(`https://${name}.example.com/`)));
+    const rules = { resolver, allowHttp: false, allowedNetworks: NONE, deniedNetworks: parseNetworks('9.9.9.0/24') };
+    const names = ['private', 'metadata', 'azure', 'denied', 'empty', 'nowhere'];
+    const answers = await Promise.all(names.map((name) => checkEndpointAddress(`https://${name}.example.com/`, rules)));
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
     expect(answers[0]).toMatchObject({ ok: false, code: 'url_unresolvable' });
   });

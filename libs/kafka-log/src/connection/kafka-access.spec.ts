@@ -39,6 +39,15 @@ describe('access to brokers', () => {
     expect(kafkaAccess({ ...OPEN, kafkaTls: true, kafkaCaFile: caFile })).toEqual({ ssl: { ca: 'an authority' } });
   });
 
+  it('by TLS shows the client certificate of two files', () => {
+    const [kafkaCertFile, kafkaKeyFile] = [join(directory, 'client.pem'), join(directory, 'client.key')];
+    writeFileSync(kafkaCertFile, 'a certificate');
+    writeFileSync(kafkaKeyFile, 'its key');
+    expect(kafkaAccess({ ...OPEN, kafkaTls: true, kafkaCertFile, kafkaKeyFile })).toEqual({
+      ssl: { cert: 'a certificate', key: 'its key' },
+    });
+  });
+
   it('is refused with the setting that names a file that cannot be read', () => {
     const act = () => kafkaAccess({ ...OPEN, kafkaTls: true, kafkaCaFile: join(directory, 'missing.pem') });
     expect(act).toThrow(ConfigError);

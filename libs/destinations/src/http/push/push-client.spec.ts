@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { systemClock, type Clock } from '#libs/domain';
 import { parseNetworks } from '../addresses/index.js';
+import { parsePorts } from '../ports.js';
 import { checkEndpointAddress } from '../resolve-endpoint-address.js';
 import { createResolver, type Resolver } from '../resolver.js';
 import { makeCertificates, type TestCertificates } from '../testing/certificates.js';
@@ -436,6 +437,25 @@ describe('an address that is refused', () => {
     const url = `http://hooks.example.com:${server.port}/`;
     await expect(push.post(aRequest(url))).resolves.toMatchObject({ status: 200 });
     await expect(push.post(aRequest(url))).resolves.toMatchObject({ error: 'blocked_address' });
+  });
+
+  it.each(['http://127.0.0.1:PORT/', 'http://denied.example.com:PORT/'])(
+    'is blocked in a denied network, whatever is allowed: %s',
+    async (url) => {
+      const server = await receiver(answer(OK));
+      dns.set('denied.example.com', ['127.0.0.1']);
+      const rules = { deniedNetworks: parseNetworks('127.0.0.0/24') };
+      const outcome = await client(rules).post(aRequest(url.replace('PORT', String(server.port))));
+      expect(outcome).toMatchObject({ kind: 'failed', error: 'blocked_address' });
+      expect(server.connections()).toBe(0);
+    },
+  );
+
+  it('is one of a port that is no longer allowed', async () => {
+    const server = await receiver(answer(OK));
+    const outcome = await client({ ports: parsePorts('443') }).post(aRequest(server));
+    expect(outcome).toMatchObject({ kind: 'failed', error: 'blocked_address' });
+    expect(server.connections()).toBe(0);
   });
 
   it('http is blocked where only https is allowed', async () => {
