@@ -16,7 +16,7 @@ const RECEIVER = 'npm run -s receiver';
 const COMMANDS = [
   `curl -s $URL/api/v1/internal/events -H "X-Api-Key: $KEY" -H 'Content-Type: application/json' \\
   -d '{"events": [{"event": "ticket.created", "data": {"id": "tkt_1", "subject": "Where is my parcel?"}}]}'`,
-  `curl -s "$URL/api/v1/external/events?since=0" -H "X-Api-Key: $KEY"`,
+  `curl -s "$URL/api/v1/external/events?since=0&wait=10" -H "X-Api-Key: $KEY"`,
   'npm run -s gapless -- verify',
 ];
 const WIDTH = 1_280;
