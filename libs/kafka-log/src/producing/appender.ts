@@ -5,6 +5,7 @@ import { FairQueue } from './fair-queue.js';
 import type { KafkaConnection } from '../connection/kafka-connection.js';
 import { LARGEST_RECORD_BYTES, PRODUCE_BYTES, PRODUCE_RECORDS, REQUEST_BYTES } from '../topics/limits.js';
 import { measureProduce } from '../connection/measure-produce.js';
+import { groupedAtOnce } from '../kafkajs/grouped-at-once.js';
 import { recordBytes, toMessage, type NewRecord } from '../records/record.js';
 import { stretchesOf } from '../records/stretches-of.js';
 
@@ -130,7 +131,7 @@ export class Appender {
       if (messages === undefined) byTopic.set(record.topic, [toMessage(record)]);
       else messages.push(toMessage(record));
     }
-    const topicMessages = [...byTopic].map(([topic, messages]) => ({ topic, messages }));
+    const topicMessages = [...byTopic].map(([topic, messages]) => ({ topic, messages: groupedAtOnce(messages) }));
     await measureProduce(this.#metrics, topicMessages, () => this.#sendOnce(topicMessages));
   }
 

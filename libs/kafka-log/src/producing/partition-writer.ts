@@ -1,6 +1,7 @@
 import { CompressionTypes, type Producer } from 'kafkajs';
 import type { KafkaConnection } from '../connection/kafka-connection.js';
 import { measureProduce } from '../connection/measure-produce.js';
+import { groupedAtOnce } from '../kafkajs/grouped-at-once.js';
 import { toMessage, type NewRecord } from '../records/record.js';
 
 /**
@@ -26,7 +27,7 @@ export class PartitionWriter {
     records: readonly Omit<NewRecord, 'topic' | 'partition'>[],
   ): Promise<number> {
     const producer = await this.#connected();
-    const messages = records.map((record) => toMessage({ ...record, topic, partition }));
+    const messages = groupedAtOnce(records.map((record) => toMessage({ ...record, topic, partition })));
     return measureProduce(this.connection.metrics, [{ topic, messages }], async () => {
       const [written] = await producer.send({ topic, acks: -1, compression: CompressionTypes.None, messages });
       if (written !== undefined) return Number(written.baseOffset ?? -1);

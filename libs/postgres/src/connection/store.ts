@@ -10,6 +10,7 @@ import { ApiKeyEntity } from '../entities/api-key.entity.js';
 import { EndpointEntity } from '../entities/endpoint.entity.js';
 import { MIGRATIONS } from '../migrations/index.js';
 import { ADVISORY_LOCKS } from './advisory-locks.js';
+import { withArrayText } from './array-text.js';
 import { makeTenantLogin, openAsTenant, tenantUrl } from './tenant-login.js';
 
 const POOL_SIZE = 20;
@@ -191,7 +192,10 @@ export class Store {
 
   /** Runs a query over all orgs, as the owner of the tables. For the stages. */
   async query<Row>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
-    return this.#onConnection(this.dataSource, (runner) => runner.query(sql, [...parameters]) as Promise<Row[]>);
+    return this.#onConnection(
+      this.dataSource,
+      (runner) => runner.query(sql, withArrayText(parameters)) as Promise<Row[]>,
+    );
   }
 
   /**
@@ -200,7 +204,11 @@ export class Store {
    * @param name unique for each text
    */
   async prepared<Row>(name: string, sql: string, parameters: readonly unknown[]): Promise<readonly Row[]> {
-    const { rows } = await this.#pool.query<Row & QueryResultRow>({ name, text: sql, values: [...parameters] });
+    const { rows } = await this.#pool.query<Row & QueryResultRow>({
+      name,
+      text: sql,
+      values: withArrayText(parameters),
+    });
     return rows;
   }
 
@@ -226,7 +234,11 @@ export class Store {
     try {
       await client.query(`${this.#asTenant(orgId)}; set local plan_cache_mode = force_generic_plan`);
       try {
-        const { rows } = await client.query<Row & QueryResultRow>({ name, text: sql, values: [...parameters] });
+        const { rows } = await client.query<Row & QueryResultRow>({
+          name,
+          text: sql,
+          values: withArrayText(parameters),
+        });
         await client.query('commit');
         return rows;
       } catch (error) {
