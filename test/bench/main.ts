@@ -14,6 +14,7 @@ import { idle } from './scenarios/idle.js';
 import { backloggedNeighbour, isolation, slowNeighbour } from './scenarios/isolation.js';
 import { limit } from './scenarios/limit.js';
 import { many } from './scenarios/many.js';
+import { ordered } from './scenarios/ordered.js';
 import { proof } from './scenarios/proof.js';
 import { prune } from './scenarios/prune.js';
 import { read } from './scenarios/read.js';
@@ -36,6 +37,7 @@ const SCENARIOS: readonly Scenario[] = [
   many,
   isolation,
   backlog,
+  ordered,
   ...growth,
   smoke,
   slowNeighbour,
