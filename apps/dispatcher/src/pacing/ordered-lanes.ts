@@ -17,11 +17,18 @@ const LOOK_WHEN_IDLE_MS = 200;
 const LOOK_WHILE_WAITING_MS = 500;
 /** The first look at an endpoint with lanes reads at most this many of all lanes. With more, each lane is read. */
 const FIRST_LOOK = 64;
+/** Requests of a lane that are read ahead. So the next one is there at the answer, even if a read takes as long as two. */
+const REQUESTS_AHEAD = 2;
+const REQUESTS_AHEAD_WHOLE = 3;
 /** The least number of deliveries of a lane that are read ahead. */
-const AHEAD = 4;
-const AHEAD_WHOLE = 16;
+const AHEAD = 8;
+const AHEAD_WHOLE = 32;
+/** How often all known deliveries of a lane are read again. In between, only those after them are read. */
+const CHECK_EVERY_MS = 500;
 /** Deliveries whose outcomes are not projected yet. With more, the endpoint waits for the projection. */
-const NOT_PROJECTED = 2_000;
+const NOT_PROJECTED = 4_000;
+/** With more of them, every look reads what is known, to see how far the projection is. */
+const MANY_NOT_PROJECTED = 1_000;
 /** How old a look-up of the endpoint may be when an attempt begins. */
 const LOOK_UP_AGE_MS = 150;
 
@@ -52,6 +59,7 @@ export class OrderedLane {
   readonly done = new Map<string, number>();
   failed: FailedHead | null = null;
   lookAtMs = -Infinity;
+  checkAtMs = -Infinity;
   /** The most deliveries of the next batch. After a failure it begins with the first one alone, and doubles. */
   most = Infinity;
   isLookingUp = false;
@@ -65,6 +73,11 @@ export class OrderedLane {
 
   get held(): number {
     return this.queue.length + this.flying.length;
+  }
+
+  /** The last seq that is queued or sent; 0 for none. */
+  get lastSeq(): number {
+    return (this.queue.at(-1) ?? this.flying.at(-1))?.delivery.seq ?? 0;
   }
 
   /** Whether nothing of it is known. */
@@ -162,10 +175,11 @@ export class OrderedLane {
 
   /**
    * Notes which deliveries are pending. The others were skipped, or ended for another reason.
+   * @param after the seq after which was looked
    * @param through the last seq that was looked at
    */
-  saw(pending: ReadonlySet<string>, through: number): void {
-    const isGone = (seq: number, key: string) => seq <= through && !pending.has(key);
+  saw(pending: ReadonlySet<string>, after: number, through: number): void {
+    const isGone = (seq: number, key: string) => seq > after && seq <= through && !pending.has(key);
     this.queue = this.queue.filter(({ delivery }) => !isGone(delivery.seq, keyOf(delivery)));
     if (this.failed !== null && isGone(this.failed.seq, this.failed.key)) this.failed = null;
     for (const [key, seq] of this.done) if (isGone(seq, key)) this.done.delete(key);
@@ -245,7 +259,11 @@ export class OrderedLanes {
 
   /** Whether attempts may begin: the projection is not too far behind. */
   get mayBegin(): boolean {
-    return this.#lanes.reduce((sum, lane) => sum + lane.done.size, 0) < NOT_PROJECTED;
+    return this.#notProjected < NOT_PROJECTED;
+  }
+
+  get #notProjected(): number {
+    return this.#lanes.reduce((sum, lane) => sum + lane.done.size, 0);
   }
 
   /** Returns what is to be read now. */
@@ -254,17 +272,23 @@ export class OrderedLanes {
     if (this.#lanes.length > 1 && this.#lanes.every((lane) => lane.isEmpty)) {
       if (nowMs < this.#lookAtMs) return [];
       this.#lookAtMs = nowMs + LOOK_WHEN_IDLE_MS;
-      return [{ range: { endpointId, lane: null, limit: FIRST_LOOK }, lane: null }];
+      return [{ range: { endpointId, lane: null, after: 0, limit: FIRST_LOOK }, lane: null }];
     }
-    // Two requests, so that the next one is there at the answer, even if a read takes as long as that.
-    const ahead = 2 * Math.max(this.ordering.batch, this.#lanes.length === 1 ? AHEAD_WHOLE : AHEAD);
+    const { batch } = this.ordering;
+    const ahead =
+      this.#lanes.length === 1
+        ? Math.max(REQUESTS_AHEAD_WHOLE * batch, AHEAD_WHOLE)
+        : Math.max(REQUESTS_AHEAD * batch, AHEAD);
+    const isFarBehind = this.#notProjected > MANY_NOT_PROJECTED;
     const reads: LaneRead[] = [];
     for (const lane of this.#lanes) {
       if (nowMs < lane.lookAtMs) continue;
-      const limit = limitOf(lane, ahead, clockMs);
+      const isCheck = lane.lastSeq === 0 || nowMs >= lane.checkAtMs || (isFarBehind && lane.done.size > 0);
+      const limit = limitOf(lane, { ahead, isCheck, clockMs });
       if (limit === 0) continue;
       lane.lookAtMs = nowMs + lookAgainAfterMs(lane, clockMs);
-      reads.push({ range: { endpointId, lane: lane.key, limit }, lane });
+      if (isCheck) lane.checkAtMs = nowMs + CHECK_EVERY_MS;
+      reads.push({ range: { endpointId, lane: lane.key, after: isCheck ? 0 : lane.lastSeq, limit }, lane });
     }
     return reads;
   }
@@ -283,7 +307,7 @@ export class OrderedLanes {
     const pending = new Set(rows.map(({ delivery }) => keyOf(delivery)));
     const lanes = lane === null ? this.#lanes : [lane];
     const fresh = lanes.map((one) => {
-      one.saw(pending, through);
+      one.saw(pending, range.after, through);
       const its = lane === null ? rows.filter(({ delivery }) => delivery.lane === one.key) : rows;
       return [one, one.fresh(its, clockMs)] as const;
     });
@@ -291,12 +315,20 @@ export class OrderedLanes {
   }
 }
 
-/** Returns how many deliveries of the lane to read; 0 for none. Those that are known have the lowest seqs. */
-function limitOf(lane: OrderedLane, ahead: number, clockMs: number): number {
+interface Reach {
+  /** How many deliveries are queued at most. */
+  readonly ahead: number;
+  /** Whether to read the known deliveries again. They have the lowest seqs. */
+  readonly isCheck: boolean;
+  readonly clockMs: number;
+}
+
+/** Returns how many deliveries of the lane to read; 0 for none. */
+function limitOf(lane: OrderedLane, { ahead, isCheck, clockMs }: Reach): number {
   const { done, flying, queue } = lane;
   if (lane.waits(clockMs)) return done.size + 1;
-  if (queue.length <= ahead / 2) return done.size + flying.length + ahead;
-  return done.size === 0 ? 0 : done.size + flying.length;
+  const room = queue.length * 3 <= ahead * 2 ? ahead - queue.length : 0;
+  return isCheck ? done.size + flying.length + queue.length + room : room;
 }
 
 function lookAgainAfterMs(lane: OrderedLane, clockMs: number): number {
