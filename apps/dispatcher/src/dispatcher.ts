@@ -195,6 +195,9 @@ export class Dispatcher implements OnApplicationBootstrap, BeforeApplicationShut
           partitionOfOrg: (id) => partitionOf(id, config.partitions),
         }),
         find: (due) => pacedMaker.find(due),
+        prepare: (...upcoming) => {
+          pacedMaker.prepareInOrder(...upcoming);
+        },
         make: (...attempt) => pacedMaker.makeInOrder(...attempt),
       },
       make: (due, flight, onSent) => pacedMaker.make(due, flight, onSent),

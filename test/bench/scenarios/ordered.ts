@@ -89,7 +89,6 @@ export const ordered: Scenario = {
   name: 'ordered',
   description: 'events to an ordered endpoint that answers after 243 ms, 250 a request: 20,000 that wait, then 1,000/s',
   limitMs: 600_000,
-  runsByDefault: 1,
   async run(bench) {
     const gapless = await bench.gapless();
     const figures: Figure[] = [];

@@ -59,9 +59,7 @@ export class Publishing {
     const { eventsEachRequest, orgIds, tickets = 1 } = order;
     const shape = { event: order.event, bytes: order.eventBytes };
     this.#bodies =
-      tickets > 1
-        ? [bodyOfTickets(shape, eventsEachRequest, tickets)]
-        : ingestBodies(shape, eventsEachRequest, orgIds);
+      tickets > 1 ? [bodyOfTickets(shape, eventsEachRequest, tickets)] : ingestBodies(shape, eventsEachRequest, orgIds);
   }
 
   /** @throws when a request is not answered 202 */

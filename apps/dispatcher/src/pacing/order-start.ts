@@ -64,9 +64,7 @@ export class OrderStarts {
     const begun = projected.filter(({ endpointId }) => !withoutLane.has(endpointId));
     if (begun.length === 0) return;
     // After a rebalance, nobody waits for this again.
-    await this.use.endpoints.orderBegins(
-      begun.map(({ endpointId: id, orderedSinceMs }) => ({ id, orderedSinceMs })),
-    );
+    await this.use.endpoints.orderBegins(begun.map(({ endpointId: id, orderedSinceMs }) => ({ id, orderedSinceMs })));
     for (const start of begun) start.isReady = true;
   }
 

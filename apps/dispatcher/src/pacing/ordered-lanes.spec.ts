@@ -186,7 +186,10 @@ describe('a lane', () => {
     beginLook(KB, 100)();
     expect(asked).toMatchObject([{ range: { after: 80, limit: 20 } }]);
     expect(theLane().queue.some(({ delivery }) => delivery.seq === 50)).toBe(true);
+    // Those that are done, and then all.
     beginLook(KB, 300)();
+    expect(asked).toMatchObject([{ range: { after: 0, limit: 21 } }]);
+    beginLook(KB, 4_500)();
     expect(asked).toMatchObject([{ range: { after: 0, limit: 100 } }]);
     expect(theLane().queue.some(({ delivery }) => delivery.seq === 50)).toBe(false);
   });
@@ -196,7 +199,7 @@ describe('a lane', () => {
     look();
     expect(begin(theLane())).toEqual([1, 3, 4]);
     pending = [1, 2, 3, 4, 5].map((seq) => aRow(seq));
-    look();
+    beginLook(KB, 5_000)();
     theLane().end({ kind: 'done', deliveries: 3 });
     expect(begin(theLane())).toEqual([2, 5]);
   });

@@ -23,11 +23,14 @@ const REQUESTS_AHEAD_WHOLE = 3;
 /** The least number of deliveries of a lane that are read ahead. */
 const AHEAD = 8;
 const AHEAD_WHOLE = 32;
-/** How often all known deliveries of a lane are read again. In between, only those after them are read. */
+/** How often deliveries that are done are read again. In between, only those after all known ones are read. */
 const CHECK_EVERY_MS = 500;
+const CHECK_OFTEN_MS = 200;
+/** How often all known deliveries are read again, also those that are not sent yet. They may be many. */
+const CHECK_ALL_EVERY_MS = 5_000;
 /** Deliveries whose outcomes are not projected yet. With more, the endpoint waits for the projection. */
 const NOT_PROJECTED = 4_000;
-/** With more of them, every look reads what is known, to see how far the projection is. */
+/** With more of them, it is checked more often how far the projection is. */
 const MANY_NOT_PROJECTED = 1_000;
 /** How old a look-up of the endpoint may be when an attempt begins. */
 const LOOK_UP_AGE_MS = 150;
@@ -50,6 +53,14 @@ interface FailedHead {
   readonly untilMs: number;
 }
 
+interface ReachOptions {
+  /** How many deliveries are queued at most. */
+  readonly ahead: number;
+  readonly nowMs: number;
+  readonly clockMs: number;
+  readonly checkEveryMs: number;
+}
+
 /** The deliveries of one lane. At most one request of it is under way. */
 export class OrderedLane {
   queue: Queued[] = [];
@@ -59,7 +70,8 @@ export class OrderedLane {
   readonly done = new Map<string, number>();
   failed: FailedHead | null = null;
   lookAtMs = -Infinity;
-  checkAtMs = -Infinity;
+  #checkedAtMs = -Infinity;
+  #checkedAllAtMs = -Infinity;
   /** The most deliveries of the next batch. After a failure it begins with the first one alone, and doubles. */
   most = Infinity;
   isLookingUp = false;
@@ -75,9 +87,22 @@ export class OrderedLane {
     return this.queue.length + this.flying.length;
   }
 
-  /** The last seq that is queued or sent; 0 for none. */
-  get lastSeq(): number {
-    return (this.queue.at(-1) ?? this.flying.at(-1))?.delivery.seq ?? 0;
+  /** Returns what to read now; `undefined` for nothing. Known deliveries have the lowest seqs. */
+  reach({ ahead, nowMs, clockMs, checkEveryMs }: ReachOptions): Pick<OrderedRange, 'after' | 'limit'> | undefined {
+    const { done, flying, queue } = this;
+    if (this.waits(clockMs)) return { after: 0, limit: done.size + 1 };
+    const lastSeq = (queue.at(-1) ?? flying.at(-1))?.delivery.seq;
+    const room = queue.length * 3 <= ahead * 2 ? ahead - queue.length : 0;
+    if (lastSeq === undefined || nowMs - this.#checkedAllAtMs >= CHECK_ALL_EVERY_MS) {
+      this.#checkedAllAtMs = nowMs;
+      this.#checkedAtMs = nowMs;
+      return { after: 0, limit: done.size + flying.length + queue.length + room };
+    }
+    if (done.size > 0 && nowMs - this.#checkedAtMs >= checkEveryMs) {
+      this.#checkedAtMs = nowMs;
+      return { after: 0, limit: done.size + 1 };
+    }
+    return room === 0 ? undefined : { after: lastSeq, limit: room };
   }
 
   /** Whether nothing of it is known. */
@@ -102,6 +127,19 @@ export class OrderedLane {
       this.#wait(first, first.attempts, first.dueAtMs);
       return undefined;
     }
+    return this.#attemptOf(first, limit, clockMs);
+  }
+
+  /** Returns the attempt that probably follows the one under way; `undefined` if more may be added to it. */
+  upcoming(limit: number, clockMs: number): DueAttempt | undefined {
+    const [first] = this.queue;
+    if (first === undefined || this.failed !== null || !isDue(first, clockMs)) return undefined;
+    const due = this.#attemptOf(first, limit, clockMs);
+    const events = 1 + (due.followers?.length ?? 0);
+    return events === limit || events < this.queue.length ? due : undefined;
+  }
+
+  #attemptOf(first: Queued, limit: number, clockMs: number): DueAttempt {
     let bytes = BATCH_FRAME_BYTES + first.envelope.length;
     let count = 1;
     for (const follower of this.queue.slice(1, Math.min(limit, this.most))) {
@@ -279,16 +317,14 @@ export class OrderedLanes {
       this.#lanes.length === 1
         ? Math.max(REQUESTS_AHEAD_WHOLE * batch, AHEAD_WHOLE)
         : Math.max(REQUESTS_AHEAD * batch, AHEAD);
-    const isFarBehind = this.#notProjected > MANY_NOT_PROJECTED;
+    const checkEveryMs = this.#notProjected > MANY_NOT_PROJECTED ? CHECK_OFTEN_MS : CHECK_EVERY_MS;
     const reads: LaneRead[] = [];
     for (const lane of this.#lanes) {
       if (nowMs < lane.lookAtMs) continue;
-      const isCheck = lane.lastSeq === 0 || nowMs >= lane.checkAtMs || (isFarBehind && lane.done.size > 0);
-      const limit = limitOf(lane, { ahead, isCheck, clockMs });
-      if (limit === 0) continue;
+      const reach = lane.reach({ ahead, nowMs, clockMs, checkEveryMs });
+      if (reach === undefined) continue;
       lane.lookAtMs = nowMs + lookAgainAfterMs(lane, clockMs);
-      if (isCheck) lane.checkAtMs = nowMs + CHECK_EVERY_MS;
-      reads.push({ range: { endpointId, lane: lane.key, after: isCheck ? 0 : lane.lastSeq, limit }, lane });
+      reads.push({ range: { endpointId, lane: lane.key, ...reach }, lane });
     }
     return reads;
   }
@@ -313,22 +349,6 @@ export class OrderedLanes {
     });
     return fresh.filter(([, deliveries]) => deliveries.length > 0);
   }
-}
-
-interface Reach {
-  /** How many deliveries are queued at most. */
-  readonly ahead: number;
-  /** Whether to read the known deliveries again. They have the lowest seqs. */
-  readonly isCheck: boolean;
-  readonly clockMs: number;
-}
-
-/** Returns how many deliveries of the lane to read; 0 for none. */
-function limitOf(lane: OrderedLane, { ahead, isCheck, clockMs }: Reach): number {
-  const { done, flying, queue } = lane;
-  if (lane.waits(clockMs)) return done.size + 1;
-  const room = queue.length * 3 <= ahead * 2 ? ahead - queue.length : 0;
-  return isCheck ? done.size + flying.length + queue.length + room : room;
 }
 
 function lookAgainAfterMs(lane: OrderedLane, clockMs: number): number {

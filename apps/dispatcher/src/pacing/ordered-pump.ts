@@ -24,6 +24,8 @@ export interface OrderedPumpDependencies {
   readonly deliveries: Pick<OrderedDeliveries, 'first' | 'envelopes'>;
   readonly starts: OrderStarts;
   readonly find: (due: DueAttempt) => Promise<DispatchLookupResult>;
+  /** Makes an attempt ready that may begin soon. */
+  readonly prepare: (due: DueAttempt, found: DispatchLookupResult) => void;
   /** Rejects only when the process ends. */
   readonly make: (
     due: DueAttempt,
@@ -147,7 +149,10 @@ export class OrderedPump {
       .find({ delivery, run: 0, attempt: attempts + 1, dueAtMs, traceparent: null, envelope })
       .then(
         (found) => {
-          if (this.#isCurrent(endpoint)) lane.lookedUp = { key, found, atMs };
+          if (!this.#isCurrent(endpoint)) return;
+          lane.lookedUp = { key, found, atMs };
+          const upcoming = lane.upcoming(endpoint.lanes.ordering.batch, this.use.clockMs());
+          if (upcoming !== undefined) this.use.prepare(upcoming, found);
         },
         () => undefined,
       )

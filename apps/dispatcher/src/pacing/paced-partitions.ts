@@ -162,7 +162,9 @@ export class PacedPartitions {
   async #lookAtProjection({ owned }: Tenure): Promise<void> {
     const behind = [...owned].filter(([, { isProjected }]) => !isProjected);
     if (behind.length === 0) return;
-    const projectedTo = behind.some(([, { end }]) => end > 0) ? await this.use.projectedTo() : new Map<number, number>();
+    const projectedTo = behind.some(([, { end }]) => end > 0)
+      ? await this.use.projectedTo()
+      : new Map<number, number>();
     for (const [partition, one] of behind) one.isProjected = (projectedTo.get(partition) ?? 0) >= one.end;
   }
 }

@@ -75,6 +75,7 @@ beforeEach(() => {
       deliveries: { first: () => Promise.resolve([]), envelopes: () => Promise.resolve([]) },
       starts: { begin: () => undefined, advance: () => Promise.resolve() } as unknown as OrderStarts,
       find: () => Promise.resolve({ kind: 'gone' }),
+      prepare: () => undefined,
       make: () => Promise.resolve(),
     },
     partitions: {

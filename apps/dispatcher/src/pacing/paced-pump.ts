@@ -28,7 +28,7 @@ export interface PacedPumpDependencies {
   readonly endpoints: Pick<PacedEndpoints, 'list'>;
   readonly overdue: Pick<OverdueDeliveries, 'suspects' | 'suspectsOutOfOrder' | 'stillDue'>;
   /** What ordered endpoints need in addition. */
-  readonly ordered: Pick<OrderedPumpDependencies, 'deliveries' | 'starts' | 'find' | 'make'>;
+  readonly ordered: Pick<OrderedPumpDependencies, 'deliveries' | 'starts' | 'find' | 'prepare' | 'make'>;
   readonly partitions: Pick<PacedPartitions, 'ready' | 'keep' | 'leave'>;
   readonly partitionOf: (id: EndpointId) => number;
   /** Makes an attempt, or passes it on if its endpoint is not paced any more. Rejects only when the process ends. */
@@ -54,11 +54,7 @@ interface Ready {
   readonly partitions: ReadonlyMap<number, number>;
 }
 
-type FindDue = (
-  ids: readonly EndpointId[],
-  before: Date,
-  perEndpoint: number,
-) => Promise<readonly OverdueAttempt[]>;
+type FindDue = (ids: readonly EndpointId[], before: Date, perEndpoint: number) => Promise<readonly OverdueAttempt[]>;
 
 /** The attempts of one endpoint. */
 class PacedShare {
