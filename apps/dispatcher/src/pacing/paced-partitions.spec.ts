@@ -198,6 +198,12 @@ describe('partitions that move', () => {
     expect(await new Process(1, 0).readyAt(20_100)).toEqual([0]);
   });
 
+  it('are left at the end of the process, even while they are stored again', async () => {
+    const one = await Process.thatOwns(1, 0);
+    await Promise.all([one.partitions.keep(), one.partitions.leave(NOT_BUSY, true)]);
+    expect(await new Process(1, 0).readyAt(20_000)).toEqual([0]);
+  });
+
   it('are not left by a process whose assignment ended while it stored them again', async () => {
     const one = await Process.thatOwns(1, 0);
     onAnswer = () => {

@@ -61,6 +61,7 @@ interface Tenure {
  */
 export class PacedPartitions {
   #tenures: Tenure[] = [];
+  #keeping: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly use: PacedPartitionsDependencies) {}
 
@@ -90,7 +91,8 @@ export class PacedPartitions {
     tenure.keepAtMs = this.use.nowMs() + KEEP_EVERY_MS;
     // Without an answer, this may come late, and take the partitions from their next owner.
     for (const partition of kept) tenure.entered.delete(partition);
-    await this.#seize(tenure, kept);
+    this.#keeping = this.#seize(tenure, kept);
+    await this.#keeping;
     if (this.#isCurrent(tenure)) for (const partition of kept) tenure.entered.add(partition);
   }
 
@@ -101,6 +103,8 @@ export class PacedPartitions {
    */
   async leave(isBusy: (partition: number) => boolean, isEnding = false): Promise<void> {
     const current = isEnding ? undefined : this.use.assignment();
+    // The end of the process may come at any moment.
+    await this.#keeping.catch(() => undefined);
     for (const { generation, owner, entered } of this.#tenures) {
       const left = generation === current ? [] : [...entered].filter((partition) => !isBusy(partition));
       if (left.length === 0) continue;
