@@ -23,7 +23,7 @@ export class PacedOwners {
     return rows.map(({ partition }) => partition);
   }
 
-  /** Becomes, or stays, the owner of the partitions, whoever owned them. Owners before can no longer leave. */
+  /** Becomes, or stays, the owner of the partitions. Owners before can no longer leave. */
   async seize(owner: string, topic: string, partitions: readonly number[]): Promise<void> {
     await this.store.prepared(
       'seize_paced',
