@@ -14,6 +14,7 @@ import { idle } from './scenarios/idle.js';
 import { backloggedNeighbour, isolation, slowNeighbour } from './scenarios/isolation.js';
 import { limit } from './scenarios/limit.js';
 import { many } from './scenarios/many.js';
+import { ordered } from './scenarios/ordered.js';
 import { proof } from './scenarios/proof.js';
 import { prune } from './scenarios/prune.js';
 import { read } from './scenarios/read.js';
@@ -40,6 +41,7 @@ const SCENARIOS: readonly Scenario[] = [
   smoke,
   slowNeighbour,
   backloggedNeighbour,
+  ordered,
   sweep,
   proof,
   prune,

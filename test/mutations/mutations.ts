@@ -138,12 +138,12 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'sign-printed-json',
     breaks: 'the signature covers a re-serialized envelope',
     file: 'libs/destinations/src/http/push/push-headers.ts',
-    find: "'x-service-signature': serviceSignature(secrets, timestamp, body),",
-    replace: `'x-service-signature': serviceSignature(
-      secrets,
-      timestamp,
-      Buffer.from(JSON.stringify(JSON.parse(body.toString()))),
-    ),`,
+    find: '      serviceSignature(secrets, timestamp, body),',
+    replace: `      serviceSignature(
+        secrets,
+        timestamp,
+        Buffer.from(JSON.stringify(JSON.parse(body.toString()))),
+      ),`,
     caughtBy: {
       project: 'unit',
       file: 'libs/destinations/src/http/push/push-headers.spec.ts',

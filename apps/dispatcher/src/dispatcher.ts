@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { ENDPOINT_SHARE, ORG_SHARE, type Destination, type DueAttempt, type EndpointId } from '#libs/domain';
-import { EndpointDirectory, OrderedDeliveries, OverdueDeliveries, PacedEndpoints } from '#libs/postgres';
+import { EndpointDirectory, OrderedDeliveries, OverdueDeliveries, PacedEndpoints, PacedOwners } from '#libs/postgres';
 import {
   Appender,
   Appenders,
@@ -95,6 +96,7 @@ export class Dispatcher implements OnApplicationBootstrap, BeforeApplicationShut
     private readonly places: RoutedPlaces,
     private readonly sessions: ConsumerSessions,
     pacedEndpoints: PacedEndpoints,
+    pacedOwners: PacedOwners,
     overdue: OverdueDeliveries,
     orderedDeliveries: OrderedDeliveries,
     positions: LogPositions,
@@ -175,16 +177,27 @@ export class Dispatcher implements OnApplicationBootstrap, BeforeApplicationShut
       ...common,
       endpoints: pacedEndpoints,
       overdue,
-      partitions: new PacedPartitions({ ...common, session }),
+      partitions: new PacedPartitions({
+        ...common,
+        session,
+        assignment: () => sessions.of(SLOW_GROUP)?.generation,
+        owners: pacedOwners,
+        topic: topics.attemptsSlow,
+        anId: randomUUID,
+      }),
       ordered: {
         deliveries: orderedDeliveries,
         starts: new OrderStarts({
           ...common,
           deliveries: orderedDeliveries,
+          endpoints: pacedEndpoints,
           routed: () => routedOf(positions, `${config.topicPrefix}-${ROUTER_GROUP}`, topics.log),
           partitionOfOrg: (id) => partitionOf(id, config.partitions),
         }),
         find: (due) => pacedMaker.find(due),
+        prepare: (...upcoming) => {
+          pacedMaker.prepareInOrder(...upcoming);
+        },
         make: (...attempt) => pacedMaker.makeInOrder(...attempt),
       },
       make: (due, flight, onSent) => pacedMaker.make(due, flight, onSent),

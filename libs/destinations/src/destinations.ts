@@ -50,6 +50,10 @@ export class Destinations implements Destination {
     return this.#opened.of(target.url).attempt(due, target, signal, onSent);
   }
 
+  prepare(due: DueAttempt, target: Target, nowMs: number): void {
+    this.#opened.of(target.url).prepare?.(due, target, nowMs);
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.#opened.all.map((destination) => destination.close()));
   }

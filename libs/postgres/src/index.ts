@@ -15,6 +15,7 @@ export * from './deliveries/delivery-log.js';
 export * from './deliveries/event-answers.js';
 export * from './deliveries/ordered-deliveries.js';
 export * from './deliveries/overdue-deliveries.js';
+export * from './deliveries/paced-owners.js';
 export * from './deliveries/recovery-records.js';
 export * from './deliveries/recovery-source.js';
 export * from './endpoints/endpoint-directory.js';

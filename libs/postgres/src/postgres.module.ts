@@ -17,6 +17,7 @@ import { RecoverySource } from './deliveries/recovery-source.js';
 import { EndpointDirectory } from './endpoints/endpoint-directory.js';
 import { EndpointHealthReader } from './endpoints/endpoint-health-reader.js';
 import { EndpointRecords } from './endpoints/endpoint-records.js';
+import { PacedOwners } from './deliveries/paced-owners.js';
 import { PacedEndpoints } from './endpoints/paced-endpoints.js';
 import { FeedAudit } from './feed/feed-audit.js';
 import { FeedCursors } from './feed/feed-cursors.js';
@@ -61,6 +62,7 @@ const OVER_THE_STORE: readonly (new (store: Store) => object)[] = [
   OrderedDeliveries,
   OverdueDeliveries,
   PacedEndpoints,
+  PacedOwners,
   PortalSessionRecords,
   RecoveryRecords,
   RouterPlaces,

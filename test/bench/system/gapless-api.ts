@@ -22,8 +22,13 @@ export class GaplessApi {
     private readonly signal: AbortSignal,
   ) {}
 
-  async createEndpoint(url: string, events: readonly string[]): Promise<Endpoint> {
-    const { data } = await this.#call<{ data: Endpoint }>('POST', '/external/webhooks', { url, events });
+  /** @param settings the delivery settings that are not the default, as the API names them */
+  async createEndpoint(
+    url: string,
+    events: readonly string[],
+    settings: Readonly<Record<string, unknown>> = {},
+  ): Promise<Endpoint> {
+    const { data } = await this.#call<{ data: Endpoint }>('POST', '/external/webhooks', { url, events, ...settings });
     return data;
   }
 

@@ -11,18 +11,20 @@ export interface EventShape {
   readonly orgId?: string | undefined;
   /** Of its JSON text, all members included; `EVENT_BYTES` if not given. */
   readonly bytes?: number | undefined;
+  /** The number of its ticket: its subject. */
+  readonly ticket?: number | undefined;
 }
 
 /** The JSON text of an event of exactly so many bytes, which looks like a ticket. */
-export function eventJson({ event, orgId, bytes = EVENT_BYTES }: EventShape): string {
+export function eventJson({ event, orgId, bytes = EVENT_BYTES, ticket = 5_120 }: EventShape): string {
   const withDescription = (description: string) =>
     JSON.stringify({
       event,
       org_id: orgId,
       widget_id: '7b0e5a52-6d0c-4a38-9c55-0a1d2f3b4c5d',
       data: {
-        id: 'tkt_5120',
-        number: 5120,
+        id: `tkt_${ticket}`,
+        number: ticket,
         subject: 'Invoice shows the wrong address',
         status: 'open',
         priority: 'normal',
@@ -39,6 +41,12 @@ export function eventJson({ event, orgId, bytes = EVENT_BYTES }: EventShape): st
 
 function bodyOf(events: readonly string[]): Buffer {
   return Buffer.from(`{"events":[${events.join(',')}]}`);
+}
+
+/** The body of an ingest request of `count` events of one org, about so many tickets in turn. */
+export function bodyOfTickets(shape: EventShape, count: number, tickets: number): Buffer {
+  const events = Array.from({ length: tickets }, (_, nth) => eventJson({ ...shape, ticket: 5_120 + nth }));
+  return bodyOf(Array.from({ length: count }, (_, nth) => events[nth % tickets] ?? ''));
 }
 
 /**

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { ingestBodies } from './event-bodies.js';
+import { bodyOfTickets, ingestBodies } from './event-bodies.js';
 import { monotonicMs } from './monotonic-clock.js';
 import { post } from './post.js';
 
@@ -24,6 +24,8 @@ export interface PublishOrder {
   readonly eventsEachRequest: number;
   /** Of an event; as they are usual if not given. */
   readonly eventBytes?: number | undefined;
+  /** Without `orgIds`: so many tickets that events are about, in turn; one if not given. */
+  readonly tickets?: number;
   /** How many requests are on their way at the same time, at most. */
   readonly connections: number;
   readonly pace: Pace;
@@ -54,7 +56,10 @@ export class Publishing {
   constructor(private readonly order: PublishOrder) {
     this.#pool = new Pool(order.baseUrl, { connections: order.connections, pipelining: 1 });
     this.#headers = { 'x-api-key': order.apiKey, 'content-type': 'application/json' };
-    this.#bodies = ingestBodies({ event: order.event, bytes: order.eventBytes }, order.eventsEachRequest, order.orgIds);
+    const { eventsEachRequest, orgIds, tickets = 1 } = order;
+    const shape = { event: order.event, bytes: order.eventBytes };
+    this.#bodies =
+      tickets > 1 ? [bodyOfTickets(shape, eventsEachRequest, tickets)] : ingestBodies(shape, eventsEachRequest, orgIds);
   }
 
   /** @throws when a request is not answered 202 */

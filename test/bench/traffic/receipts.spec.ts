@@ -17,6 +17,14 @@ describe('receipts', () => {
     expect(() => receipts.latencies(sentAt, 2)).toThrow('3 of 4');
   });
 
+  it('count by the second from the first one after the warm-up', () => {
+    const batches = new Receipts({
+      eventIds: ['a', 'b', 'c', 'd', 'e', 'f'],
+      receivedAt: Float64Array.of(0, 10, 10, 260, 260, 510),
+    });
+    expect(batches.perSecond(5)).toBe(6);
+  });
+
   it('span from the first to the last', () => {
     expect([receipts.firstAt, receipts.lastAt]).toEqual([3, 25]);
   });

@@ -13,6 +13,14 @@ export class Receipts {
     return this.received.receivedAt.reduce((last, at) => (at > last ? at : last), -Infinity);
   }
 
+  /** Returns the events a second, from the first receipt after the warm-up to the last one. */
+  perSecond(warmUpMs: number): number {
+    const { firstAt, lastAt } = this;
+    const measured = this.received.receivedAt.filter((at) => at >= firstAt + warmUpMs);
+    const beganAt = measured.reduce((first, at) => (at < first ? at : first), Infinity);
+    return (measured.filter((at) => at > beganAt).length * 1_000) / (lastAt - beganAt);
+  }
+
   /**
    * How long the events took from publishing to receipt, at each endpoint that got them.
    * @param sentAt when the events were sent, by their ids; what came besides does not count

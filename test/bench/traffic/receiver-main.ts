@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Inbox, type Manner } from './inbox.js';
+import { Inbox, type BatchedEvent, type Manner } from './inbox.js';
 import { serveOperations } from './operations.js';
 
 /** What a group of endpoints has received, one entry for each event and endpoint. */
@@ -15,16 +15,21 @@ export interface GroupProgress {
   /** Events that its endpoints have, each counted once for each endpoint. */
   readonly received: number;
   readonly repeats: number;
+  /** Events of batches that came for the first time after a later one. */
+  readonly inversions: number;
 }
 
 const inboxes = new Map<string, Inbox>();
 const groups: Inbox[][] = [];
 
 const server = createServer({ keepAliveTimeout: 30_000 }, (request, response) => {
-  request.resume();
+  const inbox = inboxes.get(request.url ?? '');
+  const chunks: Buffer[] = [];
+  if (request.headers['x-service-event'] === 'batch') request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  else request.resume();
   request.once('end', () => {
-    const inbox = inboxes.get(request.url ?? '');
     if (inbox === undefined) response.writeHead(404).end();
+    else if (chunks.length > 0) inbox.receiveBatch(() => eventsOf(chunks), response);
     else inbox.receive(String(request.headers['x-service-event-id']), response);
   });
 });
@@ -33,6 +38,10 @@ const listening = new Promise<string>((resolve) =>
     resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   }),
 );
+
+function eventsOf(body: readonly Buffer[]): readonly BatchedEvent[] {
+  return (JSON.parse(Buffer.concat(body).toString()) as { readonly events: readonly BatchedEvent[] }).events;
+}
 
 function groupOf(number: number): readonly Inbox[] {
   const group = groups[number];
@@ -61,6 +70,7 @@ const operations = {
     return {
       received: group.reduce((sum, { receivedAt }) => sum + receivedAt.size, 0),
       repeats: group.reduce((sum, { repeats }) => sum + repeats, 0),
+      inversions: group.reduce((sum, { inversions }) => sum + inversions, 0),
     };
   },
 
@@ -70,6 +80,11 @@ const operations = {
       eventIds: group.flatMap(({ receivedAt }) => [...receivedAt.keys()]),
       receivedAt: Float64Array.from(group.flatMap(({ receivedAt }) => [...receivedAt.values()])),
     };
+  },
+
+  /** How long it took from each answer to a batch until the next one was there, milliseconds. */
+  idleMs(number: number): Float64Array {
+    return Float64Array.from(groupOf(number).flatMap(({ idleMs }) => idleMs));
   },
 
   /** Forgets what the group has received; its endpoints go on answering. */

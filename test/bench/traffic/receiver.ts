@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { Histogram } from '../figures/histogram.js';
 import { ForkedProcess } from './forked-process.js';
 import type { Manner } from './inbox.js';
 import type { GroupProgress, ReceiverOperations } from './receiver-main.js';
@@ -22,6 +23,11 @@ export class InboxGroup {
 
   async receipts(): Promise<Receipts> {
     return new Receipts(await this.process.ask('receipts', this.number));
+  }
+
+  /** How long it took from each answer to a batch until the next one was there. */
+  async idle(): Promise<Histogram> {
+    return Histogram.of([...(await this.process.ask('idleMs', this.number))]);
   }
 
   /** Forgets what came; the endpoints go on answering. */

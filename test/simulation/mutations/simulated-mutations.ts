@@ -167,7 +167,7 @@ export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
     name: 'order-from-now',
     breaks: 'an endpoint that becomes ordered does not wait for what is on its way without an order',
     file: 'apps/dispatcher/src/pacing/order-start.ts',
-    find: 'isReady: isOrderedFromStart }',
-    replace: 'isReady: true }',
+    find: 'factsEnd: null, isReady }',
+    replace: 'factsEnd: null, isReady: true }',
   },
 ];

@@ -150,6 +150,43 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
     },
   },
   {
+    name: 'take paced partitions',
+    domain: null,
+    sign: /update paced_owners set owner = \$1, has_left = false/,
+    act: (tables, _statement, [owner, topic, partitions]) =>
+      (partitions as readonly number[]).flatMap((partition) => {
+        const key = `${String(topic)}/${partition}`;
+        const row = tables.pacedOwners.get(key);
+        if (row === undefined || !(row.has_left || row.owner === owner)) return [];
+        tables.pacedOwners.set(key, { owner: String(owner), has_left: false });
+        return [{ partition }];
+      }),
+  },
+  {
+    name: 'seize paced partitions',
+    domain: null,
+    sign: /insert into paced_owners/,
+    act: (tables, _statement, [owner, topic, partitions]) => {
+      for (const partition of partitions as readonly number[]) {
+        tables.pacedOwners.set(`${String(topic)}/${partition}`, { owner: String(owner), has_left: false });
+      }
+      return [];
+    },
+  },
+  {
+    name: 'leave paced partitions',
+    domain: null,
+    sign: /update paced_owners set has_left = true/,
+    act: (tables, _statement, [owner, topic, partitions]) => {
+      for (const partition of partitions as readonly number[]) {
+        const key = `${String(topic)}/${partition}`;
+        const row = tables.pacedOwners.get(key);
+        if (row !== undefined && row.owner === owner) tables.pacedOwners.set(key, { ...row, has_left: true });
+      }
+      return [];
+    },
+  },
+  {
     name: 'look up attempts',
     domain: null,
     sign: /with ordinality as due\(endpoint_id, delivery_id, created_ms, place\)/,
@@ -245,14 +282,14 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
   {
     name: 'ordered deliveries',
     domain: null,
-    sign: /as asked\(endpoint_id, lane, most, place\)/,
+    sign: /as asked\(endpoint_id, lane, after, most, place\)/,
     act: (tables, statement, parameters) =>
-      statement.rowsOf(parameters, 'asked').flatMap(({ endpoint_id, lane, most }, index) =>
+      statement.rowsOf(parameters, 'asked').flatMap(({ endpoint_id, lane, after, most }, index) =>
         [...tables.deliveries.values()]
           .filter(
             (row) => row.ref.endpointId === endpoint_id && tables.statusOf(row) === 'pending' && waitsForTurn(row),
           )
-          .filter((row) => lane === null || row.ref.lane === lane)
+          .filter(({ ref }) => (lane === null || ref.lane === lane) && ref.seq > Number(after))
           .sort((one, other) => one.ref.seq - other.ref.seq)
           .slice(0, Number(most))
           .map(({ ref, attempts, next_attempt_at_ms }) => ({

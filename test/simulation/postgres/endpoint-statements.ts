@@ -85,6 +85,7 @@ export const ENDPOINT_STATEMENTS: readonly Meaning[] = [
         delivery_settings: delivery.deliverySettings,
         is_paced: delivery.isPaced,
         ordered_since: delivery.orderedSince,
+        order_begun: null,
         created_at_ms: createdAt.getTime(),
         receives_after_seq: headOf(tables, orgId),
         receives_from_offset: receivesFromOffset === null ? null : Number(receivesFromOffset),
@@ -223,13 +224,27 @@ export const ENDPOINT_STATEMENTS: readonly Meaning[] = [
       tables.endpoints
         .values()
         .filter(({ is_paced, is_active }) => is_paced && is_active)
-        .map(({ id, org_id, delivery_settings, ordered_since, created_at_ms }) => ({
+        .map(({ id, org_id, delivery_settings, ordered_since, order_begun, created_at_ms }) => ({
           id,
           org_id,
           delivery_settings,
           ordered_since,
+          order_begun,
           created_at: new Date(created_at_ms),
         })),
+  },
+  {
+    name: 'order begins',
+    domain: null,
+    sign: /update endpoints set order_begun = ordered_since/,
+    act: (tables, statement, parameters) => {
+      for (const { id, since } of statement.rowsOf(parameters, 'begins')) {
+        const row = tables.endpoints.get(String(id));
+        if (row === undefined || row.ordered_since?.getTime() !== (since as Date | null)?.getTime()) continue;
+        tables.endpoints.set(String(id), { ...row, order_begun: row.ordered_since });
+      }
+      return [];
+    },
   },
   {
     name: 'subscribers',

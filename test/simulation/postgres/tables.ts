@@ -61,6 +61,7 @@ export interface EndpointRow {
   readonly delivery_settings: Partial<DeliverySettings> | null;
   readonly is_paced: boolean;
   readonly ordered_since: Date | null;
+  readonly order_begun: Date | null;
   readonly created_at_ms: number;
   /** The org's latest event in the feed when it was created. */
   readonly receives_after_seq: number;
@@ -82,6 +83,12 @@ export interface InactivePeriodRow {
 export interface RouterPlaceRow {
   readonly next_offset: number;
   readonly appended_until_ms: number;
+}
+
+/** Which assignment makes the attempts of paced endpoints in a partition. */
+export interface PacedOwnerRow {
+  readonly owner: string;
+  readonly has_left: boolean;
 }
 
 export interface EventRow {
@@ -161,6 +168,7 @@ export class Tables {
   readonly health = new Table<Readonly<Record<string, unknown>>>(this.#undo);
   readonly endings = new Table<number>(this.#undo);
   readonly routerPlaces = new Table<RouterPlaceRow>(this.#undo);
+  readonly pacedOwners = new Table<PacedOwnerRow>(this.#undo);
   readonly queues = new Table<QueueRow>(this.#undo);
   readonly waiting = new Table<WaitingRow>(this.#undo);
   readonly alerts = new Table<AlertRow>(this.#undo);

@@ -86,6 +86,12 @@ export class AttemptMaker {
     return this.use.lookup.find(due);
   }
 
+  /** Makes ready what the attempt of an ordered delivery and of its followers needs, which may begin soon. */
+  prepareInOrder(due: DueAttempt, found: DispatchLookupResult): void {
+    if (found.kind !== 'target' || !isOrdered(found.target.settings)) return;
+    this.use.destination.prepare?.(inBatch(due, found.target), found.target, this.use.kit.clock.now());
+  }
+
   /**
    * Makes the attempt of an ordered delivery and of its followers. Resolves once every record that follows is in Kafka.
    * @param found the endpoint, as it was looked up a moment ago
@@ -118,8 +124,7 @@ export class AttemptMaker {
       case 'target': {
         const { settings } = found.target;
         if (isOrdered(settings)) {
-          const followers = due.followers?.slice(0, (batchLimit(settings) ?? 1) - 1) ?? [];
-          await this.#push({ ...due, followers }, found.target, flight, onSent, onResult);
+          await this.#push(inBatch(due, found.target), found.target, flight, onSent, onResult);
           return;
         }
         onResult({ kind: 'left' });
@@ -211,6 +216,11 @@ export class AttemptMaker {
       },
     });
   }
+}
+
+/** Returns the attempt with as many followers as the endpoint takes in a request. */
+function inBatch(due: DueAttempt, { settings }: Target): DueAttempt {
+  return { ...due, followers: due.followers?.slice(0, (batchLimit(settings) ?? 1) - 1) ?? [] };
 }
 
 /** Returns the followers that the response accepts. */

@@ -1,6 +1,6 @@
 import type { EndpointId, OrgId } from '#libs/domain';
 import type { Positions } from '#libs/kafka-log';
-import type { OrderedDeliveries } from '#libs/postgres';
+import type { OrderedDeliveries, PacedEndpoint, PacedEndpoints } from '#libs/postgres';
 
 const LOOK_EVERY_MS = 500;
 /** How long clocks and timers may be off. */
@@ -8,6 +8,7 @@ const SLACK_MS = 1_250;
 
 export interface OrderStartsDependencies {
   readonly deliveries: Pick<OrderedDeliveries, 'withoutLane'>;
+  readonly endpoints: Pick<PacedEndpoints, 'orderBegins'>;
   /** The ends of the partitions of the log, and how far each is routed. */
   readonly routed: () => Promise<{ readonly ends: Positions; readonly routedTo: Positions }>;
   /** The ends of the partitions of the delivery facts. */
@@ -26,6 +27,8 @@ export interface OrderStartsDependencies {
 export interface OrderStart {
   readonly endpointId: EndpointId;
   readonly orgId: OrgId;
+  /** Identifies the order of the endpoint, epoch milliseconds. */
+  readonly orderedSinceMs: number | null;
   readonly sinceMs: number;
   logEnd: number | null;
   factsEnd: number | null;
@@ -42,10 +45,10 @@ export class OrderStarts {
 
   constructor(private readonly use: OrderStartsDependencies) {}
 
-  /** @param isOrderedFromStart whether the endpoint has never been without an order: then nothing is on its way */
-  begin(endpointId: EndpointId, orgId: OrgId, isOrderedFromStart: boolean): OrderStart {
+  /** @param isReady whether nothing is on its way without the order */
+  begin({ id, orgId, orderedSinceMs }: PacedEndpoint, isReady: boolean): OrderStart {
     const sinceMs = this.use.nowMs();
-    return { endpointId, orgId, sinceMs, logEnd: null, factsEnd: null, isReady: isOrderedFromStart };
+    return { endpointId: id, orgId, orderedSinceMs, sinceMs, logEnd: null, factsEnd: null, isReady };
   }
 
   async advance(starts: readonly OrderStart[]): Promise<void> {
@@ -58,7 +61,11 @@ export class OrderStarts {
     const projected = await this.#projected(routed);
     if (projected.length === 0) return;
     const withoutLane = await this.use.deliveries.withoutLane(projected.map(({ endpointId }) => endpointId));
-    for (const start of projected) start.isReady = !withoutLane.has(start.endpointId);
+    const begun = projected.filter(({ endpointId }) => !withoutLane.has(endpointId));
+    if (begun.length === 0) return;
+    // After a rebalance, nobody waits for this again.
+    await this.use.endpoints.orderBegins(begun.map(({ endpointId: id, orderedSinceMs }) => ({ id, orderedSinceMs })));
+    for (const start of begun) start.isReady = true;
   }
 
   /** Returns those whose earlier events are routed, and whose attempts by others are over. */

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { OrderedDelivery } from '#libs/postgres';
 import { aDueAttempt, anEndpointId } from '../../../../test/support/due-attempts.js';
-import { OrderedLanes, type OrderedLane } from './ordered-lanes.js';
+import { OrderedLanes, type LaneRead, type OrderedLane } from './ordered-lanes.js';
 
 const endpointId = anEndpointId();
 const KB = Buffer.alloc(1_000, ' ');
@@ -16,6 +16,8 @@ let nowMs: number;
 /** What looks pending. */
 let pending: OrderedDelivery[];
 let lanes: OrderedLanes;
+/** What was read last. */
+let asked: readonly LaneRead[];
 
 beforeEach(() => {
   nowMs = 0;
@@ -24,11 +26,14 @@ beforeEach(() => {
 });
 
 /** Reads what the lanes ask for, but not its bytes yet. @returns what reads them */
-function beginLook(envelope = KB): () => void {
-  nowMs += 1_000;
-  const wanted = lanes.reads(nowMs, nowMs).flatMap((read) => {
-    const { lane, limit } = read.range;
-    const rows = pending.filter(({ delivery }) => lane === null || delivery.lane === lane).slice(0, limit);
+function beginLook(envelope = KB, afterMs = 1_000): () => void {
+  nowMs += afterMs;
+  asked = lanes.reads(nowMs, nowMs);
+  const wanted = asked.flatMap((read) => {
+    const { lane, after, limit } = read.range;
+    const rows = pending
+      .filter(({ delivery }) => (lane === null || delivery.lane === lane) && delivery.seq > after)
+      .slice(0, limit);
     return lanes.saw(read, rows, nowMs);
   });
   return () => {
@@ -156,28 +161,60 @@ describe('a lane', () => {
     expect(begin(theLane())).toEqual([1]);
   });
 
-  it('reads two requests ahead, and no more while the projection is behind', () => {
+  it('reads three requests ahead, and no more while the projection is behind', () => {
     pending = Array.from({ length: 100 }, (_, nth) => aRow(nth + 1));
     lanes = new OrderedLanes(endpointId, { by: 'endpoint', batch: 20 });
     for (let round = 0; round < 3; round++) {
       for (let looks = 0; looks < 5; looks++) look();
-      expect(theLane().queue).toHaveLength(40);
+      expect(theLane().queue).toHaveLength(60);
       expect(begin(theLane())).toHaveLength(20);
       theLane().end({ kind: 'done', deliveries: 20 });
     }
   });
 
+  it('reads what follows the known deliveries alone, and all of them now and then', () => {
+    pending = Array.from({ length: 100 }, (_, nth) => aRow(nth + 1));
+    lanes = new OrderedLanes(endpointId, { by: 'endpoint', batch: 20 });
+    look();
+    begin(theLane());
+    beginLook(KB, 100)();
+    expect(asked).toMatchObject([{ range: { after: 60, limit: 20 } }]);
+    theLane().end({ kind: 'done', deliveries: 20 });
+    begin(theLane());
+    // The first ones are not projected yet, and one of the others was skipped.
+    pending = pending.filter(({ delivery }) => delivery.seq !== 50);
+    beginLook(KB, 100)();
+    expect(asked).toMatchObject([{ range: { after: 80, limit: 20 } }]);
+    expect(theLane().queue.some(({ delivery }) => delivery.seq === 50)).toBe(true);
+    // Those that are done, and then all.
+    beginLook(KB, 300)();
+    expect(asked).toMatchObject([{ range: { after: 0, limit: 21 } }]);
+    beginLook(KB, 4_500)();
+    expect(asked).toMatchObject([{ range: { after: 0, limit: 100 } }]);
+    expect(theLane().queue.some(({ delivery }) => delivery.seq === 50)).toBe(false);
+  });
+
+  it('sends a delivery that appears late as the next one', () => {
+    pending = pending.filter(({ delivery }) => delivery.seq !== 2);
+    look();
+    expect(begin(theLane())).toEqual([1, 3, 4]);
+    pending = [1, 2, 3, 4, 5].map((seq) => aRow(seq));
+    beginLook(KB, 5_000)();
+    theLane().end({ kind: 'done', deliveries: 3 });
+    expect(begin(theLane())).toEqual([2, 5]);
+  });
+
   it('waits for the projection when it is far behind', () => {
-    pending = Array.from({ length: 2_500 }, (_, nth) => aRow(nth + 1));
+    pending = Array.from({ length: 4_500 }, (_, nth) => aRow(nth + 1));
     lanes = new OrderedLanes(endpointId, { by: 'endpoint', batch: 500 });
-    for (let request = 0; request < 4; request++) {
+    for (let request = 0; request < 8; request++) {
       look();
       expect(lanes.mayBegin).toBe(true);
       expect(begin(theLane())).toHaveLength(500);
       theLane().end({ kind: 'done', deliveries: 500 });
     }
     expect(lanes.mayBegin).toBe(false);
-    pending = pending.slice(2_000);
+    pending = pending.slice(4_000);
     look();
     expect(lanes.mayBegin).toBe(true);
   });

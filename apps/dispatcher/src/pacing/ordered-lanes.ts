@@ -17,11 +17,21 @@ const LOOK_WHEN_IDLE_MS = 200;
 const LOOK_WHILE_WAITING_MS = 500;
 /** The first look at an endpoint with lanes reads at most this many of all lanes. With more, each lane is read. */
 const FIRST_LOOK = 64;
+/** Requests of a lane that are read ahead. So the next one is there at the answer, even if a read takes as long as two. */
+const REQUESTS_AHEAD = 2;
+const REQUESTS_AHEAD_WHOLE = 3;
 /** The least number of deliveries of a lane that are read ahead. */
-const AHEAD = 4;
-const AHEAD_WHOLE = 16;
+const AHEAD = 8;
+const AHEAD_WHOLE = 32;
+/** How often deliveries that are done are read again. In between, only those after all known ones are read. */
+const CHECK_EVERY_MS = 500;
+const CHECK_OFTEN_MS = 200;
+/** How often all known deliveries are read again, also those that are not sent yet. They may be many. */
+const CHECK_ALL_EVERY_MS = 5_000;
 /** Deliveries whose outcomes are not projected yet. With more, the endpoint waits for the projection. */
-const NOT_PROJECTED = 2_000;
+const NOT_PROJECTED = 4_000;
+/** With more of them, it is checked more often how far the projection is. */
+const MANY_NOT_PROJECTED = 1_000;
 /** How old a look-up of the endpoint may be when an attempt begins. */
 const LOOK_UP_AGE_MS = 150;
 
@@ -43,6 +53,14 @@ interface FailedHead {
   readonly untilMs: number;
 }
 
+interface ReachOptions {
+  /** How many deliveries are queued at most. */
+  readonly ahead: number;
+  readonly nowMs: number;
+  readonly clockMs: number;
+  readonly checkEveryMs: number;
+}
+
 /** The deliveries of one lane. At most one request of it is under way. */
 export class OrderedLane {
   queue: Queued[] = [];
@@ -52,6 +70,8 @@ export class OrderedLane {
   readonly done = new Map<string, number>();
   failed: FailedHead | null = null;
   lookAtMs = -Infinity;
+  #checkedAtMs = -Infinity;
+  #checkedAllAtMs = -Infinity;
   /** The most deliveries of the next batch. After a failure it begins with the first one alone, and doubles. */
   most = Infinity;
   isLookingUp = false;
@@ -65,6 +85,24 @@ export class OrderedLane {
 
   get held(): number {
     return this.queue.length + this.flying.length;
+  }
+
+  /** Returns what to read now; `undefined` for nothing. Known deliveries have the lowest seqs. */
+  reach({ ahead, nowMs, clockMs, checkEveryMs }: ReachOptions): Pick<OrderedRange, 'after' | 'limit'> | undefined {
+    const { done, flying, queue } = this;
+    if (this.waits(clockMs)) return { after: 0, limit: done.size + 1 };
+    const lastSeq = (queue.at(-1) ?? flying.at(-1))?.delivery.seq;
+    const room = queue.length * 3 <= ahead * 2 ? ahead - queue.length : 0;
+    if (lastSeq === undefined || nowMs - this.#checkedAllAtMs >= CHECK_ALL_EVERY_MS) {
+      this.#checkedAllAtMs = nowMs;
+      this.#checkedAtMs = nowMs;
+      return { after: 0, limit: done.size + flying.length + queue.length + room };
+    }
+    if (done.size > 0 && nowMs - this.#checkedAtMs >= checkEveryMs) {
+      this.#checkedAtMs = nowMs;
+      return { after: 0, limit: done.size + 1 };
+    }
+    return room === 0 ? undefined : { after: lastSeq, limit: room };
   }
 
   /** Whether nothing of it is known. */
@@ -89,6 +127,19 @@ export class OrderedLane {
       this.#wait(first, first.attempts, first.dueAtMs);
       return undefined;
     }
+    return this.#attemptOf(first, limit, clockMs);
+  }
+
+  /** Returns the attempt that probably follows the one under way; `undefined` if more may be added to it. */
+  upcoming(limit: number, clockMs: number): DueAttempt | undefined {
+    const [first] = this.queue;
+    if (first === undefined || this.failed !== null || !isDue(first, clockMs)) return undefined;
+    const due = this.#attemptOf(first, limit, clockMs);
+    const events = 1 + (due.followers?.length ?? 0);
+    return events === limit || events < this.queue.length ? due : undefined;
+  }
+
+  #attemptOf(first: Queued, limit: number, clockMs: number): DueAttempt {
     let bytes = BATCH_FRAME_BYTES + first.envelope.length;
     let count = 1;
     for (const follower of this.queue.slice(1, Math.min(limit, this.most))) {
@@ -162,10 +213,11 @@ export class OrderedLane {
 
   /**
    * Notes which deliveries are pending. The others were skipped, or ended for another reason.
+   * @param after the seq after which was looked
    * @param through the last seq that was looked at
    */
-  saw(pending: ReadonlySet<string>, through: number): void {
-    const isGone = (seq: number, key: string) => seq <= through && !pending.has(key);
+  saw(pending: ReadonlySet<string>, after: number, through: number): void {
+    const isGone = (seq: number, key: string) => seq > after && seq <= through && !pending.has(key);
     this.queue = this.queue.filter(({ delivery }) => !isGone(delivery.seq, keyOf(delivery)));
     if (this.failed !== null && isGone(this.failed.seq, this.failed.key)) this.failed = null;
     for (const [key, seq] of this.done) if (isGone(seq, key)) this.done.delete(key);
@@ -245,7 +297,11 @@ export class OrderedLanes {
 
   /** Whether attempts may begin: the projection is not too far behind. */
   get mayBegin(): boolean {
-    return this.#lanes.reduce((sum, lane) => sum + lane.done.size, 0) < NOT_PROJECTED;
+    return this.#notProjected < NOT_PROJECTED;
+  }
+
+  get #notProjected(): number {
+    return this.#lanes.reduce((sum, lane) => sum + lane.done.size, 0);
   }
 
   /** Returns what is to be read now. */
@@ -254,17 +310,21 @@ export class OrderedLanes {
     if (this.#lanes.length > 1 && this.#lanes.every((lane) => lane.isEmpty)) {
       if (nowMs < this.#lookAtMs) return [];
       this.#lookAtMs = nowMs + LOOK_WHEN_IDLE_MS;
-      return [{ range: { endpointId, lane: null, limit: FIRST_LOOK }, lane: null }];
+      return [{ range: { endpointId, lane: null, after: 0, limit: FIRST_LOOK }, lane: null }];
     }
-    // Two requests, so that the next one is there at the answer, even if a read takes as long as that.
-    const ahead = 2 * Math.max(this.ordering.batch, this.#lanes.length === 1 ? AHEAD_WHOLE : AHEAD);
+    const { batch } = this.ordering;
+    const ahead =
+      this.#lanes.length === 1
+        ? Math.max(REQUESTS_AHEAD_WHOLE * batch, AHEAD_WHOLE)
+        : Math.max(REQUESTS_AHEAD * batch, AHEAD);
+    const checkEveryMs = this.#notProjected > MANY_NOT_PROJECTED ? CHECK_OFTEN_MS : CHECK_EVERY_MS;
     const reads: LaneRead[] = [];
     for (const lane of this.#lanes) {
       if (nowMs < lane.lookAtMs) continue;
-      const limit = limitOf(lane, ahead, clockMs);
-      if (limit === 0) continue;
+      const reach = lane.reach({ ahead, nowMs, clockMs, checkEveryMs });
+      if (reach === undefined) continue;
       lane.lookAtMs = nowMs + lookAgainAfterMs(lane, clockMs);
-      reads.push({ range: { endpointId, lane: lane.key, limit }, lane });
+      reads.push({ range: { endpointId, lane: lane.key, ...reach }, lane });
     }
     return reads;
   }
@@ -283,20 +343,12 @@ export class OrderedLanes {
     const pending = new Set(rows.map(({ delivery }) => keyOf(delivery)));
     const lanes = lane === null ? this.#lanes : [lane];
     const fresh = lanes.map((one) => {
-      one.saw(pending, through);
+      one.saw(pending, range.after, through);
       const its = lane === null ? rows.filter(({ delivery }) => delivery.lane === one.key) : rows;
       return [one, one.fresh(its, clockMs)] as const;
     });
     return fresh.filter(([, deliveries]) => deliveries.length > 0);
   }
-}
-
-/** Returns how many deliveries of the lane to read; 0 for none. Those that are known have the lowest seqs. */
-function limitOf(lane: OrderedLane, ahead: number, clockMs: number): number {
-  const { done, flying, queue } = lane;
-  if (lane.waits(clockMs)) return done.size + 1;
-  if (queue.length <= ahead / 2) return done.size + flying.length + ahead;
-  return done.size === 0 ? 0 : done.size + flying.length;
 }
 
 function lookAgainAfterMs(lane: OrderedLane, clockMs: number): number {

@@ -24,6 +24,8 @@ export interface OrderedPumpDependencies {
   readonly deliveries: Pick<OrderedDeliveries, 'first' | 'envelopes'>;
   readonly starts: OrderStarts;
   readonly find: (due: DueAttempt) => Promise<DispatchLookupResult>;
+  /** Makes an attempt ready that may begin soon. */
+  readonly prepare: (due: DueAttempt, found: DispatchLookupResult) => void;
   /** Rejects only when the process ends. */
   readonly make: (
     due: DueAttempt,
@@ -45,7 +47,6 @@ interface InOrder {
   readonly lanes: OrderedLanes;
   readonly start: OrderStart;
   readonly by: OrderedBy;
-  readonly sinceMs: number | null;
 }
 
 /**
@@ -70,8 +71,8 @@ export class OrderedPump {
     for (const id of this.#endpoints.keys()) if (!this.#listed.has(id)) this.#endpoints.delete(id);
     for (const endpoint of this.#listed.values()) {
       const known = this.#endpoints.get(endpoint.id);
-      if (known === undefined) this.#begin(endpoint, endpoint.isOrderedFromStart);
-      else if (known.sinceMs !== endpoint.orderedSinceMs || known.by !== endpoint.ordering.by)
+      if (known === undefined) this.#begin(endpoint, endpoint.isOrderBegun);
+      else if (known.start.orderedSinceMs !== endpoint.orderedSinceMs || known.by !== endpoint.ordering.by)
         this.#begin(endpoint, false);
       else known.lanes.ordering = endpoint.ordering;
     }
@@ -81,26 +82,31 @@ export class OrderedPump {
   async round(generation: number, isOwned: (id: EndpointId) => boolean): Promise<void> {
     if (generation !== this.#generation) {
       this.#generation = generation;
-      for (const endpoint of this.#listed.values()) this.#begin(endpoint, endpoint.isOrderedFromStart);
+      for (const endpoint of this.#listed.values()) this.#begin(endpoint, endpoint.isOrderBegun);
     }
     const owned = [...this.#endpoints.values()].filter(({ start }) => isOwned(start.endpointId));
     await this.use.starts.advance(owned.map(({ start }) => start));
     const ready = owned.filter(({ start }) => start.isReady);
     await this.#read(ready);
     for (const endpoint of ready) {
-      for (const lane of endpoint.lanes.lanes) {
-        this.#advance(endpoint, lane, generation);
-        this.#lookUpNext(endpoint, lane);
-      }
+      for (const lane of endpoint.lanes.lanes) this.#advance(endpoint, lane, generation);
+    }
+    this.lookUp();
+  }
+
+  /** Looks up the endpoints of the next deliveries, so that their lanes go on at the answers. Call it often. */
+  lookUp(): void {
+    for (const endpoint of this.#endpoints.values()) {
+      for (const lane of endpoint.lanes.lanes) this.#lookUpNext(endpoint, lane);
     }
   }
 
-  #begin({ id, orgId, ordering, orderedSinceMs }: PacedEndpoint, isOrderedFromStart: boolean): void {
+  #begin(endpoint: PacedEndpoint, isReady: boolean): void {
+    const { id, ordering } = endpoint;
     this.#endpoints.set(id, {
       lanes: new OrderedLanes(id, ordering),
-      start: this.use.starts.begin(id, orgId, isOrderedFromStart),
+      start: this.use.starts.begin(endpoint, isReady),
       by: ordering.by,
-      sinceMs: orderedSinceMs,
     });
   }
 
@@ -143,7 +149,10 @@ export class OrderedPump {
       .find({ delivery, run: 0, attempt: attempts + 1, dueAtMs, traceparent: null, envelope })
       .then(
         (found) => {
-          if (this.#isCurrent(endpoint)) lane.lookedUp = { key, found, atMs };
+          if (!this.#isCurrent(endpoint)) return;
+          lane.lookedUp = { key, found, atMs };
+          const upcoming = lane.upcoming(endpoint.lanes.ordering.batch, this.use.clockMs());
+          if (upcoming !== undefined) this.use.prepare(upcoming, found);
         },
         () => undefined,
       )

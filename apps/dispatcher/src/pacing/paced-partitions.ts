@@ -1,7 +1,12 @@
 import type { Positions } from '#libs/kafka-log';
+import type { PacedOwners } from '#libs/postgres';
 
 /** The window in which attempts are counted, and what clocks and timers may be off. */
 const WINDOW_AND_SLACK_MS = 1_250;
+/** How often to look whether an earlier owner has left. */
+const LOOK_EVERY_MS = 100;
+/** How often to make sure that Postgres has the owner: it may have been put back. */
+const KEEP_EVERY_MS = 1_000;
 
 /** The part of a consumer session that decides who makes paced attempts. */
 export interface PacedSession {
@@ -12,6 +17,12 @@ export interface PacedSession {
 export interface PacedPartitionsDependencies {
   /** The session of this process; `undefined` while its partitions may already belong to others. */
   readonly session: () => PacedSession | undefined;
+  /** The assignment of this process, also while attempts may not begin; `undefined` without one. */
+  readonly assignment: () => number | undefined;
+  readonly owners: Pick<PacedOwners, 'take' | 'seize' | 'leave'>;
+  readonly topic: string;
+  /** Returns an id that nothing else has. */
+  readonly anId: () => string;
   /** The longest time that an attempt takes. */
   readonly attemptMs: number;
   /** The ends of the partitions of the delivery facts. */
@@ -22,36 +33,142 @@ export interface PacedPartitionsDependencies {
   readonly nowMs: () => number;
 }
 
+/** A partition whose attempts of other owners are over. */
+interface Owned {
+  /** From then on, no attempt of another owner counts for a limit per second. */
+  readonly quietFromMs: number;
+  /** Up to where the facts must be projected. */
+  readonly end: number;
+  isProjected: boolean;
+}
+
+/** What this process owns in one assignment. */
+interface Tenure {
+  readonly generation: number;
+  readonly owner: string;
+  readonly sinceMs: number;
+  lookAtMs: number;
+  keepAtMs: number;
+  /** Partitions that it may leave: it certainly had them while they were stored as its own. */
+  readonly entered: Set<number>;
+  readonly owned: Map<number, Owned>;
+}
+
 /**
  * Says which partitions this process may pace. The process that had a partition before may still have attempts in
- * flight, whose number it alone knows. So the new one waits until they are over, and until their outcomes are projected.
+ * flight, whose number it alone knows. It leaves the partition when they are over, and the new one takes it then. If it
+ * does not leave, the new one waits for as long as an attempt may take. Both wait until its outcomes are projected.
  */
 export class PacedPartitions {
-  #generation: number | null = null;
-  #sinceMs = 0;
-  /** Up to where the facts must be projected; `null` until the attempts of others are over. */
-  #ends: Positions | null = null;
-  #projectedTo: Positions = new Map();
+  #tenures: Tenure[] = [];
+  #keeping: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly use: PacedPartitionsDependencies) {}
 
-  async ready(): Promise<ReadonlySet<number>> {
+  /**
+   * Returns the partitions in which attempts may begin now. In each, limits per second hold from the given time on;
+   * before it, nothing that has such a limit may begin.
+   */
+  async ready(): Promise<ReadonlyMap<number, number>> {
     const session = this.use.session();
-    if (session === undefined) return new Set();
-    if (session.generation !== this.#generation) {
-      this.#generation = session.generation;
-      this.#sinceMs = this.use.nowMs();
-      this.#ends = null;
-      this.#projectedTo = new Map();
-    }
-    if (this.use.nowMs() - this.#sinceMs < this.use.attemptMs + WINDOW_AND_SLACK_MS) return new Set();
-    const ends = this.#ends ?? (await this.use.factsEnd());
+    if (session === undefined) return new Map();
+    const tenure = this.#tenureOf(session);
+    await this.#enter(tenure, session);
+    await this.#lookAtProjection(tenure);
     // Another assignment may have come meanwhile.
-    if (this.use.session()?.generation !== this.#generation) return new Set();
-    this.#ends = ends;
-    const isBehind = (partition: number) => (this.#projectedTo.get(partition) ?? 0) < (ends.get(partition) ?? 0);
-    if (session.partitions.some(isBehind)) this.#projectedTo = await this.use.projectedTo();
-    if (this.use.session()?.generation !== this.#generation) return new Set();
-    return new Set(session.partitions.filter((partition) => !isBehind(partition)));
+    if (!this.#isCurrent(tenure)) return new Map();
+    const ready = [...tenure.owned].filter(([, { isProjected }]) => isProjected);
+    return new Map(ready.map(([partition, { quietFromMs }]) => [partition, quietFromMs]));
+  }
+
+  /** Stores again what this process owns, in case Postgres was put back. */
+  async keep(): Promise<void> {
+    const session = this.use.session();
+    if (session === undefined) return;
+    const tenure = this.#tenureOf(session);
+    const kept = [...tenure.owned.keys()];
+    if (kept.length === 0 || this.use.nowMs() < tenure.keepAtMs) return;
+    tenure.keepAtMs = this.use.nowMs() + KEEP_EVERY_MS;
+    // Without an answer, this may come late, and take the partitions from their next owner.
+    for (const partition of kept) tenure.entered.delete(partition);
+    this.#keeping = this.#seize(tenure, kept);
+    await this.#keeping;
+    if (this.#isCurrent(tenure)) for (const partition of kept) tenure.entered.add(partition);
+  }
+
+  /**
+   * Leaves the partitions of earlier assignments in which this process has no attempt under way.
+   * @param isBusy whether an attempt of the partition is under way, or its outcome is not in Kafka yet
+   * @param isEnding whether the process begins no more attempts in its current assignment either
+   */
+  async leave(isBusy: (partition: number) => boolean, isEnding = false): Promise<void> {
+    const current = isEnding ? undefined : this.use.assignment();
+    // The end of the process may come at any moment.
+    await this.#keeping.catch(() => undefined);
+    for (const { generation, owner, entered } of this.#tenures) {
+      const left = generation === current ? [] : [...entered].filter((partition) => !isBusy(partition));
+      if (left.length === 0) continue;
+      await this.use.owners.leave(owner, this.use.topic, left);
+      for (const partition of left) entered.delete(partition);
+    }
+    this.#tenures = this.#tenures.filter(({ generation, entered }) => generation === current || entered.size > 0);
+  }
+
+  #tenureOf({ generation }: PacedSession): Tenure {
+    const known = this.#tenures.find((tenure) => tenure.generation === generation);
+    if (known !== undefined) return known;
+    const tenure: Tenure = {
+      generation,
+      owner: this.use.anId(),
+      sinceMs: this.use.nowMs(),
+      lookAtMs: -Infinity,
+      keepAtMs: -Infinity,
+      entered: new Set(),
+      owned: new Map(),
+    };
+    this.#tenures.push(tenure);
+    return tenure;
+  }
+
+  /** Becomes the owner of the partitions whose attempts of others are over. */
+  async #enter(tenure: Tenure, { partitions }: PacedSession): Promise<void> {
+    const { nowMs } = this.use;
+    const { entered, owned } = tenure;
+    const missing = partitions.filter((partition) => !owned.has(partition));
+    if (missing.length === 0 || nowMs() < tenure.lookAtMs) return;
+    tenure.lookAtMs = nowMs() + LOOK_EVERY_MS;
+    const isOver = nowMs() - tenure.sinceMs >= this.use.attemptMs + WINDOW_AND_SLACK_MS;
+    const found = isOver ? await this.#seize(tenure, missing) : await this.#take(tenure, missing);
+    // If the assignment has ended meanwhile, another process may be at work: this one must not leave for it.
+    if (found.length === 0 || !this.#isCurrent(tenure)) return;
+    for (const partition of found) entered.add(partition);
+    // The attempts of an owner that has left count for limits per second.
+    const quietFromMs = isOver ? nowMs() : nowMs() + WINDOW_AND_SLACK_MS;
+    const ends = await this.use.factsEnd();
+    for (const partition of found) {
+      owned.set(partition, { quietFromMs, end: ends.get(partition) ?? 0, isProjected: false });
+    }
+  }
+
+  async #seize({ owner }: Tenure, partitions: readonly number[]): Promise<readonly number[]> {
+    await this.use.owners.seize(owner, this.use.topic, partitions);
+    return partitions;
+  }
+
+  #take({ owner }: Tenure, partitions: readonly number[]): Promise<readonly number[]> {
+    return this.use.owners.take(owner, this.use.topic, partitions);
+  }
+
+  #isCurrent({ generation }: Tenure): boolean {
+    return this.use.session()?.generation === generation;
+  }
+
+  async #lookAtProjection({ owned }: Tenure): Promise<void> {
+    const behind = [...owned].filter(([, { isProjected }]) => !isProjected);
+    if (behind.length === 0) return;
+    const projectedTo = behind.some(([, { end }]) => end > 0)
+      ? await this.use.projectedTo()
+      : new Map<number, number>();
+    for (const [partition, one] of behind) one.isProjected = (projectedTo.get(partition) ?? 0) >= one.end;
   }
 }

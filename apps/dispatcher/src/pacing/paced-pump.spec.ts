@@ -17,7 +17,9 @@ interface Made {
 const endpointId = anEndpointId();
 let nowMs: number;
 let generation: number | undefined;
-let ready: ReadonlySet<number>;
+let ready: ReadonlyMap<number, number>;
+/** Partitions that are left whenever the pump offers them. */
+let left: number[];
 let listed: PacedEndpoint[];
 /** The attempts that look due. */
 let waiting: DueAttempt[];
@@ -31,7 +33,7 @@ const limits = (change: Partial<PacedEndpoint>): PacedEndpoint => ({
   maxInFlight: null,
   ordering: NO_ORDERING,
   orderedSinceMs: null,
-  isOrderedFromStart: false,
+  isOrderBegun: false,
   ...change,
 });
 
@@ -44,7 +46,8 @@ function overdueOf({ delivery, run, attempt }: DueAttempt): OverdueAttempt {
 beforeEach(() => {
   nowMs = 0;
   generation = 1;
-  ready = new Set([0]);
+  ready = new Map([[0, 0]]);
+  left = [];
   waiting = Array.from({ length: 10 }, (_, nth) => aDueAttempt(nth + 1, endpointId));
   listed = [limits({ maxPerSecond: 2 })];
   made = [];
@@ -72,9 +75,17 @@ beforeEach(() => {
       deliveries: { first: () => Promise.resolve([]), envelopes: () => Promise.resolve([]) },
       starts: { begin: () => undefined, advance: () => Promise.resolve() } as unknown as OrderStarts,
       find: () => Promise.resolve({ kind: 'gone' }),
+      prepare: () => undefined,
       make: () => Promise.resolve(),
     },
-    partitions: { ready: () => Promise.resolve(ready) },
+    partitions: {
+      ready: () => Promise.resolve(ready),
+      keep: () => Promise.resolve(),
+      leave: (isBusy) => {
+        left = [0, 1].filter((partition) => !isBusy(partition));
+        return Promise.resolve();
+      },
+    },
     partitionOf: () => 0,
     make: (due, flight, onSent) => {
       flight.posting();
@@ -135,9 +146,9 @@ describe('a paced endpoint', () => {
   });
 
   it('gets nothing from a process that does not own its partition, or not yet', async () => {
-    ready = new Set();
+    ready = new Map();
     expect(await roundAt(0)).toEqual([]);
-    ready = new Set([0]);
+    ready = new Map([[0, 0]]);
     generation = undefined;
     expect(await roundAt(300)).toEqual([]);
     generation = 1;
@@ -170,6 +181,23 @@ describe('a paced endpoint', () => {
     await roundAt(2_500);
     waiting = [aDueAttempt(99, endpointId)];
     expect(await roundAt(4_000)).toEqual([]);
+  });
+
+  it('waits for the attempts of an earlier owner if it has a limit per second', async () => {
+    ready = new Map([[0, 1_000]]);
+    expect(await roundAt(0)).toEqual([]);
+    listed = [limits({ maxInFlight: 1 })];
+    expect(await roundAt(1_000)).toEqual([1]);
+  });
+
+  it('leaves its partition when its attempts are over, also at the end', async () => {
+    await roundAt(0);
+    await roundAt(50);
+    expect(left).toEqual([1]);
+    const drained = pump.drain(60_000);
+    await endAll();
+    await drained;
+    expect(left).toEqual([0, 1]);
   });
 
   it('does not block another one', async () => {

@@ -28,8 +28,8 @@ export interface PacedPumpDependencies {
   readonly endpoints: Pick<PacedEndpoints, 'list'>;
   readonly overdue: Pick<OverdueDeliveries, 'suspects' | 'suspectsOutOfOrder' | 'stillDue'>;
   /** What ordered endpoints need in addition. */
-  readonly ordered: Pick<OrderedPumpDependencies, 'deliveries' | 'starts' | 'find' | 'make'>;
-  readonly partitions: Pick<PacedPartitions, 'ready'>;
+  readonly ordered: Pick<OrderedPumpDependencies, 'deliveries' | 'starts' | 'find' | 'prepare' | 'make'>;
+  readonly partitions: Pick<PacedPartitions, 'ready' | 'keep' | 'leave'>;
   readonly partitionOf: (id: EndpointId) => number;
   /** Makes an attempt, or passes it on if its endpoint is not paced any more. Rejects only when the process ends. */
   readonly make: (due: DueAttempt, flight: Flight, onSent: () => void) => Promise<void>;
@@ -45,6 +45,17 @@ export interface PacedPumpDependencies {
 /** Ordered endpoints have few deliveries out of order. Looking for them may take this part of the time. */
 const OUT_OF_ORDER_PART = 20;
 
+/** How long the end of the process waits for Postgres to have that its partitions are left. */
+const LEAVE_MS = 1_000;
+
+/** The partitions in which attempts may begin in one assignment, with the time from which limits per second hold. */
+interface Ready {
+  readonly generation: number;
+  readonly partitions: ReadonlyMap<number, number>;
+}
+
+type FindDue = (ids: readonly EndpointId[], before: Date, perEndpoint: number) => Promise<readonly OverdueAttempt[]>;
+
 /** The attempts of one endpoint. */
 class PacedShare {
   readonly window: SentWindow;
@@ -55,22 +66,26 @@ class PacedShare {
 
   constructor(
     public limits: PacedEndpoint,
-    nowMs: () => number,
+    readonly partition: number,
+    private readonly nowMs: () => number,
   ) {
     this.window = new SentWindow(nowMs);
   }
 
-  /** How many attempts may begin now. */
-  room(isCrowded: boolean): number {
-    return Math.min(this.roomInOrder(isCrowded), TAKEN_PER_ENDPOINT - this.taken.size);
+  /**
+   * Returns how many attempts may begin now.
+   * @param quietFromMs before this time, attempts of another process count for the limit per second
+   */
+  room(isCrowded: boolean, quietFromMs: number): number {
+    return Math.min(this.roomInOrder(isCrowded, quietFromMs), TAKEN_PER_ENDPOINT - this.taken.size);
   }
 
-  /** How many attempts of ordered deliveries may begin now. */
-  roomInOrder(isCrowded: boolean): number {
+  /** Returns how many attempts of ordered deliveries may begin now. */
+  roomInOrder(isCrowded: boolean, quietFromMs: number): number {
     const { maxPerSecond, maxInFlight } = this.limits;
     const most = maxInFlight ?? (isCrowded ? IN_FLIGHT_WHILE_CROWDED : IN_FLIGHT_PER_ENDPOINT);
-    const inWindow = maxPerSecond === null ? Infinity : maxPerSecond - this.window.counted;
-    return Math.min(most - this.inFlight, inWindow);
+    if (maxPerSecond === null) return most - this.inFlight;
+    return this.nowMs() < quietFromMs ? 0 : Math.min(most - this.inFlight, maxPerSecond - this.window.counted);
   }
 }
 
@@ -87,7 +102,9 @@ export class PacedPump {
   readonly #shares = new Map<EndpointId, PacedShare>();
   /** Endpoints that were paced, and may have attempts that wait here. */
   readonly #former = new Set<EndpointId>();
-  readonly #underWay = new Set<Promise<void>>();
+  /** The partitions of attempts that are under way. */
+  readonly #underWay = new Map<Promise<void>, number>();
+  #ready: Ready | undefined;
   #listedAtMs = -Infinity;
   #inFlight = 0;
   #outOfOrderTookMs = 0;
@@ -114,9 +131,21 @@ export class PacedPump {
 
   /** Runs until `drain` is called. */
   async run(): Promise<void> {
+    await Promise.all([
+      this.#repeat(() => this.round()),
+      // With a large backlog, this takes long. Nothing else waits for it.
+      this.#repeat(() => this.roundOutOfOrder()),
+      // Nor do look-ups wait for rounds, which read much.
+      this.#repeat(() => {
+        this.#ordered.lookUp();
+      }),
+    ]);
+  }
+
+  async #repeat(round: () => Promise<void> | void): Promise<void> {
     while (!this.#isEnding) {
       try {
-        await this.round();
+        await round();
         await delay(this.#shares.size === 0 ? LIST_EVERY_MS : ROUND_EVERY_MS, undefined, { ref: false });
       } catch (error) {
         this.use.logger.warn({ err: error }, 'dispatcher.pace_waits');
@@ -125,26 +154,77 @@ export class PacedPump {
     }
   }
 
-  /** Begins no more attempts, and waits up to `timeoutMs` for those in flight. */
+  /** Begins no more attempts, waits up to `timeoutMs` for those in flight, and leaves the partitions to others. */
   async drain(timeoutMs: number): Promise<void> {
     this.#isEnding = true;
-    await Promise.race([Promise.allSettled(this.#underWay), delay(timeoutMs, undefined, { ref: false })]);
+    await Promise.race([Promise.allSettled(this.#underWay.keys()), delay(timeoutMs, undefined, { ref: false })]);
+    // If it fails, the next owner waits for as long as an attempt may take.
+    const left = this.use.partitions.leave((partition) => this.#isBusy(partition), true).catch(() => undefined);
+    await Promise.race([left, delay(LEAVE_MS, undefined, { ref: false })]);
   }
 
-  /** Begins the attempts that have room. */
+  /** Begins the attempts that have room, of ordered endpoints only those that wait for their turn. */
   async round(): Promise<void> {
     const nowMs = this.use.nowMs();
     if (nowMs - this.#listedAtMs >= LIST_EVERY_MS) await this.#list(nowMs);
+    await this.use.partitions.leave((partition) => this.#isBusy(partition));
     const generation = this.use.generation();
-    if (this.#shares.size === 0 || generation === undefined) return;
-    const ready = await this.use.partitions.ready();
-    await this.#ordered.round(generation, (id) => ready.has(this.use.partitionOf(id)));
+    if (generation === undefined) return;
+    this.#ready = { generation, partitions: await this.use.partitions.ready() };
+    if (this.#shares.size === 0) return;
+    await this.use.partitions.keep();
+    await this.#ordered.round(generation, (id) => this.#isReady(this.use.partitionOf(id)));
+    await this.#beginDue(
+      (id) => !this.#ordered.has(id),
+      (...asked) => this.use.overdue.suspects(...asked),
+      LOOK_EVERY_MS,
+    );
+  }
+
+  /** Begins attempts of ordered endpoints that do not wait for their turn, such as replays. */
+  async roundOutOfOrder(): Promise<void> {
+    const sinceMs = this.use.nowMs();
+    const isLooking = await this.#beginDue(
+      (id) => this.#ordered.has(id),
+      (...asked) => this.use.overdue.suspectsOutOfOrder(...asked),
+      Math.max(LOOK_EVERY_MS, this.#outOfOrderTookMs * OUT_OF_ORDER_PART),
+    );
+    // No index leaves out what waits for its turn, so with a large backlog this takes long.
+    if (isLooking) this.#outOfOrderTookMs = this.use.nowMs() - sinceMs;
+  }
+
+  /**
+   * Begins attempts that are due.
+   * @param emptyMs how long not to look at an endpoint that has none
+   * @returns whether it has looked
+   */
+  async #beginDue(isMeant: (id: EndpointId) => boolean, find: FindDue, emptyMs: number): Promise<boolean> {
+    const nowMs = this.use.nowMs();
     const asked = [...this.#shares].filter(
       ([id, share]) =>
-        share.lookAtMs <= nowMs && ready.has(this.use.partitionOf(id)) && share.room(this.#isCrowded) > 0,
+        isMeant(id) && share.lookAtMs <= nowMs && this.#isReady(share.partition) && this.#roomOf(share) > 0,
     );
-    if (asked.length === 0) return;
-    await this.#begin(await this.#pick(new Map(asked), nowMs));
+    if (asked.length === 0) return false;
+    await this.#begin(await this.#pick(new Map(asked), find, nowMs, emptyMs));
+    return true;
+  }
+
+  /** Whether attempts of the partition may begin in the current assignment. */
+  #isReady(partition: number): boolean {
+    return this.#ready?.partitions.has(partition) === true && this.use.generation() === this.#ready.generation;
+  }
+
+  #quietFromMs({ partition }: PacedShare): number {
+    return this.#ready?.partitions.get(partition) ?? Infinity;
+  }
+
+  #roomOf(share: PacedShare): number {
+    return share.room(this.#isCrowded, this.#quietFromMs(share));
+  }
+
+  #isBusy(partition: number): boolean {
+    for (const busy of this.#underWay.values()) if (busy === partition) return true;
+    return false;
   }
 
   get #isCrowded(): boolean {
@@ -157,8 +237,9 @@ export class PacedPump {
     this.#ordered.follow([...paced.values()]);
     for (const [id, limits] of paced) {
       const share = this.#shares.get(id);
-      if (share === undefined) this.#shares.set(id, new PacedShare(limits, this.use.nowMs));
-      else share.limits = limits;
+      if (share === undefined) {
+        this.#shares.set(id, new PacedShare(limits, this.use.partitionOf(id), this.use.nowMs));
+      } else share.limits = limits;
       // What was passed on while it was not paced waits here again.
       if (this.#former.delete(id)) share?.taken.clear();
     }
@@ -166,12 +247,17 @@ export class PacedPump {
   }
 
   /** Picks the attempts that have waited longest, as many as have room. */
-  async #pick(asked: ReadonlyMap<EndpointId, PacedShare>, nowMs: number): Promise<readonly OverdueAttempt[]> {
+  async #pick(
+    asked: ReadonlyMap<EndpointId, PacedShare>,
+    find: FindDue,
+    nowMs: number,
+    emptyMs: number,
+  ): Promise<readonly OverdueAttempt[]> {
     let most = 0;
     for (const share of asked.values()) {
-      most = Math.max(most, Math.min(READ_AT_ONCE, share.room(this.#isCrowded)) + share.taken.size);
+      most = Math.max(most, Math.min(READ_AT_ONCE, this.#roomOf(share)) + share.taken.size);
     }
-    const due = await this.#due([...asked.keys()], most);
+    const due = await find([...asked.keys()], new Date(this.use.clockMs()), most);
     const byEndpoint = new Map<EndpointId, OverdueAttempt[]>();
     for (const attempt of due) {
       const found = byEndpoint.get(attempt.endpointId);
@@ -183,44 +269,26 @@ export class PacedPump {
       const found = byEndpoint.get(id) ?? [];
       const fresh = found.filter((attempt) => !share.taken.has(keyOf(attempt)));
       forgetProjected(share, found);
-      const emptyMs = this.#ordered.has(id)
-        ? Math.max(LOOK_EVERY_MS, this.#outOfOrderTookMs * OUT_OF_ORDER_PART)
-        : LOOK_EVERY_MS;
       share.lookAtMs = fresh.length === 0 ? nowMs + emptyMs : nowMs;
       if (found.length === 0 && this.#former.has(id) && share.inFlight === 0) {
         this.#former.delete(id);
         this.#shares.delete(id);
       }
-      picked.push(...fresh.slice(0, Math.max(0, share.room(this.#isCrowded))));
+      picked.push(...fresh.slice(0, Math.max(0, this.#roomOf(share))));
     }
     return picked;
-  }
-
-  /** Returns what is due, of ordered endpoints only what does not wait for its turn. */
-  async #due(ids: readonly EndpointId[], perEndpoint: number): Promise<readonly OverdueAttempt[]> {
-    const { overdue, clockMs, nowMs } = this.use;
-    const [ordered, others] = [ids.filter((id) => this.#ordered.has(id)), ids.filter((id) => !this.#ordered.has(id))];
-    const before = new Date(clockMs());
-    const due = others.length === 0 ? [] : await overdue.suspects(others, before, perEndpoint);
-    if (ordered.length === 0) return due;
-    // No index leaves out what waits for its turn, so with a large backlog this takes long.
-    const sinceMs = nowMs();
-    const outOfOrder = await overdue.suspectsOutOfOrder(ordered, before, perEndpoint);
-    this.#outOfOrderTookMs = nowMs() - sinceMs;
-    return [...due, ...outOfOrder];
   }
 
   async #begin(picked: readonly OverdueAttempt[]): Promise<void> {
     for (let from = 0; from < picked.length; from += READ_AT_ONCE) {
       const dues = await this.use.overdue.stillDue(picked.slice(from, from + READ_AT_ONCE));
-      // The partition may belong to another process by now.
-      const ready = await this.use.partitions.ready();
       const generation = this.use.generation();
       if (this.#isEnding || generation === undefined) return;
       for (const due of dues) {
         const share = this.#shares.get(due.delivery.endpointId);
-        if (share === undefined || !ready.has(this.use.partitionOf(due.delivery.endpointId))) continue;
-        if (share.room(this.#isCrowded) > 0) this.#make(due, share, generation);
+        // The partition may belong to another process by now.
+        if (share === undefined || !this.#isReady(share.partition)) continue;
+        if (this.#roomOf(share) > 0) this.#make(due, share, generation);
       }
     }
   }
@@ -229,13 +297,13 @@ export class PacedPump {
   #start(id: EndpointId, generation: number): Started | undefined {
     const share = this.#shares.get(id);
     if (share === undefined || this.#isEnding || this.use.generation() !== generation) return undefined;
-    if (share.roomInOrder(this.#isCrowded) <= 0) return undefined;
+    if (share.roomInOrder(this.#isCrowded, this.#quietFromMs(share)) <= 0) return undefined;
     const { flight, slot } = this.#aFlight(share, generation);
     let isOver: () => void = () => undefined;
     const promise = new Promise<void>((resolve) => {
       isOver = resolve;
     });
-    this.#underWay.add(promise);
+    this.#underWay.set(promise, share.partition);
     return {
       flight,
       onSent: () => {
@@ -280,7 +348,7 @@ export class PacedPump {
         else share.taken.set(key, false);
         this.#underWay.delete(made);
       });
-    this.#underWay.add(made);
+    this.#underWay.set(made, share.partition);
   }
 }
 

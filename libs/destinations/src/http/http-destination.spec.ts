@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { Target } from '#libs/domain';
+import type { DueAttempt, Target } from '#libs/domain';
 import { verifySignature } from '#libs/webhook-signature';
 import { aDueAttempt } from '../../../../test/support/due-attempts.js';
 import { HttpDestination } from './http-destination.js';
@@ -77,15 +77,23 @@ describe('a batch', () => {
   const second = aDueAttempt(2);
   const batch = { ...due, followers: [{ ...second, attempt: 1 }] };
 
-  function send(answer: string, status = 200) {
-    outcome = { kind: 'answered', status, startedAtMs: NOW_MS, durationMs: 42, responseExcerpt: answer };
+  let destination: HttpDestination;
+
+  beforeEach(() => {
     const post = (request: PushRequest) => {
       posts.push(request);
       return Promise.resolve(outcome);
     };
-    const destination = new HttpDestination({ post, close: () => Promise.resolve() }, 10_000);
-    return destination.attempt(batch, target, new AbortController().signal);
+    destination = new HttpDestination({ post, close: () => Promise.resolve() }, 10_000);
+  });
+
+  function send(answer: string, status = 200, made: DueAttempt = batch, to = target) {
+    outcome = { kind: 'answered', status, startedAtMs: NOW_MS, durationMs: 42, responseExcerpt: answer };
+    return destination.attempt(made, to, new AbortController().signal);
   }
+
+  const signedBy = ({ secret }: Target, { body, headers }: PushRequest, atMs = NOW_MS) =>
+    verifySignature({ body, header: headers(atMs)['x-service-signature'], secret, now: new Date(atMs) }).valid;
 
   it('is one body with one signature, named by its first and last seq', async () => {
     await send('');
@@ -102,6 +110,35 @@ describe('a batch', () => {
       now: new Date(NOW_MS),
     });
     expect(verdict).toMatchObject({ valid: true });
+  });
+
+  it('is the same request when it was prepared', async () => {
+    await send('');
+    destination.prepare(batch, target, NOW_MS);
+    // The attempt may begin in another second, and be another object.
+    await send('', 200, { ...batch, followers: [...batch.followers] });
+    const [plain, prepared] = posts as [PushRequest, PushRequest];
+    expect(prepared.body.equals(plain.body)).toBe(true);
+    for (const atMs of [NOW_MS, NOW_MS + 1_000, NOW_MS + 5_000]) {
+      expect(prepared.headers(atMs)).toEqual({
+        ...plain.headers(atMs),
+        traceparent: expect.any(String) as unknown,
+      });
+      expect(signedBy(target, prepared, atMs)).toBe(true);
+    }
+  });
+
+  it('is made again if it is not the one that was prepared', async () => {
+    destination.prepare(batch, target, NOW_MS);
+    const more: DueAttempt = { ...batch, followers: [...batch.followers, { ...aDueAttempt(3), attempt: 1 }] };
+    await send('', 200, more);
+    expect(JSON.parse(posts[0]!.body.toString())).toMatchObject({ events: [{ seq: 1 }, { seq: 2 }, { seq: 3 }] });
+    await send('', 200, { ...batch, followers: [] });
+    expect(JSON.parse(posts[1]!.body.toString())).toMatchObject({ events: [{ seq: 1 }] });
+    // Another secret signs from the next attempt on.
+    const rotated = { ...target, secret: 'whsec_AfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKY0=' };
+    await send('', 200, batch, rotated);
+    expect([signedBy(rotated, posts[2]!), signedBy(target, posts[2]!)]).toEqual([true, false]);
   });
 
   it('is accepted as a whole, in part or not at all', async () => {

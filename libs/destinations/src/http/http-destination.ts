@@ -12,6 +12,7 @@ import { attemptTraceParent } from '../attempt-trace-parent.js';
 import type { PushRequest } from './push/push-attempt.js';
 import type { PushClient } from './push/push-client.js';
 import { callbackHeaders, pushHeaders } from './push/push-headers.js';
+import { keepSignatures } from './push/kept-signatures.js';
 import { shortened } from './push/response-excerpt.js';
 
 /** The part of an answer to a batch that is read. */
@@ -19,6 +20,9 @@ const ANSWER_BYTES = 16 * 1024;
 
 /** Pushes events as signed POSTs. Any 2xx in time accepts the delivery (contract 6.3). */
 export class HttpDestination implements Destination {
+  /** Bodies of batches that may be sent soon, by their first envelope. */
+  readonly #prepared = new WeakMap<Buffer, PreparedBatch>();
+
   constructor(
     private readonly client: PushClient,
     private readonly timeoutMs: number,
@@ -28,7 +32,7 @@ export class HttpDestination implements Destination {
     const isBatch = target.mcp === undefined && batchLimit(target.settings) !== null;
     const outcome = await this.client.post({
       url: target.url,
-      ...messageOf(due, target),
+      ...this.#messageOf(due, target),
       ...(isBatch ? { excerptBytes: ANSWER_BYTES } : {}),
       timeoutMs: this.timeoutMs,
       signal,
@@ -54,9 +58,60 @@ export class HttpDestination implements Destination {
     };
   }
 
+  prepare(due: DueAttempt, target: Target, nowMs: number): void {
+    if (target.mcp !== undefined || batchLimit(target.settings) === null) return;
+    let body = this.#preparedBody(due);
+    if (body === undefined) {
+      body = bodyOfBatch(due);
+      keepSignatures(body);
+      this.#prepared.set(due.envelope, { body, ...endOf(due) });
+    }
+    // The attempt may begin in the next second.
+    for (const atMs of [nowMs, nowMs + 1_000]) headersOf(due, body, target, atMs);
+  }
+
   close(): Promise<void> {
     return this.client.close();
   }
+
+  #messageOf(due: DueAttempt, target: Target): Pick<PushRequest, 'headers' | 'body'> {
+    const { secret, previousSecret, mcp } = target;
+    if (mcp === undefined) {
+      const isBatch = batchLimit(target.settings) !== null;
+      const body = isBatch ? (this.#preparedBody(due) ?? bodyOfBatch(due)) : due.envelope;
+      return { headers: (atMs) => headersOf(due, body, target, atMs), body };
+    }
+    const body = webhookBody(due.envelope, mcp.cursor);
+    const secrets = previousSecret === null ? [secret] : [secret, previousSecret];
+    const message = { subscriptionId: mcp.subscriptionId, id: due.delivery.eventId, body, secrets };
+    const traceparent = attemptTraceParent(due);
+    return { headers: (atMs) => ({ ...callbackHeaders(message, atMs), traceparent }), body };
+  }
+
+  #preparedBody(due: DueAttempt): Buffer | undefined {
+    const prepared = this.#prepared.get(due.envelope);
+    const { events, last } = endOf(due);
+    return prepared?.events === events && prepared.last === last ? prepared.body : undefined;
+  }
+}
+
+/** A batch is known by its first and last envelope and their number: those in between follow each other. */
+interface PreparedBatch {
+  readonly events: number;
+  readonly last: Buffer;
+  readonly body: Buffer;
+}
+
+function endOf({ envelope, followers = [] }: DueAttempt): Pick<PreparedBatch, 'events' | 'last'> {
+  return { events: 1 + followers.length, last: followers.at(-1)?.envelope ?? envelope };
+}
+
+function bodyOfBatch({ envelope, followers = [] }: DueAttempt): Buffer {
+  return batchBody([envelope, ...followers.map((follower) => follower.envelope)]);
+}
+
+function headersOf(due: DueAttempt, body: Buffer, target: Target, atMs: number): Record<string, string> {
+  return pushHeaders({ ...due, body }, target.secret, atMs, target.previousSecret, target);
 }
 
 function seqsOf({ delivery, followers = [] }: DueAttempt): readonly number[] {
@@ -66,20 +121,4 @@ function seqsOf({ delivery, followers = [] }: DueAttempt): readonly number[] {
 function errorOf(status: number, acknowledged: number | undefined): AttemptOutcome['error'] {
   if (status < 200 || status > 299) return { kind: 'http_status', detail: String(status) };
   return acknowledged === 0 ? { kind: 'not_acknowledged', detail: '' } : null;
-}
-
-function messageOf(due: DueAttempt, target: Target): Pick<PushRequest, 'headers' | 'body'> {
-  const { secret, previousSecret, mcp } = target;
-  if (mcp === undefined) {
-    const body =
-      batchLimit(target.settings) === null
-        ? due.envelope
-        : batchBody([due.envelope, ...(due.followers ?? []).map(({ envelope }) => envelope)]);
-    return { headers: (atMs) => pushHeaders({ ...due, body }, secret, atMs, previousSecret, target), body };
-  }
-  const body = webhookBody(due.envelope, mcp.cursor);
-  const secrets = previousSecret === null ? [secret] : [secret, previousSecret];
-  const message = { subscriptionId: mcp.subscriptionId, id: due.delivery.eventId, body, secrets };
-  const traceparent = attemptTraceParent(due);
-  return { headers: (atMs) => ({ ...callbackHeaders(message, atMs), traceparent }), body };
 }

@@ -52,6 +52,8 @@ export interface Destination {
    * @param onSent called when the request is on its way over an open connection
    */
   attempt(due: DueAttempt, target: Target, signal: AbortSignal, onSent?: () => void): Promise<AttemptOutcome>;
+  /** Makes ready what the attempt needs, which may begin within a second, so that it then begins faster. */
+  prepare?(due: DueAttempt, target: Target, nowMs: number): void;
   /** Takes no more attempts, lets those under way finish, and closes all connections. */
   close(): Promise<void>;
 }

@@ -14,6 +14,8 @@ export interface OrderedRange {
   readonly endpointId: EndpointId;
   /** `null` for all lanes. */
   readonly lane: number | null;
+  /** The seq after which to read. */
+  readonly after: number;
   readonly limit: number;
 }
 
@@ -42,7 +44,7 @@ interface Row {
 /** Selects pending deliveries with a lane. The conditions are those of two partial indexes. */
 const PENDING = `
   select id, org_id, endpoint_id, event_id, event_type, seq, created_at, lane, attempts, next_attempt_at from deliveries
-  where endpoint_id = asked.endpoint_id and endings = coalesce(n.endings, 0)
+  where endpoint_id = asked.endpoint_id and endings = coalesce(n.endings, 0) and seq > asked.after
     and status = 'pending' and lane is not null and run = 0`;
 
 /** Reads the deliveries of ordered endpoints in their order. */
@@ -54,7 +56,8 @@ export class OrderedDeliveries {
     const rows = await this.store.prepared<Row>(
       'ordered_deliveries',
       `select asked.place, d.*
-       from unnest($1::text[], $2::int[], $3::int[]) with ordinality as asked(endpoint_id, lane, most, place)
+       from unnest($1::text[], $2::int[], $3::bigint[], $4::int[]) with ordinality
+         as asked(endpoint_id, lane, after, most, place)
        left join endpoint_endings n on n.endpoint_id = asked.endpoint_id
        cross join lateral (
          (${PENDING} and asked.lane is null order by seq limit asked.most)
@@ -62,7 +65,12 @@ export class OrderedDeliveries {
          (${PENDING} and lane = asked.lane order by seq limit asked.most)
        ) d
        order by asked.place, d.seq`,
-      [ranges.map(({ endpointId }) => endpointId), ranges.map(({ lane }) => lane), ranges.map(({ limit }) => limit)],
+      [
+        ranges.map(({ endpointId }) => endpointId),
+        ranges.map(({ lane }) => lane),
+        ranges.map(({ after }) => after),
+        ranges.map(({ limit }) => limit),
+      ],
     );
     const found: OrderedDelivery[][] = ranges.map(() => []);
     for (const row of rows) {

@@ -10,8 +10,8 @@ export interface PacedEndpoint {
   readonly ordering: Ordering;
   /** Since when it has been ordered without a break, epoch milliseconds; `null` if it is not. */
   readonly orderedSinceMs: number | null;
-  /** Whether it has been ordered since it was created. */
-  readonly isOrderedFromStart: boolean;
+  /** Whether the order has begun: since the endpoint was created, or as `orderBegins` noted. */
+  readonly isOrderBegun: boolean;
 }
 
 interface Row {
@@ -20,6 +20,7 @@ interface Row {
   readonly delivery_settings: Partial<DeliverySettings> | null;
   readonly ordered_since: Date | null;
   readonly created_at: Date;
+  readonly order_begun: Date | null;
 }
 
 /** Lists the endpoints that limit or order their attempts, of all orgs. */
@@ -30,20 +31,35 @@ export class PacedEndpoints {
     if (!this.store.isOpen) return [];
     const rows = await this.store.prepared<Row>(
       'paced_endpoints',
-      `select id, org_id, delivery_settings, ordered_since, created_at
+      `select id, org_id, delivery_settings, ordered_since, created_at, order_begun
        from endpoints where is_paced and is_active order by id`,
       [],
     );
-    return rows.map(
-      ({ id, org_id: orgId, delivery_settings: settings, ordered_since: since, created_at: createdAt }) => ({
+    return rows.map(({ id, org_id: orgId, delivery_settings: settings, ...row }) => {
+      const orderedSinceMs = row.ordered_since?.getTime() ?? null;
+      return {
         id,
         orgId,
         maxPerSecond: settings?.maxPerSecond ?? null,
         maxInFlight: settings?.maxInFlight ?? null,
         ordering: settings?.ordering ?? NO_ORDERING,
-        orderedSinceMs: since?.getTime() ?? null,
-        isOrderedFromStart: since?.getTime() === createdAt.getTime(),
-      }),
+        orderedSinceMs,
+        isOrderBegun: [row.created_at, row.order_begun].some((begun) => begun?.getTime() === orderedSinceMs),
+      };
+    });
+  }
+
+  /** Notes that the order of each endpoint has begun, unless it was changed since then. */
+  async orderBegins(endpoints: readonly Pick<PacedEndpoint, 'id' | 'orderedSinceMs'>[]): Promise<void> {
+    await this.store.prepared(
+      'order_begins',
+      `update endpoints set order_begun = ordered_since
+       from unnest($1::text[], $2::timestamptz[]) as begins(id, since)
+       where endpoints.id = begins.id and endpoints.ordered_since = begins.since`,
+      [
+        endpoints.map(({ id }) => id),
+        endpoints.map(({ orderedSinceMs }) => (orderedSinceMs === null ? null : new Date(orderedSinceMs))),
+      ],
     );
   }
 }

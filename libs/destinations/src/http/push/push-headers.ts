@@ -14,6 +14,7 @@ import {
   standardWebhooksSignature,
 } from '#libs/webhook-signature';
 import { attemptTraceParent } from '../../attempt-trace-parent.js';
+import { signedOnce } from './kept-signatures.js';
 
 /** A message to the callback of an MCP subscription. */
 export interface CallbackMessage {
@@ -71,20 +72,27 @@ export function pushHeaders(
   const { delivery, body = due.envelope } = due;
   const { id, ...named } = batchLimit(settings) === null ? nameOf(delivery) : nameOfBatch(due);
   const secrets = previousSecret === null ? [secret] : [secret, previousSecret];
+  const legacySecret = previousSecret ?? secret;
   const timestamp = Math.floor(nowMs / 1_000);
   return {
     'content-type': 'application/json',
     'user-agent': `Gapless/${VERSION}`,
-    'x-service-signature': serviceSignature(secrets, timestamp, body),
+    'x-service-signature': signedOnce(body, ['service', ...secrets, timestamp], () =>
+      serviceSignature(secrets, timestamp, body),
+    ),
     ...named,
     'x-service-attempt': String(due.attempt),
     ...(settings?.legacySignature === false
       ? {}
-      : { 'x-webhook-signature': legacySignature(previousSecret ?? secret, body) }),
+      : {
+          'x-webhook-signature': signedOnce(body, ['legacy', legacySecret], () => legacySignature(legacySecret, body)),
+        }),
     'webhook-id': id,
     'webhook-timestamp': String(timestamp),
     'webhook-signature': [
-      ...secrets.map((each) => standardWebhooksSignature(each, id, timestamp, body)),
+      ...secrets.map((each) =>
+        signedOnce(body, ['standard', each, id, timestamp], () => standardWebhooksSignature(each, id, timestamp, body)),
+      ),
       ...(signingKeys ?? []).map((key) => asymmetricSignature(key, id, timestamp, body)),
     ].join(' '),
     traceparent: attemptTraceParent(due),
