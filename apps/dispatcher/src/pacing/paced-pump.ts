@@ -23,10 +23,12 @@ const CROWDED_FROM = 500;
 const READ_AT_ONCE = 100;
 /** Attempts of an endpoint whose outcomes are not projected yet. With more, it waits for the projection. */
 const TAKEN_PER_ENDPOINT = 2_000;
+/** Urgent attempts that may begin before one that is not urgent and waits. */
+const URGENT_IN_A_ROW = 3;
 
 export interface PacedPumpDependencies {
   readonly endpoints: Pick<PacedEndpoints, 'list'>;
-  readonly overdue: Pick<OverdueDeliveries, 'suspects' | 'suspectsOutOfOrder' | 'stillDue'>;
+  readonly overdue: Pick<OverdueDeliveries, 'suspects' | 'stillDue'>;
   /** What ordered endpoints need in addition. */
   readonly ordered: Pick<OrderedPumpDependencies, 'deliveries' | 'starts' | 'find' | 'make'>;
   readonly partitions: Pick<PacedPartitions, 'ready'>;
@@ -52,6 +54,8 @@ class PacedShare {
   readonly taken = new Map<string, boolean>();
   inFlight = 0;
   lookAtMs = -Infinity;
+  /** Urgent attempts that were picked since the last one that is not. */
+  urgentInARow = 0;
 
   constructor(
     public limits: PacedEndpoint,
@@ -63,6 +67,21 @@ class PacedShare {
   /** How many attempts may begin now. */
   room(isCrowded: boolean): number {
     return Math.min(this.roomInOrder(isCrowded), TAKEN_PER_ENDPOINT - this.taken.size);
+  }
+
+  /** Picks attempts, urgent ones first. Of four, one is not urgent if any such one waits. */
+  pick(waiting: readonly OverdueAttempt[], most: number): readonly OverdueAttempt[] {
+    const urgent = waiting.filter(({ isUrgent }) => isUrgent);
+    const others = waiting.filter(({ isUrgent }) => !isUrgent);
+    const picked: OverdueAttempt[] = [];
+    while (picked.length < most) {
+      const isOthersTurn = this.urgentInARow >= URGENT_IN_A_ROW && others.length > 0;
+      const next = isOthersTurn ? others.shift() : (urgent.shift() ?? others.shift());
+      if (next === undefined) break;
+      this.urgentInARow = next.isUrgent ? this.urgentInARow + 1 : 0;
+      picked.push(next);
+    }
+    return picked;
   }
 
   /** How many attempts of ordered deliveries may begin now. */
@@ -165,7 +184,7 @@ export class PacedPump {
     for (const id of this.#shares.keys()) if (!paced.has(id)) this.#former.add(id);
   }
 
-  /** Picks the attempts that have waited longest, as many as have room. */
+  /** Picks the urgent attempts and those that have waited longest, as many as have room. */
   async #pick(asked: ReadonlyMap<EndpointId, PacedShare>, nowMs: number): Promise<readonly OverdueAttempt[]> {
     let most = 0;
     for (const share of asked.values()) {
@@ -191,7 +210,7 @@ export class PacedPump {
         this.#former.delete(id);
         this.#shares.delete(id);
       }
-      picked.push(...fresh.slice(0, Math.max(0, share.room(this.#isCrowded))));
+      picked.push(...share.pick(fresh, share.room(this.#isCrowded)));
     }
     return picked;
   }
@@ -201,11 +220,18 @@ export class PacedPump {
     const { overdue, clockMs, nowMs } = this.use;
     const [ordered, others] = [ids.filter((id) => this.#ordered.has(id)), ids.filter((id) => !this.#ordered.has(id))];
     const before = new Date(clockMs());
-    const due = others.length === 0 ? [] : await overdue.suspects(others, before, perEndpoint);
+    // Each list begins with what is taken already, which is therefore not forgotten.
+    const due =
+      others.length === 0
+        ? []
+        : [
+            ...(await overdue.suspects(others, before, perEndpoint, 'urgent')),
+            ...(await overdue.suspects(others, before, perEndpoint, 'not_urgent')),
+          ];
     if (ordered.length === 0) return due;
     // No index leaves out what waits for its turn, so with a large backlog this takes long.
     const sinceMs = nowMs();
-    const outOfOrder = await overdue.suspectsOutOfOrder(ordered, before, perEndpoint);
+    const outOfOrder = await overdue.suspects(ordered, before, perEndpoint, 'out_of_order');
     this.#outOfOrderTookMs = nowMs() - sinceMs;
     return [...due, ...outOfOrder];
   }
