@@ -228,6 +228,38 @@ describe('the order of an endpoint', () => {
   });
 });
 
+describe('the urgent events of an endpoint', () => {
+  it('are the usual alerts, none, or types that are chosen', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    await visitor.open('/endpoints/new');
+    await page.getByRole('checkbox', { name: /^ticket\.created / }).check();
+    await page.getByRole('checkbox', { name: /^ticket\.sla_breach / }).check();
+    await page.getByLabel('URL').fill((await desk.suite.aReceiver()).url);
+    await page.getByText('Delivery', { exact: true }).click();
+    const urgency = page.getByLabel('Urgent events');
+    const types = page.getByRole('group', { name: 'Urgent types' }).getByRole('checkbox');
+    expect([await urgency.inputValue(), await types.count()]).toEqual(['usual', 0]);
+
+    await urgency.selectOption('Chosen types');
+    await page.getByRole('checkbox', { name: 'ticket.sla_breach', exact: true }).check();
+    expect(await violations(page)).toEqual([]);
+    await visitor.button('Create endpoint').click();
+    await page.getByTestId('secret').waitFor();
+    const [endpoint] = await operator.endpoints();
+    expect(endpoint).toMatchObject({ urgent: ['ticket.sla_breach'] });
+
+    await visitor.open(`/endpoints/${endpoint!.id}/edit`);
+    expect([await urgency.inputValue(), await types.count()]).toEqual(['chosen', 2]);
+    await urgency.selectOption('None');
+    expect(await types.count()).toBe(0);
+    await visitor.button('Save').click();
+    await eventually(async () => {
+      expect(await operator.endpoint(endpoint!.id)).toMatchObject({ urgent: [] });
+    });
+  });
+});
+
 describe('a secret that is shown once', () => {
   it('is not lost by a reload or a step back without a warning', async () => {
     const { visitor } = await desk.aDesk();

@@ -307,6 +307,7 @@ describe('rebuild', () => {
       'deliveries_in_order',
       'deliveries_pending',
       'deliveries_pkey',
+      'deliveries_urgent',
     ]);
   });
 

@@ -13,6 +13,7 @@ import {
   manyDeliveries,
   pipelining,
   slowReaders,
+  urgentImport,
 } from './attacks/greedy-clients.js';
 import { poisonRecords } from './attacks/poison-records.js';
 import { Neighbour } from './neighbour.js';
@@ -25,6 +26,7 @@ const ATTACKS: readonly Attack[] = [
   largeLists,
   manyBytes,
   bulkImport,
+  urgentImport,
   pipelining,
   loudReceivers,
   ...poisonRecords,

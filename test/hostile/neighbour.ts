@@ -9,14 +9,23 @@ export type { Experience } from './neighbour-main.js';
  * attacker sends would delay its clock.
  */
 export class Neighbour {
+  #endpointId = '';
   readonly #process = new ForkedProcess<NeighbourOperations>(new URL('./neighbour-main.js', import.meta.url));
 
   static async movesIn(
     household: Omit<Household, 'event' | 'data'> & Partial<Pick<Household, 'event' | 'data'>>,
   ): Promise<Neighbour> {
     const neighbour = new Neighbour();
-    await neighbour.#process.ask('moveIn', { event: 'ticket.created', data: { n: 1 }, ...household });
+    neighbour.#endpointId = await neighbour.#process.ask('moveIn', {
+      event: 'ticket.created',
+      data: { n: 1 },
+      ...household,
+    });
     return neighbour;
+  }
+
+  get endpointId(): string {
+    return this.#endpointId;
   }
 
   /** Goes on as always while that happens, and for a moment after it. */

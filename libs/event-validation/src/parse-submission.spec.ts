@@ -441,15 +441,34 @@ describe('a large body, which is parsed event by event', () => {
     expect(outcomeOf(body, 0)).toMatchObject({ code: 'payload_too_large' });
   });
 
+  const event = JSON.stringify(anEvent({ data: { text: 'x'.repeat(60_000) } }));
+  const body = Buffer.from(`{"events":[${Array(40).fill(event).join()}]}`);
+
   it('leaves time for other work', async () => {
-    const event = JSON.stringify(anEvent({ data: { text: 'x'.repeat(60_000) } }));
-    const body = Buffer.from(`{"events":[${Array(40).fill(event).join()}]}`);
     let turns = 0;
     const timer = setInterval(() => turns++, 0);
     const inSteps = await parseSubmissionInSteps(body, orgKey);
     clearInterval(timer);
     expect(inSteps).toEqual(parseSubmission(body, orgKey));
-    expect([...submissionSteps(body, orgKey)]).toHaveLength(13);
+    expect([...submissionSteps(body, orgKey)]).toHaveLength(40);
     expect(turns).toBeGreaterThan(0);
+  });
+
+  it('takes turns with other large bodies, and a small one waits for none', async () => {
+    const steps: string[] = [];
+    let turns = 0;
+    const turn = () => {
+      turns++;
+      if (steps.length < 4) setImmediate(turn);
+    };
+    setImmediate(turn);
+    const small = Buffer.from(JSON.stringify({ events: [anEvent()] }));
+    await Promise.all([
+      ...['one', 'two', 'three'].map((name) => parseSubmissionInSteps(body, orgKey).then(() => steps.push(name))),
+      parseSubmissionInSteps(small, orgKey).then(() => steps.push('small')),
+    ]);
+    expect(steps).toEqual(['small', 'one', 'two', 'three']);
+    // One step runs in each turn.
+    expect(turns).toBeGreaterThan(3 * 30);
   });
 });

@@ -4,9 +4,10 @@ import type { Row } from './statement.js';
 import type { Meaning } from './statements.js';
 import type { DeliveryRow, EventRow, Tables } from './tables.js';
 
-/** @param before the stored row, whose lane does not change */
+/** @param before the stored row, whose lane and urgency do not change */
 function deliveryOf(row: Row, before: DeliveryRow | undefined): DeliveryRow {
   const lane = before === undefined ? (row['lane'] as number | null) : (before.ref.lane ?? null);
+  const isUrgent = before === undefined ? row['is_urgent'] === true : before.ref.isUrgent === true;
   return {
     ref: {
       deliveryId: row['id'] as DeliveryId,
@@ -17,6 +18,7 @@ function deliveryOf(row: Row, before: DeliveryRow | undefined): DeliveryRow {
       seq: Number(row['seq']) as Seq,
       createdAtMs: Number(row['created_at']),
       ...(lane === null ? {} : { lane }),
+      ...(isUrgent ? { isUrgent } : {}),
     },
     endings: Number(row['endings']),
     run: Number(row['run']),
@@ -47,6 +49,10 @@ function eventOf(tables: Tables, orgId: unknown, seq: unknown, createdAtMs: numb
 
 function waitsForTurn({ ref, run }: DeliveryRow): boolean {
   return ref.lane !== undefined && run === 0;
+}
+
+function isUrgent({ ref, run }: DeliveryRow): boolean {
+  return ref.isUrgent === true && run === 0;
 }
 
 /** Deliveries and their attempts. */
@@ -239,6 +245,8 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
         [...tables.deliveries.values()]
           .filter((row) => row.ref.endpointId === endpointId && isDueBefore(tables, row, Number(before)))
           .filter((row) => !sql.includes('(lane is null or run > 0)') || !waitsForTurn(row))
+          .filter((row) => !sql.includes('and is_urgent and run = 0') || isUrgent(row))
+          .filter((row) => !sql.includes('(is_urgent is null or run > 0)') || !isUrgent(row))
           .sort((one, other) => (one.next_attempt_at_ms ?? 0) - (other.next_attempt_at_ms ?? 0))
           .slice(0, Number(limit))
           .map(({ ref, run, attempts }) => ({
@@ -247,6 +255,7 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
             created_at: new Date(ref.createdAtMs),
             run,
             attempts,
+            is_urgent: ref.isUrgent ?? null,
           })),
       ),
   },
@@ -274,6 +283,7 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
             run,
             attempts,
             next_attempt_at: new Date(row.next_attempt_at_ms ?? 0),
+            is_urgent: ref.isUrgent ?? null,
             envelope: event.envelope,
           },
         ];

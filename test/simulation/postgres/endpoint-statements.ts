@@ -275,6 +275,7 @@ export const ENDPOINT_STATEMENTS: readonly Meaning[] = [
           created_ms: String(row.created_at_ms),
           is_paced: row.is_paced,
           is_ordered: row.ordered_since !== null,
+          delivery_settings: row.delivery_settings,
           inactive: inactive.length === 0 ? null : inactive,
         };
       });

@@ -11,7 +11,7 @@ import { simulatedKafka } from '../kafka/simulated-kafka.js';
 import { Postgres } from '../postgres/postgres.js';
 import { Operator } from './operator.js';
 import { Customers, type Mood } from './customers.js';
-import { EventSource } from './event-source.js';
+import { EventSource, TICKET_TYPES } from './event-source.js';
 import { FAULT_NAMES, FaultPlan, type FaultName } from './faults.js';
 import { Ledger, type Pace, type SeqFilter } from './ledger.js';
 import type { LogLine } from './recorded-logger.js';
@@ -75,6 +75,7 @@ export class History {
   readonly #paces: Random;
   readonly #filters: Random;
   readonly #orders: Random;
+  readonly #urgencies: Random;
   readonly #trace: Trace;
   readonly #ledger = new Ledger();
   readonly #network: Network;
@@ -96,6 +97,7 @@ export class History {
     this.#paces = stream(7);
     this.#filters = stream(8);
     this.#orders = stream(9);
+    this.#urgencies = stream(10);
     const time = this.#time;
     liveIn({ time, random: stream(2) });
     this.#trace = new Trace(time, options.onTrace);
@@ -367,7 +369,8 @@ export class History {
       for (let count = plan.int(0, 2); count > 0; count--) {
         const ordering = this.#anOrdering();
         const isOrderedFromStart = this.#orders.chance(0.7);
-        const operator = this.#operatorOf(orgId, this.#aPace(), this.#aFilter(), ordering, isOrderedFromStart);
+        const urgent = this.#urgencies.chance(0.5) ? this.#urgencies.pick([['ticket.updated'], TICKET_TYPES]) : null;
+        const operator = this.#operatorOf(orgId, this.#aPace(), this.#aFilter(), ordering, isOrderedFromStart, urgent);
         const createdAtMs = plan.chance(0.6) ? 0 : plan.between(0, endMs);
         operator.create(createdAtMs);
         if (!isOrderedFromStart && ordering.by !== 'none') operator.order(this.#orders.between(createdAtMs, endMs));
@@ -419,6 +422,7 @@ export class History {
     filter?: SeqFilter | null,
     ordering?: Ordering,
     isOrderedFromStart?: boolean,
+    urgent?: readonly string[] | null,
   ): Operator {
     const { log } = topicNames(this.#config.topicPrefix, this.#config.retrySchedule);
     const partition = partitionOf(orgId, this.#config.partitions);
@@ -435,7 +439,7 @@ export class History {
         handedOver: this.#broker.handedOver('sim-router', log, partition),
       }),
     };
-    const operator = new Operator(name, orgId, use, pace, filter, ordering, isOrderedFromStart);
+    const operator = new Operator(name, orgId, use, pace, filter, ordering, isOrderedFromStart, urgent);
     this.#operators.push(operator);
     return operator;
   }

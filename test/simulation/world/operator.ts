@@ -41,6 +41,7 @@ export class Operator {
     private readonly ordering: Ordering = NO_ORDERING,
     /** Whether the endpoint is ordered from its beginning. */
     private readonly isOrderedFromStart = true,
+    private readonly urgent: readonly string[] | null = null,
   ) {
     this.#actor = new Actor(`operator ${name}`);
   }
@@ -97,6 +98,7 @@ export class Operator {
         ...pace,
         ...order,
         filter: this.filter?.text ?? null,
+        urgent: this.urgent,
       });
     });
     this.#endpoint = ledger.endpoints.get(id) ?? null;

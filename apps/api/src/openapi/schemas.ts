@@ -35,6 +35,7 @@ import {
   ratePerSecond,
   retryAfterRespect,
   signatureKinds,
+  urgentTypes,
 } from '../webhooks/delivery-members.js';
 import { RotateSecretDto } from '../webhooks/rotate-secret.dto.js';
 import { ENDPOINT_STATUSES } from '../webhooks/webhook.presenter.js';
@@ -90,6 +91,7 @@ const webhook = {
   max_per_second: absentOrNull(ratePerSecond).schema,
   max_in_flight: absentOrNull(numberInFlight).schema,
   ordering: { ...eventOrdering.schema, required: ['by', 'batch'] },
+  urgent: absentOrNull(urgentTypes).schema,
 };
 
 /** The envelope of the feed, with only the event types of the catalog. */

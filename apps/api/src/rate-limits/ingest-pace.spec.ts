@@ -1,4 +1,5 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { setTimeout as delay } from 'node:timers/promises';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { ApiKeyId } from '#libs/domain';
 import { IngestPace } from './ingest-pace.js';
 
@@ -75,9 +76,10 @@ describe('a request', () => {
 
   it('with many events comes in parts that take a moment each, in order', async () => {
     const began = performance.now();
-    expect(await partsOf(250, 250 * 700)).toEqual([84, 84, 82]);
-    // The last part is due after 168 events, which take 84 ms at 2,000 a second; 50 of them are free.
-    expect(performance.now() - began).toBeGreaterThan(30);
+    // Each is larger than the one before it, as long as it is acknowledged at once.
+    expect(await partsOf(250, 250 * 700)).toEqual([20, 25, 31, 39, 48, 61, 26]);
+    // The last part is due after 224 events, which take 112 ms at 2,000 a second; 50 of them are free.
+    expect(performance.now() - began).toBeGreaterThan(60);
   });
 
   it('is complete before the next one begins', async () => {
@@ -86,12 +88,51 @@ describe('a request', () => {
       for await (const part of pace.inTurn(ONE, Array<string>(250).fill(name), 250 * 700)) begun.push(part[0]!);
     };
     await Promise.all([comes('first'), comes('second')]);
-    expect(begun).toEqual(['first', 'first', 'first', 'second', 'second', 'second']);
+    expect(begun).toEqual([...begun].sort());
+    expect(new Set(begun)).toEqual(new Set(['first', 'second']));
+  });
+
+  it('lets the next one begin when it fails', async () => {
+    const fails = async () => {
+      for await (const { length } of pace.inTurn(ONE, Array<number>(250).fill(0), 250 * 700)) {
+        throw new Error(`${length} were not acknowledged`);
+      }
+    };
+    const [failed] = await Promise.allSettled([fails(), partsOf(250, 250 * 700)]);
+    expect(failed).toMatchObject({ status: 'rejected' });
+  });
+
+  it('rests after a part that had to wait, and then has smaller parts', async () => {
+    await partsOf(500, 500 * 700);
+    const sizes: number[] = [];
+    let [endedAt, restedMs] = [Infinity, 0];
+    for await (const part of pace.inTurn(ONE, Array<number>(250).fill(0), 250 * 700)) {
+      restedMs = Math.max(restedMs, performance.now() - endedAt);
+      sizes.push(part.length);
+      if (sizes.length === 1) await delay(150);
+      endedAt = performance.now();
+    }
+    expect(sizes.slice(0, 2)).toEqual([100, 50]);
+    expect(restedMs).toBeGreaterThan(150);
+  });
+
+  it('that came 10 seconds ago waits for its turn alone', async () => {
+    const now = performance.now.bind(performance);
+    let aheadMs = 0;
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + aheadMs);
+    const sizes: number[] = [];
+    for await (const { length } of pace.inTurn(ONE, Array<number>(500).fill(0), 500 * 700)) {
+      sizes.push(length);
+      // Each part takes so long that the next ones would be the smallest.
+      if (sizes.length <= 3) aheadMs += 3_000;
+    }
+    clock.mockRestore();
+    expect(sizes).toEqual([20, 20, 20, 100, 100, 100, 100, 40]);
   });
 
   it('with many bytes comes in parts', async () => {
     pace = new IngestPace({ rateLimitPerSecond: 100, rateLimitBytesPerSecond: 64 * MIB });
-    expect(await partsOf(15, 15 * 512 * 1024)).toEqual([5, 5, 5]);
+    expect(await partsOf(15, 15 * 512 * 1024)).toEqual([6, 6, 3]);
   });
 
   it('comes at once where limits leave time for it', async () => {

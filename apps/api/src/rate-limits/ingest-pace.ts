@@ -2,14 +2,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '#libs/platform';
 import type { Config } from '#libs/runtime';
+import { PartTempo } from './part-tempo.js';
 import { EVENTS_PER_REQUEST, WINDOW_SECONDS } from './rate-limits.js';
 
 /** A request up to this size never waits. */
 const SMALL: Load = { events: 20, bytes: 512 * 1024 };
 /** The size of the part of a large request that is passed on at once, in milliseconds at the rate of its key. */
 const AT_ONCE_MS = 50;
+/** The size of a part on a busy machine, likewise. Requests up to this size do not wait for a busy machine. */
+const BUSY_MS = 10;
 const AT_ONCE = { inMs: 0, takesMs: 0 };
 const WINDOW_MS = WINDOW_SECONDS * 1_000;
+/** A request that has come this long ago does not wait for a busy machine any more, but only for its turn. */
+const YIELDS_FOR_MS = 10_000;
 /** After this many requests, keys whose turn has passed are forgotten. */
 const FORGET_EVERY = 10_000;
 
@@ -19,18 +24,29 @@ interface Load {
   readonly bytes: number;
 }
 
+/** The requests of a key. Times in milliseconds of a monotonic clock. */
+interface Turns {
+  /** When the turns of earlier requests end, at the rate of the key. */
+  overAt: number;
+  /** When the next part may begin. */
+  nextAt: number;
+  /** Resolves once the last parts of all earlier large requests have begun. */
+  earlier: Promise<void>;
+}
+
 /**
  * Spreads the large requests of a key over time, at its average rates of events and bytes. Otherwise a key could use up
- * its quota at once, and other events would wait until that burst has passed all stages. With the quotas, no request
- * waits for longer than two of their windows.
+ * its quota at once, and other events would wait until that burst has passed all stages. While the machine is busy, the
+ * parts of large requests become smaller and slower (`PartTempo`).
  */
 @Injectable()
 export class IngestPace {
   readonly #msPerEvent: number;
   readonly #msPerByte: number;
   readonly #atOnce: Load;
-  /** When the turns of a key's earlier requests end; milliseconds of a monotonic clock. */
-  readonly #overAt = new Map<string, number>();
+  readonly #fewest: number;
+  readonly #tempo: PartTempo;
+  readonly #turns = new Map<string, Turns>();
   #requests = 0;
 
   constructor(@Inject(CONFIG) config: Pick<Config, 'rateLimitPerSecond' | 'rateLimitBytesPerSecond'>) {
@@ -40,10 +56,13 @@ export class IngestPace {
       events: Math.max(SMALL.events, Math.floor(AT_ONCE_MS / this.#msPerEvent)),
       bytes: Math.max(SMALL.bytes, Math.floor(AT_ONCE_MS / this.#msPerByte)),
     };
+    this.#fewest = Math.max(SMALL.events, Math.floor(BUSY_MS / this.#msPerEvent));
+    this.#tempo = new PartTempo(this.#fewest, this.#atOnce.events);
   }
 
   /**
-   * Cuts the events of a request into parts, in order, and yields each when it is its turn.
+   * Cuts the events of a request into parts, in order, and yields each when it is its turn. The caller takes the next
+   * one when the last one is acknowledged.
    * @param bytes the size of the whole request
    */
   async *inTurn<Event>(
@@ -51,30 +70,72 @@ export class IngestPace {
     events: readonly Event[],
     bytes: number,
   ): AsyncGenerator<readonly Event[], void, undefined> {
-    const parts = Math.ceil(Math.max(events.length / this.#atOnce.events, bytes / this.#atOnce.bytes));
-    const size = Math.ceil(events.length / parts);
+    const load = { events: events.length, bytes };
     const arrivedAt = performance.now();
-    const turn = this.take(key, { events: events.length, bytes }, arrivedAt);
-    for (let from = 0; from < events.length; from += size) {
-      const dueAt = arrivedAt + turn.inMs + (from / events.length) * turn.takesMs - AT_ONCE_MS;
-      const waitMs = dueAt - performance.now();
-      if (waitMs > 0) await delay(waitMs);
-      yield events.slice(from, from + size);
+    const turn = this.take(key, load, arrivedAt);
+    if (isSmall(load)) {
+      yield events;
+      return;
+    }
+    const turns = this.#of(key, arrivedAt);
+    const { earlier } = turns;
+    let passOn: () => void = () => undefined;
+    turns.earlier = new Promise((resolve) => {
+      passOn = resolve;
+    });
+    const yieldsUntil = events.length <= this.#fewest ? -Infinity : arrivedAt + YIELDS_FOR_MS;
+    const mostByBytes = Math.max(1, Math.floor((events.length * this.#atOnce.bytes) / bytes));
+    try {
+      await earlier;
+      turns.nextAt = Math.max(turns.nextAt, arrivedAt + turn.inMs - AT_ONCE_MS);
+      for (let from = 0; from < events.length;) {
+        await until(Math.max(turns.nextAt, Math.min(this.#tempo.restsUntilMs, yieldsUntil)));
+        const beganAt = performance.now();
+        const most = beganAt < yieldsUntil ? this.#tempo.size : this.#atOnce.events;
+        const part = events.slice(from, from + Math.min(most, mostByBytes));
+        from += part.length;
+        turns.nextAt = Math.max(turns.nextAt, beganAt - AT_ONCE_MS) + (part.length / events.length) * turn.takesMs;
+        if (from === events.length) passOn();
+        yield part;
+        const now = performance.now();
+        this.#tempo.took(now - beganAt, now);
+      }
+    } finally {
+      // The next one waits for those before this one, even if this one fails before its turn.
+      void earlier.then(passOn);
     }
   }
 
   /** @returns when the turn of a request begins, and how long it takes, in milliseconds */
-  take(key: string, { events, bytes }: Load, nowMs: number): { readonly inMs: number; readonly takesMs: number } {
+  take(key: string, load: Load, nowMs: number): { readonly inMs: number; readonly takesMs: number } {
     if (++this.#requests % FORGET_EVERY === 0) this.#forget(nowMs);
-    const beginsAt = Math.max(this.#overAt.get(key) ?? nowMs, nowMs);
+    const turns = this.#of(key, nowMs);
+    const beginsAt = Math.max(turns.overAt, nowMs);
     // A request with more than the quota of a window is counted as the whole quota.
-    const takesMs = Math.min(Math.max(events * this.#msPerEvent, bytes * this.#msPerByte), WINDOW_MS);
-    this.#overAt.set(key, beginsAt + takesMs);
-    const isSmall = events <= SMALL.events && bytes <= SMALL.bytes;
-    return isSmall ? AT_ONCE : { inMs: beginsAt - nowMs, takesMs };
+    const takesMs = Math.min(Math.max(load.events * this.#msPerEvent, load.bytes * this.#msPerByte), WINDOW_MS);
+    turns.overAt = beginsAt + takesMs;
+    return isSmall(load) ? AT_ONCE : { inMs: beginsAt - nowMs, takesMs };
+  }
+
+  #of(key: string, nowMs: number): Turns {
+    let turns = this.#turns.get(key);
+    if (turns === undefined) {
+      turns = { overAt: nowMs, nextAt: -Infinity, earlier: Promise.resolve() };
+      this.#turns.set(key, turns);
+    }
+    return turns;
   }
 
   #forget(nowMs: number): void {
-    for (const [key, overAt] of this.#overAt) if (overAt <= nowMs) this.#overAt.delete(key);
+    for (const [key, { overAt }] of this.#turns) if (overAt + YIELDS_FOR_MS <= nowMs) this.#turns.delete(key);
   }
+}
+
+function isSmall({ events, bytes }: Load): boolean {
+  return events <= SMALL.events && bytes <= SMALL.bytes;
+}
+
+async function until(dueAt: number): Promise<void> {
+  const waitMs = dueAt - performance.now();
+  if (waitMs > 0) await delay(waitMs);
 }

@@ -11,6 +11,7 @@ import {
 import type { MemberRule } from '../http/checked.decorator.js';
 import { memberPointer } from '../http/validation-error.js';
 import { aBoolean, anArrayOf, anIntegerOf, described, oneOf, problem } from '../http/member-rules.js';
+import { anEventType } from './webhook-members.js';
 
 /** RFC 9110, 5.6.2. */
 const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
@@ -172,6 +173,11 @@ export const ratePerSecond = described(anIntegerOf(1, 10_000), {
 
 export const numberInFlight = described(anIntegerOf(1, 1_000), {
   description: 'The most attempts at the same time. Default null: no limit of its own.',
+});
+
+export const urgentTypes = described(anArrayOf(anEventType, { uniqueItems: true, of: 'event types' }), {
+  description:
+    'The event types whose pushes pass others that wait for the endpoint. An order wins. Default null: the four alerting events. []: none.',
 });
 
 const orderedBy = oneOf(ORDERINGS);

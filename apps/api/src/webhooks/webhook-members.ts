@@ -38,7 +38,8 @@ function aTypeThat(isAllowed: (text: string) => boolean, refusal: string): Membe
   };
 }
 
-const anEventType = aTypeThat(isSubscribable, 'cannot be subscribed to');
+/** A type that an endpoint can subscribe to. */
+export const anEventType = aTypeThat(isSubscribable, 'cannot be subscribed to');
 
 /** A type whose example can be sent: all that producers may submit. */
 export const anExampleType = aTypeThat(isIngestable, 'cannot be sent as an example');

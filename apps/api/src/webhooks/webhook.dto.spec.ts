@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { GaplessError } from '#libs/domain';
 import { readDto } from '../http/json-body.decorator.js';
-import { CreateWebhookDto, widgetIdsOf } from './webhook.dto.js';
+import { CreateWebhookDto, deliveryChangesOf, widgetIdsOf } from './webhook.dto.js';
 
 const WIDGET = '0b5fbb3c-51d4-4bd9-9d0b-7a0ac8c5a001';
 const MINIMAL = { url: 'https://example.com/hook', events: ['ticket.created'] };
@@ -52,6 +52,8 @@ describe('the body that registers an endpoint', () => {
     [{ widget_ids: [WIDGET, 'w'] }, '#/widget_ids/1', 'invalid_format'],
     [{ widget_ids: [null] }, '#/widget_ids/0', 'wrong_type'],
     [{ widget_ids: Array.from({ length: 1_001 }, () => WIDGET) }, '#/widget_ids', 'out_of_range'],
+    [{ urgent: 'ticket.created' }, '#/urgent', 'wrong_type'],
+    [{ urgent: ['ticket.created', 'ticket.created'] }, '#/urgent/1', 'not_allowed'],
     [{ is_active: false }, '#/is_active', 'unknown_member'],
   ])('is refused with %p', (change, pointer, code) => {
     expect(refusal({ ...MINIMAL, ...change })).toMatchObject({
@@ -64,6 +66,19 @@ describe('the body that registers an endpoint', () => {
     expect(refusal({ ...MINIMAL, events: ['ticket.created', type] })).toMatchObject({
       code: 'unknown_event_type',
       problems: [{ pointer: '#/events/1' }],
+    });
+  });
+
+  it('names urgent types of the catalog, none or the usual ones', () => {
+    const urgentOf = (urgent: unknown) => deliveryChangesOf(read({ ...MINIMAL, urgent })).settings;
+    expect([['ticket.sla_breach'], [], null].map(urgentOf)).toEqual([
+      { urgent: ['ticket.sla_breach'] },
+      { urgent: [] },
+      { urgent: null },
+    ]);
+    expect(refusal({ ...MINIMAL, urgent: ['ticket.none'] })).toMatchObject({
+      code: 'unknown_event_type',
+      problems: [{ pointer: '#/urgent/0' }],
     });
   });
 

@@ -21,6 +21,7 @@ import {
   ratePerSecond,
   retryAfterRespect,
   signatureKinds,
+  urgentTypes,
 } from './delivery-members.js';
 import {
   activity,
@@ -84,6 +85,9 @@ export class CreateWebhookDto {
 
   @Checked(absentOr(eventOrdering))
   readonly ordering?: OrderingJson;
+
+  @Checked(absentOrNull(urgentTypes))
+  readonly urgent?: readonly string[] | null;
 }
 
 /**
@@ -138,6 +142,9 @@ export class UpdateWebhookDto {
 
   @Checked(absentOr(eventOrdering))
   readonly ordering?: OrderingJson;
+
+  @Checked(absentOrNull(urgentTypes))
+  readonly urgent?: readonly string[] | null;
 }
 
 /** Returns the members that concern delivery, if there are any. */
@@ -153,6 +160,7 @@ export function deliveryChangesOf(body: CreateWebhookDto | UpdateWebhookDto): {
     ...(body.max_per_second === undefined ? {} : { maxPerSecond: body.max_per_second }),
     ...(body.max_in_flight === undefined ? {} : { maxInFlight: body.max_in_flight }),
     ...(body.ordering === undefined ? {} : { ordering: { by: body.ordering.by, batch: body.ordering.batch ?? 1 } }),
+    ...(body.urgent === undefined ? {} : { urgent: body.urgent }),
   };
   const customHeaders: CustomHeadersChange = {
     ...(body.headers === undefined ? {} : { headers: body.headers }),

@@ -22,6 +22,7 @@ export interface WebhookJson {
   readonly max_per_second: number | null;
   readonly max_in_flight: number | null;
   readonly ordering: { readonly by: string; readonly batch: number };
+  readonly urgent: readonly string[] | null;
 }
 
 export function webhookJson(endpoint: EndpointRecord): WebhookJson {
@@ -47,6 +48,7 @@ export function webhookJson(endpoint: EndpointRecord): WebhookJson {
     max_per_second: settings.maxPerSecond,
     max_in_flight: settings.maxInFlight,
     ordering: { by: settings.ordering.by, batch: settings.ordering.batch },
+    urgent: settings.urgent,
   };
 }
 

@@ -1979,6 +1979,8 @@ export interface components {
                 /** @default 1 */
                 batch: number;
             };
+            /** @description The event types whose pushes pass others that wait for the endpoint. An order wins. Default null: the four alerting events. []: none. */
+            urgent: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted")[] | null;
         };
         WebhookWithSecret: {
             id: string;
@@ -2031,6 +2033,8 @@ export interface components {
                 /** @default 1 */
                 batch: number;
             };
+            /** @description The event types whose pushes pass others that wait for the endpoint. An order wins. Default null: the four alerting events. []: none. */
+            urgent: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted")[] | null;
             /** @description The signing secret. Shown only in this response. */
             secret: string;
         };
@@ -2120,6 +2124,8 @@ export interface components {
                 /** @default 1 */
                 batch: number;
             };
+            /** @description The event types whose pushes pass others that wait for the endpoint. An order wins. Default null: the four alerting events. []: none. */
+            urgent: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted")[] | null;
             /** @description The signing secret. Shown only in this response. */
             secret: string;
             /**
@@ -2179,6 +2185,8 @@ export interface components {
                 /** @default 1 */
                 batch: number;
             };
+            /** @description The event types whose pushes pass others that wait for the endpoint. An order wins. Default null: the four alerting events. []: none. */
+            urgent: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted")[] | null;
             health: {
                 /**
                  * @description failing: more than 5 % of the recent deliveries failed or are being retried, or the last attempt failed and there are none. disabled: automatically, after too many failed attempts in a row. paused: by an operator.
@@ -2256,6 +2264,8 @@ export interface components {
                 /** @default 1 */
                 batch: number;
             };
+            /** @description The event types whose pushes pass others that wait for the endpoint. An order wins. Default null: the four alerting events. []: none. */
+            urgent?: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted")[] | null;
         };
         WebhookChange: {
             /**
@@ -2309,6 +2319,8 @@ export interface components {
                 /** @default 1 */
                 batch: number;
             };
+            /** @description The event types whose pushes pass others that wait for the endpoint. An order wins. Default null: the four alerting events. []: none. */
+            urgent?: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted")[] | null;
         };
         /** @description What became of an event on its way to an endpoint. */
         Delivery: {

@@ -168,7 +168,16 @@ export function EndpointForm({ initial, submitText, busy, failure, cancel, onSub
   );
 }
 
-const DELIVERY_MEMBERS = ['filter', 'headers', 'auth', 'max_per_second', 'max_in_flight', 'ordering', 'signatures'];
+const DELIVERY_MEMBERS = [
+  'filter',
+  'headers',
+  'auth',
+  'max_per_second',
+  'max_in_flight',
+  'ordering',
+  'urgent',
+  'signatures',
+];
 
 type Member = 'url' | 'name' | 'description' | 'events' | 'widgetIds' | 'delivery';
 

@@ -17,6 +17,9 @@ const LIMITS: LaneLimits = {
   heldPerOrg: 100,
   heldPerEndpoint: 3,
   heldPerSluggishEndpoint: 1,
+  urgentPerEndpoint: 2,
+  urgentPerSluggishEndpoint: 1,
+  urgentPerOrg: 3,
 };
 const topics = topicNames('gapless', [10_000]);
 
@@ -106,6 +109,11 @@ function aContext(generation = 1): BatchContext {
 /** The attempt of the event `seq`, at the offset of the same number; each to its own endpoint by default. */
 function record(seq: number, endpoint = 1_000 + seq, partition = 0): StoredRecord {
   return storedAttempt(aDueAttempt(seq, anEndpointId(endpoint)), seq, TOPIC, partition);
+}
+
+function urgentRecord(seq: number, endpoint: number): StoredRecord {
+  const due = aDueAttempt(seq, anEndpointId(endpoint));
+  return storedAttempt({ ...due, delivery: { ...due.delivery, isUrgent: true } }, seq, TOPIC, 0);
 }
 
 function feed(feeder: LaneFeeder, records: readonly StoredRecord[], generation = 1): Promise<Handled> {
@@ -515,3 +523,37 @@ describe('an attempt that the lane gives up for a sluggish endpoint', () => {
     });
   });
 });
+
+describe('an urgent attempt', () => {
+  it('passes others of its endpoint that wait for room', async () => {
+    const feeder = aFeederIn(new Lane({ ...LIMITS, inFlightPerEndpoint: 1 }, () => performance.now()), divertInto([]));
+    await feed(feeder, [...[1, 2, 3, 4, 5].map((seq) => record(seq, 7)), ...[6, 7].map((seq) => urgentRecord(seq, 7))]);
+    for (const seq of [1, 6, 7, 2, 3, 4, 5]) {
+      await eventually(() => {
+        expect(made.at(-1)).toBe(seq);
+      });
+      end(seq);
+    }
+  });
+
+  it('is not diverted because of others that are', async () => {
+    const diverted: number[] = [];
+    const large = Buffer.alloc(1024 * 1024);
+    const feeder = aFeeder(divertInto(diverted));
+    const others = Array.from({ length: 8 }, (_, index) => ({ ...record(index + 1, 7), value: large }));
+    await feed(feeder, [...others, urgentRecord(9, 7), urgentRecord(10, 7), urgentRecord(11, 7)]);
+    expect(diverted).toEqual([6, 7, 8]);
+    expect(made).toEqual([1, 2, 3, 9, 10]);
+    end(9);
+    await eventually(() => {
+      expect(made).toEqual([1, 2, 3, 9, 10, 11]);
+    });
+  });
+});
+
+function divertInto(diverted: number[]) {
+  return ({ delivery }: DueAttempt) => {
+    diverted.push(delivery.seq);
+    return Promise.resolve();
+  };
+}

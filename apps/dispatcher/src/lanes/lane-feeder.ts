@@ -24,6 +24,8 @@ const WAITING_BYTES = 4 * 1024 * 1024;
 const GOES_ON_BYTES = 3 * 1024 * 1024;
 /** Bytes that may wait for the share of an endpoint that answers quickly, before such attempts are diverted. */
 const PATIENT_BYTES = 2 * 1024 * 1024;
+/** The same for urgent attempts, in addition: a sweep may raise hundreds of alerts at once. */
+const URGENT_BYTES = 512 * 1024;
 /** How long attempts in flight may delay the release of partitions to other members. */
 const RELEASE_MS = 500;
 /** The longest rest of a partition. Usually a rest ends earlier, when fewer of its attempts wait. */
@@ -141,6 +143,8 @@ interface PartitionFlight {
   generation: number;
   /** Fetched attempts that have no room in the lane yet. */
   readonly waiting: WaitingRoom;
+  /** The urgent ones, which come first. */
+  readonly urgent: WaitingRoom;
   isResting: boolean;
   committed: number;
   /** The first offset of the last batch. */
@@ -205,7 +209,7 @@ export class LaneFeeder {
   take(batch: RecordBatch, context: BatchContext): Intake {
     this.#withdrawLost();
     const flight = this.#flightOf(batch, context);
-    const { tracker, waiting } = flight;
+    const { tracker } = flight;
     const isDraining = () => this.#draining;
     return {
       stay: flight,
@@ -226,7 +230,7 @@ export class LaneFeeder {
         if (this.#flights.get(flight.partition) === flight) this.#withdraw(flight);
       },
       handled: () => {
-        flight.isResting = waiting.bytes > WAITING_BYTES;
+        flight.isResting = flight.waiting.bytes > WAITING_BYTES;
         if (!flight.isResting) return undefined;
         const nextOffset = (batch.records.at(-1)?.offset ?? 0) + 1;
         return { kind: 'later', nextOffset, waitMs: LONGEST_REST_MS };
@@ -272,6 +276,7 @@ export class LaneFeeder {
       tracker,
       generation: context.generation,
       waiting: new WaitingRoom(),
+      urgent: new WaitingRoom(),
       isResting: false,
       committed: firstOffset,
       handedFrom: firstOffset,
@@ -282,7 +287,7 @@ export class LaneFeeder {
   }
 
   #offerOrWait(flight: PartitionFlight, attempt: Waiting): Offered {
-    const { waiting } = flight;
+    const waiting = roomOf(flight, attempt.due);
     const offered = waiting.holds(attempt.due) ? 'share_full' : this.#offer(flight, attempt);
     if (offered === 'share_full' && !this.#isPatient(flight, attempt.due)) return offered;
     if (offered !== 'taken') waiting.add(attempt);
@@ -302,7 +307,7 @@ export class LaneFeeder {
         },
       );
     const giveUp = () => {
-      if (this.options.divert === undefined) flight.waiting.add(attempt);
+      if (this.options.divert === undefined) roomOf(flight, due).add(attempt);
       else {
         this.#divert(attempt);
         record.close();
@@ -312,9 +317,10 @@ export class LaneFeeder {
   }
 
   /** Whether the attempt waits until its share has room. It does not wait behind slow answers if it can be diverted. */
-  #isPatient({ waiting }: PartitionFlight, { delivery }: DueAttempt): boolean {
+  #isPatient(flight: PartitionFlight, due: DueAttempt): boolean {
     if (this.options.divert === undefined) return true;
-    return waiting.bytes < PATIENT_BYTES && !this.options.lane.isSluggish(delivery.endpointId);
+    const most = due.delivery.isUrgent === true ? URGENT_BYTES : PATIENT_BYTES;
+    return roomOf(flight, due).bytes < most && !this.options.lane.isSluggish(due.delivery.endpointId);
   }
 
   #divert({ due, record }: Waiting): void {
@@ -343,7 +349,7 @@ export class LaneFeeder {
     if (!this.mayBegin || this.#draining) return;
     this.options.lane.advance();
     for (const flight of this.#flights.values()) {
-      flight.waiting.offer((waiting) => this.#isPlaced(flight, waiting));
+      for (const room of [flight.urgent, flight.waiting]) room.offer((waiting) => this.#isPlaced(flight, waiting));
       if (!flight.isResting || flight.waiting.bytes > GOES_ON_BYTES) continue;
       flight.isResting = false;
       flight.context.resume(flight.topic, flight.partition);
@@ -399,6 +405,11 @@ export class LaneFeeder {
       }),
     );
   }
+}
+
+/** Urgent attempts wait in a room of their own, so that they do not wait for others of their endpoint. */
+function roomOf({ urgent, waiting }: PartitionFlight, { delivery }: DueAttempt): WaitingRoom {
+  return delivery.isUrgent === true ? urgent : waiting;
 }
 
 /** Leaves this record and those after it to the next owner of the partition. */

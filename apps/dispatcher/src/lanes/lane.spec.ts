@@ -9,6 +9,9 @@ const LIMITS: LaneLimits = {
   heldPerOrg: 10,
   heldPerEndpoint: 5,
   heldPerSluggishEndpoint: 1,
+  urgentPerEndpoint: 2,
+  urgentPerSluggishEndpoint: 1,
+  urgentPerOrg: 3,
 };
 const [A, B, C] = ['A', 'B', 'C'].map((letter) => parseEndpointId(`whe_${letter.repeat(26)}`)!) as [
   EndpointId,
@@ -38,11 +41,12 @@ function offer(
   endpointId: EndpointId,
   owner: object = OWNER,
   orgId: OrgId = ORG,
+  isUrgent = false,
 ): Attempt & { readonly answer: string } {
   const attempt: Attempt = { state: 'waiting', end: () => undefined };
   const answer = lane.offer(
     owner,
-    { orgId, endpointId },
+    { orgId, endpointId, isUrgent },
     (flight) => {
       attempt.state = 'in flight';
       flight.posting();
@@ -380,5 +384,58 @@ describe('a lane that busy endpoints fill', () => {
     }
     expect(ofOther?.state).toBe('in flight');
     expect(ofBusy.map(({ state }) => state)).toEqual(['done', 'done', 'in flight', 'waiting', 'waiting']);
+  });
+});
+
+describe('an urgent attempt', () => {
+  const urgent = (endpointId: EndpointId, orgId = ORG) => offer(endpointId, OWNER, orgId, true);
+
+  it('begins before others that wait for its endpoint, even if that holds as many as it may', async () => {
+    const others = offerMany(A, 6);
+    expect(others.map(({ answer }) => answer)).toEqual([...Array<string>(5).fill('taken'), 'share_full']);
+    const [first, second] = [urgent(A), urgent(A)];
+    expect([first.state, second.state]).toEqual(['waiting', 'waiting']);
+    await end(others[0]!);
+    expect([first.state, second.state, others[2]!.state]).toEqual(['in flight', 'waiting', 'waiting']);
+    await end(others[1]!, first);
+    expect([second.state, others[2]!.state, others[3]!.state]).toEqual(['in flight', 'in flight', 'waiting']);
+  });
+
+  it('is like all others if its endpoint has enough of them, so that all urgent is as none', async () => {
+    const all = Array.from({ length: 8 }, () => urgent(A));
+    expect(all.map(({ answer }) => answer)).toEqual([
+      ...Array<string>(5).fill('taken'),
+      ...Array<string>(3).fill('share_full'),
+    ]);
+    expect(all.filter(({ state }) => state === 'in flight')).toHaveLength(LIMITS.inFlightPerEndpoint);
+    await end(all[0]!);
+    expect(urgent(A).answer).toBe('taken');
+  });
+
+  it('has one of a few places of its organization', () => {
+    lane = new Lane({ ...LIMITS, held: 100, heldPerOrg: 15 }, () => nowMs);
+    for (const id of [A, B, C]) offerMany(id, LIMITS.heldPerEndpoint);
+    expect([A, A, B, C].map((id) => urgent(id).answer)).toEqual(['taken', 'taken', 'taken', 'share_full']);
+  });
+
+  it('has one place of an endpoint that answers slowly, and the others are given up', async () => {
+    const full = offerMany(A, LIMITS.heldPerEndpoint);
+    const urgents = [urgent(A), urgent(A)];
+    nowMs = 1_500;
+    lane.relieve();
+    expect(full.map(({ state }) => state)).toEqual(['in flight', 'in flight', 'given up', 'given up', 'given up']);
+    expect(urgents.map(({ state }) => state)).toEqual(['waiting', 'given up']);
+    expect(urgent(A).answer).toBe('share_full');
+    await end(full[0]!);
+    expect(urgents[0]!.state).toBe('in flight');
+  });
+
+  it('is no longer counted after it has ended or was withdrawn', async () => {
+    offerMany(A, LIMITS.heldPerEndpoint);
+    const owner = {};
+    expect([0, 1].map(() => offer(A, owner, ORG, true).answer)).toEqual(['taken', 'taken']);
+    lane.withdraw(owner);
+    expect([urgent(A).answer, urgent(A).answer, urgent(A).answer]).toEqual(['taken', 'taken', 'share_full']);
+    await settled();
   });
 });

@@ -20,6 +20,12 @@ export interface LaneLimits {
   readonly heldPerEndpoint: number;
   /** The same for an endpoint that answers slowly: many of them together must leave room for the others. */
   readonly heldPerSluggishEndpoint: number;
+  /** Urgent attempts that one endpoint may hold in addition, and that pass its others. */
+  readonly urgentPerEndpoint: number;
+  /** The same for an endpoint that answers slowly. */
+  readonly urgentPerSluggishEndpoint: number;
+  /** The same for the endpoints of one organization together. */
+  readonly urgentPerOrg: number;
 }
 
 /** An endpoint that takes longer than this to answer is sluggish … */
@@ -79,6 +85,8 @@ export class Flight {
 export type Make = (flight: Flight) => Promise<void>;
 
 interface Waiting {
+  /** Whether it passes the others of its endpoint. */
+  readonly isUrgent: boolean;
   /** The owner that offered the attempt. */
   readonly owner: object;
   readonly make: Make;
@@ -89,6 +97,8 @@ interface Waiting {
 /** The attempts of an organization's endpoints in a lane. */
 class OrgShare {
   held = 0;
+  /** How many of them are urgent. */
+  urgent = 0;
   /** How many endpoints of the organization the lane knows. */
   endpoints = 0;
   /** When the organization last held as many attempts as it may. */
@@ -97,7 +107,10 @@ class OrgShare {
 
 /** The attempts of one endpoint in a lane. */
 class EndpointShare {
+  /** Attempts that wait, urgent ones first. */
   readonly waiting: Waiting[] = [];
+  /** The urgent attempts that are held. */
+  urgent = 0;
   /** A `Set` iterates in the order of insertion, so the first is the oldest. */
   readonly inFlight = new Set<Flight>();
   /** Attempts that are answered, but whose outcome is not in Kafka yet. */
@@ -114,6 +127,16 @@ class EndpointShare {
 
   get held(): number {
     return this.inFlight.size + this.waiting.length + this.settling;
+  }
+
+  add(waiting: Waiting): void {
+    if (waiting.isUrgent) this.waiting.splice(this.urgentWaiting, 0, waiting);
+    else this.waiting.push(waiting);
+  }
+
+  get urgentWaiting(): number {
+    const place = this.waiting.findIndex(({ isUrgent }) => !isUrgent);
+    return place === -1 ? this.waiting.length : place;
   }
 
   isSluggish(nowMs: number): boolean {
@@ -178,26 +201,50 @@ export class Lane {
   }
 
   /**
-   * Offers an attempt to the lane.
+   * Offers an attempt to the lane. A few urgent ones of each endpoint pass its others; more of them are like all others.
    * @param owner the owner of the attempt, which can `withdraw` it
    * @param giveUp called in place of `make` if the endpoint becomes sluggish while the attempt waits
    */
-  offer(owner: object, { orgId, endpointId }: PlaceHolder, make: Make, giveUp: () => void): Offer {
+  offer(
+    owner: object,
+    { orgId, endpointId, isUrgent: asksToPass = false }: PlaceHolder & { readonly isUrgent?: boolean },
+    make: Make,
+    giveUp: () => void,
+  ): Offer {
     const { held, keptForModest, heldPerOrg, heldPerEndpoint, heldPerSluggishEndpoint } = this.limits;
-    const isModest = (this.#shares.get(endpointId)?.held ?? 0) < MODEST;
+    const known = this.#shares.get(endpointId);
+    const isModest = (known?.held ?? 0) < MODEST || (asksToPass && (known?.urgent ?? 0) < MODEST);
     if (this.#held >= (isModest ? held : held - keptForModest)) return 'lane_full';
     const share = this.#shareOf(orgId, endpointId);
     const nowMs = this.nowMs();
+    if (asksToPass && this.#hasUrgentRoom(share, nowMs)) {
+      this.#take(endpointId, share, { isUrgent: true, owner, make, giveUp });
+      return 'taken';
+    }
     const room = (share.isSluggish(nowMs) ? heldPerSluggishEndpoint : heldPerEndpoint) - share.held;
     const roomOfOrg = heldPerOrg - share.org.held;
     if (room <= 1) share.fullAtMs = nowMs;
     if (roomOfOrg <= 1) share.org.fullAtMs = nowMs;
     if (room <= 0 || roomOfOrg <= 0) return 'share_full';
+    this.#take(endpointId, share, { isUrgent: false, owner, make, giveUp });
+    return 'taken';
+  }
+
+  #hasUrgentRoom(share: EndpointShare, nowMs: number): boolean {
+    const { urgentPerEndpoint, urgentPerSluggishEndpoint, urgentPerOrg } = this.limits;
+    const most = share.isSluggish(nowMs) ? urgentPerSluggishEndpoint : urgentPerEndpoint;
+    return share.urgent < most && share.org.urgent < urgentPerOrg;
+  }
+
+  #take(endpointId: EndpointId, share: EndpointShare, waiting: Waiting): void {
     this.#held++;
     share.org.held++;
-    share.waiting.push({ owner, make, giveUp });
+    if (waiting.isUrgent) {
+      share.urgent++;
+      share.org.urgent++;
+    }
+    share.add(waiting);
     this.#advance(endpointId, share);
-    return 'taken';
   }
 
   isSluggish(endpointId: EndpointId): boolean {
@@ -213,10 +260,12 @@ export class Lane {
     );
     for (const [endpointId, share] of this.#shares) {
       if (share.isSluggish(nowMs)) {
-        const keep = Math.max(0, this.limits.heldPerSluggishEndpoint - share.inFlight.size - share.settling);
-        for (const { giveUp } of share.waiting.splice(keep)) {
-          giveUp();
-          this.#release(share);
+        const { heldPerSluggishEndpoint, urgentPerSluggishEndpoint } = this.limits;
+        const urgent = Math.min(share.urgentWaiting, urgentPerSluggishEndpoint);
+        const keep = Math.max(urgent, heldPerSluggishEndpoint - share.inFlight.size - share.settling);
+        for (const given of share.waiting.splice(keep)) {
+          given.giveUp();
+          this.#release(share, given);
         }
       } else if (share.held === 0 && nowMs - share.startedAtMs > SLUGGISH_FOR_MS) {
         this.#shares.delete(endpointId);
@@ -229,9 +278,9 @@ export class Lane {
   withdraw(owner: object): void {
     for (const share of this.#shares.values()) {
       const kept = share.waiting.filter((waiting) => waiting.owner !== owner);
-      const dropped = share.waiting.length - kept.length;
+      const dropped = share.waiting.filter((waiting) => waiting.owner === owner);
       share.waiting.splice(0, Infinity, ...kept);
-      for (let left = dropped; left > 0; left--) this.#release(share);
+      for (const waiting of dropped) this.#release(share, waiting);
       for (const flight of share.inFlight) if (flight.owner === owner) flight.withdraw();
     }
   }
@@ -286,7 +335,7 @@ export class Lane {
     void next.make(flight).finally(() => {
       // Answered attempts are settling. Attempts that were never sent are still in flight.
       if (!share.inFlight.delete(flight)) share.settling--;
-      this.#release(share);
+      this.#release(share, next);
       this.#goOn(endpointId, share);
     });
   }
@@ -311,8 +360,12 @@ export class Lane {
     return share;
   }
 
-  #release(share: EndpointShare): void {
+  #release(share: EndpointShare, { isUrgent }: Waiting): void {
     share.org.held--;
+    if (isUrgent) {
+      share.urgent--;
+      share.org.urgent--;
+    }
     this.#held--;
     if (this.#held === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }

@@ -40,7 +40,8 @@ const limits = (change: Partial<PacedEndpoint>): PacedEndpoint => ({
 function overdueOf({ delivery, run, attempt }: DueAttempt): OverdueAttempt {
   const { deliveryId, createdAtMs } = delivery;
   const createdAt = new Date(createdAtMs);
-  return { deliveryId, endpointId: delivery.endpointId, createdAt, run, attempts: attempt - 1 };
+  const isUrgent = delivery.isUrgent === true;
+  return { deliveryId, endpointId: delivery.endpointId, createdAt, run, attempts: attempt - 1, isUrgent };
 }
 
 beforeEach(() => {
@@ -54,16 +55,16 @@ beforeEach(() => {
   pump = new PacedPump({
     endpoints: { list: () => Promise.resolve(listed) },
     overdue: {
-      suspects: (ids: readonly EndpointId[], _before, perEndpoint) =>
+      suspects: (ids: readonly EndpointId[], _before, perEndpoint, which) =>
         Promise.resolve(
           ids.flatMap((id) =>
             waiting
               .filter(({ delivery }) => delivery.endpointId === id)
-              .slice(0, perEndpoint)
-              .map(overdueOf),
+              .map(overdueOf)
+              .filter(({ isUrgent }) => isUrgent === (which === 'urgent'))
+              .slice(0, perEndpoint),
           ),
         ),
-      suspectsOutOfOrder: () => Promise.resolve([]),
       stillDue: (suspects) =>
         Promise.resolve(
           suspects.flatMap(
@@ -134,6 +135,27 @@ describe('a paced endpoint', () => {
     await endAll();
     waiting = stored;
     expect(await roundAt(300)).toEqual([4, 5, 6]);
+  });
+
+  it('gets urgent ones first, but not them alone', async () => {
+    listed = [limits({ maxInFlight: 2 })];
+    waiting.push(
+      ...[90, 91, 92, 93].map((seq) => {
+        const due = aDueAttempt(seq, endpointId);
+        return { ...due, delivery: { ...due.delivery, isUrgent: true as const } };
+      }),
+    );
+    const rounds: (readonly number[])[] = [];
+    for (const atMs of [0, 300, 600, 900]) {
+      rounds.push(await roundAt(atMs));
+      await endAll();
+    }
+    expect(rounds).toEqual([
+      [90, 91],
+      [92, 1],
+      [93, 2],
+      [3, 4],
+    ]);
   });
 
   it('has at most its limit in flight', async () => {

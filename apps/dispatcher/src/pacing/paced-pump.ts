@@ -23,10 +23,12 @@ const CROWDED_FROM = 500;
 const READ_AT_ONCE = 100;
 /** Attempts of an endpoint whose outcomes are not projected yet. With more, it waits for the projection. */
 const TAKEN_PER_ENDPOINT = 2_000;
+/** Urgent attempts that may begin before one that is not urgent and waits. */
+const URGENT_IN_A_ROW = 3;
 
 export interface PacedPumpDependencies {
   readonly endpoints: Pick<PacedEndpoints, 'list'>;
-  readonly overdue: Pick<OverdueDeliveries, 'suspects' | 'suspectsOutOfOrder' | 'stillDue'>;
+  readonly overdue: Pick<OverdueDeliveries, 'suspects' | 'stillDue'>;
   /** What ordered endpoints need in addition. */
   readonly ordered: Pick<OrderedPumpDependencies, 'deliveries' | 'starts' | 'find' | 'prepare' | 'make'>;
   readonly partitions: Pick<PacedPartitions, 'ready' | 'keep' | 'leave'>;
@@ -63,6 +65,8 @@ class PacedShare {
   readonly taken = new Map<string, boolean>();
   inFlight = 0;
   lookAtMs = -Infinity;
+  /** Urgent attempts that were picked since the last one that is not. */
+  urgentInARow = 0;
 
   constructor(
     public limits: PacedEndpoint,
@@ -78,6 +82,21 @@ class PacedShare {
    */
   room(isCrowded: boolean, quietFromMs: number): number {
     return Math.min(this.roomInOrder(isCrowded, quietFromMs), TAKEN_PER_ENDPOINT - this.taken.size);
+  }
+
+  /** Picks attempts, urgent ones first. Of four, one is not urgent if any such one waits. */
+  pick(waiting: readonly OverdueAttempt[], most: number): readonly OverdueAttempt[] {
+    const urgent = waiting.filter(({ isUrgent }) => isUrgent);
+    const others = waiting.filter(({ isUrgent }) => !isUrgent);
+    const picked: OverdueAttempt[] = [];
+    while (picked.length < most) {
+      const isOthersTurn = this.urgentInARow >= URGENT_IN_A_ROW && others.length > 0;
+      const next = isOthersTurn ? others.shift() : (urgent.shift() ?? others.shift());
+      if (next === undefined) break;
+      this.urgentInARow = next.isUrgent ? this.urgentInARow + 1 : 0;
+      picked.push(next);
+    }
+    return picked;
   }
 
   /** Returns how many attempts of ordered deliveries may begin now. */
@@ -176,7 +195,7 @@ export class PacedPump {
     await this.#ordered.round(generation, (id) => this.#isReady(this.use.partitionOf(id)));
     await this.#beginDue(
       (id) => !this.#ordered.has(id),
-      (...asked) => this.use.overdue.suspects(...asked),
+      (...asked) => this.#dueInAnyOrder(...asked),
       LOOK_EVERY_MS,
     );
   }
@@ -186,7 +205,7 @@ export class PacedPump {
     const sinceMs = this.use.nowMs();
     const isLooking = await this.#beginDue(
       (id) => this.#ordered.has(id),
-      (...asked) => this.use.overdue.suspectsOutOfOrder(...asked),
+      (...asked) => this.use.overdue.suspects(...asked, 'out_of_order'),
       Math.max(LOOK_EVERY_MS, this.#outOfOrderTookMs * OUT_OF_ORDER_PART),
     );
     // No index leaves out what waits for its turn, so with a large backlog this takes long.
@@ -246,7 +265,7 @@ export class PacedPump {
     for (const id of this.#shares.keys()) if (!paced.has(id)) this.#former.add(id);
   }
 
-  /** Picks the attempts that have waited longest, as many as have room. */
+  /** Picks the urgent attempts and those that have waited longest, as many as have room. */
   async #pick(
     asked: ReadonlyMap<EndpointId, PacedShare>,
     find: FindDue,
@@ -274,9 +293,15 @@ export class PacedPump {
         this.#former.delete(id);
         this.#shares.delete(id);
       }
-      picked.push(...fresh.slice(0, Math.max(0, this.#roomOf(share))));
+      picked.push(...share.pick(fresh, this.#roomOf(share)));
     }
     return picked;
+  }
+
+  /** Each list begins with what is taken already, which is therefore not forgotten. */
+  async #dueInAnyOrder(...asked: Parameters<FindDue>): Promise<readonly OverdueAttempt[]> {
+    const { overdue } = this.use;
+    return [...(await overdue.suspects(...asked, 'urgent')), ...(await overdue.suspects(...asked, 'not_urgent'))];
   }
 
   async #begin(picked: readonly OverdueAttempt[]): Promise<void> {

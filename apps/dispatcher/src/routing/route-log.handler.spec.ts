@@ -58,7 +58,12 @@ let generation: number;
 let isStale: boolean;
 
 function anEndpointRow(id: EndpointId, events: readonly string[], change: object = {}) {
-  const moment = { receives_after_seq: '0', receives_from_offset: null, created_ms: String(AT_MS) };
+  const moment = {
+    receives_after_seq: '0',
+    receives_from_offset: null,
+    created_ms: String(AT_MS),
+    delivery_settings: null,
+  };
   return { id, org_id: ORG, events, widget_ids: null, filter: null, ...moment, inactive: null, ...change };
 }
 
@@ -82,7 +87,9 @@ function aDispatcher(): Dispatcher {
   sessions.joined('router', { generation: 1, assigned: { [topics.log]: [0] }, holdsLease: () => true });
   const [logger, signal] = [createLogger('silent', 'test'), new AbortController().signal];
   const limits = { held: 5_000, keptForModest: 0, inFlightPerEndpoint: 5_000, heldPerOrg: 5_000 };
-  const lane = new Lane({ ...limits, heldPerEndpoint: 5_000, heldPerSluggishEndpoint: 5_000 }, () => performance.now());
+  const perEndpoint = { heldPerEndpoint: 5_000, heldPerSluggishEndpoint: 5_000 };
+  const urgent = { urgentPerEndpoint: 0, urgentPerSluggishEndpoint: 0, urgentPerOrg: 0 };
+  const lane = new Lane({ ...limits, ...perEndpoint, ...urgent }, () => performance.now());
   first = new LaneFeeder(
     {
       group: 'router',
@@ -289,6 +296,29 @@ describe('an organization with many deliveries in a batch', () => {
     expect(routedTo(ALL_TICKETS)).toEqual([1, 2, 3, 4, 5, 6, 7]);
     expect(await handle(mixed(8, 9, 3))).toBeUndefined();
     expect(routedTo(ALL_TICKETS).slice(-2)).toEqual([8, 9]);
+  });
+
+  it('has its urgent events routed before, once, and each endpoint says which they are', async () => {
+    const urgent = { delivery_settings: { urgent: ['conversation.handed_off'] } };
+    const order = { delivery_settings: { ...urgent.delivery_settings, ordering: { by: 'endpoint', batch: 1 } } };
+    const events = ['ticket.created', 'conversation.handed_off'];
+    subscribers = [
+      anEndpointRow(ALL_TICKETS, events, urgent),
+      anEndpointRow(LEADS_ONLY, events),
+      anEndpointRow(RESTED, events, { ...order, is_ordered: true }),
+    ];
+    const records = [1, 2, 3, 4, 5].map((seq) => stored(seq, seq === 4 ? 'conversation.handed_off' : 'ticket.created'));
+    const rest = await handleUnfinished({ topic: topics.log, partition: 0, records });
+    expect([ALL_TICKETS, LEADS_ONLY, RESTED].map(routedTo)).toEqual([[4], [], []]);
+    expect(made[0]!.delivery.isUrgent).toBe(true);
+    await rest();
+    expect(routedTo(ALL_TICKETS)).toEqual([4, 1, 2, 3, 5]);
+    expect([LEADS_ONLY, RESTED].map(routedTo)).toEqual([
+      [1, 2, 3, 4, 5],
+      [1, 2, 3, 4, 5],
+    ]);
+    expect(made.filter(({ delivery }) => delivery.isUrgent === true)).toHaveLength(1);
+    await expectSaved([[topics.log, [0], [5], [AT_MS + 5]]]);
   });
 
   it('keeps its batch, and a later one without it, from being written down as routed', async () => {

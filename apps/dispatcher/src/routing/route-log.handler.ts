@@ -4,10 +4,12 @@ import { Ctx, Payload } from '@nestjs/microservices';
 import {
   deliveryIdOf,
   isReceived,
+  isUrgent,
   laneOf,
   outOfTime,
   receptionOf,
   SeqGate,
+  type DeliveryRef,
   type DueAttempt,
   type EventFilters,
   type LogEvent,
@@ -38,7 +40,9 @@ const SKIP_FROM = 1_000;
 /** Attempts that are put aside at a time. This bounds the memory, and how long the thread is busy. */
 const ASIDE_AT_ONCE = 500;
 /** Attempts that are offered to the lane before other work of the thread runs. */
-const OFFERED_AT_ONCE = 1_000;
+const OFFERED_AT_ONCE = 100;
+/** After so many, those that are put aside are written, even if they are few. */
+const FLUSHED_EVERY = 10 * OFFERED_AT_ONCE;
 
 /** Filters that are evaluated before other work of the thread runs. */
 const FILTERED_AT_ONCE = 100;
@@ -53,6 +57,9 @@ const BEHIND = 'behind';
 
 /** An event of the log that is to be routed. */
 type DueEvent = LogEvent & LoggedPlace & { readonly appendedAtMs: number; readonly record: OpenRecord };
+
+/** Which deliveries of events are routed. Urgent ones of a large organization come first. */
+type Routed = 'all' | 'urgent' | 'others';
 
 type Subscribers = ReadonlyMap<OrgId, readonly RoutedSubscriber[]>;
 
@@ -103,21 +110,25 @@ export class RouteLogHandler {
     if (intake.isOver) return again;
     const stay = this.#stayOf(intake, context.generation);
     const opened = open(batch, intake);
-    const events = read.flatMap((event): DueEvent[] => {
-      const record = opened.get(event.offset);
-      opened.delete(event.offset);
-      return record === undefined ? [] : [{ ...event, record }];
-    });
+    const { fresh: events, remember } = stay.gate.sift(
+      read.flatMap((event): DueEvent[] => {
+        const record = opened.get(event.offset);
+        return record === undefined ? [] : [{ ...event, record }];
+      }),
+    );
+    remember();
+    for (const { offset } of events) opened.delete(offset);
     // The rest was routed before.
     for (const record of opened.values()) record.close();
     const large = largeOrgs(events, subscribers, { from: this.largeFrom, unfinished: stay.unfinished });
     const isSmall = ({ orgId }: DueEvent) => !large.has(orgId);
-    await this.#route(events.filter(isSmall), subscribers, stay);
+    await this.#route(events.filter(isSmall), subscribers, 'all');
     const left = events.filter((event) => !isSmall(event));
     if (left.length === 0) return intake.handled();
+    await this.#route(left, subscribers, 'urgent');
     stay.unfinished.push(large);
     const rest = async () => {
-      await this.#route(left, subscribers, stay, () => {
+      await this.#route(left, subscribers, 'others', () => {
         if (!context.isStale()) return;
         intake.giveUp();
         throw new Error("the partition is no longer this router's");
@@ -156,14 +167,17 @@ export class RouteLogHandler {
   }
 
   /**
-   * Offers the first attempts of all deliveries to their lane. Attempts beyond a share are put aside.
+   * Offers the first attempts of deliveries to their lane. Attempts beyond a share are put aside.
+   * @param deliveries which of the events' deliveries to route. The events are complete with all but the urgent ones.
    * @param goOn given for large organizations, and called in between; throws if this router must not go on
    */
-  async #route(events: readonly DueEvent[], subscribers: Subscribers, stay: Stay, goOn?: () => void): Promise<void> {
+  async #route(
+    events: readonly DueEvent[],
+    subscribers: Subscribers,
+    deliveries: Routed,
+    goOn?: () => void,
+  ): Promise<void> {
     if (events.length === 0) return;
-    const sifted = stay.gate.sift(events);
-    const fresh = new Set(sifted.fresh);
-    sifted.remember();
     const trace = new BatchTrace(this.kit.tracing, 'route', this.kit.clock.now());
     const leftOut = { before_endpoint: 0, while_inactive: 0 };
     const filtered = new FilterCounts();
@@ -175,25 +189,28 @@ export class RouteLogHandler {
       aside = [];
     };
     for (const event of events) {
-      if (fresh.has(event)) {
-        const traceparent = trace.follow(event.traceparent, event);
-        let lane: number | undefined;
-        for (const { id, isPaced, isOrdered } of this.#receivers(event, subscribers, leftOut, filtered)) {
-          if (isOrdered) lane ??= laneOf(event.event, event.envelope);
-          const due = firstAttempt({ ...event, traceparent }, id, isOrdered ? lane : undefined);
-          if (isPaced || !this.dispatcher.offerFirst(due, event.record)) {
-            event.record.hold();
-            aside.push({ due, isPaced, record: event.record });
-          }
-          offered++;
-          if (aside.length < ASIDE_AT_ONCE && offered % OFFERED_AT_ONCE !== 0) continue;
-          await putAside();
-          // Lets other work of this thread run, such as requests.
-          await setImmediate();
-          goOn?.();
+      const receivers = this.#receivers(event, subscribersOf(event, subscribers, deliveries), leftOut, filtered);
+      const isFollowed = deliveries !== 'urgent' || receivers.length > 0;
+      const traceparent = isFollowed ? trace.follow(event.traceparent, event) : event.traceparent;
+      let lane: number | undefined;
+      for (const { id, isPaced, isOrdered, settings } of receivers) {
+        if (isOrdered) lane ??= laneOf(event.event, event.envelope);
+        const due = firstAttempt({ ...event, traceparent }, id, {
+          ...(isOrdered && lane !== undefined ? { lane } : {}),
+          ...(isUrgent(event.event, settings) ? { isUrgent: true } : {}),
+        });
+        if (isPaced || !this.dispatcher.offerFirst(due, event.record)) {
+          event.record.hold();
+          aside.push({ due, isPaced, record: event.record });
         }
+        offered++;
+        if (aside.length < ASIDE_AT_ONCE && offered % OFFERED_AT_ONCE !== 0) continue;
+        if (aside.length >= ASIDE_AT_ONCE || offered % FLUSHED_EVERY === 0) await putAside();
+        // Lets other work of this thread run, such as requests.
+        await setImmediate();
+        goOn?.();
       }
-      event.record.close();
+      if (deliveries !== 'urgent') event.record.close();
       if (filtered.sinceYield < FILTERED_AT_ONCE) continue;
       filtered.sinceYield = 0;
       await setImmediate();
@@ -209,11 +226,11 @@ export class RouteLogHandler {
   /** Selects the endpoints that get the event, and counts deliveries that times or filters rule out. */
   #receivers(
     event: DueEvent,
-    subscribers: Subscribers,
+    subscribers: readonly RoutedSubscriber[],
     leftOut: Record<OutOfTime, number>,
     filtered: FilterCounts,
   ): readonly RoutedSubscriber[] {
-    return (subscribers.get(event.orgId) ?? []).filter((subscriber) => {
+    return subscribers.filter((subscriber) => {
       const reception = receptionOf(subscriber, event, this.filters);
       // Only an event that the endpoint would get otherwise is left out by its filter.
       if (!isReceived(reception) && reception.kind !== 'filtered') return false;
@@ -278,10 +295,21 @@ function open({ records }: RecordBatch, intake: Intake): Map<number, OpenRecord>
   );
 }
 
+/** Selects the organization's endpoints for which the event is of that kind. */
+function subscribersOf(
+  { orgId, event }: DueEvent,
+  subscribers: Subscribers,
+  deliveries: Routed,
+): readonly RoutedSubscriber[] {
+  const all = subscribers.get(orgId) ?? [];
+  if (deliveries === 'all') return all;
+  return all.filter(({ settings }) => isUrgent(event, settings) === (deliveries === 'urgent'));
+}
+
 function firstAttempt(
   event: Omit<DueEvent, 'record'>,
   endpointId: RoutedSubscriber['id'],
-  lane: number | undefined,
+  place: Pick<DeliveryRef, 'lane' | 'isUrgent'>,
 ): DueAttempt {
   const { id: eventId, orgId, seq, appendedAtMs, traceparent, envelope } = event;
   return {
@@ -293,7 +321,7 @@ function firstAttempt(
       event: event.event,
       seq,
       createdAtMs: appendedAtMs,
-      ...(lane === undefined ? {} : { lane }),
+      ...place,
     },
     run: 0,
     attempt: 1,

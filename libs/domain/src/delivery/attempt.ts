@@ -12,6 +12,8 @@ export interface DeliveryRef {
   readonly createdAtMs: number;
   /** The lane in which an ordered delivery waits; missing for all others. */
   readonly lane?: number;
+  /** Set if the first run of the delivery passes what waits for the endpoint. */
+  readonly isUrgent?: true;
 }
 
 /** A delivery that is sent in the request of another one. */

@@ -1,3 +1,4 @@
+import type { EventType } from '../events/index.js';
 import { NO_ORDERING, type Ordering } from './ordering.js';
 
 export const SIGNATURE_KINDS = ['hmac', 'ed25519'] as const;
@@ -18,7 +19,17 @@ export interface DeliverySettings {
   /** The most attempts at the same time; `null` for no limit. */
   readonly maxInFlight: number | null;
   readonly ordering: Ordering;
+  /** The event types that pass what waits; `null` for `USUALLY_URGENT`. */
+  readonly urgent: readonly string[] | null;
 }
+
+/** What alerts people to chats that wait, or ends such an alert (contract 7.4). */
+export const USUALLY_URGENT: readonly EventType[] = [
+  'conversation.queued',
+  'conversation.queued.escalated',
+  'conversation.picked_up',
+  'conversation.abandoned',
+];
 
 export const DEFAULT_DELIVERY_SETTINGS: DeliverySettings = {
   legacySignature: true,
@@ -28,11 +39,21 @@ export const DEFAULT_DELIVERY_SETTINGS: DeliverySettings = {
   maxPerSecond: null,
   maxInFlight: null,
   ordering: NO_ORDERING,
+  urgent: null,
 };
 
 /** Whether the endpoint gets its events in an order. @param settings those that differ from the defaults */
 export function isOrdered({ ordering }: Partial<DeliverySettings> = {}): boolean {
   return (ordering ?? NO_ORDERING).by !== 'none';
+}
+
+/**
+ * Whether the endpoint's events of this type pass what waits. An order wins.
+ * @param settings those that differ from the defaults
+ */
+export function isUrgent(event: string, settings: Partial<DeliverySettings> = {}): boolean {
+  const types: readonly string[] = settings.urgent ?? USUALLY_URGENT;
+  return types.includes(event) && !isOrdered(settings);
 }
 
 /**

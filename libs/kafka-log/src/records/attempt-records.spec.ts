@@ -33,6 +33,8 @@ describe('a record of an attempt', () => {
     ['with a trace', DUE],
     ['without one', { ...DUE, traceparent: null }],
     ['with a lead', { ...DUE, leadMs: 7 }],
+    ['urgent', { ...DUE, delivery: { ...DUE.delivery, isUrgent: true as const } }],
+    ['urgent with a lead', { ...DUE, leadMs: 7, delivery: { ...DUE.delivery, isUrgent: true as const } }],
   ])('is read as it was written, %s', (_case, due) => {
     expect(readAttemptRecord(asStored(attemptRecord('attempts', due)))).toEqual(due);
   });

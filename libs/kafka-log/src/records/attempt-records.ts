@@ -6,11 +6,12 @@ const ATTEMPT_HEADER = 'attempt';
 
 /**
  * The header's JSON: delivery id, org id, event id, event type, seq, created at, run, attempt, waits until,
- * traceparent, lead, due at. The last ones are missing if the lead is 0, and if the attempt is due when it has waited.
+ * traceparent, lead, due at, 1 if urgent. The last ones are missing if the lead is 0, if the attempt is due when it has
+ * waited, and if it is not urgent.
  */
 type AttemptTuple = readonly [
   ...[string, string, string, string, number, number, number, number, number, string | null],
-  ...(readonly [] | readonly [number] | readonly [number, number]),
+  ...(readonly [] | readonly [number] | readonly [number, number] | readonly [number, number, 1]),
 ];
 const WAITS_UNTIL_PLACE = 8;
 
@@ -18,13 +19,11 @@ const WAITS_UNTIL_PLACE = 8;
  * Makes a record of the attempts and retry topics, keyed by endpoint id. Its value is the stored envelope, unchanged.
  */
 export function attemptRecord(topic: string, due: DueAttempt, waitUntilMs = due.dueAtMs): NewRecord {
-  const { delivery, run, attempt, dueAtMs, traceparent, leadMs = 0 } = due;
+  const { delivery, run, attempt, traceparent } = due;
   const { deliveryId, orgId, eventId, event, seq, createdAtMs } = delivery;
-  const rest =
-    waitUntilMs === dueAtMs ? (leadMs === 0 ? ([] as const) : ([leadMs] as const)) : ([leadMs, dueAtMs] as const);
   const tuple: AttemptTuple = [
     ...([deliveryId, orgId, eventId, event, seq, createdAtMs, run, attempt, waitUntilMs, traceparent] as const),
-    ...rest,
+    ...restOf(due, waitUntilMs),
   ];
   return {
     topic,
@@ -32,6 +31,12 @@ export function attemptRecord(topic: string, due: DueAttempt, waitUntilMs = due.
     value: due.envelope,
     headers: { [ATTEMPT_HEADER]: JSON.stringify(tuple) },
   };
+}
+
+function restOf({ delivery, leadMs = 0, dueAtMs }: DueAttempt, waitUntilMs: number) {
+  if (delivery.isUrgent === true) return [leadMs, dueAtMs, 1] as const;
+  if (waitUntilMs !== dueAtMs) return [leadMs, dueAtMs] as const;
+  return leadMs === 0 ? ([] as const) : ([leadMs] as const);
 }
 
 function natural(value: unknown): number | undefined {
@@ -66,6 +71,7 @@ export function readAttemptRecord(record: StoredRecord): DueAttempt | undefined 
   const traceparent = tuple[9];
   const leadMs = natural(tuple[10]) || undefined;
   const dueAtMs = natural(tuple[11]) ?? waitUntilMs;
+  const urgency = tuple[12] === 1 ? ({ isUrgent: true } as const) : {};
   if (
     deliveryId === undefined ||
     endpointId === undefined ||
@@ -83,7 +89,7 @@ export function readAttemptRecord(record: StoredRecord): DueAttempt | undefined 
     return undefined;
   }
   return {
-    delivery: { deliveryId, endpointId, orgId, eventId, event, seq: seq as Seq, createdAtMs },
+    delivery: { deliveryId, endpointId, orgId, eventId, event, seq: seq as Seq, createdAtMs, ...urgency },
     run,
     attempt,
     dueAtMs,

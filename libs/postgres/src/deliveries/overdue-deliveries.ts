@@ -11,6 +11,7 @@ export interface OverdueAttempt {
   readonly run: number;
   /** The number of earlier attempts. */
   readonly attempts: number;
+  readonly isUrgent: boolean;
 }
 
 /** A part of the endpoints that have pending deliveries. */
@@ -32,8 +33,21 @@ interface Row {
   readonly run: number;
   readonly attempts: number;
   readonly next_attempt_at: Date;
+  readonly is_urgent: boolean | null;
   readonly envelope: Buffer;
 }
+
+const CONDITIONS = {
+  all: 'true',
+  /** An index holds no others. */
+  urgent: 'is_urgent and run = 0',
+  not_urgent: '(is_urgent is null or run > 0)',
+  /** Of ordered endpoints: what does not wait for its turn. */
+  out_of_order: '(lane is null or run > 0)',
+} as const;
+
+/** Which attempts to look for. */
+export type Suspects = keyof typeof CONDITIONS;
 
 /** Finds pending deliveries whose next attempt is long overdue. The work of each statement is limited. */
 export class OverdueDeliveries {
@@ -80,33 +94,18 @@ export class OverdueDeliveries {
     endpoints: readonly EndpointId[],
     before: Date,
     perEndpoint: number,
+    which: Suspects = 'all',
   ): Promise<readonly OverdueAttempt[]> {
-    return this.#suspects(endpoints, before, perEndpoint, 'true');
-  }
-
-  /** Does the same for ordered endpoints, without the deliveries that wait for their turn. */
-  async suspectsOutOfOrder(
-    endpoints: readonly EndpointId[],
-    before: Date,
-    perEndpoint: number,
-  ): Promise<readonly OverdueAttempt[]> {
-    return this.#suspects(endpoints, before, perEndpoint, '(lane is null or run > 0)');
-  }
-
-  async #suspects(
-    endpoints: readonly EndpointId[],
-    before: Date,
-    perEndpoint: number,
-    condition: string,
-  ): Promise<readonly OverdueAttempt[]> {
-    const rows = await this.store.query<Pick<Row, 'id' | 'endpoint_id' | 'created_at' | 'run' | 'attempts'>>(
-      `select d.id, d.endpoint_id, d.created_at, d.run, d.attempts
+    const rows = await this.store.query<
+      Pick<Row, 'id' | 'endpoint_id' | 'created_at' | 'run' | 'attempts' | 'is_urgent'>
+    >(
+      `select d.id, d.endpoint_id, d.created_at, d.run, d.attempts, d.is_urgent
        from unnest($1::text[]) as wanted(id)
        left join endpoint_endings n on n.endpoint_id = wanted.id
        cross join lateral (
-         select id, endpoint_id, created_at, run, attempts from deliveries
+         select id, endpoint_id, created_at, run, attempts, is_urgent from deliveries
          where endpoint_id = wanted.id and status = 'pending' and endings = coalesce(n.endings, 0)
-           and next_attempt_at < $2 and ${condition}
+           and next_attempt_at < $2 and ${CONDITIONS[which]}
          order by next_attempt_at limit $3
        ) d`,
       [endpoints, before, perEndpoint],
@@ -117,6 +116,7 @@ export class OverdueDeliveries {
       createdAt: row.created_at,
       run: row.run,
       attempts: row.attempts,
+      isUrgent: isUrgent(row),
     }));
   }
 
@@ -128,7 +128,7 @@ export class OverdueDeliveries {
   async stillDue(suspects: readonly OverdueAttempt[]): Promise<readonly DueAttempt[]> {
     const rows = await this.store.query<Row>(
       `select d.id, d.org_id, d.endpoint_id, d.event_id, d.event_type, d.seq, d.created_at, d.run, d.attempts,
-         d.next_attempt_at, e.envelope
+         d.next_attempt_at, d.is_urgent, e.envelope
        from unnest($1::text[], $2::timestamptz[], $3::int[], $4::int[]) with ordinality
          as suspect(id, created_at, run, attempts, place)
        cross join lateral (
@@ -156,6 +156,7 @@ export class OverdueDeliveries {
         event: row.event_type,
         seq: seqFromText(row.seq),
         createdAtMs: row.created_at.getTime(),
+        ...(isUrgent(row) ? { isUrgent: true } : {}),
       },
       run: row.run,
       attempt: row.attempts + 1,
@@ -169,4 +170,9 @@ export class OverdueDeliveries {
   async projectedUpTo(projection: string, topic: string): Promise<ReadonlyMap<number, number>> {
     return projectedUpTo(this.store, projection, topic);
   }
+}
+
+/** A replay is not urgent. */
+function isUrgent({ is_urgent: isUrgentAtFirst, run }: Pick<Row, 'is_urgent' | 'run'>): boolean {
+  return isUrgentAtFirst === true && run === 0;
 }

@@ -30,6 +30,8 @@ export type RoutedSubscriber = Subscriber &
     readonly isPaced: boolean;
     /** Whether its deliveries have lanes. */
     readonly isOrdered: boolean;
+    /** The delivery settings that differ from the defaults; missing if none does. */
+    readonly settings?: Partial<DeliverySettings>;
   };
 
 interface InactiveRow {
@@ -110,12 +112,13 @@ export class EndpointDirectory {
       created_ms: string;
       is_paced: boolean;
       is_ordered: boolean;
+      delivery_settings: Partial<DeliverySettings> | null;
       inactive: InactiveRow[] | null;
     }>(
       'subscribers',
       `select e.id, e.org_id, e.kind, e.events, e.widget_ids, e.filter, e.receives_after_seq, e.receives_from_offset,
          (extract(epoch from e.created_at) * 1000)::bigint as created_ms, e.is_paced, e.ordered_since is not null as is_ordered,
-         p.inactive
+         e.delivery_settings, p.inactive
        from unnest($1::uuid[], $2::bigint[], $3::bigint[]) as asked(org_id, from_seq, from_offset)
        join endpoints e on e.org_id = asked.org_id
        left join lateral (
@@ -139,6 +142,7 @@ export class EndpointDirectory {
         isActive: true,
         isPaced: row.is_paced,
         isOrdered: row.is_ordered,
+        ...(row.delivery_settings === null ? {} : { settings: row.delivery_settings }),
         events: row.events,
         widgetIds: row.widget_ids,
         filter: row.filter,

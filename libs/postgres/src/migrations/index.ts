@@ -35,6 +35,7 @@ import { FeedDays1700000000094 } from './0094-feed-days.js';
 import { Recoveries1700000000095 } from './0095-recoveries.js';
 import { Ordering1700000000100 } from './0100-ordering.js';
 import { PacedOwners1700000000101 } from './0101-paced-owners.js';
+import { UrgentDeliveries1700000000105 } from './0105-urgent-deliveries.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
@@ -74,4 +75,5 @@ export const MIGRATIONS = [
   Recoveries1700000000095,
   Ordering1700000000100,
   PacedOwners1700000000101,
+  UrgentDeliveries1700000000105,
 ];

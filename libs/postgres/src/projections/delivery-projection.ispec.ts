@@ -12,6 +12,7 @@ import {
 } from '#libs/domain';
 import { anOrgId } from '../../../../test/support/ids.js';
 import { DeliveryLog } from '../deliveries/delivery-log.js';
+import { OverdueDeliveries } from '../deliveries/overdue-deliveries.js';
 import { DeliveryProjection } from './delivery-projection.js';
 import { EndpointRecords } from '../endpoints/endpoint-records.js';
 import type { Stretch } from './projection-offsets.js';
@@ -332,5 +333,36 @@ describe('the facts of an operator', () => {
     for (const table of ['deliveries', 'delivery_attempts', 'endpoint_health']) {
       expect([table, await countOf(table)]).toEqual([table, 0]);
     }
+  });
+});
+
+describe('an urgent delivery', () => {
+  const urgent = (nth: number): DeliveryFact => ({
+    type: 'scheduled',
+    delivery: { ...aDelivery(nth), isUrgent: true },
+  });
+  const replayed = (nth: number): DeliveryFact => ({ type: 'replayed', delivery: aDelivery(nth), run: 1, atMs: 5 });
+  const found = async (which: 'urgent' | 'not_urgent') => {
+    const later = new Date(CREATED_AT_MS + 86_400_000);
+    const suspects = await new OverdueDeliveries(store).suspects([endpointId], later, 10, which);
+    return suspects.map(({ deliveryId, isUrgent }) => [deliveryId, isUrgent]);
+  };
+  const [first, second, third] = [1, 2, 3] as const;
+
+  it('is found by an index, as the first fact says, until it is replayed', async () => {
+    const projection = aProjection();
+    await apply(projection, 0, [scheduled(first), urgent(second), urgent(third), scheduled(third), urgent(first)]);
+    const [one, two, three] = [first, second, third].map((nth) => aDelivery(nth).deliveryId);
+    expect(await found('urgent')).toEqual([
+      [two, true],
+      [three, true],
+    ]);
+    expect(await found('not_urgent')).toEqual([[one, false]]);
+    await apply(projection, 5, [urgent(first), scheduled(second), replayed(second), attempted(third, 1, 'retry')]);
+    expect(await found('urgent')).toEqual([[three, true]]);
+    expect(await found('not_urgent')).toEqual([
+      [two, false],
+      [one, false],
+    ]);
   });
 });

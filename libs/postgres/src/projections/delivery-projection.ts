@@ -86,12 +86,13 @@ export class DeliveryProjection {
       const { deliveryId, endpointId } = fact.delivery;
       const row = stored.get(deliveryId);
       const state = row === undefined ? undefined : seenState(row, ledger.endings.get(endpointId) ?? 0);
-      // Only the facts of dispatchers name the lane. Those of requests do not.
-      const lane = fact.delivery.lane ?? ledger.deliveries.get(deliveryId)?.ref.lane;
-      ledger.deliveries.set(deliveryId, {
-        ref: lane === undefined ? fact.delivery : { ...fact.delivery, lane },
-        state,
-      });
+      // Only the facts of dispatchers name the lane and the urgency. Those of requests do not.
+      const before = ledger.deliveries.get(deliveryId)?.ref;
+      const { isUrgent: isCalledUrgent, lane = before?.lane, ...delivery } = fact.delivery;
+      // The first fact decides. A row keeps what it was written with.
+      const isUrgent = before === undefined ? isCalledUrgent : before.isUrgent;
+      const place = { ...(lane === undefined ? {} : { lane }), ...(isUrgent === undefined ? {} : { isUrgent }) };
+      ledger.deliveries.set(deliveryId, { ref: { ...delivery, ...place }, state });
     }
     const known = new Set(loaded.attempts);
     const attempts: Attempted[] = [];

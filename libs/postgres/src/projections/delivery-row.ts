@@ -43,6 +43,7 @@ export const DELIVERY_COLUMNS: readonly Column<DeliveryRow>[] = [
   ...DELIVERY_REF.map(([name, type, member]) => [name, type, ({ ref }: DeliveryRow) => ref[member]] as const),
   ...DELIVERY_STATE.map(([name, type, member]) => [name, type, ({ state }: DeliveryRow) => state[member]] as const),
   ['lane', 'int', ({ ref }) => ref.lane ?? null],
+  ['is_urgent', 'boolean', ({ ref }) => ref.isUrgent ?? null],
 ];
 
 export const ATTEMPT_COLUMNS: readonly Column<Attempted>[] = [

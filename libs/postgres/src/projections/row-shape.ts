@@ -1,5 +1,5 @@
 /** `ms`: epoch milliseconds, stored as `timestamptz`. */
-type ColumnType = 'text' | 'uuid' | 'int' | 'bigint' | 'ms';
+type ColumnType = 'text' | 'uuid' | 'int' | 'bigint' | 'boolean' | 'ms';
 
 /** A column of a table, its type, and its value in a row. */
 export type Column<Row> = readonly [name: string, type: ColumnType, valueOf: (row: Row) => unknown];

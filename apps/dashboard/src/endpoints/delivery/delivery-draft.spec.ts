@@ -35,6 +35,16 @@ describe('the delivery settings of the form', () => {
     });
   });
 
+  it('choose urgent types, none or the usual ones', () => {
+    const draft = deliveryDraft(USUAL_DELIVERY);
+    expect(deliveryChange({ ...draft, urgency: 'none' }, USUAL_DELIVERY)).toEqual({ urgent: [] });
+    const chosen = { ...draft, urgency: 'chosen', urgentTypes: ['ticket.sla_breach'] } as const;
+    expect(deliveryChange(chosen, USUAL_DELIVERY)).toEqual({ urgent: ['ticket.sla_breach'] });
+    const shown: ShownDelivery = { ...USUAL_DELIVERY, urgent: ['ticket.sla_breach'] };
+    expect(isUnusual(shown)).toBe(true);
+    expect(deliveryChange({ ...deliveryDraft(shown), urgency: 'usual' }, shown)).toEqual({ urgent: null });
+  });
+
   it('set, replace and remove the filter', () => {
     const shown = { ...SHOWN, filter: 'event.seq > 1' };
     const draft = deliveryDraft(shown);

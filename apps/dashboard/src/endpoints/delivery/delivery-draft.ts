@@ -12,6 +12,7 @@ export type ShownDelivery = Pick<
   | 'max_per_second'
   | 'max_in_flight'
   | 'ordering'
+  | 'urgent'
   | 'filter'
 >;
 
@@ -27,6 +28,7 @@ export type DeliveryChange = Pick<
   | 'max_per_second'
   | 'max_in_flight'
   | 'ordering'
+  | 'urgent'
   | 'filter'
 >;
 
@@ -40,6 +42,7 @@ export const USUAL_DELIVERY: ShownDelivery = {
   max_per_second: null,
   max_in_flight: null,
   ordering: { by: 'none', batch: 1 },
+  urgent: null,
   filter: null,
 };
 
@@ -50,6 +53,9 @@ export interface DeliveryDraft {
   readonly maxInFlight: string;
   readonly orderedBy: Endpoint['ordering']['by'];
   readonly batch: string;
+  readonly urgency: 'usual' | 'none' | 'chosen';
+  /** The types that pass others, if they are chosen. */
+  readonly urgentTypes: readonly string[];
   readonly respectsRetryAfter: boolean;
   readonly disablesOnGone: boolean;
   readonly sendsLegacySignature: boolean;
@@ -68,6 +74,8 @@ export function deliveryDraft(shown: ShownDelivery): DeliveryDraft {
     maxInFlight: shown.max_in_flight?.toString() ?? '',
     orderedBy: shown.ordering.by,
     batch: shown.ordering.batch.toString(),
+    urgency: urgencyOf(shown),
+    urgentTypes: shown.urgent ?? [],
     respectsRetryAfter: shown.respect_retry_after,
     disablesOnGone: shown.disable_on_gone,
     sendsLegacySignature: shown.legacy_signature,
@@ -94,6 +102,7 @@ export function deliveryChange(draft: DeliveryDraft, shown: ShownDelivery): Deli
     ...(draft.maxPerSecond === before.maxPerSecond ? {} : { max_per_second: limitOf(draft.maxPerSecond) }),
     ...(draft.maxInFlight === before.maxInFlight ? {} : { max_in_flight: limitOf(draft.maxInFlight) }),
     ...(draft.orderedBy === before.orderedBy && draft.batch === before.batch ? {} : { ordering: orderingOf(draft) }),
+    ...(JSON.stringify(urgentOf(draft)) === JSON.stringify(shown.urgent) ? {} : { urgent: urgentOf(draft) }),
     ...(draft.respectsRetryAfter === before.respectsRetryAfter
       ? {}
       : { respect_retry_after: draft.respectsRetryAfter }),
@@ -112,6 +121,16 @@ export function deliveryChange(draft: DeliveryDraft, shown: ShownDelivery): Deli
 /** Without an order, a request has one event. */
 function orderingOf({ orderedBy: by, batch }: DeliveryDraft): Endpoint['ordering'] {
   return { by, batch: by === 'none' ? 1 : Number(batch) };
+}
+
+function urgencyOf({ urgent }: ShownDelivery): DeliveryDraft['urgency'] {
+  if (urgent === null) return 'usual';
+  return urgent.length === 0 ? 'none' : 'chosen';
+}
+
+function urgentOf({ urgency, urgentTypes }: DeliveryDraft): Endpoint['urgent'] {
+  if (urgency === 'usual') return null;
+  return urgency === 'none' ? [] : ([...urgentTypes] as Endpoint['urgent']);
 }
 
 /** The api says what is wrong with a text that is not a number. */

@@ -20,9 +20,16 @@ export function DeliveryFields({ events, draft, shown, onChange, problemOf }: De
   const change = (part: Partial<DeliveryDraft>) => {
     onChange({ ...draft, ...part });
   };
-  const isRefused = ['filter', 'headers', 'auth', 'max_per_second', 'max_in_flight', 'ordering', 'ordering/batch'].some(
-    (name) => problemOf(name) !== undefined,
-  );
+  const isRefused = [
+    'filter',
+    'headers',
+    'auth',
+    'max_per_second',
+    'max_in_flight',
+    'ordering',
+    'ordering/batch',
+    'urgent',
+  ].some((name) => problemOf(name) !== undefined);
   const [isOpen, setOpen] = useState(() => isUnusual(shown));
   return (
     <details
@@ -92,6 +99,7 @@ export function DeliveryFields({ events, draft, shown, onChange, problemOf }: De
             />
           )}
         </div>
+        <UrgentTypes events={events} draft={draft} onChange={change} problem={problemOf('urgent')} />
         <Checkbox
           checked={draft.respectsRetryAfter}
           onChange={(event) => {
@@ -176,6 +184,57 @@ export function DeliveryFields({ events, draft, shown, onChange, problemOf }: De
         )}
       </div>
     </details>
+  );
+}
+
+interface UrgentTypesProps {
+  readonly events: ReadonlySet<string>;
+  readonly draft: DeliveryDraft;
+  readonly onChange: (part: Partial<DeliveryDraft>) => void;
+  readonly problem: string | undefined;
+}
+
+/** Which event types pass others that wait. */
+function UrgentTypes({ events, draft, onChange, problem }: UrgentTypesProps) {
+  const offered = [...new Set([...draft.urgentTypes, ...events])].sort();
+  return (
+    <>
+      <SelectField
+        label="Urgent events"
+        value={draft.urgency}
+        onChange={(event) => {
+          onChange({ urgency: event.target.value as DeliveryDraft['urgency'] });
+        }}
+        hint={
+          draft.orderedBy === 'none'
+            ? 'They pass other events that wait for this endpoint.'
+            : 'With an order, no event passes another one.'
+        }
+        error={problem}
+      >
+        <option value="usual">Alerts for waiting chats</option>
+        <option value="none">None</option>
+        <option value="chosen">Chosen types</option>
+      </SelectField>
+      {draft.urgency === 'chosen' && (
+        <fieldset className="stack-tight">
+          <legend className="field-label">Urgent types</legend>
+          {offered.length === 0 && <p className="muted">Choose event types first.</p>}
+          {offered.map((type) => (
+            <Checkbox
+              key={type}
+              checked={draft.urgentTypes.includes(type)}
+              onChange={({ target }) => {
+                const others = draft.urgentTypes.filter((other) => other !== type);
+                onChange({ urgentTypes: target.checked ? [...others, type].sort() : others });
+              }}
+            >
+              {type}
+            </Checkbox>
+          ))}
+        </fieldset>
+      )}
+    </>
   );
 }
 
