@@ -34,6 +34,7 @@ import { Filters1700000000093 } from './0093-filters.js';
 import { FeedDays1700000000094 } from './0094-feed-days.js';
 import { Recoveries1700000000095 } from './0095-recoveries.js';
 import { Ordering1700000000100 } from './0100-ordering.js';
+import { EndpointVersions1700000000102 } from './0102-endpoint-versions.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
@@ -72,4 +73,5 @@ export const MIGRATIONS = [
   FeedDays1700000000094,
   Recoveries1700000000095,
   Ordering1700000000100,
+  EndpointVersions1700000000102,
 ];
