@@ -277,6 +277,12 @@ export const SCHEMAS: JsonObject = {
       type: 'array',
       items: objectOf({
         attempt: { type: 'integer', minimum: 1 },
+        due_at: { ...MAYBE_TIMESTAMP, description: 'When the attempt was due. Null for attempts of earlier versions.' },
+        waited_for: {
+          anyOf: [{ type: 'string', enum: ['order', 'pace', 'slow_lane'] }, { type: 'null' }],
+          description:
+            'What it waited for from `due_at` to `at`: its turn, the limits of the endpoint, or the lane of slow endpoints.',
+        },
         at: TIMESTAMP,
         duration_ms: COUNT,
         response_status: MAYBE_INTEGER,

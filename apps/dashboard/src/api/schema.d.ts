@@ -2409,6 +2409,13 @@ export interface components {
             endpoint_id: string;
             attempts_log: {
                 attempt: number;
+                /**
+                 * Format: date-time
+                 * @description When the attempt was due. Null for attempts of earlier versions.
+                 */
+                due_at: string | null;
+                /** @description What it waited for from `due_at` to `at`: its turn, the limits of the endpoint, or the lane of slow endpoints. */
+                waited_for: ("order" | "pace" | "slow_lane") | null;
                 /** Format: date-time */
                 at: string;
                 duration_ms: number;

@@ -35,6 +35,7 @@ import { FeedDays1700000000094 } from './0094-feed-days.js';
 import { Recoveries1700000000095 } from './0095-recoveries.js';
 import { Ordering1700000000100 } from './0100-ordering.js';
 import { EndpointVersions1700000000102 } from './0102-endpoint-versions.js';
+import { AttemptWaits1700000000103 } from './0103-attempt-waits.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
@@ -74,4 +75,5 @@ export const MIGRATIONS = [
   Recoveries1700000000095,
   Ordering1700000000100,
   EndpointVersions1700000000102,
+  AttemptWaits1700000000103,
 ];
