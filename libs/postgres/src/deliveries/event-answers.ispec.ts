@@ -332,4 +332,30 @@ describe('the history of an endpoint', () => {
     expect(await versions()).toBe(0);
     expect(await orgs.delete(world.orgId)).toBe(false);
   });
+
+  it('begins with what an installation from before knows', async () => {
+    await world.append();
+    const [paused, changed] = [await world.create({ events: TYPES }), await world.create({ events: [] })];
+    await world.switch(paused, false);
+    await world.append();
+    await world.switch(paused, true);
+    await world.append();
+    await world.change(changed, { events: TYPES });
+    await world.append();
+    await world.show();
+    const { dataSource } = store;
+    const isDone = () => store.query(`select 1 from migrations where name like 'EndpointVersions%'`);
+    while ((await isDone()).length > 0) await dataSource.undoLastMigration({ transaction: 'each' });
+    await dataSource.runMigrations();
+    const found: string[][] = [];
+    for (const event of world.log) {
+      found.push((await world.answer(event)).map(({ outcome }) => ('answer' in outcome ? outcome.answer : '')));
+    }
+    expect(found).toEqual([
+      ['not_yet_created', 'not_yet_created'],
+      ['inactive', 'not_subscribed'],
+      ['pending', 'not_subscribed'],
+      ['pending', 'pending'],
+    ]);
+  });
 });
