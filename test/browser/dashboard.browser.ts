@@ -261,6 +261,7 @@ describe('the events', () => {
     const { page } = visitor;
     const receiver = await suite.aReceiver();
     await operator.register({ url: receiver.url, events: ['ticket.created'], name: 'CRM' });
+    await operator.register({ url: receiver.url, events: ['lead.created'], name: 'Leads' });
     await operator.emit(TICKET);
     await visitor.open('/events');
     await page.getByText('Live', { exact: true }).waitFor();
@@ -272,6 +273,8 @@ describe('the events', () => {
     expect(lines.map((line) => /#\d/.exec(line)?.[0])).toEqual(['#3', '#2', '#1']);
 
     await page.getByRole('link', { name: /#2 / }).click();
+    await visitor.see('Not sent to 1 endpoint');
+    await visitor.see('Was not subscribed to the type');
     const { text } = await operator.api.request('GET', '/external/events?since=1&limit=1');
     await page.getByRole('tab', { name: 'As stored' }).click();
     const raw = await page.getByRole('region', { name: /^As stored/ }).textContent();

@@ -245,8 +245,11 @@ describe('a delivery that waits for its turn', () => {
     });
     await visitor.open(`/endpoints/${id}/deliveries/${second!.id}`);
     await visitor.see('Waits for its turn');
+    const waits = page.getByRole('region', { name: 'Waits' });
+    await waits.getByText('Waits for its turn in the order').waitFor();
     await visitor.open(`/endpoints/${id}/deliveries/${first!.id}`);
     await visitor.see(/^Attempt 3 is due/);
+    await waits.getByText('Waits for the next attempt').waitFor();
     expect(await violations(page)).toEqual([]);
     await visitor.button('Skip').click();
     await visitor.see('Deliveries that waited for it go on.');
@@ -254,6 +257,8 @@ describe('a delivery that waits for its turn', () => {
     await visitor.button('Skip').waitFor({ state: 'detached' });
     await visitor.open(`/endpoints/${id}/deliveries/${second!.id}`);
     await visitor.see('HTTP 200');
+    await waits.getByText('Waited for its turn in the order').waitFor();
+    expect(await violations(page)).toEqual([]);
     expect(seqsAt(receiver)).toEqual([1, 1, 2]);
   });
 });

@@ -15,7 +15,7 @@ import {
 } from '#libs/kafka-log';
 import { StageKit } from '#libs/platform';
 import { untilItWorks } from '#libs/runtime';
-import { AttemptMaker } from './attempts/attempt-maker.js';
+import { AttemptMaker, type AttemptMakerDependencies } from './attempts/attempt-maker.js';
 import { DispatchLookup } from './attempts/dispatch-lookup.js';
 import { LaneFeeder, type OpenRecord } from './lanes/lane-feeder.js';
 import { DESTINATION } from './destination.provider.js';
@@ -117,21 +117,21 @@ export class Dispatcher implements OnApplicationBootstrap, BeforeApplicationShut
     setMaxListeners(0, signal);
     const recent = new RecentAttempts(config.deliveryTimeoutMs + PROJECTION_LAG_MS, () => clock.now());
     // Each lane has its own look-ups and appends, and does not wait for those of the other.
-    const aMaker = (outcomes: Appender, isForPaced = false) =>
+    const aMaker = (outcomes: Appender, waitsFor?: AttemptMakerDependencies['waitsFor']) =>
       new AttemptMaker({
         kit,
         lookup: new DispatchLookup(directory, logger, signal),
         destination,
         appender: outcomes,
         recent,
-        isForPaced,
+        ...(waitsFor === undefined ? {} : { waitsFor }),
         signal,
       });
     const firstMaker = aMaker(appenders.open({ gatherMs: FIRST_GATHER_MS }));
     const mainMaker = aMaker(appenders.open());
     const slowOutcomes = appenders.open({ gatherMs: SLOW_GATHER_MS });
-    const slowMaker = aMaker(slowOutcomes);
-    const pacedMaker = aMaker(slowOutcomes, true);
+    const slowMaker = aMaker(slowOutcomes, 'slow_lane');
+    const pacedMaker = aMaker(slowOutcomes, 'pace');
     this.#pending = new PendingFacts((dues) => this.#append(dues.map((due) => this.#scheduled(due))));
     const dependencies = { appender, sessions, topics, logger, signal };
     const nowMs = () => this.#clock.nowMs();

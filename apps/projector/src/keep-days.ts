@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
-import { DayPartitions, Store } from '#libs/postgres';
+import { DayPartitions, EndpointVersions, Store } from '#libs/postgres';
 import { CLOCK, CONFIG, LOGGER, RegularWork } from '#libs/platform';
 import { DAY_MS, type Config, type Logger } from '#libs/runtime';
 
@@ -8,12 +8,16 @@ const LOOK_EVERY_MS = 600_000;
 /** Soon after the start, so that the first event of a day does not wait for its tables. */
 const FIRST_LOOK_MS = 5_000;
 
-/** Keeps a table for today and tomorrow, and drops those of days past retention (contract 9). */
+/**
+ * Keeps a table for today and tomorrow, and drops those of days past retention (contract 9). Removes the configurations
+ * of endpoints that no stored event met.
+ */
 @Injectable()
 export class KeepDays extends RegularWork {
   constructor(
     private readonly store: Store,
     private readonly days: DayPartitions,
+    private readonly versions: EndpointVersions,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -27,6 +31,8 @@ export class KeepDays extends RegularWork {
     await this.days.ensure([nowMs, nowMs + DAY_MS]);
     const dropped = await this.days.drop(nowMs - this.config.retentionMs);
     if (dropped.length > 0) this.logger.info({ tables: dropped }, 'projector.pruned');
+    // A day more, because clocks differ.
+    await this.versions.prune(new Date(nowMs - this.config.retentionMs - DAY_MS));
   }
 
   protected failed(error: unknown): void {

@@ -21,6 +21,7 @@ export * from './deliveries/recovery-source.js';
 export * from './endpoints/endpoint-directory.js';
 export * from './endpoints/endpoint-health-reader.js';
 export * from './endpoints/endpoint-records.js';
+export { EndpointVersions } from './endpoints/endpoint-versions.js';
 export * from './endpoints/paced-endpoints.js';
 export * from './feed/feed-audit.js';
 export * from './feed/feed-cursors.js';

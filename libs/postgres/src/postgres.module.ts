@@ -18,6 +18,7 @@ import { EndpointDirectory } from './endpoints/endpoint-directory.js';
 import { EndpointHealthReader } from './endpoints/endpoint-health-reader.js';
 import { EndpointRecords } from './endpoints/endpoint-records.js';
 import { PacedOwners } from './deliveries/paced-owners.js';
+import { EndpointVersions } from './endpoints/endpoint-versions.js';
 import { PacedEndpoints } from './endpoints/paced-endpoints.js';
 import { FeedAudit } from './feed/feed-audit.js';
 import { FeedCursors } from './feed/feed-cursors.js';
@@ -54,6 +55,7 @@ const OVER_THE_STORE: readonly (new (store: Store) => object)[] = [
   DeliveryLog,
   EndpointCounts,
   EndpointHealthReader,
+  EndpointVersions,
   FeedAudit,
   FeedCursors,
   LiveChatSettingsRecords,

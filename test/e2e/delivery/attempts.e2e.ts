@@ -278,6 +278,8 @@ describe('a delivery whose every attempt fails', () => {
     expect(failed.attempts_log).toEqual(
       oneTo(9).map((attempt) => ({
         attempt,
+        due_at: attempt === 1 ? failed.created_at : between[attempt - 2]!.next_attempt_at,
+        waited_for: null,
         at: expect.any(String),
         duration_ms: expect.any(Number),
         response_status: 500 + attempt,

@@ -406,12 +406,19 @@ describe('an event', () => {
     const inactive = await register({ name: 'inactive' });
     await operator.change(inactive.id, { is_active: false });
     const later = await register({ name: 'not_subscribed', events: ['ticket.reply'] });
-    const [id] = await operator.emit({ event: 'ticket.created', widget_id: widget, data: {} });
+    const rule = 'event.data.priority == "urgent"';
+    const filtering = await register({ name: 'filtered', filter: rule });
+    const before = await register({ name: 'deleted' });
+    await operator.remove(before.id);
+    const after = [await register({ name: 'deleted' }), await register({ name: 'filtered', filter: rule })];
+    const [id] = await operator.emit({ event: 'ticket.created', widget_id: widget, data: { priority: 'low' } });
     interface Answers {
       readonly data: readonly {
         readonly endpoint_name: string;
         readonly answer: string;
+        readonly filter: string | null;
         readonly inactive_since: string | null;
+        readonly deleted_at: string | null;
         readonly delivery: { readonly event_id: string } | null;
       }[];
     }
@@ -421,13 +428,20 @@ describe('an event', () => {
       expect(found.data[0]).toMatchObject({ answer: 'delivered' });
       expect(found.data[1]).toMatchObject({ answer: 'pending', delivery: { status: 'pending' } });
     });
-    // Too late for this event.
+    // Too late for this event: its answers go by what was set when it came.
     await operator.change(later.id, { events: ['ticket.created'] });
+    await operator.change(filtering.id, { filter: null });
+    await operator.change(inactive.id, { is_active: true });
     await register({ name: 'not_yet_created' });
+    for (const one of after) await operator.remove(one.id);
     const { data } = await answers();
     expect(data.map(({ answer }) => answer)).toEqual(data.map(({ endpoint_name }) => endpoint_name));
-    expect(data).toHaveLength((await operator.endpoints()).length);
-    for (const { answer, delivery, inactive_since } of data) {
+    expect(data).toHaveLength((await operator.endpoints()).length + 3);
+    expect(data.filter((one) => one.deleted_at !== null).map(({ answer }) => answer)).toEqual([
+      ...['filtered', 'deleted', 'deleted'],
+    ]);
+    for (const { answer, delivery, filter, inactive_since } of data) {
+      expect(filter).toBe(answer === 'filtered' ? rule : null);
       expect(delivery?.event_id ?? null).toBe(['delivered', 'pending'].includes(answer) ? id : null);
       expect(inactive_since !== null).toBe(answer === 'inactive');
     }

@@ -240,7 +240,7 @@ describe('a batch', () => {
     }
     const [delivery] = await to.operator.deliveries(to.endpoint.id);
     const whole = await to.operator.delivery(to.endpoint.id, delivery!.id);
-    expect(whole.attempts_log).toMatchObject([{ batch: { first_seq: 1 }, response_status: 200 }]);
+    expect(whole.attempts_log).toMatchObject([{ batch: { first_seq: 1 }, response_status: 200, waited_for: 'order' }]);
   });
 
   it.concurrent('is accepted in part, and the rest follows', async () => {

@@ -46,6 +46,8 @@ export function shownTime(ms: number | null): string | null {
 export function attemptJson(entry: AttemptLogEntry) {
   return {
     attempt: entry.attempt,
+    due_at: entry.dueAt?.toISOString() ?? null,
+    waited_for: entry.waitedFor,
     at: entry.at.toISOString(),
     duration_ms: entry.durationMs,
     response_status: entry.responseStatus,

@@ -8,14 +8,16 @@ import { deliveryJson } from '../deliveries/delivery.presenter.js';
 import { EventIdPipe, noSuchEvent } from './event-id.pipe.js';
 
 /** `answer` is the delivery's status, or why there is none. */
-function answerJson({ endpointId, endpointName, url, outcome }: EventAnswer) {
+function answerJson({ endpointId, endpointName, url, deletedAt, outcome }: EventAnswer) {
   const hasDelivery = 'deliveryId' in outcome;
   return {
     endpoint_id: endpointId,
     endpoint_name: endpointName,
     url,
     answer: hasDelivery ? outcome.status : outcome.answer,
+    filter: !hasDelivery && outcome.answer === 'filtered' ? outcome.filter : null,
     inactive_since: !hasDelivery && outcome.answer === 'inactive' ? outcome.since.toISOString() : null,
+    deleted_at: deletedAt?.toISOString() ?? null,
     delivery: hasDelivery ? deliveryJson(outcome) : null,
   };
 }
@@ -42,7 +44,7 @@ export class GetEventController {
   @RequireScope('webhooks:read')
   async deliveries(@OrgOfKey() orgId: OrgId, @Param('id', EventIdPipe) id: EventId) {
     const event = await this.#find(orgId, id);
-    return { data: (await this.answers.of(orgId, { ...event, id })).map(answerJson) };
+    return { data: (await this.answers.of(orgId, { ...event, id }, this.clock.now())).map(answerJson) };
   }
 
   async #find(orgId: OrgId, id: EventId) {

@@ -253,18 +253,20 @@ export const SCHEMAS: JsonObject = {
     {
       endpoint_id: ENDPOINT_ID,
       endpoint_name: MAYBE_TEXT,
-      url: { type: 'string', description: 'Of the endpoint as it is now.' },
+      url: { type: 'string', description: 'Of the endpoint as it is now, or as it was when it was deleted.' },
       answer: {
         type: 'string',
         enum: [
           ...['delivered', 'pending', 'failed'],
-          ...['not_subscribed', 'out_of_scope', 'filtered', 'inactive', 'not_yet_created'],
+          ...['not_subscribed', 'out_of_scope', 'filtered', 'inactive', 'not_yet_created', 'deleted'],
         ],
         description:
           'The status of the delivery, or why there is none. `pending` without a delivery: a dispatcher has not come to the ' +
-          'event yet. Without a delivery, the present events, widgets and filter of the endpoint count.',
+          'event yet. Without a delivery, the events, widgets and filter from the time of the event count.',
       },
+      filter: { ...MAYBE_TEXT, description: 'The filter that left out the event. Only with `filtered`.' },
       inactive_since: { ...MAYBE_TIMESTAMP, description: 'Only with `inactive`.' },
+      deleted_at: { ...MAYBE_TIMESTAMP, description: 'When the endpoint was deleted, whatever the answer is.' },
       delivery: { anyOf: [ref('Delivery'), { type: 'null' }] },
     },
     'What became of an event at one endpoint.',
@@ -277,6 +279,12 @@ export const SCHEMAS: JsonObject = {
       type: 'array',
       items: objectOf({
         attempt: { type: 'integer', minimum: 1 },
+        due_at: { ...MAYBE_TIMESTAMP, description: 'When the attempt was due. Null for attempts of earlier versions.' },
+        waited_for: {
+          anyOf: [{ type: 'string', enum: ['order', 'pace', 'slow_lane'] }, { type: 'null' }],
+          description:
+            'What it waited for from `due_at` to `at`: its turn, the limits of the endpoint, or the lane of slow endpoints.',
+        },
         at: TIMESTAMP,
         duration_ms: COUNT,
         response_status: MAYBE_INTEGER,

@@ -131,6 +131,15 @@ export function eventQuery(name: number | string) {
   });
 }
 
+/** What became of an event at each endpoint. */
+export function eventAnswersQuery(id: string) {
+  return queryOptions({
+    queryKey: ['event', id, 'answers'],
+    queryFn: () => dataOf(api.GET('/api/v1/external/events/{id}/deliveries', { params: { path: { id } } })),
+    ...live,
+  });
+}
+
 export function foundDeliveryQuery(deliveryId: string) {
   return queryOptions({
     queryKey: ['found-delivery', deliveryId],

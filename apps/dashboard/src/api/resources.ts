@@ -26,6 +26,7 @@ export type SentRequest = Schemas['SentRequest'];
 export type Recovery = Schemas['Recovery'];
 export type Envelope = Schemas['Envelope'];
 export type StoredEvent = Schemas['StoredEvent'];
+export type EventAnswer = Schemas['EventAnswer'];
 export type EventType = Schemas['EventType'];
 export type ApiKey = Schemas['ApiKey'];
 export type ApiKeyWithSecret = Schemas['ApiKeyWithSecret'];

@@ -2359,18 +2359,25 @@ export interface components {
         EventAnswer: {
             endpoint_id: string;
             endpoint_name: string | null;
-            /** @description Of the endpoint as it is now. */
+            /** @description Of the endpoint as it is now, or as it was when it was deleted. */
             url: string;
             /**
-             * @description The status of the delivery, or why there is none. `pending` without a delivery: a dispatcher has not come to the event yet. Without a delivery, the present events, widgets and filter of the endpoint count.
+             * @description The status of the delivery, or why there is none. `pending` without a delivery: a dispatcher has not come to the event yet. Without a delivery, the events, widgets and filter from the time of the event count.
              * @enum {string}
              */
-            answer: "delivered" | "pending" | "failed" | "not_subscribed" | "out_of_scope" | "filtered" | "inactive" | "not_yet_created";
+            answer: "delivered" | "pending" | "failed" | "not_subscribed" | "out_of_scope" | "filtered" | "inactive" | "not_yet_created" | "deleted";
+            /** @description The filter that left out the event. Only with `filtered`. */
+            filter: string | null;
             /**
              * Format: date-time
              * @description Only with `inactive`.
              */
             inactive_since: string | null;
+            /**
+             * Format: date-time
+             * @description When the endpoint was deleted, whatever the answer is.
+             */
+            deleted_at: string | null;
             delivery: components["schemas"]["Delivery"] | null;
         };
         FoundDelivery: {
@@ -2414,6 +2421,13 @@ export interface components {
             endpoint_id: string;
             attempts_log: {
                 attempt: number;
+                /**
+                 * Format: date-time
+                 * @description When the attempt was due. Null for attempts of earlier versions.
+                 */
+                due_at: string | null;
+                /** @description What it waited for from `due_at` to `at`: its turn, the limits of the endpoint, or the lane of slow endpoints. */
+                waited_for: ("order" | "pace" | "slow_lane") | null;
                 /** Format: date-time */
                 at: string;
                 duration_ms: number;

@@ -18,6 +18,7 @@ import { Tabs } from '../ui/tabs.js';
 import { DeliveryBadge } from '../ui/status-badge.js';
 import { Time } from '../ui/time.js';
 import { JsonView } from './json-view.js';
+import { NotDelivered } from './not-delivered.js';
 
 /** Shows an event: its content, its exact bytes, and its deliveries. */
 export function EventDetail({ seq }: { readonly seq: number }) {
@@ -84,7 +85,7 @@ export function EventDetail({ seq }: { readonly seq: number }) {
   );
 }
 
-function DeliveriesCard({ stored: { deliveries } }: { readonly stored: StoredEvent }) {
+function DeliveriesCard({ stored: { deliveries, envelope } }: { readonly stored: StoredEvent }) {
   return (
     <Card title="Delivered to" flush>
       {deliveries === null ? (
@@ -115,6 +116,7 @@ function DeliveriesCard({ stored: { deliveries } }: { readonly stored: StoredEve
           ))}
         </ul>
       )}
+      {deliveries !== null && <NotDelivered eventId={envelope.id} />}
     </Card>
   );
 }

@@ -17,7 +17,7 @@ import { Metrics } from '#libs/telemetry';
 import { aDueAttempt, attemptOf } from '../../../../test/support/due-attempts.js';
 import { FakeAppender } from '../../../../test/support/fake-appender.js';
 import { aStageKit } from '../../../../test/support/stage-kit.js';
-import { AttemptMaker, type OrderedResult } from './attempt-maker.js';
+import { AttemptMaker, type AttemptMakerDependencies, type OrderedResult } from './attempt-maker.js';
 import type { DispatchLookup } from './dispatch-lookup.js';
 import { Flight } from '../lanes/lane.js';
 import { RecentAttempts } from './recent-attempts.js';
@@ -49,14 +49,14 @@ beforeEach(() => {
   });
 });
 
-function aMaker(attempt: Destination['attempt'], isForPaced = false): AttemptMaker {
+function aMaker(attempt: Destination['attempt'], waitsFor?: AttemptMakerDependencies['waitsFor']): AttemptMaker {
   return new AttemptMaker({
     kit: aStageKit({ nowMs: NOW_MS, config: { retrySchedule: SCHEDULE }, topics, metrics }),
     lookup: { find: () => Promise.resolve(found) } as unknown as DispatchLookup,
     destination: { attempt, close: () => Promise.resolve() },
     appender: appender.asAppender,
     recent: new RecentAttempts(15_000, () => NOW_MS),
-    isForPaced,
+    ...(waitsFor === undefined ? {} : { waitsFor }),
     signal: ending.signal,
   });
 }
@@ -106,6 +106,7 @@ describe('an attempt that is due', () => {
         attempt: 2,
         activation: 3,
         startedAtMs: NOW_MS,
+        dueAtMs: due.dueAtMs,
         durationMs: 42,
         responseStatus: 200,
         error: null,
@@ -188,6 +189,7 @@ describe('the times that the log of a delivery shows', () => {
             const endedAtMs = fact.startedAtMs + fact.durationMs;
             expect(fact.startedAtMs).toBeGreaterThanOrEqual(shownMs);
             expect(fact.startedAtMs).toBeGreaterThanOrEqual(state.nextAttemptAtMs!);
+            expect(fact.dueAtMs).toBe(state.nextAttemptAtMs);
             expect(fact.startedAtMs - (fact.leadMs ?? 0)).toBe(startedAtMs);
             state = foldDelivery(state, fact);
             if (state.status === 'delivered') expect(state.deliveredAtMs).toBe(endedAtMs);
@@ -297,10 +299,11 @@ describe('an attempt to a paced endpoint', () => {
     const pump = aMaker((attempt, target) => {
       posts.push([attempt, target]);
       return Promise.resolve(outcome);
-    }, true);
+    }, 'pace');
     found = { kind: 'target', target: paced };
     await pump.make(due, new Flight(() => 0));
     expect(posts).toEqual([[due, paced]]);
+    expect(facts()).toMatchObject([{ type: 'attempted', waitedFor: 'pace' }]);
     appender.appends.length = 0;
     found = { kind: 'target', target: TARGET };
     const other = { ...due, attempt: 2 };
@@ -341,6 +344,7 @@ describe('an attempt of ordered deliveries', () => {
         attempt,
         next: 'delivered',
         batch: [due.delivery.seq, followers[1]!.delivery.seq],
+        waitedFor: 'order',
       })),
     );
   });

@@ -7,6 +7,7 @@ import {
   errorText,
   isOrdered,
   isPaced,
+  loggedDueMs,
   type AfterAttempt,
   type Attempted,
   type AttemptOutcome,
@@ -15,6 +16,7 @@ import {
   type Destination,
   type DueAttempt,
   type Target,
+  type WaitedFor,
 } from '#libs/domain';
 import { attemptRecord, factRecord, type Appender, type NewRecord } from '#libs/kafka-log';
 import { parseTraceParent } from '#libs/telemetry';
@@ -33,8 +35,8 @@ export interface AttemptMakerDependencies {
   readonly destination: Destination;
   readonly appender: Appender;
   readonly recent: RecentAttempts;
-  /** Whether this makes the attempts of endpoints that limit them, and no others. */
-  readonly isForPaced: boolean;
+  /** What its attempts wait for; missing if they begin at once. `pace`: it makes those of paced endpoints, and no others. */
+  readonly waitsFor?: Exclude<WaitedFor, 'order'>;
   /** Aborted when the process ends. Attempts in flight are then made again later. */
   readonly signal: AbortSignal;
 }
@@ -53,7 +55,11 @@ const SHORT_EXCERPT = 200;
 
 /** Makes attempts: looks up the endpoint, pushes, and appends the outcome. Never writes Postgres. */
 export class AttemptMaker {
-  constructor(private readonly use: AttemptMakerDependencies) {}
+  readonly #isForPaced: boolean;
+
+  constructor(private readonly use: AttemptMakerDependencies) {
+    this.#isForPaced = use.waitsFor === 'pace';
+  }
 
   /**
    * Resolves once every record that follows from the attempt is in Kafka, so that its offset may be committed.
@@ -75,7 +81,7 @@ export class AttemptMaker {
         ]);
         return;
       case 'target':
-        if (isPaced(found.target.settings) !== this.use.isForPaced) {
+        if (isPaced(found.target.settings) !== this.#isForPaced) {
           await this.#leave(due);
         } else await this.use.recent.once(due, () => this.#push(due, found.target, flight, onSent));
     }
@@ -135,7 +141,7 @@ export class AttemptMaker {
 
   /** Leaves the attempt to the others. Attempts of paced endpoints are only in the delivery log. */
   async #leave(due: DueAttempt): Promise<void> {
-    if (this.use.isForPaced) await this.#append([attemptRecord(this.use.kit.topics.attempts, due)]);
+    if (this.#isForPaced) await this.#append([attemptRecord(this.use.kit.topics.attempts, due)]);
     else if (due.run === 0 && due.attempt === 1) {
       await this.#append([this.#fact({ type: 'scheduled', delivery: due.delivery })]);
     }
@@ -167,7 +173,8 @@ export class AttemptMaker {
     if (accepted.length > 0) await setImmediate();
     const leadMs = attemptLeadMs(due, outcome.startedAtMs);
     const error = outcome.error === null ? null : errorText(outcome.error);
-    const ofAll = { target, outcome, after, batch: batchOf(due, target) };
+    const waitedFor: WaitedFor | undefined = onResult === undefined ? this.use.waitsFor : 'order';
+    const ofAll = { target, outcome, after, batch: batchOf(due, target), waitedFor };
     const records = [
       this.#fact(attemptedFact(due, { ...ofAll, run: due.run, leadMs })),
       ...accepted.map((follower) =>
@@ -182,7 +189,7 @@ export class AttemptMaker {
       records.push(attemptRecord(retryTopic, next, after.waitUntilMs));
     }
     await this.#append(records);
-    measureAttempt(metrics, due, outcome, after, this.use.isForPaced);
+    measureAttempt(metrics, due, outcome, after, this.#isForPaced);
     traceAttempt(tracing, due, outcome, after);
     logger.info(
       {
@@ -240,11 +247,12 @@ interface OfAll {
   readonly batch: Attempted['batch'];
   readonly run: number;
   readonly leadMs: number;
+  readonly waitedFor: WaitedFor | undefined;
 }
 
 function attemptedFact(
-  made: Pick<DueAttempt, 'delivery' | 'attempt'> & { readonly run?: number },
-  { target, outcome, after, batch, run, leadMs }: OfAll,
+  made: Pick<DueAttempt, 'delivery' | 'attempt' | 'dueAtMs' | 'leadMs'> & { readonly run?: number },
+  { target, outcome, after, batch, run, leadMs, waitedFor }: OfAll,
 ): Attempted {
   const excerpt = outcome.response?.excerpt ?? null;
   const isFollower = made.run === undefined;
@@ -256,6 +264,8 @@ function attemptedFact(
     activation: target.activation,
     startedAtMs: outcome.startedAtMs + leadMs,
     ...(leadMs === 0 ? {} : { leadMs }),
+    dueAtMs: loggedDueMs(made),
+    ...(waitedFor === undefined ? {} : { waitedFor }),
     durationMs: outcome.durationMs,
     responseStatus: outcome.response?.code ?? null,
     error: outcome.error === null ? null : errorText(outcome.error),

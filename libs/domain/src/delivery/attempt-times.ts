@@ -1,5 +1,10 @@
 import type { DueAttempt } from './attempt.js';
 
+/** Returns when an attempt is due in the time of the delivery log, epoch milliseconds: never before its delivery. */
+export function loggedDueMs({ delivery, dueAtMs, leadMs = 0 }: Pick<DueAttempt, 'delivery' | 'dueAtMs' | 'leadMs'>) {
+  return Math.max(delivery.createdAtMs, dueAtMs + leadMs);
+}
+
 /**
  * Returns how far an attempt's times in the delivery log are ahead of its dispatcher's clock, milliseconds; 0 while all
  * clocks agree. The log never shows an attempt before its delivery was created, or before it was due. Those times come
@@ -7,8 +12,7 @@ import type { DueAttempt } from './attempt.js';
  * clock, so that a wrong clock elsewhere neither delays nor breaks them.
  */
 export function attemptLeadMs(due: Pick<DueAttempt, 'delivery' | 'dueAtMs' | 'leadMs'>, startedAtMs: number): number {
-  const notBeforeMs = Math.max(due.delivery.createdAtMs, due.dueAtMs + (due.leadMs ?? 0));
-  return Math.max(0, notBeforeMs - startedAtMs);
+  return Math.max(0, loggedDueMs(due) - startedAtMs);
 }
 
 /**

@@ -10,6 +10,11 @@ export interface Scheduled {
   readonly delivery: DeliveryRef;
 }
 
+/**
+ * What an attempt that is due waits for: its turn in the order of its endpoint, the endpoint's limits, or the slow lane.
+ */
+export type WaitedFor = 'order' | 'pace' | 'slow_lane';
+
 /** An attempt was made. `next` is its consequence. */
 export interface Attempted {
   readonly type: 'attempted';
@@ -25,6 +30,10 @@ export interface Attempted {
    * 0.
    */
   readonly leadMs?: number;
+  /** When the attempt was due, in the time of the delivery log; missing in facts of earlier versions. */
+  readonly dueAtMs?: number;
+  /** What decided when the attempt began after that; missing for attempts that begin at once. */
+  readonly waitedFor?: WaitedFor;
   readonly durationMs: number;
   readonly responseStatus: number | null;
   readonly error: string | null;

@@ -1,18 +1,11 @@
-import { inWidgetScope, type Subscriber } from '../delivery/index.js';
-import type { DeliveryStatus } from '../delivery/index.js';
-import type { WidgetId } from '../kernel/index.js';
+import type { DeliveryStatus, WhyNotDelivered } from '../delivery/index.js';
 
-/** The facts about an event and one endpoint. */
+/** What became of an event on its way to an endpoint. */
 export interface DeliveryCase {
-  readonly event: { readonly type: string; readonly widgetId: WidgetId | null; readonly appendedAtMs: number };
-  readonly endpoint: Subscriber & { readonly createdAtMs: number };
-  /** The delivery of the event to the endpoint; `undefined` if there is none. */
-  readonly delivery:
-    { readonly status: DeliveryStatus; readonly attempts: number; readonly lastError: string | null } | undefined;
-  /** Whether the endpoint's filter leaves out the event. */
-  readonly isFiltered: boolean;
-  /** Whether the event came while the endpoint was inactive. */
-  readonly wasInactive: boolean;
+  readonly eventType: string;
+  /** The delivery; otherwise why there is none. */
+  readonly outcome:
+    { readonly status: DeliveryStatus; readonly attempts: number; readonly lastError: string | null } | WhyNotDelivered;
 }
 
 /** Why an event was, or was not, delivered to an endpoint. */
@@ -26,6 +19,7 @@ export type DeliveryReason =
   | 'filtered'
   | 'endpoint_is_newer'
   | 'endpoint_was_inactive'
+  | 'endpoint_was_deleted'
   | 'not_routed_yet';
 
 export interface DeliveryExplanation {
@@ -33,36 +27,37 @@ export interface DeliveryExplanation {
   readonly text: string;
 }
 
-/**
- * Explains an event's delivery to an endpoint. Without a delivery, it uses the endpoint's settings of now: those at the
- * time of the event are not kept.
- */
-export function explainDelivery(known: DeliveryCase): DeliveryExplanation {
-  const { event, endpoint, delivery, isFiltered, wasInactive } = known;
-  if (delivery !== undefined) return explainStatus(delivery);
-  if (event.type === 'test') {
-    return explain('test_of_another_endpoint', 'A test event goes only to the endpoint that was tested.');
+/** Explains an event's delivery to an endpoint. */
+export function explainDelivery({ eventType, outcome }: DeliveryCase): DeliveryExplanation {
+  if ('status' in outcome) return explainStatus(outcome);
+  switch (outcome.answer) {
+    case 'not_yet_created':
+      return explain('endpoint_is_newer', 'The event is older than the endpoint.');
+    case 'not_subscribed':
+      return eventType === 'test'
+        ? explain('test_of_another_endpoint', 'A test event goes only to the endpoint that was tested.')
+        : explain('not_subscribed', `The endpoint did not subscribe to ${eventType}.`);
+    case 'out_of_scope':
+      return explain('out_of_widget_scope', 'The endpoint did not receive events of this widget.');
+    case 'filtered':
+      return explain('filtered', `The filter of the endpoint is false for the event: ${outcome.filter}`);
+    case 'inactive':
+      return explain(
+        'endpoint_was_inactive',
+        `The endpoint was inactive when the event came, since ${outcome.since.toISOString()}. Recover the endpoint.`,
+      );
+    case 'deleted':
+      return explain('endpoint_was_deleted', 'The endpoint is deleted, and its deliveries with it.');
+    case 'pending':
+      return explain('not_routed_yet', 'No delivery is recorded yet.');
   }
-  if (event.appendedAtMs < endpoint.createdAtMs) {
-    return explain('endpoint_is_newer', 'The event is older than the endpoint.');
-  }
-  if (!endpoint.events.includes(event.type)) {
-    return explain('not_subscribed', `The endpoint does not subscribe to ${event.type}.`);
-  }
-  if (!inWidgetScope(endpoint.widgetIds, event.widgetId)) {
-    return explain('out_of_widget_scope', 'The endpoint does not receive events of this widget.');
-  }
-  if (isFiltered) return explain('filtered', 'The filter of the endpoint is false for the event.');
-  if (wasInactive || !endpoint.isActive) {
-    return explain('endpoint_was_inactive', 'The endpoint was inactive when the event came. Recover the endpoint.');
-  }
-  return explain(
-    'not_routed_yet',
-    'No delivery is recorded yet. If the event is older than a minute, the subscription may have been changed since.',
-  );
 }
 
-function explainStatus({ status, attempts, lastError }: NonNullable<DeliveryCase['delivery']>): DeliveryExplanation {
+function explainStatus({
+  status,
+  attempts,
+  lastError,
+}: Extract<DeliveryCase['outcome'], { status: unknown }>): DeliveryExplanation {
   switch (status) {
     case 'delivered':
       return explain('delivered', `The endpoint accepted it. Attempts: ${attempts}.`);

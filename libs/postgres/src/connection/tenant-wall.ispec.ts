@@ -188,6 +188,7 @@ describe('row-level security', () => {
       'endpoint_endings',
       'endpoint_health',
       'endpoint_inactive_periods',
+      'endpoint_versions',
       'endpoints',
       'events',
       'feed_cursors',

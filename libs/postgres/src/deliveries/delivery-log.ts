@@ -9,6 +9,7 @@ import {
   type EventId,
   type OrgId,
   type Seq,
+  type WaitedFor,
 } from '#libs/domain';
 import { DELIVERY_MEMBERS } from '../projections/delivery-row.js';
 import { valueRead } from '../projections/row-shape.js';
@@ -23,6 +24,9 @@ export interface AttemptLogEntry {
   readonly run: number;
   readonly attempt: number;
   readonly at: Date;
+  /** When it was due; `null` if that was not stored. */
+  readonly dueAt: Date | null;
+  readonly waitedFor: WaitedFor | null;
   /** How far `at` is ahead of the clock that stamped the signatures, milliseconds. */
   readonly leadMs: number;
   /** The seqs of the first and last event of the request, if it was a batch. */
@@ -192,7 +196,7 @@ export class DeliveryLog {
       if (delivery === undefined) return undefined;
       const attempts = (await runner.query(
         `select run, attempt, started_at, duration_ms, response_status, error, response_excerpt, clock_lead_ms,
-           batch_first_seq, batch_last_seq
+           batch_first_seq, batch_last_seq, due_at, waited_for
          from delivery_attempts
          where delivery_id = $1 and delivery_created_at = to_timestamp($2 / 1000.0) order by run, attempt`,
         [id, delivery.createdAtMs],
@@ -207,6 +211,8 @@ export class DeliveryLog {
         clock_lead_ms: string | null;
         batch_first_seq: string | null;
         batch_last_seq: string | null;
+        due_at: Date | null;
+        waited_for: WaitedFor | null;
       }[];
       const [event] = (await runner.query(
         `select convert_from(envelope, 'UTF8') as envelope from events
@@ -220,6 +226,8 @@ export class DeliveryLog {
           run: row.run,
           attempt: row.attempt,
           at: row.started_at,
+          dueAt: row.due_at,
+          waitedFor: row.waited_for,
           leadMs: Number(row.clock_lead_ms ?? 0),
           batch: row.batch_first_seq === null ? null : [Number(row.batch_first_seq), Number(row.batch_last_seq)],
           durationMs: row.duration_ms,

@@ -1,16 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import {
-  seqFromText,
   whyNotDelivered,
   type AskedEvent,
-  type EndpointHistory,
   type EndpointId,
   type EventFilters,
   type OrgId,
-  type StoredInactivity,
   type WhyNotDelivered,
-  type WidgetId,
 } from '#libs/domain';
+import { EndpointVersions, type PlacedVersion } from '../endpoints/endpoint-versions.js';
 import type { Store } from '../connection/store.js';
 import type { DeliveryLog, EventDelivery } from './delivery-log.js';
 
@@ -19,99 +16,105 @@ export interface EventAnswer {
   readonly endpointId: EndpointId;
   readonly endpointName: string | null;
   readonly url: string;
+  /** `null` while the endpoint exists. */
+  readonly deletedAt: Date | null;
   /** The delivery; otherwise why there is none. */
   readonly outcome: EventDelivery | WhyNotDelivered;
-}
-
-interface EndpointRow {
-  readonly id: EndpointId;
-  readonly name: string | null;
-  readonly url: string;
-  readonly is_active: boolean;
-  readonly events: string[];
-  readonly widget_ids: WidgetId[] | null;
-  readonly filter: string | null;
-  readonly created_at: Date;
-  readonly receives_after_seq: string;
-  readonly subscription_changed_at: Date | null;
-  readonly inactivity:
-    | {
-        readonly beganAt: string;
-        readonly beganAfterSeq: number | null;
-        readonly endedAt: string | null;
-        readonly endedAfterSeq: number | null;
-      }[]
-    | null;
 }
 
 /** Answers that are found before other requests run. */
 const ANSWERED_AT_ONCE = 10;
 
-/** Says for each endpoint of an org what became of an event. */
+/**
+ * A router reads the configurations at most this long after the append, unless it lags. An event that came within this
+ * time after a change may have met the version before.
+ */
+const ROUTING_DELAY_MS = 60_000;
+
+/** Says for each endpoint of an org what became of an event, by the configurations of its time. */
 export class EventAnswers {
+  readonly #versions: EndpointVersions;
+
   constructor(
-    private readonly store: Store,
+    store: Store,
     private readonly deliveries: Pick<DeliveryLog, 'ofEvent'>,
     private readonly filters: EventFilters,
-  ) {}
-
-  /** Returns exactly one answer for each endpoint of today, in the order of their registration. */
-  async of(orgId: OrgId, event: AskedEvent): Promise<readonly EventAnswer[]> {
-    const endpoints = await this.#endpoints(orgId, event);
-    const deliveries = new Map(
-      (await this.deliveries.ofEvent(orgId, event.id, event.appendedAt)).map((delivery) => [
-        delivery.endpointId,
-        delivery,
-      ]),
-    );
-    const answers: EventAnswer[] = [];
-    for (const [index, row] of endpoints.entries()) {
-      // Lets other requests run: a filter may take up to a millisecond.
-      if (index % ANSWERED_AT_ONCE === ANSWERED_AT_ONCE - 1) await setImmediate();
-      const outcome = deliveries.get(row.id) ?? whyNotDelivered(historyOf(row), event, this.filters);
-      answers.push({ endpointId: row.id, endpointName: row.name, url: row.url, outcome });
-    }
-    return answers;
+  ) {
+    this.#versions = new EndpointVersions(store);
   }
 
-  /** Reads only the periods that may hold the event. */
-  async #endpoints(orgId: OrgId, { seq, appendedAt }: AskedEvent): Promise<readonly EndpointRow[]> {
-    return this.store.forOrg(
-      orgId,
-      async (runner) =>
-        (await runner.query(
-          `select e.id, e.name, e.url, e.is_active, e.events, e.widget_ids, e.filter, e.created_at,
-             e.receives_after_seq, e.subscription_changed_at, p.inactivity
-           from endpoints e
-           left join lateral (
-             select json_agg(json_build_object('beganAt', began_at, 'beganAfterSeq', began_after_seq,
-               'endedAt', ended_at, 'endedAfterSeq', ended_after_seq) order by activation) as inactivity
-             from endpoint_inactive_periods
-             where endpoint_id = e.id and (began_at <= $1 or began_after_seq < $2)
-               and (ended_at is null or ended_at > $1 or ended_after_seq >= $2)
-           ) p on true
-           where e.kind = 'webhook' order by e.created_at, e.id`,
-          [appendedAt, seq],
-        )) as EndpointRow[],
+  /** Returns exactly one answer for each endpoint: those of today by registration, then deleted ones, the latest first. */
+  async of(orgId: OrgId, event: AskedEvent, nowMs: number): Promise<readonly EventAnswer[]> {
+    const endpoints = await this.#versions.at(orgId, event);
+    // Read after the endpoints, so that an event that is routed meanwhile is not taken for one without a delivery.
+    const outcomes = new Map<EndpointId, EventAnswer['outcome']>(
+      (await this.deliveries.ofEvent(orgId, event.id, event.appendedAt)).map((one) => [one.endpointId, one]),
+    );
+    const undecided = new Map<EndpointId, PlacedVersion>();
+    const pause = new Pause();
+    for (const { id, version, deletedAt } of endpoints) {
+      if (outcomes.has(id)) continue;
+      if (typeof version === 'string') {
+        outcomes.set(id, { answer: version });
+        continue;
+      }
+      await pause.beforeNext();
+      const reason = whyNotDelivered(version, event, this.filters);
+      if (reason !== undefined) outcomes.set(id, reason);
+      else if (deletedAt !== null) outcomes.set(id, { answer: 'deleted' });
+      else undecided.set(id, version);
+    }
+    for (const [id, candidates] of await this.#otherVersions(orgId, undecided, event, nowMs)) {
+      for (const candidate of candidates) {
+        await pause.beforeNext();
+        const reason =
+          candidate === 'not_yet_created' ? { answer: candidate } : whyNotDelivered(candidate, event, this.filters);
+        if (reason === undefined) continue;
+        outcomes.set(id, reason);
+        break;
+      }
+    }
+    return endpoints.map(({ id, name, url, deletedAt }) => ({
+      endpointId: id,
+      endpointName: name,
+      url,
+      deletedAt,
+      outcome: outcomes.get(id) ?? { answer: 'pending' },
+    }));
+  }
+
+  /**
+   * Returns what else the router may have read when it came to the event, the most likely first: later versions if it
+   * lagged, and the one before if the event came during a change.
+   */
+  async #otherVersions(
+    orgId: OrgId,
+    undecided: ReadonlyMap<EndpointId, PlacedVersion>,
+    event: AskedEvent,
+    nowMs: number,
+  ): Promise<ReadonlyMap<EndpointId, readonly (PlacedVersion | 'not_yet_created')[]>> {
+    if (undecided.size === 0) return new Map();
+    const positions = new Map([...undecided].map(([id, { position }]) => [id, position]));
+    const around = await this.#versions.around(orgId, positions);
+    const appendedAtMs = event.appendedAt.getTime();
+    const wasRouted = appendedAtMs < nowMs - ROUTING_DELAY_MS;
+    return new Map(
+      [...undecided].map(([id, { position, changedAt }]) => {
+        const versions = around.get(id) ?? [];
+        const later = versions.filter((one) => one.position > position);
+        const cameDuringChange = changedAt.getTime() > appendedAtMs - ROUTING_DELAY_MS;
+        const before = versions.find((one) => one.position < position) ?? 'not_yet_created';
+        return [id, wasRouted && cameDuringChange ? [...later, before] : later];
+      }),
     );
   }
 }
 
-function historyOf(row: EndpointRow): EndpointHistory {
-  return {
-    id: row.id,
-    isActive: row.is_active,
-    events: row.events,
-    widgetIds: row.widget_ids,
-    filter: row.filter,
-    createdAt: row.created_at,
-    receivesAfterSeq: seqFromText(row.receives_after_seq),
-    subscriptionChangedAt: row.subscription_changed_at,
-    inactivity: (row.inactivity ?? []).map(({ beganAt, beganAfterSeq, endedAt, endedAfterSeq }): StoredInactivity => ({
-      beganAt: new Date(beganAt),
-      beganAfterSeq: beganAfterSeq === null ? null : seqFromText(String(beganAfterSeq)),
-      endedAt: endedAt === null ? null : new Date(endedAt),
-      endedAfterSeq: endedAfterSeq === null ? null : seqFromText(String(endedAfterSeq)),
-    })),
-  };
+/** Lets other requests run: a filter may take up to a millisecond. */
+class Pause {
+  #answered = 0;
+
+  async beforeNext(): Promise<void> {
+    if (++this.#answered % ANSWERED_AT_ONCE === 0) await setImmediate();
+  }
 }

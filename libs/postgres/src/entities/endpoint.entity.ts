@@ -91,7 +91,7 @@ export class EndpointEntity {
   @Column({ name: 'is_paced', type: 'boolean', default: false })
   isPaced!: boolean;
 
-  /** When the events, widgets or filter last changed; `null` if never. */
+  /** When the events, widgets or filter last changed; `null` if never. Only the version before this one reads it. */
   @Column({ name: 'subscription_changed_at', type: 'timestamptz', nullable: true })
   subscriptionChangedAt!: Date | null;
 

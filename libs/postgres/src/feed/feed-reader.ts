@@ -297,17 +297,6 @@ export class FeedReader {
     return seqFromText(row?.seq ?? String(after));
   }
 
-  /** Returns the seq of the event; `undefined` if it is not there yet, or past retention. */
-  async seqOf(orgId: OrgId, id: EventId, nowMs: number): Promise<Seq | undefined> {
-    const [row] = await this.store.preparedForOrg<{ seq: string }>(
-      orgId,
-      'feed-seq-of',
-      'select seq from events where org_id = $1 and event_id = $2 and appended_at >= $3 limit 1',
-      [orgId, id, new Date(nowMs - this.retentionMs)],
-    );
-    return row === undefined ? undefined : seqFromText(row.seq);
-  }
-
   /** Looks up events in the feed; `eventKey` makes their keys. */
   async lookUp(keys: readonly EventKey[], logTopic: string): Promise<EventLookUp> {
     // An index reads a sorted list of ids in one pass, of each day's table.

@@ -35,6 +35,8 @@ import { FeedDays1700000000094 } from './0094-feed-days.js';
 import { Recoveries1700000000095 } from './0095-recoveries.js';
 import { Ordering1700000000100 } from './0100-ordering.js';
 import { PacedOwners1700000000101 } from './0101-paced-owners.js';
+import { EndpointVersions1700000000102 } from './0102-endpoint-versions.js';
+import { AttemptWaits1700000000103 } from './0103-attempt-waits.js';
 import { UrgentDeliveries1700000000105 } from './0105-urgent-deliveries.js';
 
 export const MIGRATIONS = [
@@ -75,5 +77,7 @@ export const MIGRATIONS = [
   Recoveries1700000000095,
   Ordering1700000000100,
   PacedOwners1700000000101,
+  EndpointVersions1700000000102,
+  AttemptWaits1700000000103,
   UrgentDeliveries1700000000105,
 ];

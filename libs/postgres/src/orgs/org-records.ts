@@ -122,7 +122,8 @@ export class OrgRecords {
       const endpoints = await deleteEndpoints(runner, orgId);
       const { keys, sessions } = await deleteKeys(runner, orgId);
       let others = await deleteLiveChat(runner, orgId);
-      for (const table of ['org_days', 'feed_cursors', 'mcp_verified_callbacks', 'orgs']) {
+      // After the endpoints, whose deletion adds versions.
+      for (const table of ['endpoint_versions', 'org_days', 'feed_cursors', 'mcp_verified_callbacks', 'orgs']) {
         const [, rows] = (await runner.query(`delete from ${table} where org_id = $1`, [orgId])) as [unknown, number];
         others += rows;
       }

@@ -61,6 +61,8 @@ export const ATTEMPT_COLUMNS: readonly Column<Attempted>[] = [
   ['clock_lead_ms', 'bigint', ({ leadMs }) => leadMs ?? null],
   ['batch_first_seq', 'bigint', ({ batch }) => batch?.[0] ?? null],
   ['batch_last_seq', 'bigint', ({ batch }) => batch?.[1] ?? null],
+  ['due_at', 'ms', ({ dueAtMs }) => dueAtMs ?? null],
+  ['waited_for', 'text', ({ waitedFor }) => waitedFor ?? null],
 ];
 
 export const HEALTH_STATE = [

@@ -55,6 +55,8 @@ export interface Delivery {
 /** An attempt in a delivery's log (contract 3.5). */
 export interface Attempt {
   readonly attempt: number;
+  readonly due_at: string | null;
+  readonly waited_for: 'order' | 'pace' | 'slow_lane' | null;
   readonly at: string;
   readonly duration_ms: number;
   readonly response_status: number | null;

@@ -5,6 +5,7 @@ import type { DeliveryDetail, SentRequest } from '../../api/resources.js';
 import { AttemptTimeline } from '../../deliveries/attempt-timeline.js';
 import { curlCommand } from '../../deliveries/curl-command.js';
 import { endingOf } from '../../deliveries/ending.js';
+import { WaitList } from '../../deliveries/wait-list.js';
 import { useReplay, useSkip } from '../../endpoints/endpoint-changes.js';
 import { endpointTitle } from '../../endpoints/endpoint-title.js';
 import { JsonView } from '../../events/json-view.js';
@@ -74,9 +75,12 @@ export function DeliveryPage() {
       />
       <EndingNotice delivery={delivery} isActive={isActive} />
       <div className="columns-delivery">
-        <Card title="Attempts" note={attemptsNote(delivery)}>
-          <AttemptTimeline delivery={delivery} isOrdered={(endpoint?.ordering.by ?? 'none') !== 'none'} />
-        </Card>
+        <div className="stack">
+          <Card title="Attempts" note={attemptsNote(delivery)}>
+            <AttemptTimeline delivery={delivery} isOrdered={(endpoint?.ordering.by ?? 'none') !== 'none'} />
+          </Card>
+          {endpoint !== undefined && <WaitList delivery={delivery} endpoint={endpoint} />}
+        </div>
         <div className="stack">
           <SummaryCard delivery={delivery} />
           <Card title="Request">
@@ -129,14 +133,15 @@ function SkipButton({ endpointId, deliveryId }: { readonly endpointId: string; r
       reason={lack}
       busy={skipping.isPending}
       onClick={() => {
-        skipping.mutate(undefined, {
-          onSuccess: () => {
+        // The page may show that the delivery has ended before the answer comes. Then this button is gone.
+        skipping.mutateAsync().then(
+          () => {
             toastDone('Skipped', 'It is not tried again. Deliveries that waited for it go on.');
           },
-          onError: (failure) => {
+          (failure: unknown) => {
             toastFailure('Not skipped', failure);
           },
-        });
+        );
       }}
     >
       Skip

@@ -1,0 +1,150 @@
+import type { AskedEvent, EndpointId, EndpointVersion, OrgId, WidgetId } from '#libs/domain';
+import type { Store } from '../connection/store.js';
+
+/** An endpoint at the time of an event. */
+export interface EndpointThen {
+  readonly id: EndpointId;
+  readonly name: string | null;
+  /** The present url; of a deleted endpoint, the last one. */
+  readonly url: string;
+  readonly deletedAt: Date | null;
+  /** What the event met; `not_yet_created` or `deleted` if the endpoint did not exist. */
+  readonly version: PlacedVersion | 'not_yet_created' | 'deleted';
+}
+
+/** A version in the history of its endpoint. */
+export interface PlacedVersion extends EndpointVersion {
+  readonly position: bigint;
+  readonly changedAt: Date;
+}
+
+interface VersionRow {
+  /** The driver returns a `bigint` as text. */
+  readonly position: string;
+  readonly changed_at: Date;
+  readonly events: string[];
+  readonly widget_ids: WidgetId[] | null;
+  readonly filter: string | null;
+  readonly inactive_since: Date | null;
+}
+
+type ThenRow = (VersionRow | { readonly position: null }) & {
+  readonly id: EndpointId;
+  readonly name: string | null;
+  readonly url: string;
+  readonly deleted_at: Date | null;
+  readonly is_deleted: boolean;
+};
+
+/** Deleted endpoints that answers list, the latest first. Registering and deleting endpoints is not limited. */
+const DELETED_LISTED = 1_000;
+/** Versions after the event that may have decided about it, for each endpoint. */
+const LATER_VERSIONS = 1_000;
+/** The most rows that one statement deletes. */
+const PRUNE_ROWS = 10_000;
+
+const VERSION = 'position, changed_at, events, widget_ids, filter, inactive_since';
+
+/** Endpoints that exist, by registration, then deleted ones, the latest first. */
+const AT_EVENT = `
+  select e.id, e.name, e.url, e.deleted_at, v.*
+  from (
+    select id, name, url, null::timestamptz as deleted_at, 1 as part, extract(epoch from created_at) as place
+    from endpoints where kind = 'webhook' and org_id = $1
+    union all (
+      select endpoint_id, name, url, changed_at, 2, -position
+      from endpoint_versions where org_id = $1 and is_deleted order by position desc limit ${DELETED_LISTED}
+    )
+  ) e
+  left join lateral (
+    select is_deleted, ${VERSION} from endpoint_versions
+    where endpoint_id = e.id and after_seq < $2 and changed_at <= $3 order by position desc limit 1
+  ) v on true
+  order by e.part, e.place, e.id`;
+
+function toVersion(row: VersionRow): PlacedVersion {
+  return {
+    position: BigInt(row.position),
+    changedAt: row.changed_at,
+    events: row.events,
+    widgetIds: row.widget_ids,
+    filter: row.filter,
+    inactiveSince: row.inactive_since,
+  };
+}
+
+function versionThen(row: ThenRow): EndpointThen['version'] {
+  if (row.position === null) return 'not_yet_created';
+  return row.is_deleted ? 'deleted' : toVersion(row);
+}
+
+/** The configurations that endpoints had. A trigger of `endpoints` writes them (ADR 102). */
+export class EndpointVersions {
+  constructor(private readonly store: Store) {}
+
+  /**
+   * Returns each endpoint of the org with the last version from before the event, by seq and by time. A router that lags
+   * may have used a later one.
+   */
+  async at(
+    orgId: OrgId,
+    { seq, appendedAt }: Pick<AskedEvent, 'seq' | 'appendedAt'>,
+  ): Promise<readonly EndpointThen[]> {
+    const rows = await this.store.preparedForOrg<ThenRow>(orgId, 'endpoints_at', AT_EVENT, [orgId, seq, appendedAt]);
+    return rows.map((row) => ({
+      id: row.id,
+      name: row.name,
+      url: row.url,
+      deletedAt: row.deleted_at,
+      version: versionThen(row),
+    }));
+  }
+
+  /**
+   * Returns, for versions of endpoints, the one before each, if any, and the later ones, in order.
+   * @param positions of the versions, one for each endpoint
+   */
+  async around(
+    orgId: OrgId,
+    positions: ReadonlyMap<EndpointId, bigint>,
+  ): Promise<ReadonlyMap<EndpointId, readonly PlacedVersion[]>> {
+    const rows = await this.store.preparedForOrg<VersionRow & { readonly endpoint_id: EndpointId }>(
+      orgId,
+      'versions_around',
+      `select near.* from unnest($1::text[], $2::bigint[]) as known(endpoint_id, place)
+       cross join lateral (
+         (select endpoint_id, ${VERSION} from endpoint_versions
+          where endpoint_id = known.endpoint_id and position < known.place order by position desc limit 1)
+         union all
+         (select endpoint_id, ${VERSION} from endpoint_versions
+          where endpoint_id = known.endpoint_id and position > known.place order by position limit ${LATER_VERSIONS})
+       ) near
+       order by near.position`,
+      [[...positions.keys()], [...positions.values()].map(String)],
+    );
+    const versions = new Map<EndpointId, PlacedVersion[]>();
+    for (const row of rows) versions.set(row.endpoint_id, [...(versions.get(row.endpoint_id) ?? []), toVersion(row)]);
+    return versions;
+  }
+
+  /**
+   * Removes versions of all orgs that were replaced before that time, and endpoints that were deleted by then.
+   * @returns their number, at most 10,000
+   */
+  async prune(before: Date): Promise<number> {
+    const [row] = await this.store.query<{ pruned: number }>(
+      `with pruned as (
+         delete from endpoint_versions where id in (
+           select id from endpoint_versions v
+           where changed_at < $1 and (is_deleted or exists (
+             select from endpoint_versions later
+             where later.endpoint_id = v.endpoint_id and later.position > v.position and later.changed_at < $1
+           ))
+           order by changed_at limit ${PRUNE_ROWS}
+         ) returning 1
+       ) select count(*)::int as pruned from pruned`,
+      [before],
+    );
+    return row?.pruned ?? 0;
+  }
+}
