@@ -87,6 +87,10 @@ export class EndpointEntity {
   @Column({ name: 'ordered_since', type: 'timestamptz', nullable: true })
   orderedSince!: Date | null;
 
+  /** The `orderedSince` of an order that has begun. */
+  @Column({ name: 'order_begun', type: 'timestamptz', nullable: true })
+  orderBegun!: Date | null;
+
   /** Whether the settings limit or order the endpoint's attempts. */
   @Column({ name: 'is_paced', type: 'boolean', default: false })
   isPaced!: boolean;
