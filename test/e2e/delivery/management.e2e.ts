@@ -277,7 +277,14 @@ describe('a delivery (contract 3.5)', () => {
       return found;
     });
     const whole = await operator.delivery(endpoint.id, delivery!.id);
-    const attempt = { at: expect.any(String), duration_ms: expect.any(Number), response_excerpt: '', batch: null };
+    const attempt = {
+      at: expect.any(String),
+      due_at: expect.any(String),
+      duration_ms: expect.any(Number),
+      response_excerpt: '',
+      batch: null,
+      waited_for: null,
+    };
     expect(whole).toEqual({
       ...delivery,
       endpoint_id: endpoint.id,
