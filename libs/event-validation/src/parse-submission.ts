@@ -47,6 +47,8 @@ const LEVELS_ABOVE_DATA = 3;
 const WHOLE_BYTES = 128 * 1024;
 /** Text that is parsed before other work of the thread runs: a few milliseconds. */
 const STEP_BYTES = 32 * 1024;
+/** How long steps of all bodies may take in a turn of the event loop, milliseconds; the last one may take longer. */
+const TURN_MS = 2;
 /** More than a body has, so that only refused ones are cut. */
 const MAX_MEMBERS = 50;
 
@@ -147,12 +149,23 @@ export function parseSubmission(body: Buffer, context: SubmissionContext): reado
   }
 }
 
-/** Resolves when the steps that were asked for before have had their turns. */
-let turn: Promise<unknown> = Promise.resolve();
+/** When the steps of this turn of the event loop end, by the monotonic clock. */
+let turnEndsMs = -Infinity;
+let nextTurn: Promise<void> | undefined;
+
+/** Resolves in a turn of the event loop that has time left for a step. */
+async function roomForAStep(): Promise<void> {
+  while (performance.now() >= turnEndsMs) {
+    await (nextTurn ??= setImmediate().then(() => {
+      nextTurn = undefined;
+      turnEndsMs = performance.now() + TURN_MS;
+    }));
+  }
+}
 
 /**
- * Does what `parseSubmission` does, and lets other work of the thread run in between. In each turn of the event loop, one
- * step of all bodies runs. Otherwise eight imports together would make each turn, and so each other request, eight times
+ * Does what `parseSubmission` does, and lets other work of the thread run in between. All bodies share the time in each
+ * turn of the event loop. Otherwise eight imports together would make each turn, and so each other request, eight times
  * as long.
  */
 export async function parseSubmissionInSteps(
@@ -160,8 +173,8 @@ export async function parseSubmissionInSteps(
   context: SubmissionContext,
 ): Promise<readonly SubmittedEvent[]> {
   const steps = submissionSteps(body, context);
-  for (let isAlone = body.byteLength <= WHOLE_BYTES; ; isAlone = false) {
-    if (!isAlone) await (turn = turn.then(() => setImmediate()));
+  for (let isWhole = body.byteLength <= WHOLE_BYTES; ; isWhole = false) {
+    if (!isWhole) await roomForAStep();
     const step = steps.next();
     if (step.done === true) return step.value;
   }

@@ -97,7 +97,10 @@ export class PostgresModule {
       { provide: SecretCipher, useValue: cipher },
       ...OVER_THE_STORE.map((one) => ({ provide: one, useValue: new one(store) })),
       ...WITH_SECRETS.map((one) => ({ provide: one, useValue: new one(store, cipher) })),
-      { provide: EventAnswers, useValue: new EventAnswers(store, new DeliveryLog(store), filters) },
+      {
+        provide: EventAnswers,
+        useValue: new EventAnswers(new EndpointVersions(store), new DeliveryLog(store), filters),
+      },
       { provide: FeedReader, useValue: new FeedReader(store, retentionMs) },
       ...[McpSubscriptions, McpUpkeep].map((one) => ({ provide: one, useValue: new one(store, cipher, filters) })),
       { provide: RecoverySource, useValue: new RecoverySource(store, retentionMs, filters) },

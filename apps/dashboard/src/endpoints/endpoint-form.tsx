@@ -7,6 +7,7 @@ import { focusFirstError, TextArea, TextField } from '../ui/field.js';
 import { FailureNotice } from '../ui/notice.js';
 import { DeliveryFields } from './delivery/delivery-fields.js';
 import {
+  DELIVERY_MEMBERS,
   deliveryChange,
   deliveryDraft,
   USUAL_DELIVERY,
@@ -167,17 +168,6 @@ export function EndpointForm({ initial, submitText, busy, failure, cancel, onSub
     </form>
   );
 }
-
-const DELIVERY_MEMBERS = [
-  'filter',
-  'headers',
-  'auth',
-  'max_per_second',
-  'max_in_flight',
-  'ordering',
-  'urgent',
-  'signatures',
-];
 
 type Member = 'url' | 'name' | 'description' | 'events' | 'widgetIds' | 'delivery';
 

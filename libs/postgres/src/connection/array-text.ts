@@ -6,7 +6,7 @@ const NULL = /^null$/i;
 
 /**
  * Replaces flat arrays among a statement's parameters by Postgres' array literals. The driver would write the same
- * arrays, but it quotes and escapes each element, which is a fifth of what the projections allocate.
+ * arrays, but it quotes and escapes each element: at 100 events a request, that is a fifth of all garbage of their thread.
  */
 export function withArrayText(parameters: readonly unknown[]): unknown[] {
   return parameters.map((parameter) => (Array.isArray(parameter) ? (arrayText(parameter) ?? parameter) : parameter));

@@ -46,7 +46,7 @@ let world: World;
 beforeAll(async () => {
   ({ store, drop } = await aTestStore());
   records = new EndpointRecords(store, aCipher());
-  answers = new EventAnswers(store, new DeliveryLog(store), FILTERS);
+  answers = new EventAnswers(new EndpointVersions(store), new DeliveryLog(store), FILTERS);
 });
 
 afterAll(async () => {
@@ -322,6 +322,14 @@ describe('the history of an endpoint', () => {
     await history.prune(before(0));
     expect(await versions()).toBe(1);
     expect(await onlyAnswer()).toBe('not_subscribed');
+  });
+
+  it('is read up to 50 versions after an event', async () => {
+    const id = await world.create();
+    for (let nth = 0; nth < 60; nth++) await world.change(id, { events: nth % 2 === 0 ? [] : TYPES });
+    const around = await new EndpointVersions(store).around(world.orgId, new Map([[id, 0n]]));
+    expect(around.get(id)).toHaveLength(50);
+    expect(around.get(id)![0]!.events).not.toEqual([]);
   });
 
   it('ends with the organization', async () => {

@@ -7,8 +7,7 @@ import {
   type OrgId,
   type WhyNotDelivered,
 } from '#libs/domain';
-import { EndpointVersions, type PlacedVersion } from '../endpoints/endpoint-versions.js';
-import type { Store } from '../connection/store.js';
+import type { EndpointVersions, PlacedVersion } from '../endpoints/endpoint-versions.js';
 import type { DeliveryLog, EventDelivery } from './delivery-log.js';
 
 /** What became of an event on its way to one endpoint. */
@@ -33,19 +32,15 @@ const ROUTING_DELAY_MS = 60_000;
 
 /** Says for each endpoint of an org what became of an event, by the configurations of its time. */
 export class EventAnswers {
-  readonly #versions: EndpointVersions;
-
   constructor(
-    store: Store,
+    private readonly versions: Pick<EndpointVersions, 'at' | 'around'>,
     private readonly deliveries: Pick<DeliveryLog, 'ofEvent'>,
     private readonly filters: EventFilters,
-  ) {
-    this.#versions = new EndpointVersions(store);
-  }
+  ) {}
 
   /** Returns exactly one answer for each endpoint: those of today by registration, then deleted ones, the latest first. */
   async of(orgId: OrgId, event: AskedEvent, nowMs: number): Promise<readonly EventAnswer[]> {
-    const endpoints = await this.#versions.at(orgId, event);
+    const endpoints = await this.versions.at(orgId, event);
     // Read after the endpoints, so that an event that is routed meanwhile is not taken for one without a delivery.
     const outcomes = new Map<EndpointId, EventAnswer['outcome']>(
       (await this.deliveries.ofEvent(orgId, event.id, event.appendedAt)).map((one) => [one.endpointId, one]),
@@ -95,7 +90,7 @@ export class EventAnswers {
   ): Promise<ReadonlyMap<EndpointId, readonly (PlacedVersion | 'not_yet_created')[]>> {
     if (undecided.size === 0) return new Map();
     const positions = new Map([...undecided].map(([id, { position }]) => [id, position]));
-    const around = await this.#versions.around(orgId, positions);
+    const around = await this.versions.around(orgId, positions);
     const appendedAtMs = event.appendedAt.getTime();
     const wasRouted = appendedAtMs < nowMs - ROUTING_DELAY_MS;
     return new Map(

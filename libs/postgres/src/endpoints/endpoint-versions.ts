@@ -38,8 +38,11 @@ type ThenRow = (VersionRow | { readonly position: null }) & {
 
 /** Deleted endpoints that answers list, the latest first. Registering and deleting endpoints is not limited. */
 const DELETED_LISTED = 1_000;
-/** Versions after the event that may have decided about it, for each endpoint. */
-const LATER_VERSIONS = 1_000;
+/**
+ * Versions after the event that may have decided about it, for each endpoint. Each may have a long filter, which takes up to a
+ * millisecond.
+ */
+const LATER_VERSIONS = 50;
 /** The most rows that one statement deletes. */
 const PRUNE_ROWS = 10_000;
 
@@ -123,7 +126,11 @@ export class EndpointVersions {
       [[...positions.keys()], [...positions.values()].map(String)],
     );
     const versions = new Map<EndpointId, PlacedVersion[]>();
-    for (const row of rows) versions.set(row.endpoint_id, [...(versions.get(row.endpoint_id) ?? []), toVersion(row)]);
+    for (const row of rows) {
+      const known = versions.get(row.endpoint_id);
+      if (known === undefined) versions.set(row.endpoint_id, [toVersion(row)]);
+      else known.push(toVersion(row));
+    }
     return versions;
   }
 
@@ -135,12 +142,7 @@ export class EndpointVersions {
     const [row] = await this.store.query<{ pruned: number }>(
       `with pruned as (
          delete from endpoint_versions where id in (
-           select id from endpoint_versions v
-           where changed_at < $1 and (is_deleted or exists (
-             select from endpoint_versions later
-             where later.endpoint_id = v.endpoint_id and later.position > v.position and later.changed_at < $1
-           ))
-           order by changed_at limit ${PRUNE_ROWS}
+           select id from endpoint_versions where replaced_at < $1 order by replaced_at limit ${PRUNE_ROWS}
          ) returning 1
        ) select count(*)::int as pruned from pruned`,
       [before],

@@ -24,6 +24,8 @@ export class EndpointVersions1700000000102 implements MigrationInterface {
         -- The org's latest event in the feed at the change. The version holds for later events.
         after_seq      bigint      not null,
         changed_at     timestamptz not null,
+        -- When a later version took its place, or the endpoint was deleted.
+        replaced_at    timestamptz,
         events         text[]      not null,
         widget_ids     uuid[],
         filter         text,
@@ -36,7 +38,7 @@ export class EndpointVersions1700000000102 implements MigrationInterface {
         constraint endpoint_versions_deleted check (is_deleted = (url is not null))
       );
       create index endpoint_versions_by_endpoint on endpoint_versions (endpoint_id, position);
-      create index endpoint_versions_by_time on endpoint_versions (changed_at);
+      create index endpoint_versions_replaced on endpoint_versions (replaced_at) where replaced_at is not null;
       create index endpoint_versions_of_deleted on endpoint_versions (org_id, position) where is_deleted;
 
       alter table endpoint_versions enable row level security;
@@ -51,6 +53,8 @@ export class EndpointVersions1700000000102 implements MigrationInterface {
       create function gapless_keep_endpoint_version() returns trigger language plpgsql as $$
       declare
         kept record;
+        -- Times of events have milliseconds, too.
+        moment timestamptz := date_trunc('milliseconds', clock_timestamp());
       begin
         if tg_op = 'DELETE' then kept := old; else kept := new; end if;
         if kept.kind <> 'webhook' then return null; end if;
@@ -61,15 +65,16 @@ export class EndpointVersions1700000000102 implements MigrationInterface {
         if tg_op = 'INSERT' and exists (select from endpoint_versions where endpoint_id = kept.id) then
           return null;
         end if;
-        insert into endpoint_versions
-          (endpoint_id, org_id, after_seq, changed_at, events, widget_ids, filter, inactive_since, is_deleted, name, url)
+        update endpoint_versions set replaced_at = moment where endpoint_id = kept.id and replaced_at is null;
+        insert into endpoint_versions (endpoint_id, org_id, after_seq, changed_at, replaced_at, events, widget_ids, filter,
+          inactive_since, is_deleted, name, url)
         values (
           kept.id,
           kept.org_id,
           case when tg_op = 'INSERT' then kept.receives_after_seq
             else coalesce((select last_seq from org_heads where org_id = kept.org_id), 0) end,
-          -- Times of events have milliseconds, too.
-          case when tg_op = 'INSERT' then kept.created_at else date_trunc('milliseconds', clock_timestamp()) end,
+          case when tg_op = 'INSERT' then kept.created_at else moment end,
+          case when tg_op = 'DELETE' then moment end,
           kept.events,
           kept.widget_ids,
           kept.filter,
@@ -86,8 +91,10 @@ export class EndpointVersions1700000000102 implements MigrationInterface {
 
       -- Of existing endpoints, the times of inactivity are known, and the subscription since its last change. An earlier
       -- one is an empty list: its events without a delivery count as not subscribed.
-      insert into endpoint_versions (endpoint_id, org_id, after_seq, changed_at, events, widget_ids, filter, inactive_since)
+      insert into endpoint_versions
+        (endpoint_id, org_id, after_seq, changed_at, replaced_at, events, widget_ids, filter, inactive_since)
       select e.id, e.org_id, moment.after_seq, moment.at,
+        lead(moment.at) over (partition by e.id order by moment.at),
         case when moment.at < e.subscription_changed_at then '{}' else e.events end,
         e.widget_ids, e.filter, period.began_at
       from endpoints e

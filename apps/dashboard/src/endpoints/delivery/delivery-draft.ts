@@ -1,5 +1,11 @@
 import type { Endpoint, EndpointChange } from '../../api/resources.js';
 
+/** The members of a webhook that the api may refuse in the delivery fields. */
+export const DELIVERY_MEMBERS = [
+  ...['filter', 'headers', 'auth', 'max_per_second', 'max_in_flight', 'ordering', 'ordering/batch', 'urgent'],
+  'signatures',
+];
+
 /** The delivery settings of an endpoint as they are shown. */
 export type ShownDelivery = Pick<
   Endpoint,

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field.js';
-import { isUnusual, type DeliveryDraft, type ShownDelivery } from './delivery-draft.js';
+import { DELIVERY_MEMBERS, isUnusual, type DeliveryDraft, type ShownDelivery } from './delivery-draft.js';
 import { FilterField } from './filter-field.js';
 import './delivery-fields.css';
 
@@ -20,16 +20,7 @@ export function DeliveryFields({ events, draft, shown, onChange, problemOf }: De
   const change = (part: Partial<DeliveryDraft>) => {
     onChange({ ...draft, ...part });
   };
-  const isRefused = [
-    'filter',
-    'headers',
-    'auth',
-    'max_per_second',
-    'max_in_flight',
-    'ordering',
-    'ordering/batch',
-    'urgent',
-  ].some((name) => problemOf(name) !== undefined);
+  const isRefused = DELIVERY_MEMBERS.some((name) => problemOf(name) !== undefined);
   const [isOpen, setOpen] = useState(() => isUnusual(shown));
   return (
     <details
