@@ -172,12 +172,14 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
     name: 'seize paced partitions',
     domain: null,
     sign: /insert into paced_owners/,
-    act: (tables, _statement, [owner, topic, partitions]) => {
-      for (const partition of partitions as readonly number[]) {
-        tables.pacedOwners.set(`${String(topic)}/${partition}`, { owner: String(owner), has_left: false });
-      }
-      return [];
-    },
+    act: (tables, _statement, [owner, topic, partitions]) =>
+      (partitions as readonly number[]).flatMap((partition) => {
+        const key = `${String(topic)}/${partition}`;
+        const row = tables.pacedOwners.get(key);
+        if (row?.owner === owner && !row?.has_left) return [];
+        tables.pacedOwners.set(key, { owner: String(owner), has_left: false });
+        return [{ partition }];
+      }),
   },
   {
     name: 'leave paced partitions',

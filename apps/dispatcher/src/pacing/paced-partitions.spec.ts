@@ -22,9 +22,13 @@ const owners = {
     return Promise.resolve(taken);
   },
   seize: (owner: string, _topic: string, partitions: readonly number[]) => {
-    for (const partition of partitions) stored.set(partition, { owner, hasLeft: false });
+    const seized = partitions.filter((partition) => {
+      const row = stored.get(partition);
+      return row?.owner !== owner || row.hasLeft;
+    });
+    for (const partition of seized) stored.set(partition, { owner, hasLeft: false });
     onAnswer();
-    return Promise.resolve();
+    return Promise.resolve(seized);
   },
   leave: (owner: string, _topic: string, partitions: readonly number[]) => {
     for (const partition of partitions) {
@@ -198,14 +202,40 @@ describe('partitions that move', () => {
     expect(await new Process(1, 0).readyAt(20_100)).toEqual([0]);
   });
 
-  it('are left at the end of the process, even while they are stored again', async () => {
+  it('are left at the end of the process, even while they are stored again or taken', async () => {
     const one = await Process.thatOwns(1, 0);
+    onAnswer = () => {
+      one.isCutOff = true;
+    };
     await Promise.all([one.partitions.keep(), one.partitions.leave(NOT_BUSY, true)]);
-    expect(await new Process(1, 0).readyAt(20_000)).toEqual([0]);
+    const other = new Process(1, 0);
+    nowMs = 20_000;
+    await Promise.all([other.partitions.ready(), other.partitions.leave(NOT_BUSY, true)]);
+    expect(await other.readyAt(20_100)).toEqual([]);
+    expect(await new Process(1, 0).readyAt(20_100)).toEqual([0]);
+  });
+
+  it('are left by a process whose assignment ended while it took them, or made sure that it has them', async () => {
+    const one = await Process.thatOwns(1, 0);
+    onAnswer = () => {
+      one.session = undefined;
+    };
+    await one.partitions.keep();
+    await one.partitions.leave(NOT_BUSY);
+    const other = new Process(1, 0);
+    onAnswer = () => {
+      other.session = undefined;
+    };
+    expect(await other.readyAt(20_000)).toEqual([]);
+    expect(stored.get(0)?.hasLeft).toBe(false);
+    await other.partitions.leave(NOT_BUSY);
+    onAnswer = () => undefined;
+    expect(await new Process(1, 0).readyAt(20_001)).toEqual([0]);
   });
 
   it('are not left by a process whose assignment ended while it stored them again', async () => {
     const one = await Process.thatOwns(1, 0);
+    stored.set(0, { owner: 'the next one', hasLeft: false });
     onAnswer = () => {
       one.session = undefined;
     };

@@ -61,7 +61,9 @@ interface Tenure {
  */
 export class PacedPartitions {
   #tenures: Tenure[] = [];
-  #keeping: Promise<unknown> = Promise.resolve();
+  #isEnding = false;
+  /** The last statement that takes or seizes partitions, and what follows from its answer. One is under way at a time. */
+  #asking: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly use: PacedPartitionsDependencies) {}
 
@@ -70,7 +72,7 @@ export class PacedPartitions {
    * before it, nothing that has such a limit may begin.
    */
   async ready(): Promise<ReadonlyMap<number, number>> {
-    const session = this.use.session();
+    const session = this.#session();
     if (session === undefined) return new Map();
     const tenure = this.#tenureOf(session);
     await this.#enter(tenure, session);
@@ -83,17 +85,13 @@ export class PacedPartitions {
 
   /** Stores again what this process owns, in case Postgres was put back. */
   async keep(): Promise<void> {
-    const session = this.use.session();
+    const session = this.#session();
     if (session === undefined) return;
     const tenure = this.#tenureOf(session);
     const kept = [...tenure.owned.keys()];
     if (kept.length === 0 || this.use.nowMs() < tenure.keepAtMs) return;
     tenure.keepAtMs = this.use.nowMs() + KEEP_EVERY_MS;
-    // Without an answer, this may come late, and take the partitions from their next owner.
-    for (const partition of kept) tenure.entered.delete(partition);
-    this.#keeping = this.#seize(tenure, kept);
-    await this.#keeping;
-    if (this.#isCurrent(tenure)) for (const partition of kept) tenure.entered.add(partition);
+    await this.#ask(() => this.#seize(tenure, kept));
   }
 
   /**
@@ -102,9 +100,10 @@ export class PacedPartitions {
    * @param isEnding whether the process begins no more attempts in its current assignment either
    */
   async leave(isBusy: (partition: number) => boolean, isEnding = false): Promise<void> {
-    const current = isEnding ? undefined : this.use.assignment();
+    if (isEnding) this.#isEnding = true;
+    const current = this.#isEnding ? undefined : this.use.assignment();
     // The end of the process may come at any moment.
-    await this.#keeping.catch(() => undefined);
+    await this.#asking.catch(() => undefined);
     for (const { generation, owner, entered } of this.#tenures) {
       const left = generation === current ? [] : [...entered].filter((partition) => !isBusy(partition));
       if (left.length === 0) continue;
@@ -112,6 +111,10 @@ export class PacedPartitions {
       for (const partition of left) entered.delete(partition);
     }
     this.#tenures = this.#tenures.filter(({ generation, entered }) => generation === current || entered.size > 0);
+  }
+
+  #session(): PacedSession | undefined {
+    return this.#isEnding ? undefined : this.use.session();
   }
 
   #tenureOf({ generation }: PacedSession): Tenure {
@@ -133,15 +136,13 @@ export class PacedPartitions {
   /** Becomes the owner of the partitions whose attempts of others are over. */
   async #enter(tenure: Tenure, { partitions }: PacedSession): Promise<void> {
     const { nowMs } = this.use;
-    const { entered, owned } = tenure;
+    const { owned } = tenure;
     const missing = partitions.filter((partition) => !owned.has(partition));
     if (missing.length === 0 || nowMs() < tenure.lookAtMs) return;
     tenure.lookAtMs = nowMs() + LOOK_EVERY_MS;
     const isOver = nowMs() - tenure.sinceMs >= this.use.attemptMs + WINDOW_AND_SLACK_MS;
-    const found = isOver ? await this.#seize(tenure, missing) : await this.#take(tenure, missing);
-    // If the assignment has ended meanwhile, another process may be at work: this one must not leave for it.
+    const found = await this.#ask(() => (isOver ? this.#seize(tenure, missing) : this.#take(tenure, missing)));
     if (found.length === 0 || !this.#isCurrent(tenure)) return;
-    for (const partition of found) entered.add(partition);
     // The attempts of an owner that has left count for limits per second.
     const quietFromMs = isOver ? nowMs() : nowMs() + WINDOW_AND_SLACK_MS;
     const ends = await this.use.factsEnd();
@@ -150,17 +151,35 @@ export class PacedPartitions {
     }
   }
 
-  async #seize({ owner }: Tenure, partitions: readonly number[]): Promise<readonly number[]> {
-    await this.use.owners.seize(owner, this.use.topic, partitions);
+  #ask(statement: () => Promise<readonly number[]>): Promise<readonly number[]> {
+    const asking = statement();
+    this.#asking = asking;
+    return asking;
+  }
+
+  /** Takes what has been left. Nobody was at work there, so this process may leave it also if the assignment has ended. */
+  async #take({ owner, entered }: Tenure, partitions: readonly number[]): Promise<readonly number[]> {
+    const taken = await this.use.owners.take(owner, this.use.topic, partitions);
+    for (const partition of taken) entered.add(partition);
+    return taken;
+  }
+
+  async #seize(tenure: Tenure, partitions: readonly number[]): Promise<readonly number[]> {
+    const { owner, entered } = tenure;
+    const had = new Set(partitions.filter((partition) => entered.has(partition)));
+    // Without an answer, this may come late, and take the partitions from their next owner.
+    for (const partition of partitions) entered.delete(partition);
+    const seized = await this.use.owners.seize(owner, this.use.topic, partitions);
+    // If the assignment has ended meanwhile, another process may be at work: this one must not leave what it took from it.
+    const mayLeave = this.#isCurrent(tenure)
+      ? partitions
+      : partitions.filter((partition) => had.has(partition) && !seized.includes(partition));
+    for (const partition of mayLeave) entered.add(partition);
     return partitions;
   }
 
-  #take({ owner }: Tenure, partitions: readonly number[]): Promise<readonly number[]> {
-    return this.use.owners.take(owner, this.use.topic, partitions);
-  }
-
   #isCurrent({ generation }: Tenure): boolean {
-    return this.use.session()?.generation === generation;
+    return this.#session()?.generation === generation;
   }
 
   async #lookAtProjection({ owned }: Tenure): Promise<void> {

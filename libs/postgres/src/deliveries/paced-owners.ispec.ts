@@ -49,11 +49,11 @@ it('an owner whose partition was seized cannot leave it', async () => {
 
 it('seizing what one has already writes nothing', async () => {
   const version = async () => (await store.query('select xmin::text from paced_owners where topic = $1', [topic]))[0];
-  await owners.seize(one, topic, [0]);
+  expect(await owners.seize(one, topic, [0])).toEqual([0]);
   const before = await version();
-  await owners.seize(one, topic, [0]);
+  expect(await owners.seize(one, topic, [0])).toEqual([]);
   expect(await version()).toEqual(before);
   await owners.leave(one, topic, [0]);
-  await owners.seize(one, topic, [0]);
+  expect(await owners.seize(one, topic, [0])).toEqual([0]);
   expect(await owners.take(other, topic, [0])).toEqual([]);
 });

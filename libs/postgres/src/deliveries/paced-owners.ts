@@ -23,17 +23,22 @@ export class PacedOwners {
     return rows.map(({ partition }) => partition);
   }
 
-  /** Becomes, or stays, the owner of the partitions. Owners before can no longer leave. */
-  async seize(owner: string, topic: string, partitions: readonly number[]): Promise<void> {
-    await this.store.prepared(
+  /**
+   * Becomes, or stays, the owner of the partitions. Owners before can no longer leave.
+   * @returns those of the partitions that were not its own
+   */
+  async seize(owner: string, topic: string, partitions: readonly number[]): Promise<readonly number[]> {
+    const rows = await this.store.prepared<{ partition: number }>(
       'seize_paced',
       `insert into paced_owners (topic, partition, owner, has_left)
        select $2, seized.partition, $1, false from unnest($3::int[]) as seized(partition)
        order by seized.partition
        on conflict (topic, partition) do update set owner = excluded.owner, has_left = false
-       where paced_owners.owner <> excluded.owner or paced_owners.has_left`,
+       where paced_owners.owner <> excluded.owner or paced_owners.has_left
+       returning partition`,
       [owner, topic, partitions],
     );
+    return rows.map(({ partition }) => partition);
   }
 
   /** Leaves those of the partitions that the owner still owns. */
