@@ -40,7 +40,6 @@ const CEILINGS = {
     'sequencer: OffsetCommit requests': 15,
     'sequencer: Fetch requests': 100,
     'dispatcher: statements': 90,
-    'dispatcher: statements per batch': 25,
     'dispatcher: Produce requests': 110,
     'dispatcher: OffsetCommit requests': 40,
     'dispatcher: Fetch requests': 200,
