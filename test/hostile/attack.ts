@@ -23,10 +23,11 @@ export interface Attacker extends OrgKey {
   readonly complain: (problem: string) => void;
 }
 
-/** The longest that 99 of 100 events of the neighbour may take, milliseconds. */
+/** The longest that 99 of 100 events of the neighbour may take, milliseconds, and by how much the process may grow. */
 interface Limits {
   readonly acknowledgedP99Ms?: number;
   readonly pushedP99Ms?: number;
+  readonly growthMiB?: number;
 }
 
 /** Something that a hostile client or a broken service does. */
@@ -37,6 +38,8 @@ export interface Attack {
   /** Whether the neighbour has to be pushed within 5 s even so, as with each record of the inbox. */
   readonly isPoison?: boolean;
   readonly limits?: Limits;
+  /** Makes what the attack needs, before the process is looked at. */
+  prepare?(attacker: Attacker): Promise<void>;
   /** @returns what came of it for the attacker, in a few words */
   strike(attacker: Attacker): Promise<string>;
 }

@@ -40,6 +40,7 @@ export async function runAttack(attack: Attack, gapless: GaplessProcess, neighbo
   let result = '';
   let experience: Experience | undefined;
   try {
+    await attack.prepare?.(attacker);
     const vitals = await vitalsDuring(gapless.pid, baseUrl, async () => {
       experience = await neighbour.during(async () => {
         result = await attack.strike(attacker);
@@ -70,7 +71,9 @@ function problemsOf({ isPoison, limits }: Attack, { neighbour, vitals }: Omit<Ou
   if (isPoison === true && slowestMs > GOES_ON_WITHIN_MS) {
     problems.push(`the neighbour waited ${(slowestMs / 1_000).toFixed(1)} s`);
   }
-  const { acknowledgedP99Ms = Infinity, pushedP99Ms = Infinity } = limits ?? {};
+  const { acknowledgedP99Ms = Infinity, pushedP99Ms = Infinity, growthMiB = Infinity } = limits ?? {};
+  const grownMiB = vitals.peakMiB - vitals.beforeMiB;
+  if (grownMiB > growthMiB) problems.push(`it grew by ${grownMiB} MiB; at most ${growthMiB} MiB are allowed`);
   return [
     ...problems,
     ...beyond('events of the neighbour were acknowledged', neighbour.acknowledged, acknowledgedP99Ms),

@@ -88,11 +88,20 @@ export const manyDeliveries: Attack = {
   },
 };
 
+/** Twice what it is: the heap of a fresh process grows with its first load, whatever that is. Without limits, it grows by gigabytes. */
+const STREAMS_LIMIT_MIB = 120;
+/** Until events are in the feed. */
+const PROJECTED_AFTER_MS = 2_000;
+
 export const slowReaders: Attack = {
   name: 'slow-readers',
   description: '1,500 streams of a feed with 4 MB events in it, none of which is read',
-  async strike(attacker) {
+  limits: { growthMiB: STREAMS_LIMIT_MIB },
+  async prepare(attacker) {
     await post(attacker, bodyOf(16, 255 * KIB), { requests: 1, connections: 1 });
+    await delay(PROJECTED_AFTER_MS);
+  },
+  async strike(attacker) {
     const { hostname, port } = new URL(attacker.baseUrl);
     const sockets: Socket[] = [];
     attacker.afterwards(() => {
