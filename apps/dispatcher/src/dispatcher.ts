@@ -35,8 +35,8 @@ export const MAIN_GROUP = 'dispatcher';
 export const SLOW_GROUP = 'dispatcher-slow';
 
 /**
- * The places for urgent attempts in each lane. They share the 64 at a time with the others of their endpoint, which therefore keep
- * at least 48.
+ * The places for urgent attempts in each lane. They share the 64 at a time with the others of their endpoint, which therefore get
+ * at least 48 while they wait.
  */
 const URGENT_PLACES = { urgentPerEndpoint: 16, urgentPerSluggishEndpoint: 1, urgentPerOrg: 64 };
 
@@ -63,6 +63,8 @@ const SLOW_LANE: LaneLimits = {
   heldPerEndpoint: ENDPOINT_SHARE,
   heldPerSluggishEndpoint: ENDPOINT_SHARE,
   ...URGENT_PLACES,
+  // Slow endpoints have as many places here as others.
+  urgentPerSluggishEndpoint: URGENT_PLACES.urgentPerEndpoint,
 };
 
 /** How long outcomes of first attempts are gathered: nothing waits for them, and larger batches cost less per outcome. */

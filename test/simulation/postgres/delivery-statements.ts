@@ -249,7 +249,10 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
           .filter((row) => !sql.includes('(lane is null or run > 0)') || !waitsForTurn(row))
           .filter((row) => !sql.includes('and is_urgent and run = 0') || isUrgent(row))
           .filter((row) => !sql.includes('(is_urgent is null or run > 0)') || !isUrgent(row))
-          .sort((one, other) => (one.next_attempt_at_ms ?? 0) - (other.next_attempt_at_ms ?? 0))
+          .sort(
+            (one, other) =>
+              (one.next_attempt_at_ms ?? 0) - (other.next_attempt_at_ms ?? 0) || one.ref.seq - other.ref.seq,
+          )
           .slice(0, Number(limit))
           .map(({ ref, run, attempts }) => ({
             id: ref.deliveryId,

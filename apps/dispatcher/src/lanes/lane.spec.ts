@@ -42,7 +42,7 @@ function offer(
   owner: object = OWNER,
   orgId: OrgId = ORG,
   isUrgent = false,
-): Attempt & { readonly answer: string } {
+): Attempt & { readonly answer: string; readonly isUrgent: boolean } {
   const attempt: Attempt = { state: 'waiting', end: () => undefined };
   const answer = lane.offer(
     owner,
@@ -62,7 +62,7 @@ function offer(
       attempt.state = 'given up';
     },
   );
-  return Object.assign(attempt, { answer });
+  return Object.assign(attempt, { answer, isUrgent });
 }
 
 function offerMany(endpointId: EndpointId, count: number) {
@@ -401,15 +401,29 @@ describe('an urgent attempt', () => {
     expect([second.state, others[2]!.state, others[3]!.state]).toEqual(['in flight', 'in flight', 'waiting']);
   });
 
-  it('is like all others if its endpoint has enough of them, so that all urgent is as none', async () => {
-    const all = Array.from({ length: 8 }, () => urgent(A));
-    expect(all.map(({ answer }) => answer)).toEqual([
-      ...Array<string>(5).fill('taken'),
-      ...Array<string>(3).fill('share_full'),
-    ]);
-    expect(all.filter(({ state }) => state === 'in flight')).toHaveLength(LIMITS.inFlightPerEndpoint);
+  it('gets places that no other waits for if its endpoint has enough of them', async () => {
+    lane = new Lane({ ...LIMITS, inFlightPerEndpoint: 4 }, () => nowMs);
+    const all = Array.from({ length: 6 }, () => urgent(A));
+    expect(all.map(({ answer }) => answer)).toEqual([...Array<string>(4).fill('taken'), 'share_full', 'share_full']);
+    const other = offer(A);
+    expect(other.state).toBe('waiting');
+    await end(all[2]!);
+    expect(other.state).toBe('in flight');
+    expect(urgent(A).answer).toBe('share_full');
     await end(all[0]!);
-    expect(urgent(A).answer).toBe('taken');
+    expect(urgent(A).state).toBe('in flight');
+  });
+
+  it('leaves all but a few places to the others of its endpoint, for as long as those wait', async () => {
+    lane = new Lane({ ...LIMITS, held: 100, inFlightPerEndpoint: 4, heldPerEndpoint: 12 }, () => nowMs);
+    const running = [...offerMany(A, 12), urgent(A), urgent(A)];
+    const inFlight = () => running.filter(({ state }) => state === 'in flight');
+    for (let ended = 0; ended < 8; ended++) {
+      await end(inFlight()[0]!);
+      running.push(urgent(A));
+      expect(inFlight().filter(({ isUrgent }) => isUrgent)).toHaveLength(Math.min(ended + 1, LIMITS.urgentPerEndpoint));
+      expect(inFlight()).toHaveLength(4);
+    }
   });
 
   it('has one of a few places of its organization', () => {

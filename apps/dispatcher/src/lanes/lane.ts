@@ -201,7 +201,8 @@ export class Lane {
   }
 
   /**
-   * Offers an attempt to the lane. A few urgent ones of each endpoint pass its others; more of them are like all others.
+   * Offers an attempt to the lane. A few urgent ones of each endpoint pass its others. More of them get only places that
+   * no other waits for, so that neither kind keeps the other waiting.
    * @param owner the owner of the attempt, which can `withdraw` it
    * @param giveUp called in place of `make` if the endpoint becomes sluggish while the attempt waits
    */
@@ -221,6 +222,8 @@ export class Lane {
       this.#take(endpointId, share, { isUrgent: true, owner, make, giveUp });
       return 'taken';
     }
+    const isIdle = share.waiting.length === 0 && share.inFlight.size < this.limits.inFlightPerEndpoint;
+    if (asksToPass && !isIdle) return 'share_full';
     const room = (share.isSluggish(nowMs) ? heldPerSluggishEndpoint : heldPerEndpoint) - share.held;
     const roomOfOrg = heldPerOrg - share.org.held;
     if (room <= 1) share.fullAtMs = nowMs;

@@ -88,7 +88,7 @@ export class OverdueDeliveries {
 
   /**
    * Returns attempts of these endpoints that were due before that time: a limited number for each, longest overdue
-   * first.
+   * first, and in order of seq among those that were due together.
    */
   async suspects(
     endpoints: readonly EndpointId[],
@@ -106,7 +106,7 @@ export class OverdueDeliveries {
          select id, endpoint_id, created_at, run, attempts, is_urgent from deliveries
          where endpoint_id = wanted.id and status = 'pending' and endings = coalesce(n.endings, 0)
            and next_attempt_at < $2 and ${CONDITIONS[which]}
-         order by next_attempt_at limit $3
+         order by next_attempt_at, seq limit $3
        ) d`,
       [endpoints, before, perEndpoint],
     );
