@@ -19,7 +19,7 @@ import { SimulatedProcess, type StageName } from './simulated-process.js';
 import { HttpSubmitter, InboxProducer } from './submitters.js';
 import { unsettled, judge, type Evidence } from './verdict.js';
 
-const ALL_STAGES: readonly StageName[] = ['api', 'sequencer', 'dispatcher', 'projector'];
+const ALL_STAGES: readonly StageName[] = ['api', 'sequencer', 'dispatcher', 'projector', 'alerting'];
 
 /** How long everything may take to settle once the last fault is over. */
 const SETTLE_MS = 900_000;

@@ -11,6 +11,8 @@ export interface ConsumerSession {
    * the session.
    */
   holdsLease(): boolean;
+  /** For so many milliseconds, records are handed over without gathering more than a moment's. */
+  hurry?(forMs: number): void;
   /** Reports that the partition stands still until an operator acts; `null` that it continues. */
   stopped?(topic: string, partition: number, stop: PartitionStop | null): void;
 }

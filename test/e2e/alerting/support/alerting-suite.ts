@@ -15,6 +15,7 @@ import { Metrics } from '#libs/telemetry';
 import { AlertPublisher } from '../../../../apps/alerting/src/alert-publisher.js';
 import { AlertingModule } from '../../../../apps/alerting/src/alerting.module.js';
 import { CaughtUpPartitions } from '../../../../apps/alerting/src/caught-up-partitions.js';
+import { FoldedInbox } from '../../../../apps/alerting/src/folded-inbox.js';
 import { Sweep } from '../../../../apps/alerting/src/sweep.js';
 import { ApiModule } from '../../../../apps/api/src/api.module.js';
 import { ProjectorModule } from '../../../../apps/projector/src/projector.module.js';
@@ -216,6 +217,7 @@ export class AlertingSuite {
       caughtUp: new CaughtUpPartitions({
         positions,
         projection: new ChatQueueProjection(this.store),
+        folded: new FoldedInbox(),
         topics: this.topics,
         sequencerGroup: `${this.gapless.environment['TOPIC_PREFIX']}-${SEQUENCER_GROUP}`,
         patienceMs: how.patienceMs ?? 45_000,
