@@ -68,10 +68,10 @@ export class EarlySweeps {
     this.#arm();
   }
 
-  /** Looks for the next threshold after a regular sweep, which covered those up to `sweptToMs`. */
+  /** Looks for thresholds after `sweptToMs`. Those before it are left to the regular sweep. */
   look(sweptToMs: number): void {
     this.#foundToMs = sweptToMs;
-    this.#notBefore = -Infinity;
+    if (this.#notBefore === Infinity) this.#notBefore = -Infinity;
     this.#expect(this.use.clock.now());
     this.#arm();
   }
@@ -91,17 +91,16 @@ export class EarlySweeps {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     if (this.#isStopped || this.#isLooking || this.#notBefore === Infinity) return;
-    const untilNextMs = Math.min(this.#nextMs - this.use.clock.now(), ...this.#ready().map(({ restsMs }) => restsMs));
-    if (untilNextMs === Infinity) return;
-    const waitMs =
-      this.#isPrepared || untilNextMs <= 0
-        ? Math.max(untilNextMs, this.#notBefore - performance.now())
-        : untilNextMs - PREPARED_MS;
+    const untilNextMs = this.#nextMs - this.use.clock.now();
+    const untilRestedMs = Math.min(...this.#ready().map(({ restsMs }) => restsMs));
+    const untilLookMs = Math.max(Math.min(untilNextMs, untilRestedMs), this.#notBefore - performance.now());
+    if (untilLookMs === Infinity) return;
+    const untilPreparedMs = this.#isPrepared || untilNextMs <= 0 ? Infinity : untilNextMs - PREPARED_MS;
     this.#timer = setTimeout(
       () => {
         this.#wake();
       },
-      Math.min(LONGEST_TIMER_MS, Math.max(0, waitMs)),
+      Math.min(LONGEST_TIMER_MS, Math.max(0, Math.min(untilLookMs, untilPreparedMs))),
     );
   }
 

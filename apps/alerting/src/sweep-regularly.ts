@@ -92,6 +92,10 @@ export class SweepRegularly extends RegularWork {
       },
       clock,
     });
+    // The partitions of another process come with thresholds that this one has not seen.
+    sessions.afterJoin(GROUP, () => {
+      this.#early.look(0);
+    });
     folded.onWaiting = (...waiting) => {
       this.#early.waits(...waiting);
     };

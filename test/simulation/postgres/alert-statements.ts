@@ -48,7 +48,7 @@ export const ALERT_STATEMENTS: readonly Meaning[] = [
   {
     name: 'move chat queue',
     domain: 'alerts',
-    sign: /^\s*with moved as \([^)]*\)\s*select count\(\*\) as moved from moved\s*$/,
+    sign: /^\s*with moved as \([^;]*\n\)\s*select count\(\*\) as moved from moved\s*$/,
     act: (tables, statement, parameters) => [{ moved: moveOffset(tables, statement, parameters) ? '1' : '0' }],
   },
   {

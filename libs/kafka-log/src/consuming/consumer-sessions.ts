@@ -20,14 +20,21 @@ export interface ConsumerSession {
 /** The consumer sessions of this process by group (without prefix), for work outside of a batch. */
 export class ConsumerSessions {
   readonly #sessions = new Map<string, ConsumerSession>();
+  readonly #joins = new Map<string, () => void>();
   readonly #releases = new Map<string, () => Promise<void>>();
 
   joined(group: string, session: ConsumerSession): void {
     this.#sessions.set(group, session);
+    this.#joins.get(group)?.();
   }
 
   left(group: string): void {
     this.#sessions.delete(group);
+  }
+
+  /** Runs `act` after each assignment of the group. */
+  afterJoin(group: string, act: () => void): void {
+    this.#joins.set(group, act);
   }
 
   /**
