@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks';
 import type { Clock } from '#libs/domain';
 import type { NextThresholds } from '#libs/postgres';
 

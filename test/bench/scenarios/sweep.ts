@@ -240,7 +240,8 @@ export const sweep: Scenario = {
   async run(bench) {
     const gapless = await bench.ownGapless({ environment: { SWEEP_INTERVAL: '1d' } });
     const orgs = Array.from({ length: ORGS }, () => randomUUID());
-    const nowMs = Date.now();
+    // Ahead of the clock of Gapless, which would raise the alerts itself at the thresholds.
+    const nowMs = Date.now() + 3_600_000;
     const sweeper = await Sweeper.start(bench, gapless, nowMs);
     const figures: Figure[] = [];
     let waiting = 0;
