@@ -6,7 +6,7 @@ export const SPACING_MS = 50;
 /** Sweeps of a partition that may wait for its queue to be caught up. More of them would not be earlier. */
 const MOST_AT_A_TIME = 8;
 /** After a sweep that worked longer than this, its partitions rest as long as it worked, milliseconds. */
-const LIGHT_MS = SPACING_MS;
+const LIGHT_MS = 250;
 const LONGEST_REST_MS = 1_000;
 /** How long before a threshold its sweep is prepared, milliseconds: longer than the fold gathers records. */
 export const PREPARED_MS = 300;

@@ -110,7 +110,7 @@ export class Sweep {
   }
 
   async #exclusively(partitions: readonly number[], act: () => Promise<void>): Promise<void> {
-    const earlier = Promise.allSettled(partitions.map((partition) => this.#busy.get(partition)));
+    const earlier = Promise.allSettled(partitions.map((partition) => this.#busy.get(partition) ?? Promise.resolve()));
     const acting = earlier.then(act);
     for (const partition of partitions) this.#busy.set(partition, acting);
     await acting;
