@@ -106,7 +106,8 @@ async function goOn(): Promise<Experience> {
 }
 
 function chatIn(body: Buffer): string {
-  return (JSON.parse(body.toString()) as { readonly data: { readonly conversation: { readonly id: string } } }).data.conversation.id;
+  return (JSON.parse(body.toString()) as { readonly data: { readonly conversation: { readonly id: string } } }).data
+    .conversation.id;
 }
 
 const operations = {
