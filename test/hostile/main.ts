@@ -14,6 +14,7 @@ import {
   pipelining,
   slowReaders,
   urgentImport,
+  waitingImport,
 } from './attacks/greedy-clients.js';
 import { poisonRecords } from './attacks/poison-records.js';
 import { Neighbour } from './neighbour.js';
@@ -27,6 +28,7 @@ const ATTACKS: readonly Attack[] = [
   manyBytes,
   bulkImport,
   urgentImport,
+  waitingImport,
   pipelining,
   loudReceivers,
   ...poisonRecords,

@@ -17,11 +17,15 @@ export interface Experience {
 const ANSWERS_OTHERS_AFTER_MS = 200;
 /** As often as this: within the default limits of a key. */
 const EVERY_MS = 50;
+/** Chats that nobody answers are fewer. */
+const CHATS_EVERY_MS = 250;
 /** Whatever has not come by then does not come. */
 const PATIENCE_MS = 30_000;
 const LOOK_EVERY_MS = 20;
 
 interface Sent {
+  readonly emittedAtMs: number;
+  /** When its push may come at the earliest. */
   readonly atMs: number;
   readonly acknowledgedAtMs: number;
 }
@@ -37,18 +41,39 @@ export interface Household {
   readonly data: object;
   /** Types that its endpoint gets, too. */
   readonly others?: readonly string[];
+  /**
+   * What it emits puts a chat in the queue, and its endpoint gets `raises` that much later. A push is then timed from that
+   * moment on.
+   */
+  readonly chats?: { readonly raises: string; readonly afterSeconds: number };
 }
 
+/** By the id of the event, or of its chat. */
 const arrivals = new Map<string, number>();
 let client: ApiClient;
 let submission: { readonly event: string; readonly data: object; readonly org_id?: string };
+let chats: Household['chats'];
+let chatsMade = 0;
 let goesOn = false;
 let went: Promise<Experience> | undefined;
 
 async function emit(sent: Map<string, Sent>): Promise<void> {
+  if (chats !== undefined) {
+    await emitChat(sent, chats.afterSeconds);
+    return;
+  }
   const atMs = performance.now();
   const [id] = await client.emit([submission]);
-  sent.set(String(id), { atMs, acknowledgedAtMs: performance.now() });
+  sent.set(String(id), { emittedAtMs: atMs, atMs, acknowledgedAtMs: performance.now() });
+}
+
+async function emitChat(sent: Map<string, Sent>, afterSeconds: number): Promise<void> {
+  const id = `cnv_${++chatsMade}`;
+  const occurred_at = new Date().toISOString();
+  const emittedAtMs = performance.now();
+  const atMs = emittedAtMs + afterSeconds * 1_000;
+  await client.emit([{ ...submission, occurred_at, data: { ...submission.data, conversation: { id } } }]);
+  sent.set(id, { emittedAtMs, atMs, acknowledgedAtMs: performance.now() });
 }
 
 async function untilPushed(sent: ReadonlyMap<string, Sent>): Promise<void> {
@@ -68,37 +93,47 @@ async function goOn(): Promise<Experience> {
     });
     open.add(one);
     void one.then(() => open.delete(one));
-    await delay(EVERY_MS);
+    await delay(chats === undefined ? EVERY_MS : CHATS_EVERY_MS);
   }
   await Promise.all(open);
   await untilPushed(sent);
   const acknowledged: number[] = [];
   const pushed: number[] = [];
-  for (const [id, { atMs, acknowledgedAtMs }] of sent) {
-    acknowledged.push(acknowledgedAtMs - atMs);
+  for (const [id, { emittedAtMs, atMs, acknowledgedAtMs }] of sent) {
+    acknowledged.push(acknowledgedAtMs - emittedAtMs);
     const arrivedAtMs = arrivals.get(id);
     if (arrivedAtMs !== undefined) pushed.push(arrivedAtMs - atMs);
   }
   return { acknowledged, pushed, missing: sent.size - pushed.length, refused };
 }
 
+function chatIn(body: Buffer): string {
+  return (JSON.parse(body.toString()) as { readonly data: { readonly conversation: { readonly id: string } } }).data
+    .conversation.id;
+}
+
 const operations = {
   /** @returns the id of its endpoint */
-  async moveIn({ baseUrl, apiKey, service, event, data, others = [] }: Household): Promise<string> {
+  async moveIn(household: Household): Promise<string> {
+    const { baseUrl, apiKey, service, event, data, others = [] } = household;
     const receiver = await aReceiver();
+    chats = household.chats;
+    const expected = chats?.raises ?? event;
     client = new ApiClient(baseUrl, service?.key ?? apiKey);
     submission = { event, data, ...(service === undefined ? {} : { org_id: service.orgId }) };
-    receiver.answer = (_request, response, { headers }) => {
-      if (headers['x-service-event'] !== event) {
+    receiver.answer = (_request, response, { headers, body }) => {
+      if (headers['x-service-event'] !== expected) {
         setTimeout(() => response.end('ok'), ANSWERS_OTHERS_AFTER_MS);
         return;
       }
-      arrivals.set(String(headers['x-service-event-id']), performance.now());
+      const arrivedAtMs = performance.now();
+      const id = chats === undefined ? String(headers['x-service-event-id']) : chatIn(body);
+      arrivals.set(id, arrivedAtMs);
       response.end('ok');
     };
     const { id } = await new ApiClient(baseUrl, apiKey).createWebhook({
       url: receiver.url,
-      events: [event, ...others],
+      events: [expected, ...others],
     });
     return id;
   },

@@ -54,9 +54,17 @@ export class AlertPublisher {
   async #write(alerts: readonly UnpublishedAlert[], raised: ReadonlySet<EventId>): Promise<void> {
     const { appender, topics } = this.use;
     // A second copy does no harm: the sequencer drops an id that the log or an earlier inbox record has.
-    await appender.append(
+    const events = appender.append(
       alerts.filter(({ isLogged }) => !isLogged).map((alert) => alertEventRecord(topics.inbox, alert)),
     );
+    // Neither waits for the other. Both have ended when the alerts are marked, or left to another process.
+    for (const outcome of await Promise.allSettled([events, this.#writeStaffAlerts(alerts, raised)])) {
+      if (outcome.status === 'rejected') throw outcome.reason;
+    }
+  }
+
+  async #writeStaffAlerts(alerts: readonly UnpublishedAlert[], raised: ReadonlySet<EventId>): Promise<void> {
+    const { topics } = this.use;
     const staffAlerts = alerts.filter(({ tellsStaff }) => tellsStaff);
     const uncertain = staffAlerts.filter(({ eventId }) => !raised.has(eventId));
     const written = await this.#alreadyWritten(uncertain);

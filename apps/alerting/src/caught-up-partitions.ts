@@ -1,13 +1,16 @@
 import { performance } from 'node:perf_hooks';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { ChatQueueProjection } from '#libs/postgres';
 import type { LogPositions, Positions, TopicNames } from '#libs/kafka-log';
+import type { FoldedInbox } from './folded-inbox.js';
 
 const LOOK_EVERY_MS = 100;
+/** The longest time between two questions about the sequencer's offset, milliseconds. They become less frequent. */
+const LONGEST_ASK_MS = 1_000;
 
 export interface CaughtUpDependencies {
   readonly positions: LogPositions;
   readonly projection: ChatQueueProjection;
+  readonly folded: FoldedInbox;
   readonly topics: TopicNames;
   /** The sequencer's consumer group, with its prefix. */
   readonly sequencerGroup: string;
@@ -31,22 +34,37 @@ export class CaughtUpPartitions {
 
   /**
    * Yields each partition once, when it is caught up. Partitions that lag for longer than `patienceMs` are left out.
+   * @param among the partitions to look at; all by default
    * @throws when Kafka or Postgres cannot be reached: then the state of the remaining partitions is unknown
    */
-  async *find(): AsyncGenerator<readonly number[]> {
-    const { positions, projection, topics, sequencerGroup, patienceMs, signal } = this.use;
+  async *find(among?: ReadonlySet<number>): AsyncGenerator<readonly number[]> {
+    const { positions, projection, folded, topics, sequencerGroup, patienceMs, signal } = this.use;
     const deadline = performance.now() + patienceMs;
     const inboxEnds = await positions.ends(topics.inbox);
     const logEnds = new Map<number, number>();
-    const open = new Set(inboxEnds.keys());
+    const open = new Set([...inboxEnds.keys()].filter((partition) => among?.has(partition) ?? true));
+    // Where this process folds, the log itself soon shows what is sequenced.
+    let askMs = LOOK_EVERY_MS;
+    let askAt = [...open].every((partition) => folded.knows(partition)) ? performance.now() + LOOK_EVERY_MS : 0;
     for (;;) {
-      await this.#noteLogEnds(open, inboxEnds, logEnds, () => positions.committed(sequencerGroup, topics.inbox));
-      const folded = await projection.foldedUpTo(topics.log);
-      const caughtUp = [...open].filter((partition) => isReadTo(logEnds.get(partition), folded, partition));
-      for (const partition of caughtUp) open.delete(partition);
-      if (caughtUp.length > 0) yield caughtUp;
+      for (const partition of open) {
+        const end = logEnds.get(partition) ?? folded.logEndOf(partition, inboxEnds.get(partition) ?? 0);
+        if (end !== undefined) logEnds.set(partition, end);
+      }
+      // The group's offset is committed now and then; it is needed where no event follows in the log.
+      if (performance.now() >= askAt) {
+        await this.#noteLogEnds(open, inboxEnds, logEnds, () => positions.committed(sequencerGroup, topics.inbox));
+        askAt = performance.now() + askMs;
+        askMs = Math.min(LONGEST_ASK_MS, 1.5 * askMs);
+      }
+      if ([...open].some((partition) => logEnds.has(partition))) {
+        const read = await projection.foldedUpTo(topics.log);
+        const caughtUp = [...open].filter((partition) => isReadTo(logEnds.get(partition), read, partition));
+        for (const partition of caughtUp) open.delete(partition);
+        if (caughtUp.length > 0) yield caughtUp;
+      }
       if (open.size === 0 || performance.now() > deadline) return;
-      await delay(LOOK_EVERY_MS, undefined, { signal });
+      await folded.next(LOOK_EVERY_MS, signal);
     }
   }
 

@@ -1,22 +1,39 @@
 import { Injectable } from '@nestjs/common';
 import { AlertClaims, AlertOutbox, ChatQueueProjection, Store } from '#libs/postgres';
-import { Appender, KafkaConnection, LogPositions, PartitionWriter, SEQUENCER_GROUP } from '#libs/kafka-log';
+import {
+  Appender,
+  ConsumerSessions,
+  KafkaConnection,
+  KeptAdmin,
+  LogPositions,
+  PartitionWriter,
+  SEQUENCER_GROUP,
+} from '#libs/kafka-log';
 import { RegularWork, StageKit } from '#libs/platform';
 import { AlertPublisher } from './alert-publisher.js';
 import { CaughtUpPartitions } from './caught-up-partitions.js';
-import { Sweep } from './sweep.js';
+import { EarlySweeps, PREPARED_MS } from './early-sweeps.js';
+import { FoldedInbox } from './folded-inbox.js';
+import { Sweep, type Swept } from './sweep.js';
 
 /**
  * The least time that a sweep waits for partitions that lag, because the fold gathers records before it applies them.
  */
 const LEAST_PATIENCE_MS = 5_000;
 
-/** Sweeps at the configured interval, one sweep at a time. */
+/** The consumer group of the fold. */
+const GROUP = 'alerting';
+/** How long the fold does not gather records, from a moment before a threshold on, milliseconds. */
+const HURRY_MS = PREPARED_MS + 1_000;
+
+/** Sweeps at the configured interval, one such sweep at a time, and when a chat passes a threshold. */
 @Injectable()
 export class SweepRegularly extends RegularWork {
   readonly #ending = new AbortController();
   readonly #writer: PartitionWriter;
+  readonly #admin: KeptAdmin;
   readonly #sweep: Sweep;
+  readonly #early: EarlySweeps;
 
   constructor(
     private readonly store: Store,
@@ -25,16 +42,20 @@ export class SweepRegularly extends RegularWork {
     outbox: AlertOutbox,
     connection: KafkaConnection,
     appender: Appender,
+    folded: FoldedInbox,
+    sessions: ConsumerSessions,
     private readonly kit: StageKit,
   ) {
     super({ everyMs: kit.config.sweepIntervalMs });
     const { config, topics, clock, logger, metrics } = kit;
-    const positions = new LogPositions(connection);
+    this.#admin = new KeptAdmin(connection);
+    const positions = new LogPositions(this.#admin);
     this.#writer = new PartitionWriter(connection);
     this.#sweep = new Sweep({
       caughtUp: new CaughtUpPartitions({
         positions,
         projection,
+        folded,
         topics,
         sequencerGroup: `${config.topicPrefix}-${SEQUENCER_GROUP}`,
         patienceMs: Math.max(LEAST_PATIENCE_MS, config.sweepIntervalMs),
@@ -55,21 +76,51 @@ export class SweepRegularly extends RegularWork {
       logger,
       metrics,
     });
+    this.#early = new EarlySweeps({
+      owned: () => sessions.of(GROUP)?.assigned[topics.log] ?? [],
+      lookUp: (...stretch) => claims.thresholds(...stretch),
+      prepare: () => {
+        sessions.of(GROUP)?.hurry?.(HURRY_MS);
+        void this.#admin.prepare();
+      },
+      sweep: async (among) => {
+        sessions.of(GROUP)?.hurry?.(HURRY_MS);
+        return this.#swept(await this.#sweep.round({ among, batches: 1 }));
+      },
+      onFailure: (error) => {
+        this.failed(error);
+      },
+      clock,
+    });
+    // The partitions of another process come with thresholds that this one has not seen.
+    sessions.afterJoin(GROUP, () => {
+      this.#early.look(0);
+    });
+    folded.onWaiting = (...waiting) => {
+      this.#early.waits(...waiting);
+    };
   }
 
   override async beforeApplicationShutdown(): Promise<void> {
     this.#ending.abort(new Error('the process ends'));
-    await super.beforeApplicationShutdown();
+    await Promise.all([super.beforeApplicationShutdown(), this.#early.stop()]);
+    await this.#admin.close();
     await this.#writer.close();
   }
 
   protected async act(): Promise<number | undefined> {
     if (!this.store.isOpen) return undefined;
     const startedAt = performance.now();
-    const swept = await this.#sweep.round();
+    const nowMs = this.kit.clock.now();
+    this.#swept(await this.#sweep.round());
+    this.#early.look(nowMs);
     const durationMs = Math.round(performance.now() - startedAt);
-    this.kit.logger.debug({ ...swept, duration_ms: durationMs }, 'alerting.swept');
     return Math.max(0, this.kit.config.sweepIntervalMs - durationMs);
+  }
+
+  #swept(swept: Swept): Swept {
+    this.kit.logger.debug(swept, 'alerting.swept');
+    return swept;
   }
 
   protected failed(error: unknown): void {

@@ -5,7 +5,7 @@ import type { Metrics } from '#libs/telemetry';
 import type { AlertPublisher } from './alert-publisher.js';
 import type { CaughtUpPartitions } from './caught-up-partitions.js';
 
-/** Conversations that are decided about at a time. A sweep repeats this until none is left. */
+/** Conversations that are decided about at a time, in equal parts by partition. */
 const BATCH = 500;
 
 export interface SweepDependencies {
@@ -25,6 +25,17 @@ export interface Swept {
   readonly partitions: readonly number[];
   readonly raised: number;
   readonly published: number;
+  /** Partitions where more is due than `batches` allowed. */
+  readonly left: readonly number[];
+  /** How long it raised and published alerts, milliseconds. */
+  readonly workedMs: number;
+}
+
+export interface SweepOptions {
+  /** The log partitions to sweep; all by default. */
+  readonly among?: ReadonlySet<number>;
+  /** The most batches of a partition; by default the sweep goes on until nothing is left. */
+  readonly batches?: number;
 }
 
 /**
@@ -32,6 +43,13 @@ export interface Swept {
  * sweep.
  */
 export class Sweep {
+  /** The work on each partition. Only one sweep of this process raises and publishes alerts of a partition at a time. */
+  readonly #busy = new Map<number, Promise<unknown>>();
+  /** The time for which the queue of a partition was last found to be caught up, epoch milliseconds. */
+  readonly #caughtUpTo = new Map<number, number>();
+  /** The time up to which the alerts of a partition were last raised, epoch milliseconds. */
+  readonly #raisedTo = new Map<number, number>();
+
   constructor(private readonly use: SweepDependencies) {
     for (const stage of ['1', '2']) use.metrics.add('gapless_alerts_raised_total', { stage }, 0);
   }
@@ -41,30 +59,61 @@ export class Sweep {
    * @throws when Kafka or Postgres cannot be reached; a later sweep of any process publishes the alerts that were
    *   already raised
    */
-  async round(): Promise<Swept> {
+  async round({ among, batches = Infinity }: SweepOptions = {}): Promise<Swept> {
     const nowMs = this.use.clock.now();
-    const swept = { partitions: [] as number[], raised: 0, published: 0 };
-    for await (const partitions of this.use.caughtUp.find()) {
-      const raised = await this.#raise(partitions, nowMs);
+    const swept = { partitions: [] as number[], raised: 0, published: 0, left: [] as number[], workedMs: 0 };
+    for await (const partitions of this.use.caughtUp.find(among)) {
       swept.partitions.push(...partitions);
-      swept.raised += raised.size;
-      swept.published += await this.use.publisher.publish(partitions, raised);
+      for (const partition of partitions) this.#caughtUpTo.set(partition, nowMs);
+      let open = partitions;
+      for (let batch = 0; batch < batches && open.length > 0; batch++) {
+        await this.#exclusively(open, async () => {
+          const startedAt = performance.now();
+          // A later sweep that was caught up at the same moment has raised what this one is for.
+          if (among !== undefined) open = open.filter((partition) => !this.#isRaisedTo(partition, nowMs));
+          if (open.length === 0) return;
+          const toMs = Math.max(nowMs, Math.min(...open.map((partition) => this.#caughtUpTo.get(partition) ?? nowMs)));
+          const { raised, full } = await this.#raise(open, toMs);
+          swept.raised += raised.size;
+          swept.published += await this.use.publisher.publish(open, raised);
+          swept.workedMs += Math.round(performance.now() - startedAt);
+          for (const partition of open) if (!full.includes(partition)) this.#raisedTo.set(partition, toMs);
+          open = full;
+        });
+      }
+      swept.left.push(...open);
     }
     return swept;
   }
 
-  async #raise(partitions: readonly number[], nowMs: number): Promise<ReadonlySet<EventId>> {
-    const all = new Set<EventId>();
-    for (;;) {
-      const due = await this.use.claims.due(partitions, nowMs, BATCH);
-      const claims = due.flatMap((queue) => this.#decide(queue, nowMs));
-      const raised = await this.use.claims.claim(claims);
-      this.#report(claims, raised);
-      for (const eventId of raised) all.add(eventId);
-      const count = due.reduce((sum, { queue }) => sum + queue.waiting.length, 0);
-      // If nothing could be claimed, another process is claiming the same alerts. The next sweep covers the rest.
-      if (count < BATCH || raised.size === 0) return all;
+  /** @returns what was raised, and the partitions where more may be due */
+  async #raise(
+    partitions: readonly number[],
+    nowMs: number,
+  ): Promise<{ readonly raised: ReadonlySet<EventId>; readonly full: readonly number[] }> {
+    const share = Math.ceil(BATCH / partitions.length);
+    const due = await this.use.claims.due(partitions, nowMs, share);
+    const claims = due.flatMap((queue) => this.#decide(queue, nowMs));
+    const raised = await this.use.claims.claim(claims);
+    this.#report(claims, raised);
+    const counts = new Map<number, number>();
+    for (const { partition, queue } of due) {
+      counts.set(partition, (counts.get(partition) ?? 0) + queue.waiting.length);
     }
+    // If nothing could be claimed, another process is claiming the same alerts. The next sweep covers the rest.
+    const full = raised.size === 0 ? [] : [...counts].filter(([, count]) => count >= share).map(([one]) => one);
+    return { raised, full };
+  }
+
+  #isRaisedTo(partition: number, atMs: number): boolean {
+    return (this.#raisedTo.get(partition) ?? -Infinity) >= atMs;
+  }
+
+  async #exclusively(partitions: readonly number[], act: () => Promise<void>): Promise<void> {
+    const earlier = Promise.allSettled(partitions.map((partition) => this.#busy.get(partition) ?? Promise.resolve()));
+    const acting = earlier.then(act);
+    for (const partition of partitions) this.#busy.set(partition, acting);
+    await acting;
   }
 
   #decide({ queue, settings, partition }: DueQueue, nowMs: number): readonly AlertClaim[] {

@@ -1,6 +1,7 @@
 export * from './connection/is-passing-kafka-error.js';
 export { kafkaAccess } from './connection/kafka-access.js';
 export * from './connection/kafka-connection.js';
+export * from './connection/kept-admin.js';
 export type { BatchContext, Handled } from './consuming/batch-consumer.js';
 export * from './positions/check-positions.js';
 export * from './positions/committed-positions.js';

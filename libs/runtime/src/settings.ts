@@ -185,7 +185,11 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
   ),
   retentionMs: duration('RETENTION', '30d', 'how long the feed keeps an event after its append'),
   auditRetentionMs: duration('AUDIT_RETENTION', '365d', 'how long the audit log keeps an entry'),
-  sweepIntervalMs: duration('SWEEP_INTERVAL', '5s', 'how often alerting looks for live chats that wait too long'),
+  sweepIntervalMs: duration(
+    'SWEEP_INTERVAL',
+    '5s',
+    'how often alerting looks at all live chats that wait, besides the moments at which they pass a threshold',
+  ),
   allowHttpUrls: flag(
     'ALLOW_HTTP_URLS',
     false,

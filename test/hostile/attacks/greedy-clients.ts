@@ -7,6 +7,7 @@ import { eventJson } from '../../bench/traffic/event-bodies.js';
 import { aReceiver } from '../../support/receiver.js';
 import type { Attack, Attacker } from '../attack.js';
 import { Neighbour } from '../neighbour.js';
+import type { Household } from '../neighbour-main.js';
 import { beyond } from '../run-attack.js';
 
 const KIB = 1024;
@@ -179,13 +180,40 @@ export const urgentImport: Attack = {
   strike: (attacker) => importBesideAlerts(attacker, ['ticket.created']),
 };
 
+/** Long enough that a chat is in the queue before. */
+const THRESHOLD_S = 3;
+
+export const waitingImport: Attack = {
+  name: 'waiting-import',
+  description:
+    '50,000 events of one organization to an endpoint, by 8 connections, beside chats that nobody answers, timed from the ' +
+    'threshold',
+  limits: { acknowledgedP99Ms: IMPORT_LIMIT_MS, pushedP99Ms: IMPORT_LIMIT_MS },
+  async strike(attacker) {
+    const thresholds = { first_alert_seconds: THRESHOLD_S, second_alert_seconds: 86_400 };
+    const answer = await attacker.service.request(
+      'PUT',
+      `/internal/orgs/${attacker.orgId}/live-chat-settings`,
+      JSON.stringify({ ...thresholds, staff_alerts: { enabled: true, emails: [] } }),
+    );
+    if (answer.status !== 200) throw new Error(answer.text);
+    return importBesideAlerts(attacker, ['ticket.created'], {
+      event: 'conversation.handed_off',
+      chats: { raises: 'conversation.queued', afterSeconds: THRESHOLD_S },
+    });
+  },
+};
+
 /** @param others types that the endpoint of the alerts gets, too */
-async function importBesideAlerts(attacker: Attacker, others: readonly string[]): Promise<string> {
+async function importBesideAlerts(
+  attacker: Attacker,
+  others: readonly string[],
+  alerting: Pick<Household, 'event' | 'chats'> = { event: 'conversation.queued' },
+): Promise<string> {
   // A service of the product sends the alerts.
-  const event = 'conversation.queued';
   const { baseUrl, apiKey, orgId, serviceKey: key } = attacker;
-  const { example: data } = catalogEntry(event);
-  const alerts = await Neighbour.movesIn({ baseUrl, apiKey, event, data, others, service: { key, orgId } });
+  const { example: data } = catalogEntry('conversation.queued');
+  const alerts = await Neighbour.movesIn({ baseUrl, apiKey, ...alerting, data, others, service: { key, orgId } });
   attacker.afterwards(() => alerts.leave());
   let [result, tookS] = ['', 0];
   const { pushed, missing, refused } = await alerts.during(async () => {

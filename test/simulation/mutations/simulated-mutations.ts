@@ -27,6 +27,13 @@ export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
     replace: '    this.#clockMs = timeMs;\n    if (this.size >= 20) this.#segments = [];\n    this.#forget();',
   },
   {
+    name: 'inbox-not-awaited',
+    breaks: 'a sweep decides about a queue that does not hold the whole inbox yet',
+    file: 'apps/alerting/src/folded-inbox.ts',
+    find: 'batch.inboxOffset + 1 >= inboxEnd',
+    replace: 'batch.inboxOffset + 1 >= 0',
+  },
+  {
     name: 'inbox-went-back',
     breaks: 'nobody compares the inbox with what was read of it after it lost records',
     file: 'libs/kafka-log/src/positions/position-guard.ts',

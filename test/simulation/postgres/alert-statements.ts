@@ -33,12 +33,22 @@ function unpublished(tables: Tables, partitions: unknown): readonly AlertRow[] {
     );
 }
 
+/** Keeps so many rows of each partition. */
+function within(limit: number): (row: WaitingRow) => boolean {
+  const counts = new Map<number, number>();
+  return ({ log_partition: partition }) => {
+    const count = (counts.get(partition) ?? 0) + 1;
+    counts.set(partition, count);
+    return count <= limit;
+  };
+}
+
 /** The queues of waiting conversations, and the alerts. */
 export const ALERT_STATEMENTS: readonly Meaning[] = [
   {
     name: 'move chat queue',
     domain: 'alerts',
-    sign: /^\s*with moved as \([^)]*\)\s*select count\(\*\) as moved from moved\s*$/,
+    sign: /^\s*with moved as \([^;]*\n\)\s*select count\(\*\) as moved from moved\s*$/,
     act: (tables, statement, parameters) => [{ moved: moveOffset(tables, statement, parameters) ? '1' : '0' }],
   },
   {
@@ -131,7 +141,7 @@ export const ALERT_STATEMENTS: readonly Meaning[] = [
         .values()
         .filter((row) => dueMs(row) <= Number(nowMs) && (partitions as readonly number[]).includes(row.log_partition))
         .sort((one, other) => dueMs(one) - dueMs(other))
-        .slice(0, Number(limit))
+        .filter(within(Number(limit)))
         .map((row) => {
           const queue = tables.queues.get(row.org_id);
           return {
@@ -143,6 +153,24 @@ export const ALERT_STATEMENTS: readonly Meaning[] = [
             staff_alert_emails: [],
           };
         }),
+  },
+  {
+    name: 'next thresholds',
+    domain: 'alerts',
+    sign: /select distinct log_partition, null::float8 as next_ms/,
+    act: (tables, _statement, [partitions, sinceMs, nowMs]) => {
+      const rows = tables.waiting
+        .values()
+        .filter((row) => dueMs(row) > Number(sinceMs) && (partitions as readonly number[]).includes(row.log_partition));
+      const [passed, later] = [rows.filter((row) => dueMs(row) <= Number(nowMs)), rows.map(dueMs)];
+      const nextMs = Math.min(...later.filter((ms) => ms > Number(nowMs)));
+      return [...new Set(passed.map(({ log_partition }) => log_partition))]
+        .map((partition): { log_partition: number; next_ms: number | null } => ({
+          log_partition: partition,
+          next_ms: null,
+        }))
+        .concat(nextMs < Infinity ? [{ log_partition: -1, next_ms: nextMs }] : []);
+    },
   },
   {
     name: 'claim alerts',

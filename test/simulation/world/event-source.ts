@@ -1,10 +1,10 @@
 import type { EndpointId, EventId, OrgId } from '#libs/domain';
+import { conversationData } from '../../support/conversations.js';
 import type { Random } from '../engine/random.js';
 import type { Submitted } from './ledger.js';
 
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const WIDGET = '0f9b3c52-6a1e-4d27-9a45-3f0f8c1d7e21';
-const VISITOR = { id: 'vis_1', name: 'Jonas Weber', verified: true };
 
 export const TICKET_TYPES = ['ticket.created', 'ticket.updated'] as const;
 
@@ -37,14 +37,13 @@ export class EventSource {
     return { id: this.newId(), orgId, event, dataJson: `{"id":"tkt_${nth % SUBJECTS}","subject":"Number ${nth}"}` };
   }
 
-  conversation(orgId: OrgId, id: string, event: string): Omit<Submitted, 'acceptedAtMs'> {
-    const conversation = {
-      id,
-      subject: 'Where is my parcel?',
-      status: 'waiting_for_agent',
-      url: 'https://example.com/',
+  conversation(orgId: OrgId, id: string, change: 'handed_off' | 'picked_up'): Omit<Submitted, 'acceptedAtMs'> {
+    const isAnswered = change === 'picked_up';
+    const data = {
+      ...conversationData(id, { status: isAnswered ? 'active' : 'waiting_for_agent' }),
+      ...(isAnswered ? { picked_up_by: { id: 'usr_1', name: 'Mara' } } : {}),
     };
-    const data = { conversation, widget: { id: WIDGET, name: 'Shop' }, channel: 'widget', visitor: VISITOR };
+    const event = `conversation.${change}`;
     return { id: this.newId(), orgId, event, dataJson: JSON.stringify(data) };
   }
 }

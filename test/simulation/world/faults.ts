@@ -209,6 +209,7 @@ export const FAULTS = {
   'clock-step': (targets, later) => {
     const process = someProcess(targets);
     if (process === undefined) return;
+    targets.ledger.clocksWereSet = true;
     process.actor.clockSkewMs = targets.random.between(-600_000, 600_000);
     targets.trace.note(`has its clock set by ${Math.round(process.actor.clockSkewMs)} ms`, process.actor.name);
     later(targets.random.between(2_000, 10_000), () => {

@@ -16,10 +16,14 @@ import { FAULT_NAMES, FaultPlan, type FaultName } from './faults.js';
 import { Ledger, type Pace, type SeqFilter } from './ledger.js';
 import type { LogLine } from './recorded-logger.js';
 import { SimulatedProcess, type StageName } from './simulated-process.js';
-import { HttpSubmitter, InboxProducer } from './submitters.js';
+import { HttpSubmitter, InboxProducer, type SubmittersDependencies } from './submitters.js';
 import { unsettled, judge, type Evidence } from './verdict.js';
 
 const ALL_STAGES: readonly StageName[] = ['api', 'sequencer', 'dispatcher', 'projector'];
+/** The interval of sweeps in some histories: longer than they last, so that a chat relies on the sweep at its threshold. */
+const RARE_SWEEPS_MS = 60_000;
+/** How late an alert may be where nothing goes wrong, with timers as coarse as they are here. */
+const PROMPT_MS = 1_000;
 
 /** How long everything may take to settle once the last fault is over. */
 const SETTLE_MS = 900_000;
@@ -76,6 +80,9 @@ export class History {
   readonly #filters: Random;
   readonly #orders: Random;
   readonly #urgencies: Random;
+  readonly #chats: Random;
+  /** Whether chats wait in the history. */
+  readonly #hasChats: boolean;
   readonly #trace: Trace;
   readonly #ledger = new Ledger();
   readonly #network: Network;
@@ -98,6 +105,8 @@ export class History {
     this.#filters = stream(8);
     this.#orders = stream(9);
     this.#urgencies = stream(10);
+    this.#chats = stream(11);
+    this.#hasChats = this.#chats.chance(0.4);
     const time = this.#time;
     liveIn({ time, random: stream(2) });
     this.#trace = new Trace(time, options.onTrace);
@@ -124,7 +133,7 @@ export class History {
       deliveryTimeoutMs: 2_000,
       autoDisableAfter: this.#plan.int(5, 30),
       retentionMs: 30 * 86_400_000,
-      sweepIntervalMs: 2_000,
+      sweepIntervalMs: this.#chats.chance(0.5) ? RARE_SWEEPS_MS : 2_000,
       smtpUrl: null,
       maxEndpointsPerOrg: 1_000,
       maxApiKeysPerOrg: 1_000,
@@ -152,6 +161,7 @@ export class History {
     const calmMs = endMs + 2_000;
     this.#begin();
     const events = this.#planLoad(endMs);
+    if (this.#hasChats) this.#planChats(endMs);
     this.#planEndpoints(endMs);
     const faults = this.options.faults ?? FAULT_NAMES;
     // Most faults come alone or in small company; some histories have none.
@@ -187,6 +197,7 @@ export class History {
       topics,
       partitions: this.#config.partitions,
       isStopped: (group, topic, partition) => this.#isStopped(group, topic, partition),
+      alertsWithinMs: struck.length === 0 ? PROMPT_MS : null,
     };
     this.#time.schedule(calmMs, this.#chance, () => {
       this.#calm();
@@ -226,9 +237,10 @@ export class History {
   #begin(): void {
     const sets = this.#plan.int(1, 2);
     const isSplit = this.#plan.chance(0.4);
+    const stages: readonly StageName[] = this.#hasChats ? [...ALL_STAGES, 'alerting'] : ALL_STAGES;
     for (let set = 0; set < sets; set++) {
-      if (isSplit) for (const stage of ALL_STAGES) this.#start([stage]);
-      else this.#start(ALL_STAGES);
+      if (isSplit) for (const stage of stages) this.#start([stage]);
+      else this.#start(stages);
     }
   }
 
@@ -303,18 +315,7 @@ export class History {
   /** @returns how many events are submitted */
   #planLoad(endMs: number): number {
     const plan = this.#plan;
-    const use = {
-      time: this.#time,
-      random: plan,
-      trace: this.#trace,
-      ledger: this.#ledger,
-      source: this.#source,
-      orgIds: this.#orgIds,
-      partitions: this.#config.partitions,
-      inbox: `${this.#config.topicPrefix}.inbox.v1`,
-      kafka: simulatedKafka(this.#broker, this.#time),
-      apis: () => this.#apis(),
-    };
+    const use = this.#submitting(plan);
     const clients = Array.from({ length: plan.int(1, 4) }, (_, nth) => new HttpSubmitter(`client-${nth + 1}`, use));
     const producers = Array.from({ length: plan.int(0, 2) }, (_, nth) => new InboxProducer(`service-${nth + 1}`, use));
     const wanted = plan.int(20, plan.chance(0.3) ? 150 : 60);
@@ -339,6 +340,46 @@ export class History {
       made += count;
     }
     return made + this.#planBacklog(clients, endMs);
+  }
+
+  #submitting(random: Random): SubmittersDependencies {
+    return {
+      time: this.#time,
+      random,
+      trace: this.#trace,
+      ledger: this.#ledger,
+      source: this.#source,
+      orgIds: this.#orgIds,
+      partitions: this.#config.partitions,
+      inbox: `${this.#config.topicPrefix}.inbox.v1`,
+      kafka: simulatedKafka(this.#broker, this.#time),
+      apis: () => this.#apis(),
+    };
+  }
+
+  /** Chats that wait. Nobody answers most of them, and others are answered before or after their thresholds. */
+  #planChats(endMs: number): void {
+    const chats = this.#chats;
+    const desk = new HttpSubmitter('desk', this.#submitting(chats));
+    const source = new EventSource(chats);
+    for (const orgId of this.#orgIds) {
+      const first = chats.int(1, 3);
+      const thresholds = { first_alert_seconds: first, second_alert_seconds: first + chats.int(1, 4) };
+      this.#postgres.tables.queues.set(orgId, { org_id: orgId, waiting: 0, last_seq: 0, ...thresholds });
+      // Some of them come together, and pass their thresholds together.
+      let atMs = chats.between(500, endMs);
+      for (let nth = chats.int(1, 6); nth > 0; nth--) {
+        const id = `cnv_${orgId}_${nth}`;
+        if (chats.chance(0.5)) atMs = chats.between(500, endMs);
+        desk.submit(atMs, [source.conversation(orgId, id, 'handed_off')], []);
+        if (!chats.chance(0.4)) continue;
+        desk.submit(
+          atMs + chats.between(300, 6_000),
+          [source.conversation(orgId, id, 'picked_up')],
+          chats.chance(0.2) ? [chats.between(1, 4_000)] : [],
+        );
+      }
+    }
   }
 
   /** Now and then more for one slow endpoint than can be in flight, while another process joins. */

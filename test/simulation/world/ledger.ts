@@ -92,6 +92,8 @@ export class Ledger {
   readonly breaches: string[] = [];
   /** The partitions that lost records, as `topic/partition`. */
   readonly wentBack = new Map<string, WentBack>();
+  /** Whether the clock of a process was set. */
+  clocksWereSet = false;
   /** Requests and produced batches that nobody has answered yet. */
   open = 0;
 

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Kafka } from 'kafkajs';
+import { FoldedInbox } from '../../../apps/alerting/src/folded-inbox.js';
 import { FoldQueueHandler } from '../../../apps/alerting/src/fold-queue.handler.js';
 import { SweepRegularly } from '../../../apps/alerting/src/sweep-regularly.js';
 import { CheckedIds } from '../../../apps/api/src/events/checked-ids.js';
@@ -370,8 +371,9 @@ export class SimulatedProcess {
           const queues = new ChatQueueProjection(store);
           const claims = new AlertClaims(store);
           const outbox = new AlertOutbox(store);
-          controllers.push(new FoldQueueHandler(store, queues, positions, metrics, clock, logger));
-          part(new SweepRegularly(store, queues, claims, outbox, connection, appender, kit));
+          const folded = new FoldedInbox();
+          controllers.push(new FoldQueueHandler(store, queues, folded, positions, metrics, clock, logger));
+          part(new SweepRegularly(store, queues, claims, outbox, connection, appender, folded, sessions, kit));
           break;
         }
       }

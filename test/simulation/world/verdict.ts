@@ -1,5 +1,6 @@
-import type { EventId, OrgId } from '#libs/domain';
+import { alertIdOf, type AlertId, type EventId, type OrgId } from '#libs/domain';
 import { partitionOf, type TopicNames } from '#libs/kafka-log';
+import { EPOCH_MS } from '../engine/virtual-time.js';
 import type { Broker } from '../kafka/broker.js';
 import type { KeptRecord, PartitionLog } from '../kafka/partition-log.js';
 import type { DeliveryRow, Tables } from '../postgres/tables.js';
@@ -25,6 +26,8 @@ export interface Evidence {
   readonly partitions: number;
   /** Whether a process says that its group reads the partition no further until somebody acts. */
   readonly isStopped: (group: string, topic: string, partition: number) => boolean;
+  /** How long after its threshold a chat has its alert, milliseconds; `null` if something goes wrong in the history. */
+  readonly alertsWithinMs: number | null;
 }
 
 function header(record: KeptRecord, name: string): string {
@@ -277,6 +280,58 @@ function subjectIn({ envelope }: Logged): string {
   return String(data.id);
 }
 
+interface ChatEnvelope {
+  readonly data: { readonly conversation: { readonly id: string } };
+}
+
+function checkAlerts(
+  { broker, tables, ledger, topics, alertsWithinMs }: Evidence,
+  log: readonly Logged[],
+  problems: string[],
+): void {
+  const told = broker
+    .partitionsOf(topics.staffAlerts)
+    .flatMap(({ records }) => records)
+    .map(({ value }) => (JSON.parse(value?.toString() ?? '') as { readonly alert_id: AlertId }).alert_id);
+  for (const [at, id] of told.entries()) if (told.indexOf(id) !== at) problems.push(`the staff got ${id} twice`);
+  if (ledger.wentBack.size > 0) return;
+  const ids = new Set(log.map(({ id }) => id));
+  for (const { event_id: id, published_at_ms: publishedAtMs } of tables.alerts.values()) {
+    if (publishedAtMs === null || !ids.has(id)) problems.push(`the alert ${id} was raised and is not in the log`);
+    if (!told.includes(alertIdOf(id))) problems.push(`the alert ${id} was raised and the staff did not get it`);
+  }
+  const entered = new Set<string>();
+  const answered = new Map<string, number>();
+  for (const { id: eventId, event, envelope } of log) {
+    if (!event.startsWith('conversation.')) continue;
+    const { conversation } = (JSON.parse(envelope.toString()) as ChatEnvelope).data;
+    if (event === 'conversation.handed_off') entered.add(conversation.id);
+    // A client whose request is lost may hand a chat off after it was answered: then it waits.
+    else if (event === 'conversation.picked_up' && entered.has(conversation.id)) {
+      answered.set(conversation.id, ledger.submitted.get(eventId)?.acceptedAtMs ?? Infinity);
+    }
+  }
+  for (const { conversation_id: id, raised_at_ms: raisedAtMs } of tables.alerts.values()) {
+    const answeredAtMs = EPOCH_MS + (answered.get(id) ?? Infinity);
+    if (raisedAtMs > answeredAtMs && !ledger.clocksWereSet) {
+      problems.push(`${id} was answered at ${answeredAtMs}, and got an alert as of ${raisedAtMs}`);
+    }
+  }
+  for (const {
+    conversation_id: id,
+    stage,
+    first_due_ms: firstMs,
+    second_due_ms: secondMs,
+  } of tables.waiting.values()) {
+    if (stage !== 2) problems.push(`${id} waits, and has its alerts only up to ${stage}`);
+    for (const alert of tables.alerts.values()) {
+      if (alert.conversation_id !== id || alertsWithinMs === null) continue;
+      const lateMs = alert.raised_at_ms - (alert.stage === 1 ? firstMs : secondMs);
+      if (lateMs > alertsWithinMs) problems.push(`${id} got its alert ${alert.stage} ${lateMs} ms after the threshold`);
+    }
+  }
+}
+
 /** What can be said once everything has settled: each line is a broken promise. */
 export function judge(evidence: Evidence): readonly string[] {
   const problems = [...evidence.ledger.breaches];
@@ -286,6 +341,7 @@ export function judge(evidence: Evidence): readonly string[] {
   checkDeliveries(evidence, log, problems);
   checkPace(evidence, problems);
   checkOrder(evidence, log, problems);
+  checkAlerts(evidence, log, problems);
   return problems;
 }
 
@@ -321,6 +377,12 @@ export function unsettled(evidence: Evidence): string | null {
       if (((end > 0 && next < end) || next > end) && !isSaid)
         return `the projection ${projection} is at ${next} of ${end} in ${topic}/${partition}`;
     }
+  }
+  if (ledger.wentBack.size === 0) {
+    const waiting = tables.waiting.values().find(({ stage }) => stage !== 2);
+    if (waiting !== undefined) return `the chat ${waiting.conversation_id} waits for an alert`;
+    const alert = tables.alerts.values().find(({ published_at_ms: atMs, is_logged }) => atMs === null || !is_logged);
+    if (alert !== undefined) return `the alert ${alert.event_id} is not published`;
   }
   const pending = tables.deliveries
     .values()

@@ -531,7 +531,7 @@ const liveChatSettings: JsonObject = {
     id: 'putLiveChatSettings',
     tag: LIVE_CHAT,
     summary: 'Set the thresholds of live-chat alerts',
-    description: 'Takes effect with the next sweep, also for conversations that already wait.',
+    description: 'Takes effect within the interval of sweeps (5 s), also for conversations that already wait.',
     scope: 'settings:write',
     parameters: [ORG],
     body: {

@@ -947,7 +947,7 @@ export interface paths {
         get: operations["getLiveChatSettings"];
         /**
          * Set the thresholds of live-chat alerts
-         * @description Takes effect with the next sweep, also for conversations that already wait.
+         * @description Takes effect within the interval of sweeps (5 s), also for conversations that already wait.
          *
          *     Scope: `settings:write`.
          */

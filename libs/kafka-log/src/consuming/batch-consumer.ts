@@ -11,6 +11,7 @@ import { FailingPartitions } from './failing-partitions.js';
 import type { KafkaConnection } from '../connection/kafka-connection.js';
 import { tellingAssigner, type JoiningMember } from '../kafkajs/before-join.js';
 import { onOutOfRange } from '../kafkajs/out-of-range.js';
+import { hurryFetches } from '../kafkajs/quiet-fetches.js';
 import { LARGEST_BATCH_BYTES } from '../topics/limits.js';
 import { OffsetCommits } from '../positions/offset-commits.js';
 import { OpenTransactionsWatch } from './open-transactions-watch.js';
@@ -275,6 +276,9 @@ export class BatchConsumer {
         generation: this.#generation,
         assigned: payload.memberAssignment,
         holdsLease: () => this.#holdsLease(),
+        hurry: (forMs) => {
+          hurryFetches(this.options.groupId, forMs);
+        },
         stopped: (topic, partition, stop) => {
           if (stop === null) this.#stopped.goesOn(topic, partition, 'handler');
           else this.#stopped.stopped(topic, partition, stop, 'handler');

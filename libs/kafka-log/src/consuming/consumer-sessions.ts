@@ -11,6 +11,8 @@ export interface ConsumerSession {
    * the session.
    */
   holdsLease(): boolean;
+  /** For so many milliseconds, records are handed over without gathering more than a moment's. */
+  hurry?(forMs: number): void;
   /** Reports that the partition stands still until an operator acts; `null` that it continues. */
   stopped?(topic: string, partition: number, stop: PartitionStop | null): void;
 }
@@ -18,14 +20,21 @@ export interface ConsumerSession {
 /** The consumer sessions of this process by group (without prefix), for work outside of a batch. */
 export class ConsumerSessions {
   readonly #sessions = new Map<string, ConsumerSession>();
+  readonly #joins = new Map<string, () => void>();
   readonly #releases = new Map<string, () => Promise<void>>();
 
   joined(group: string, session: ConsumerSession): void {
     this.#sessions.set(group, session);
+    this.#joins.get(group)?.();
   }
 
   left(group: string): void {
     this.#sessions.delete(group);
+  }
+
+  /** Runs `act` after each assignment of the group. */
+  afterJoin(group: string, act: () => void): void {
+    this.#joins.set(group, act);
   }
 
   /**

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 
 /** kafkajs' state of a group member. */
 interface ConsumerGroup {
+  readonly groupId: string;
   maxWaitTime: number;
   minBytes: number;
   paused(): readonly unknown[];
@@ -25,6 +26,16 @@ const QUIET_AFTER_MS = 2_000;
  */
 const QUIET_WAIT_MS = 500;
 
+/** How long fetches of a group in a hurry wait for more records, milliseconds. */
+const HURRIED_WAIT_MS = 25;
+/** Until when a group of this thread is in a hurry, in milliseconds of the monotonic clock. */
+const hurries = new Map<string, number>();
+
+/** Lets consumers of the group in this thread gather records for only a moment, for so many milliseconds. */
+export function hurryFetches(groupId: string, forMs: number): void {
+  hurries.set(groupId, performance.now() + forMs);
+}
+
 /**
  * Lets a quiet consumer fetch less often. The broker answers as soon as there is a record, so records are not delayed.
  * While partitions are paused, fetches stay short, so that a resumed partition is soon fetched. It changes kafkajs for
@@ -42,7 +53,9 @@ export function fetchLessWhenQuiet(): void {
       paces.set(this, pace);
     }
     const isQuiet = performance.now() - pace.busyAt > QUIET_AFTER_MS && this.paused().length === 0;
-    this.maxWaitTime = isQuiet ? Math.max(QUIET_WAIT_MS, pace.maxWaitTime) : pace.maxWaitTime;
+    const isHurried = !isQuiet && performance.now() < (hurries.get(this.groupId) ?? 0);
+    if (isQuiet) this.maxWaitTime = Math.max(QUIET_WAIT_MS, pace.maxWaitTime);
+    else this.maxWaitTime = isHurried ? Math.min(HURRIED_WAIT_MS, pace.maxWaitTime) : pace.maxWaitTime;
     // The first record after a quiet time need not wait for others.
     this.minBytes = isQuiet ? 1 : pace.minBytes;
     const batches = await fetch.call(this, nodeId);

@@ -21,20 +21,38 @@ export interface AlertClaim {
   readonly mails: boolean;
 }
 
+/** The thresholds that waiting conversations pass. */
+export interface NextThresholds {
+  /** The partitions of the log in which one was passed. */
+  readonly passed: readonly number[];
+  /** When the next one is passed, epoch milliseconds; `Infinity` for none. */
+  readonly nextMs: number;
+}
+
 type DueRow = WaitingRow & LiveChatSettingsRow & { readonly log_partition: number; readonly depth: number };
 
 const DUE = `
   select w.org_id, w.conversation_id, w.entry_id, w.seq, w.waiting_since, w.stage, w.widget_id, w.snapshot,
     w.log_partition, q.waiting as depth,
     s.first_alert_seconds, s.second_alert_seconds, s.staff_alerts_enabled, s.staff_alert_emails
-  from (
+  from unnest($2::int[]) as swept(p)
+  cross join lateral (
     select * from waiting_conversations
-    where due_at <= to_timestamp($1 / 1000.0) and log_partition = any($2::int[])
+    where due_at <= to_timestamp($1 / 1000.0) and log_partition = p
     order by due_at limit $3
   ) w
   join chat_queues q on q.org_id = w.org_id
   left join live_chat_settings s on s.org_id = w.org_id
   order by w.due_at`;
+
+const THRESHOLDS = `
+  select distinct log_partition, null::float8 as next_ms from waiting_conversations
+  where due_at > to_timestamp($2 / 1000.0) and due_at <= to_timestamp($3 / 1000.0) and log_partition = any($1::int[])
+  union all (
+    select log_partition, (extract(epoch from due_at) * 1000)::float8 from waiting_conversations
+    where due_at > to_timestamp($3 / 1000.0) and log_partition = any($1::int[])
+    order by due_at limit 1
+  )`;
 
 /**
  * Does not claim a conversation that has changed since it was read: the next sweep decides again. A claim never waits
@@ -74,7 +92,7 @@ export class AlertClaims {
   /**
    * Returns the queues with conversations that have passed a threshold without an alert, longest due first.
    * @param partitions partitions of the log; queues of others are left out
-   * @param limit the most conversations in all queues
+   * @param limit the most conversations of a partition
    */
   async due(partitions: readonly number[], nowMs: number, limit: number): Promise<readonly DueQueue[]> {
     const rows = await this.store.prepared<DueRow>('due_alerts', DUE, [nowMs, partitions, limit]);
@@ -90,6 +108,19 @@ export class AlertClaims {
       queue: { depth: ofOrg[0].depth, waiting: ofOrg.map(waitingConversationOf) },
       settings: liveChatSettingsOf(ofOrg[0]),
     }));
+  }
+
+  /** Returns which of the partitions have thresholds after `sinceMs`, and the next one after `nowMs`. */
+  async thresholds(partitions: readonly number[], sinceMs: number, nowMs: number): Promise<NextThresholds> {
+    const rows = await this.store.prepared<{ log_partition: number; next_ms: number | null }>(
+      'next_thresholds',
+      THRESHOLDS,
+      [partitions, sinceMs, nowMs],
+    );
+    return {
+      passed: rows.filter((row) => row.next_ms === null).map((row) => row.log_partition),
+      nextMs: rows.find((row) => row.next_ms !== null)?.next_ms ?? Infinity,
+    };
   }
 
   /** @returns the events of the alerts that were not decided before */

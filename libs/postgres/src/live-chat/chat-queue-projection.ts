@@ -31,6 +31,13 @@ export interface ConversationEventAtOffset extends ConversationEvent {
   readonly offset: number;
 }
 
+/** What became of a stretch, and when the first chat that it left waiting is due, in epoch milliseconds. */
+export interface ProjectedQueue {
+  readonly projected: Projected;
+  /** `Infinity` if the stretch left no chat that waits for an alert. */
+  readonly dueAtMs: number;
+}
+
 /** The projection's name. */
 export const CHAT_QUEUE_PROJECTION = 'alerting';
 
@@ -147,17 +154,17 @@ export class ChatQueueProjection {
   }
 
   /** @param events the events of one partition that concern a queue, ascending */
-  async apply(stretch: Stretch, events: readonly ConversationEventAtOffset[]): Promise<Projected> {
+  async apply(stretch: Stretch, events: readonly ConversationEventAtOffset[]): Promise<ProjectedQueue> {
     for (;;) {
       const place = await this.#offsets.place(stretch);
-      if (place.kind === 'behind') return place;
-      if (place.kind === 'done') return applied(stretch, stretch.nextOffset);
+      if (place.kind === 'behind') return { projected: place, dueAtMs: Infinity };
+      if (place.kind === 'done') return { projected: applied(stretch, stretch.nextOffset), dueAtMs: Infinity };
       const unseen = events.filter((event) => event.offset >= place.expected);
       const move = moveParameters(stretch, place.expected);
-      const moved = unseen.length === 0 ? await this.#move(move) : await this.#fold(stretch.partition, move, unseen);
-      if (moved) {
+      const dueAtMs = unseen.length === 0 ? await this.#move(move) : await this.#fold(stretch.partition, move, unseen);
+      if (dueAtMs !== undefined) {
         this.#offsets.moved(stretch);
-        return applied(stretch, place.expected);
+        return { projected: applied(stretch, place.expected), dueAtMs };
       }
       this.#offsets.forget(stretch);
     }
@@ -169,28 +176,29 @@ export class ChatQueueProjection {
   }
 
   /** Moves the offset alone, because most of the log concerns no queue. */
-  async #move(parameters: readonly unknown[]): Promise<boolean> {
+  async #move(parameters: readonly unknown[]): Promise<number | undefined> {
     const [outcome] = await this.store.prepared<{ moved: string }>('move_chat_queue', MOVE, parameters);
-    return outcome?.moved === '1';
+    return outcome?.moved === '1' ? Infinity : undefined;
   }
 
-  /** @returns whether the offset was the expected one; if not, nothing was written */
+  /** @returns when the first chat is due; `undefined` if the offset was not the expected one: nothing was written */
   async #fold(
     partition: number,
     move: readonly unknown[],
     events: readonly ConversationEventAtOffset[],
-  ): Promise<boolean> {
+  ): Promise<number | undefined> {
     return this.store.transaction(async (runner) => {
       const [outcome] = (await runner.query(MOVE, [...move])) as { moved: string }[];
-      if (outcome?.moved !== '1') return false;
+      if (outcome?.moved !== '1') return undefined;
       const queues = await lockQueues(runner, [...new Set(events.map((event) => event.orgId))]);
       const fresh = unrepeated(events, queues);
-      if (fresh.length === 0) return true;
+      if (fresh.length === 0) return Infinity;
       const places = await lockPlaces(runner, fresh);
       const alertedEntries = await noteLogged(runner, fresh);
       for (const event of fresh) fold(places, event, alertedEntries.get(keyOf(event.orgId, event.id)) ?? null);
-      await runner.query(WRITE, [partition, ...writeParameters([...places.values()], queues, fresh)]);
-      return true;
+      const folded = [...places.values()];
+      await runner.query(WRITE, [partition, ...writeParameters(folded, queues, fresh)]);
+      return Math.min(...folded.map((one) => nextDueMs(one, queues)));
     });
   }
 }
@@ -277,6 +285,20 @@ function fold(places: ReadonlyMap<string, Place>, event: ConversationEvent, aler
   if (ended !== undefined && ended.entry === place.before?.entry) place.ended = ended;
 }
 
+function dueAtMs(
+  { orgId, waitingSinceMs }: WaitingConversation,
+  threshold: keyof Omit<Queue, 'lastSeq'>,
+  queues: ReadonlyMap<OrgId, Queue>,
+): number {
+  return waitingSinceMs + (queues.get(orgId)?.[threshold] ?? 0) * 1_000;
+}
+
+/** @returns when the chat passes its next threshold; `Infinity` if it waits for none, or was left as it was */
+function nextDueMs({ before, waiting }: Place, queues: ReadonlyMap<OrgId, Queue>): number {
+  if (waiting === undefined || waiting === before || waiting.stage === 2) return Infinity;
+  return dueAtMs(waiting, waiting.stage === 0 ? 'firstAlertSeconds' : 'secondAlertSeconds', queues);
+}
+
 function writeParameters(
   places: readonly Place[],
   queues: ReadonlyMap<OrgId, Queue>,
@@ -293,8 +315,6 @@ function writeParameters(
     const delta = Number(waiting !== undefined) - Number(before !== undefined);
     deltas.set(orgId, (deltas.get(orgId) ?? 0) + delta);
   }
-  const dueAtMs = ({ orgId, waitingSinceMs }: WaitingConversation, threshold: keyof Omit<Queue, 'lastSeq'>) =>
-    waitingSinceMs + (queues.get(orgId)?.[threshold] ?? 0) * 1_000;
   return [
     kept.map((one) => one.orgId),
     kept.map((one) => one.conversationId),
@@ -302,8 +322,8 @@ function writeParameters(
     kept.map((one) => one.seq),
     kept.map((one) => one.waitingSinceMs),
     kept.map((one) => one.stage),
-    kept.map((one) => dueAtMs(one, 'firstAlertSeconds')),
-    kept.map((one) => dueAtMs(one, 'secondAlertSeconds')),
+    kept.map((one) => dueAtMs(one, 'firstAlertSeconds', queues)),
+    kept.map((one) => dueAtMs(one, 'secondAlertSeconds', queues)),
     kept.map((one) => one.widgetId),
     kept.map((one) => JSON.stringify(one.snapshot)),
     gone.map((one) => one.orgId),

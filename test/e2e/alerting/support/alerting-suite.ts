@@ -1,3 +1,4 @@
+import { Module } from '@nestjs/common';
 import { AlertClaims, AlertOutbox, ChatQueueProjection, Store, type UnpublishedAlert } from '#libs/postgres';
 import {
   Appender,
@@ -13,8 +14,9 @@ import { TOPICS, type GaplessApp } from '#libs/platform';
 import { createLogger } from '#libs/runtime';
 import { Metrics } from '#libs/telemetry';
 import { AlertPublisher } from '../../../../apps/alerting/src/alert-publisher.js';
-import { AlertingModule } from '../../../../apps/alerting/src/alerting.module.js';
 import { CaughtUpPartitions } from '../../../../apps/alerting/src/caught-up-partitions.js';
+import { FoldQueueHandler } from '../../../../apps/alerting/src/fold-queue.handler.js';
+import { FoldedInbox } from '../../../../apps/alerting/src/folded-inbox.js';
 import { Sweep } from '../../../../apps/alerting/src/sweep.js';
 import { ApiModule } from '../../../../apps/api/src/api.module.js';
 import { ProjectorModule } from '../../../../apps/projector/src/projector.module.js';
@@ -144,6 +146,10 @@ function dataOf(event: string, conversation: string): object {
   }
 }
 
+/** Keeps the queues, and leaves the sweeps to others. */
+@Module({ controllers: [FoldQueueHandler], providers: [FoldedInbox] })
+class FoldingModule {}
+
 /** Alerting with everything around it, and sweeps that happen when a test says so, at the time that it says. */
 export class AlertingSuite {
   readonly #writers: PartitionWriter[] = [];
@@ -154,8 +160,8 @@ export class AlertingSuite {
   ) {}
 
   static async start(): Promise<AlertingSuite> {
-    const gapless = await aGapless({ SWEEP_INTERVAL: '1d' });
-    const stages = [ApiModule, SequencerModule, ProjectorModule, AlertingModule];
+    const gapless = await aGapless();
+    const stages = [ApiModule, SequencerModule, ProjectorModule, FoldingModule];
     return new AlertingSuite(gapless, await gapless.start(stages, { http: API_HTTP }));
   }
 
@@ -216,6 +222,7 @@ export class AlertingSuite {
       caughtUp: new CaughtUpPartitions({
         positions,
         projection: new ChatQueueProjection(this.store),
+        folded: new FoldedInbox(),
         topics: this.topics,
         sequencerGroup: `${this.gapless.environment['TOPIC_PREFIX']}-${SEQUENCER_GROUP}`,
         patienceMs: how.patienceMs ?? 45_000,
