@@ -47,6 +47,13 @@ function eventOf(tables: Tables, orgId: unknown, seq: unknown, createdAtMs: numb
   );
 }
 
+/** Whether an ordered delivery that waits for its turn is left out: always, or because its endpoint is ordered by now. */
+function leavesOutWaiting(tables: Tables, sql: string, endpointId: string): boolean {
+  if (sql.includes('and (lane is null or run > 0) and')) return true;
+  const isOrdered = (tables.endpoints.get(endpointId)?.ordered_since ?? null) !== null;
+  return isOrdered && sql.includes('(p.ordered_since is null or (lane is null or run > 0))');
+}
+
 function waitsForTurn({ ref, run }: DeliveryRow): boolean {
   return ref.lane !== undefined && run === 0;
 }
@@ -246,7 +253,7 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
       (endpoints as readonly string[]).flatMap((endpointId) =>
         [...tables.deliveries.values()]
           .filter((row) => row.ref.endpointId === endpointId && isDueBefore(tables, row, Number(before)))
-          .filter((row) => !sql.includes('(lane is null or run > 0)') || !waitsForTurn(row))
+          .filter((row) => !leavesOutWaiting(tables, sql, endpointId) || !waitsForTurn(row))
           .filter((row) => !sql.includes('and is_urgent and run = 0') || isUrgent(row))
           .filter((row) => !sql.includes('(is_urgent is null or run > 0)') || !isUrgent(row))
           .sort(

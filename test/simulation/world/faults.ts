@@ -24,6 +24,8 @@ export interface FaultTargets {
   /** Groups that read the log. */
   readonly router: string;
   readonly feedProjector: string;
+  /** `null` if no chats wait. */
+  readonly alerting: string | null;
   readonly operators: readonly Operator[];
   readonly ledger: Ledger;
   /** Whether nothing else goes wrong in the history. */
@@ -271,11 +273,11 @@ export const FAULTS = {
   },
   /** Of a log whose beginning is gone already, the topic is lost that knows the last seqs. */
   'sequences-lost': (targets, later) => {
-    const { random, trace, broker, logTopic, sequencesTopic, router, feedProjector, processes } = targets;
+    const { random, trace, broker, logTopic, sequencesTopic, router, feedProjector, alerting, processes } = targets;
     if (targets.ledger.wentBack.size > 0) return;
     const partition = random.int(0, broker.partitionsOf(logTopic).length - 1);
     // Retention takes records weeks after their readers have committed them.
-    const read = [router, feedProjector].map(
+    const read = [router, feedProjector, ...(alerting === null ? [] : [alerting])].map(
       (group) => broker.group(group).offsets.get(`${logTopic}/${partition}`)?.offset ?? 0,
     );
     const log = broker.log(logTopic, partition);

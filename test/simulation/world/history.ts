@@ -185,6 +185,7 @@ export class History {
       inboxTopic: topics.inbox,
       router: 'sim-router',
       feedProjector: 'sim-projector-feed',
+      alerting: this.#hasChats ? 'sim-alerting' : null,
       operators: this.#operators,
       logTopic: topics.log,
       sequencesTopic: topics.sequences,

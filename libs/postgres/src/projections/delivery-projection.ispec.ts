@@ -366,3 +366,30 @@ describe('an urgent delivery', () => {
     ]);
   });
 });
+
+describe('deliveries that are due', () => {
+  const inLane = (nth: number): DeliveryFact => ({ type: 'scheduled', delivery: { ...aDelivery(nth), lane: 3 } });
+  const dueSeqs = async (which: 'all' | 'urgent' | 'not_urgent' | 'out_of_order') => {
+    const later = new Date(CREATED_AT_MS + 86_400_000);
+    const suspects = await new OverdueDeliveries(store).suspects([endpointId], later, 10, which);
+    return suspects.map(({ deliveryId }) => [1, 2, 3].find((nth) => aDelivery(nth).deliveryId === deliveryId));
+  };
+
+  it('are in order of seq among those that are due together', async () => {
+    await apply(aProjection(), 0, [scheduled(3), scheduled(1), scheduled(2)]);
+    await store.query(`update deliveries set next_attempt_at = $2 where endpoint_id = $1`, [
+      endpointId,
+      new Date(CREATED_AT_MS),
+    ]);
+    expect(await dueSeqs('not_urgent')).toEqual([1, 2, 3]);
+  });
+
+  it('are left out if they wait for their turn, as soon as the endpoint is ordered', async () => {
+    await apply(aProjection(), 0, [inLane(1), scheduled(2)]);
+    expect(await dueSeqs('not_urgent')).toEqual([1, 2]);
+    expect(await dueSeqs('out_of_order')).toEqual([2]);
+    await store.query(`update endpoints set ordered_since = now() where id = $1`, [endpointId]);
+    expect(await dueSeqs('not_urgent')).toEqual([2]);
+    expect(await dueSeqs('all')).toEqual([2]);
+  });
+});
