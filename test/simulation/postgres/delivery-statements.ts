@@ -47,11 +47,12 @@ function eventOf(tables: Tables, orgId: unknown, seq: unknown, createdAtMs: numb
   );
 }
 
-/** Whether an ordered delivery that waits for its turn is left out: always, or because its endpoint is ordered by now. */
+/** Whether an ordered delivery that waits for its turn is left out: always, or because its endpoint is ordered by now and active. */
 function leavesOutWaiting(tables: Tables, sql: string, endpointId: string): boolean {
   if (sql.includes('and (lane is null or run > 0) and')) return true;
-  const isOrdered = (tables.endpoints.get(endpointId)?.ordered_since ?? null) !== null;
-  return isOrdered && sql.includes('(p.ordered_since is null or (lane is null or run > 0))');
+  const endpoint = tables.endpoints.get(endpointId);
+  const waits = endpoint !== undefined && endpoint.is_active && endpoint.ordered_since !== null;
+  return waits && sql.includes('(p.waits is not true or (lane is null or run > 0))');
 }
 
 function waitsForTurn({ ref, run }: DeliveryRow): boolean {

@@ -88,8 +88,8 @@ export class OverdueDeliveries {
 
   /**
    * Returns attempts of these endpoints that were due before that time: a limited number for each, longest overdue
-   * first, and in order of seq among those that were due together. What waits for its turn at an endpoint that is ordered
-   * by now is left out: the caller may not know that yet.
+   * first, and in order of seq among those that were due together. What waits for its turn at an active endpoint that is
+   * ordered by now is left out: the caller may not know that yet.
    */
   async suspects(
     endpoints: readonly EndpointId[],
@@ -103,11 +103,11 @@ export class OverdueDeliveries {
       `select d.id, d.endpoint_id, d.created_at, d.run, d.attempts, d.is_urgent
        from unnest($1::text[]) as wanted(id)
        left join endpoint_endings n on n.endpoint_id = wanted.id
-       left join endpoints p on p.id = wanted.id
+       left join lateral (select is_active and ordered_since is not null as waits from endpoints where id = wanted.id) p on true
        cross join lateral (
          select id, endpoint_id, created_at, run, attempts, is_urgent from deliveries
          where endpoint_id = wanted.id and status = 'pending' and endings = coalesce(n.endings, 0)
-           and next_attempt_at < $2 and ${CONDITIONS[which]} and (p.ordered_since is null or ${CONDITIONS.out_of_order})
+           and next_attempt_at < $2 and ${CONDITIONS[which]} and (p.waits is not true or ${CONDITIONS.out_of_order})
          order by next_attempt_at, seq limit $3
        ) d`,
       [endpoints, before, perEndpoint],

@@ -384,12 +384,14 @@ describe('deliveries that are due', () => {
     expect(await dueSeqs('not_urgent')).toEqual([1, 2, 3]);
   });
 
-  it('are left out if they wait for their turn, as soon as the endpoint is ordered', async () => {
+  it('are left out if they wait for their turn, as long as the endpoint is ordered and active', async () => {
     await apply(aProjection(), 0, [inLane(1), scheduled(2)]);
     expect(await dueSeqs('not_urgent')).toEqual([1, 2]);
     expect(await dueSeqs('out_of_order')).toEqual([2]);
     await store.query(`update endpoints set ordered_since = now() where id = $1`, [endpointId]);
     expect(await dueSeqs('not_urgent')).toEqual([2]);
     expect(await dueSeqs('all')).toEqual([2]);
+    await store.query(`update endpoints set is_active = false, disabled_at = now(), disabled_reason = 'manual' where id = $1`, [endpointId]);
+    expect(await dueSeqs('all')).toEqual([1, 2]);
   });
 });
