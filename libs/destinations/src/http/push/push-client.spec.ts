@@ -236,6 +236,85 @@ describe('an answer', () => {
   });
 });
 
+describe('an answer whose body is needed', () => {
+  const needsBody = true;
+  const HEAD = 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n';
+  const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+  const closed = 'the connection was closed within the answer';
+  const tooLong = 'the answer is longer than 16 KiB';
+  const ofLength = (length: number) => `HTTP/1.1 200 OK\r\ncontent-length: ${length}\r\n\r\n${'x'.repeat(length)}`;
+
+  it.each<[string, Behaviour, string]>([
+    ['is cut short', (socket) => socket.end(`${HEAD}part`), closed],
+    ['has no byte', (socket) => socket.end(HEAD), closed],
+    ['has no last chunk', (socket) => socket.end(`${CHUNKED}4\r\npart\r\n`), closed],
+    ['breaks the rules of chunks', answer(`${CHUNKED}4\r\npart\r\nzz\r\n`), 'the answer is not valid HTTP/1.1'],
+    ['is longer than 16 KiB', answer(ofLength(16_385)), tooLong],
+    ['has endless chunks', answer(`${CHUNKED}${`1;${'e'.repeat(2_000)}\r\na\r\n`.repeat(20)}`), tooLong],
+    [
+      'is reset',
+      (socket) => {
+        socket.write(`${HEAD}part`, () => socket.resetAndDestroy());
+      },
+      'the connection was reset within the answer',
+    ],
+    [
+      'is reset, and has no length',
+      (socket) => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\npart', () => socket.resetAndDestroy());
+      },
+      'the connection was reset within the answer',
+    ],
+  ])('and that %s is connect', async (_name, behaviour, detail) => {
+    const server = await receiver(behaviour);
+    const outcome = await client().post(aRequest(server, { needsBody }));
+    expect(outcome).toEqual({
+      kind: 'failed',
+      error: 'connect',
+      detail,
+      startedAtMs: expect.any(Number),
+      durationMs: expect.any(Number),
+    });
+    await eventually(() => server.open() === 0);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('and that is silent after its headers is timeout', async () => {
+    const server = await receiver(answer(HEAD));
+    const outcome = await client().post(aRequest(server, { needsBody, timeoutMs: 300 }));
+    expect(outcome).toMatchObject({ kind: 'failed', error: 'timeout', detail: 'no end of the answer within 300 ms' });
+    await eventually(() => server.open() === 0);
+  });
+
+  it.each([
+    ['its length', OK, 'ok'],
+    ['chunks', `${CHUNKED}2\r\nok\r\n0\r\n\r\n`, 'ok'],
+    ['nothing', 'HTTP/1.1 204 No Content\r\n\r\n', ''],
+    ['a byte order mark', 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n\xef\xbb\xbfok', 'ok'],
+    ['control characters', 'HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\n{\r\t}', '{\r\t}'],
+    ['16 KiB', ofLength(16_384), 'x'.repeat(16_384)],
+  ])('comes whole with %s', async (_name, text, body) => {
+    const server = await receiver(answer(text));
+    await expect(client().post(aRequest(server, { needsBody }))).resolves.toMatchObject({ kind: 'answered', body });
+  });
+
+  it('comes whole with the end of the connection', async () => {
+    const server = await receiver((socket) => {
+      socket.end('HTTP/1.1 200 OK\r\n\r\nok');
+    });
+    await expect(client().post(aRequest(server, { needsBody }))).resolves.toMatchObject({ body: 'ok' });
+  });
+
+  it('is not needed with any other status', async () => {
+    const server = await receiver((socket) => {
+      socket.end(HEAD.replace('200 OK', '410 Gone') + 'part');
+    });
+    const outcome = await client().post(aRequest(server, { needsBody }));
+    expect(outcome).toMatchObject({ kind: 'answered', status: 410, responseExcerpt: 'part' });
+    expect(outcome).not.toHaveProperty('body');
+  });
+});
+
 describe('a failure', () => {
   type Case = readonly [name: string, behaviour: Behaviour, detail: string | RegExp];
   const closed = 'the connection was closed before the answer';

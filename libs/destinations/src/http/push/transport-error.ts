@@ -5,6 +5,9 @@ import type { PushError } from './push-attempt.js';
 /** The phase that a connection has reached. */
 export type ConnectionPhase = 'resolving' | 'connecting' | 'securing' | 'open';
 
+/** The phase of an exchange: that of its connection, until the headers of the answer have come. */
+export type ExchangePhase = ConnectionPhase | 'answering';
+
 /** The look-up found no address that may be connected to. */
 export class EndpointAddressError extends Error {
   override readonly name = 'EndpointAddressError';
@@ -20,6 +23,9 @@ export interface TransportFailure {
   readonly error: PushError;
   readonly detail: string;
 }
+
+/** The answer has more bytes than are read. */
+export const ANSWER_TOO_LONG = 'the answer is longer than 16 KiB';
 
 /** Explanations of the codes that endpoint owners meet. Other network or TLS codes are shown unchanged. */
 const WORDS: Readonly<Record<string, string>> = {
@@ -45,26 +51,34 @@ const WORDS: Readonly<Record<string, string>> = {
   ERR_SSL_PACKET_LENGTH_TOO_LONG: 'the port does not speak TLS',
 };
 
+/** The same for an answer that has begun. */
+const WORDS_WITHIN_ANSWER: Readonly<Record<string, string>> = {
+  ECONNRESET: 'the connection was reset within the answer',
+  EPIPE: 'the connection was closed within the answer',
+  UND_ERR_SOCKET: 'the connection was closed within the answer',
+  UND_ERR_HEADERS_OVERFLOW: ANSWER_TOO_LONG,
+};
+
 /** Errors that can break a connection at any time, also during the TLS handshake. */
 const NETWORK_CODES = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_SOCKET']);
 
-/** @param phase the phase of the connection when the error occurred */
-export function transportFailure(cause: unknown, phase: ConnectionPhase): TransportFailure {
+/** @param phase the phase when the error occurred */
+export function transportFailure(cause: unknown, phase: ExchangePhase): TransportFailure {
   if (cause instanceof EndpointAddressError) return { error: cause.pushError, detail: cause.message };
   if (cause instanceof EgressProxyRefusal) return { error: 'connect', detail: cause.message };
   const code = errorCode(cause);
   // An alert can also follow the handshake: TLS 1.3 servers refuse a missing client certificate that late.
   const byTls = code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_') || code === 'EPROTO';
   const error = byTls || (phase === 'securing' && !NETWORK_CODES.has(code)) ? 'tls' : 'connect';
-  const words = WORDS[code];
+  const words = (phase === 'answering' ? WORDS_WITHIN_ANSWER[code] : undefined) ?? WORDS[code];
   if (words !== undefined) return { error, detail: words };
   // On an open connection, all other errors come from undici's parser. Some have no code.
-  if (phase === 'open' && !byTls) return { error, detail: 'the answer is not valid HTTP/1.1' };
+  if ((phase === 'open' || phase === 'answering') && !byTls) return { error, detail: 'the answer is not valid HTTP/1.1' };
   return { error, detail: code === '' ? 'the connection failed' : code.toLowerCase() };
 }
 
 /** Describes a timeout in this phase. */
-export function timeoutDetail(phase: ConnectionPhase, timeoutMs: number): string {
+export function timeoutDetail(phase: ExchangePhase, timeoutMs: number): string {
   switch (phase) {
     case 'resolving':
       return `the name was not resolved within ${timeoutMs} ms`;
@@ -74,5 +88,7 @@ export function timeoutDetail(phase: ConnectionPhase, timeoutMs: number): string
       return `no TLS handshake within ${timeoutMs} ms`;
     case 'open':
       return `no response headers within ${timeoutMs} ms`;
+    case 'answering':
+      return `no end of the answer within ${timeoutMs} ms`;
   }
 }
