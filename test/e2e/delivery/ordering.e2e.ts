@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { laneOf } from '#libs/domain';
 import { verifySignature } from '../../../libs/consumer/src/index.js';
+import { reset } from '../../../libs/destinations/src/http/testing/receiver.js';
 import { DispatcherModule } from '../../../apps/dispatcher/src/dispatcher.module.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
 import type { Received, Receiver } from '../../support/receiver.js';
@@ -280,7 +281,9 @@ describe('a batch', () => {
       'is reset',
       (_request, response) => {
         response.writeHead(200, { 'content-length': 30 });
-        response.write('{"acknowledged_', () => response.socket?.resetAndDestroy());
+        response.write('{"acknowledged_', () => {
+          void reset(response.socket!);
+        });
       },
       'connect: the connection was reset within the answer',
     ],

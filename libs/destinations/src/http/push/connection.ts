@@ -54,6 +54,7 @@ export class Connection {
   readonly #ending = new AbortController();
   #phase: ConnectionPhase = 'resolving';
   #openedAt = 0;
+  #error: Error | undefined;
   #destroyed = false;
 
   constructor(
@@ -83,6 +84,11 @@ export class Connection {
   /** When its socket was opened, milliseconds since the epoch. */
   get openedAt(): number {
     return this.#openedAt;
+  }
+
+  /** The error of the socket after it was open. undici takes a reset for the end of an answer that has no length. */
+  get error(): Error | undefined {
+    return this.#error;
   }
 
   dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
@@ -209,6 +215,10 @@ export class Connection {
     this.#openedAt = this.options.clock.now();
     this.#bounds.attach(socket);
     this.#continueFilter.attach(socket);
+    // Before undici, which ends the answer within its own listener.
+    socket.once('error', (error) => {
+      this.#error = error;
+    });
     callback(null, socket);
   }
 }

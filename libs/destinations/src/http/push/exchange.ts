@@ -82,7 +82,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#settle({ error: 'connect', detail: 'the answer has no status' }, true);
+    const { error } = this.connection;
+    if (error !== undefined && this.#needsBody) this.#end(transportFailure(error, this.#phase));
+    else this.#settle({ error: 'connect', detail: 'the answer has no status' }, true);
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {

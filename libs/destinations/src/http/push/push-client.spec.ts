@@ -8,7 +8,7 @@ import { checkEndpointAddress } from '../resolve-endpoint-address.js';
 import { createResolver, type Resolver } from '../resolver.js';
 import { makeCertificates, type TestCertificates } from '../testing/certificates.js';
 import { startDnsServer, type TestDnsServer } from '../testing/dns-server.js';
-import { startReceiver, type Behaviour, type ReceiverOptions, type TestReceiver } from '../testing/receiver.js';
+import { reset, startReceiver, type Behaviour, type ReceiverOptions, type TestReceiver } from '../testing/receiver.js';
 import { createPushClient, type PushClient, type PushClientOptions } from './push-client.js';
 import type { PushOutcome, PushRequest } from './push-attempt.js';
 
@@ -239,6 +239,7 @@ describe('an answer', () => {
 describe('an answer whose body is needed', () => {
   const needsBody = true;
   const HEAD = 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n';
+  const LAST = 'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 100\r\n\r\npart';
   const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
   const closed = 'the connection was closed within the answer';
   const tooLong = 'the answer is longer than 16 KiB';
@@ -246,6 +247,12 @@ describe('an answer whose body is needed', () => {
 
   it.each<[string, Behaviour, string]>([
     ['is cut short', (socket) => socket.end(`${HEAD}part`), closed],
+    ['is cut short, and the last one', (socket) => socket.end(LAST), closed],
+    [
+      'is the last one, and has no last chunk',
+      (socket) => socket.end(CHUNKED.replace('\r\n\r\n', '\r\nconnection: close\r\n\r\n4\r\npart\r\n')),
+      'the answer is not valid HTTP/1.1',
+    ],
     ['has no byte', (socket) => socket.end(HEAD), closed],
     ['has no last chunk', (socket) => socket.end(`${CHUNKED}4\r\npart\r\n`), closed],
     ['breaks the rules of chunks', answer(`${CHUNKED}4\r\npart\r\nzz\r\n`), 'the answer is not valid HTTP/1.1'],
@@ -254,14 +261,18 @@ describe('an answer whose body is needed', () => {
     [
       'is reset',
       (socket) => {
-        socket.write(`${HEAD}part`, () => socket.resetAndDestroy());
+        socket.write(`${HEAD}part`, () => {
+          void reset(socket);
+        });
       },
       'the connection was reset within the answer',
     ],
     [
       'is reset, and has no length',
       (socket) => {
-        socket.write('HTTP/1.1 200 OK\r\n\r\npart', () => socket.resetAndDestroy());
+        socket.write('HTTP/1.1 200 OK\r\n\r\npart', () => {
+          void reset(socket);
+        });
       },
       'the connection was reset within the answer',
     ],

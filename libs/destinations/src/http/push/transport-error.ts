@@ -56,6 +56,7 @@ const WORDS_WITHIN_ANSWER: Readonly<Record<string, string>> = {
   ECONNRESET: 'the connection was reset within the answer',
   EPIPE: 'the connection was closed within the answer',
   UND_ERR_SOCKET: 'the connection was closed within the answer',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the connection was closed within the answer',
   UND_ERR_HEADERS_OVERFLOW: ANSWER_TOO_LONG,
 };
 
