@@ -6,15 +6,13 @@ import type { PushOutcome, PushRequest } from './push-attempt.js';
 import { retryAfterMs } from './retry-after.js';
 import { MAX_EXCERPT_BYTES, responseExcerpt, responseText } from './response-excerpt.js';
 import {
-  ANSWER_TOO_LONG,
+  BODY_TOO_LONG,
+  MAX_BODY_BYTES,
   timeoutDetail,
   transportFailure,
   type ExchangePhase,
   type TransportFailure,
 } from './transport-error.js';
-
-/** Reads at most this many bytes of a body, then drops the connection (contract 6.3). */
-const MAX_BODY_BYTES = 16 * 1024;
 
 /** The statuses whose `Retry-After` counts. */
 const MAY_ASK_TO_WAIT: readonly number[] = [429, 503];
@@ -78,7 +76,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#start.push(Buffer.from(chunk.subarray(0, needed + 4)));
     }
     this.#bodyBytes += chunk.length;
-    if (this.#bodyBytes > MAX_BODY_BYTES) this.#end({ error: 'connect', detail: ANSWER_TOO_LONG });
+    if (this.#bodyBytes > MAX_BODY_BYTES) this.#end({ error: 'connect', detail: BODY_TOO_LONG });
   }
 
   onResponseEnd(): void {

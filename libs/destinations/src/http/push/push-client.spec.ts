@@ -329,6 +329,7 @@ describe('an answer whose body is needed', () => {
 describe('a failure', () => {
   type Case = readonly [name: string, behaviour: Behaviour, detail: string | RegExp];
   const closed = 'the connection was closed before the answer';
+  const beforeBody = 'the answer has more than 20 KiB before its body';
   const notHttp = 'the answer is not valid HTTP/1.1';
   const cases: readonly Case[] = [
     ['closes the socket', (socket) => socket.end(), closed],
@@ -366,10 +367,10 @@ describe('a failure', () => {
     [
       'sends 100,000 small headers',
       answer(`HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(100_000)}\r\n`),
-      'the response headers are larger than 16 KiB',
+      beforeBody,
     ],
-    ['sends 100 without end', endless('HTTP/1.1 100 Continue\r\n\r\n'), 'the response headers are larger than 16 KiB'],
-    ['sends 103 without end', endless('HTTP/1.1 103 X\r\na: b\r\n\r\n'), 'the response headers are larger than 16 KiB'],
+    ['sends 100 without end', endless('HTTP/1.1 100 Continue\r\n\r\n'), beforeBody],
+    ['sends 103 without end', endless('HTTP/1.1 103 X\r\na: b\r\n\r\n'), beforeBody],
   ];
 
   it.each(cases)('of a server that %s is connect, and nothing is sent twice', async (_name, behaviour, detail) => {

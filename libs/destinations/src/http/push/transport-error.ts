@@ -1,4 +1,5 @@
 import { errorCode } from '../error-code.js';
+import { ANSWER_TOO_LONG, MAX_HEAD_BYTES, MAX_HEADER_BYTES } from './bounded-answer.js';
 import { EgressProxyRefusal } from './egress-proxy.js';
 import type { PushError } from './push-attempt.js';
 
@@ -24,8 +25,11 @@ export interface TransportFailure {
   readonly detail: string;
 }
 
-/** The answer has more bytes than are read. */
-export const ANSWER_TOO_LONG = 'the answer is longer than 16 KiB';
+/** Reads at most this many bytes of a body, then drops the connection (contract 6.3). */
+export const MAX_BODY_BYTES = 16 * 1024;
+
+/** The body has more bytes than are read. */
+export const BODY_TOO_LONG = `the answer is longer than ${MAX_BODY_BYTES / 1024} KiB`;
 
 /** Explanations of the codes that endpoint owners meet. Other network or TLS codes are shown unchanged. */
 const WORDS: Readonly<Record<string, string>> = {
@@ -38,7 +42,8 @@ const WORDS: Readonly<Record<string, string>> = {
   ENETUNREACH: 'the address cannot be reached',
   EADDRNOTAVAIL: 'the address cannot be reached',
   UND_ERR_INVALID_ARG: 'the request cannot be sent',
-  UND_ERR_HEADERS_OVERFLOW: 'the response headers are larger than 16 KiB',
+  UND_ERR_HEADERS_OVERFLOW: `the response headers are larger than ${MAX_HEADER_BYTES / 1024} KiB`,
+  [ANSWER_TOO_LONG]: `the answer has more than ${MAX_HEAD_BYTES / 1024} KiB before its body`,
   CERT_HAS_EXPIRED: 'the certificate has expired',
   CERT_NOT_YET_VALID: 'the certificate is not valid yet',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
@@ -57,7 +62,8 @@ const WORDS_WITHIN_ANSWER: Readonly<Record<string, string>> = {
   EPIPE: 'the connection was closed within the answer',
   UND_ERR_SOCKET: 'the connection was closed within the answer',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the connection was closed within the answer',
-  UND_ERR_HEADERS_OVERFLOW: ANSWER_TOO_LONG,
+  UND_ERR_HEADERS_OVERFLOW: BODY_TOO_LONG,
+  [ANSWER_TOO_LONG]: BODY_TOO_LONG,
 };
 
 /** Errors that can break a connection at any time, also during the TLS handshake. */
