@@ -321,7 +321,14 @@ describe('a batch', () => {
     const deliveries = await delivered(to, 10);
     expect(deliveries.map(({ attempts }) => attempts)).toEqual([2, ...Array<number>(9).fill(1)]);
     // The receiver may have handled all of them already, and gets all of them again.
-    expect(new Set(to.receiver.received.slice(1).flatMap(eventsOf).map(({ seq }) => seq))).toEqual(new Set(upTo(10)));
+    expect(
+      new Set(
+        to.receiver.received
+          .slice(1)
+          .flatMap(eventsOf)
+          .map(({ seq }) => seq),
+      ),
+    ).toEqual(new Set(upTo(10)));
   });
 
   it.concurrent('is also what tests and replays are sent as', async () => {

@@ -39,9 +39,7 @@ export function openCallbackClient(context: DestinationContext): CallbackClient 
     },
     async get(url) {
       const headers = () => ({ accept: 'application/json' });
-      return toOutcome(
-        await client.post({ url, method: 'GET', headers, body: NOTHING, needsBody: true, timeoutMs }),
-      );
+      return toOutcome(await client.post({ url, method: 'GET', headers, body: NOTHING, needsBody: true, timeoutMs }));
     },
     close: () => client.close(),
   };

@@ -6,10 +6,10 @@ import type { Network } from '../addresses/index.js';
 import type { EndpointHost } from '../endpoint-url.js';
 import { resolveEndpointAddress } from '../resolve-endpoint-address.js';
 import type { Resolver } from '../resolver.js';
-import { BoundedAnswer, MAX_HEADER_BYTES } from './bounded-answer.js';
+import { BoundedAnswer, MAX_HEADER_BYTES } from './answer/bounded-answer.js';
 import type { EgressProxy } from './egress-proxy.js';
 import { EndpointAddressError, type ConnectionPhase } from './transport-error.js';
-import { UnaskedContinueFilter } from './unasked-continue.js';
+import { UnaskedContinueFilter } from './answer/unasked-continue.js';
 
 export interface ConnectionOptions {
   readonly resolver: Resolver;

@@ -3,8 +3,8 @@ import type { Clock } from '#libs/domain';
 import type { Connection } from './connection.js';
 import { EgressProxyAwayError } from './egress-proxy.js';
 import type { PushOutcome, PushRequest } from './push-attempt.js';
-import { retryAfterMs } from './retry-after.js';
-import { MAX_EXCERPT_BYTES, responseExcerpt, responseText } from './response-excerpt.js';
+import { retryAfterMs } from './answer/retry-after.js';
+import { MAX_EXCERPT_BYTES, responseExcerpt, responseText } from './answer/response-excerpt.js';
 import {
   BODY_TOO_LONG,
   MAX_BODY_BYTES,

@@ -364,11 +364,7 @@ describe('a failure', () => {
       answer(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(1_000_000)}`),
       'the response headers are larger than 16 KiB',
     ],
-    [
-      'sends 100,000 small headers',
-      answer(`HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(100_000)}\r\n`),
-      beforeBody,
-    ],
+    ['sends 100,000 small headers', answer(`HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(100_000)}\r\n`), beforeBody],
     ['sends 100 without end', endless('HTTP/1.1 100 Continue\r\n\r\n'), beforeBody],
     ['sends 103 without end', endless('HTTP/1.1 103 X\r\na: b\r\n\r\n'), beforeBody],
   ];

@@ -1,5 +1,5 @@
 import { errorCode } from '../error-code.js';
-import { ANSWER_TOO_LONG, MAX_HEAD_BYTES, MAX_HEADER_BYTES } from './bounded-answer.js';
+import { ANSWER_TOO_LONG, MAX_HEAD_BYTES, MAX_HEADER_BYTES } from './answer/bounded-answer.js';
 import { EgressProxyRefusal } from './egress-proxy.js';
 import type { PushError } from './push-attempt.js';
 
@@ -80,7 +80,8 @@ export function transportFailure(cause: unknown, phase: ExchangePhase): Transpor
   const words = (phase === 'answering' ? WORDS_WITHIN_ANSWER[code] : undefined) ?? WORDS[code];
   if (words !== undefined) return { error, detail: words };
   // On an open connection, all other errors come from undici's parser. Some have no code.
-  if ((phase === 'open' || phase === 'answering') && !byTls) return { error, detail: 'the answer is not valid HTTP/1.1' };
+  if ((phase === 'open' || phase === 'answering') && !byTls)
+    return { error, detail: 'the answer is not valid HTTP/1.1' };
   return { error, detail: code === '' ? 'the connection failed' : code.toLowerCase() };
 }
 
