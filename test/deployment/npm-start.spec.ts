@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
-import { ROOT } from '../test/support/root.js';
+import { ROOT } from '../support/root.js';
 
 /** Runs `npm start -- …`. None of these arguments starts anything. */
 function start(...args: readonly string[]) {
