@@ -70,7 +70,7 @@ function takeOrders(cluster: Cluster, quit: () => void): void {
 await new Command('cluster')
   .description(
     'Runs Gapless as in production on this machine: three Kafka brokers (replication 3, minimum in-sync 2), one ' +
-      'Postgres, and two full sets of stages, each of their twelve processes with a port of its own. A process that ' +
+      'Postgres, and two full sets of stages, each of their processes with a port of its own. A process that ' +
       'ends by itself is started again.',
   )
   .option(

@@ -441,6 +441,10 @@ describe('a large body, which is parsed event by event', () => {
     expect(outcomeOf(body, 0)).toMatchObject({ code: 'payload_too_large' });
   });
 
+  it('is malformed_request with a byte order mark', () => {
+    expect(outcomeOf('\ufeff{"events":[]}', 0)).toMatchObject({ code: 'malformed_request' });
+  });
+
   const event = JSON.stringify(anEvent({ data: { text: 'x'.repeat(60_000) } }));
   const body = Buffer.from(`{"events":[${Array(40).fill(event).join()}]}`);
 

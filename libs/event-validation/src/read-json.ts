@@ -25,6 +25,7 @@ export function readJson(bytes: Buffer, levelsAboveData: number): JsonDocument {
 export function readText(bytes: Buffer, levelsAboveData: number): string {
   if (!isUtf8(bytes)) throw new GaplessError('malformed_request', 'Not UTF-8.');
   const text = bytes.toString('utf8');
+  if (text.startsWith('\ufeff')) throw new GaplessError('malformed_request', 'Begins with a byte order mark.');
   if (nestsDeeperThan(text, MAX_DATA_DEPTH + levelsAboveData)) {
     const detail = `must not nest deeper than ${MAX_DATA_DEPTH} levels within data`;
     throw new GaplessError('validation_failed', `#: ${detail}`, {

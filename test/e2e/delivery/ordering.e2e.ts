@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { laneOf } from '#libs/domain';
 import { verifySignature } from '../../../libs/consumer/src/index.js';
+import { reset } from '../../../libs/destinations/src/http/testing/receiver.js';
 import { DispatcherModule } from '../../../apps/dispatcher/src/dispatcher.module.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
 import type { Received, Receiver } from '../../support/receiver.js';
@@ -273,6 +274,61 @@ describe('a batch', () => {
     fails = false;
     await delivered(to, 10);
     expect(eventsOf(to.receiver.received[1]!).map(({ seq }) => seq)).toEqual([1]);
+  });
+
+  it.concurrent.each<[string, Receiver['answer'], string]>([
+    [
+      'is reset',
+      (_request, response) => {
+        response.writeHead(200, { 'content-length': 30 });
+        response.write('{"acknowledged_', () => {
+          void reset(response.socket!);
+        });
+      },
+      'connect: the connection was reset within the answer',
+    ],
+    [
+      'is cut short',
+      (_request, response) => {
+        response.write('{"acknowledged_', () => response.destroy());
+      },
+      'connect: the connection was closed within the answer',
+    ],
+    [
+      'is silent after its headers',
+      (_request, response) => {
+        response.flushHeaders();
+      },
+      'timeout: no end of the answer within 2000 ms',
+    ],
+    [
+      'is longer than what is read',
+      (_request, response, push) => {
+        const acknowledged_through = eventsOf(push)[0]!.seq;
+        response.end(JSON.stringify({ acknowledged_through, log: 'x'.repeat(16_384) }));
+      },
+      'connect: the answer is longer than 16 KiB',
+    ],
+  ])('is sent again if the answer %s', async (_case, breaks, last_error) => {
+    const to = await aSubscriber({ ordering: { by: 'endpoint', batch: 10 } }, breaks);
+    await to.operator.emit(...tickets(10));
+    await eventually(async () => {
+      const found = await to.operator.deliveries(to.endpoint.id);
+      expect(found[0]).toMatchObject({ status: 'pending', attempts: 1, response_status: null, last_error });
+      expect(found.slice(1).map(({ status }) => status)).toEqual(Array(9).fill('pending'));
+    });
+    to.receiver.answer = always(200);
+    const deliveries = await delivered(to, 10);
+    expect(deliveries.map(({ attempts }) => attempts)).toEqual([2, ...Array<number>(9).fill(1)]);
+    // The receiver may have handled all of them already, and gets all of them again.
+    expect(
+      new Set(
+        to.receiver.received
+          .slice(1)
+          .flatMap(eventsOf)
+          .map(({ seq }) => seq),
+      ),
+    ).toEqual(new Set(upTo(10)));
   });
 
   it.concurrent('is also what tests and replays are sent as', async () => {

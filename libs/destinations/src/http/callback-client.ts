@@ -14,14 +14,13 @@ export type CallbackOutcome =
 export interface CallbackClient {
   /** Never rejects. The body is cut after 1 KiB. */
   post(url: string, message: CallbackMessage): Promise<CallbackOutcome>;
-  /** Never rejects. Follows no redirect. The body is cut after 16 KiB. */
+  /** Never rejects. Follows no redirect. A body that breaks off or is longer than 16 KiB is a failure. */
   get(url: string): Promise<CallbackOutcome>;
   close(): Promise<void>;
 }
 
 /** A receiver has this long to answer, milliseconds. A caller may be waiting for the answer. */
 const TIMEOUT_MS = 5_000;
-const DOCUMENT_BYTES = 16 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 export function openCallbackClient(context: DestinationContext): CallbackClient {
@@ -40,9 +39,7 @@ export function openCallbackClient(context: DestinationContext): CallbackClient 
     },
     async get(url) {
       const headers = () => ({ accept: 'application/json' });
-      return toOutcome(
-        await client.post({ url, method: 'GET', headers, body: NOTHING, excerptBytes: DOCUMENT_BYTES, timeoutMs }),
-      );
+      return toOutcome(await client.post({ url, method: 'GET', headers, body: NOTHING, needsBody: true, timeoutMs }));
     },
     close: () => client.close(),
   };
@@ -50,8 +47,8 @@ export function openCallbackClient(context: DestinationContext): CallbackClient 
 
 function toOutcome(outcome: PushOutcome): CallbackOutcome {
   if (outcome.kind === 'failed') return { kind: 'failed', error: outcome.error };
-  const { status, responseExcerpt: body } = outcome;
+  const { status, responseExcerpt, body } = outcome;
   return status >= 200 && status <= 299
-    ? { kind: 'accepted', body }
+    ? { kind: 'accepted', body: body ?? responseExcerpt }
     : { kind: 'failed', error: `http_status: ${status}` };
 }

@@ -13,12 +13,11 @@ import type { PushRequest } from './push/push-attempt.js';
 import type { PushClient } from './push/push-client.js';
 import { callbackHeaders, pushHeaders } from './push/push-headers.js';
 import { keepSignatures } from './push/kept-signatures.js';
-import { shortened } from './push/response-excerpt.js';
 
-/** The part of an answer to a batch that is read. */
-const ANSWER_BYTES = 16 * 1024;
-
-/** Pushes events as signed POSTs. Any 2xx in time accepts the delivery (contract 6.3). */
+/**
+ * Pushes events as signed POSTs. Any 2xx in time accepts the delivery (contract 6.3). Of a batch, the whole answer
+ * counts, since it may accept a part (contract 6.7).
+ */
 export class HttpDestination implements Destination {
   /** Bodies of batches that may be sent soon, by their first envelope. */
   readonly #prepared = new WeakMap<Buffer, PreparedBatch>();
@@ -33,7 +32,7 @@ export class HttpDestination implements Destination {
     const outcome = await this.client.post({
       url: target.url,
       ...this.#messageOf(due, target),
-      ...(isBatch ? { excerptBytes: ANSWER_BYTES } : {}),
+      needsBody: isBatch,
       timeoutMs: this.timeoutMs,
       signal,
       onSent,
@@ -44,10 +43,8 @@ export class HttpDestination implements Destination {
       const error = { kind: outcome.error, detail: outcome.detail };
       return { startedAtMs, durationMs, response: null, error, attributes: method };
     }
-    const { status, responseExcerpt: answer, retryAfterMs } = outcome;
-    const succeeded = status >= 200 && status <= 299;
-    const excerpt = isBatch ? shortened(answer) : answer;
-    const acknowledged = isBatch && succeeded ? acknowledgedOf(seqsOf(due), answer) : undefined;
+    const { status, responseExcerpt: excerpt, body, retryAfterMs } = outcome;
+    const acknowledged = body === undefined ? undefined : acknowledgedOf(seqsOf(due), body);
     return {
       startedAtMs,
       durationMs,

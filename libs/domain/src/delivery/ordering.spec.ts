@@ -45,6 +45,17 @@ describe('an answer to a batch', () => {
     ['no number', '{"acknowledged_through":"7"}', 0],
     ['null', '{"acknowledged_through":null}', 0],
     ['a fraction', '{"acknowledged_through":7.5}', 0],
+    ['a negative number', '{"acknowledged_through":-7}', 0],
+    ['more than a double holds', '{"acknowledged_through":1e400}', 0],
+    ['more than the largest exact integer', '{"acknowledged_through":9007199254740993}', 0],
+    ['true', '{"acknowledged_through":true}', 0],
+    ['a list', '{"acknowledged_through":[7]}', 0],
+    ['an integer in another form', '{"acknowledged_through":0.7e1}', 2],
+    ['its name in another form', '{"acknowledged\\u005fthrough":7}', 2],
+    ['a list of objects', '[{"acknowledged_through":7}]', 3],
+    ['an object in it', '{"result":{"acknowledged_through":7}}', 3],
+    ['half an object', '{"acknowledged_through":7', 3],
+    ['the number alone', '7', 3],
   ])('that has %s accepts so many events: %s', (_case, answer, count) => {
     expect(acknowledgedOf(seqs, answer)).toBe(count);
   });

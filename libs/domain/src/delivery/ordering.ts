@@ -51,7 +51,7 @@ export function batchBody(envelopes: readonly Buffer[]): Buffer {
 /**
  * Returns how many events of a batch an answer with a 2xx accepts: all, or those up to `acknowledged_through`.
  * @param seqs the seqs of the batch, ascending
- * @param answer the body of the answer
+ * @param answer the whole body of the answer
  */
 export function acknowledgedOf(seqs: readonly number[], answer: string): number {
   const through = acknowledgedThrough(answer);
@@ -61,8 +61,8 @@ export function acknowledgedOf(seqs: readonly number[], answer: string): number 
 
 /** Returns the member of the answer; `undefined` if the answer has none. */
 function acknowledgedThrough(answer: string): unknown {
-  // Most answers are empty or not about this.
-  if (!answer.includes('acknowledged_through')) return undefined;
+  // Most answers are empty or no object.
+  if (!answer.includes('{')) return undefined;
   try {
     const value: unknown = JSON.parse(answer);
     if (typeof value !== 'object' || value === null) return undefined;

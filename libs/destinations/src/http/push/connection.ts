@@ -6,10 +6,10 @@ import type { Network } from '../addresses/index.js';
 import type { EndpointHost } from '../endpoint-url.js';
 import { resolveEndpointAddress } from '../resolve-endpoint-address.js';
 import type { Resolver } from '../resolver.js';
-import { BoundedAnswer, MAX_HEADER_BYTES } from './bounded-answer.js';
+import { BoundedAnswer, MAX_HEADER_BYTES } from './answer/bounded-answer.js';
 import type { EgressProxy } from './egress-proxy.js';
 import { EndpointAddressError, type ConnectionPhase } from './transport-error.js';
-import { UnaskedContinueFilter } from './unasked-continue.js';
+import { UnaskedContinueFilter } from './answer/unasked-continue.js';
 
 export interface ConnectionOptions {
   readonly resolver: Resolver;
@@ -54,6 +54,7 @@ export class Connection {
   readonly #ending = new AbortController();
   #phase: ConnectionPhase = 'resolving';
   #openedAt = 0;
+  #error: Error | undefined;
   #destroyed = false;
 
   constructor(
@@ -83,6 +84,11 @@ export class Connection {
   /** When its socket was opened, milliseconds since the epoch. */
   get openedAt(): number {
     return this.#openedAt;
+  }
+
+  /** The error of the socket after it was open. undici takes a reset for the end of an answer that has no length. */
+  get error(): Error | undefined {
+    return this.#error;
   }
 
   dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
@@ -209,6 +215,10 @@ export class Connection {
     this.#openedAt = this.options.clock.now();
     this.#bounds.attach(socket);
     this.#continueFilter.attach(socket);
+    // Before undici, which ends the answer within its own listener.
+    socket.once('error', (error) => {
+      this.#error = error;
+    });
     callback(null, socket);
   }
 }

@@ -3,12 +3,16 @@ import type { Clock } from '#libs/domain';
 import type { Connection } from './connection.js';
 import { EgressProxyAwayError } from './egress-proxy.js';
 import type { PushOutcome, PushRequest } from './push-attempt.js';
-import { retryAfterMs } from './retry-after.js';
-import { MAX_EXCERPT_BYTES, responseExcerpt } from './response-excerpt.js';
-import { timeoutDetail, transportFailure, type TransportFailure } from './transport-error.js';
-
-/** Reads at most this many bytes of a body, then drops the connection (contract 6.3). */
-const MAX_BODY_BYTES = 16 * 1024;
+import { retryAfterMs } from './answer/retry-after.js';
+import { MAX_EXCERPT_BYTES, responseExcerpt, responseText } from './answer/response-excerpt.js';
+import {
+  BODY_TOO_LONG,
+  MAX_BODY_BYTES,
+  timeoutDetail,
+  transportFailure,
+  type ExchangePhase,
+  type TransportFailure,
+} from './transport-error.js';
 
 /** The statuses whose `Retry-After` counts. */
 const MAY_ASK_TO_WAIT: readonly number[] = [429, 503];
@@ -33,7 +37,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   #durationMs = 0;
   #retryAfterMs: number | undefined;
   #bodyBytes = 0;
-  readonly #excerpt: Buffer[] = [];
+  /** The start of the body, as much of it as is needed. */
+  readonly #start: Buffer[] = [];
 
   constructor(
     readonly connection: Connection,
@@ -43,7 +48,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   ) {
     this.startedAtMs = clock.now();
     this.#timer = setTimeout(() => {
-      this.#end({ error: 'timeout', detail: timeoutDetail(connection.phase, request.timeoutMs) });
+      this.#end({ error: 'timeout', detail: timeoutDetail(this.#phase, request.timeoutMs) });
     }, request.timeoutMs);
     request.signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
@@ -65,21 +70,24 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#bodyBytes < this.#excerptBytes) {
+    const needed = this.#needsBody ? MAX_BODY_BYTES : MAX_EXCERPT_BYTES;
+    if (this.#bodyBytes < needed) {
       // Copy the bytes: the chunk is a view that would keep the whole read in memory.
-      this.#excerpt.push(Buffer.from(chunk.subarray(0, this.#excerptBytes + 4)));
+      this.#start.push(Buffer.from(chunk.subarray(0, needed + 4)));
     }
     this.#bodyBytes += chunk.length;
-    if (this.#bodyBytes > MAX_BODY_BYTES) this.#end({ error: 'connect', detail: 'the body is too long' });
+    if (this.#bodyBytes > MAX_BODY_BYTES) this.#end({ error: 'connect', detail: BODY_TOO_LONG });
   }
 
   onResponseEnd(): void {
-    this.#settle({ error: 'connect', detail: 'the answer has no status' }, true);
+    const { error } = this.connection;
+    if (error !== undefined && this.#needsBody) this.#end(transportFailure(error, this.#phase));
+    else this.#settle({ error: 'connect', detail: 'the answer has no status' }, true);
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#settle(
-      transportFailure(error, this.connection.phase),
+      transportFailure(error, this.#phase),
       false,
       error instanceof EgressProxyAwayError ? error : undefined,
     );
@@ -89,8 +97,14 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#end(ABORTED);
   };
 
-  get #excerptBytes(): number {
-    return this.request.excerptBytes ?? MAX_EXCERPT_BYTES;
+  get #phase(): ExchangePhase {
+    return this.#status === undefined ? this.connection.phase : 'answering';
+  }
+
+  /** Whether the answer counts only if its body comes whole. */
+  get #needsBody(): boolean {
+    const isAccepted = this.#status !== undefined && this.#status >= 200 && this.#status <= 299;
+    return isAccepted && this.request.needsBody === true;
   }
 
   #elapsedMs(): number {
@@ -101,20 +115,24 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#settle(failure, false);
   }
 
-  /** Settles the exchange. Once a status has arrived, a later failure does not change it. */
+  /**
+   * Settles the exchange. Once a status has arrived, a later failure does not change it, unless the body is needed.
+   * @param reusable whether the answer has come to its end
+   */
   #settle(failure: TransportFailure, reusable: boolean, proxyAway?: EgressProxyAwayError): void {
     clearTimeout(this.#timer);
     this.request.signal?.removeEventListener('abort', this.#onAbort);
     this.resolve({
       outcome:
-        this.#status === undefined
+        this.#status === undefined || (this.#needsBody && !reusable)
           ? { kind: 'failed', ...failure, startedAtMs: this.startedAtMs, durationMs: this.#elapsedMs() }
           : {
               kind: 'answered',
               startedAtMs: this.startedAtMs,
               status: this.#status,
               durationMs: this.#durationMs,
-              responseExcerpt: responseExcerpt(this.#excerpt, this.#excerptBytes),
+              responseExcerpt: responseExcerpt(this.#start),
+              ...(this.#needsBody ? { body: responseText(this.#start) } : {}),
               ...(this.#retryAfterMs === undefined ? {} : { retryAfterMs: this.#retryAfterMs }),
             },
       reusable: reusable && this.#status !== undefined,

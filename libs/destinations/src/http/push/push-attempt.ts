@@ -1,4 +1,4 @@
-/** Why no answer came in time (contract 6.3). */
+/** Why no answer came in time, or not all of it (contract 6.3). */
 export type PushError = 'timeout' | 'dns' | 'connect' | 'tls' | 'blocked_address';
 
 export type PushOutcome = {
@@ -13,6 +13,8 @@ export type PushOutcome = {
       readonly durationMs: number;
       /** The start of the body, as text of at most 1 KiB of UTF-8 without control characters. */
       readonly responseExcerpt: string;
+      /** The whole body, if the request asked for it and the status is 2xx; at most 16 KiB on the wire. */
+      readonly body?: string;
       /** `Retry-After` of a 429 or 503, milliseconds; missing without a valid one. */
       readonly retryAfterMs?: number;
     }
@@ -36,8 +38,11 @@ export interface PushRequest {
   /** Default: `POST`. A `GET` has no body. */
   readonly method?: 'GET' | 'POST';
   readonly body: Buffer;
-  /** The length of the response's excerpt, bytes. Default 1 KiB. */
-  readonly excerptBytes?: number;
+  /**
+   * Whether an answer with a 2xx counts only if its body comes whole. If the body breaks off, is longer than 16 KiB or
+   * takes longer than the time limit, the attempt has failed. By default, the status alone decides.
+   */
+  readonly needsBody?: boolean;
   /**
    * The time limit, from the start of the connection (with the name look-up) to the response headers, milliseconds. It
    * also limits the body.

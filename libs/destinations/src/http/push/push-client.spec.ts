@@ -8,7 +8,7 @@ import { checkEndpointAddress } from '../resolve-endpoint-address.js';
 import { createResolver, type Resolver } from '../resolver.js';
 import { makeCertificates, type TestCertificates } from '../testing/certificates.js';
 import { startDnsServer, type TestDnsServer } from '../testing/dns-server.js';
-import { startReceiver, type Behaviour, type ReceiverOptions, type TestReceiver } from '../testing/receiver.js';
+import { reset, startReceiver, type Behaviour, type ReceiverOptions, type TestReceiver } from '../testing/receiver.js';
 import { createPushClient, type PushClient, type PushClientOptions } from './push-client.js';
 import type { PushOutcome, PushRequest } from './push-attempt.js';
 
@@ -236,9 +236,100 @@ describe('an answer', () => {
   });
 });
 
+describe('an answer whose body is needed', () => {
+  const needsBody = true;
+  const HEAD = 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n';
+  const LAST = 'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 100\r\n\r\npart';
+  const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+  const closed = 'the connection was closed within the answer';
+  const tooLong = 'the answer is longer than 16 KiB';
+  const ofLength = (length: number) => `HTTP/1.1 200 OK\r\ncontent-length: ${length}\r\n\r\n${'x'.repeat(length)}`;
+
+  it.each<[string, Behaviour, string]>([
+    ['is cut short', (socket) => socket.end(`${HEAD}part`), closed],
+    ['is cut short, and the last one', (socket) => socket.end(LAST), closed],
+    [
+      'is the last one, and has no last chunk',
+      (socket) => socket.end(CHUNKED.replace('\r\n\r\n', '\r\nconnection: close\r\n\r\n4\r\npart\r\n')),
+      'the answer is not valid HTTP/1.1',
+    ],
+    ['has no byte', (socket) => socket.end(HEAD), closed],
+    ['has no last chunk', (socket) => socket.end(`${CHUNKED}4\r\npart\r\n`), closed],
+    ['breaks the rules of chunks', answer(`${CHUNKED}4\r\npart\r\nzz\r\n`), 'the answer is not valid HTTP/1.1'],
+    ['is longer than 16 KiB', answer(ofLength(16_385)), tooLong],
+    ['has endless chunks', answer(`${CHUNKED}${`1;${'e'.repeat(2_000)}\r\na\r\n`.repeat(20)}`), tooLong],
+    [
+      'is reset',
+      (socket) => {
+        socket.write(`${HEAD}part`, () => {
+          void reset(socket);
+        });
+      },
+      'the connection was reset within the answer',
+    ],
+    [
+      'is reset, and has no length',
+      (socket) => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\npart', () => {
+          void reset(socket);
+        });
+      },
+      'the connection was reset within the answer',
+    ],
+  ])('and that %s is connect', async (_name, behaviour, detail) => {
+    const server = await receiver(behaviour);
+    const outcome = await client().post(aRequest(server, { needsBody }));
+    expect(outcome).toEqual({
+      kind: 'failed',
+      error: 'connect',
+      detail,
+      startedAtMs: expect.any(Number),
+      durationMs: expect.any(Number),
+    });
+    await eventually(() => server.open() === 0);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('and that is silent after its headers is timeout', async () => {
+    const server = await receiver(answer(HEAD));
+    const outcome = await client().post(aRequest(server, { needsBody, timeoutMs: 300 }));
+    expect(outcome).toMatchObject({ kind: 'failed', error: 'timeout', detail: 'no end of the answer within 300 ms' });
+    await eventually(() => server.open() === 0);
+  });
+
+  it.each([
+    ['its length', OK, 'ok'],
+    ['chunks', `${CHUNKED}2\r\nok\r\n0\r\n\r\n`, 'ok'],
+    ['nothing', 'HTTP/1.1 204 No Content\r\n\r\n', ''],
+    ['a byte order mark', 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n\xef\xbb\xbfok', 'ok'],
+    ['control characters', 'HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\n{\r\t}', '{\r\t}'],
+    ['16 KiB', ofLength(16_384), 'x'.repeat(16_384)],
+  ])('comes whole with %s', async (_name, text, body) => {
+    const server = await receiver(answer(text));
+    await expect(client().post(aRequest(server, { needsBody }))).resolves.toMatchObject({ kind: 'answered', body });
+  });
+
+  it('comes whole with the end of the connection', async () => {
+    const server = await receiver((socket) => {
+      socket.end('HTTP/1.1 200 OK\r\n\r\nok');
+    });
+    await expect(client().post(aRequest(server, { needsBody }))).resolves.toMatchObject({ body: 'ok' });
+  });
+
+  it('is not needed with any other status', async () => {
+    const server = await receiver((socket) => {
+      socket.end(HEAD.replace('200 OK', '410 Gone') + 'part');
+    });
+    const outcome = await client().post(aRequest(server, { needsBody }));
+    expect(outcome).toMatchObject({ kind: 'answered', status: 410, responseExcerpt: 'part' });
+    expect(outcome).not.toHaveProperty('body');
+  });
+});
+
 describe('a failure', () => {
   type Case = readonly [name: string, behaviour: Behaviour, detail: string | RegExp];
   const closed = 'the connection was closed before the answer';
+  const beforeBody = 'the answer has more than 20 KiB before its body';
   const notHttp = 'the answer is not valid HTTP/1.1';
   const cases: readonly Case[] = [
     ['closes the socket', (socket) => socket.end(), closed],
@@ -273,13 +364,9 @@ describe('a failure', () => {
       answer(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(1_000_000)}`),
       'the response headers are larger than 16 KiB',
     ],
-    [
-      'sends 100,000 small headers',
-      answer(`HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(100_000)}\r\n`),
-      'the response headers are larger than 16 KiB',
-    ],
-    ['sends 100 without end', endless('HTTP/1.1 100 Continue\r\n\r\n'), 'the response headers are larger than 16 KiB'],
-    ['sends 103 without end', endless('HTTP/1.1 103 X\r\na: b\r\n\r\n'), 'the response headers are larger than 16 KiB'],
+    ['sends 100,000 small headers', answer(`HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(100_000)}\r\n`), beforeBody],
+    ['sends 100 without end', endless('HTTP/1.1 100 Continue\r\n\r\n'), beforeBody],
+    ['sends 103 without end', endless('HTTP/1.1 103 X\r\na: b\r\n\r\n'), beforeBody],
   ];
 
   it.each(cases)('of a server that %s is connect, and nothing is sent twice', async (_name, behaviour, detail) => {

@@ -1,9 +1,13 @@
 import { errorCode } from '../error-code.js';
+import { ANSWER_TOO_LONG, MAX_HEAD_BYTES, MAX_HEADER_BYTES } from './answer/bounded-answer.js';
 import { EgressProxyRefusal } from './egress-proxy.js';
 import type { PushError } from './push-attempt.js';
 
 /** The phase that a connection has reached. */
 export type ConnectionPhase = 'resolving' | 'connecting' | 'securing' | 'open';
+
+/** The phase of an exchange: that of its connection, until the headers of the answer have come. */
+export type ExchangePhase = ConnectionPhase | 'answering';
 
 /** The look-up found no address that may be connected to. */
 export class EndpointAddressError extends Error {
@@ -21,6 +25,12 @@ export interface TransportFailure {
   readonly detail: string;
 }
 
+/** Reads at most this many bytes of a body, then drops the connection (contract 6.3). */
+export const MAX_BODY_BYTES = 16 * 1024;
+
+/** The body has more bytes than are read. */
+export const BODY_TOO_LONG = `the answer is longer than ${MAX_BODY_BYTES / 1024} KiB`;
+
 /** Explanations of the codes that endpoint owners meet. Other network or TLS codes are shown unchanged. */
 const WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
@@ -32,7 +42,8 @@ const WORDS: Readonly<Record<string, string>> = {
   ENETUNREACH: 'the address cannot be reached',
   EADDRNOTAVAIL: 'the address cannot be reached',
   UND_ERR_INVALID_ARG: 'the request cannot be sent',
-  UND_ERR_HEADERS_OVERFLOW: 'the response headers are larger than 16 KiB',
+  UND_ERR_HEADERS_OVERFLOW: `the response headers are larger than ${MAX_HEADER_BYTES / 1024} KiB`,
+  [ANSWER_TOO_LONG]: `the answer has more than ${MAX_HEAD_BYTES / 1024} KiB before its body`,
   CERT_HAS_EXPIRED: 'the certificate has expired',
   CERT_NOT_YET_VALID: 'the certificate is not valid yet',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
@@ -45,26 +56,37 @@ const WORDS: Readonly<Record<string, string>> = {
   ERR_SSL_PACKET_LENGTH_TOO_LONG: 'the port does not speak TLS',
 };
 
+/** The same for an answer that has begun. */
+const WORDS_WITHIN_ANSWER: Readonly<Record<string, string>> = {
+  ECONNRESET: 'the connection was reset within the answer',
+  EPIPE: 'the connection was closed within the answer',
+  UND_ERR_SOCKET: 'the connection was closed within the answer',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the connection was closed within the answer',
+  UND_ERR_HEADERS_OVERFLOW: BODY_TOO_LONG,
+  [ANSWER_TOO_LONG]: BODY_TOO_LONG,
+};
+
 /** Errors that can break a connection at any time, also during the TLS handshake. */
 const NETWORK_CODES = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_SOCKET']);
 
-/** @param phase the phase of the connection when the error occurred */
-export function transportFailure(cause: unknown, phase: ConnectionPhase): TransportFailure {
+/** @param phase the phase when the error occurred */
+export function transportFailure(cause: unknown, phase: ExchangePhase): TransportFailure {
   if (cause instanceof EndpointAddressError) return { error: cause.pushError, detail: cause.message };
   if (cause instanceof EgressProxyRefusal) return { error: 'connect', detail: cause.message };
   const code = errorCode(cause);
   // An alert can also follow the handshake: TLS 1.3 servers refuse a missing client certificate that late.
   const byTls = code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_') || code === 'EPROTO';
   const error = byTls || (phase === 'securing' && !NETWORK_CODES.has(code)) ? 'tls' : 'connect';
-  const words = WORDS[code];
+  const words = (phase === 'answering' ? WORDS_WITHIN_ANSWER[code] : undefined) ?? WORDS[code];
   if (words !== undefined) return { error, detail: words };
   // On an open connection, all other errors come from undici's parser. Some have no code.
-  if (phase === 'open' && !byTls) return { error, detail: 'the answer is not valid HTTP/1.1' };
+  if ((phase === 'open' || phase === 'answering') && !byTls)
+    return { error, detail: 'the answer is not valid HTTP/1.1' };
   return { error, detail: code === '' ? 'the connection failed' : code.toLowerCase() };
 }
 
 /** Describes a timeout in this phase. */
-export function timeoutDetail(phase: ConnectionPhase, timeoutMs: number): string {
+export function timeoutDetail(phase: ExchangePhase, timeoutMs: number): string {
   switch (phase) {
     case 'resolving':
       return `the name was not resolved within ${timeoutMs} ms`;
@@ -74,5 +96,7 @@ export function timeoutDetail(phase: ConnectionPhase, timeoutMs: number): string
       return `no TLS handshake within ${timeoutMs} ms`;
     case 'open':
       return `no response headers within ${timeoutMs} ms`;
+    case 'answering':
+      return `no end of the answer within ${timeoutMs} ms`;
   }
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { createServer as createTlsServer } from 'node:tls';
 import type { KeyAndCertificate } from './certificates.js';
 
@@ -21,6 +22,15 @@ export interface ReceiverOptions {
   readonly tls?: KeyAndCertificate;
   /** Called for each new connection, before any request. */
   readonly onConnection?: (socket: Socket) => void;
+}
+
+/**
+ * Resets a connection once a client in this process has read what was written. A reset that comes together with data
+ * looks like an end to Node. `resetAndDestroy` would end the connection before.
+ */
+export async function reset(socket: Socket): Promise<void> {
+  for (let turns = 0; turns < 3; turns++) await setImmediate();
+  Object.assign(socket, { resetAndClosing: true }).destroy();
 }
 
 /** Starts a server on a free loopback port. It writes raw bytes, so that it can break every rule of HTTP. */

@@ -3,16 +3,19 @@ import type { Socket } from 'node:net';
 /** Response headers above this are refused. */
 export const MAX_HEADER_BYTES = 16 * 1024;
 /** The most bytes before the status: the headers with their separators, and the answers 1xx that precede them. */
-const MAX_HEAD_BYTES = MAX_HEADER_BYTES + 4 * 1024;
+export const MAX_HEAD_BYTES = MAX_HEADER_BYTES + 4 * 1024;
 /** The most bytes after the status: twice the body that is read, because chunks have heads of their own. */
 const MAX_BODY_BYTES = 32 * 1024;
 /** undici parses a piece to its end, whatever it holds. A small piece bounds what it does in vain. */
 const PIECE_BYTES = 4 * 1024;
 
-/** The server sends more than an answer may have. It has undici's code for large headers. */
+/** The code of `AnswerTooLongError`. */
+export const ANSWER_TOO_LONG = 'ERR_ANSWER_TOO_LONG';
+
+/** The server sends more than an answer may have. */
 export class AnswerTooLongError extends Error {
   override readonly name = 'AnswerTooLongError';
-  readonly code = 'UND_ERR_HEADERS_OVERFLOW';
+  readonly code = ANSWER_TOO_LONG;
 }
 
 /**
