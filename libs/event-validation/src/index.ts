@@ -3,7 +3,7 @@ export { parseInboxValue, type InboxReading, type InboxRules } from './parse-inb
 export {
   INGEST_LIMITS,
   parseSubmission,
-  parseSubmissionInSteps,
+  SubmissionParser,
   type IngestLimits,
   type SubmissionContext,
 } from './parse-submission.js';

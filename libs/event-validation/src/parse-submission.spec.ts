@@ -4,7 +4,7 @@ import { catalogEntry, GaplessError, isIngestable, EVENT_TYPES, type OrgId } fro
 import {
   INGEST_LIMITS,
   parseSubmission,
-  parseSubmissionInSteps,
+  SubmissionParser,
   submissionSteps,
   type SubmissionContext,
 } from './parse-submission.js';
@@ -470,7 +470,7 @@ describe('a large body, which is parsed event by event', () => {
     });
 
     it('leaves time for other work', async () => {
-      const inSteps = await parseSubmissionInSteps(body, orgKey);
+      const inSteps = await new SubmissionParser().parse(body, orgKey);
       expect(turns).toBeGreaterThanOrEqual(40 / 2);
       expect(inSteps).toEqual(parseSubmission(body, orgKey));
       expect([...submissionSteps(body, orgKey)]).toHaveLength(40);
@@ -478,9 +478,10 @@ describe('a large body, which is parsed event by event', () => {
 
     it('shares the time of each turn with other large bodies, and a small one waits for none', async () => {
       const small = Buffer.from(JSON.stringify({ events: [anEvent()] }));
+      const parser = new SubmissionParser();
       const parsed: string[] = [];
       const parses = async (name: string, text: Buffer) => {
-        await parseSubmissionInSteps(text, orgKey);
+        await parser.parse(text, orgKey);
         parsed.push(name);
       };
       await Promise.all([...['one', 'two', 'three'].map((name) => parses(name, body)), parses('small', small)]);

@@ -149,34 +149,34 @@ export function parseSubmission(body: Buffer, context: SubmissionContext): reado
   }
 }
 
-/** When the steps of this turn of the event loop end, by the monotonic clock. */
-let turnEndsMs = -Infinity;
-let nextTurn: Promise<void> | undefined;
-
-/** Resolves in a turn of the event loop that has time left for a step. */
-async function roomForAStep(): Promise<void> {
-  while (performance.now() >= turnEndsMs) {
-    await (nextTurn ??= setImmediate().then(() => {
-      nextTurn = undefined;
-      turnEndsMs = performance.now() + TURN_MS;
-    }));
-  }
-}
-
 /**
  * Does what `parseSubmission` does, and lets other work of the thread run in between. All bodies share the time in each
  * turn of the event loop. Otherwise eight imports together would make each turn, and so each other request, eight times
  * as long.
  */
-export async function parseSubmissionInSteps(
-  body: Buffer,
-  context: SubmissionContext,
-): Promise<readonly SubmittedEvent[]> {
-  const steps = submissionSteps(body, context);
-  for (let isWhole = body.byteLength <= WHOLE_BYTES; ; isWhole = false) {
-    if (!isWhole) await roomForAStep();
-    const step = steps.next();
-    if (step.done === true) return step.value;
+export class SubmissionParser {
+  /** When the steps of this turn of the event loop end, by the monotonic clock. */
+  #turnEndsMs = -Infinity;
+  #nextTurn: Promise<void> | undefined;
+
+  /** @throws as `parseSubmission` */
+  async parse(body: Buffer, context: SubmissionContext): Promise<readonly SubmittedEvent[]> {
+    const steps = submissionSteps(body, context);
+    for (let isWhole = body.byteLength <= WHOLE_BYTES; ; isWhole = false) {
+      if (!isWhole) await this.#roomForAStep();
+      const step = steps.next();
+      if (step.done === true) return step.value;
+    }
+  }
+
+  /** Resolves in a turn of the event loop that has time left for a step. */
+  async #roomForAStep(): Promise<void> {
+    while (performance.now() >= this.#turnEndsMs) {
+      await (this.#nextTurn ??= setImmediate().then(() => {
+        this.#nextTurn = undefined;
+        this.#turnEndsMs = performance.now() + TURN_MS;
+      }));
+    }
   }
 }
 

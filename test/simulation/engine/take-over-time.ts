@@ -131,8 +131,9 @@ export function takeOverTime(): void {
     clearImmediate: clear,
   });
   const require = createRequire(import.meta.url);
-  const promises = require('node:timers/promises') as { setTimeout: typeof delay };
+  const promises = require('node:timers/promises') as { setTimeout: typeof delay; setImmediate: () => Promise<void> };
   promises.setTimeout = delay;
+  promises.setImmediate = () => delay(0);
   Object.defineProperty(performance, 'now', { value: () => history().time.nowMs });
   Date.now = () => history().time.wallMs;
   Math.random = () => history().random.next();

@@ -1,7 +1,7 @@
 import { Controller, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { derivedEventId, GaplessError, type Clock, type EventId, type InboxEvent } from '#libs/domain';
-import { INGEST_LIMITS, parseSubmissionInSteps } from '#libs/event-validation';
+import { INGEST_LIMITS, SubmissionParser } from '#libs/event-validation';
 import { eventKey, type EventKey } from '#libs/postgres';
 import { Appender, inboxRecord, type NewRecord, type TopicNames } from '#libs/kafka-log';
 import { CLOCK, TOPICS } from '#libs/platform';
@@ -24,6 +24,8 @@ interface IngestAnswer {
 /** `POST /internal/events`: accepts events of product services (contract 5.6). */
 @Controller('api/v1/internal/events')
 export class IngestEventsController {
+  readonly #parser = new SubmissionParser();
+
   constructor(
     private readonly checkedIds: CheckedIds,
     private readonly appender: Appender,
@@ -61,7 +63,7 @@ export class IngestEventsController {
     const body = bodyOf(request);
     const key = keyOf(request);
     const context = { orgOfKey: key.orgId, nowMs: this.clock.now(), limits: INGEST_LIMITS };
-    const submitted = await parseSubmissionInSteps(body, context);
+    const submitted = await this.#parser.parse(body, context);
     // The request was already counted as one event.
     if (submitted.length > 1) await this.rateLimits.count('events', key.quota, submitted.length - 1, reply);
     const events = submitted.map((event, index) => ({ ...event, id: event.id ?? this.#newId(seed, index) }));
