@@ -391,7 +391,10 @@ describe('deliveries that are due', () => {
     await store.query(`update endpoints set ordered_since = now() where id = $1`, [endpointId]);
     expect(await dueSeqs('not_urgent')).toEqual([2]);
     expect(await dueSeqs('all')).toEqual([2]);
-    await store.query(`update endpoints set is_active = false, disabled_at = now(), disabled_reason = 'manual' where id = $1`, [endpointId]);
+    await store.query(
+      `update endpoints set is_active = false, disabled_at = now(), disabled_reason = 'manual' where id = $1`,
+      [endpointId],
+    );
     expect(await dueSeqs('all')).toEqual([1, 2]);
   });
 });
