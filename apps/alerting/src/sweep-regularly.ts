@@ -119,7 +119,8 @@ export class SweepRegularly extends RegularWork {
   }
 
   #swept(swept: Swept): Swept {
-    this.kit.logger.debug(swept, 'alerting.swept');
+    const { workedMs, ...counts } = swept;
+    this.kit.logger.debug({ ...counts, worked_ms: workedMs }, 'alerting.swept');
     return swept;
   }
 

@@ -86,6 +86,20 @@ async function eventually(condition: () => boolean): Promise<void> {
   }
 }
 
+/** Expects that a request fails while its connection is open, is sent once, and leaves no connection. */
+async function expectBroken(server: TestReceiver, detail: string, changes: Partial<PushRequest> = {}): Promise<void> {
+  const outcome = await client().post(aRequest(server, changes));
+  expect(outcome).toEqual({
+    kind: 'failed',
+    error: 'connect',
+    detail,
+    startedAtMs: expect.any(Number),
+    durationMs: expect.any(Number),
+  });
+  await eventually(() => server.open() === 0);
+  expect(server.requests).toHaveLength(1);
+}
+
 /** Calls `write` every so often until the socket is closed. */
 function drip(socket: Socket, everyMs: number, write: () => void): void {
   const timer = setInterval(write, everyMs);
@@ -278,16 +292,7 @@ describe('an answer whose body is needed', () => {
     ],
   ])('and that %s is connect', async (_name, behaviour, detail) => {
     const server = await receiver(behaviour);
-    const outcome = await client().post(aRequest(server, { needsBody }));
-    expect(outcome).toEqual({
-      kind: 'failed',
-      error: 'connect',
-      detail,
-      startedAtMs: expect.any(Number),
-      durationMs: expect.any(Number),
-    });
-    await eventually(() => server.open() === 0);
-    expect(server.requests).toHaveLength(1);
+    await expectBroken(server, detail, { needsBody });
   });
 
   it('and that is silent after its headers is timeout', async () => {
@@ -371,16 +376,7 @@ describe('a failure', () => {
 
   it.each(cases)('of a server that %s is connect, and nothing is sent twice', async (_name, behaviour, detail) => {
     const server = await receiver(behaviour);
-    const outcome = await client().post(aRequest(server));
-    expect(outcome).toEqual({
-      kind: 'failed',
-      error: 'connect',
-      detail,
-      startedAtMs: expect.any(Number),
-      durationMs: expect.any(Number),
-    });
-    await eventually(() => server.open() === 0);
-    expect(server.requests).toHaveLength(1);
+    await expectBroken(server, detail);
   });
 
   it('of a port where nobody listens is connect', async () => {
