@@ -332,7 +332,7 @@ describe('an answer whose body is needed', () => {
 });
 
 describe('a failure', () => {
-  type Case = readonly [name: string, behaviour: Behaviour, detail: string | RegExp];
+  type Case = readonly [name: string, behaviour: Behaviour, detail: string];
   const closed = 'the connection was closed before the answer';
   const beforeBody = 'the answer has more than 20 KiB before its body';
   const notHttp = 'the answer is not valid HTTP/1.1';
