@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import { eventually } from '../support/infrastructure/eventually.js';
 import { itUnless, LACKS, ROOT, runJava } from '../support/outside-clients.js';
 import { aSecuredKafka, type SecuredKafka } from '../support/secured-kafka.js';
+import { makePlainTopics } from '../support/topics.js';
 
 const TEAM = 'data-team';
 const LOG = 'gapless.log.v1';
@@ -28,10 +29,10 @@ beforeAll(async () => {
   kafka = await aSecuredKafka([TEAM]);
   const admin = kafka.as('admin').admin();
   await admin.connect();
-  await admin.createTopics({
-    topics: [LOG, INBOX].map((topic) => ({ topic, numPartitions: 1 })),
-    waitForLeaders: true,
-  });
+  await makePlainTopics(
+    admin,
+    [LOG, INBOX].map((topic) => ({ topic, numPartitions: 1 })),
+  );
   await admin.disconnect();
   await produce('admin', LOG);
 });

@@ -9,6 +9,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Client } from 'pg';
 import { eventually } from '../../../test/support/infrastructure/eventually.js';
+import { makePlainTopics } from '../../../test/support/topics.js';
 import { DataDirInUseError, startEmbeddedStack, type EmbeddedStack } from './index.js';
 import { childrenOf, identifyProcess, isAlive, type ProcessIdentity } from './processes/process-identity.js';
 
@@ -77,7 +78,7 @@ function kafkaOf(stack: EmbeddedStack): Kafka {
 async function write(stack: EmbeddedStack): Promise<void> {
   const admin = kafkaOf(stack).admin();
   await admin.connect();
-  await admin.createTopics({ topics: [{ topic, numPartitions: 1 }], waitForLeaders: true });
+  await makePlainTopics(admin, [{ topic, numPartitions: 1 }]);
   await admin.disconnect();
   const producer = kafkaOf(stack).producer();
   await producer.connect();

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { KafkaConnection, topicNames } from '#libs/kafka-log';
 import { createLogger } from '#libs/runtime';
 import { aGapless, type GaplessUnderTest } from '../../../test/support/gapless.js';
+import { makePlainTopics } from '../../../test/support/topics.js';
 import { fitOwnTopics } from './fit-own-topics.js';
 
 let gapless: GaplessUnderTest;
@@ -24,7 +25,7 @@ it('lets an older data folder start: an inbox with the times of its producers', 
   });
   const older = [{ name: 'message.timestamp.type', value: 'CreateTime' }];
   await connection.withAdmin((admin) =>
-    admin.createTopics({ waitForLeaders: true, topics: [{ topic: inbox, numPartitions: 3, configEntries: older }] }),
+    makePlainTopics(admin, [{ topic: inbox, numPartitions: 3, configEntries: older }]),
   );
   await expect(gapless.start([])).rejects.toThrow(/inbox\.v1 has message\.timestamp\.type=CreateTime/);
 

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import kafkajs from 'kafkajs';
+import { makePlainTopics } from '../../support/topics.js';
 import { ForkedProcess } from '../traffic/forked-process.js';
 import type { Hop } from './hop.js';
 import type { FeedOrder, PartProgress } from './part.js';
@@ -124,10 +125,10 @@ async function createTopics(brokers: string, topics: readonly string[]): Promise
   const admin = new Kafka({ brokers: brokers.split(','), clientId: 'bench', logLevel: logLevel.NOTHING }).admin();
   await admin.connect();
   try {
-    await admin.createTopics({
-      waitForLeaders: true,
-      topics: topics.map((topic) => ({ topic, numPartitions: PARTITIONS, replicationFactor: -1 })),
-    });
+    await makePlainTopics(
+      admin,
+      topics.map((topic) => ({ topic, numPartitions: PARTITIONS, replicationFactor: -1 })),
+    );
   } finally {
     await admin.disconnect();
   }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Kafka, logLevel } from 'kafkajs';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { makePlainTopics } from '../../../../test/support/topics.js';
 import { startEmbeddedKafka, type EmbeddedKafka } from '../index.js';
 
 const TIMEOUT_MS = 120_000;
@@ -44,7 +45,7 @@ describe('the embedded broker', () => {
       const kafka = new Kafka({ brokers: [broker.brokers], logLevel: logLevel.NOTHING });
       const admin = kafka.admin();
       await admin.connect();
-      await admin.createTopics({ topics: [{ topic: 'written', numPartitions: 1 }], waitForLeaders: true });
+      await makePlainTopics(admin, [{ topic: 'written', numPartitions: 1 }]);
       const producer = kafka.producer();
       await producer.connect();
       await producer.send({ topic: 'written', acks: -1, messages: [{ value: 'one' }, { value: 'two' }] });

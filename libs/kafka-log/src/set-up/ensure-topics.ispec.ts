@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ConfigResourceTypes, type Admin } from 'kafkajs';
 import { createLogger } from '#libs/runtime';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { makePlainTopics } from '../../../../test/support/topics.js';
 import { alterTopics } from './alter-topics.js';
 import { ensureTopics, TopicMismatchError } from './ensure-topics.js';
 import { KafkaConnection } from '../connection/kafka-connection.js';
@@ -54,10 +55,7 @@ async function found(topic: string): Promise<Readonly<Record<string, string | nu
 
 async function create(topic: string, numPartitions: number, config: Readonly<Record<string, string>>): Promise<void> {
   const configEntries = Object.entries(config).map(([name, value]) => ({ name, value }));
-  await connection.withAdmin(async (admin) => {
-    await admin.createTopics({ topics: [{ topic, numPartitions, configEntries }], waitForLeaders: false });
-    await eventually(() => admin.fetchTopicOffsets(topic));
-  });
+  await connection.withAdmin((admin) => makePlainTopics(admin, [{ topic, numPartitions, configEntries }]));
 }
 
 /** Returns the complaints; none when all is well. */

@@ -10,9 +10,9 @@ import {
   type ProducerRecord,
 } from 'kafkajs';
 import { anOrgId } from '../../../../test/support/ids.js';
-import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { readTopic } from '../../../../test/support/log-reader.js';
 import { oneTo } from '../../../../test/support/sequence.js';
+import { makePlainTopics } from '../../../../test/support/topics.js';
 import { parseInboxValue } from '../../../event-validation/src/index.js';
 import type { NewEvent } from '../events/new-event.js';
 import { Producer } from '../events/producer.js';
@@ -32,8 +32,7 @@ describe('a producer to Kafka itself', () => {
   beforeAll(async () => {
     const admin = aKafka().admin();
     await admin.connect();
-    await admin.createTopics({ topics: [{ topic: TOPIC, numPartitions: 3, replicationFactor: 1 }] });
-    await eventually(() => admin.fetchTopicOffsets(TOPIC));
+    await makePlainTopics(admin, [{ topic: TOPIC, numPartitions: 3, replicationFactor: 1 }]);
     await admin.disconnect();
   });
 
