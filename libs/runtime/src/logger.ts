@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { pino, type DestinationStream, type Logger } from 'pino';
 import { describeError } from './describe-error.js';
+import { logOutput } from './log-output.js';
 
 export type { Logger } from 'pino';
 
@@ -19,6 +20,7 @@ const UNTOLD = new Set([
   'envelope',
   'database_url',
 ]);
+const STANDARD_OUTPUT = 1;
 const REDACTED = '[Redacted]';
 const REDACTING = Object.fromEntries([...UNTOLD].map((name) => [name, () => REDACTED]));
 
@@ -29,7 +31,7 @@ const REDACTING = Object.fromEntries([...UNTOLD].map((name) => [name, () => REDA
 export function createLogger(
   level: string,
   name: string,
-  output = level === 'silent' ? undefined : terminal(),
+  output = level === 'silent' ? undefined : (terminal() ?? logOutput(STANDARD_OUTPUT)),
 ): Logger {
   const options = {
     level,
