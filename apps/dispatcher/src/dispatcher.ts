@@ -15,7 +15,7 @@ import {
 } from '#libs/kafka-log';
 import { StageKit } from '#libs/platform';
 import { untilItWorks } from '#libs/runtime';
-import { AttemptMaker, type AttemptMakerDependencies } from './attempts/attempt-maker.js';
+import { AttemptMaker, type AttemptMakerDependencies, type FoundTarget } from './attempts/attempt-maker.js';
 import { DispatchLookup } from './attempts/dispatch-lookup.js';
 import { LaneFeeder, type OpenRecord } from './lanes/lane-feeder.js';
 import { DESTINATION } from './destination.provider.js';
@@ -150,7 +150,7 @@ export class Dispatcher implements OnApplicationBootstrap, BeforeApplicationShut
       {
         group: ROUTER_GROUP,
         lane: firstLane,
-        make: (due, flight) => firstMaker.make(due, flight).finally(() => this.#pending.end(due)),
+        make: (due, flight, found) => firstMaker.make(due, flight, { found }).finally(() => this.#pending.end(due)),
         divert: (due) => this.#divert(due, this.#pending.end(due)),
         onComplete: (...place) => {
           places.reached(...place);
@@ -210,7 +210,7 @@ export class Dispatcher implements OnApplicationBootstrap, BeforeApplicationShut
         },
         make: (...attempt) => pacedMaker.makeInOrder(...attempt),
       },
-      make: (due, flight, onSent) => pacedMaker.make(due, flight, onSent),
+      make: (due, flight, onSent) => pacedMaker.make(due, flight, { onSent }),
       generation: () => session()?.generation,
       clockMs: () => clock.now(),
       logger,
@@ -218,9 +218,13 @@ export class Dispatcher implements OnApplicationBootstrap, BeforeApplicationShut
     measurePump(metrics, this.#paced);
   }
 
-  /** Offers the first attempt of a delivery to its lane. @returns whether it has room for the attempt */
-  offerFirst(due: DueAttempt, record: OpenRecord): boolean {
-    if (record.offer(due) === 'share_full') return false;
+  /**
+   * Offers the first attempt of a delivery to its lane.
+   * @param found given if the delivery is new for sure
+   * @returns whether the lane has room for the attempt
+   */
+  offerFirst(due: DueAttempt, record: OpenRecord, found?: FoundTarget): boolean {
+    if (record.offer(due, found) === 'share_full') return false;
     this.#pending.begin(due);
     return true;
   }

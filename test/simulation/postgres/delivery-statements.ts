@@ -2,7 +2,7 @@ import type { DeliveryId, EndpointId, EventId, OrgId, Seq } from '#libs/domain';
 import { moveOffset } from './offset-rows.js';
 import type { Row } from './statement.js';
 import type { Meaning } from './statements.js';
-import type { DeliveryRow, EventRow, Tables } from './tables.js';
+import { targetOf, type DeliveryRow, type EventRow, type Tables } from './tables.js';
 
 /** @param before the stored row, whose lane and urgency do not change */
 function deliveryOf(row: Row, before: DeliveryRow | undefined): DeliveryRow {
@@ -211,14 +211,9 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
         const endpoint = tables.endpoints.get(String(endpoint_id));
         const delivery = tables.deliveries.get(String(delivery_id));
         return {
-          url: endpoint?.url ?? null,
-          secret_ciphertext: Buffer.from('whsec_simulated'),
-          previous_secret_ciphertext: null,
+          ...targetOf(endpoint),
           subscription_id: null,
-          delivery_settings: endpoint?.delivery_settings ?? null,
-          custom_headers_ciphertext: null,
           is_active: endpoint?.is_active ?? null,
-          activation: endpoint?.activation ?? null,
           run: delivery?.run ?? null,
           attempts: delivery?.attempts ?? null,
           status: delivery?.status ?? null,

@@ -1,6 +1,6 @@
 import type { DeliverySettings, EndpointId, OrgId } from '#libs/domain';
 import type { Meaning } from './statements.js';
-import type { EndpointRow, Tables } from './tables.js';
+import { targetOf, type EndpointRow, type Tables } from './tables.js';
 
 /** What `EndpointRecords` has TypeORM write, in words of this simulation. */
 export const COUNT_ENDPOINTS = 'simulated: count the endpoints of the org';
@@ -275,7 +275,7 @@ export const ENDPOINT_STATEMENTS: readonly Meaning[] = [
           created_ms: String(row.created_at_ms),
           is_paced: row.is_paced,
           is_ordered: row.ordered_since !== null,
-          delivery_settings: row.delivery_settings,
+          ...targetOf(row),
           inactive: inactive.length === 0 ? null : inactive,
         };
       });

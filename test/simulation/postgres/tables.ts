@@ -68,6 +68,18 @@ export interface EndpointRow {
   readonly receives_from_offset: number | null;
 }
 
+/** What an attempt needs of its endpoint, as it is selected. */
+export function targetOf(endpoint: EndpointRow | undefined) {
+  return {
+    url: endpoint?.url ?? null,
+    secret_ciphertext: Buffer.from('whsec_simulated'),
+    previous_secret_ciphertext: null,
+    activation: endpoint?.activation ?? null,
+    delivery_settings: endpoint?.delivery_settings ?? null,
+    custom_headers_ciphertext: null,
+  };
+}
+
 export interface InactivePeriodRow {
   readonly endpoint_id: EndpointId;
   readonly activation: number;

@@ -82,6 +82,21 @@ function retries() {
   return appender.records.filter(({ topic }) => topic !== topics.deliveries);
 }
 
+describe('a target that was found with the endpoints of the event', () => {
+  const known = { ...TARGET, url: 'https://example.com/known' };
+  const pushed = () => posts.map(([, { url }]) => url);
+
+  it('saves the look-up', async () => {
+    await maker.make(due, new Flight(() => 0), { found: { target: known, askedAtMs: performance.now() } });
+    expect(pushed()).toEqual([known.url]);
+  });
+
+  it('is looked up again after 10 ms, so that changes of the endpoint take effect', async () => {
+    await maker.make(due, new Flight(() => 0), { found: { target: known, askedAtMs: performance.now() - 11 } });
+    expect(pushed()).toEqual([TARGET.url]);
+  });
+});
+
 describe('an attempt that is due', () => {
   it('goes to the url of this moment, with the secret of this moment', async () => {
     await make();

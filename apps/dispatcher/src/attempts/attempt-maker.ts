@@ -50,6 +50,19 @@ export type OrderedResult =
   /** The endpoint is not ordered any more, or another process makes the attempt. */
   | { readonly kind: 'left' };
 
+/** Where to push, as it was read with the endpoints of an event. */
+export interface FoundTarget {
+  readonly target: Target;
+  /** When the read began, milliseconds of the monotonic clock. */
+  readonly askedAtMs: number;
+}
+
+/**
+ * How long a found target counts. It is about as long as a look-up takes, so that a new secret, a new url or the end of
+ * the endpoint takes effect no later.
+ */
+const FOUND_MS = 10;
+
 /** A response of at most this length is stored with each delivery of a batch, a longer one with the first alone. */
 const SHORT_EXCERPT = 200;
 
@@ -64,10 +77,19 @@ export class AttemptMaker {
   /**
    * Resolves once every record that follows from the attempt is in Kafka, so that its offset may be committed.
    * @param onSent called when the request is on its way
+   * @param found saves the look-up, if it is young; only for a delivery that has no attempt and no end yet
    * @throws the signal's reason when the process ends first
    */
-  async make(due: DueAttempt, flight: Flight, onSent?: () => void): Promise<void> {
-    const found = await this.use.lookup.find(due);
+  async make(
+    due: DueAttempt,
+    flight: Flight,
+    {
+      onSent,
+      found: known,
+    }: { readonly onSent?: (() => void) | undefined; readonly found?: FoundTarget | undefined } = {},
+  ): Promise<void> {
+    const isYoung = known !== undefined && performance.now() - known.askedAtMs <= FOUND_MS;
+    const found = isYoung ? ({ kind: 'target', target: known.target } as const) : await this.use.lookup.find(due);
     // The current owner of the partition makes the attempt.
     if (flight.isWithdrawn) return;
     switch (found.kind) {

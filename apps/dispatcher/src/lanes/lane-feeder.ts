@@ -13,6 +13,7 @@ import {
 } from '#libs/kafka-log';
 import type { Logger } from '#libs/runtime';
 import type { Flight, Lane, Offer } from './lane.js';
+import type { FoundTarget } from '../attempts/attempt-maker.js';
 import { notAnAttempt } from '../attempts/not-an-attempt.js';
 
 const COMMIT_EVERY_MS = 250;
@@ -34,8 +35,11 @@ const LONGEST_REST_MS = 60_000;
 export interface LaneFeederOptions {
   readonly group: string;
   readonly lane: Lane;
-  /** Rejects only when the process ends. */
-  readonly make: (due: DueAttempt, flight: Flight) => Promise<void>;
+  /**
+   * Rejects only when the process ends.
+   * @param found given if the attempt was offered with it
+   */
+  readonly make: (due: DueAttempt, flight: Flight, found?: FoundTarget) => Promise<void>;
   /**
    * Diverts an attempt whose share has no room. Never rejects. Without it, such attempts wait, and the partition
    * pauses.
@@ -67,9 +71,10 @@ export class OpenRecord {
 
   /**
    * Offers an attempt to the lane. If its share is full, and the feeder can divert attempts, the caller must divert it.
+   * @param found where to push, if that is known already
    */
-  offer(due: DueAttempt): Offered {
-    return this.onOffer({ due, record: this });
+  offer(due: DueAttempt, found?: FoundTarget): Offered {
+    return this.onOffer({ due, record: this, ...(found && { found }) });
   }
 
   /** Keeps the record open until `close` is called once more. */
@@ -100,6 +105,7 @@ export interface Intake {
 interface Waiting {
   readonly due: DueAttempt;
   readonly record: OpenRecord;
+  readonly found?: FoundTarget;
 }
 
 /** Attempts that found no room, by endpoint. Looking for room costs one step per endpoint, not per attempt. */
@@ -296,9 +302,9 @@ export class LaneFeeder {
   }
 
   #offer(flight: PartitionFlight, attempt: Waiting): Offer {
-    const { due, record } = attempt;
+    const { due, record, found } = attempt;
     const make = (making: Flight) =>
-      this.options.make(due, making).then(
+      this.options.make(due, making, found).then(
         () => {
           record.close();
         },

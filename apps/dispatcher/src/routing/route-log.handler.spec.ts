@@ -18,6 +18,7 @@ import { anEndpointId } from '../../../../test/support/due-attempts.js';
 import { FakeAppender } from '../../../../test/support/fake-appender.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { aStageKit } from '../../../../test/support/stage-kit.js';
+import type { FoundTarget } from '../attempts/attempt-maker.js';
 import type { Dispatcher } from '../dispatcher.js';
 import { LaneFeeder } from '../lanes/lane-feeder.js';
 import { Lane } from '../lanes/lane.js';
@@ -37,6 +38,7 @@ const ROOM = 200;
 
 /** The attempts that the lane has made, those that were put aside, and what makes them. */
 let made: DueAttempt[];
+let found: (FoundTarget | undefined)[];
 let aside: DueAttempt[];
 let first: LaneFeeder;
 const feeders: LaneFeeder[] = [];
@@ -63,8 +65,16 @@ function anEndpointRow(id: EndpointId, events: readonly string[], change: object
     receives_from_offset: null,
     created_ms: String(AT_MS),
     delivery_settings: null,
+    is_paced: false,
   };
-  return { id, org_id: ORG, events, widget_ids: null, filter: null, ...moment, inactive: null, ...change };
+  const target = {
+    url: 'https://example.com/hook',
+    secret_ciphertext: Buffer.from('secret'),
+    previous_secret_ciphertext: null,
+    activation: 3,
+    custom_headers_ciphertext: null,
+  };
+  return { id, org_id: ORG, events, widget_ids: null, filter: null, ...moment, ...target, inactive: null, ...change };
 }
 
 beforeEach(() => {
@@ -94,8 +104,9 @@ function aDispatcher(): Dispatcher {
     {
       group: 'router',
       lane,
-      make: (due) => {
+      make: (due, _flight, known) => {
         made.push(due);
+        found.push(known);
         return answered;
       },
       onComplete: (...place) => {
@@ -107,9 +118,9 @@ function aDispatcher(): Dispatcher {
   feeders.push(first);
   return {
     first,
-    offerFirst: (due, record) =>
+    offerFirst: (due, record, known) =>
       made.filter(({ delivery }) => delivery.endpointId === due.delivery.endpointId).length < ROOM &&
-      record.offer(due) === 'taken',
+      record.offer(due, known) === 'taken',
     putAside: (attempts) => {
       aside.push(...attempts.map(({ due }) => due));
       return Promise.resolve();
@@ -119,7 +130,7 @@ function aDispatcher(): Dispatcher {
 
 /** A router that knows nothing but what is stored. */
 function startRouter(): void {
-  [made, aside] = [[], []];
+  [made, found, aside] = [[], [], []];
   metrics = new Metrics();
   statements = [];
   saved = [];
@@ -139,7 +150,7 @@ function startRouter(): void {
   const logger = createLogger('silent', 'test');
   places = new RoutedPlaces(store, new RouterPlaces(store), topics, logger);
   handler = new RouteLogHandler(
-    new EndpointDirectory(store, {} as unknown as SecretCipher),
+    new EndpointDirectory(store, { decrypt: () => 'whsec_' } as unknown as SecretCipher),
     aDispatcher(),
     places,
     { endsBefore: () => Promise.resolve(new Map([[0, notRouted]])) } as unknown as LogPositions,
@@ -239,6 +250,52 @@ describe('a batch of the log', () => {
     expect(saved).toEqual([]);
     answer();
     await expectSaved([[topics.log, [0], [3], [AT_MS + 3]]]);
+  });
+});
+
+describe('where to push', () => {
+  const [took, next] = [tickets(1, 2), tickets(3, 4)];
+  const atEnd = (batch: RecordBatch, partitionEnd = (batch.records.at(-1)?.offset ?? 0) + 1) => ({
+    ...batch,
+    partitionEnd,
+  });
+  const target = { url: 'https://example.com/hook', secret: 'whsec_', previousSecret: null, activation: 3 };
+
+  it('is known for what was appended since the router took the partition', async () => {
+    await handle(atEnd(took));
+    expect(found).toEqual([undefined, undefined]);
+    await handle(atEnd(next));
+    expect(found.slice(2)).toEqual([expect.objectContaining({ target }), expect.objectContaining({ target })]);
+  });
+
+  it('is looked up for what an earlier router may have pushed', async () => {
+    await handle({ ...took, partitionEnd: 4 });
+    await handle(atEnd(next));
+    expect(found).toEqual([undefined, undefined, undefined, undefined]);
+  });
+
+  it('is looked up for what may be recovered meanwhile, since more follows', async () => {
+    await handle(atEnd(took));
+    await handle(atEnd(next, 5));
+    expect(found).toEqual([undefined, undefined, undefined, undefined]);
+  });
+
+  it('is looked up for what another router may have pushed in between', async () => {
+    await handle(atEnd(took));
+    await expectSaved([[topics.log, [0], [2], [AT_MS + 2]]]);
+    generation = 2;
+    await handle(atEnd(next));
+    expect(found).toEqual([undefined, undefined, undefined, undefined]);
+  });
+
+  it.each([
+    ['agents', { kind: 'mcp' }],
+    ['endpoints that verify asymmetric signatures', { delivery_settings: { signatures: ['hmac', 'ed25519'] } }],
+  ])('is looked up for %s', async (_, change) => {
+    subscribers = [anEndpointRow(ALL_TICKETS, ['ticket.created'], change)];
+    await handle(atEnd(took));
+    await handle(atEnd(next));
+    expect(found).toEqual([undefined, undefined, undefined, undefined]);
   });
 });
 

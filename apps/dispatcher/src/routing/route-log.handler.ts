@@ -61,13 +61,25 @@ type DueEvent = LogEvent & LoggedPlace & { readonly appendedAtMs: number; readon
 /** Which deliveries of events are routed. Urgent ones of a large organization come first. */
 type Routed = 'all' | 'urgent' | 'others';
 
-type Subscribers = ReadonlyMap<OrgId, readonly RoutedSubscriber[]>;
+interface Route {
+  readonly deliveries: Routed;
+  readonly isNew: (event: DueEvent) => boolean;
+  readonly goOn?: () => void;
+}
+
+interface Subscribers {
+  readonly of: ReadonlyMap<OrgId, readonly RoutedSubscriber[]>;
+  /** When they were asked for, milliseconds of the monotonic clock. */
+  readonly askedAtMs: number;
+}
 
 /** What the router remembers of a partition while it has it. */
 interface Stay {
   readonly gate: SeqGate;
   /** The assignment of the last batch. */
   generation: number;
+  /** The end of the partition when the first batch of the assignment was fetched: nobody routed what comes after it. */
+  newFrom: number;
   /** The organizations that each unfinished batch leaves for later. */
   readonly unfinished: ReadonlySet<OrgId>[];
 }
@@ -108,7 +120,8 @@ export class RouteLogHandler {
     this.places.begin(batch);
     const intake = this.#take(batch, context);
     if (intake.isOver) return again;
-    const stay = this.#stayOf(intake, context.generation);
+    const stay = this.#stayOf(intake, context.generation, batch);
+    const isNew = isAtEnd(batch) ? ({ offset }: DueEvent) => offset >= stay.newFrom : () => false;
     const opened = open(batch, intake);
     const { fresh: events, remember } = stay.gate.sift(
       read.flatMap((event): DueEvent[] => {
@@ -122,17 +135,18 @@ export class RouteLogHandler {
     for (const record of opened.values()) record.close();
     const large = largeOrgs(events, subscribers, { from: this.largeFrom, unfinished: stay.unfinished });
     const isSmall = ({ orgId }: DueEvent) => !large.has(orgId);
-    await this.#route(events.filter(isSmall), subscribers, 'all');
+    await this.#route(events.filter(isSmall), subscribers, { deliveries: 'all', isNew });
     const left = events.filter((event) => !isSmall(event));
     if (left.length === 0) return intake.handled();
-    await this.#route(left, subscribers, 'urgent');
+    await this.#route(left, subscribers, { deliveries: 'urgent', isNew });
     stay.unfinished.push(large);
     const rest = async () => {
-      await this.#route(left, subscribers, 'others', () => {
+      const goOn = () => {
         if (!context.isStale()) return;
         intake.giveUp();
         throw new Error("the partition is no longer this router's");
-      });
+      };
+      await this.#route(left, subscribers, { deliveries: 'others', isNew, goOn });
       stay.unfinished.splice(stay.unfinished.indexOf(large), 1);
     };
     return { kind: 'unfinished', rest };
@@ -150,32 +164,34 @@ export class RouteLogHandler {
     return this.dispatcher.first.take(batch, context);
   }
 
-  #stayOf(intake: Intake, generation: number): Stay {
+  #stayOf(intake: Intake, generation: number, { partitionEnd = Infinity }: RecordBatch): Stay {
     let stay = this.#stays.get(intake.stay);
     if (stay === undefined) {
-      stay = { gate: new SeqGate(), generation, unfinished: [] };
+      stay = { gate: new SeqGate(), generation, newFrom: partitionEnd, unfinished: [] };
       this.#stays.set(intake.stay, stay);
     }
+    if (stay.generation !== generation) stay.newFrom = partitionEnd;
     stay.generation = generation;
     return stay;
   }
 
-  #subscribersOf(events: readonly (LogEvent & LoggedPlace)[]): Promise<Subscribers> {
+  async #subscribersOf(events: readonly (LogEvent & LoggedPlace)[]): Promise<Subscribers> {
     const first = new Map<OrgId, LoggedPlace>();
     for (const event of events) if (!first.has(event.orgId)) first.set(event.orgId, event);
-    return this.endpoints.subscribersOf(first);
+    const askedAtMs = performance.now();
+    return { of: await this.endpoints.subscribersOf(first), askedAtMs };
   }
 
   /**
    * Offers the first attempts of deliveries to their lane. Attempts beyond a share are put aside.
    * @param deliveries which of the events' deliveries to route. The events are complete with all but the urgent ones.
+   * @param isNew whether nobody can have made, ended or replayed a delivery of the event
    * @param goOn given for large organizations, and called in between; throws if this router must not go on
    */
   async #route(
     events: readonly DueEvent[],
     subscribers: Subscribers,
-    deliveries: Routed,
-    goOn?: () => void,
+    { deliveries, isNew, goOn }: Route,
   ): Promise<void> {
     if (events.length === 0) return;
     const trace = new BatchTrace(this.kit.tracing, 'route', this.kit.clock.now());
@@ -193,13 +209,16 @@ export class RouteLogHandler {
       const isFollowed = deliveries !== 'urgent' || receivers.length > 0;
       const traceparent = isFollowed ? trace.follow(event.traceparent, event) : event.traceparent;
       let lane: number | undefined;
-      for (const { id, isPaced, isOrdered, settings } of receivers) {
+      const canBeFound = isNew(event);
+      for (const { id, isPaced, isOrdered, settings, target: read } of receivers) {
         if (isOrdered) lane ??= laneOf(event.event, event.envelope);
         const due = firstAttempt({ ...event, traceparent }, id, {
           ...(isOrdered && lane !== undefined ? { lane } : {}),
           ...(isUrgent(event.event, settings) ? { isUrgent: true } : {}),
         });
-        if (isPaced || !this.dispatcher.offerFirst(due, event.record)) {
+        const target = canBeFound && !isPaced ? read() : undefined;
+        const found = target && { target, askedAtMs: subscribers.askedAtMs };
+        if (isPaced || !this.dispatcher.offerFirst(due, event.record, found)) {
           event.record.hold();
           aside.push({ due, isPaced, record: event.record });
         }
@@ -288,6 +307,11 @@ export class RouteLogHandler {
   }
 }
 
+/** Whether the batch reaches the end of the partition, so that its events were appended a moment ago. */
+function isAtEnd({ records, partitionEnd }: RecordBatch): boolean {
+  return partitionEnd !== undefined && (records.at(-1)?.offset ?? 0) + 1 >= partitionEnd;
+}
+
 /** Opens the records of the batch that this member has not opened before, by offset. */
 function open({ records }: RecordBatch, intake: Intake): Map<number, OpenRecord> {
   return new Map(
@@ -301,7 +325,7 @@ function subscribersOf(
   subscribers: Subscribers,
   deliveries: Routed,
 ): readonly RoutedSubscriber[] {
-  const all = subscribers.get(orgId) ?? [];
+  const all = subscribers.of.get(orgId) ?? [];
   if (deliveries === 'all') return all;
   return all.filter(({ settings }) => isUrgent(event, settings) === (deliveries === 'urgent'));
 }
@@ -339,7 +363,7 @@ function largeOrgs(
 ): ReadonlySet<OrgId> {
   const most = new Map<OrgId, number>();
   for (const { orgId } of events) {
-    most.set(orgId, (most.get(orgId) ?? 0) + (subscribers.get(orgId)?.length ?? 0));
+    most.set(orgId, (most.get(orgId) ?? 0) + (subscribers.of.get(orgId)?.length ?? 0));
   }
   const isLarge = ([orgId, deliveries]: readonly [OrgId, number]) =>
     deliveries >= from || unfinished.some((orgs) => orgs.has(orgId));

@@ -448,8 +448,9 @@ export class BatchConsumer {
       const read = this.options.unreadable === 'given' ? toStoredRecord : toReadableRecord;
       const records = messages.map((message) => read(topic, partition, message));
       const lastRecord = records.at(-1);
+      const partitionEnd = Number(batch.highWatermark);
       if (lastRecord !== undefined) this.#guard.seen(topic, partition, lastRecord);
-      handled = await this.options.handle({ topic, partition, records }, context);
+      handled = await this.options.handle({ topic, partition, records, partitionEnd }, context);
     } catch (error) {
       if (isOver()) return;
       const waitMs = this.#failing.failed(topic, partition, firstOffset, error);

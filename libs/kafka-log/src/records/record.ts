@@ -33,6 +33,8 @@ export interface RecordBatch {
   readonly topic: string;
   readonly partition: number;
   readonly records: readonly StoredRecord[];
+  /** The end of the partition when the records were fetched; missing if they were read without a consumer group. */
+  readonly partitionEnd?: number;
 }
 
 /** Estimates the record's size in a batch, bytes. */

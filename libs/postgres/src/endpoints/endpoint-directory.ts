@@ -1,4 +1,3 @@
-import type { KeyObject } from 'node:crypto';
 import {
   EventCursors,
   sentHeaders,
@@ -32,6 +31,8 @@ export type RoutedSubscriber = Subscriber &
     readonly isOrdered: boolean;
     /** The delivery settings that differ from the defaults; missing if none does. */
     readonly settings?: Partial<DeliverySettings>;
+    /** Returns where to push, as it was read; `undefined` if that has to be looked up for each attempt. */
+    readonly target: () => Target | undefined;
   };
 
 interface InactiveRow {
@@ -52,14 +53,25 @@ export type DispatchLookupResult =
   /** The attempt was made already, or its run is over: it was replayed, ended or delivered. */
   | { readonly kind: 'superseded' };
 
-interface DispatchRow {
-  readonly url: string | null;
+/** What an attempt needs of its endpoint. */
+interface TargetRow {
+  readonly url: string;
   readonly secret_ciphertext: Buffer;
   readonly previous_secret_ciphertext: Buffer | null;
-  readonly is_active: boolean;
   readonly activation: number;
   readonly delivery_settings: Partial<DeliverySettings> | null;
   readonly custom_headers_ciphertext: Buffer | null;
+}
+
+/** Selects a `TargetRow` from the endpoints `e`. */
+const TARGET_COLUMNS = `e.url, e.secret_ciphertext, e.activation, e.delivery_settings, e.custom_headers_ciphertext,
+  case when e.previous_secret_until > now() then e.previous_secret_ciphertext end as previous_secret_ciphertext`;
+
+/** An endpoint and a delivery to it. The url is `null` if the endpoint is deleted. */
+type DispatchRow = (TargetRow & DeliveryRow) | { readonly url: null };
+
+interface DeliveryRow {
+  readonly is_active: boolean;
   /** `null` unless the endpoint is an MCP subscription, as the next three. */
   readonly subscription_id: string | null;
   readonly org_id: OrgId;
@@ -72,7 +84,7 @@ interface DispatchRow {
   readonly is_ended: boolean;
 }
 
-function isSuperseded(due: DueAttempt, row: DispatchRow): boolean {
+function isSuperseded(due: DueAttempt, row: DeliveryRow): boolean {
   // Facts reach Postgres a moment after they happen. A delivery that is not stored yet cannot be over.
   if (row.run === null || row.run < due.run) return false;
   return row.run > due.run || row.attempts >= due.attempt || row.status !== 'pending' || row.is_ended;
@@ -100,25 +112,26 @@ export class EndpointDirectory {
   async subscribersOf(
     from: ReadonlyMap<OrgId, Pick<LoggedPlace, 'seq' | 'offset'>>,
   ): Promise<ReadonlyMap<OrgId, readonly RoutedSubscriber[]>> {
-    const rows = await this.store.prepared<{
-      id: EndpointId;
-      org_id: OrgId;
-      kind: EndpointKind;
-      events: string[];
-      widget_ids: WidgetId[] | null;
-      filter: string | null;
-      receives_after_seq: string;
-      receives_from_offset: string | null;
-      created_ms: string;
-      is_paced: boolean;
-      is_ordered: boolean;
-      delivery_settings: Partial<DeliverySettings> | null;
-      inactive: InactiveRow[] | null;
-    }>(
+    const rows = await this.store.prepared<
+      TargetRow & {
+        id: EndpointId;
+        org_id: OrgId;
+        kind: EndpointKind;
+        events: string[];
+        widget_ids: WidgetId[] | null;
+        filter: string | null;
+        receives_after_seq: string;
+        receives_from_offset: string | null;
+        created_ms: string;
+        is_paced: boolean;
+        is_ordered: boolean;
+        inactive: InactiveRow[] | null;
+      }
+    >(
       'subscribers',
       `select e.id, e.org_id, e.kind, e.events, e.widget_ids, e.filter, e.receives_after_seq, e.receives_from_offset,
          (extract(epoch from e.created_at) * 1000)::bigint as created_ms, e.is_paced, e.ordered_since is not null as is_ordered,
-         e.delivery_settings, p.inactive
+         ${TARGET_COLUMNS}, p.inactive
        from unnest($1::uuid[], $2::bigint[], $3::bigint[]) as asked(org_id, from_seq, from_offset)
        join endpoints e on e.org_id = asked.org_id
        left join lateral (
@@ -153,6 +166,9 @@ export class EndpointDirectory {
           atMs: Number(row.created_ms),
         },
         inactive: (row.inactive ?? []).map(toPeriod),
+        // What agents are called with changes with each call, and keys that sign are read when they do.
+        target: () =>
+          row.kind === 'mcp' || signsAsymmetrically(row.delivery_settings) ? undefined : this.#target(row),
       });
       byOrg.set(row.org_id, subscribers);
     }
@@ -163,8 +179,7 @@ export class EndpointDirectory {
   async lookUp(attempts: readonly DueAttempt[]): Promise<readonly DispatchLookupResult[]> {
     const rows = await this.store.prepared<DispatchRow>(
       'look_up_attempts',
-      `select e.url, e.secret_ciphertext, e.is_active, e.activation, e.delivery_settings, e.custom_headers_ciphertext,
-         case when e.previous_secret_until > now() then e.previous_secret_ciphertext end as previous_secret_ciphertext,
+      `select ${TARGET_COLUMNS}, e.is_active,
          m.id as subscription_id, m.org_id, m.watermark_seq, ${IS_IN_FORCE} as is_in_force, d.run, d.attempts, d.status, ${IS_ENDED} as is_ended
        from unnest($1::text[], $2::text[], $3::bigint[]) with ordinality as due(endpoint_id, delivery_id, created_ms, place)
        left join endpoints e on e.id = due.endpoint_id
@@ -182,7 +197,7 @@ export class EndpointDirectory {
         attempts.map(({ delivery }) => delivery.createdAtMs),
       ],
     );
-    const isAsymmetric = rows.some(({ delivery_settings: settings }) => signsAsymmetrically(settings));
+    const isAsymmetric = rows.some((row) => row.url !== null && signsAsymmetrically(row.delivery_settings));
     const signingKeys = isAsymmetric ? await this.#signingKeys.signing() : [];
     return attempts.map((due, index): DispatchLookupResult => {
       const row = rows[index];
@@ -190,36 +205,36 @@ export class EndpointDirectory {
       if (isSuperseded(due, row)) return { kind: 'superseded' };
       const isSubscription = row.subscription_id !== null;
       if (!row.is_active || (isSubscription && !row.is_in_force)) return { kind: 'inactive' };
-      const previous = row.previous_secret_ciphertext;
-      return {
-        kind: 'target',
-        target: {
-          url: row.url,
-          secret: this.#secret(row.secret_ciphertext),
-          previousSecret: previous === null ? null : this.#secret(previous),
-          activation: isSubscription ? UNCOUNTED_ACTIVATION : row.activation,
-          ...this.#mcpTarget(row),
-          ...this.#choices(row, signingKeys),
-        },
+      const target = {
+        ...this.#target(row),
+        ...(isSubscription ? { activation: UNCOUNTED_ACTIVATION } : {}),
+        ...this.#mcpTarget(row),
+        ...(signsAsymmetrically(row.delivery_settings) ? { signingKeys } : {}),
       };
+      return { kind: 'target', target };
     });
   }
 
-  #mcpTarget({ subscription_id: subscriptionId, org_id: orgId, watermark_seq: seq }: DispatchRow): Pick<Target, 'mcp'> {
+  #target(row: TargetRow): Target {
+    const {
+      previous_secret_ciphertext: previous,
+      delivery_settings: settings,
+      custom_headers_ciphertext: headers,
+    } = row;
+    return {
+      url: row.url,
+      secret: this.#secret(row.secret_ciphertext),
+      previousSecret: previous === null ? null : this.#secret(previous),
+      activation: row.activation,
+      ...(settings === null ? {} : { settings }),
+      ...(headers === null ? {} : { headers: sentHeaders(JSON.parse(this.#secret(headers)) as CustomHeaders) }),
+    };
+  }
+
+  #mcpTarget({ subscription_id: subscriptionId, org_id: orgId, watermark_seq: seq }: DeliveryRow): Pick<Target, 'mcp'> {
     if (subscriptionId === null) return {};
     this.#cursors ??= new EventCursors(this.cipher.keysFor(EVENT_CURSOR_KEYS));
     return { mcp: { subscriptionId, cursor: this.#cursors.at(orgId, seqFromText(seq)) } };
-  }
-
-  #choices(
-    { delivery_settings: settings, custom_headers_ciphertext: headers }: DispatchRow,
-    signingKeys: readonly KeyObject[],
-  ): Pick<Target, 'settings' | 'headers' | 'signingKeys'> {
-    return {
-      ...(settings === null ? {} : { settings }),
-      ...(headers === null ? {} : { headers: sentHeaders(JSON.parse(this.#secret(headers)) as CustomHeaders) }),
-      ...(signsAsymmetrically(settings) ? { signingKeys } : {}),
-    };
   }
 
   #secret(ciphertext: Buffer): string {
