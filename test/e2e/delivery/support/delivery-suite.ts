@@ -5,6 +5,7 @@ import { ApiClient } from '../../../support/api-client.js';
 import { anApiKey } from '../../../support/api-keys.js';
 import { aGapless, type GaplessUnderTest } from '../../../support/gapless.js';
 import { anOrgId } from '../../../support/ids.js';
+import { eventually } from '../../../support/infrastructure/eventually.js';
 import { aReceiver, type Receiver } from '../../../support/receiver.js';
 import { always } from './answers.js';
 import { Operator, type EndpointWithSecret } from './operator.js';
@@ -42,6 +43,13 @@ export class DeliverySuite {
   /** Asks Postgres as its owner: for what the api does not show. */
   query<Row>(sql: string, parameters: readonly unknown[] = []): Promise<readonly Row[]> {
     return this.app.app.get(Store).query<Row>(sql, parameters);
+  }
+
+  /** Makes the feed's table for what was appended so long ago: it may be that of the day before. */
+  async makeDayBefore(interval: string): Promise<void> {
+    const day = `select gapless_make_day('events', ((now() - $1::interval) at time zone 'UTC')::date)`;
+    // The projector or another test may make it at the same moment.
+    await eventually(() => this.query(day, [interval]));
   }
 
   async aReceiver(answer?: Receiver['answer']): Promise<Receiver> {
