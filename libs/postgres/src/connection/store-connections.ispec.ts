@@ -86,3 +86,30 @@ describe('a connection that is lost while it is lent', () => {
     expect(Math.min(...listeners)).toBeGreaterThan(0);
   });
 });
+
+describe('a connection', () => {
+  const MODE = `select current_setting('plan_cache_mode') as mode, pg_backend_pid() as pid`;
+  interface Mode {
+    readonly mode: string;
+    readonly pid: number;
+  }
+
+  it('plans prepared statements once, and others for their parameters', async () => {
+    const inTransaction = () => store.transaction((runner) => runner.query(MODE) as Promise<Mode[]>);
+    const modes = [
+      ...(await store.prepared<Mode>('mode', MODE, [])),
+      ...(await inTransaction()),
+      ...(await store.prepared<Mode>('mode', MODE, [])),
+      ...(await store.prepared<Mode>('mode', MODE, [])),
+      ...(await store.query<Mode>(MODE)),
+    ];
+    expect(modes.map(({ mode }) => mode)).toEqual([
+      'force_generic_plan',
+      'auto',
+      'force_generic_plan',
+      'force_generic_plan',
+      'auto',
+    ]);
+    expect(new Set(modes.map(({ pid }) => pid)).size).toBe(1);
+  });
+});
