@@ -103,7 +103,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'commit-early',
     breaks: 'the offset moves past an attempt that did not end',
     file: 'apps/dispatcher/src/lanes/lane-feeder.ts',
-    find: `      this.options.make(due, making).then(
+    find: `      this.options.make(due, making, found).then(
         () => {
           record.close();
         },
@@ -112,7 +112,7 @@ export const MUTATIONS: readonly Mutation[] = [
         },
       );
 `,
-    replace: `      this.options.make(due, making).finally(() => {
+    replace: `      this.options.make(due, making, found).finally(() => {
         record.close();
       });
 `,

@@ -1,8 +1,8 @@
-import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { logOutput } from './log-output.js';
+import { LogOutput } from './log-output.js';
 import { createLogger, type Logger } from './logger.js';
 
 let folder: string;
@@ -13,7 +13,7 @@ beforeEach(() => {
   jest.useFakeTimers();
   folder = mkdtempSync(join(tmpdir(), 'gapless-log-'));
   file = join(folder, 'log');
-  logger = createLogger('debug', 'test', logOutput(openSync(file, 'a')));
+  logger = createLogger('debug', 'test', new LogOutput(openSync(file, 'a')));
 });
 
 afterEach(() => {
@@ -21,11 +21,19 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
+interface Line {
+  readonly level: string;
+  readonly msg: string;
+  readonly lines?: number;
+}
+
+function told(): readonly Line[] {
+  const lines = readFileSync(file, 'utf8').split('\n');
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Line);
+}
+
 function written(): readonly string[] {
-  return readFileSync(file, 'utf8')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => (JSON.parse(line) as { msg: string }).msg);
+  return told().map(({ msg }) => msg);
 }
 
 describe('the output of the log', () => {
@@ -52,6 +60,54 @@ describe('the output of the log', () => {
     expect(written().length).toBeGreaterThan(20);
     jest.advanceTimersByTime(100);
     expect(written()).toEqual(Array.from({ length: 100 }, (_, line) => String(line)));
+  });
+
+  it('keeps lines while the disk is full, and counts those that are lost', () => {
+    const full = openSync('/dev/full', 'w');
+    let isFull = true;
+    const output = new LogOutput(openSync(file, 'a'), (fd, bytes, from) => writeSync(isFull ? full : fd, bytes, from));
+    const other = createLogger('info', 'test', output);
+    for (let line = 0; line < 1_200; line++) other.info({ filling: 'x'.repeat(1_000) }, String(line));
+    other.warn('while it is full');
+    jest.advanceTimersByTime(60_000);
+    expect(told()).toEqual([]);
+    isFull = false;
+    jest.advanceTimersByTime(500);
+    other.info('after it');
+    jest.advanceTimersByTime(100);
+    const lines = told();
+    const kept = lines.slice(0, -2);
+    expect(kept.map(({ msg }) => msg)).toEqual(kept.map((_, line) => String(line)));
+    expect(kept.length).toBeGreaterThan(800);
+    expect(lines.slice(-2)).toMatchObject([
+      { level: 'warn', msg: 'log.lines_lost', lines: 1_201 - kept.length },
+      { msg: 'after it' },
+    ]);
+  });
+
+  it('goes on after a reader that was slow for a moment', () => {
+    let isBusy = true;
+    const output = new LogOutput(openSync(file, 'a'), (fd, bytes, from) => {
+      if (isBusy && from > 0) throw Object.assign(new Error('write EAGAIN'), { code: 'EAGAIN' });
+      return writeSync(fd, bytes, from, Math.min(7, bytes.length - from));
+    });
+    createLogger('info', 'test', output).warn('one');
+    isBusy = false;
+    jest.advanceTimersByTime(500);
+    expect(written()).toEqual(['one']);
+  });
+
+  it('ends quietly once nobody reads the pipe', () => {
+    let tries = 0;
+    const output = new LogOutput(openSync(file, 'a'), () => {
+      tries++;
+      throw Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
+    });
+    const other = createLogger('info', 'test', output);
+    other.warn('one');
+    other.warn('two');
+    jest.advanceTimersByTime(10_000);
+    expect(tries).toBe(1);
   });
 
   it('has no timer while nothing waits', () => {

@@ -1,33 +1,77 @@
+import { writeSync as writeToFile } from 'node:fs';
 import { pino, type DestinationStream } from 'pino';
 
+/** The name under which pino looks whether a destination wants the level of each line. */
+const METADATA = Symbol.for('pino.metadata');
 /** Lines of at most this level may wait. There are many, and nobody has to act on one. */
 const WAITING_LEVEL = pino.levels.values['info'] ?? 0;
 /** How long a line waits for others, milliseconds. */
 const WAIT_MS = 100;
-/** Bytes that wait at most. */
-const WAITING_BYTES = 8 * 1024;
+/** Characters that wait at most, unless they cannot be written. */
+const WAITING = 8 * 1024;
+/** Characters that are kept while they cannot be written. */
+const KEPT = 1024 * 1024;
+/** When lines that could not be written are tried again, milliseconds. */
+const RETRY_MS = 500;
 
 /**
  * Writes lines to a file descriptor, several at a time: with a write for each line, the log takes a twentieth of the CPU
- * of a burst. Warnings and errors are written at once, with what waits before them.
- * @returns a destination for pino
+ * of a burst. Warnings and errors are written at once, with what waits before them. Never throws, and never waits: a
+ * full disk or a slow reader must not stop the work. Lines beyond what is kept meanwhile are lost, and counted in a line.
+ * pino's own destination tries again in a loop that blocks the process, and syncs the file with each flush.
  */
-export function logOutput(fd: number): DestinationStream {
-  const file = pino.destination({ dest: fd, sync: true, minLength: WAITING_BYTES });
-  let flushing: NodeJS.Timeout | undefined;
-  const flush = () => {
-    clearTimeout(flushing);
-    flushing = undefined;
-    file.flushSync();
-  };
-  process.once('exit', flush);
-  return {
-    [Symbol.for('pino.metadata')]: true,
-    lastLevel: 0,
-    write(line: string) {
-      file.write(line);
-      if (this.lastLevel > WAITING_LEVEL) flush();
-      else flushing ??= setTimeout(flush, WAIT_MS).unref();
-    },
-  } as DestinationStream & { lastLevel: number };
+export class LogOutput implements DestinationStream {
+  /** pino sets `lastLevel` before each line. */
+  readonly [METADATA] = true;
+  lastLevel = 0;
+  #waiting = '';
+  #lost = 0;
+  #isClosed = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly fd: number,
+    private readonly writeSync: (fd: number, bytes: Buffer, from: number) => number = writeToFile,
+  ) {
+    process.once('exit', () => {
+      this.#flush();
+    });
+  }
+
+  write(line: string): void {
+    if (this.#isClosed) return;
+    if (this.#lost > 0 || this.#waiting.length + line.length > KEPT) this.#lost++;
+    else this.#waiting += line;
+    // After a failure, the timer tries again, not each line.
+    if (this.#lost > 0) return;
+    if (this.lastLevel > WAITING_LEVEL || this.#waiting.length > WAITING) this.#flush();
+    else this.#flushIn(WAIT_MS);
+  }
+
+  #flushIn(waitMs: number): void {
+    this.#timer ??= setTimeout(() => {
+      this.#flush();
+    }, waitMs).unref();
+  }
+
+  #flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const bytes = Buffer.from(this.#waiting);
+    let written = 0;
+    try {
+      while (written < bytes.length) written += this.writeSync(this.fd, bytes, written);
+      this.#waiting = '';
+    } catch (error) {
+      this.#waiting = bytes.toString('utf8', written);
+      // Nobody reads the pipe any more.
+      if ((error as NodeJS.ErrnoException).code === 'EPIPE') this.#isClosed = true;
+      else this.#flushIn(RETRY_MS);
+      return;
+    }
+    if (this.#lost === 0) return;
+    const line = `{"level":"warn"${pino.stdTimeFunctions.isoTime()},"lines":${this.#lost},"msg":"log.lines_lost"}\n`;
+    this.#lost = 0;
+    this.write(line);
+  }
 }

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { pino, type DestinationStream, type Logger } from 'pino';
 import { describeError } from './describe-error.js';
-import { logOutput } from './log-output.js';
+import { LogOutput } from './log-output.js';
 
 export type { Logger } from 'pino';
 
@@ -31,7 +31,7 @@ const REDACTING = Object.fromEntries([...UNTOLD].map((name) => [name, () => REDA
 export function createLogger(
   level: string,
   name: string,
-  output = level === 'silent' ? undefined : (terminal() ?? logOutput(STANDARD_OUTPUT)),
+  output = level === 'silent' ? undefined : (terminal() ?? new LogOutput(STANDARD_OUTPUT)),
 ): Logger {
   const options = {
     level,
