@@ -1,6 +1,7 @@
 import { writeSync as writeToFile } from 'node:fs';
 import { pino, type DestinationStream } from 'pino';
 
+const LINES_LOST = 'log.lines_lost';
 /** The name under which pino looks whether a destination wants the level of each line. */
 const METADATA = Symbol.for('pino.metadata');
 /** Lines of at most this level may wait. There are many, and nobody has to act on one. */
@@ -70,7 +71,7 @@ export class LogOutput implements DestinationStream {
       return;
     }
     if (this.#lost === 0) return;
-    const line = `{"level":"warn"${pino.stdTimeFunctions.isoTime()},"lines":${this.#lost},"msg":"log.lines_lost"}\n`;
+    const line = `{"level":"warn"${pino.stdTimeFunctions.isoTime()},"lines":${this.#lost},"msg":"${LINES_LOST}"}\n`;
     this.#lost = 0;
     this.write(line);
   }
