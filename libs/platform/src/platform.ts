@@ -4,6 +4,7 @@ import { isPostgresAway, Store } from '#libs/postgres';
 import { Appenders, isPassingKafkaError, KafkaConnection, ReadingStalledError, type TopicNames } from '#libs/kafka-log';
 import { HealthBoard, startStep, type Config, type Logger, type StartStepOptions } from '#libs/runtime';
 import type { Tracing } from '#libs/telemetry';
+import { FeedServersWatch } from './feed-servers-watch.js';
 import { joinInstallation } from './join-installation.js';
 import { CLOCK, CONFIG, LOGGER, TOPICS, TRACING } from './tokens.js';
 
@@ -20,6 +21,7 @@ export class Platform implements OnApplicationShutdown {
     private readonly kafka: KafkaConnection,
     private readonly appenders: Appenders,
     private readonly store: Store,
+    private readonly feedServers: FeedServersWatch,
   ) {}
 
   /**
@@ -32,6 +34,7 @@ export class Platform implements OnApplicationShutdown {
     this.health.waiting('postgres', 'connecting');
     await Promise.all([this.#reachKafka(signal), this.#joinPostgres(signal)]);
     await this.#joinKafka(signal);
+    await this.feedServers.join();
   }
 
   async onApplicationShutdown(): Promise<void> {

@@ -1,0 +1,94 @@
+import {
+  InstallationMismatchError,
+  judgeListedPlace,
+  judgeMainPlace,
+  type FeedPlace,
+  type FeedPlaceVerdict,
+  type PlacedDatabase,
+} from '#libs/domain';
+import type { FeedServer } from './feed-servers.js';
+import type { Store } from './store.js';
+
+interface PlaceRow {
+  readonly id: string;
+  readonly feed_place: number | null;
+  readonly feed_places: number;
+  readonly feed_joined: readonly number[];
+}
+
+/** Each database that shares the feed knows its part of it. So a list in another order or of another length is refused. */
+export class FeedPlaces {
+  /** @param store the main database, which has its installation */
+  constructor(private readonly store: Store) {}
+
+  /** The place that the settings give to the main database. */
+  get ofMain(): FeedPlace {
+    return { place: this.store.feed.mainPlace, places: this.store.feed.all.length };
+  }
+
+  /** @throws InstallationMismatchError when the settings give the main database another place than it has */
+  async checkMain(): Promise<void> {
+    const row = await readPlace(this.store);
+    if (row !== null) throwIfRefused(judgeMainPlace({ place: row.feed_place, places: row.feed_places }, this.ofMain));
+  }
+
+  /**
+   * Opens a database that shares the feed, and checks its place. A new database takes its place.
+   * @throws InstallationMismatchError, the error of its migrations, or that of a server that is away
+   */
+  async join(server: FeedServer): Promise<void> {
+    const { store, place } = server;
+    await store.openNow();
+    // Another process may be giving it its place right now. A second look sees that.
+    let verdict = await this.#judge(server);
+    if (verdict.kind === 'refuse') verdict = await this.#judge(server);
+    throwIfRefused(verdict);
+    if (verdict.kind === 'begin') {
+      await this.#give(server);
+      throwIfRefused(await this.#judge(server));
+    }
+    await this.store.query(
+      `with joined as (
+         update installation set feed_joined = feed_joined || $1::int where not $1::int = any(feed_joined)
+       ) select 1`,
+      [place],
+    );
+    this.store.feed.joined(server);
+  }
+
+  /** Opens every other database. @throws like `join` */
+  async joinAll(): Promise<void> {
+    await this.checkMain();
+    for (const server of this.store.feed.others) await this.join(server);
+  }
+
+  async #judge({ store, place, name }: FeedServer): Promise<FeedPlaceVerdict> {
+    const [main, found] = [await readPlace(this.store), await readPlace(store)];
+    if (main === null) throw new Error('the main database has no installation yet');
+    const row: PlacedDatabase | null =
+      found === null ? null : { installation: found.id, place: found.feed_place, places: found.feed_places };
+    const expected = { installation: main.id, place, places: this.ofMain.places };
+    return judgeListedPlace({ name, row, expected, hasJoined: main.feed_joined.includes(place) });
+  }
+
+  /** Writes the installation of the main database into a new one, with its place. */
+  async #give({ store, place }: FeedServer): Promise<void> {
+    const [row] = await this.store.query<{ row: object }>('select to_json(i) as row from installation i');
+    await store.query(
+      `with placed as (
+         insert into installation
+         select * from json_populate_record(null::installation, $1::json) on conflict do nothing
+       ) select 1`,
+      [JSON.stringify({ ...row?.row, feed_place: place, feed_places: this.ofMain.places, feed_joined: [] })],
+    );
+  }
+}
+
+async function readPlace(store: Store): Promise<PlaceRow | null> {
+  const [row] = await store.query<PlaceRow>('select id, feed_place, feed_places, feed_joined from installation');
+  return row ?? null;
+}
+
+function throwIfRefused(verdict: FeedPlaceVerdict): void {
+  if (verdict.kind === 'refuse') throw new InstallationMismatchError(verdict.reason);
+}
