@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 /** Settings with which a Gapless can be tried on loopback, beside where its servers are. */
 export function anEnvironment(): Readonly<Record<string, string>> {
   return {
-    PARTITIONS: '3',
+    PARTITIONS: process.env['TEST_FEED_DATABASES'] ?? '3',
     ALLOW_HTTP_URLS: 'true',
     ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8,::1/128',
     SECRET_ENCRYPTION_KEYS: `test:${randomBytes(32).toString('base64')}`,

@@ -28,6 +28,7 @@ export { EndpointVersions } from './endpoints/endpoint-versions.js';
 export * from './endpoints/paced-endpoints.js';
 export * from './feed/feed-audit.js';
 export * from './feed/feed-cursors.js';
+export { FeedMove } from './feed/feed-move.js';
 export * from './feed/feed-page.js';
 export * from './feed/feed-reader.js';
 export * from './feed/feed-repair.js';

@@ -26,8 +26,12 @@ function refuse(...lines: readonly string[]): FeedPlaceVerdict {
   return { kind: 'refuse', reason: [...lines, HOW_TO_MOVE].join('\n') };
 }
 
+/** The place of a main database while the feed moves to other databases. No list agrees with it. */
+export const MOVING: FeedPlace = { place: null, places: 0 };
+
 /** Judges whether the main database has the place that the settings give it. */
 export function judgeMainPlace(found: FeedPlace, expected: FeedPlace): FeedPlaceVerdict {
+  if (found.places === MOVING.places) return refuse('The feed was being moved to other databases, and that has not ended.');
   if (found.places !== expected.places) {
     return refuse(
       `PROJECTION_DATABASE_URLS makes ${counted(expected.places)} hold the feed, but this installation spreads it over ${counted(found.places)}.`,

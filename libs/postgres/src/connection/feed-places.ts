@@ -2,6 +2,7 @@ import {
   InstallationMismatchError,
   judgeListedPlace,
   judgeMainPlace,
+  MOVING,
   type FeedPlace,
   type FeedPlaceVerdict,
   type PlacedDatabase,
@@ -40,19 +41,22 @@ export class FeedPlaces {
     const { store, place } = server;
     await store.openNow();
     // Another process may be giving it its place right now. A second look sees that.
-    let verdict = await this.#judge(server);
-    if (verdict.kind === 'refuse') verdict = await this.#judge(server);
+    let { verdict, isNoted } = await this.#judge(server);
+    if (verdict.kind === 'refuse') ({ verdict, isNoted } = await this.#judge(server));
     throwIfRefused(verdict);
     if (verdict.kind === 'begin') {
       await this.#give(server);
-      throwIfRefused(await this.#judge(server));
+      throwIfRefused((await this.#judge(server)).verdict);
     }
-    await this.store.query(
-      `with joined as (
-         update installation set feed_joined = feed_joined || $1::int where not $1::int = any(feed_joined)
-       ) select 1`,
-      [place],
-    );
+    // Commands that only read do not have the right to note it.
+    if (!isNoted) {
+      await this.store.query(
+        `with joined as (
+           update installation set feed_joined = feed_joined || $1::int where not $1::int = any(feed_joined)
+         ) select 1`,
+        [place],
+      );
+    }
     this.store.feed.joined(server);
   }
 
@@ -62,13 +66,55 @@ export class FeedPlaces {
     for (const server of this.store.feed.others) await this.join(server);
   }
 
-  async #judge({ store, place, name }: FeedServer): Promise<FeedPlaceVerdict> {
+  /**
+   * Begins to give the databases new places: until `endMove`, no process starts. The databases must be open.
+   * @throws InstallationMismatchError if a database belongs to another installation
+   */
+  async beginMove(): Promise<void> {
+    const main = await readPlace(this.store);
+    if (main === null) throw new InstallationMismatchError('The main database has no installation yet. Start the stages.');
+    for (const { store, name } of this.store.feed.others) {
+      const row = await readPlace(store);
+      if (row === null || row.id === main.id) continue;
+      throw new InstallationMismatchError(
+        `The database ${name} of PROJECTION_DATABASE_URLS belongs to installation ${row.id}, and not to ${main.id}.`,
+      );
+    }
+    await this.#place(this.store, MOVING, []);
+  }
+
+  /** Gives each database its place. All have their part of the feed. */
+  async endMove(): Promise<void> {
+    const { others } = this.store.feed;
+    for (const server of others) {
+      await this.#give(server);
+      await this.#place(server.store, { place: server.place, places: this.ofMain.places }, []);
+    }
+    await this.#place(
+      this.store,
+      this.ofMain,
+      others.map(({ place }) => place),
+    );
+  }
+
+  async #place(store: Store, { place, places }: FeedPlace, joined: readonly number[]): Promise<void> {
+    await store.query(
+      `with placed as (
+         update installation set feed_place = $1, feed_places = $2, feed_joined = $3
+       ) select 1`,
+      [place, places, joined],
+    );
+  }
+
+  async #judge({ store, place, name }: FeedServer) {
+    // In this order: a database is noted after it got its place.
     const [main, found] = [await readPlace(this.store), await readPlace(store)];
     if (main === null) throw new Error('the main database has no installation yet');
     const row: PlacedDatabase | null =
       found === null ? null : { installation: found.id, place: found.feed_place, places: found.feed_places };
     const expected = { installation: main.id, place, places: this.ofMain.places };
-    return judgeListedPlace({ name, row, expected, hasJoined: main.feed_joined.includes(place) });
+    const isNoted = main.feed_joined.includes(place);
+    return { verdict: judgeListedPlace({ name, row, expected, hasJoined: isNoted }), isNoted };
   }
 
   /** Writes the installation of the main database into a new one, with its place. */

@@ -145,10 +145,10 @@ const PAGE = pageSql(
   'select envelope from events where org_id = $1 and seq = found.seq and appended_at = found.appended_at limit 1',
 );
 
-/** For events of another database. Their envelopes come later. The parameters $4, $5 and $10 are of no use. */
+/** For events of another database. Their envelopes come later. It names parameters that it does not need. */
 const PAGE_OF_GIVEN = pageSql(
-  `${GIVEN} where $4::text is null and $5::text is null and $10::text is null order by seq`,
-  'select null::bytea as envelope',
+  `${GIVEN} where $1::uuid is not null and $4::text is null and $5::text is null and $10::text is null order by seq`,
+  `select ''::bytea as envelope`,
 );
 
 /** Parameters: org, seqs, times of append. */
