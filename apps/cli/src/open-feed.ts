@@ -9,7 +9,9 @@ export async function openFeed(store: Store, { placesAreChecked } = { placesAreC
       await server.store.openNow();
     } catch (error) {
       if (error instanceof OperatorError) throw error;
-      throw new CliError(`the database ${server.name} of PROJECTION_DATABASE_URLS cannot be used: ${awayReason(error)}`);
+      throw new CliError(
+        `the database ${server.name} of PROJECTION_DATABASE_URLS cannot be used: ${awayReason(error)}`,
+      );
     }
   }
   if (placesAreChecked) await new FeedPlaces(store).joinAll();

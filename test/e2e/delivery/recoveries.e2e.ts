@@ -193,9 +193,11 @@ describe('what was never sent', () => {
     await nothingMoreComes(to.receiver, 500);
     expect(await to.operator.recovery(to.endpoint.id, begun.id)).toMatchObject({ status: 'running', scheduled: 0 });
     // As if a minute had passed, which may be on the day before.
-    await suite.query(`select gapless_make_day('events', ((now() - interval '2 minutes') at time zone 'UTC')::date)`);
+    const { orgId } = to.operator;
+    const makeDay = `select gapless_make_day('events', ((now() - interval '2 minutes') at time zone 'UTC')::date)`;
+    await suite.queryFeed(orgId, makeDay);
     const age = `update events set appended_at = appended_at - interval '1 minute' where org_id = $1 and seq = 2`;
-    await suite.query(age, [to.operator.orgId]);
+    await suite.queryFeed(orgId, age, [orgId]);
     await eventually(async () => {
       expect(to.seqs()).toEqual([2]);
       expect(await to.operator.recovery(to.endpoint.id, begun.id)).toMatchObject({ status: 'done', scheduled: 1 });

@@ -48,9 +48,7 @@ export function rebuildCommand(
         withInstallation(
           environment,
           (installation) =>
-            assigns
-              ? assignPlaces(installation, request.nowMs, progress)
-              : rebuild(installation, request, progress),
+            assigns ? assignPlaces(installation, request.nowMs, progress) : rebuild(installation, request, progress),
           { placesAreChecked: !assigns },
         ),
       );

@@ -31,7 +31,8 @@ export const MOVING: FeedPlace = { place: null, places: 0 };
 
 /** Judges whether the main database has the place that the settings give it. */
 export function judgeMainPlace(found: FeedPlace, expected: FeedPlace): FeedPlaceVerdict {
-  if (found.places === MOVING.places) return refuse('The feed was being moved to other databases, and that has not ended.');
+  if (found.places === MOVING.places)
+    return refuse('The feed was being moved to other databases, and that has not ended.');
   if (found.places !== expected.places) {
     return refuse(
       `PROJECTION_DATABASE_URLS makes ${counted(expected.places)} hold the feed, but this installation spreads it over ${counted(found.places)}.`,

@@ -72,7 +72,8 @@ export class FeedPlaces {
    */
   async beginMove(): Promise<void> {
     const main = await readPlace(this.store);
-    if (main === null) throw new InstallationMismatchError('The main database has no installation yet. Start the stages.');
+    if (main === null)
+      throw new InstallationMismatchError('The main database has no installation yet. Start the stages.');
     for (const { store, name } of this.store.feed.others) {
       const row = await readPlace(store);
       if (row === null || row.id === main.id) continue;

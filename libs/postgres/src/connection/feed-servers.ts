@@ -88,9 +88,7 @@ export class FeedServers {
     orgIdOf: (thing: T) => OrgId,
     act: (store: Store, things: readonly T[]) => Promise<Result>,
   ): Promise<readonly Result[]> {
-    return Promise.all(
-      [...this.group(things, orgIdOf)].map(([{ place }, some]) => act(this.ofPartition(place), some)),
-    );
+    return Promise.all([...this.group(things, orgIdOf)].map(([{ place }, some]) => act(this.ofPartition(place), some)));
   }
 
   /** Like `each`, but leaves out the things of databases that are away. The main one must not be. */

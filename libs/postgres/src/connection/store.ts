@@ -164,7 +164,11 @@ export class Store {
     const storeOf = (databaseUrl: string) =>
       databaseName(databaseUrl) === main
         ? this
-        : new Store({ ...own, databaseUrl, tenantDatabaseUrl: withLoginOf(own.tenantDatabaseUrl ?? null, databaseUrl) });
+        : new Store({
+            ...own,
+            databaseUrl,
+            tenantDatabaseUrl: withLoginOf(own.tenantDatabaseUrl ?? null, databaseUrl),
+          });
     const urls = databaseUrls.length === 0 ? [own.databaseUrl] : databaseUrls;
     const servers = urls.map((url, place) => ({ place, name: databaseName(url), store: storeOf(url) }));
     return new FeedServers(this, servers, partitionOf);
@@ -172,18 +176,15 @@ export class Store {
 
   /** Waits with back-off until Postgres answers and its schema is up to date, and reports what it waits for. */
   async open(onWait: (reason: string) => void, signal?: AbortSignal): Promise<void> {
-    await untilItWorks(
-      () => this.openNow(),
-      {
-        ...(signal === undefined ? {} : { signal }),
-        onFailure: (error, failures, waitMs) => {
-          if (!isPassingInAMoment(error)) throw error;
-          const reason = awayReason(error);
-          onWait(reason);
-          this.#logger.warn({ reason, failures, wait_ms: waitMs }, 'postgres.waiting');
-        },
+    await untilItWorks(() => this.openNow(), {
+      ...(signal === undefined ? {} : { signal }),
+      onFailure: (error, failures, waitMs) => {
+        if (!isPassingInAMoment(error)) throw error;
+        const reason = awayReason(error);
+        onWait(reason);
+        this.#logger.warn({ reason, failures, wait_ms: waitMs }, 'postgres.waiting');
       },
-    );
+    });
   }
 
   /** Opens the store without waiting. @throws if Postgres is away, or its schema behind; you can call it again */

@@ -258,12 +258,7 @@ export class RecoverySource {
   }
 
   /** Reads the events in their own database before their deliveries, and the envelopes of those that are found last. */
-  async #lookElsewhere(
-    orgId: OrgId,
-    endpointId: EndpointId,
-    bounds: Bounds,
-    rest: Rest,
-  ): Promise<readonly Row[]> {
+  async #lookElsewhere(orgId: OrgId, endpointId: EndpointId, bounds: Bounds, rest: Rest): Promise<readonly Row[]> {
     const feed = this.store.feed.of(orgId);
     const [given] = await feed.forOrg(
       orgId,

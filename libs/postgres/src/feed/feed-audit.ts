@@ -93,7 +93,10 @@ export class FeedAudit {
       const event = events[Number(place) - 1];
       return event === undefined ? [] : [{ event, columns }];
     });
-    const elsewhere = await this.#withAnyTime(store, found.filter(({ columns }) => columns[0] === 'row'));
+    const elsewhere = await this.#withAnyTime(
+      store,
+      found.filter(({ columns }) => columns[0] === 'row'),
+    );
     return found.map((mismatch) =>
       elsewhere.has(mismatch.event) ? { ...mismatch, columns: ['appended_at'] as const } : mismatch,
     );

@@ -253,12 +253,13 @@ export class FeedReader {
   async bounds(orgId: OrgId, nowMs: number): Promise<FeedBounds> {
     const from = new Date(nowMs - this.retentionMs);
     const least = this.#leastOf(orgId, from);
-    const [row] = await this.store.feed.of(orgId).preparedForOrg<{ head: string | null; oldest: string | null }>(
-      orgId,
-      'feed-bounds',
-      BOUNDS,
-      [orgId, from, least],
-    );
+    const [row] = await this.store.feed
+      .of(orgId)
+      .preparedForOrg<{ head: string | null; oldest: string | null }>(orgId, 'feed-bounds', BOUNDS, [
+        orgId,
+        from,
+        least,
+      ]);
     const headSeq = seqFromText(row?.head ?? '0');
     this.#remember(orgId, from, least, row?.oldest ?? null);
     return { headSeq, oldestSeq: oldestOf(row?.oldest ?? null, headSeq) };
@@ -288,12 +289,9 @@ export class FeedReader {
    * @returns at least `after`, at most `head`
    */
   async seqBefore(orgId: OrgId, appendedAt: Date, after: Seq, head: Seq): Promise<Seq> {
-    const [row] = await this.store.feed.of(orgId).preparedForOrg<{ seq: string }>(orgId, 'feed-seq-before', SEQ_BEFORE, [
-      orgId,
-      appendedAt,
-      after,
-      head,
-    ]);
+    const [row] = await this.store.feed
+      .of(orgId)
+      .preparedForOrg<{ seq: string }>(orgId, 'feed-seq-before', SEQ_BEFORE, [orgId, appendedAt, after, head]);
     return seqFromText(row?.seq ?? String(after));
   }
 

@@ -49,9 +49,7 @@ export class FeedRepair {
     const { feed } = this.store;
     const found = await Promise.all(
       feed.all.map(({ place }) =>
-        feed
-          .ofPartition(place)
-          .query<{ org_id: OrgId; last_seq: string }>('select org_id, last_seq from org_heads'),
+        feed.ofPartition(place).query<{ org_id: OrgId; last_seq: string }>('select org_id, last_seq from org_heads'),
       ),
     );
     return new Map(found.flat().map((row) => [row.org_id, seqFromText(row.last_seq)]));

@@ -254,7 +254,12 @@ export class McpUpkeep {
       [orgId, about.name, about.widget_id, caughtUpSeq, catchUpToSeq, keptSince, limit],
     );
     // Read after the events, so that one that is delivered meanwhile is not taken for one without a delivery.
-    const deliveries = await this.store.query<{ at: number; run: number; status: DeliveryStatus; last_error: string | null }>(
+    const deliveries = await this.store.query<{
+      at: number;
+      run: number;
+      status: DeliveryStatus;
+      last_error: string | null;
+    }>(
       `select (asked.at - 1)::int as at, d.* from unnest($2::bigint[], $3::timestamptz[]) with ordinality
          as asked(seq, appended_at, at)
        cross join lateral (
@@ -264,7 +269,9 @@ export class McpUpkeep {
        ) d`,
       [endpointId, events.map(({ seq }) => seq), events.map((event) => event.appended_at)],
     );
-    const byPlace = new Map(deliveries.map(({ at, run, status, last_error: lastError }) => [at, { run, status, lastError }]));
+    const byPlace = new Map(
+      deliveries.map(({ at, run, status, last_error: lastError }) => [at, { run, status, lastError }]),
+    );
     return events.map((row, at) => ({
       eventId: row.event_id,
       event: row.event_type,

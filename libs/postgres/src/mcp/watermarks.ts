@@ -104,7 +104,8 @@ const UNDELIVERED = `
   order by e.seq`;
 
 /** Parameters: a subscription, its endpoint, the seq. */
-const MOVE = 'update mcp_subscriptions set watermark_seq = $3 where id = $1 and endpoint_id = $2 and watermark_seq < $3';
+const MOVE =
+  'update mcp_subscriptions set watermark_seq = $3 where id = $1 and endpoint_id = $2 and watermark_seq < $3';
 
 interface Filtered {
   readonly id: string;
@@ -153,14 +154,7 @@ async function settledTo(
   const { org_id, endpoint_id, name, widget_id, last_seq, filter } = subscription;
   let reached = seqFromText(subscription.watermark_seq);
   for (let page = 0; page < FILTERED_PAGES; page++) {
-    const events = (await undelivered([
-      endpoint_id,
-      org_id,
-      name,
-      widget_id,
-      reached,
-      last_seq,
-    ])) as Undelivered[];
+    const events = (await undelivered([endpoint_id, org_id, name, widget_id, reached, last_seq])) as Undelivered[];
     if (events.length === 0) return seqFromText(last_seq);
     for (const event of events) {
       if (isOpen(event, filter, filters)) return (seqFromText(event.seq) - 1) as Seq;
@@ -170,7 +164,11 @@ async function settledTo(
   return reached;
 }
 
-function isOpen({ is_known, is_settled, envelope }: Undelivered, filter: string | null, filters: EventFilters): boolean {
+function isOpen(
+  { is_known, is_settled, envelope }: Undelivered,
+  filter: string | null,
+  filters: EventFilters,
+): boolean {
   if (is_known) return !is_settled;
   return filter === null || (envelope !== null && isReceived(filteredReception(filter, envelope, filters)));
 }

@@ -11,10 +11,12 @@ export class AppendTimes {
    * @param partition the org's partition of the log
    */
   async upTo(orgId: OrgId, partition: number, seq: Seq): Promise<number | undefined> {
-    const [row] = await this.store.feed.ofPartition(partition).query<{ appended_at: Date }>(
-      'select appended_at from events where org_id = $1 and seq <= $2 order by seq desc limit 1',
-      [orgId, seq],
-    );
+    const [row] = await this.store.feed
+      .ofPartition(partition)
+      .query<{ appended_at: Date }>(
+        'select appended_at from events where org_id = $1 and seq <= $2 order by seq desc limit 1',
+        [orgId, seq],
+      );
     return row?.appended_at.getTime();
   }
 }

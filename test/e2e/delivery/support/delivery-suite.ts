@@ -44,6 +44,11 @@ export class DeliverySuite {
     return this.app.app.get(Store).query<Row>(sql, parameters);
   }
 
+  /** Asks the database with the feed of the org. */
+  queryFeed<Row>(orgId: OrgId, sql: string, parameters: readonly unknown[] = []): Promise<readonly Row[]> {
+    return this.app.app.get(Store).feed.of(orgId).query<Row>(sql, parameters);
+  }
+
   async aReceiver(answer?: Receiver['answer']): Promise<Receiver> {
     return this.closing(await aReceiver(answer));
   }
