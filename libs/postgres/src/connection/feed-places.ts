@@ -7,8 +7,7 @@ import {
   type FeedPlaceVerdict,
   type PlacedDatabase,
 } from '#libs/domain';
-import type { FeedServer } from './feed-servers.js';
-import type { Store } from './store.js';
+import type { FeedServer, Store } from './store.js';
 
 interface PlaceRow {
   readonly id: string;

@@ -1,9 +1,14 @@
 import { SEQ_NONE, type OrgId } from '#libs/domain';
 import { awayReason, FeedServerAwayError, isPostgresAway } from './postgres-away.js';
-import type { Store } from './store.js';
+
+/** The part of a store that is needed here. */
+interface AnyStore {
+  prepared<Row>(name: string, sql: string, parameters: readonly unknown[]): Promise<readonly Row[]>;
+  close(): Promise<void>;
+}
 
 /** A database that holds a part of the feed. */
-export interface FeedServer {
+export interface PlacedServer<Store extends AnyStore> {
   /** From 0. Partition p of the log is at place p modulo the number of places. */
   readonly place: number;
   /** `host:port/database`, without the account. */
@@ -12,7 +17,7 @@ export interface FeedServer {
 }
 
 /** The databases that share the feed. Usually it is the main one alone. */
-export class FeedServers {
+export class FeedServers<Store extends AnyStore> {
   /** The places of databases whose place was checked. */
   readonly #joined = new Set<number>();
   /** Why databases cannot be used now, by place. The main database is not in it: without it, nothing works. */
@@ -21,19 +26,19 @@ export class FeedServers {
   /** @param partitionOf the partition of the log that an org is in; needed if there are several databases */
   constructor(
     private readonly main: Store,
-    readonly all: readonly FeedServer[],
+    readonly all: readonly PlacedServer<Store>[],
     private readonly partitionOf: (orgId: OrgId) => number,
   ) {
     for (const { place } of this.others) this.#away.set(place, 'not connected yet');
   }
 
   /** The databases besides the main one. */
-  get others(): readonly FeedServer[] {
+  get others(): readonly PlacedServer<Store>[] {
     return this.all.filter(({ store }) => store !== this.main);
   }
 
   /** The databases that can be used now. */
-  get reachable(): readonly FeedServer[] {
+  get reachable(): readonly PlacedServer<Store>[] {
     return this.#away.size === 0 ? this.all : this.all.filter(({ place }) => !this.#away.has(place));
   }
 
@@ -69,10 +74,10 @@ export class FeedServers {
   }
 
   /** Groups things by the database of their org. */
-  group<T>(things: readonly T[], orgIdOf: (thing: T) => OrgId): ReadonlyMap<FeedServer, readonly T[]> {
+  group<T>(things: readonly T[], orgIdOf: (thing: T) => OrgId): ReadonlyMap<PlacedServer<Store>, readonly T[]> {
     const [only, ...more] = this.all;
     if (only !== undefined && more.length === 0) return new Map(things.length === 0 ? [] : [[only, things]]);
-    const groups = new Map<FeedServer, T[]>();
+    const groups = new Map<PlacedServer<Store>, T[]>();
     for (const thing of things) {
       const server = this.#ofOrg(orgIdOf(thing));
       const group = groups.get(server);
@@ -125,22 +130,22 @@ export class FeedServers {
   }
 
   /** Notes that the database was opened, and has the right place. It can be used. */
-  joined({ place }: FeedServer): void {
+  joined({ place }: PlacedServer<Store>): void {
     this.#joined.add(place);
     this.#away.delete(place);
   }
 
-  hasJoined({ place }: FeedServer): boolean {
+  hasJoined({ place }: PlacedServer<Store>): boolean {
     return this.#joined.has(place);
   }
 
   /** Notes that the database cannot be used. */
-  away({ place }: FeedServer, reason: string): void {
+  away({ place }: PlacedServer<Store>, reason: string): void {
     this.#away.set(place, reason);
   }
 
   /** Notes that the database can be used again. */
-  back({ place }: FeedServer): void {
+  back({ place }: PlacedServer<Store>): void {
     if (this.#joined.has(place)) this.#away.delete(place);
   }
 
@@ -148,11 +153,11 @@ export class FeedServers {
     await Promise.all(this.others.map(({ store }) => store.close()));
   }
 
-  #ofOrg(orgId: OrgId): FeedServer {
+  #ofOrg(orgId: OrgId): PlacedServer<Store> {
     return this.#at(this.all.length === 1 ? 0 : this.partitionOf(orgId));
   }
 
-  #at(partition: number): FeedServer {
+  #at(partition: number): PlacedServer<Store> {
     const server = this.all[partition % this.all.length];
     if (server === undefined) throw new Error(`no database has the feed of partition ${partition}`);
     return server;

@@ -11,7 +11,7 @@ import { EndpointEntity } from '../entities/endpoint.entity.js';
 import { MIGRATIONS } from '../migrations/index.js';
 import { ADVISORY_LOCKS } from './advisory-locks.js';
 import { withArrayText } from './array-text.js';
-import { FeedServers } from './feed-servers.js';
+import { FeedServers, type PlacedServer } from './feed-servers.js';
 import { awayReason, isPostgresAway } from './postgres-away.js';
 import { makeTenantLogin, openAsTenant, tenantUrl } from './tenant-login.js';
 
@@ -105,11 +105,14 @@ export class SchemaBehindError extends OperatorError {
   }
 }
 
+/** A database that holds a part of the feed. */
+export type FeedServer = PlacedServer<Store>;
+
 /** A process' connection to Postgres. */
 export class Store {
   readonly dataSource: DataSource;
   /** The databases that hold the feed. */
-  readonly feed: FeedServers;
+  readonly feed: FeedServers<Store>;
   readonly #settings: PostgresDataSourceOptions;
   readonly #logger: Logger;
   readonly #migratesWhenOpened: boolean;
@@ -157,7 +160,7 @@ export class Store {
     this.feed = this.#feedServers();
   }
 
-  #feedServers(): FeedServers {
+  #feedServers(): FeedServers<Store> {
     const { feed, ...own } = this.#options;
     const { databaseUrls = [], partitionOf = () => 0 } = feed ?? {};
     const main = databaseName(own.databaseUrl);

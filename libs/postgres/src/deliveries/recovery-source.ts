@@ -82,8 +82,9 @@ const LOOKED_AT = (after: string, from: string, until: string, through: string) 
 
 /** Events that another database has, from one JSON array. */
 const GIVEN = `
-    select * from json_to_recordset($3::json)
-      as given(seq bigint, appended_at timestamptz, event_id text, event_type text, widget_id uuid)`;
+    select (event->>'seq')::bigint as seq, (event->>'appended_at')::timestamptz as appended_at, event->>'event_id' as event_id,
+      event->>'event_type' as event_type, (event->>'widget_id')::uuid as widget_id
+    from json_array_elements($3::json) as given(event)`;
 
 /**
  * Returns at least one row, which says how far the statement looked. Parameters: org, endpoint; kinds ($6), the

@@ -7,7 +7,7 @@ import {
   type OrgId,
   type Seq,
 } from '#libs/domain';
-import type { FeedServers } from '../connection/feed-servers.js';
+import type { Store } from '../connection/store.js';
 import { ANY_STATUS, IS_ENDED, SEEN_DELIVERIES } from '../projections/seen-deliveries.js';
 
 /** Whether the delivery `d` is acknowledged or given up. What ended with a suspension is sent again after it. */
@@ -130,7 +130,7 @@ export type Query = (sql: string, parameters: unknown[]) => Promise<unknown>;
 
 interface Use {
   readonly query: Query;
-  readonly feed: FeedServers;
+  readonly feed: Store['feed'];
   readonly filters: EventFilters;
 }
 

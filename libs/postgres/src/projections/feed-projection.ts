@@ -82,7 +82,7 @@ function firstBytes(events: readonly FeedEvent[]): readonly number[] {
  * each org have no gaps.
  */
 export class FeedProjection implements SequenceCheck {
-  /** What is known of each database that holds a part of the feed. */
+  /** The days and offsets of each database that holds a part of the feed. */
   readonly #known = new Map<Store, { readonly days: DayPartitions; readonly offsets: ProjectionOffsets }>();
   /** By topic and partition: partitions are projected at the same time, and must not forget each other's heads. */
   readonly #heads = new Map<string, Heads>();
