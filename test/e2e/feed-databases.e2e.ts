@@ -238,7 +238,7 @@ async function feedLength(partition: number): Promise<number> {
   return (await orgs[partition]!.api.feed()).length;
 }
 
-async function appendToInbox(value: { readonly org_id: string }): Promise<void> {
+async function appendToInbox(value: Readonly<Record<string, unknown>> & { readonly org_id: string }): Promise<void> {
   const kafka = new Kafka({ brokers: [gapless.environment['KAFKA_BROKERS']!], logLevel: logLevel.NOTHING });
   const producer = kafka.producer();
   await producer.connect();

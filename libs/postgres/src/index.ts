@@ -8,6 +8,7 @@ export * from './access/secret-cipher.js';
 export * from './access/secret-rotation.js';
 export { SigningKeys, type PublicSigningKey } from './access/signing-keys.js';
 export { FeedPlaces } from './connection/feed-places.js';
+export { FeedServers } from './connection/feed-servers.js';
 export * from './connection/installation-row.js';
 export * from './connection/postgres-away.js';
 export * from './connection/postgres-probe.js';
