@@ -33,11 +33,17 @@ export class FeedServersWatch extends RegularWork {
     }
   }
 
+  /** Shows the databases as parts that the process waits for, until `join` has tried each of them. */
+  expect(): void {
+    for (const server of this.#probes.keys()) this.health.waiting(partOf(server), 'connecting');
+  }
+
   /**
    * Opens the databases that can be reached. @throws InstallationMismatchError, or the error of a migration that a retry
    * would not help
    */
   async join(): Promise<void> {
+    if (this.#hasJoined) return;
     await this.places.checkMain();
     await Promise.all(
       [...this.#probes.keys()].map(async (server) => {

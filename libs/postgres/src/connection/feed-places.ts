@@ -26,6 +26,11 @@ export class FeedPlaces {
     return { place: this.store.feed.mainPlace, places: this.store.feed.all.length };
   }
 
+  /** Whether the main database belongs to an installation: the others get their places after that. */
+  async isInstalled(): Promise<boolean> {
+    return (await readPlace(this.store)) !== null;
+  }
+
   /** @throws InstallationMismatchError when the settings give the main database another place than it has */
   async checkMain(): Promise<void> {
     const row = await readPlace(this.store);

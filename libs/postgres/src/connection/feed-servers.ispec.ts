@@ -154,6 +154,27 @@ describe('a feed that is spread over databases', () => {
     }
   });
 
+  it('finds what was never sent after thousands of events that are not for the endpoint', async () => {
+    const orgId = orgIds[1]!;
+    await store.feed.of(orgId).query(
+      `insert into events (org_id, seq, appended_at, event_id, event_type, envelope)
+       select $1, n, to_timestamp($2 / 1000.0), 'evt_' || lpad(n::text, 26, '0'),
+         case when n = 6000 then 'lead.created' else 'ticket.updated' end, '{}'
+       from generate_series(100, 6000) n`,
+      [orgId, NOW_MS - 3_600_000 + 0.25],
+    );
+    const id = await anEndpoint(store, orgId);
+    await store.query(`with changed as (update endpoints set receives_after_seq = 7000 where id = $1) select 1`, [id]);
+    const subscriber = { id, orgId, events: ['lead.created'], widgetIds: null, filter: null } as never;
+    const range = { sinceSeq: null, since: null, until: null, throughSeq: null };
+    const source = new RecoverySource(store, 30 * DAY_MS, new CelFilters());
+    const kinds = ['pending', 'failed', 'missed', 'never_sent'] as const;
+    const first = await source.page(orgId, subscriber, kinds, range, 0 as Seq, 50, NOW_MS);
+    expect([first.events, first.next]).toEqual([[], 5_000 + 100 - EVENTS - 1]);
+    const rest = await source.page(orgId, subscriber, kinds, range, first.next!, 50, NOW_MS);
+    expect([rest.events.map(({ seq }) => seq), rest.next]).toEqual([[6_000], null]);
+  });
+
   it('is known when an org without anything else is deleted', async () => {
     expect(await new OrgRecords(store).delete(orgIds[5]!)).toBe(true);
     expect(await new OrgRecords(store).delete(anOrgId())).toBe(false);
@@ -205,6 +226,14 @@ describe('the list of databases', () => {
     ['without the main database', ([, two, three]: readonly string[]) => [two!, three!]],
   ])('is refused if it is %s', async (_, listOf) => {
     await expect(other(listOf(urls()))).rejects.toThrow(InstallationMismatchError);
+  });
+
+  it('is refused while a move has begun and not ended', async () => {
+    const places = new FeedPlaces(store);
+    await places.beginMove();
+    await expect(other(urls())).rejects.toThrow(/being moved.*\n.*--assign-places/);
+    await places.endMove();
+    await other(urls());
   });
 
   it('is refused if a database was replaced by an empty one', async () => {

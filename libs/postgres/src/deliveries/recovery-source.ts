@@ -3,6 +3,7 @@ import {
   deliveryIdOf,
   EXAMPLE_ID_BEGINNING,
   filteredReception,
+  GaplessError,
   isReceived,
   seqFromText,
   type EndpointId,
@@ -152,13 +153,16 @@ const PAGE_OF_GIVEN = pageSql(
   `select ''::bytea as envelope`,
 );
 
-/** Parameters: org, seqs, times of append. */
+/** Parameters: org, seqs, times of append in milliseconds. */
 const ENVELOPES = `
   select seq, envelope from (
     select e.seq, e.envelope, row_number() over w as place, sum(octet_length(e.envelope)) over w as weight
     from unnest($2::bigint[], $3::timestamptz[]) as asked(seq, appended_at)
     cross join lateral (
-      select seq, envelope from events where org_id = $1 and seq = asked.seq and appended_at = asked.appended_at limit 1
+      select seq, envelope from events
+      where org_id = $1 and seq = asked.seq and appended_at >= asked.appended_at
+        and appended_at < asked.appended_at + interval '1 ms'
+      limit 1
     ) e
     window w as (order by e.seq)
   ) weighed
@@ -281,8 +285,9 @@ export class RecoverySource {
           envelope: Buffer;
         }[],
     );
-    // Retention has removed all of them since. The next look does not find them.
-    if (stored.length === 0) return this.#lookElsewhere(orgId, endpointId, bounds, rest);
+    if (stored.length === 0) {
+      throw new GaplessError('unavailable', 'Retention has just removed these events. Try again.');
+    }
     const envelopes = new Map(stored.map(({ seq, envelope }) => [seq, envelope]));
     return found.flatMap((row) => {
       const envelope = envelopes.get(row.seq);
