@@ -41,22 +41,25 @@ export class FeedServersWatch extends RegularWork {
   /**
    * Opens the databases that can be reached. @throws InstallationMismatchError, or the error of a migration that a retry
    * would not help
+   * @param mayBegin whether new databases take their places now; otherwise the process still waits for them
    */
-  async join(): Promise<void> {
+  async join(mayBegin: boolean): Promise<void> {
     if (this.#hasJoined) return;
     await this.places.checkMain();
-    await Promise.all(
-      [...this.#probes.keys()].map(async (server) => {
-        try {
-          await this.places.join(server);
-          this.#isBack(server);
-        } catch (error) {
-          if (!isPassingInAMoment(error)) throw error;
-          this.#isAway(server, awayReason(error));
-        }
-      }),
-    );
-    this.#hasJoined = true;
+    const tried = await Promise.all([...this.#probes.keys()].map((server) => this.#join(server, mayBegin)));
+    this.#hasJoined = tried.every(Boolean);
+  }
+
+  /** @returns whether it was tried */
+  async #join(server: FeedServer, mayBegin: boolean): Promise<boolean> {
+    try {
+      if (!(await this.places.join(server, mayBegin))) return false;
+      this.#isBack(server);
+    } catch (error) {
+      if (!isPassingInAMoment(error)) throw error;
+      this.#isAway(server, awayReason(error));
+    }
+    return true;
   }
 
   override async beforeApplicationShutdown(): Promise<void> {

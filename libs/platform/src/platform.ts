@@ -36,7 +36,7 @@ export class Platform implements OnApplicationShutdown {
     this.feedServers.expect();
     await Promise.all([this.#reachKafka(signal), this.#joinPostgres(signal)]);
     await this.#joinKafka(signal);
-    await this.feedServers.join();
+    await this.feedServers.join(true);
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -79,7 +79,7 @@ export class Platform implements OnApplicationShutdown {
       this.health.waiting('postgres', reason);
     }, signal);
     // Readers need no Kafka.
-    if (await this.places.isInstalled()) await this.feedServers.join();
+    if (await this.places.isInstalled()) await this.feedServers.join(false);
     this.health.ready('postgres');
   }
 }

@@ -39,9 +39,11 @@ export class FeedPlaces {
 
   /**
    * Opens a database that shares the feed, and checks its place. A new database takes its place.
+   * @param mayBegin whether it may take one: only once the main database is known to be the right one
+   * @returns whether it has its place
    * @throws InstallationMismatchError, the error of its migrations, or that of a server that is away
    */
-  async join(server: FeedServer): Promise<void> {
+  async join(server: FeedServer, mayBegin = true): Promise<boolean> {
     const { store, place } = server;
     await store.openNow();
     // Another process may be giving it its place right now. A second look sees that.
@@ -49,6 +51,7 @@ export class FeedPlaces {
     if (verdict.kind === 'refuse') ({ verdict, isNoted } = await this.#judge(server));
     throwIfRefused(verdict);
     if (verdict.kind === 'begin') {
+      if (!mayBegin) return false;
       await this.#give(server);
       throwIfRefused((await this.#judge(server)).verdict);
     }
@@ -62,6 +65,7 @@ export class FeedPlaces {
       );
     }
     this.store.feed.joined(server);
+    return true;
   }
 
   /** Opens every other database. @throws like `join` */

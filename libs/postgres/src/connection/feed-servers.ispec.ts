@@ -236,6 +236,26 @@ describe('the list of databases', () => {
     await other(urls());
   });
 
+  it('gives a new database its place, but not before the main one is known to be right', async () => {
+    const [main, empty] = await Promise.all([aTestDatabase(), aTestDatabase()]);
+    const one = storeOf(main.url, { databaseUrls: [main.url, empty.url], partitionOf: () => 0 });
+    try {
+      await one.open(() => undefined);
+      const places = new FeedPlaces(one);
+      expect(await places.isInstalled()).toBe(false);
+      await new InstallationRows(one).create(INSTALLATION, places.ofMain);
+      const [server] = one.feed.others;
+      const rows = () => server!.store.query('select feed_place, feed_places from installation');
+      expect(await places.join(server!, false)).toBe(false);
+      expect([await rows(), one.feed.reachable.length]).toEqual([[], 1]);
+      expect(await places.join(server!)).toBe(true);
+      expect([await rows(), one.feed.reachable.length]).toEqual([[{ feed_place: 1, feed_places: 2 }], 2]);
+    } finally {
+      await one.close();
+      await Promise.all([main.drop(), empty.drop()]);
+    }
+  });
+
   it('is refused if a database was replaced by an empty one', async () => {
     const empty = await aTestDatabase();
     try {
